@@ -1,0 +1,94 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used, size;
+    _Alignas(ALIGNMENT) char data[];
+};
+
+// Under AddressSanitizer every allocation gets a block of its own, so that an
+// overrun into the neighbour is seen (libgit2 does this for its pools).
+#if defined(__SANITIZE_ADDRESS__)
+enum { MIN_BLOCK = 0 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { MIN_BLOCK = 0 };
+#else
+enum { MIN_BLOCK = BLOCK_SIZE };
+#endif
+#else
+enum { MIN_BLOCK = BLOCK_SIZE };
+#endif
+
+static struct arena_block *new_block(size_t min_size) {
+    size_t size = min_size > MIN_BLOCK ? min_size : MIN_BLOCK;
+    struct arena_block *b = calloc(1, sizeof *b + size);
+    if (!b) {
+        fprintf(stderr, "hone: out of memory\n");
+        abort();
+    }
+    b->size = size;
+    return b;
+}
+
+void *arena_alloc(struct arena *a, size_t size) {
+    if (size > SIZE_MAX / 2) {
+        fprintf(stderr, "hone: out of memory\n");
+        abort();
+    }
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!a->head || a->head->size - a->head->used < size) {
+        struct arena_block *b = new_block(size);
+        b->next = a->head;
+        a->head = b;
+    }
+    void *p = a->head->data + a->head->used;
+    a->head->used += size;
+    return p;
+}
+
+void *arena_copy(struct arena *a, const void *p, size_t size) {
+    void *copy = arena_alloc(a, size);
+    if (size > 0)
+        memcpy(copy, p, size);
+    return copy;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len) {
+    char *copy = arena_alloc(a, len + 1);
+    memcpy(copy, s, len);
+    return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s) {
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+
+    char *text = arena_alloc(a, (size_t)len + 1);
+    va_start(ap, fmt);
+    vsnprintf(text, (size_t)len + 1, fmt, ap);
+    va_end(ap);
+    return text;
+}
+
+void arena_reset(struct arena *a) {
+    while (a->head) {
+        struct arena_block *next = a->head->next;
+        free(a->head);
+        a->head = next;
+    }
+}

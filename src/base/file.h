@@ -1,0 +1,37 @@
+// Files: whole reads with a limit, atomic writes, and the places that hone uses.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+struct error;
+
+// Read a whole file of at most `max` bytes into the arena, NUL-terminated. `len` may be
+// NULL. A path that is missing, unreadable or a directory is ERROR_USAGE, since somebody
+// named it; a read that fails later is ERROR_IO.
+char *file_read(struct arena *a, const char *path, size_t max, size_t *len, struct error *err);
+
+// Write so that a reader sees the old file or the new one, never a part: temporary file
+// in the same directory, fsync, rename. A full disk leaves the old one.
+bool file_write(const char *path, const char *bytes, size_t len, struct error *err);
+
+// mkdir -p.
+bool file_make_dirs(const char *path, struct error *err);
+
+bool file_exists(const char *path);
+
+// Remove a directory and what is in it; missing is fine. Follows no link.
+bool file_remove_tree(const char *path, struct error *err);
+
+// The directory `name` of the user's cache, `$XDG_CACHE_HOME/hone/name`, made if it is
+// missing; likewise the configuration file's path (not made).
+const char *file_cache_dir(struct arena *a, const char *name, struct error *err);
+const char *file_config_path(struct arena *a);
+
+// Absolute path of the running binary, for starting ourselves again.
+const char *file_self(struct arena *a, struct error *err);
+
+// First executable of that name along $PATH (or the path itself when it holds a '/');
+// NULL when there is none.
+const char *file_find_program(struct arena *a, const char *name);

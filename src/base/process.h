@@ -1,0 +1,61 @@
+// Child processes: started with an explicit argv (never a shell), in a process
+// group of their own, with their output capped and their end certain.
+//
+// Two uses. process_run() runs a tool to its end and collects what it said.
+// process_start() starts a companion that talks over a socket pair; the caller
+// owns the socket. Children die with us (PR_SET_PDEATHSIG), get a minimal
+// environment unless asked otherwise, and inherit no other descriptor.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct arena;
+struct error;
+
+struct process_spec {
+    const char *const *argv;  // NULL-terminated; argv[0] is the program's path
+    const char *input;        // bytes for its standard input; NULL: /dev/null
+    size_t input_len;
+    const char *cwd;             // NULL: ours
+    bool keep_environment;       // default: PATH, HOME, LANG, TMPDIR, LD_LIBRARY_PATH only
+    int64_t timeout_ns;          // 0: none
+    size_t max_output;           // bytes kept of stdout and of stderr each; 0: 64 KiB
+    int64_t limit_cpu_s;         // RLIMIT_CPU; 0: none
+    int64_t limit_memory_bytes;  // RLIMIT_AS; 0: none
+    int64_t limit_file_bytes;    // RLIMIT_FSIZE; 0: none
+    const int *keep_fds;         // descriptors that the child keeps under the same numbers
+    int n_keep_fds;
+};
+
+struct process_result {
+    int exit_status;        // of exit(), or -1 when a signal ended it
+    int signal;             // 0 when it exited
+    bool timed_out;         // we ended it
+    const char *out, *err;  // what it wrote, capped, NUL-terminated, in the arena
+};
+
+// Run to the end. False only when it could not be run at all; an exit status other than 0
+// is data. Ctrl-C while waiting kills the child's group and gives ERROR_INTERRUPTED.
+bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
+                 struct error *err);
+
+struct process {
+    pid_t pid;   // 0: none
+    int socket;  // our end of a stream socket pair; the child has its end as descriptor 3
+};
+
+// Start a companion. Its stdin is /dev/null, stdout and stderr are dropped (stderr kept
+// when HONE_LOG asks for debugging). `input`, `timeout_ns` and `max_output` are not used.
+bool process_start(struct process *p, const struct process_spec *spec, struct error *err);
+
+// Has it ended? Fills exit_status and signal of `result` when it has (and reaps it).
+bool process_ended(struct process *p, struct process_result *result);
+
+// Kill its whole group, reap it, close the socket. Safe to call twice.
+void process_kill(struct process *p);
+
+// Close the socket (a companion then exits), wait up to `grace_ns`, then kill.
+void process_close(struct process *p, int64_t grace_ns);

@@ -1,0 +1,134 @@
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static void reserve(struct str *s, size_t extra) {
+    if (s->cap - s->len > extra)
+        return;
+    size_t cap = s->cap ? s->cap : 128;
+    while (cap - s->len <= extra)
+        cap *= 2;
+    s->ptr = realloc(s->ptr, cap);
+    if (!s->ptr) {
+        fprintf(stderr, "hone: out of memory\n");
+        abort();
+    }
+    s->cap = cap;
+}
+
+void str_append(struct str *s, const char *bytes, size_t len) {
+    if (s->max && len > s->max - s->len) {
+        len = s->max - s->len;
+        s->cut = true;
+    }
+    reserve(s, len + 1);
+    if (len > 0)
+        memcpy(s->ptr + s->len, bytes, len);
+    s->len += len;
+    s->ptr[s->len] = '\0';
+}
+
+void str_puts(struct str *s, const char *text) {
+    str_append(s, text, strlen(text));
+}
+
+void str_printf(struct str *s, const char *fmt, ...) {
+    char small[256];
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(small, sizeof small, fmt, ap);
+    va_end(ap);
+    if ((size_t)len < sizeof small) {
+        str_append(s, small, (size_t)len);
+        return;
+    }
+
+    char *big = malloc((size_t)len + 1);
+    if (!big) {
+        fprintf(stderr, "hone: out of memory\n");
+        abort();
+    }
+    va_start(ap, fmt);
+    vsnprintf(big, (size_t)len + 1, fmt, ap);
+    va_end(ap);
+    str_append(s, big, (size_t)len);
+    free(big);
+}
+
+const char *str_text(const struct str *s) {
+    return s->ptr ? s->ptr : "";
+}
+
+char *str_take(struct arena *a, struct str *s) {
+    char *text = arena_strndup(a, str_text(s), s->len);
+    str_reset(s);
+    return text;
+}
+
+void str_reset(struct str *s) {
+    free(s->ptr);
+    *s = (struct str){.max = s->max};
+}
+
+bool span_is(struct span s, const char *text) {
+    return strlen(text) == s.len && memcmp(s.ptr, text, s.len) == 0;
+}
+
+enum { WORD_MAX = 32 };
+
+static int min3(int a, int b, int c) {
+    int m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+int str_distance(const char *a, const char *b) {
+    int n = (int)strnlen(a, WORD_MAX), m = (int)strnlen(b, WORD_MAX);
+    int row[WORD_MAX + 1];
+    for (int j = 0; j <= m; j++)
+        row[j] = j;
+    for (int i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int above = row[j];
+            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[m];
+}
+
+const char *str_nearest(const char *word, const char *const *names) {
+    const char *best = NULL;
+    // A third of the word may be wrong, and at least one letter: "vex" is "vec".
+    int limit = (int)strnlen(word, WORD_MAX) / 3;
+    int best_distance = (limit > 1 ? limit : 1) + 1;
+    for (; *names; names++) {
+        int d = str_distance(word, *names);
+        if (d < best_distance) {
+            best_distance = d;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+bool str_to_int64(const char *text, long long *out) {
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return *text && !*end && errno == 0 && *text != ' ' && *text != '+';
+}
+
+bool str_to_double(const char *text, double *out) {
+    char *end;
+    errno = 0;
+    *out = strtod(text, &end);
+    return *text && !*end && errno == 0 && *text != ' ';
+}

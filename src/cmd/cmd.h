@@ -1,0 +1,33 @@
+// Every command: one file cmd/cmd_<name>.c that defines a `struct command`, one
+// declaration here, one row in main.c. A command parses options, calls one
+// function of ops/, prints the record. Nothing else.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/options.h"
+
+struct error;
+
+enum command_group {
+    GROUP_START,
+    GROUP_KNOW,
+    GROUP_OPTIMISE,
+    GROUP_LOOK,
+    GROUP_MACHINE,
+    GROUP_PROGRAMS
+};
+
+struct command {
+    enum command_group group;
+    const struct command_options *options;
+    // argv[0] is the command's name. False with err->text "" means: the answer is negative
+    // and has been printed already.
+    bool (*run)(int argc, char **argv, struct error *err);
+};
+
+extern const struct command cmd_check, cmd_fmt, cmd_scaffold;
+extern const struct command cmd_sol, cmd_emit, cmd_eval;
+extern const struct command cmd_optimize;
+extern const struct command cmd_runs, cmd_show, cmd_report, cmd_export;
+extern const struct command cmd_doctor, cmd_devices, cmd_calibrate, cmd_config;

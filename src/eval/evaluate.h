@@ -1,0 +1,63 @@
+// Evaluation as its users see it: a worker process that judges candidates.
+//
+// The evaluator starts `hone _worker` (the judge), which draws secret inputs,
+// keeps expected outputs, compiles, starts a `hone _runner` per candidate and
+// answers with a verdict, a measurement and a profile. A worker that dies is
+// replaced and the job tried again, up to three times; then the verdict is infra.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/problem.h"
+#include "model/target.h"
+#include "record/candidate.h"
+#include "record/measurement.h"
+#include "record/profile.h"
+#include "record/verdict.h"
+
+struct arena;
+struct error;
+struct evaluator;
+
+enum eval_depth {
+    EVAL_VERIFY,   // correct or not, no timing
+    EVAL_SCREEN,   // and not clearly slower than the rival: few pairs
+    EVAL_RANK,     // pairs until the interval is narrow or the time is spent
+    EVAL_CONFIRM,  // a new pool of inputs, new runners, then as EVAL_RANK
+};
+
+struct eval_job {
+    const struct candidate *candidate;
+    const struct candidate *rival;  // NULL: timed alone (beside itself)
+    enum eval_depth depth;
+    double seconds;  // spent on timing at most; 0: the depth's default
+};
+
+struct eval_result {
+    struct verdict verdict;
+    struct measurement measurement;
+    struct profile profile;
+    double compile_s, verify_s, timing_s;  // where the time went
+};
+
+// Start a worker for one problem on one target. `seed` 0: from the operating system.
+bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
+                    uint64_t seed, struct error *err);
+
+// Judge one candidate. False only when nothing can be judged any more (no compiler,
+// interrupted); everything about the candidate is in the result.
+bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
+                     struct eval_result *result, struct error *err);
+
+void evaluator_close(struct evaluator *e);
+
+// Bodies of the hidden commands `hone _worker` and `hone _runner`; descriptor 3 is the
+// socket to whoever started us. They return the exit status.
+int worker_main(void);
+int runner_main(void);
+
+// Measure the ceilings of a target through the same runner, pool and clock.
+// `progress` (may be NULL) is called with a few words before each part.
+bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *what, void *ctx),
+               void *ctx, struct error *err);

@@ -1,0 +1,37 @@
+// From a kernel block to a candidate: resolve, check, lower, print.
+#pragma once
+
+#include <stdbool.h>
+
+#include "ir/problem.h"
+#include "lang/kernel.h"
+#include "model/target.h"
+#include "record/candidate.h"
+
+struct arena;
+struct error;
+
+// Check a kernel block against its problem: values exist, regions have a form that their
+// family accepts, knobs are known and legal on the target. A mistake is ERROR_PARSE with
+// place, reason and the nearest legal value. Knobs that are not given are filled in with
+// the family's defaults, so `k` comes back complete.
+bool lower_check(struct arena *a, const struct problem *p, const struct target *t, struct kernel *k,
+                 struct error *err);
+
+// Lower a kernel block (checked first) to a sealed candidate of tier K: C source with its plan.
+bool lower_kernel(struct arena *a, const struct problem *p, const struct target *t,
+                  const struct kernel *k, struct candidate *c, struct error *err);
+
+// The kernel block that is tried first: as few stages as the families accept, default knobs.
+// Every checked problem has one.
+void lower_default(struct arena *a, const struct problem *p, const struct target *t,
+                   struct kernel *k);
+
+// The baseline `plain`: one straightforward loop nest per named value, scalar, blocks over
+// the outermost axis, the C library's functions, the compiler's best flags.
+void lower_plain(struct arena *a, const struct problem *p, const struct target *t,
+                 struct candidate *c);
+
+// The float64-free skeleton that `hone scaffold` writes: plain's source with a comment that
+// explains the contract of tier C.
+const char *lower_scaffold(struct arena *a, const struct problem *p, const struct target *t);

@@ -1,0 +1,25 @@
+// Input data: any element of any input from (seed, input, index), by integer
+// arithmetic only, so that every machine and device gets the same bits. The
+// generator itself is runtime/rng.h, which goes into exported code as well.
+#pragma once
+
+#include <stdint.h>
+
+#include "ir/problem.h"
+
+// Fill out[0..count) with input number `input` of the problem.
+void inputs_fill(const struct problem *p, int input, uint64_t seed, float *out);
+
+// The sets a judge draws, beside the declared distributions (set 0).
+enum input_set {
+    INPUT_SET_DECLARED,
+    INPUT_SET_INTEGERS,  // small integers: sums and products exact in f32, order cannot excuse an
+                         // error
+    INPUT_SET_WIDE,      // mixed magnitudes: each element times a power of two from 2^-6 to 2^6
+    INPUT_SET_SHIFTED,   // all of one sign, away from zero: dropped precision shows
+    INPUT_SET_COUNT
+};
+const char *input_set_name(enum input_set set);
+
+void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
+                     float *out);

@@ -1,0 +1,36 @@
+// The reference: a graph evaluated node by node over whole arrays.
+//
+// Three readings of one graph, sharing shapes and order:
+//   - value:  every operation in float64. The truth.
+//   - spread: beside the value, the standard deviation of the error that an honest
+//     computation in the declared precision makes, to first order: each rounding
+//     adds u|v|/sqrt(3), operations carry it on through their derivative, sums add
+//     variances. It says, element by element, what one unit of error is.
+//   - honest: the computation in the declared precision itself, every operation
+//     rounded, sums sequential in blocks of 1024 and those pairwise.
+// The judge takes a candidate's error in units of spread and compares it with the
+// honest computation's error in the same units. Arrays are freed after their last
+// use, so memory is what the widest cut of the graph needs.
+#pragma once
+
+#include "ir/problem.h"
+
+struct arena;
+
+// One input's data, `shape_count` elements of its type (f32).
+struct interpret_data {
+    const float *inputs[INPUTS_MAX];
+};
+
+// Per output: malloc'ed arrays that the caller frees with interpret_reset.
+struct interpret_result {
+    int n_outputs;
+    int64_t count[OUTPUTS_MAX];
+    double *value[OUTPUTS_MAX];   // float64 truth
+    double *spread[OUTPUTS_MAX];  // standard deviation of the honest error; 0 where exact
+    float *honest[OUTPUTS_MAX];   // the declared precision's own answer
+};
+
+void interpret(const struct problem *p, const struct interpret_data *data,
+               struct interpret_result *result);
+void interpret_reset(struct interpret_result *result);

@@ -1,0 +1,65 @@
+// A target: the facts of a device and the ceilings measured on it.
+//
+// Facts are read off the machine; ceilings are measured by eval/calibrate and
+// cached; this layer only reads them. A ceiling that was not measured is NAN.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct error;
+
+// Seconds for a mix of traffic: fixed + bytes / rate.
+struct ceiling_traffic {
+    double read_fraction;  // of all bytes moved: 1 read only, 0.5 copy, 0 write only
+    double bytes_per_s;
+    double spread;  // relative spread over repeats
+};
+
+enum { TRAFFIC_MIXES = 4 };  // read, two reads per write, copy, write
+
+struct ceilings {
+    bool present;
+    double launch_s;                                // fixed cost of one launch through the runner
+    struct ceiling_traffic traffic[TRAFFIC_MIXES];  // by falling read_fraction
+    double f32_flops_per_s;                         // independent FMA chains on all threads
+    double f32_spread;
+    const char *measured_at;  // timestamp
+    const char *how;          // "4 sizes x 9 repeats, cold, ordinary and non-temporal stores"
+};
+
+struct target {
+    const char *name;    // "cpu"
+    const char *device;  // "AMD EPYC, 2 threads"
+    const char *id;      // what the cached ceilings belong to: hash of the facts
+    const char *isa;     // "x86-64 avx512", for words only
+    int n_threads;       // threads that the runner's pool has
+    int vector_bytes;    // widest vector register: 64, 32, 16
+    int64_t l1_bytes, l2_bytes, llc_bytes;
+    double top_clock_hz;  // top boost; a cautious upper bound where the machine hides it
+    bool top_clock_known;
+    const char *cc;  // compiler, from the configuration
+    struct ceilings ceilings;
+};
+
+// Facts of this machine's CPU. `n_threads` 0: one per CPU that we may run on.
+bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct target *t,
+                     struct error *err);
+
+// Resolve `--target` (NULL: the best there is). Unknown names are ERROR_USAGE.
+bool target_resolve(struct arena *a, const char *name, const char *cc, struct target *t,
+                    struct error *err);
+
+// Ceilings as stored in the cache, one JSON form. A file of another device or version
+// reads as absent, not as an error.
+json_t *ceilings_to_json(const struct target *t);
+bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
+// Read them from the cache directory if they are there.
+bool target_load_ceilings(struct arena *a, struct target *t, struct error *err);
+bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err);
+
+// Bytes per second for traffic of which `read_fraction` is reads: interpolated in time per
+// byte between the measured mixes.
+double ceilings_bandwidth(const struct ceilings *c, double read_fraction);

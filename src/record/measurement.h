@@ -1,0 +1,32 @@
+// A measurement: how long a candidate took, beside a rival in the same interleaved
+// run. hone.measurement/1. Raw samples are kept; a number says how it was taken.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct arena;
+struct error;
+
+struct measurement {
+    bool present;
+    const char *rival;  // label of what it was interleaved with
+    int n_pairs;
+    double *subject_s;  // n_pairs samples, in the order taken
+    double *rival_s;
+    double median_s;  // of the subject
+    double rival_median_s;
+    // Speed-up over the rival: median of the pairwise ratios rival / subject, with an
+    // interval of the stated confidence. Above 1 is faster.
+    double speedup, speedup_low, speedup_high;
+    double confidence;   // 0.99
+    int n_dropped;       // disturbed samples left out by the stated rule
+    const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
+};
+
+// Is the subject certainly faster (1), certainly slower (-1), or can this not be told (0)?
+int measurement_compare(const struct measurement *m);
+
+json_t *measurement_to_json(const struct measurement *m);  // null when not present
+bool measurement_from_json(struct arena *a, const json_t *json, struct measurement *m,
+                           struct error *err);

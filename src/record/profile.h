@@ -1,0 +1,31 @@
+// A profile: named metrics of one candidate's run, each present or absent. hone.profile/1.
+// Metrics known so far (a source that cannot give one leaves it out):
+//   time_s                median time of a call
+//   thread_busy           mean share of the call that the pool's threads spent in blocks, 0..1
+//   blocks, threads       blocks of the largest launch; threads in the pool
+//   hot_scalar, hot_vector  floating point instructions in innermost loops: one lane / packed
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct arena;
+struct error;
+
+enum { METRICS_MAX = 32 };
+
+struct metric {
+    const char *name;
+    double value;
+};
+
+struct profile {
+    struct metric metrics[METRICS_MAX];
+    int n_metrics;
+};
+
+void profile_set(struct profile *p, const char *name, double value);
+double profile_get(const struct profile *p, const char *name);  // NAN when absent
+
+json_t *profile_to_json(const struct profile *p);
+bool profile_from_json(struct arena *a, const json_t *json, struct profile *p, struct error *err);

@@ -1,0 +1,70 @@
+// A run and its nodes: what the store keeps and the search derives its tree from.
+// JSON forms hone.run/1 and hone.node/1.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/candidate.h"
+#include "record/finding.h"
+#include "record/measurement.h"
+#include "record/profile.h"
+#include "record/verdict.h"
+
+struct arena;
+struct error;
+
+enum node_state {
+    NODE_PROPOSED,  // in the store, not yet evaluated: a resumed run does it first
+    NODE_EVALUATED,
+};
+
+enum { NODE_FINDINGS_MAX = 5 };
+
+struct search_node {
+    int number;  // from 0 within its run; 0 is the default lowering
+    int parent;  // -1 for the root
+    enum node_state state;
+    const char *move;    // what was changed against the parent: "y: vec 8 -> 16"
+    const char *reason;  // why: the finding or rule behind it
+    struct candidate candidate;
+    struct verdict verdict;
+    struct measurement measurement;  // beside the root
+    struct profile profile;
+    struct finding findings[NODE_FINDINGS_MAX];
+    int n_findings;
+    double time_s;  // root's median / speed-up over the root; NAN when not ok
+};
+
+enum run_state { RUN_ACTIVE, RUN_DONE, RUN_INTERRUPTED };
+
+struct run {
+    int64_t id;
+    enum run_state state;
+    const char *problem_name, *problem_text, *problem_hash;
+    const char *target, *device;
+    const char *policy, *proposer;
+    uint64_t seed;
+    int max_evals;
+    double max_seconds;
+    double until;                       // stop at this fraction of reach
+    const char *bound;                  // JSON of model/bound
+    const char *started_at, *ended_at;  // ended_at NULL while active
+    const char *stop_reason;            // NULL while active
+    const char *version;                // of hone
+    int n_nodes;
+    int champion;  // node, or -1
+    // Filled by the confirmation on fresh data, champion beside `plain`:
+    struct candidate baseline;
+    struct verdict confirm_verdict;
+    struct measurement confirm;  // present once confirmed
+    double elapsed_s;            // time spent so far, over all resumptions
+};
+
+const char *run_state_name(enum run_state s);
+json_t *search_node_to_json(const struct search_node *n);
+bool search_node_from_json(struct arena *a, const json_t *json, struct search_node *n,
+                           struct error *err);
+json_t *run_to_json(const struct run *r);
+bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct error *err);

@@ -1,0 +1,38 @@
+// The store: one SQLite file, `./.hone/runs.db`, holding every run step by step.
+//
+// A call that returns true is durable: kill -9 after it loses nothing. One connection
+// writes; a store written by a newer hone is refused; one by an older is migrated.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/run.h"
+
+struct arena;
+struct error;
+struct store;
+
+enum { STORE_SCHEMA = 1 };
+
+// `path` NULL: `.hone/runs.db` found upward from here, else made here (with a `.gitignore`
+// of `*`). With `create` false a missing store is ERROR_USAGE.
+bool store_open(struct store **out, const char *path, bool create, struct error *err);
+void store_close(struct store *s);
+const char *store_path(const struct store *s);
+
+// Runs. store_add_run fills run->id.
+bool store_add_run(struct store *s, struct run *run, struct error *err);
+bool store_update_run(struct store *s, const struct run *run, struct error *err);
+bool store_get_run(struct store *s, struct arena *a, int64_t id, struct run *run,
+                   struct error *err);
+// All runs, newest first, at most `limit`.
+bool store_list_runs(struct store *s, struct arena *a, int limit, struct run **runs, int *n_runs,
+                     struct error *err);
+// "last", "" or a number -> id.
+bool store_find_run(struct store *s, const char *name, int64_t *id, struct error *err);
+
+// Nodes. Writing a node of a number that is there replaces it (proposed -> evaluated).
+bool store_put_node(struct store *s, int64_t run, const struct search_node *n, struct error *err);
+bool store_get_nodes(struct store *s, struct arena *a, int64_t run, struct search_node **nodes,
+                     int *n_nodes, struct error *err);
