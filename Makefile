@@ -1,0 +1,103 @@
+# make             build ./build/hone
+# make demo        install what is missing, build, optimise a worked example, check the result
+# make check       every test that needs no GPU and no network (installs what is missing)
+# make check-fast  unit, language and basic command-line tests, under 20 s
+# make check-asan  the same tests under AddressSanitizer and UBSan; a leak fails
+# make check-long  the long tests: kill -9, fuzzing for minutes, many seeds
+# make fuzz        the fuzzers, FUZZ_SECONDS each (default 60)
+# make lint        layers, banned functions, format, complexity, generated files
+# make bench       every figure of docs/results, measured here, as ratios
+# make bless       rewrite golden files and docs/cli; review the diff
+# make install     PREFIX=/usr/local DESTDIR=
+
+PREFIX  ?= /usr/local
+BUILD   ?= build
+CFLAGS  ?= -O2 -g
+CPPFLAGS ?=
+WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings \
+          -Wpointer-arith
+override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -Iruntime -I$(BUILD) $(WARN)
+# Linked statically, so that the binary runs where they are not installed.
+LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpthread -ldl
+
+VERSION := $(shell cat VERSION)
+SRC     := $(sort $(wildcard src/*.c src/*/*.c))
+TESTS   := $(sort $(wildcard tests/unit/*.c))
+RUNTIME := $(sort $(wildcard runtime/*.h src/store/*.sql))
+OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
+LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
+TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
+FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
+STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
+
+all: $(BUILD)/hone
+
+$(BUILD)/hone: $(OBJ) $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
+
+$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
+
+$(BUILD)/%.o: %.c $(BUILD)/config
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' -c -o $@ $<
+
+$(BUILD)/embedded.o: $(BUILD)/embedded.c
+	$(CC) $(CFLAGS) -c -o $@ $<
+
+# Texts that the binary carries (emitted code includes them, the store's schema).
+$(BUILD)/embedded.c: $(RUNTIME) scripts/embed.sh $(BUILD)/config
+	scripts/embed.sh $(RUNTIME) > $@
+
+# Changes when flags or the list of sources change: forces what depends on it.
+$(BUILD)/config: FORCE
+	@mkdir -p $(@D)
+	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' > $@
+
+deps:
+	@scripts/install-deps.sh build
+deps-check:
+	@scripts/install-deps.sh check
+
+demo: deps
+	@$(MAKE) --no-print-directory -s all
+	@scripts/demo.sh $(abspath $(BUILD)/hone)
+
+check-fast: $(BUILD)/hone $(BUILD)/test-unit
+	scripts/run-tests.sh fast $(BUILD)
+check: deps-check
+	$(MAKE) check-built
+check-built: $(BUILD)/hone $(BUILD)/test-unit
+	scripts/run-tests.sh all $(BUILD)
+check-long: $(BUILD)/hone $(BUILD)/test-unit
+	scripts/run-tests.sh long $(BUILD)
+	$(MAKE) fuzz
+check-asan:
+	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
+	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
+check-asan-built: $(BUILD)/hone $(BUILD)/test-unit
+	scripts/run-tests.sh asan $(BUILD)
+
+fuzz:
+	$(MAKE) BUILD=build-fuzz CC=clang CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzz-built
+fuzz-built: $(FUZZ)
+	scripts/run-fuzz.sh $(BUILD) $(FUZZ)
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(LIB) $(LDLIBS)
+
+lint: $(BUILD)/hone
+	scripts/lint.sh $(BUILD)/hone
+bench: $(BUILD)/hone
+	bench/run.sh $(abspath $(BUILD)/hone)
+bless: $(BUILD)/hone
+	scripts/bless.sh $(abspath $(BUILD)/hone)
+
+install: $(BUILD)/hone
+	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/hone
+clean:
+	rm -rf build build-asan build-fuzz build-clang
+
+FORCE:
+.PHONY: FORCE all deps deps-check demo check check-fast check-built check-long check-asan \
+        check-asan-built fuzz fuzz-built lint bench bless install clean
+-include $(OBJ:.o=.d) $(TOBJ:.o=.d)
