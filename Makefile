@@ -35,9 +35,15 @@ all: $(BUILD)/hone
 $(BUILD)/hone: $(OBJ) $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
-$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config
+$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(BUILD)/fake/lib64/libcuda.so.1
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
+# A driver for tests of what drivers do wrong; found through CUDA_HOME.
+$(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c
+	@mkdir -p $(@D)
+	$(CC) -shared -fPIC -w -o $@ $<
+
+$(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 $(BUILD)/%.o: %.c $(BUILD)/config
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' -c -o $@ $<
