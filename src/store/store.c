@@ -295,8 +295,8 @@ bool store_open(struct store **out, const char *path, bool create, struct error 
     assert(s);
     s->lock_fd = -1;
     bool ok = resolve(&a, path, create, &path, err);
-    if (ok && !create && !file_exists(path))
-        ok = error_set(err, ERROR_USAGE, "no such file");
+    if (ok && !create && access(path, R_OK) != 0)
+        ok = error_set(err, ERROR_USAGE, "%s", strerror(errno));
     if (ok) {
         s->path = strdup(path);
         int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
