@@ -26,9 +26,9 @@ Test(cuda, reads_facts_off_the_device) {
     struct cuda_facts f;
     cr_assert(cuda_open(&cu, &err), "%s", err.text);
     cr_assert(cuda_read_facts(&a, &cu, 0, &f, &err), "%s", err.text);
-    cr_assert(eq(str, (char *)f.name, "Fake 9000"));
-    cr_assert(eq(str, (char *)f.arch, "sm_90a"));
-    cr_assert(eq(str, (char *)f.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
+    cr_assert_str_eq(f.name, "Fake 9000");
+    cr_assert_str_eq(f.arch, "sm_90a");
+    cr_assert_str_eq(f.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
     cr_assert(eq(int, f.sms, 100));
     cr_assert(eq(dbl, f.dram_bytes_per_s, 4096 / 8 * 2 * 3e9));
     cuda_close(&cu);
@@ -52,7 +52,7 @@ Test(cuda, says_what_is_wrong_with_the_driver) {
         struct error err = {0};
         struct cuda cu;
         cr_assert(not(cuda_open(&cu, &err)));
-        cr_assert(eq(str, err.text, (char *)cases[i].want));
+        cr_assert_str_eq(err.text, cases[i].want);
         cr_assert(eq(int, err.kind, cases[i].kind));
     }
 }
@@ -77,11 +77,11 @@ Test(library, names_the_library_or_symbol_that_is_missing) {
     static const char *const nowhere[] = {"libhone-is-not-here.so.1", NULL};
     static const char *const fake[] = {"libcuda.so.1", NULL};
     struct library_symbol symbol = {"cuNotThere", NULL, &slot, false};
-    cr_assert(not(library_open(nowhere, &symbol, 1, &err)));
-    cr_assert(eq(str, err.text, "libhone-is-not-here.so.1 is not installed"));
+    cr_assert(!(library_open(nowhere, &symbol, 1, &err)));
+    cr_assert_str_eq(err.text, "libhone-is-not-here.so.1 is not installed");
     cr_assert(eq(int, err.kind, ERROR_UNSUPPORTED));
-    cr_assert(not(library_open(fake, &symbol, 1, &err)));
-    cr_assert(eq(str, err.text, "libcuda.so.1 lacks cuNotThere: too old for hone"));
+    cr_assert(!(library_open(fake, &symbol, 1, &err)));
+    cr_assert_str_eq(err.text, "libcuda.so.1 lacks cuNotThere: too old for hone");
 }
 
 Test(library, optional_symbols_stay_null_and_older_names_serve) {
