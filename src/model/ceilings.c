@@ -23,7 +23,10 @@ json_t *ceilings_to_json(const struct target *t) {
     return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:o, s:s}", "schema",
                      SCHEMA, "id", t->id, "device", t->device, "measured_at", c->measured_at,
                      "launch_s", c->launch_s, "traffic", traffic, "f32_flops_per_s",
-                     c->f32_flops_per_s, "f32_spread", c->f32_spread, "how", c->how);
+                     c->f32_flops_per_s, "f32_spread", c->f32_spread, "f64_flops_per_s",
+                     json_optional_real(c->f64_flops_per_s), "bf16_flops_per_s",
+                     json_optional_real(c->bf16_flops_per_s), "tf32_flops_per_s",
+                     json_optional_real(c->tf32_flops_per_s), "how", c->how);
 }
 
 static void read_traffic(struct json_reader *r, const json_t *array, struct ceilings *c) {

@@ -77,10 +77,10 @@ Test(library, names_the_library_or_symbol_that_is_missing) {
     static const char *const nowhere[] = {"libhone-is-not-here.so.1", NULL};
     static const char *const fake[] = {"libcuda.so.1", NULL};
     struct library_symbol symbol = {"cuNotThere", NULL, &slot, false};
-    cr_assert(!(library_open(nowhere, &symbol, 1, &err)));
+    cr_assert_null(library_open(nowhere, &symbol, 1, &err));
     cr_assert_str_eq(err.text, "libhone-is-not-here.so.1 is not installed");
     cr_assert(eq(int, err.kind, ERROR_UNSUPPORTED));
-    cr_assert(!(library_open(fake, &symbol, 1, &err)));
+    cr_assert_null(library_open(fake, &symbol, 1, &err));
     cr_assert_str_eq(err.text, "libcuda.so.1 lacks cuNotThere: too old for hone");
 }
 
