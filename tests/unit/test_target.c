@@ -82,7 +82,7 @@ Test(target, ceilings_come_back_from_the_cache) {
     cr_assert(again.ceilings.present);
     cr_assert(eq(dbl, again.ceilings.launch_s, 2e-5));
     cr_assert(eq(dbl, again.ceilings.traffic[2].bytes_per_s, 2e10));
-    cr_assert(eq(str, (char *)again.ceilings.how, "by hand"));
+    cr_assert_str_eq(again.ceilings.how, "by hand");
     arena_reset(&a);
 }
 
