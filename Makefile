@@ -44,6 +44,11 @@ $(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c
 	$(CC) -shared -fPIC -w -o $@ $<
 
 $(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
+
+# Checks documents against docs/schema, for the command-line tests.
+$(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
+
 $(BUILD)/%.o: %.c $(BUILD)/config
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' -c -o $@ $<
@@ -69,19 +74,19 @@ demo: deps
 	@$(MAKE) --no-print-directory -s all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
 
-check-fast: $(BUILD)/hone $(BUILD)/test-unit
+check-fast: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh fast $(BUILD)
 check: deps-check
 	$(MAKE) check-built
-check-built: $(BUILD)/hone $(BUILD)/test-unit
+check-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh all $(BUILD)
-check-long: $(BUILD)/hone $(BUILD)/test-unit
+check-long: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
 	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
-check-asan-built: $(BUILD)/hone $(BUILD)/test-unit
+check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh asan $(BUILD)
 
 fuzz:
