@@ -48,9 +48,8 @@ struct target {
 bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct target *t,
                      struct error *err);
 
-// Resolve `--target` (NULL: the best there is). Unknown names are ERROR_USAGE.
-bool target_resolve(struct arena *a, const char *name, const char *cc, struct target *t,
-                    struct error *err);
+// Every name that `--target` takes, NULL-terminated.
+extern const char *const target_names[];
 
 // Ceilings as stored in the cache, one JSON form. A file of another device or version
 // reads as absent, not as an error.
