@@ -24,7 +24,7 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h src/store/*.sql))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.cu src/store/*.sql))
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
@@ -36,8 +36,15 @@ all: $(BUILD)/hone
 $(BUILD)/hone: $(OBJ) $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
-$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config
+$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(BUILD)/fake/lib64/libcuda.so.1
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
+
+# A driver for tests of what drivers do wrong; found through CUDA_HOME.
+$(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c
+	@mkdir -p $(@D)
+	$(CC) -shared -fPIC -w -o $@ $<
+
+$(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
 # Checks documents against docs/schema, for the command-line tests.
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
