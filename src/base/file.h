@@ -25,7 +25,8 @@ bool file_exists(const char *path);
 bool file_remove_tree(const char *path, struct error *err);
 
 // The directory `name` of the user's cache, `$XDG_CACHE_HOME/hone/name`, made if it is
-// missing; likewise the configuration file's path (not made).
+// missing; likewise the configuration file's path (not made; NULL when neither
+// XDG_CONFIG_HOME nor HOME is set).
 const char *file_cache_dir(struct arena *a, const char *name, struct error *err);
 const char *file_config_path(struct arena *a);
 

@@ -41,7 +41,8 @@ struct arguments {
 };
 
 // Parse argv (argv[0] is the command's name) into `into`, a struct that already holds the
-// defaults. Options may stand anywhere; `--name value` and `--name=value`; `--` ends them.
+// defaults. Options may stand anywhere; `--name value` and `--name=value`; `--` ends them. A
+// name of one letter takes one dash (`-o DIR`).
 // Mistakes are ERROR_USAGE and name the nearest option.
 bool options_parse(const struct command_options *c, int argc, char **argv, void *into,
                    struct arguments *args, struct error *err);

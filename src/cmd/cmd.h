@@ -8,6 +8,7 @@
 #include "base/options.h"
 
 struct error;
+struct str;
 
 enum command_group {
     GROUP_START,
@@ -31,3 +32,17 @@ extern const struct command cmd_sol, cmd_emit, cmd_eval;
 extern const struct command cmd_optimize;
 extern const struct command cmd_runs, cmd_show, cmd_report, cmd_export;
 extern const struct command cmd_doctor, cmd_devices, cmd_calibrate, cmd_config;
+
+// Print what options_help() says and return true. Main does so for `--help`, so that no
+// command has to look at arguments.help.
+bool command_help(const struct command_options *options);
+
+// `hone help` and what else needs the whole table, which main.c hands in (NULL-terminated).
+extern const struct command_options help_options;
+bool help_run(const struct command *const *commands, int argc, char **argv, struct error *err);
+void help_overview(const struct command *const *commands, struct str *out);
+const struct command *help_find(const struct command *const *commands, const char *name);
+// Set the error for a name that is no command. Always false.
+bool help_unknown(const struct command *const *commands, const char *name, struct error *err);
+// The hidden `hone _docs DIR`: docs/cli from the option tables.
+bool help_write_docs(const struct command *const *commands, const char *dir, struct error *err);

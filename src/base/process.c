@@ -1,0 +1,431 @@
+// Design: everything that can fail for want of memory or descriptors is prepared before
+// fork(); the child makes system calls only, and tells what went wrong through a pipe
+// that closes by itself when exec succeeds. Input for a child goes into a memory file
+// rather than a pipe, so there is nothing to feed while we collect its output.
+//
+// A child is looked at with WNOWAIT first: as long as it is a zombie its process group
+// cannot be reused, so killing the group before reaping hits nobody else.
+#include "base/process.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
+
+enum {
+    COMPANION_FD = 3,
+    DEFAULT_OUTPUT = 64 * 1024,
+    TICK_MS = 50,  // how long a lost wake-up (Ctrl-C just before poll) can go unnoticed
+};
+
+// Where a child that never became the program got stuck.
+enum step { STEP_SETUP, STEP_CWD, STEP_LIMIT, STEP_EXEC };
+
+struct failure {
+    int step;
+    int number;  // errno
+};
+
+// What the child needs, all prepared before fork. Descriptors are high, so that putting
+// them in their places overwrites none of them.
+struct launch {
+    const struct process_spec *spec;
+    char *const *environment;
+    int std[3];     // become 0, 1, 2
+    int companion;  // becomes COMPANION_FD; -1: none
+    int report;     // write end of the failure pipe
+    pid_t parent;
+};
+
+static const char *const kept_variables[] = {
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+#if defined(__SANITIZE_ADDRESS__)
+    // A sanitised build's children write their findings where the tests look for them.
+    "ASAN_OPTIONS",
+    "UBSAN_OPTIONS",
+    "LSAN_OPTIONS",
+#endif
+};
+enum { N_KEPT = sizeof kept_variables / sizeof kept_variables[0] };
+
+static void minimal_environment(char *into[N_KEPT + 1]) {
+    int n = 0;
+    for (char **e = environ; e && *e; e++)
+        for (int i = 0; i < N_KEPT && n < N_KEPT; i++) {
+            size_t len = strlen(kept_variables[i]);
+            if (strncmp(*e, kept_variables[i], len) == 0 && (*e)[len] == '=')
+                into[n++] = *e;
+        }
+    into[n] = NULL;
+}
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+// Move a descriptor to a number that neither 0-3 nor a kept one occupies.
+static bool lift(int *fd, int least) {
+    if (*fd < 0)
+        return false;
+    int high = fcntl(*fd, F_DUPFD_CLOEXEC, least);
+    int why = errno;
+    close(*fd);
+    errno = why;
+    *fd = high;
+    return high >= 0;
+}
+
+static bool set_limit(int resource, int64_t value) {
+    struct rlimit limit = {.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value};
+    return value == 0 || setrlimit(resource, &limit) == 0;
+}
+
+static void close_on_exec_from(unsigned first) {
+    if (syscall(SYS_close_range, first, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) == 0)
+        return;
+    // Kernels before 5.11.
+    struct rlimit limit;
+    int last = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (int)limit.rlim_cur
+                                                                               : 65536;
+    for (int fd = (int)first; fd < last; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static bool place_descriptors(const struct launch *l) {
+    for (int i = 0; i < 3; i++)
+        if (dup2(l->std[i], i) < 0)
+            return false;
+    close_on_exec_from(3);
+    if (l->companion >= 0 && dup2(l->companion, COMPANION_FD) < 0)
+        return false;
+    for (int i = 0; i < l->spec->n_keep_fds; i++)
+        if (fcntl(l->spec->keep_fds[i], F_SETFD, 0) != 0)
+            return false;
+    return true;
+}
+
+static void default_signals(void) {
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &plain, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static enum step prepare_child(const struct launch *l) {
+    const struct process_spec *s = l->spec;
+    setpgid(0, 0);
+    // The signal comes when the thread that forked ends: start companions from a thread
+    // that lives as long as they shall.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return STEP_SETUP;
+    if (getppid() != l->parent)
+        _exit(127);  // the parent died before the line above
+    default_signals();
+    if (!place_descriptors(l))
+        return STEP_SETUP;
+    if (s->cwd && chdir(s->cwd) != 0)
+        return STEP_CWD;
+    struct rlimit no_core = {0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    if (!set_limit(RLIMIT_CPU, s->limit_cpu_s) || !set_limit(RLIMIT_AS, s->limit_memory_bytes) ||
+        !set_limit(RLIMIT_FSIZE, s->limit_file_bytes))
+        return STEP_LIMIT;
+    return STEP_EXEC;
+}
+
+static _Noreturn void child(const struct launch *l) {
+    struct failure f = {.step = prepare_child(l)};
+    if (f.step == STEP_EXEC)
+        execve(l->spec->argv[0], (char *const *)l->spec->argv, l->environment);
+    f.number = errno;
+    ssize_t ignored = write(l->report, &f, sizeof f);
+    (void)ignored;
+    _exit(127);
+}
+
+static bool set_failure(const struct process_spec *s, struct failure f, struct error *err) {
+    const char *why = strerror(f.number);
+    switch (f.step) {
+    case STEP_CWD:
+        return error_set(err, ERROR_IO, "run %s: change to %s: %s", s->argv[0], s->cwd, why);
+    case STEP_LIMIT:
+        return error_set(err, ERROR_IO, "run %s: set limits: %s", s->argv[0], why);
+    case STEP_EXEC:
+        return error_set(err, ERROR_UNSUPPORTED, "run %s: %s", s->argv[0], why);
+    default:
+        return error_set(err, ERROR_IO, "start %s: %s", s->argv[0], why);
+    }
+}
+
+static void reap(pid_t pid, struct process_result *result) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!result)
+        return;
+    result->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+// Fork and exec; true once the program runs. Closes nothing but its own pipe.
+static bool launch(struct launch *l, int least, pid_t *pid, struct error *err) {
+    char *minimal[N_KEPT + 1];
+    minimal_environment(minimal);
+    l->environment = l->spec->keep_environment ? environ : minimal;
+    l->parent = getpid();
+
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return error_set(err, ERROR_IO, "start %s: %s", l->spec->argv[0], strerror(errno));
+    l->report = pipe_fds[1];
+    *pid = lift(&l->report, least) ? fork() : -1;
+    if (*pid == 0)
+        child(l);
+    int why = errno;
+    close_fd(&l->report);
+    if (*pid < 0) {
+        close(pipe_fds[0]);
+        return error_set(err, ERROR_IO, "start %s: %s", l->spec->argv[0], strerror(why));
+    }
+
+    struct failure f;
+    ssize_t n;
+    do {
+        n = read(pipe_fds[0], &f, sizeof f);
+    } while (n < 0 && errno == EINTR);
+    close(pipe_fds[0]);
+    if (n != sizeof f)
+        return true;
+    reap(*pid, NULL);
+    return set_failure(l->spec, f, err);
+}
+
+static int least_free(const struct process_spec *s) {
+    int least = COMPANION_FD + 1;
+    for (int i = 0; i < s->n_keep_fds; i++)
+        if (s->keep_fds[i] >= least)
+            least = s->keep_fds[i] + 1;
+    return least;
+}
+
+static bool has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    int r;
+    do {
+        r = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    } while (r != 0 && errno == EINTR);
+    return r != 0 || info.si_pid == pid;
+}
+
+// A descriptor that becomes readable when the process ends; -1 on kernels without.
+static int end_descriptor(pid_t pid) {
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static int open_input(const struct process_spec *s) {
+    if (!s->input)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < s->input_len) {
+        ssize_t n = write(fd, s->input + done, s->input_len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            close_fd(&fd);
+        else
+            done += (size_t)n;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+// Read what is there; at the end (or a mistake) close. Keeps reading past the cap, so
+// that a talkative child does not block.
+static void drain(int *fd, struct str *into) {
+    char chunk[16 * 1024];
+    while (*fd >= 0) {
+        ssize_t n = read(*fd, chunk, sizeof chunk);
+        if (n > 0)
+            str_append(into, chunk, (size_t)n);
+        else if (n < 0 && errno == EINTR)
+            continue;
+        else if (n < 0 && errno == EAGAIN)
+            return;
+        else
+            close_fd(fd);
+    }
+}
+
+struct collector {
+    int fd[2];  // nonblocking read ends: stdout, stderr
+    struct str text[2];
+};
+
+// Wait for the child while collecting; false when Ctrl-C or the deadline came first.
+static bool collect(struct collector *c, pid_t pid, int64_t deadline_ns, bool *timed_out) {
+    int end = end_descriptor(pid);
+    bool ended;
+    while (!(ended = has_ended(pid)) && !interrupt_seen()) {
+        int64_t left_ns = deadline_ns ? deadline_ns - clock_now_ns() : INT64_MAX;
+        if (left_ns <= 0) {
+            *timed_out = true;
+            break;
+        }
+        struct pollfd fds[] = {{.fd = c->fd[0], .events = POLLIN},
+                               {.fd = c->fd[1], .events = POLLIN},
+                               {.fd = end, .events = POLLIN}};
+        int tick = end >= 0 ? TICK_MS : 1;
+        int64_t left_ms = left_ns / 1000000 + 1;
+        poll(fds, 3, left_ms < tick ? (int)left_ms : tick);
+        drain(&c->fd[0], &c->text[0]);
+        drain(&c->fd[1], &c->text[1]);
+    }
+    close_fd(&end);
+    return ended;
+}
+
+// What a program says travels in JSON, and the cap may have cut a character in two.
+static const char *take_text(struct arena *a, struct str *s) {
+    if (s->len > 0)
+        str_clean(s->ptr, s->len);
+    return str_take(a, s);
+}
+
+bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
+                 struct error *err) {
+    assert(spec->argv && spec->argv[0]);
+    *result = (struct process_result){.out = "", .err = ""};
+    int least = least_free(spec);
+    int out[2] = {-1, -1}, errors[2] = {-1, -1};
+    struct launch l = {.spec = spec, .companion = -1, .std = {open_input(spec), -1, -1}};
+    size_t max = spec->max_output ? spec->max_output : DEFAULT_OUTPUT;
+    struct collector c = {.fd = {-1, -1}, .text = {{.max = max}, {.max = max}}};
+    pid_t pid = 0;
+
+    bool ok = pipe2(out, O_CLOEXEC) == 0 && pipe2(errors, O_CLOEXEC) == 0;
+    l.std[1] = out[1];
+    l.std[2] = errors[1];
+    c.fd[0] = out[0];
+    c.fd[1] = errors[0];
+    for (int i = 0; ok && i < 3; i++)
+        ok = lift(&l.std[i], least);
+    for (int i = 0; ok && i < 2; i++)
+        ok = fcntl(c.fd[i], F_SETFL, O_NONBLOCK) == 0;
+    if (!ok)
+        error_set(err, ERROR_IO, "start %s: %s", spec->argv[0], strerror(errno));
+    ok = ok && launch(&l, least, &pid, err);
+    for (int i = 0; i < 3; i++)
+        close_fd(&l.std[i]);
+    if (ok) {
+        int64_t deadline_ns = spec->timeout_ns ? clock_now_ns() + spec->timeout_ns : 0;
+        ok = collect(&c, pid, deadline_ns, &result->timed_out) || result->timed_out ||
+             error_set(err, ERROR_INTERRUPTED, "interrupted");
+        kill(-pid, SIGKILL);  // what it left behind, too
+        reap(pid, result);
+        for (int i = 0; i < 2; i++)
+            drain(&c.fd[i], &c.text[i]);
+        result->out = take_text(a, &c.text[0]);
+        result->err = take_text(a, &c.text[1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        close_fd(&c.fd[i]);
+        str_reset(&c.text[i]);
+    }
+    return ok;
+}
+
+bool process_start(struct process *p, const struct process_spec *spec, struct error *err) {
+    assert(spec->argv && spec->argv[0]);
+    *p = (struct process){.socket = -1};
+    int least = least_free(spec), pair[2] = {-1, -1};
+    bool ok = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;
+    bool debug = log_get_level() == LOG_DEBUG;
+    struct launch l = {
+        .spec = spec,
+        .companion = pair[1],
+        .std = {open("/dev/null", O_RDONLY | O_CLOEXEC), open("/dev/null", O_WRONLY | O_CLOEXEC),
+                debug ? dup(2) : open("/dev/null", O_WRONLY | O_CLOEXEC)},
+    };
+    // Ours is lifted too: even with stdin closed it must not become descriptor 0.
+    ok = ok && lift(&pair[0], least) && lift(&l.companion, least);
+    for (int i = 0; ok && i < 3; i++)
+        ok = lift(&l.std[i], least);
+    if (!ok)
+        error_set(err, ERROR_IO, "start %s: %s", spec->argv[0], strerror(errno));
+    ok = ok && launch(&l, least, &p->pid, err);
+    for (int i = 0; i < 3; i++)
+        close_fd(&l.std[i]);
+    close_fd(&l.companion);
+    if (!ok) {
+        close_fd(&pair[0]);
+        p->pid = 0;
+        return false;
+    }
+    p->socket = pair[0];
+    return true;
+}
+
+bool process_ended(struct process *p, struct process_result *result) {
+    if (p->pid == 0)
+        return true;
+    if (!has_ended(p->pid))
+        return false;
+    kill(-p->pid, SIGKILL);
+    reap(p->pid, result);
+    p->pid = 0;
+    return true;
+}
+
+void process_kill(struct process *p) {
+    if (p->pid > 0) {
+        kill(-p->pid, SIGKILL);
+        reap(p->pid, NULL);
+    }
+    if (p->socket > 0)
+        close(p->socket);
+    *p = (struct process){.socket = -1};
+}
+
+void process_close(struct process *p, int64_t grace_ns) {
+    if (p->socket > 0)
+        close(p->socket);
+    p->socket = -1;
+    int64_t deadline_ns = clock_now_ns() + grace_ns;
+    int end = p->pid > 0 ? end_descriptor(p->pid) : -1;
+    while (p->pid > 0 && !has_ended(p->pid)) {
+        int64_t left_ms = (deadline_ns - clock_now_ns()) / 1000000;
+        if (left_ms <= 0)
+            break;
+        struct pollfd fd = {.fd = end, .events = POLLIN};
+        int tick = end >= 0 ? TICK_MS : 1;
+        poll(&fd, 1, left_ms < tick ? (int)left_ms : tick);
+    }
+    close_fd(&end);
+    process_kill(p);
+}

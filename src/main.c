@@ -1,0 +1,137 @@
+// hone: find the command, run it, say what went wrong, give the exit status.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+
+static bool run_help(int argc, char **argv, struct error *err);
+static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
+
+// In the order of `hone help`; the group is in each command's own file.
+static const struct command *const commands[] = {
+    &cmd_config,
+    &cmd_devices,
+    &cmd_help,
+    NULL,
+};
+
+static bool run_help(int argc, char **argv, struct error *err) {
+    return help_run(commands, argc, argv, err);
+}
+
+enum { STATUS_NEGATIVE = 1, STATUS_USAGE = 2, STATUS_ABSENT = 3, STATUS_FAILED = 4 };
+
+static int status_of(enum error_kind kind) {
+    switch (kind) {
+    case ERROR_NONE:
+    case ERROR_PARSE:
+        return STATUS_NEGATIVE;
+    case ERROR_USAGE:
+        return STATUS_USAGE;
+    case ERROR_UNSUPPORTED:
+        return STATUS_ABSENT;
+    case ERROR_IO:
+    case ERROR_TIMEOUT:
+        return STATUS_FAILED;
+    case ERROR_INTERRUPTED:
+        return 130;
+    }
+    return STATUS_FAILED;
+}
+
+// A diagnosis of several lines (source, caret) stands as it is; a line gets our name.
+static int fail(const struct error *err) {
+    if (!err->text[0])
+        return status_of(err->kind);
+    bool lines = strchr(err->text, '\n') != NULL;
+    bool ends = err->text[strlen(err->text) - 1] == '\n';
+    fprintf(stderr, "%s%s%s", lines ? "" : "hone: ", err->text, ends ? "" : "\n");
+    return status_of(err->kind);
+}
+
+// Output that did not arrive is our failure even when the command went well. A reader who
+// has left (`hone ... | head`) needs no message.
+static int finish(int status) {
+    bool lost = fflush(stdout) != 0;
+    const char *why = strerror(errno);
+    if (!lost && !ferror(stdout))
+        return status;
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    bool reader_left = poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+    if (!reader_left)
+        fprintf(stderr, "hone: write to standard output: %s\n", lost ? why : "failed");
+    return status == 0 || status == STATUS_NEGATIVE ? STATUS_FAILED : status;
+}
+
+// Started with 0, 1 or 2 closed, a database could land there and be written over. Open
+// read-only, so that output to a closed descriptor still fails.
+static void occupy_standard_descriptors(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+            return;
+}
+
+static int run_hidden(int argc, char **argv) {
+    struct error err = {0};
+    if (strcmp(argv[1], "_docs") == 0 && argc == 3)
+        return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
+    return -1;
+}
+
+static int usage(void) {
+    struct str text = {0};
+    help_overview(commands, &text);
+    fputs(str_text(&text), stderr);
+    str_reset(&text);
+    return STATUS_USAGE;
+}
+
+// `hone COMMAND ... --help`, before the command looks at anything else.
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int run(int argc, char **argv) {
+    if (argc < 2)
+        return usage();
+    if (argv[1][0] == '_') {
+        int status = run_hidden(argc, argv);
+        if (status >= 0)
+            return status;
+    }
+
+    struct error err = {0};
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0) {
+        puts("hone " HONE_VERSION);
+        return 0;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help_run(commands, 1, argv, &err) ? 0 : fail(&err);
+    const struct command *c = help_find(commands, name);
+    if (!c) {
+        help_unknown(commands, name, &err);
+        return fail(&err);
+    }
+    if (asks_for_help(argc, argv))
+        return command_help(c->options) ? 0 : STATUS_FAILED;
+    return c->run(argc - 1, argv + 1, &err) ? 0 : fail(&err);
+}
+
+int main(int argc, char **argv) {
+    occupy_standard_descriptors();
+    log_init();
+    interrupt_init();
+    return finish(run(argc, argv));
+}

@@ -1,0 +1,19 @@
+// The machine: which targets there are, and the one that a command shall use.
+#pragma once
+
+#include <stdbool.h>
+
+#include "model/target.h"
+
+struct arena;
+struct error;
+
+// Resolve `--target` (NULL: the best there is) with the settings for compiler and threads,
+// and read its ceilings if they were measured. Every operation on a target begins here.
+bool op_target(struct arena *a, const char *name, struct target *t, struct error *err);
+
+// Every target of this machine, the CPU first.
+bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err);
+
+// Facts and ceilings as hone.devices/1.
+json_t *op_devices(const struct target *targets, int n_targets);

@@ -1,0 +1,85 @@
+#include "record/measurement.h"
+
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+
+// Identical kernels differ by a systematic fraction of a percent: their code and their
+// buffers lie elsewhere. An interval that excludes 1 by less than this says nothing
+// about the code.
+static const double margin = 0.005;
+
+int measurement_compare(const struct measurement *m) {
+    if (!m->present)
+        return 0;
+    if (m->speedup_low > 1 + margin)
+        return 1;
+    if (m->speedup_high < 1 / (1 + margin))
+        return -1;
+    return 0;
+}
+
+static json_t *samples_to_json(const double *samples, int n) {
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(array, json_real(samples[i]));
+    return array;
+}
+
+json_t *measurement_to_json(const struct measurement *m) {
+    if (!m->present)
+        return json_null();
+    return json_pack(
+        "{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:s}", "schema",
+        "hone.measurement/1", "rival", m->rival ? m->rival : "", "pairs", m->n_pairs, "subject_s",
+        samples_to_json(m->subject_s, m->n_pairs), "rival_s",
+        samples_to_json(m->rival_s, m->n_pairs), "median_s", json_optional_real(m->median_s),
+        "rival_median_s", json_optional_real(m->rival_median_s), "speedup",
+        json_optional_real(m->speedup), "speedup_low", json_optional_real(m->speedup_low),
+        "speedup_high", json_optional_real(m->speedup_high), "confidence", m->confidence, "dropped",
+        m->n_dropped, "method", m->method ? m->method : "");
+}
+
+static double *samples_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                                 const char *key, int n) {
+    const json_t *array = json_read_array(r, json, key);
+    if (r->failed)
+        return NULL;
+    if (json_array_size(array) != (size_t)n) {
+        json_reader_fail(r, "%s has %zu samples, expected %d", key, json_array_size(array), n);
+        return NULL;
+    }
+    double *samples = arena_array(a, double, n);
+    for (int i = 0; i < n; i++) {
+        const json_t *value = json_array_get(array, (size_t)i);
+        if (!json_is_number(value))
+            json_reader_fail(r, "%s[%d] is no number", key, i);
+        samples[i] = json_number_value(value);
+    }
+    return samples;
+}
+
+bool measurement_from_json(struct arena *a, const json_t *json, struct measurement *m,
+                           struct error *err) {
+    *m = (struct measurement){0};
+    if (!json || json_is_null(json))
+        return true;
+    struct json_reader r = {.where = "measurement"};
+    json_read_schema(&r, json, "hone.measurement/1");
+    m->present = true;
+    m->rival = json_read_string(&r, a, json, "rival");
+    m->n_pairs = (int)json_read_int(&r, json, "pairs");
+    m->subject_s = samples_from_json(&r, a, json, "subject_s", m->n_pairs);
+    m->rival_s = samples_from_json(&r, a, json, "rival_s", m->n_pairs);
+    m->median_s = json_read_optional_number(&r, json, "median_s");
+    m->rival_median_s = json_read_optional_number(&r, json, "rival_median_s");
+    m->speedup = json_read_optional_number(&r, json, "speedup");
+    m->speedup_low = json_read_optional_number(&r, json, "speedup_low");
+    m->speedup_high = json_read_optional_number(&r, json, "speedup_high");
+    m->confidence = json_read_number(&r, json, "confidence");
+    m->n_dropped = (int)json_read_int(&r, json, "dropped");
+    m->method = json_read_string(&r, a, json, "method");
+    return json_reader_done(&r, err);
+}

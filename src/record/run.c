@@ -1,0 +1,170 @@
+#include "record/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+
+static const char *const state_names[] = {
+    [RUN_ACTIVE] = "active", [RUN_DONE] = "done", [RUN_INTERRUPTED] = "interrupted"};
+
+const char *run_state_name(enum run_state s) {
+    return state_names[s];
+}
+
+static enum run_state run_state_parse(struct json_reader *r, const char *name) {
+    for (int s = RUN_ACTIVE; s <= RUN_INTERRUPTED; s++)
+        if (strcmp(name, state_names[s]) == 0)
+            return (enum run_state)s;
+    json_reader_fail(r, "unknown state '%s'", name);
+    return RUN_ACTIVE;
+}
+
+// Take over the failure of a record within this one.
+static void nested(struct json_reader *r, bool ok, const struct error *inner) {
+    if (!ok)
+        json_reader_fail(r, "%s", inner->text);
+}
+
+static json_t *optional_candidate(const struct candidate *c) {
+    return c->source ? candidate_to_json(c) : json_null();
+}
+
+json_t *search_node_to_json(const struct search_node *n) {
+    bool is_evaluated = n->state == NODE_EVALUATED;
+    json_t *findings = json_array();
+    for (int i = 0; i < n->n_findings; i++)
+        json_array_append_new(findings, finding_to_json(&n->findings[i]));
+    return json_pack(
+        "{s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "hone.node/1",
+        "number", n->number, "parent", n->parent, "state", is_evaluated ? "evaluated" : "proposed",
+        "move", n->move ? n->move : "", "reason", n->reason ? n->reason : "", "candidate",
+        optional_candidate(&n->candidate), "verdict",
+        is_evaluated ? verdict_to_json(&n->verdict) : json_null(), "measurement",
+        measurement_to_json(&n->measurement), "profile", profile_to_json(&n->profile), "findings",
+        findings, "time_s", is_evaluated ? json_optional_real(n->time_s) : json_null());
+}
+
+static void findings_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                               struct search_node *n) {
+    const json_t *findings = json_read_array(r, json, "findings");
+    if (json_array_size(findings) > NODE_FINDINGS_MAX)
+        json_reader_fail(r, "more than %d findings", NODE_FINDINGS_MAX);
+    for (size_t i = 0; !r->failed && i < json_array_size(findings); i++) {
+        struct error inner = {0};
+        bool ok = finding_from_json(a, json_array_get(findings, i), &n->findings[i], &inner);
+        nested(r, ok, &inner);
+        n->n_findings++;
+    }
+}
+
+bool search_node_from_json(struct arena *a, const json_t *json, struct search_node *n,
+                           struct error *err) {
+    struct json_reader r = {.where = "node"};
+    json_read_schema(&r, json, "hone.node/1");
+    *n = (struct search_node){0};
+    n->number = (int)json_read_int(&r, json, "number");
+    n->parent = (int)json_read_int(&r, json, "parent");
+    const char *state = json_read_string(&r, a, json, "state");
+    n->state = strcmp(state, "evaluated") == 0 ? NODE_EVALUATED : NODE_PROPOSED;
+    n->move = json_read_string(&r, a, json, "move");
+    n->reason = json_read_string(&r, a, json, "reason");
+    n->time_s = json_read_optional_number(&r, json, "time_s");
+    if (r.failed)
+        return json_reader_done(&r, err);
+
+    struct error inner = {0};
+    const json_t *candidate = json_object_get(json, "candidate");
+    if (candidate && !json_is_null(candidate))
+        nested(&r, candidate_from_json(a, candidate, &n->candidate, &inner), &inner);
+    if (n->state == NODE_EVALUATED)
+        nested(&r, verdict_from_json(a, json_object_get(json, "verdict"), &n->verdict, &inner),
+               &inner);
+    nested(&r,
+           measurement_from_json(a, json_object_get(json, "measurement"), &n->measurement, &inner),
+           &inner);
+    nested(&r, profile_from_json(a, json_object_get(json, "profile"), &n->profile, &inner), &inner);
+    findings_from_json(&r, a, json, n);
+    return json_reader_done(&r, err);
+}
+
+// The bound travels as JSON, not as text within JSON.
+static json_t *bound_value(const char *text) {
+    json_t *value = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+    return value ? value : json_null();
+}
+
+json_t *run_to_json(const struct run *r) {
+    char seed[24];
+    snprintf(seed, sizeof seed, "0x%016" PRIx64, r->seed);
+    json_t *json = json_pack(
+        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:o}", "schema",
+        "hone.run/1", "id", (json_int_t)r->id, "state", run_state_name(r->state), "problem", "name",
+        r->problem_name, "text", r->problem_text, "hash", r->problem_hash, "target", r->target,
+        "device", r->device, "policy", r->policy, "proposer", r->proposer, "seed", seed,
+        "max_evals", r->max_evals, "max_seconds", r->max_seconds, "until", r->until, "bound",
+        bound_value(r->bound));
+    json_t *rest = json_pack(
+        "{s:s, s:o, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:f}", "started_at",
+        r->started_at ? r->started_at : "", "ended_at", json_optional_text(r->ended_at),
+        "stop_reason", json_optional_text(r->stop_reason), "version", r->version ? r->version : "",
+        "nodes", r->n_nodes, "champion", r->champion, "baseline", optional_candidate(&r->baseline),
+        "confirm_verdict", r->confirm.present ? verdict_to_json(&r->confirm_verdict) : json_null(),
+        "confirm", measurement_to_json(&r->confirm), "elapsed_s", r->elapsed_s);
+    json_object_update(json, rest);
+    json_decref(rest);
+    return json;
+}
+
+static void outcome_from_json(struct json_reader *reader, struct arena *a, const json_t *json,
+                              struct run *r) {
+    struct error inner = {0};
+    const json_t *baseline = json_object_get(json, "baseline");
+    if (baseline && !json_is_null(baseline))
+        nested(reader, candidate_from_json(a, baseline, &r->baseline, &inner), &inner);
+    nested(reader, measurement_from_json(a, json_object_get(json, "confirm"), &r->confirm, &inner),
+           &inner);
+    if (r->confirm.present)
+        nested(reader,
+               verdict_from_json(a, json_object_get(json, "confirm_verdict"), &r->confirm_verdict,
+                                 &inner),
+               &inner);
+}
+
+bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct error *err) {
+    struct json_reader reader = {.where = "run"};
+    json_read_schema(&reader, json, "hone.run/1");
+    *r = (struct run){0};
+    r->id = json_read_int(&reader, json, "id");
+    r->state = run_state_parse(&reader, json_read_string(&reader, a, json, "state"));
+    const json_t *problem = json_read_object(&reader, json, "problem");
+    r->problem_name = json_read_string(&reader, a, problem, "name");
+    r->problem_text = json_read_string(&reader, a, problem, "text");
+    r->problem_hash = json_read_string(&reader, a, problem, "hash");
+    r->target = json_read_string(&reader, a, json, "target");
+    r->device = json_read_string(&reader, a, json, "device");
+    r->policy = json_read_string(&reader, a, json, "policy");
+    r->proposer = json_read_string(&reader, a, json, "proposer");
+    r->seed = strtoull(json_read_string(&reader, a, json, "seed"), NULL, 16);
+    r->max_evals = (int)json_read_int(&reader, json, "max_evals");
+    r->max_seconds = json_read_number(&reader, json, "max_seconds");
+    r->until = json_read_number(&reader, json, "until");
+    r->started_at = json_read_string(&reader, a, json, "started_at");
+    r->ended_at = json_read_optional_string(&reader, a, json, "ended_at");
+    r->stop_reason = json_read_optional_string(&reader, a, json, "stop_reason");
+    r->version = json_read_string(&reader, a, json, "version");
+    r->n_nodes = (int)json_read_int(&reader, json, "nodes");
+    r->champion = (int)json_read_int(&reader, json, "champion");
+    r->elapsed_s = json_read_number(&reader, json, "elapsed_s");
+    if (reader.failed)
+        return json_reader_done(&reader, err);
+    const json_t *bound = json_object_get(json, "bound");
+    if (bound && !json_is_null(bound))
+        r->bound = json_print(a, bound);
+    outcome_from_json(&reader, a, json, r);
+    return json_reader_done(&reader, err);
+}

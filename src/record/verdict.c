@@ -1,0 +1,82 @@
+#include "record/verdict.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+
+static const char *const kind_names[VERDICT_COUNT] = {
+    [VERDICT_OK] = "ok",           [VERDICT_ILLEGAL] = "illegal",
+    [VERDICT_CRASH] = "crash",     [VERDICT_NO_COMPILE] = "no-compile",
+    [VERDICT_TIMEOUT] = "timeout", [VERDICT_LIMITS] = "limits",
+    [VERDICT_WRONG] = "wrong",     [VERDICT_UNSTABLE] = "unstable",
+    [VERDICT_CHEAT] = "cheat",     [VERDICT_SUSPECT] = "suspect",
+    [VERDICT_INFRA] = "infra",
+};
+
+const char *verdict_kind_name(enum verdict_kind k) {
+    return kind_names[k];
+}
+
+bool verdict_kind_parse(const char *name, enum verdict_kind *k) {
+    for (int i = 0; i < VERDICT_COUNT; i++) {
+        if (strcmp(name, kind_names[i]) != 0)
+            continue;
+        *k = (enum verdict_kind)i;
+        return true;
+    }
+    return false;
+}
+
+bool verdict_is_failure(enum verdict_kind k) {
+    return k != VERDICT_OK && k != VERDICT_SUSPECT && k != VERDICT_INFRA;
+}
+
+// An infinite error is a fact worth keeping, and JSON has no word for it.
+static json_t *bounded(double value) {
+    return json_optional_real(isinf(value) ? DBL_MAX : value);
+}
+
+static json_t *stats_to_json(const struct error_stats *e) {
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rms", bounded(e->rms), "max",
+                     bounded(e->max), "honest_rms", bounded(e->honest_rms), "honest_max",
+                     bounded(e->honest_max), "limit_rms", bounded(e->limit_rms), "limit_max",
+                     bounded(e->limit_max));
+}
+
+json_t *verdict_to_json(const struct verdict *v) {
+    return json_pack("{s:s, s:s, s:o, s:s, s:o, s:i, s:i, s:b, s:i}", "schema", "hone.verdict/1",
+                     "kind", verdict_kind_name(v->kind), "rule", json_optional_text(v->rule),
+                     "evidence", v->evidence ? v->evidence : "", "error", stats_to_json(&v->error),
+                     "sets", v->n_sets, "calls", v->n_calls, "timed_calls_checked",
+                     (int)v->timed_calls_checked, "sandbox_level", v->sandbox_level);
+}
+
+static void stats_from_json(struct json_reader *r, const json_t *json, struct error_stats *e) {
+    e->rms = json_read_optional_number(r, json, "rms");
+    e->max = json_read_optional_number(r, json, "max");
+    e->honest_rms = json_read_optional_number(r, json, "honest_rms");
+    e->honest_max = json_read_optional_number(r, json, "honest_max");
+    e->limit_rms = json_read_optional_number(r, json, "limit_rms");
+    e->limit_max = json_read_optional_number(r, json, "limit_max");
+}
+
+bool verdict_from_json(struct arena *a, const json_t *json, struct verdict *v, struct error *err) {
+    struct json_reader r = {.where = "verdict"};
+    json_read_schema(&r, json, "hone.verdict/1");
+    *v = (struct verdict){0};
+    const char *kind = json_read_string(&r, a, json, "kind");
+    if (!verdict_kind_parse(kind, &v->kind))
+        json_reader_fail(&r, "unknown kind '%s'", kind);
+    v->rule = json_read_optional_string(&r, a, json, "rule");
+    v->evidence = json_read_string(&r, a, json, "evidence");
+    stats_from_json(&r, json_read_object(&r, json, "error"), &v->error);
+    v->n_sets = (int)json_read_int(&r, json, "sets");
+    v->n_calls = (int)json_read_int(&r, json, "calls");
+    v->timed_calls_checked = json_read_bool(&r, json, "timed_calls_checked");
+    v->sandbox_level = (int)json_read_int(&r, json, "sandbox_level");
+    return json_reader_done(&r, err);
+}

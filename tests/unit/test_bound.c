@@ -1,0 +1,149 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/bound.h"
+
+static const struct shape square = {.rank = 2, .size = {1024, 1024}, .dim = {-1, -1}};
+
+// y = exp(x): 4 MiB in, 4 MiB out, one operation per element.
+static struct node exp_nodes[] = {
+    {.op = OP_INPUT, .shape = square, .name = "x"},
+    {.op = OP_EXP, .shape = square, .n_args = 1, .arg = {0}, .name = "y"},
+};
+static const struct problem exp_problem = {
+    .name = "exp",
+    .graph = {.nodes = exp_nodes, .n_nodes = 2},
+    .inputs = {{.node = 0}},
+    .n_inputs = 1,
+    .outputs = {{"y", 1}},
+    .n_outputs = 1,
+};
+
+static struct node gemm_nodes[] = {
+    {.op = OP_INPUT, .shape = square, .name = "a"},
+    {.op = OP_INPUT, .shape = square, .name = "b"},
+    {.op = OP_MATMUL, .shape = square, .n_args = 2, .arg = {0, 1}, .name = "c"},
+};
+static const struct problem gemm_problem = {
+    .name = "gemm",
+    .graph = {.nodes = gemm_nodes, .n_nodes = 3},
+    .inputs = {{.node = 0}, {.node = 1}},
+    .n_inputs = 2,
+    .outputs = {{"c", 2}},
+    .n_outputs = 1,
+};
+
+static struct target test_target(void) {
+    return (struct target){
+        .name = "cpu",
+        .n_threads = 2,
+        .vector_bytes = 64,
+        .llc_bytes = 32 << 20,
+        .top_clock_hz = 4e9,
+        .peak_bytes_per_s = 1e12,
+        .peak_contract_flops_per_s = 1e12,
+        .ceilings = {.present = true,
+                     .launch_s = 1e-5,
+                     .traffic = {{1, 40e9, 0}, {2. / 3, 30e9, 0}, {0.5, 20e9, 0}, {0, 10e9, 0}},
+                     .f32_flops_per_s = 100e9,
+                     .tf32_flops_per_s = NAN},
+    };
+}
+
+Test(bound, counts_every_input_and_output_once) {
+    struct work w;
+    work_count(&gemm_problem, &w);
+    cr_assert(eq(dbl, w.bytes_read, 2 * 4.0 * (1 << 20)));
+    cr_assert(eq(dbl, w.bytes_written, 4.0 * (1 << 20)));
+    cr_assert(eq(dbl, w.flops, 2.0 * (1 << 30)));
+    cr_assert(eq(dbl, w.contract_flops, 2.0 * (1 << 30)));
+}
+
+Test(bound, is_memory_bound_for_elementwise_work) {
+    struct target t = test_target();
+    struct bound b;
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(eq(int, b.side, BOUND_MEMORY));
+    cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + 8.0 * (1 << 20) / 20e9, 1e-12));
+}
+
+Test(bound, is_compute_bound_for_a_large_contraction) {
+    struct target t = test_target();
+    struct bound b;
+    bound_compute(&gemm_problem, &t, &b);
+    cr_assert(eq(int, b.side, BOUND_COMPUTE));
+    cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + 2.0 * (1 << 30) / 100e9, 1e-12));
+}
+
+Test(bound, charges_a_contraction_to_the_fastest_honest_way) {
+    struct target t = test_target();
+    t.ceilings.tf32_flops_per_s = 600e9;
+    struct bound b;
+    bound_compute(&gemm_problem, &t, &b);
+    cr_assert(epsilon_eq(dbl, b.reach_compute_s, 2.0 * (1 << 30) / 200e9, 1e-12));
+}
+
+Test(bound, is_launch_bound_when_starting_costs_more_than_the_work) {
+    struct target t = test_target();
+    t.ceilings.launch_s = 1;
+    struct bound b;
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(eq(int, b.side, BOUND_LAUNCH));
+}
+
+Test(bound, limit_is_below_reach_and_never_counts_elementwise_flops) {
+    struct target t = test_target();
+    struct bound b;
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(lt(dbl, b.limit_s, b.reach_s));
+    cr_assert(eq(dbl, b.limit_compute_s, 0));
+    // Outputs that fit the last-level cache may still be in it: only the input counts.
+    cr_assert(epsilon_eq(dbl, b.limit_memory_s, 4.0 * (1 << 20) / 1e12, 1e-15));
+}
+
+Test(bound, without_ceilings_has_a_limit_and_no_reach) {
+    struct target t = test_target();
+    t.ceilings.present = false;
+    struct bound b;
+    bound_compute(&gemm_problem, &t, &b);
+    cr_assert(isnan(b.reach_s));
+    cr_assert(gt(dbl, b.limit_s, 0));
+    struct arena a = {0};
+    cr_assert(strstr(bound_explain(&a, &b, &t), "not known until the ceilings are measured") !=
+              NULL);
+    arena_reset(&a);
+}
+
+Test(bound, survives_its_json_form) {
+    struct target t = test_target();
+    struct bound b, back;
+    struct error err = {0};
+    for (int present = 0; present < 2; present++) {
+        t.ceilings.present = present;
+        bound_compute(&gemm_problem, &t, &b);
+        json_t *json = bound_to_json(&b);
+        cr_assert(bound_from_json(json, &back, &err));
+        json_decref(json);
+        cr_assert(eq(dbl, back.limit_s, b.limit_s));
+        cr_assert(isnan(back.reach_s) == isnan(b.reach_s));
+        cr_assert(eq(int, back.side, b.side));
+    }
+    json_t *wrong = json_pack("{s:s}", "schema", "hone.bound/1");
+    cr_assert(not(bound_from_json(wrong, &back, &err)));
+    cr_assert(eq(int, err.kind, ERROR_PARSE));
+    json_decref(wrong);
+}
+
+Test(ceilings, interpolate_in_time_per_byte) {
+    struct target t = test_target();
+    cr_assert(eq(dbl, ceilings_bandwidth(&t.ceilings, 1), 40e9));
+    cr_assert(epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.5), 20e9, 1));
+    cr_assert(eq(dbl, ceilings_bandwidth(&t.ceilings, 0), 10e9));
+    // A quarter reads: half way between write only and copy.
+    cr_assert(
+        epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.25), 1 / (0.5 / 20e9 + 0.5 / 10e9), 1));
+}

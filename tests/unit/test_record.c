@@ -1,0 +1,225 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "record/run.h"
+
+static double samples[] = {1e-3, 2e-3, 1.5e-3};
+
+static struct measurement example_measurement(void) {
+    return (struct measurement){.present = true,
+                                .rival = "plain",
+                                .n_pairs = 3,
+                                .subject_s = samples,
+                                .rival_s = samples,
+                                .median_s = 1.5e-3,
+                                .rival_median_s = 3e-3,
+                                .speedup = 2,
+                                .speedup_low = 1.9,
+                                .speedup_high = 2.1,
+                                .confidence = 0.99,
+                                .method = "ABBA"};
+}
+
+Test(record, verdict_survives_its_json_form) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct verdict v = {.kind = VERDICT_WRONG,
+                        .rule = "partial",
+                        .evidence = "3 of 4 elements",
+                        .error = {.rms = INFINITY, .max = NAN, .honest_rms = 0.5},
+                        .n_sets = 2,
+                        .n_calls = 4,
+                        .timed_calls_checked = true,
+                        .sandbox_level = 2};
+    json_t *json = verdict_to_json(&v);
+    struct verdict w;
+    cr_assert(verdict_from_json(&a, json, &w, &err), "%s", err.text);
+    json_decref(json);
+    cr_expect_eq(w.kind, VERDICT_WRONG);
+    cr_expect_str_eq(w.rule, "partial");
+    cr_expect(w.error.rms > 1e300);
+    cr_expect(isnan(w.error.max));
+    cr_expect_eq(w.error.honest_rms, 0.5);
+    cr_expect(w.timed_calls_checked);
+    cr_expect_eq(w.sandbox_level, 2);
+    arena_reset(&a);
+}
+
+Test(record, every_verdict_has_a_name_that_reads_back) {
+    for (int k = 0; k < VERDICT_COUNT; k++) {
+        enum verdict_kind back;
+        cr_expect(verdict_kind_parse(verdict_kind_name((enum verdict_kind)k), &back));
+        cr_expect_eq(back, (enum verdict_kind)k);
+    }
+    enum verdict_kind unused;
+    cr_expect(!verdict_kind_parse("fine", &unused));
+    cr_expect(verdict_is_failure(VERDICT_WRONG));
+    cr_expect(!verdict_is_failure(VERDICT_OK));
+    cr_expect(!verdict_is_failure(VERDICT_SUSPECT));
+    cr_expect(!verdict_is_failure(VERDICT_INFRA));
+}
+
+Test(record, measurement_survives_its_json_form_and_absent_is_null) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct measurement m = example_measurement(), n;
+    json_t *json = measurement_to_json(&m);
+    cr_assert(measurement_from_json(&a, json, &n, &err), "%s", err.text);
+    cr_expect_eq(n.n_pairs, 3);
+    cr_expect_eq(n.subject_s[1], 2e-3);
+    cr_expect_eq(n.speedup_low, 1.9);
+    json_array_clear(json_object_get(json, "rival_s"));
+    cr_expect(!measurement_from_json(&a, json, &n, &err));
+    cr_expect(strstr(err.text, "rival_s has 0 samples"), "%s", err.text);
+    json_decref(json);
+
+    m.present = false;
+    json = measurement_to_json(&m);
+    cr_expect(json_is_null(json));
+    cr_expect(measurement_from_json(&a, json, &n, &err));
+    cr_expect(!n.present);
+    json_decref(json);
+    arena_reset(&a);
+}
+
+Test(record, a_difference_counts_only_beyond_the_margin) {
+    struct measurement m = example_measurement();
+    cr_expect_eq(measurement_compare(&m), 1);
+    m.speedup_low = 1.004;
+    cr_expect_eq(measurement_compare(&m), 0);
+    m.speedup_low = 0.8, m.speedup_high = 0.9;
+    cr_expect_eq(measurement_compare(&m), -1);
+    m.speedup_high = 0.997;
+    cr_expect_eq(measurement_compare(&m), 0);
+    m.speedup_low = NAN, m.speedup_high = NAN;
+    cr_expect_eq(measurement_compare(&m), 0);
+    m = example_measurement();
+    m.present = false;
+    cr_expect_eq(measurement_compare(&m), 0);
+}
+
+Test(record, profile_keeps_what_is_present) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct profile p = {0}, q;
+    profile_set(&p, "time_s", 1);
+    profile_set(&p, "time_s", 2);
+    profile_set(&p, "thread_busy", NAN);
+    cr_expect_eq(profile_get(&p, "time_s"), 2);
+    cr_expect(isnan(profile_get(&p, "blocks")));
+    json_t *json = profile_to_json(&p);
+    cr_assert(profile_from_json(&a, json, &q, &err));
+    cr_expect_eq(q.n_metrics, 1);
+    json_object_set_new(json_object_get(json, "metrics"), "bad", json_string("x"));
+    cr_expect(!profile_from_json(&a, json, &q, &err));
+    json_decref(json);
+    arena_reset(&a);
+}
+
+Test(record, candidate_is_sealed_by_its_source) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct candidate c = {.tier = TIER_K, .source = "int x;", .kernel = "kernel", .label = "l"}, d;
+    candidate_seal(&a, &c);
+    cr_expect_eq(strlen(c.hash), 64);
+    json_t *json = candidate_to_json(&c);
+    cr_assert(candidate_from_json(&a, json, &d, &err), "%s", err.text);
+    cr_expect_str_eq(d.hash, c.hash);
+    cr_expect_str_eq(d.kernel, "kernel");
+    json_object_set_new(json, "tier", json_string("Q"));
+    cr_expect(!candidate_from_json(&a, json, &d, &err));
+    cr_expect(strstr(err.text, "unknown tier 'Q'"), "%s", err.text);
+    json_decref(json);
+    arena_reset(&a);
+}
+
+Test(record, node_with_findings_survives_its_json_form) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct search_node n = {.number = 3, .parent = 1, .state = NODE_EVALUATED, .move = "vec 8"}, m;
+    n.candidate = (struct candidate){.tier = TIER_C, .source = "x", .label = "f.c"};
+    candidate_seal(&a, &n.candidate);
+    n.verdict = (struct verdict){.kind = VERDICT_OK, .evidence = "fine"};
+    n.measurement = example_measurement();
+    profile_set(&n.profile, "blocks", 7);
+    n.findings[0] = (struct finding){.tool = "reach",
+                                     .severity = SEVERITY_HIGH,
+                                     .cause = "far",
+                                     .evidence = "3x",
+                                     .expected_gain = NAN,
+                                     .actions = {{.words = "wider", .knob = "vec", .direction = 1}},
+                                     .n_actions = 1};
+    n.n_findings = 1;
+    n.time_s = 2e-3;
+    json_t *json = search_node_to_json(&n);
+    cr_assert(search_node_from_json(&a, json, &m, &err), "%s", err.text);
+    json_decref(json);
+    cr_expect_eq(m.number, 3);
+    cr_expect_eq(m.state, NODE_EVALUATED);
+    cr_expect_str_eq(m.findings[0].actions[0].knob, "vec");
+    cr_expect(!m.findings[0].actions[0].word);
+    cr_expect(isnan(m.findings[0].expected_gain));
+    cr_expect_eq(m.measurement.n_pairs, 3);
+    cr_expect_eq(profile_get(&m.profile, "blocks"), 7);
+
+    n.state = NODE_PROPOSED;
+    json = search_node_to_json(&n);
+    cr_assert(search_node_from_json(&a, json, &m, &err), "%s", err.text);
+    cr_expect_eq(m.state, NODE_PROPOSED);
+    cr_expect(isnan(m.time_s));
+    json_decref(json);
+    arena_reset(&a);
+}
+
+Test(record, run_survives_its_json_form) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct run r = {.id = 12,
+                    .state = RUN_DONE,
+                    .problem_name = "softmax",
+                    .problem_text = "problem softmax",
+                    .problem_hash = "abc",
+                    .target = "cpu",
+                    .device = "some CPU",
+                    .policy = "mcts",
+                    .proposer = "expert",
+                    .seed = UINT64_C(0xfedcba9876543210),
+                    .max_evals = 10,
+                    .max_seconds = 60,
+                    .until = 0.95,
+                    .bound = "{\"limit_s\":0.001}",
+                    .started_at = "2026-01-01T00:00:00Z",
+                    .version = "0.1.0",
+                    .n_nodes = 3,
+                    .champion = -1,
+                    .elapsed_s = 1.5},
+               s;
+    json_t *json = run_to_json(&r);
+    cr_assert_not_null(json);
+    cr_assert(run_from_json(&a, json, &s, &err), "%s", err.text);
+    json_decref(json);
+    cr_expect_eq(s.id, 12);
+    cr_expect_eq(s.seed, r.seed);
+    cr_expect_str_eq(s.bound, r.bound);
+    cr_expect(!s.ended_at);
+    cr_expect_eq(s.champion, -1);
+    cr_expect(!s.confirm.present);
+
+    r.confirm = example_measurement();
+    r.confirm_verdict = (struct verdict){.kind = VERDICT_OK, .evidence = ""};
+    r.baseline = (struct candidate){.source = "x", .label = "plain", .hash = "h"};
+    r.ended_at = "2026-01-01T00:01:00Z";
+    json = run_to_json(&r);
+    cr_assert(run_from_json(&a, json, &s, &err), "%s", err.text);
+    cr_expect(s.confirm.present);
+    cr_expect_str_eq(s.baseline.label, "plain");
+    json_object_set_new(json, "state", json_string("lost"));
+    cr_expect(!run_from_json(&a, json, &s, &err));
+    cr_expect(strstr(err.text, "unknown state 'lost'"), "%s", err.text);
+    json_decref(json);
+    arena_reset(&a);
+}

@@ -1,0 +1,131 @@
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "model/target.h"
+
+static char cache[] = "/tmp/hone-test-XXXXXX";
+
+static void use_own_cache(void) {
+    cr_assert(mkdtemp(cache) != NULL);
+    setenv("XDG_CACHE_HOME", cache, 1);
+}
+
+static void remove_cache(void) {
+    struct error err = {0};
+    cr_assert(file_remove_tree(cache, &err), "%s", err.text);
+}
+
+TestSuite(target, .init = use_own_cache, .fini = remove_cache);
+
+static struct target read_target(struct arena *a) {
+    struct error err = {0};
+    struct target t;
+    cr_assert(target_read_cpu(a, 0, "cc", &t, &err), "%s", err.text);
+    return t;
+}
+
+static void fill(struct target *t) {
+    t->ceilings = (struct ceilings){
+        .present = true,
+        .launch_s = 2e-5,
+        .traffic = {{1, 4e10, 0.1}, {2. / 3, 3e10, 0.1}, {0.5, 2e10, 0.1}, {0, 1e10, 0.1}},
+        .f32_flops_per_s = 1e11,
+        .f64_flops_per_s = 5e10,
+        .bf16_flops_per_s = NAN,
+        .tf32_flops_per_s = NAN,
+        .measured_at = "2026-01-01T00:00:00Z",
+        .how = "by hand",
+    };
+}
+
+Test(target, has_facts_for_this_cpu) {
+    struct arena a = {0};
+    struct target t = read_target(&a);
+    cr_assert(ge(int, t.n_threads, 1));
+    cr_assert(t.vector_bytes == 16 || t.vector_bytes == 32 || t.vector_bytes == 64);
+    cr_assert(t.l1_bytes > 0 && t.l2_bytes > 0 && t.llc_bytes >= t.l2_bytes);
+    cr_assert(gt(dbl, t.top_clock_hz, 1e8));
+    cr_assert(eq(int, (int)strlen(t.id), 64));
+    arena_reset(&a);
+}
+
+Test(target, refuses_more_threads_than_cpus) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t;
+    cr_assert(not(target_read_cpu(&a, 1 << 20, "cc", &t, &err)));
+    cr_assert(eq(int, err.kind, ERROR_USAGE));
+    arena_reset(&a);
+}
+
+Test(target, another_number_of_threads_is_another_device) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target all = read_target(&a), one;
+    cr_assert(target_read_cpu(&a, 1, "cc", &one, &err));
+    cr_assert(all.n_threads == 1 || strcmp(all.id, one.id) != 0);
+    arena_reset(&a);
+}
+
+Test(target, ceilings_come_back_from_the_cache) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t = read_target(&a), again = t;
+    cr_assert(target_load_ceilings(&a, &again, &err));
+    cr_assert(not(again.ceilings.present), "nothing was measured yet");
+    fill(&t);
+    cr_assert(target_save_ceilings(&a, &t, &err), "%s", err.text);
+    cr_assert(target_load_ceilings(&a, &again, &err));
+    cr_assert(again.ceilings.present);
+    cr_assert(eq(dbl, again.ceilings.launch_s, 2e-5));
+    cr_assert(eq(dbl, again.ceilings.traffic[2].bytes_per_s, 2e10));
+    cr_assert(eq(dbl, again.ceilings.f64_flops_per_s, 5e10));
+    cr_assert(isnan(again.ceilings.tf32_flops_per_s), "absent is not zero");
+    cr_assert_str_eq(again.ceilings.how, "by hand");
+    arena_reset(&a);
+}
+
+Test(target, a_cache_of_another_device_or_version_is_absent) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t = read_target(&a), again = t;
+    fill(&t);
+    const char *dir = file_cache_dir(&a, "ceilings", &err);
+    const char *path = arena_printf(&a, "%s/%.16s.json", dir, t.id);
+    const char *texts[] = {"", "not json", "{}", "{\"schema\": \"hone.ceilings/2\"}", "[]"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        cr_assert(file_write(path, texts[i], strlen(texts[i]), &err));
+        cr_assert(target_load_ceilings(&a, &again, &err), "%s", texts[i]);
+        cr_assert(not(again.ceilings.present));
+    }
+    t.id = arena_printf(&a, "%.16s%s", t.id, "0000");
+    cr_assert(target_save_ceilings(&a, &t, &err));
+    cr_assert(target_load_ceilings(&a, &again, &err));
+    cr_assert(not(again.ceilings.present), "the same file name, but another device");
+    arena_reset(&a);
+}
+
+Test(target, ceilings_that_make_no_sense_are_refused) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t = read_target(&a), again = t;
+    fill(&t);
+    t.ceilings.traffic[1].bytes_per_s = 0;
+    json_t *json = ceilings_to_json(&t);
+    cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    cr_assert(eq(int, err.kind, ERROR_PARSE));
+    json_decref(json);
+    fill(&t);
+    t.ceilings.traffic[1].read_fraction = 2;
+    json = ceilings_to_json(&t);
+    cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    json_decref(json);
+    arena_reset(&a);
+}
