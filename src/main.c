@@ -18,6 +18,7 @@ static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help}
 // In the order of `hone help`; the group is in each command's own file.
 static const struct command *const commands[] = {
     &cmd_config,
+    &cmd_devices,
     &cmd_help,
     NULL,
 };
@@ -93,6 +94,14 @@ static int usage(void) {
     return STATUS_USAGE;
 }
 
+// `hone COMMAND ... --help`, before the command looks at anything else.
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
 static int run(int argc, char **argv) {
     if (argc < 2)
         return usage();
@@ -115,6 +124,8 @@ static int run(int argc, char **argv) {
         help_unknown(commands, name, &err);
         return fail(&err);
     }
+    if (asks_for_help(argc, argv))
+        return command_help(c->options) ? 0 : STATUS_FAILED;
     return c->run(argc - 1, argv + 1, &err) ? 0 : fail(&err);
 }
 

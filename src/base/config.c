@@ -29,8 +29,10 @@ struct reading {
     struct arena *a;
     struct config *c;
     const char *path;
-    bool unknown;
-    char message[256];  // about the first key that is not known
+    const char *rest;  // of the text
+    int line;          // the one that inih has now
+    int bad_line;      // the first whose mistake we found ourselves; 0: none
+    char message[256];
 };
 
 static struct config_value *find(const struct config *c, const char *key) {
@@ -45,7 +47,7 @@ static void note_unknown(struct reading *r, const char *key) {
     for (int i = 0; i < N_SETTINGS; i++)
         names[i] = settings[i].key;
     const char *nearest = str_nearest(key, names);
-    r->unknown = true;
+    r->bad_line = r->line;
     snprintf(r->message, sizeof r->message,
              nearest ? "unknown key '%s'; did you mean '%s'?" : "unknown key '%s'", key, nearest);
 }
@@ -53,7 +55,7 @@ static void note_unknown(struct reading *r, const char *key) {
 // Called by inih for each `name = value`; 0 marks the line as a mistake.
 static int on_value(void *user, const char *section, const char *name, const char *value) {
     struct reading *r = user;
-    if (r->unknown)
+    if (r->bad_line)
         return 1;
     const char *key = arena_printf(r->a, *section ? "%s.%s" : "%s%s", section, name);
     struct config_value *v = find(r->c, key);
@@ -66,6 +68,23 @@ static int on_value(void *user, const char *section, const char *name, const cha
     return 1;
 }
 
+// Called by inih for the next line. It would cut a longer one in two without a word.
+static char *next_line(char *into, int size, void *user) {
+    struct reading *r = user;
+    if (!*r->rest || r->bad_line)
+        return NULL;
+    size_t len = strcspn(r->rest, "\n");
+    r->line++;
+    if (len + 2 > (size_t)size) {
+        r->bad_line = r->line;
+        snprintf(r->message, sizeof r->message, "line longer than %d bytes", size - 2);
+        return NULL;
+    }
+    snprintf(into, (size_t)size, "%.*s", (int)len, r->rest);
+    r->rest += len + (r->rest[len] == '\n');
+    return into;
+}
+
 static bool read_settings(struct arena *a, struct config *c, const char *path, struct error *err) {
     if (!path || !file_exists(path))
         return true;
@@ -75,12 +94,15 @@ static bool read_settings(struct arena *a, struct config *c, const char *path, s
         return false;
     if (strlen(text) != len)
         return error_set(err, ERROR_USAGE, "%s: holds a NUL byte", path);
-    struct reading r = {.a = a, .c = c, .path = path};
-    int line = ini_parse_string(text, on_value, &r);
-    if (line == 0)
+    struct reading r = {.a = a, .c = c, .path = path, .rest = text};
+    int line = ini_parse_stream(next_line, &r, on_value, &r);
+    if (line == 0 && r.bad_line == 0)
         return true;
-    return error_set(err, ERROR_USAGE, "%s:%d: %s", path, line,
-                     r.unknown ? r.message : "expected 'name = value' or '[section]'");
+    // inih goes on after a mistake of form; the first mistake is the one to show.
+    if (line > 0 && line != r.bad_line)
+        return error_set(err, ERROR_USAGE, "%s:%d: expected 'name = value' or '[section]'", path,
+                         line);
+    return error_set(err, ERROR_USAGE, "%s:%d: %s", path, r.bad_line, r.message);
 }
 
 // `.hone/config` of the nearest directory upward that has one.

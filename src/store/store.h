@@ -16,7 +16,8 @@ struct store;
 enum { STORE_SCHEMA = 1 };
 
 // `path` NULL: `.hone/runs.db` found upward from here, else made here (with a `.gitignore`
-// of `*`). With `create` false a missing store is ERROR_USAGE.
+// of `*`); a directory means the `runs.db` in it. With `create` false a missing store is
+// ERROR_USAGE and nothing is ever written. A newer schema is ERROR_UNSUPPORTED.
 bool store_open(struct store **out, const char *path, bool create, struct error *err);
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
@@ -31,6 +32,11 @@ bool store_list_runs(struct store *s, struct arena *a, int limit, struct run **r
                      struct error *err);
 // "last", "" or a number -> id.
 bool store_find_run(struct store *s, const char *name, int64_t *id, struct error *err);
+
+// Work on a run belongs to one process: ERROR_USAGE when another has it. The lock goes with
+// the store, or with the process. A run that is active and not locked was killed.
+bool store_lock_run(struct store *s, int64_t run, struct error *err);
+bool store_run_is_locked(const struct store *s, int64_t run);
 
 // Nodes. Writing a node of a number that is there replaces it (proposed -> evaluated).
 bool store_put_node(struct store *s, int64_t run, const struct search_node *n, struct error *err);

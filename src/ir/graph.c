@@ -1,0 +1,243 @@
+#include "ir/graph.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+const struct op_info op_infos[OP_COUNT] = {
+#define OP(id, name, class, arity, flops) {name, OP_CLASS_##class, arity, flops},
+#include "ir/ops.def"
+#undef OP
+};
+
+int64_t shape_count(const struct shape *s) {
+    int64_t count = 1;
+    for (int i = 0; i < s->rank; i++)
+        count *= s->size[i];
+    return count;
+}
+
+bool shape_equal(const struct shape *a, const struct shape *b) {
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->size[i] != b->size[i])
+            return false;
+    return true;
+}
+
+static void print_shape(struct str *out, const struct graph *g, const struct shape *s) {
+    str_puts(out, "[");
+    for (int i = 0; i < s->rank; i++) {
+        str_puts(out, i ? ", " : "");
+        if (s->dim[i] >= 0)
+            str_puts(out, g->dims[s->dim[i]].name);
+        else
+            str_printf(out, "%lld", (long long)s->size[i]);
+    }
+    str_puts(out, "]");
+}
+
+const char *shape_print(struct arena *a, const struct graph *g, const struct shape *s) {
+    struct str out = {0};
+    print_shape(&out, g, s);
+    return str_take(a, &out);
+}
+
+int dtype_bytes(enum dtype t) {
+    return t == DTYPE_F32 ? 4 : 1;
+}
+
+const char *dtype_name(enum dtype t) {
+    return t == DTYPE_F32 ? "f32" : "bool";
+}
+
+node_id graph_find(const struct graph *g, const char *name) {
+    for (node_id i = 0; i < g->n_nodes; i++)
+        if (strcmp(g->nodes[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+// Every axis of the result walks along one axis of the argument of the same size, or
+// along none; an axis of the argument that nobody walks has size 1.
+static const char *broken_view(const struct node *n, const struct node *arg) {
+    unsigned walked = 0;
+    for (int i = 0; i < n->shape.rank; i++) {
+        int axis = n->view[i];
+        if (axis < -1 || axis >= arg->shape.rank)
+            return "the view names an axis that its argument lacks";
+        if (axis < 0)
+            continue;
+        if (walked >> axis & 1)
+            return "the view walks an axis twice";
+        walked |= 1u << axis;
+        if (n->shape.size[i] != arg->shape.size[axis])
+            return "the view changes the size of an axis";
+    }
+    for (int i = 0; i < arg->shape.rank; i++)
+        if (!(walked >> i & 1) && arg->shape.size[i] != 1)
+            return "the view drops an axis";
+    return n->dtype == arg->dtype ? NULL : "the view changes the type";
+}
+
+static const char *broken_elementwise(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++) {
+        const struct node *arg = &g->nodes[n->arg[i]];
+        if (!shape_equal(&n->shape, &arg->shape))
+            return "an argument has another shape than the result";
+        bool wants_bool = n->op == OP_WHERE && i == 0;
+        if ((arg->dtype == DTYPE_BOOL) != wants_bool)
+            return "an argument has the wrong type";
+    }
+    bool gives_bool = n->op == OP_LT || n->op == OP_LE || n->op == OP_EQ;
+    return (n->dtype == DTYPE_BOOL) == gives_bool ? NULL : "the result has the wrong type";
+}
+
+static const char *broken_reduce(const struct node *n, const struct node *arg) {
+    int kept = 0;
+    for (int i = 0; i < arg->shape.rank; i++) {
+        if (n->axes >> i & 1)
+            continue;
+        if (kept >= n->shape.rank || n->shape.size[kept] != arg->shape.size[i])
+            return "the reduction does not keep its other axes";
+        kept++;
+    }
+    if (n->axes >> arg->shape.rank || kept != n->shape.rank)
+        return "the reduction names an axis that its argument lacks";
+    return n->dtype == DTYPE_F32 && arg->dtype == DTYPE_F32 ? NULL : "a reduction takes f32";
+}
+
+static const char *broken_matmul(const struct node *n, const struct node *l, const struct node *r) {
+    int rank = n->shape.rank;
+    if (rank < 2 || l->shape.rank != rank || r->shape.rank != rank)
+        return "a matmul takes arguments of its own rank, at least 2";
+    for (int i = 0; i < rank - 2; i++)
+        if (l->shape.size[i] != n->shape.size[i] || r->shape.size[i] != n->shape.size[i])
+            return "the batch axes differ";
+    if (l->shape.size[rank - 1] != r->shape.size[rank - 2])
+        return "the inner sizes differ";
+    if (n->shape.size[rank - 2] != l->shape.size[rank - 2] ||
+        n->shape.size[rank - 1] != r->shape.size[rank - 1])
+        return "the outer sizes differ";
+    return n->dtype == DTYPE_F32 && l->dtype == DTYPE_F32 && r->dtype == DTYPE_F32
+               ? NULL
+               : "a matmul takes f32";
+}
+
+static const char *broken_shape(const struct graph *g, const struct shape *s) {
+    if (s->rank < 0 || s->rank > RANK_MAX)
+        return "the rank is out of range";
+    for (int i = 0; i < s->rank; i++) {
+        if (s->size[i] < 1)
+            return "a size is below 1";
+        if (s->dim[i] < -1 || s->dim[i] >= g->n_dims)
+            return "a dim is unknown";
+        if (s->dim[i] >= 0 && g->dims[s->dim[i]].size != s->size[i])
+            return "a size is not its dim's";
+    }
+    return NULL;
+}
+
+// The rule that node `id` breaks, or NULL. requires: the nodes before it hold.
+static const char *broken_rule(const struct graph *g, node_id id) {
+    const struct node *n = &g->nodes[id];
+    if ((unsigned)n->op >= OP_COUNT || (unsigned)n->dtype >= DTYPE_COUNT)
+        return "unknown operation or type";
+    if (n->n_args != op_infos[n->op].arity)
+        return "wrong number of arguments";
+    for (int i = 0; i < n->n_args; i++)
+        if (n->arg[i] < 0 || n->arg[i] >= id)
+            return "an argument does not stand before its user";
+    const char *rule = broken_shape(g, &n->shape);
+    if (rule)
+        return rule;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        return n->dtype == DTYPE_F32 ? NULL : "a leaf is f32";
+    case OP_CLASS_VIEW:
+        return broken_view(n, &g->nodes[n->arg[0]]);
+    case OP_CLASS_ELEMENTWISE:
+        return broken_elementwise(g, n);
+    case OP_CLASS_REDUCE:
+        return broken_reduce(n, &g->nodes[n->arg[0]]);
+    case OP_CLASS_CONTRACT:
+        return broken_matmul(n, &g->nodes[n->arg[0]], &g->nodes[n->arg[1]]);
+    }
+    return "unknown class";
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool graph_verify(const struct graph *g, struct error *err) {
+    struct arena scratch = {0};
+    const char **names = arena_array(&scratch, const char *, g->n_nodes + 1);
+    const char *rule = NULL;
+    node_id id = 0;
+    for (; id < g->n_nodes; id++) {
+        rule = g->nodes[id].name ? broken_rule(g, id) : "it has no name";
+        if (rule)
+            break;
+        names[id] = g->nodes[id].name;
+    }
+    bool ok = true;
+    if (rule)
+        ok = error_set(err, ERROR_PARSE, "node %d (%s): %s", id,
+                       g->nodes[id].name ? g->nodes[id].name : "?", rule);
+    if (ok) {
+        qsort(names, (size_t)g->n_nodes, sizeof *names, compare_names);
+        for (int i = 1; i < g->n_nodes && ok; i++)
+            if (strcmp(names[i - 1], names[i]) == 0)
+                ok = error_set(err, ERROR_PARSE, "two nodes are named %s", names[i]);
+    }
+    arena_reset(&scratch);
+    return ok;
+}
+
+static void print_details(struct str *out, const struct graph *g, const struct node *n) {
+    if (n->op == OP_CONST)
+        str_printf(out, " %.9g", n->value);
+    for (int i = 0; i < n->n_args; i++)
+        str_printf(out, "%s%s", i ? ", " : " ", g->nodes[n->arg[i]].name);
+    const char *sep = "";
+    if (op_infos[n->op].class == OP_CLASS_REDUCE) {
+        str_puts(out, " over ");
+        for (int i = 0; i < g->nodes[n->arg[0]].shape.rank; i++)
+            if (n->axes >> i & 1) {
+                str_printf(out, "%s%d", sep, i);
+                sep = ",";
+            }
+    } else if (n->op == OP_VIEW) {
+        str_puts(out, " axes (");
+        for (int i = 0; i < n->shape.rank; i++) {
+            str_puts(out, sep);
+            if (n->view[i] < 0)
+                str_puts(out, "-");
+            else
+                str_printf(out, "%d", n->view[i]);
+            sep = ",";
+        }
+        str_puts(out, ")");
+    }
+}
+
+const char *graph_print(struct arena *a, const struct graph *g) {
+    struct str out = {0};
+    for (node_id i = 0; i < g->n_nodes; i++) {
+        const struct node *n = &g->nodes[i];
+        str_printf(&out, "%s : %s", n->name, dtype_name(n->dtype));
+        print_shape(&out, g, &n->shape);
+        str_printf(&out, " = %s", op_infos[n->op].name);
+        print_details(&out, g, n);
+        if (n->composite)
+            str_printf(&out, "  # %s", n->composite);
+        str_puts(&out, "\n");
+    }
+    return str_take(a, &out);
+}

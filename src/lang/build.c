@@ -1,0 +1,273 @@
+#include "lang/build.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static const int64_t ELEMENTS_MAX = (int64_t)1 << 40;
+
+const struct node *build_look(const struct builder *b, node_id id) {
+    return &b->graph->nodes[id];
+}
+
+static const char *type_text(const struct builder *b, const struct node *n) {
+    return arena_printf(b->arena, "%s%s", dtype_name(n->dtype),
+                        shape_print(b->arena, b->graph, &n->shape));
+}
+
+// Sizes are at most 2^31 each, so the product of six of them must be watched.
+static void check_size(const struct builder *b, const struct label *l, const struct shape *s) {
+    int64_t count = 1;
+    for (int i = 0; i < s->rank; i++) {
+        if (s->size[i] > ELEMENTS_MAX / count)
+            mistake_fail(b->mistakes, l->at, NULL,
+                         "a value of shape %s has more than 2^40 elements",
+                         shape_print(b->arena, b->graph, s));
+        count *= s->size[i];
+    }
+}
+
+static node_id add_node(struct builder *b, const struct label *l, struct node n) {
+    struct graph *g = b->graph;
+    check_size(b, l, &n.shape);
+    if (g->n_nodes == NODES_MAX)
+        mistake_fail(b->mistakes, l->at, NULL, "a problem has at most %d operations", NODES_MAX);
+    if (g->n_nodes == b->cap) {
+        int cap = b->cap ? 2 * b->cap : 32;
+        struct node *nodes = arena_array(b->arena, struct node, cap);
+        if (b->cap)
+            memcpy(nodes, g->nodes, sizeof *nodes * (size_t)b->cap);
+        g->nodes = nodes;
+        b->cap = cap;
+    }
+    n.name = l->name;
+    n.composite = l->composite;
+    n.at = l->at.at;
+    n.n_args = op_infos[n.op].arity;
+    g->nodes[g->n_nodes] = n;
+    return g->n_nodes++;
+}
+
+const char *build_part_name(struct builder *b) {
+    return arena_printf(b->arena, "t.%d", ++b->n_parts);
+}
+
+// The label itself when it names the node, else one with a name of the given series.
+static struct label named(struct builder *b, const struct label *l, char series, int *counter) {
+    struct label own = *l;
+    if (!own.name)
+        own.name = arena_printf(b->arena, "%c.%d", series, ++*counter);
+    return own;
+}
+
+node_id build_node(struct builder *b, const struct label *l, struct operand x) {
+    if (!x.is_number)
+        return x.node;
+    struct label own = named(b, l, 'c', &b->n_numbers);
+    return add_node(b, &own, (struct node){.op = OP_CONST, .value = x.number});
+}
+
+struct operand build_view(struct builder *b, const struct label *l, node_id arg,
+                          const struct shape *shape, const int *view) {
+    struct label own = named(b, l, 'v', &b->n_views);
+    struct node n = {.op = OP_VIEW, .dtype = build_look(b, arg)->dtype, .shape = *shape};
+    n.arg[0] = arg;
+    memcpy(n.view, view, sizeof n.view[0] * (size_t)shape->rank);
+    return (struct operand){.node = add_node(b, &own, n)};
+}
+
+struct operand build_unreduce(struct builder *b, const struct label *l, node_id arg,
+                              const struct shape *shape, unsigned axes) {
+    int view[RANK_MAX], kept = 0;
+    for (int i = 0; i < shape->rank; i++)
+        view[i] = axes >> i & 1 ? -1 : kept++;
+    return build_view(b, l, arg, shape, view);
+}
+
+// Bring `id` to `shape`: axes are matched from the last, size 1 stretches, missing ones come
+// in front. requires: the shapes fit.
+static node_id broadcast(struct builder *b, const struct label *l, node_id id,
+                         const struct shape *shape) {
+    struct shape from = build_look(b, id)->shape;
+    if (shape_equal(&from, shape))
+        return id;
+    int view[RANK_MAX];
+    for (int i = 0; i < shape->rank; i++) {
+        int axis = i - (shape->rank - from.rank);
+        view[i] = axis >= 0 && (from.size[axis] == shape->size[i]) ? axis : -1;
+    }
+    struct label implied = {.at = l->at, .composite = l->composite};
+    return build_view(b, &implied, id, shape, view).node;
+}
+
+// Stretch `to` so that `from` fits as well; false when a size is in the way.
+static bool merge_shapes(struct shape *to, const struct shape *from, int skip_last) {
+    int rank = to->rank > from->rank ? to->rank : from->rank;
+    struct shape merged = {.rank = rank};
+    for (int i = 0; i < rank; i++) {
+        int l = i - (rank - to->rank), r = i - (rank - from->rank);
+        int64_t left = l >= 0 ? to->size[l] : 1, right = r >= 0 ? from->size[r] : 1;
+        bool free_axis = i >= rank - skip_last;
+        if (!free_axis && left != right && left != 1 && right != 1)
+            return false;
+        bool take_left = l >= 0 && (r < 0 || left != 1 || right == 1);
+        merged.size[i] = take_left ? left : right;
+        merged.dim[i] = take_left ? to->dim[l] : from->dim[r];
+        if (take_left && r >= 0 && left == right && merged.dim[i] < 0)
+            merged.dim[i] = from->dim[r];
+    }
+    *to = merged;
+    return true;
+}
+
+static double fold(enum op op, double x, double y) {
+    switch (op) {
+    case OP_NEG:
+        return -x;
+    case OP_ABS:
+        return fabs(x);
+    case OP_EXP:
+        return exp(x);
+    case OP_LOG:
+        return log(x);
+    case OP_SQRT:
+        return sqrt(x);
+    case OP_RSQRT:
+        return 1 / sqrt(x);
+    case OP_TANH:
+        return tanh(x);
+    case OP_ERF:
+        return erf(x);
+    case OP_ADD:
+        return x + y;
+    case OP_SUB:
+        return x - y;
+    case OP_MUL:
+        return x * y;
+    case OP_DIV:
+        return x / y;
+    case OP_MAX:
+        return x > y ? x : y;
+    default:
+        assert(op == OP_MIN);
+        return x < y ? x : y;
+    }
+}
+
+static bool gives_bool(enum op op) {
+    return op == OP_LT || op == OP_LE || op == OP_EQ;
+}
+
+static struct operand fold_numbers(struct builder *b, const struct label *l, enum op op,
+                                   const struct operand *args) {
+    double value = (float)fold(op, args[0].number, op_infos[op].arity > 1 ? args[1].number : 0);
+    if (!isfinite(value))
+        mistake_fail(b->mistakes, l->at, NULL, "the result is not a finite number");
+    return (struct operand){.is_number = true, .number = value};
+}
+
+static void check_types(struct builder *b, const struct label *l, enum op op, const node_id *ids) {
+    for (int i = 0; i < op_infos[op].arity; i++) {
+        bool is_bool = build_look(b, ids[i])->dtype == DTYPE_BOOL;
+        bool wants_bool = op == OP_WHERE && i == 0;
+        if (is_bool && !wants_bool)
+            mistake_fail(b->mistakes, l->at, NULL,
+                         "a comparison is not a number; turn it into one with where(c, 1, 0)");
+        if (!is_bool && wants_bool)
+            mistake_fail(b->mistakes, l->at, NULL,
+                         "where() needs a comparison first, as in where(x > 0, x, 0)");
+    }
+}
+
+struct operand build_elementwise(struct builder *b, const struct label *l, enum op op,
+                                 const struct operand *args) {
+    int arity = op_infos[op].arity;
+    bool all_numbers = op != OP_WHERE && !gives_bool(op);
+    for (int i = 0; i < arity; i++)
+        all_numbers &= args[i].is_number;
+    if (all_numbers)
+        return fold_numbers(b, l, op, args);
+
+    node_id ids[ARGS_MAX];
+    struct shape shape = {0};
+    struct label part = {.at = l->at, .composite = l->composite};
+    for (int i = 0; i < arity; i++) {
+        ids[i] = build_node(b, &part, args[i]);
+        if (!merge_shapes(&shape, &build_look(b, ids[i])->shape, 0))
+            mistake_fail(b->mistakes, l->at, NULL,
+                         "shapes %s and %s do not fit: sizes must be equal or 1, counted from the "
+                         "last axis",
+                         shape_print(b->arena, b->graph, &shape),
+                         shape_print(b->arena, b->graph, &build_look(b, ids[i])->shape));
+    }
+    check_types(b, l, op, ids);
+    struct node n = {.op = op, .dtype = gives_bool(op) ? DTYPE_BOOL : DTYPE_F32, .shape = shape};
+    for (int i = 0; i < arity; i++)
+        n.arg[i] = broadcast(b, l, ids[i], &shape);
+    struct label own = named(b, l, 't', &b->n_parts);
+    return (struct operand){.node = add_node(b, &own, n)};
+}
+
+struct operand build_reduce(struct builder *b, const struct label *l, enum op op, node_id arg,
+                            unsigned axes) {
+    const struct node *from = build_look(b, arg);
+    if (from->dtype != DTYPE_F32)
+        mistake_fail(b->mistakes, l->at, NULL,
+                     "a comparison is not a number; turn it into one with where(c, 1, 0)");
+    struct node n = {.op = op, .axes = axes};
+    n.arg[0] = arg;
+    for (int i = 0; i < from->shape.rank; i++) {
+        if (axes >> i & 1)
+            continue;
+        n.shape.size[n.shape.rank] = from->shape.size[i];
+        n.shape.dim[n.shape.rank++] = from->shape.dim[i];
+    }
+    struct label own = named(b, l, 't', &b->n_parts);
+    return (struct operand){.node = add_node(b, &own, n)};
+}
+
+static void check_matmul(struct builder *b, const struct label *l, const struct node *left,
+                         const struct node *right) {
+    if (left->dtype != DTYPE_F32 || right->dtype != DTYPE_F32)
+        mistake_fail(b->mistakes, l->at, NULL, "'@' takes numbers, not comparisons");
+    for (int i = 0; i < 2; i++) {
+        const struct node *n = i ? right : left;
+        if (n->shape.rank < 2)
+            mistake_fail(b->mistakes, l->at, NULL, "'@' takes matrices, and its %s side is %s; %s",
+                         i ? "right" : "left", type_text(b, n),
+                         n->shape.rank == 0 ? "write '*' to scale"
+                         : i                ? "write v[:, None] to make it a column"
+                                            : "write v[None, :] to make it a row");
+    }
+    if (left->shape.size[left->shape.rank - 1] != right->shape.size[right->shape.rank - 2])
+        mistake_fail(b->mistakes, l->at, NULL,
+                     "%s @ %s: the last axis of the left must equal the last but one of the right",
+                     type_text(b, left), type_text(b, right));
+}
+
+struct operand build_matmul(struct builder *b, const struct label *l, node_id left, node_id right) {
+    struct node lhs = *build_look(b, left), rhs = *build_look(b, right);
+    check_matmul(b, l, &lhs, &rhs);
+    struct shape batch = lhs.shape;
+    if (!merge_shapes(&batch, &rhs.shape, 2))
+        mistake_fail(b->mistakes, l->at, NULL, "%s @ %s: the axes before the last two do not fit",
+                     type_text(b, &lhs), type_text(b, &rhs));
+    int rank = batch.rank;
+    struct shape full[2] = {batch, batch}, shape = batch;
+    for (int i = 0; i < 2; i++) {
+        int from_left = lhs.shape.rank - 2 + i, from_right = rhs.shape.rank - 2 + i;
+        full[0].size[rank - 2 + i] = lhs.shape.size[from_left];
+        full[0].dim[rank - 2 + i] = lhs.shape.dim[from_left];
+        full[1].size[rank - 2 + i] = rhs.shape.size[from_right];
+        full[1].dim[rank - 2 + i] = rhs.shape.dim[from_right];
+        shape.size[rank - 2 + i] = full[i].size[rank - 2 + i];
+        shape.dim[rank - 2 + i] = full[i].dim[rank - 2 + i];
+    }
+    struct node n = {.op = OP_MATMUL, .shape = shape};
+    n.arg[0] = broadcast(b, l, left, &full[0]);
+    n.arg[1] = broadcast(b, l, right, &full[1]);
+    struct label own = named(b, l, 't', &b->n_parts);
+    return (struct operand){.node = add_node(b, &own, n)};
+}

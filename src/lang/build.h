@@ -1,0 +1,52 @@
+// Make graph nodes with everything that the author leaves unsaid: shapes, broadcasting,
+// names. A mistake (shapes that do not fit) is reported at the label's place.
+#pragma once
+
+#include "ir/graph.h"
+#include "lang/mistake.h"
+
+enum { NODES_MAX = 65536 };
+
+struct builder {
+    struct arena *arena;
+    struct mistakes *mistakes;
+    struct graph *graph;
+    int cap;                          // of graph->nodes
+    int n_parts, n_views, n_numbers;  // for the names t.1, v.1, c.1
+};
+
+// An operand is a node, or a number that is not in the graph yet.
+struct operand {
+    bool is_number;
+    double number;
+    node_id node;
+};
+
+// Place, name and origin of what is being built.
+struct label {
+    struct spot at;
+    const char *name;       // NULL: choose one
+    const char *composite;  // "softmax", or NULL
+};
+
+// The node of an operand; a number becomes a constant of rank 0.
+node_id build_node(struct builder *b, const struct label *l, struct operand x);
+const struct node *build_look(const struct builder *b, node_id id);
+
+// A name for an unnamed part: "t.1", "t.2", ...
+const char *build_part_name(struct builder *b);
+
+// Elementwise with NumPy's broadcasting; numbers among themselves are computed here, in f32.
+struct operand build_elementwise(struct builder *b, const struct label *l, enum op op,
+                                 const struct operand *args);
+struct operand build_reduce(struct builder *b, const struct label *l, enum op op, node_id arg,
+                            unsigned axes);
+struct operand build_matmul(struct builder *b, const struct label *l, node_id left, node_id right);
+
+// `view[i]` as in struct node; sizes of new axes (view -1) come from `shape`.
+struct operand build_view(struct builder *b, const struct label *l, node_id arg,
+                          const struct shape *shape, const int *view);
+
+// Bring a reduced value back: `axes` of `like` are new, of size 1 or (broadcast) of like's size.
+struct operand build_unreduce(struct builder *b, const struct label *l, node_id arg,
+                              const struct shape *shape, unsigned axes);

@@ -1,0 +1,14 @@
+// Calls: functions, reductions and composites, from one table. A composite expands into
+// primitives whose names begin with the value's own: y.max, y.exp, y.sum.
+#pragma once
+
+#include "lang/build.h"
+#include "lang/syntax.h"
+
+// `args` are the values of e->args; `l` names the result.
+struct operand call_build(struct builder *b, const struct label *l, const struct expr *e,
+                          const struct operand *args);
+
+// Report a function that is not known, or that is given the wrong number of values; before
+// the arguments are evaluated, so that the mistake is about the call.
+void call_check(struct builder *b, const struct expr *e);

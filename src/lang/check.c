@@ -1,0 +1,446 @@
+#include "lang/check.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "ir/simplify.h"
+#include "lang/print.h"
+#include "lang/value.h"
+
+enum { BLOCKS_MAX = 1000 };  // per file
+
+struct checker {
+    struct arena *arena;
+    struct mistakes *mistakes;
+    struct lang_file *file;
+    struct scope scope;       // of the open problem
+    struct problem *problem;  // the open block is this, or
+    struct kernel *kernel;    // this, or none
+    struct statement *block;  // the statement that opened it
+    bool has_mistake;         // the open block has one
+    bool *override_used;
+};
+
+// ---- names
+
+static struct symbol *define(struct checker *c, const char *name, struct spot at) {
+    struct names *names = &c->scope.names;
+    const struct symbol *old = names_find(names, name);
+    if (old && old->kind != SYMBOL_BROKEN)
+        mistake_fail(c->mistakes, at, NULL, "'%s' is already %s, at line %d", name,
+                     old->kind == SYMBOL_DIM      ? "a dim"
+                     : old->kind == SYMBOL_INPUT  ? "an input"
+                     : old->kind == SYMBOL_OUTPUT ? "an output"
+                                                  : "a value",
+                     old->at.at.line);
+    const char *why_not = names_why_not(name);
+    if (why_not)
+        mistake_fail(c->mistakes, at, NULL, "'%s' %s", name, why_not);
+    struct symbol *s = names_add(c->arena, names, name);
+    s->at = at;
+    s->node = -1;
+    return s;
+}
+
+// After a mistake: what the statement would have defined is known to be broken.
+static void define_broken(struct checker *c, const char *name) {
+    if (!name)
+        return;
+    struct symbol *s = names_find(&c->scope.names, name);
+    if (!s)
+        s = names_add(c->arena, &c->scope.names, name);
+    else if (s->kind != SYMBOL_OUTPUT || s->node >= 0)
+        return;
+    s->kind = SYMBOL_BROKEN;
+}
+
+// ---- statements of a problem
+
+static const struct dim_override *find_override(struct checker *c, const char *name) {
+    const struct lang_source *source = c->mistakes->source;
+    for (int i = 0; i < source->n_overrides; i++)
+        if (strcmp(source->overrides[i].name, name) == 0) {
+            c->override_used[i] = true;
+            return &source->overrides[i];
+        }
+    return NULL;
+}
+
+static void check_dims(struct checker *c, const struct statement *st) {
+    struct graph *g = &c->problem->graph;
+    for (const struct dim_syntax *d = st->dims; d; d = d->next) {
+        int64_t size = value_size(&c->scope, d->size);
+        const struct dim_override *o = find_override(c, d->name);
+        if (o && (o->size < 1 || o->size > (int64_t)1 << 31))
+            mistake_fail(c->mistakes, d->at, NULL,
+                         "a size is from 1 to 2^31, and '%s' was set to %lld from outside", d->name,
+                         (long long)o->size);
+        if (g->n_dims == DIMS_MAX)
+            mistake_fail(c->mistakes, d->at, NULL, "a problem has at most %d dims", DIMS_MAX);
+        struct symbol *s = define(c, d->name, d->at);
+        s->kind = SYMBOL_DIM;
+        s->index = g->n_dims;
+        g->dims[g->n_dims++] = (struct dim){.name = d->name, .size = o ? o->size : size};
+    }
+}
+
+// Only f32 is stored yet; other types have names so that the message can say so.
+static void check_type(struct checker *c, const struct type_syntax *t) {
+    static const char *const known[] = {"f32", "f16",  "bf16", "f64", "tf32", "i8",
+                                        "i32", "bool", "f8",   "i64", "u8",   NULL};
+    if (strcmp(t->name, "f32") == 0)
+        return;
+    for (int i = 0; known[i]; i++)
+        if (strcmp(t->name, known[i]) == 0)
+            mistake_fail(c->mistakes, t->at, NULL, "type '%s' is not supported yet; f32 is",
+                         t->name);
+    mistake_fail(c->mistakes, t->at, str_nearest(t->name, known), "no type is named '%s'", t->name);
+}
+
+static struct shape check_shape(struct checker *c, const struct type_syntax *t) {
+    check_type(c, t);
+    struct shape shape = {.rank = t->rank};
+    int64_t count = 1;
+    for (int i = 0; i < t->rank; i++) {
+        const struct expr *e = t->sizes[i];
+        shape.size[i] = value_size(&c->scope, e);
+        const struct symbol *s = e->kind == EXPR_NAME ? names_find(&c->scope.names, e->text) : NULL;
+        shape.dim[i] = s ? s->index : -1;
+        if (shape.size[i] > ((int64_t)1 << 40) / count)
+            mistake_fail(c->mistakes, e->at, NULL, "a value has at most 2^40 elements");
+        count *= shape.size[i];
+    }
+    return shape;
+}
+
+static const char *const distribution_names[] = {"normal", "uniform", "integers", "sign", NULL};
+
+static struct distribution check_distribution(struct checker *c,
+                                              const struct distribution_syntax *d) {
+    struct distribution result = {.kind = DISTRIBUTION_NORMAL, .a = 0, .b = 1};
+    if (!d->name)
+        return result;
+    int kind = 0;
+    while (distribution_names[kind] && strcmp(distribution_names[kind], d->name) != 0)
+        kind++;
+    if (!distribution_names[kind])
+        mistake_fail(c->mistakes, d->at, str_nearest(d->name, distribution_names),
+                     "no distribution is named '%s'; normal, uniform, integers and sign are",
+                     d->name);
+    int wanted = kind == DISTRIBUTION_SIGN ? 0 : 2;
+    bool may_be_bare = kind == DISTRIBUTION_NORMAL && d->n_args == 0;
+    if (d->n_args != wanted && !may_be_bare)
+        mistake_fail(c->mistakes, d->at, NULL, "%s takes %s", d->name,
+                     wanted ? "two numbers in parentheses" : "no numbers");
+    result.kind = (enum distribution_kind)kind;
+    if (d->n_args == 0)
+        return result;
+    double a = result.a = d->values[0], b = result.b = d->values[1];
+    // The limits keep every draw, and the width of the range, finite in f32.
+    if (fabs(a) > 1e30 || fabs(b) > 1e30)
+        mistake_fail(c->mistakes, d->at, NULL, "a number here is at most 1e30");
+    if (kind == DISTRIBUTION_NORMAL && b < 0)
+        mistake_fail(c->mistakes, d->at, NULL,
+                     "normal(mean, deviation): the deviation is negative");
+    if (kind == DISTRIBUTION_UNIFORM && !(a < b))
+        mistake_fail(c->mistakes, d->at, NULL, "uniform(a, b) needs a < b");
+    bool is_whole = a == floor(a) && b == floor(b) && fabs(a) <= 16777216 && fabs(b) <= 16777216;
+    if (kind == DISTRIBUTION_INTEGERS && (!is_whole || a > b))
+        mistake_fail(c->mistakes, d->at, NULL,
+                     "integers(lo, hi) needs whole numbers lo <= hi within 2^24 of zero");
+    return result;
+}
+
+static node_id add_input_node(struct checker *c, const struct statement *st, struct shape shape) {
+    struct label l = {.at = st->name_at, .name = st->name};
+    // An input is made like a number and then turned into what it is.
+    node_id id = build_node(&c->scope.builder, &l, (struct operand){.is_number = true});
+    struct node *n = &c->problem->graph.nodes[id];
+    n->op = OP_INPUT;
+    n->shape = shape;
+    n->is_named = true;
+    return id;
+}
+
+static void check_input(struct checker *c, const struct statement *st) {
+    struct problem *p = c->problem;
+    struct shape shape = check_shape(c, &st->type);
+    struct distribution distribution = check_distribution(c, &st->distribution);
+    if (p->n_inputs == INPUTS_MAX)
+        mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d inputs", INPUTS_MAX);
+    struct symbol *s = define(c, st->name, st->name_at);
+    s->kind = SYMBOL_INPUT;
+    s->index = p->n_inputs;
+    s->node = add_input_node(c, st, shape);
+    p->inputs[p->n_inputs++] = (struct problem_input){
+        .node = s->node, .distribution = distribution, .is_param = st->kind == STATEMENT_PARAM};
+}
+
+// Shapes of declared outputs stand here until they are assigned.
+struct pending {
+    struct shape shape[OUTPUTS_MAX];
+};
+
+static void check_output(struct checker *c, const struct statement *st, struct pending *pending) {
+    struct problem *p = c->problem;
+    struct shape shape = check_shape(c, &st->type);
+    if (p->n_outputs == OUTPUTS_MAX)
+        mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d outputs", OUTPUTS_MAX);
+    struct symbol *s = define(c, st->name, st->name_at);
+    s->kind = SYMBOL_OUTPUT;
+    s->index = p->n_outputs;
+    pending->shape[p->n_outputs] = shape;
+    p->outputs[p->n_outputs++] = (struct problem_output){.name = st->name, .node = -1};
+}
+
+static void check_output_shape(struct checker *c, const struct statement *st, const struct node *n,
+                               const struct shape *declared) {
+    const struct graph *g = &c->problem->graph;
+    if (n->dtype != DTYPE_F32)
+        mistake_fail(c->mistakes, st->value->at, NULL,
+                     "'%s' is f32, and a comparison is not a number; turn it into one with "
+                     "where(c, 1, 0)",
+                     st->name);
+    if (!shape_equal(&n->shape, declared))
+        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared f32%s, and this is f32%s",
+                     st->name, shape_print(c->arena, g, declared),
+                     shape_print(c->arena, g, &n->shape));
+}
+
+static void check_assignment(struct checker *c, const struct statement *st,
+                             const struct pending *pending) {
+    struct graph *g = &c->problem->graph;
+    struct symbol *s = names_find(&c->scope.names, st->name);
+    bool is_output = s && s->kind == SYMBOL_OUTPUT && s->node < 0;
+    if (s && s->kind == SYMBOL_BROKEN)
+        longjmp(*c->mistakes->on_mistake, 1);
+    if (s && s->kind == SYMBOL_OUTPUT && !is_output)
+        mistake_fail(c->mistakes, st->at, NULL, "output '%s' is assigned twice", st->name);
+    if (!is_output)
+        s = define(c, st->name, st->name_at);
+    s->kind = SYMBOL_BROKEN;  // until its value is known: it cannot be used in it
+
+    struct label l = {.at = st->name_at, .name = st->name};
+    node_id id = value_build(&c->scope, &l, st->value);
+    struct node *n = &g->nodes[id];
+    n->is_named = true;
+    if (st->type.name && (st->type.rank || n->dtype == DTYPE_BOOL)) {
+        struct shape shape = check_shape(c, &st->type);
+        check_output_shape(c, st, n, &shape);
+    } else if (st->type.name) {
+        check_type(c, &st->type);
+    }
+    if (is_output) {
+        // The author's names for the axes are the declared ones.
+        check_output_shape(c, st, n, &pending->shape[s->index]);
+        n->shape = pending->shape[s->index];
+        c->problem->outputs[s->index].node = id;
+    }
+    s->kind = is_output ? SYMBOL_OUTPUT : SYMBOL_VALUE;
+    s->node = id;
+}
+
+// ---- the end of a problem
+
+static void add_canonical_distribution(struct statement *copy, const struct distribution *d) {
+    struct distribution_syntax *s = &copy->distribution;
+    *s = (struct distribution_syntax){.name = distribution_names[d->kind]};
+    bool is_standard = d->kind == DISTRIBUTION_NORMAL && d->a == 0 && d->b == 1;
+    if (is_standard || d->kind == DISTRIBUTION_SIGN)
+        return;
+    s->n_args = 2;
+    s->values[0] = d->a;
+    s->values[1] = d->b;
+}
+
+static bool is_declaration(const struct statement *s) {
+    return s->kind == STATEMENT_IN || s->kind == STATEMENT_PARAM || s->kind == STATEMENT_OUT;
+}
+
+// The canonical text: sizes as numbers, dims first, then declarations, then values.
+static const char *problem_text(struct checker *c, const struct statement *end) {
+    const struct problem *p = c->problem;
+    struct str out = {0};
+    str_printf(&out, "problem %s\n", p->name);
+    for (int i = 0; i < p->graph.n_dims; i++)
+        str_printf(&out, "%s%s = %lld", i ? ", " : "dim ", p->graph.dims[i].name,
+                   (long long)p->graph.dims[i].size);
+    str_puts(&out, p->graph.n_dims ? "\n" : "");
+
+    struct declaration_widths widths = {0};
+    for (int pass = 0; pass < 2; pass++) {
+        int input = 0;
+        for (struct statement *s = c->block; s != end; s = s->next) {
+            if (!is_declaration(s))
+                continue;
+            struct statement copy = *s;
+            if (s->kind != STATEMENT_OUT)
+                add_canonical_distribution(&copy, &p->inputs[input++].distribution);
+            if (pass == 0) {
+                print_declaration_measure(&copy, true, &widths);
+                continue;
+            }
+            print_declaration(&out, &copy, true, &widths);
+            str_puts(&out, "\n");
+        }
+    }
+    for (const struct statement *s = c->block; s != end; s = s->next)
+        if (s->kind == STATEMENT_ASSIGN) {
+            print_plain(&out, s, true);
+            str_puts(&out, "\n");
+        }
+    return str_take(c->arena, &out);
+}
+
+static void check_uses(struct checker *c) {
+    const struct names *names = &c->scope.names;
+    for (int i = 0; i < names->n_slots; i++) {
+        const struct symbol *s = names->slots[i];
+        if (!s)
+            continue;
+        if (s->kind == SYMBOL_OUTPUT && s->node < 0)
+            mistake_add(c->mistakes, s->at, NULL, "output '%s' is never assigned", s->name);
+        if ((s->kind == SYMBOL_INPUT || s->kind == SYMBOL_VALUE) && !s->is_used)
+            mistake_add(c->mistakes, s->at, NULL, "%s '%s' is never used",
+                        s->kind == SYMBOL_INPUT ? "input" : "value", s->name);
+    }
+    if (c->problem->n_outputs == 0)
+        mistake_add(c->mistakes, c->block->at, NULL, "problem '%s' has no output",
+                    c->problem->name);
+}
+
+static void end_problem(struct checker *c, const struct statement *end) {
+    int before = c->mistakes->count;
+    check_uses(c);
+    if (c->mistakes->count > before)
+        return;
+    problem_simplify(c->problem);
+    struct error err = {0};
+    if (!graph_verify(&c->problem->graph, &err))
+        assert(!"the checker built a graph that breaks a rule");
+    c->problem->text = problem_text(c, end);
+}
+
+// ---- blocks
+
+static void end_block(struct checker *c, const struct statement *end) {
+    if (c->problem && !c->has_mistake)
+        end_problem(c, end);
+    if (c->kernel && !c->has_mistake && c->kernel->n_stages == 0)
+        mistake_add(c->mistakes, c->block->at, NULL, "the kernel has no stage");
+    c->problem = NULL;
+    c->kernel = NULL;
+}
+
+static void begin_block(struct checker *c, struct statement *st) {
+    end_block(c, st);
+    c->block = st;
+    c->has_mistake = false;
+    if (c->file->n_problems + c->file->n_kernels == BLOCKS_MAX)
+        mistake_fail(c->mistakes, st->at, NULL, "a file has at most %d blocks", BLOCKS_MAX);
+    if (st->kind == STATEMENT_KERNEL) {
+        struct kernel *k = arena_new(c->arena, struct kernel);
+        k->problem = st->name;
+        k->target = st->target;
+        k->file = c->mistakes->source->file;
+        c->kernel = c->file->kernels[c->file->n_kernels++] = k;
+        return;
+    }
+    struct problem *p = arena_new(c->arena, struct problem);
+    p->name = st->name;
+    c->problem = c->file->problems[c->file->n_problems++] = p;
+    c->scope =
+        (struct scope){.builder = {.arena = c->arena, .mistakes = c->mistakes, .graph = &p->graph}};
+    for (int i = 0; i + 1 < c->file->n_problems; i++)
+        if (strcmp(c->file->problems[i]->name, st->name) == 0)
+            mistake_fail(c->mistakes, st->name_at, NULL, "problem '%s' is given twice", st->name);
+    const char *why_not = names_why_not_problem(st->name);
+    if (why_not)
+        mistake_fail(c->mistakes, st->name_at, NULL, "'%s' %s", st->name, why_not);
+}
+
+static void check_stage(struct checker *c, const struct statement *st) {
+    if (!c->kernel)
+        mistake_fail(c->mistakes, st->at, NULL,
+                     "a stage belongs to a kernel block: kernel for PROBLEM on TARGET");
+    if (c->kernel->n_stages == STAGES_MAX)
+        mistake_fail(c->mistakes, st->at, NULL, "a kernel has at most %d stages", STAGES_MAX);
+    c->kernel->stages[c->kernel->n_stages++] = *st->stage;
+}
+
+static void check_body(struct checker *c, struct statement *st, struct pending *pending) {
+    if (st->kind == STATEMENT_BAD)
+        longjmp(*c->mistakes->on_mistake, 1);
+    if (st->kind == STATEMENT_PROBLEM || st->kind == STATEMENT_KERNEL) {
+        begin_block(c, st);
+        return;
+    }
+    if (st->kind == STATEMENT_STAGE) {
+        check_stage(c, st);
+        return;
+    }
+    if (!c->problem)
+        mistake_fail(c->mistakes, st->at, NULL, "%s",
+                     c->kernel ? "only stages belong to a kernel block; begin another with "
+                                 "'problem NAME'"
+                               : "a file begins with 'problem NAME' or 'kernel for NAME on "
+                                 "TARGET'");
+    if (st->kind == STATEMENT_DIM)
+        check_dims(c, st);
+    else if (st->kind == STATEMENT_OUT)
+        check_output(c, st, pending);
+    else if (st->kind == STATEMENT_ASSIGN)
+        check_assignment(c, st, pending);
+    else
+        check_input(c, st);
+}
+
+static void check_statement(struct checker *c, struct statement *st, struct pending *pending) {
+    jmp_buf on_mistake;
+    c->mistakes->on_mistake = &on_mistake;
+    if (setjmp(on_mistake) == 0) {
+        check_body(c, st, pending);
+        return;
+    }
+    c->has_mistake = true;
+    if (!c->problem)
+        return;
+    if (st->kind != STATEMENT_PROBLEM)
+        define_broken(c, st->name);
+    for (const struct dim_syntax *d = st->dims; d; d = d->next)
+        define_broken(c, d->name);
+}
+
+static void check_overrides(struct checker *c) {
+    const struct lang_source *source = c->mistakes->source;
+    for (int i = 0; i < source->n_overrides && c->file->n_problems; i++)
+        if (!c->override_used[i])
+            mistake_add(c->mistakes, (struct spot){0}, NULL, "no dim is named '%s'",
+                        source->overrides[i].name);
+}
+
+void check_file(struct arena *a, struct mistakes *m, struct statement *statements,
+                struct lang_file *file) {
+    struct checker c = {.arena = a, .mistakes = m, .file = file};
+    struct pending pending;
+    c.override_used = arena_array(a, bool, m->source->n_overrides + 1);
+    file->problems = arena_array(a, struct problem *, BLOCKS_MAX);
+    file->kernels = arena_array(a, struct kernel *, BLOCKS_MAX);
+    bool is_empty = true;
+    for (struct statement *s = statements; s && !m->stopped; s = s->next) {
+        if (s->kind == STATEMENT_BLANK || s->kind == STATEMENT_COMMENT)
+            continue;
+        is_empty = false;
+        check_statement(&c, s, &pending);
+    }
+    end_block(&c, NULL);
+    if (is_empty)
+        mistake_add(m, (struct spot){m->source->text, {1, 1}}, NULL,
+                    "the file holds no block; begin with 'problem NAME'");
+    if (m->count == 0)
+        check_overrides(&c);
+}

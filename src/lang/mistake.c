@@ -1,0 +1,118 @@
+#include "lang/mistake.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "lang/lang.h"
+
+// What is shown of a long line: this many bytes, the caret within.
+enum { SHOWN_MAX = 100, SHOWN_BEFORE = 60 };
+
+static void add(struct mistakes *m, struct spot spot, const char *hint, const char *fmt,
+                va_list ap) {
+    // After a mistake a line may be read again; it is not reported twice.
+    if (m->count && spot.ptr && m->items[m->count - 1].spot.ptr == spot.ptr)
+        return;
+    if (m->count == MISTAKES_MAX) {
+        m->stopped = true;
+        return;
+    }
+    char text[512];
+    vsnprintf(text, sizeof text, fmt, ap);
+    m->items[m->count++] =
+        (struct mistake){.spot = spot, .text = arena_strdup(m->arena, text), .hint = hint};
+}
+
+void mistake_add(struct mistakes *m, struct spot spot, const char *hint, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(m, spot, hint, fmt, ap);
+    va_end(ap);
+}
+
+noreturn void mistake_fail(struct mistakes *m, struct spot spot, const char *hint, const char *fmt,
+                           ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(m, spot, hint, fmt, ap);
+    va_end(ap);
+    longjmp(*m->on_mistake, 1);
+}
+
+int utf8_length(const char *p, const char *end) {
+    unsigned char c = (unsigned char)*p;
+    int len = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 0;
+    if (c >= 0xf0 && c < 0xf5)
+        len = 4;
+    if (len == 0 || end - p < len)
+        return 0;
+    for (int i = 1; i < len; i++)
+        if (((unsigned char)p[i] & 0xc0) != 0x80)
+            return 0;
+    // Overlong forms, surrogates and what lies beyond U+10FFFF.
+    unsigned char d = len > 1 ? (unsigned char)p[1] : 0;
+    if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) ||
+        (c == 0xf4 && d > 0x8f))
+        return 0;
+    return len;
+}
+
+const char *mistake_headline(struct arena *a, const struct mistakes *m,
+                             const struct mistake *item) {
+    if (item->spot.at.line == 0)
+        return arena_printf(a, "%s: %s", m->source->file, item->text);
+    return arena_printf(a, "%s:%d:%d: %s", m->source->file, item->spot.at.line,
+                        item->spot.at.column, item->text);
+}
+
+// The source line with what a terminal should not see replaced, then a caret under the spot.
+static void print_line(struct str *out, const struct mistakes *m, struct spot spot) {
+    const char *text = m->source->text, *text_end = text + m->source->len;
+    const char *start = spot.ptr, *end = spot.ptr;
+    while (start > text && start[-1] != '\n' && spot.ptr - start < SHOWN_BEFORE)
+        start--;
+    while (start < spot.ptr && ((unsigned char)*start & 0xc0) == 0x80)
+        start++;
+    while (end < text_end && *end != '\n' && *end != '\r' && end - start < SHOWN_MAX)
+        end++;
+    bool is_cut = start > text && start[-1] != '\n';
+
+    int columns = is_cut ? 3 : 0;
+    str_puts(out, is_cut ? "    ..." : "    ");
+    for (const char *p = start; p < end;) {
+        int len = utf8_length(p, end);
+        bool is_plain = len > 1 || (len == 1 && *p >= ' ' && *p != 0x7f);
+        str_append(out, is_plain ? p : *p == '\t' ? " " : "?", is_plain ? (size_t)len : 1);
+        columns += p < spot.ptr;
+        p += len ? len : 1;
+    }
+    str_printf(out, "\n    %*s^\n", columns, "");
+}
+
+static int compare_mistakes(const void *a, const void *b) {
+    const struct mistake *l = a, *r = b;
+    if (l->spot.at.line != r->spot.at.line)
+        return l->spot.at.line < r->spot.at.line ? -1 : 1;
+    return (l->spot.at.column > r->spot.at.column) - (l->spot.at.column < r->spot.at.column);
+}
+
+const char *mistakes_print(struct arena *a, struct mistakes *m) {
+    qsort(m->items, (size_t)m->count, sizeof m->items[0], compare_mistakes);
+    struct str out = {0};
+    for (int i = 0; i < m->count; i++) {
+        const struct mistake *item = &m->items[i];
+        str_printf(&out, "%s\n", mistake_headline(a, m, item));
+        if (item->spot.at.line > 0)
+            print_line(&out, m, item->spot);
+        if (item->hint)
+            str_printf(&out, "    did you mean '%s'?\n", item->hint);
+    }
+    if (m->stopped)
+        str_printf(&out, "%s: more than %d mistakes; the rest is not shown\n", m->source->file,
+                   MISTAKES_MAX);
+    return str_take(a, &out);
+}

@@ -1,0 +1,363 @@
+// Statements. A mistake ends its statement; reading goes on at the next line.
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "lang/lang.h"
+#include "lang/parser.h"
+
+// In the order of enum statement_kind.
+static const char *const keywords[] = {"problem", "dim",    "in",    "param",
+                                       "out",     "kernel", "stage", NULL};
+
+// Where something is missing: at the next token, or right after the last one when the
+// next stands on a later line and so belongs to something else.
+static struct spot missing_at(const struct parser *p) {
+    struct spot at = p->token.at;
+    if (p->last.text.ptr && p->last.at.at.line < at.at.line) {
+        at = p->last.at;
+        at.ptr += p->last.text.len;
+        at.at.column += (int)p->last.text.len;
+    }
+    return at;
+}
+
+void parser_fail(struct parser *p, const char *fmt, ...) {
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    mistake_fail(p->mistakes, missing_at(p), NULL, "%s", text);
+}
+
+static void keep_comment(struct parser *p, struct token t) {
+    struct comment *c = arena_new(p->arena, struct comment);
+    while (t.text.len && strchr(" \t\r", t.text.ptr[t.text.len - 1]))
+        t.text.len--;
+    c->text = arena_strndup(p->arena, t.text.ptr, t.text.len);
+    *p->comments_end = c;
+    p->comments_end = &c->next;
+    p->comment_line = t.at.at.line;
+}
+
+void parser_advance(struct parser *p) {
+    p->last = p->token;
+    do {
+        p->token = lexer_next(&p->lexer);
+        if (p->token.kind == TOKEN_COMMENT)
+            keep_comment(p, p->token);
+    } while (p->token.kind == TOKEN_COMMENT || (p->depth > 0 && p->token.kind == TOKEN_NEWLINE));
+    if (p->token.kind == TOKEN_BAD)
+        mistake_fail(p->mistakes, p->token.at, NULL, "%s", p->token.problem);
+    if (++p->n_words > STATEMENT_WORDS)
+        parser_fail(p, "this statement has more than %d words; give parts of it names",
+                    STATEMENT_WORDS);
+}
+
+bool parser_at(const struct parser *p, const char *punct) {
+    return p->token.kind == TOKEN_PUNCT && span_is(p->token.text, punct);
+}
+
+bool parser_take(struct parser *p, const char *punct) {
+    if (!parser_at(p, punct))
+        return false;
+    parser_advance(p);
+    return true;
+}
+
+void parser_expect(struct parser *p, const char *punct) {
+    if (!parser_take(p, punct))
+        parser_fail(p, "expected '%s'", punct);
+}
+
+void parser_open(struct parser *p, const char *punct) {
+    p->depth++;
+    parser_expect(p, punct);
+}
+
+void parser_close(struct parser *p, const char *punct) {
+    if (!parser_at(p, punct))
+        parser_fail(p, "expected '%s'", punct);
+    p->depth--;
+    parser_advance(p);
+}
+
+const char *parser_text(struct parser *p) {
+    return arena_strndup(p->arena, p->last.text.ptr, p->last.text.len);
+}
+
+const char *parser_name(struct parser *p, const char *what) {
+    if (p->token.kind != TOKEN_NAME)
+        parser_fail(p, "expected %s", what);
+    parser_advance(p);
+    return parser_text(p);
+}
+
+static void statement_name(struct parser *p, struct statement *s, const char *what) {
+    s->name_at = p->token.at;
+    s->name = parser_name(p, what);
+}
+
+// dim = "dim" name "=" sum ("," name "=" sum)*
+static void dim_statement(struct parser *p, struct statement *s) {
+    struct dim_syntax **end = &s->dims;
+    do {
+        struct dim_syntax *d = arena_new(p->arena, struct dim_syntax);
+        d->at = p->token.at;
+        d->name = parser_name(p, "a dim's name");
+        *end = d;
+        end = &d->next;
+        parser_expect(p, "=");
+        d->size = parser_sum(p);
+    } while (parser_take(p, ","));
+}
+
+// type = name ["[" [sum ("," sum)*] "]"]
+static void type(struct parser *p, struct type_syntax *t) {
+    t->at = p->token.at;
+    t->name = parser_name(p, "a type, such as f32[M, N]");
+    if (!parser_at(p, "["))
+        return;
+    parser_open(p, "[");
+    while (!parser_at(p, "]")) {
+        if (t->rank == RANK_MAX)
+            parser_fail(p, "no value has more than %d axes", RANK_MAX);
+        t->sizes[t->rank++] = parser_sum(p);
+        if (!parser_take(p, ","))
+            break;
+    }
+    parser_close(p, "]");
+}
+
+// distribution = name ["(" ["-"] number ("," ["-"] number)* ")"]
+static void distribution(struct parser *p, struct distribution_syntax *d) {
+    d->at = p->token.at;
+    d->name = parser_name(p, "a distribution: normal, uniform(a, b), integers(lo, hi) or sign");
+    if (!parser_at(p, "("))
+        return;
+    parser_open(p, "(");
+    do {
+        if (d->n_args == 2)
+            parser_fail(p, "no distribution takes more than two numbers");
+        const char *sign = parser_take(p, "-") ? "-" : "";
+        if (p->token.kind != TOKEN_NUMBER)
+            parser_fail(p, "expected a number");
+        parser_advance(p);
+        d->args[d->n_args] = arena_printf(p->arena, "%s%s", sign, parser_text(p));
+        d->values[d->n_args] = strtod(d->args[d->n_args], NULL);
+        d->n_args++;
+    } while (parser_take(p, ","));
+    parser_close(p, ")");
+}
+
+// declaration = ("in" | "param" | "out") name ":" type ["~" distribution]
+static void declaration(struct parser *p, struct statement *s) {
+    statement_name(p, s, "a name");
+    parser_expect(p, ":");
+    type(p, &s->type);
+    if (s->kind == STATEMENT_OUT && parser_at(p, "~"))
+        parser_fail(p, "an output has no distribution; only 'in' and 'param' do");
+    if (parser_take(p, "~"))
+        distribution(p, &s->distribution);
+}
+
+// kernel = "kernel" "for" name "on" name
+static void kernel_statement(struct parser *p, struct statement *s) {
+    if (p->token.kind != TOKEN_NAME || !span_is(p->token.text, "for"))
+        parser_fail(p, "expected 'for': kernel for PROBLEM on TARGET");
+    parser_advance(p);
+    statement_name(p, s, "the problem's name");
+    if (p->token.kind != TOKEN_NAME || !span_is(p->token.text, "on"))
+        parser_fail(p, "expected 'on': kernel for PROBLEM on TARGET");
+    parser_advance(p);
+    s->target = parser_name(p, "a target, such as cpu");
+}
+
+// value = name ("." (name | digits))*
+static const char *stage_value(struct parser *p) {
+    const char *start = p->token.at.ptr;
+    parser_name(p, "the name of a value");
+    const char *end = p->last.text.ptr + p->last.text.len;
+    // The parts touch: what stands after a space is a word of its own.
+    while (parser_at(p, ".") && p->token.at.ptr == end) {
+        parser_advance(p);
+        bool is_part =
+            p->token.kind == TOKEN_NAME ||
+            (p->token.kind == TOKEN_NUMBER && !memchr(p->token.text.ptr, '.', p->token.text.len));
+        if (!is_part || p->token.at.ptr != end + 1)
+            parser_fail(p, "expected the rest of a value's name, as in y.max or t.1");
+        parser_advance(p);
+        end = p->last.text.ptr + p->last.text.len;
+    }
+    return arena_strndup(p->arena, start, (size_t)(end - start));
+}
+
+// knob = name (digits ["x" digits ["x" digits]] | name)
+static void knob(struct parser *p, struct kernel_stage *s) {
+    if (s->n_knobs == KNOBS_MAX)
+        parser_fail(p, "a stage has at most %d knobs", KNOBS_MAX);
+    struct kernel_knob *k = &s->knobs[s->n_knobs];
+    k->at = p->token.at.at;
+    struct spot name_at = p->token.at;
+    k->name = parser_name(p, "a knob and its value, such as vec 16");
+    if (kernel_find_knob(s, k->name))
+        mistake_fail(p->mistakes, name_at, NULL, "knob '%s' is given twice", k->name);
+    s->n_knobs++;
+    if (p->token.kind == TOKEN_NAME) {
+        k->word = parser_name(p, "a value");
+        return;
+    }
+    if (p->token.kind != TOKEN_NUMBER && p->token.kind != TOKEN_TILE)
+        parser_fail(p, "expected a value for '%s': 16, 64x64x8 or a word", k->name);
+    struct spot value_at = p->token.at;
+    parser_advance(p);
+    const char *text = parser_text(p);
+    do {
+        char *end;
+        long value = strtol(text, &end, 10);
+        if (k->n_parts == 3 || (*end && *end != 'x') || value > INT_MAX)
+            mistake_fail(p->mistakes, value_at, NULL,
+                         "the value of '%s' is not a whole number, nor up to three of them with "
+                         "'x' between",
+                         k->name);
+        k->part[k->n_parts++] = (int)value;
+        text = *end ? end + 1 : NULL;
+    } while (text);
+}
+
+// stage = "stage" value ("," value)* ":" name knob*
+static void stage_statement(struct parser *p, struct statement *s) {
+    struct kernel_stage *stage = arena_new(p->arena, struct kernel_stage);
+    stage->at = s->at.at;
+    do {
+        if (stage->n_values == STAGE_VALUES_MAX)
+            parser_fail(p, "a stage has at most %d values", STAGE_VALUES_MAX);
+        stage->values[stage->n_values++] = stage_value(p);
+    } while (parser_take(p, ","));
+    parser_expect(p, ":");
+    stage->family_at = p->token.at.at;
+    stage->family = parser_name(p, "a family: map, rowwise or gemm");
+    while (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END)
+        knob(p, stage);
+    s->stage = stage;
+}
+
+// assignment = name [":" type] "=" expr
+static void assignment(struct parser *p, struct statement *s) {
+    if (p->token.kind == TOKEN_NAME) {
+        const char *near = str_nearest(s->name, keywords);
+        mistake_fail(p->mistakes, s->at, near, "no statement begins with '%s'", s->name);
+    }
+    if (parser_take(p, ":"))
+        type(p, &s->type);
+    parser_expect(p, "=");
+    s->value = parser_expr(p);
+}
+
+static void statement_body(struct parser *p, struct statement *s) {
+    if (p->token.kind != TOKEN_NAME)
+        parser_fail(p, "expected a statement: problem, dim, in, param, out, kernel, stage, or "
+                       "name = expression");
+    s->name_at = s->at;
+    const char *word = parser_name(p, "a statement");
+    int i = 0;
+    while (keywords[i] && strcmp(keywords[i], word) != 0)
+        i++;
+    s->kind = STATEMENT_PROBLEM + i;  // the end of the list is STATEMENT_ASSIGN
+    switch (s->kind) {
+    case STATEMENT_PROBLEM:
+        statement_name(p, s, "the problem's name");
+        break;
+    case STATEMENT_DIM:
+        dim_statement(p, s);
+        break;
+    case STATEMENT_KERNEL:
+        kernel_statement(p, s);
+        break;
+    case STATEMENT_STAGE:
+        stage_statement(p, s);
+        break;
+    case STATEMENT_ASSIGN:
+        s->name = word;
+        assignment(p, s);
+        break;
+    default:
+        declaration(p, s);
+    }
+    if (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END)
+        parser_fail(p, "expected the end of the line");
+}
+
+// Go to the end of the line on which the statement stopped making sense.
+static void skip_line(struct parser *p) {
+    struct spot at = missing_at(p);
+    if (at.at.line < p->token.at.at.line) {
+        // The token belongs to a later line: read that one again.
+        p->lexer.at = at.ptr;
+        p->lexer.line = at.at.line;
+        p->lexer.line_start = at.ptr - (at.at.column - 1);
+    } else if (p->token.kind == TOKEN_NEWLINE || p->token.kind == TOKEN_END) {
+        return;
+    }
+    do {
+        p->token = lexer_next(&p->lexer);
+    } while (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END);
+}
+
+// One statement, up to the newline that ends it. False: a mistake was recorded.
+static bool statement(struct parser *p, struct statement *s) {
+    jmp_buf on_mistake;
+    p->mistakes->on_mistake = &on_mistake;
+    if (setjmp(on_mistake)) {
+        s->kind = STATEMENT_BAD;
+        return false;
+    }
+    parser_advance(p);
+    s->at = p->token.at;
+    if (p->token.kind == TOKEN_NEWLINE || p->token.kind == TOKEN_END)
+        s->kind = p->comments ? STATEMENT_COMMENT : STATEMENT_BLANK;
+    else
+        statement_body(p, s);
+    return true;
+}
+
+// Comments seen within the statement: the last one stands after it when it shares a line
+// with the newline that ended it.
+static void take_comments(struct parser *p, struct statement *s) {
+    struct comment **last = &p->comments;
+    if (p->comments && p->comment_line == p->token.at.at.line) {
+        while ((*last)->next)
+            last = &(*last)->next;
+        s->comment = (*last)->text;
+        *last = NULL;
+    }
+    s->inside = p->comments;
+}
+
+struct statement *parse_file(struct arena *a, struct mistakes *m) {
+    struct parser p = {.arena = a, .mistakes = m};
+    lexer_init(&p.lexer, m->source->text, m->source->len);
+    struct statement *first = NULL, **end = &first;
+    do {
+        struct statement *s = arena_new(a, struct statement);
+        p.comments = NULL;
+        p.comments_end = &p.comments;
+        p.depth = p.nesting = p.n_words = 0;
+        p.token = (struct token){0};
+        if (!statement(&p, s))
+            skip_line(&p);
+        take_comments(&p, s);
+        *end = s;
+        end = &s->next;
+        p.n_file_words += p.n_words;
+        if (p.n_file_words > FILE_WORDS) {
+            mistake_add(m, s->at, NULL, "the file has more than %d words", FILE_WORDS);
+            break;
+        }
+    } while (p.token.kind != TOKEN_END && !m->stopped);
+    return first;
+}

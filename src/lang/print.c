@@ -1,0 +1,218 @@
+#include "lang/print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+// Names longer than this stand out of line rather than push the others away.
+enum { ALIGN_MAX = 24 };
+
+static int wider(int width, size_t len) {
+    return (int)len > width && len <= ALIGN_MAX ? (int)len : width;
+}
+
+static void pad_to(struct str *out, size_t start, int width) {
+    for (size_t len = out->len - start; (int)len < width; len++)
+        str_puts(out, " ");
+}
+
+static void print_values(struct str *out, const struct kernel_stage *s) {
+    for (int i = 0; i < s->n_values; i++)
+        str_printf(out, "%s%s", i ? ", " : "", s->values[i]);
+}
+
+void print_stage_measure(const struct kernel_stage *s, struct stage_widths *w) {
+    struct str values = {0};
+    print_values(&values, s);
+    w->values = wider(w->values, values.len);
+    if (s->n_knobs)
+        w->family = wider(w->family, strlen(s->family));
+    str_reset(&values);
+}
+
+void print_stage(struct str *out, const struct kernel_stage *s, const struct stage_widths *w) {
+    str_puts(out, "stage ");
+    size_t start = out->len;
+    print_values(out, s);
+    pad_to(out, start, w->values);
+    str_puts(out, " : ");
+    start = out->len;
+    str_puts(out, s->family);
+    if (s->n_knobs)
+        pad_to(out, start, w->family);
+    for (int i = 0; i < s->n_knobs; i++) {
+        const struct kernel_knob *k = &s->knobs[i];
+        str_printf(out, "  %s ", k->name);
+        if (k->word)
+            str_puts(out, k->word);
+        for (int j = 0; j < k->n_parts; j++)
+            str_printf(out, "%s%d", j ? "x" : "", k->part[j]);
+    }
+}
+
+void print_number(struct str *out, double value) {
+    char text[40];
+    if (value == floor(value) && fabs(value) < 9007199254740992.0) {
+        str_printf(out, "%.0f", value);
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    str_puts(out, text);
+}
+
+// How tightly an expression holds together; an operand that is looser gets parentheses.
+enum { LOOSE_COMPARISON, LOOSE_SUM, LOOSE_PRODUCT, LOOSE_UNARY, TIGHT };
+
+static int tightness(const struct expr *e) {
+    if (e->kind == EXPR_NEGATE)
+        return LOOSE_UNARY;
+    if (e->kind != EXPR_BINARY)
+        return TIGHT;
+    if (strchr("<>=", e->text[0]))
+        return LOOSE_COMPARISON;
+    return strchr("+-", e->text[0]) ? LOOSE_SUM : LOOSE_PRODUCT;
+}
+
+static void print_operand(struct str *out, const struct expr *e, int needed, bool exact) {
+    bool wrapped = tightness(e) < needed;
+    str_puts(out, wrapped ? "(" : "");
+    print_expr(out, e, exact);
+    str_puts(out, wrapped ? ")" : "");
+}
+
+static void print_keyword(struct str *out, const struct keyword *k) {
+    str_printf(out, "%s=%s", k->name, k->is_list ? "(" : "");
+    for (int i = 0; i < k->n_items; i++) {
+        str_puts(out, i ? ", " : "");
+        if (k->items[i].name)
+            str_puts(out, k->items[i].name);
+        else
+            str_printf(out, "%lld", (long long)k->items[i].number);
+    }
+    str_puts(out, k->is_list ? ")" : "");
+}
+
+static void print_call(struct str *out, const struct expr *e, bool exact) {
+    str_printf(out, "%s(", e->text);
+    for (int i = 0; i < e->n_args; i++) {
+        str_puts(out, i ? ", " : "");
+        print_expr(out, e->args[i], exact);
+    }
+    for (int i = 0; i < e->n_keywords; i++) {
+        str_puts(out, i + e->n_args ? ", " : "");
+        print_keyword(out, &e->keywords[i]);
+    }
+    str_puts(out, ")");
+}
+
+static void print_binary(struct str *out, const struct expr *e, bool exact) {
+    int own = tightness(e);
+    // Comparisons do not chain, so both sides must hold together better.
+    print_operand(out, e->args[0], own == LOOSE_COMPARISON ? own + 1 : own, exact);
+    str_printf(out, " %s ", e->text);
+    print_operand(out, e->args[1], own + 1, exact);
+}
+
+void print_expr(struct str *out, const struct expr *e, bool exact) {
+    switch (e->kind) {
+    case EXPR_NUMBER:
+        if (exact)
+            print_number(out, e->number);
+        else
+            str_puts(out, e->text);
+        break;
+    case EXPR_NAME:
+        str_puts(out, e->text);
+        break;
+    case EXPR_NEGATE:
+        str_puts(out, "-");
+        print_operand(out, e->args[0], LOOSE_UNARY, exact);
+        break;
+    case EXPR_BINARY:
+        print_binary(out, e, exact);
+        break;
+    case EXPR_CALL:
+        print_call(out, e, exact);
+        break;
+    case EXPR_TRANSPOSE:
+        print_operand(out, e->args[0], TIGHT, exact);
+        str_puts(out, ".T");
+        break;
+    case EXPR_SUBSCRIPT:
+        print_operand(out, e->args[0], TIGHT, exact);
+        for (int i = 0; i < e->n_subscripts; i++)
+            str_printf(out, "%s%s", i ? ", " : "[", e->is_new[i] ? "None" : ":");
+        str_puts(out, "]");
+        break;
+    }
+}
+
+static void print_type(struct str *out, const struct type_syntax *t, bool exact) {
+    str_puts(out, t->name);
+    for (int i = 0; i < t->rank; i++) {
+        str_puts(out, i ? ", " : "[");
+        print_expr(out, t->sizes[i], exact);
+    }
+    str_puts(out, t->rank ? "]" : "");
+}
+
+static const char *keyword_of(const struct statement *s) {
+    return s->kind == STATEMENT_IN ? "in" : s->kind == STATEMENT_OUT ? "out" : "param";
+}
+
+void print_declaration_measure(const struct statement *s, bool exact,
+                               struct declaration_widths *w) {
+    struct str text = {0};
+    print_type(&text, &s->type, exact);
+    w->keyword = wider(w->keyword, strlen(keyword_of(s)));
+    w->name = wider(w->name, strlen(s->name));
+    if (s->distribution.name)
+        w->type = wider(w->type, text.len);
+    str_reset(&text);
+}
+
+void print_declaration(struct str *out, const struct statement *s, bool exact,
+                       const struct declaration_widths *w) {
+    const struct distribution_syntax *d = &s->distribution;
+    str_printf(out, "%-*s %-*s : ", w->keyword, keyword_of(s), w->name, s->name);
+    size_t start = out->len;
+    print_type(out, &s->type, exact);
+    if (!d->name)
+        return;
+    pad_to(out, start, w->type);
+    str_printf(out, " ~ %s", d->name);
+    for (int i = 0; i < d->n_args; i++) {
+        str_puts(out, i ? ", " : "(");
+        if (exact)
+            print_number(out, d->values[i]);
+        else
+            str_puts(out, d->args[i]);
+    }
+    str_puts(out, d->n_args ? ")" : "");
+}
+
+void print_plain(struct str *out, const struct statement *s, bool exact) {
+    if (s->kind == STATEMENT_PROBLEM) {
+        str_printf(out, "problem %s", s->name);
+    } else if (s->kind == STATEMENT_DIM) {
+        for (const struct dim_syntax *d = s->dims; d; d = d->next) {
+            str_printf(out, "%s%s = ", d == s->dims ? "dim " : ", ", d->name);
+            print_expr(out, d->size, exact);
+        }
+    } else {
+        str_puts(out, s->name);
+        if (s->type.name) {
+            str_puts(out, " : ");
+            print_type(out, &s->type, exact);
+        }
+        str_puts(out, " = ");
+        print_expr(out, s->value, exact);
+    }
+}

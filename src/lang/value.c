@@ -1,0 +1,208 @@
+#include "lang/value.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "lang/call.h"
+
+static struct operand value(struct scope *s, const struct label *l, const struct expr *e);
+
+// Give up on the statement without a word: the mistake is elsewhere and was reported.
+static noreturn void give_up(struct scope *s) {
+    longjmp(*s->builder.mistakes->on_mistake, 1);
+}
+
+static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
+    struct symbol *found = names_find(&s->names, e->text);
+    struct mistakes *m = s->builder.mistakes;
+    if (!found) {
+        const char *near = names_nearest(s->builder.arena, &s->names, e->text);
+        mistake_fail(m, e->at, near, "nothing is named '%s'", e->text);
+    }
+    if (found->kind == SYMBOL_BROKEN)
+        give_up(s);
+    found->is_used = true;
+    return found;
+}
+
+static struct operand name_value(struct scope *s, const struct expr *e) {
+    const struct symbol *found = find_symbol(s, e);
+    if (found->kind == SYMBOL_DIM)
+        return (struct operand){
+            .is_number = true,
+            .number = (float)s->builder.graph->dims[found->index].size,
+        };
+    if (found->node < 0)
+        mistake_fail(s->builder.mistakes, e->at, NULL, "output '%s' is read before it is assigned",
+                     e->text);
+    return (struct operand){.node = found->node};
+}
+
+static struct operand number_value(struct scope *s, const struct expr *e) {
+    float number = (float)e->number;
+    if (!isfinite(number))
+        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f32", e->text);
+    return (struct operand){.is_number = true, .number = number};
+}
+
+static struct operand transpose_value(struct scope *s, const struct label *l,
+                                      const struct expr *e) {
+    struct builder *b = &s->builder;
+    struct label part = {.at = e->args[0]->at};
+    node_id id = build_node(b, &part, value(s, &part, e->args[0]));
+    const struct shape from = build_look(b, id)->shape;
+    if (from.rank != 2)
+        mistake_fail(b->mistakes, e->at, NULL, ".T takes a matrix; this value has shape %s",
+                     shape_print(b->arena, b->graph, &from));
+    struct shape to = {
+        .rank = 2, .size = {from.size[1], from.size[0]}, .dim = {from.dim[1], from.dim[0]}};
+    return build_view(b, l, id, &to, (int[]){1, 0});
+}
+
+static struct operand subscript_value(struct scope *s, const struct label *l,
+                                      const struct expr *e) {
+    struct builder *b = &s->builder;
+    struct label part = {.at = e->args[0]->at};
+    node_id id = build_node(b, &part, value(s, &part, e->args[0]));
+    const struct shape from = build_look(b, id)->shape;
+    struct shape to = {0};
+    int view[RANK_MAX], axis = 0;
+    for (int i = 0; i < e->n_subscripts || axis < from.rank; i++) {
+        bool is_new = i < e->n_subscripts && e->is_new[i];
+        if (!is_new && axis == from.rank)
+            mistake_fail(b->mistakes, e->at, NULL,
+                         "more ':' than the %d axes of a value of shape %s", from.rank,
+                         shape_print(b->arena, b->graph, &from));
+        if (to.rank == RANK_MAX)
+            mistake_fail(b->mistakes, e->at, NULL, "no value has more than %d axes", RANK_MAX);
+        to.size[to.rank] = is_new ? 1 : from.size[axis];
+        to.dim[to.rank] = is_new ? -1 : from.dim[axis];
+        view[to.rank++] = is_new ? -1 : axis++;
+    }
+    return build_view(b, l, id, &to, view);
+}
+
+static enum op binary_op(const char *text) {
+    static const struct {
+        const char *text;
+        enum op op;
+    } rows[] = {{"+", OP_ADD}, {"-", OP_SUB}, {"*", OP_MUL}, {"/", OP_DIV}, {"@", OP_MATMUL},
+                {"<", OP_LT},  {"<=", OP_LE}, {">", OP_LT},  {">=", OP_LE}, {"==", OP_EQ}};
+    size_t i = 0;
+    while (strcmp(rows[i].text, text) != 0)
+        i++;
+    return rows[i].op;
+}
+
+static struct operand binary_value(struct scope *s, const struct label *l, const struct expr *e) {
+    struct builder *b = &s->builder;
+    struct operand args[2];
+    for (int i = 0; i < 2; i++)
+        args[i] = value(s, &(struct label){.at = e->args[i]->at}, e->args[i]);
+    enum op op = binary_op(e->text);
+    if (op == OP_MATMUL) {
+        struct label part = {.at = l->at};
+        node_id left = build_node(b, &part, args[0]), right = build_node(b, &part, args[1]);
+        return build_matmul(b, l, left, right);
+    }
+    // a > b is b < a.
+    struct operand swapped[2] = {args[1], args[0]};
+    return build_elementwise(b, l, op, e->text[0] == '>' ? swapped : args);
+}
+
+static struct operand call_value(struct scope *s, const struct label *l, const struct expr *e) {
+    struct operand args[ARGS_MAX];
+    call_check(&s->builder, e);
+    for (int i = 0; i < e->n_args; i++)
+        args[i] = value(s, &(struct label){.at = e->args[i]->at}, e->args[i]);
+    return call_build(&s->builder, l, e, args);
+}
+
+static struct operand value(struct scope *s, const struct label *l, const struct expr *e) {
+    struct label own = *l;
+    own.at = e->at;
+    switch (e->kind) {
+    case EXPR_NUMBER:
+        return number_value(s, e);
+    case EXPR_NAME:
+        return name_value(s, e);
+    case EXPR_NEGATE: {
+        struct operand arg = value(s, &(struct label){.at = e->args[0]->at}, e->args[0]);
+        return build_elementwise(&s->builder, &own, OP_NEG, &arg);
+    }
+    case EXPR_BINARY:
+        return binary_value(s, &own, e);
+    case EXPR_CALL:
+        return call_value(s, &own, e);
+    case EXPR_TRANSPOSE:
+        return transpose_value(s, &own, e);
+    case EXPR_SUBSCRIPT:
+        return subscript_value(s, &own, e);
+    }
+    give_up(s);
+}
+
+node_id value_build(struct scope *s, const struct label *l, const struct expr *e) {
+    struct builder *b = &s->builder;
+    struct operand x = value(s, l, e);
+    // `y = x` is a value of its own: a view that changes nothing.
+    if (!x.is_number && e->kind == EXPR_NAME) {
+        struct shape shape = build_look(b, x.node)->shape;
+        return build_view(b, l, x.node, &shape, (int[]){0, 1, 2, 3, 4, 5}).node;
+    }
+    return build_node(b, l, x);
+}
+
+// Keeps negation and division of what was computed so far free of overflow.
+static const int64_t SIZE_LIMIT = INT64_MAX / 2;
+
+static int64_t size_value(struct scope *s, const struct expr *e) {
+    struct mistakes *m = s->builder.mistakes;
+    if (e->kind == EXPR_NUMBER) {
+        if (e->number != floor(e->number) || e->number > 9e15)
+            mistake_fail(m, e->at, NULL, "a size is a whole number up to 2^31, not %s", e->text);
+        return (int64_t)e->number;
+    }
+    if (e->kind == EXPR_NAME) {
+        const struct symbol *found = find_symbol(s, e);
+        if (found->kind != SYMBOL_DIM)
+            mistake_fail(m, e->at, NULL, "'%s' is not a dim; sizes are made of dims and numbers",
+                         e->text);
+        return s->builder.graph->dims[found->index].size;
+    }
+    if (e->kind == EXPR_NEGATE)
+        return -size_value(s, e->args[0]);
+    if (e->kind != EXPR_BINARY || !strchr("+-*/", e->text[0]))
+        mistake_fail(m, e->at, NULL, "a size is made of dims, numbers, and + - * /");
+
+    int64_t l = size_value(s, e->args[0]), r = size_value(s, e->args[1]), result = 0;
+    bool overflow = false;
+    switch (e->text[0]) {
+    case '+':
+        overflow = __builtin_add_overflow(l, r, &result);
+        break;
+    case '-':
+        overflow = __builtin_sub_overflow(l, r, &result);
+        break;
+    case '*':
+        overflow = __builtin_mul_overflow(l, r, &result);
+        break;
+    default:
+        if (r == 0 || l % r != 0)
+            mistake_fail(m, e->at, NULL, "%lld / %lld is not a whole number", (long long)l,
+                         (long long)r);
+        result = l / r;
+    }
+    if (overflow || result > SIZE_LIMIT || result < -SIZE_LIMIT)
+        mistake_fail(m, e->at, NULL, "this size does not fit in 63 bits");
+    return result;
+}
+
+int64_t value_size(struct scope *s, const struct expr *e) {
+    int64_t size = size_value(s, e);
+    if (size < 1 || size > (int64_t)1 << 31)
+        mistake_fail(s->builder.mistakes, e->at, NULL, "a size is from 1 to 2^31, and this is %lld",
+                     (long long)size);
+    return size;
+}

@@ -1,0 +1,17 @@
+// Expressions of a problem: as nodes of its graph, or as whole numbers for sizes.
+#pragma once
+
+#include "lang/build.h"
+#include "lang/names.h"
+#include "lang/syntax.h"
+
+struct scope {
+    struct builder builder;
+    struct names names;
+};
+
+// The expression as a node that carries the label's name.
+node_id value_build(struct scope *s, const struct label *l, const struct expr *e);
+
+// A whole number above zero over the dims known so far.
+int64_t value_size(struct scope *s, const struct expr *e);

@@ -1,0 +1,452 @@
+// Building programs. Index expressions are simplified here, where they are made, so
+// that a family can write the general form (a tail loop, a `min` at the edge) and
+// gets the special one where sizes divide; there is no separate pass to forget.
+#include "loop/loop.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "loop/range.h"
+
+const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
+#define LOOP_OP(id, arity, text) [LOOP_##id] = {text, arity},
+#include "loop/loop_ops.def"
+#undef LOOP_OP
+};
+
+struct loop_program *loop_program_new(struct arena *a) {
+    struct loop_program *p = arena_new(a, struct loop_program);
+    p->arena = a;
+    return p;
+}
+
+// Names.
+
+// Words that cannot be identifiers, or that emitted code calls or declares itself.
+static const char *const reserved[] = {
+    "auto",     "break",    "case",   "char",   "const",    "continue", "default", "do",
+    "double",   "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
+    "inline",   "int",      "long",   "register", "restrict", "return", "short",   "signed",
+    "sizeof",   "static",   "struct", "switch", "typedef",  "union",    "unsigned", "void",
+    "volatile", "while",    "asm",    "typeof", "fabsf",    "expf",     "logf",    "sqrtf",
+    "tanhf",    "erff",     "fmaxf",  "fminf",  "f32x4",    "f32x8",    "f32x16",  "i32x4",
+    "i32x8",    "i32x16",   "linux",  "unix",   "main",     "isnan",    "NAN",     "INFINITY"};
+
+static bool is_taken(const struct loop_program *p, const char *name) {
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcmp(reserved[i], name) == 0)
+            return true;
+    for (int i = 0; i < p->n_names; i++)
+        if (strcmp(p->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+void loop_take_name(struct loop_program *p, const char *name) {
+    if (p->n_names == p->cap_names) {
+        const char **names = arena_array(p->arena, const char *, p->cap_names * 2 + 16);
+        if (p->n_names > 0)
+            memcpy(names, p->names, sizeof *names * (size_t)p->n_names);
+        p->names = names;
+        p->cap_names = p->cap_names * 2 + 16;
+    }
+    p->names[p->n_names++] = name;
+}
+
+const char *loop_unique_name(struct loop_program *p, const char *name) {
+    char *stem = arena_strdup(p->arena, name);
+    for (char *c = stem; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '_';
+    // Names with these beginnings belong to C or to the runtime header.
+    bool is_ours = strncmp(stem, "hone_", 5) == 0 || strncmp(stem, "HONE_", 5) == 0;
+    if (!stem[0] || stem[0] == '_' || isdigit((unsigned char)stem[0]) || is_ours)
+        stem = arena_printf(p->arena, "v_%s", stem);
+    const char *unique = stem;
+    for (int i = 2; is_taken(p, unique); i++)
+        unique = arena_printf(p->arena, "%s_%d", stem, i);
+    loop_take_name(p, unique);
+    return unique;
+}
+
+void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of) {
+    assert(size.value % of == 0);
+    if (!size.name || of == 1)
+        return;
+    for (int i = 0; i < p->n_multiples; i++)
+        if (strcmp(p->multiples[i].size.name, size.name) == 0 && p->multiples[i].of % of == 0)
+            return;
+    assert(p->n_multiples < LOOP_MULTIPLES_MAX);
+    p->multiples[p->n_multiples++] = (struct loop_multiple){size, of};
+}
+
+// Buffers and kernels.
+
+static struct loop_buffer *add_buffer(struct loop_program *p, enum loop_space space,
+                                      const char *name) {
+    assert(p->n_buffers < LOOP_BUFFERS_MAX);
+    struct loop_buffer *b = arena_new(p->arena, struct loop_buffer);
+    *b = (struct loop_buffer){.name = loop_unique_name(p, name), .space = space, .lanes = 1};
+    b->id = p->n_buffers;
+    p->buffers[p->n_buffers++] = b;
+    return b;
+}
+
+static void set_shape(struct loop_buffer *b, const struct loop_size *shape, int rank) {
+    assert(rank <= BUFFER_RANK_MAX);
+    b->rank = rank;
+    b->count = 1;
+    for (int i = 0; i < rank; i++) {
+        b->shape[i] = shape[i];
+        b->count *= shape[i].value;
+    }
+}
+
+struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
+                                const struct loop_size *shape, int rank) {
+    struct loop_buffer *b = add_buffer(p, LOOP_GLOBAL, plan);
+    // The plan names scratch after the identifier; inputs and outputs are the problem's.
+    b->plan = role == LOOP_SCRATCH ? b->name : plan;
+    b->role = role;
+    set_shape(b, shape, rank);
+    return b;
+}
+
+struct loop_buffer *loop_local(struct loop_program *p, const char *name,
+                               const struct loop_size *shape, int rank) {
+    struct loop_buffer *b = add_buffer(p, LOOP_LOCAL, name);
+    set_shape(b, shape, rank);
+    return b;
+}
+
+struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
+                                  int lanes) {
+    struct loop_buffer *b = add_buffer(p, LOOP_REGISTER, name);
+    b->count = count;
+    b->lanes = lanes;
+    return b;
+}
+
+static struct loop_var *new_var(struct loop_program *p, const char *name, enum loop_dtype dtype,
+                                int lanes) {
+    struct loop_var *v = arena_new(p->arena, struct loop_var);
+    *v = (struct loop_var){.name = name, .dtype = dtype, .lanes = lanes, .id = p->n_vars++};
+    v->low = INT64_MIN;
+    v->high = INT64_MAX;
+    return v;
+}
+
+struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
+                                    const struct loop_expr *grid, struct loop_builder *b) {
+    assert(p->n_kernels < LOOP_KERNELS_MAX);
+    struct loop_kernel *k = arena_new(p->arena, struct loop_kernel);
+    k->name = loop_unique_name(p, name);
+    k->grid = grid;
+    // The parameter is called `block` in every kernel, so the name is no single kernel's.
+    k->block = new_var(p, "block", LOOP_INDEX, 1);
+    k->block->low = 0;
+    k->block->high = range_of(grid).high - 1;
+    p->kernels[p->n_kernels++] = k;
+    *b = (struct loop_builder){.program = p, .at = &k->body};
+    return k;
+}
+
+// Expressions.
+
+static struct loop_expr *new_expr(struct arena *a, enum loop_op op, enum loop_dtype dtype,
+                                  int lanes) {
+    struct loop_expr *e = arena_new(a, struct loop_expr);
+    e->op = op;
+    e->dtype = dtype;
+    e->lanes = lanes;
+    return e;
+}
+
+const struct loop_expr *loop_int(struct arena *a, int64_t value) {
+    struct loop_expr *e = new_expr(a, LOOP_CONST, LOOP_INDEX, 1);
+    e->integer = value;
+    return e;
+}
+
+const struct loop_expr *loop_named(struct arena *a, struct loop_size size) {
+    struct loop_expr *e = new_expr(a, LOOP_CONST, LOOP_INDEX, 1);
+    e->integer = size.value;
+    e->name = size.name;
+    return e;
+}
+
+const struct loop_expr *loop_real(struct arena *a, double value) {
+    struct loop_expr *e = new_expr(a, LOOP_CONST, LOOP_F32, 1);
+    e->real = (float)value;
+    return e;
+}
+
+const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var) {
+    struct loop_expr *e = new_expr(a, LOOP_VAR, var->dtype, var->lanes);
+    e->var = var;
+    return e;
+}
+
+static const struct loop_expr *broadcast(struct arena *a, const struct loop_expr *x, int lanes) {
+    if (x->lanes == lanes)
+        return x;
+    assert(x->lanes == 1 && x->dtype != LOOP_INDEX);
+    struct loop_expr *e = new_expr(a, LOOP_BROADCAST, x->dtype, lanes);
+    e->arg[0] = x;
+    return e;
+}
+
+const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x) {
+    assert(loop_ops[op].arity == 1 && op != LOOP_LOAD && op != LOOP_BROADCAST);
+    bool across = op == LOOP_LANES_SUM || op == LOOP_LANES_PROD || op == LOOP_LANES_MIN ||
+                  op == LOOP_LANES_MAX;
+    if (across && x->lanes == 1)
+        return x;
+    struct loop_expr *e = new_expr(a, op, x->dtype, across ? 1 : x->lanes);
+    e->arg[0] = x;
+    return e;
+}
+
+static bool is_int(const struct loop_expr *e, int64_t value) {
+    int64_t v;
+    return range_constant(e, &v) && v == value;
+}
+
+static int64_t fold(enum loop_op op, int64_t x, int64_t y) {
+    switch (op) {
+    case LOOP_ADD:
+        return x + y;
+    case LOOP_SUB:
+        return x - y;
+    case LOOP_MUL:
+        return x * y;
+    case LOOP_DIV:
+        return x / y;
+    case LOOP_MOD:
+        return x % y;
+    case LOOP_MIN:
+        return x < y ? x : y;
+    default:
+        return x > y ? x : y;
+    }
+}
+
+// x + 0, x * 1 and their like; NULL when nothing simpler is known.
+static const struct loop_expr *identity(struct arena *a, enum loop_op op,
+                                        const struct loop_expr *x, const struct loop_expr *y) {
+    int64_t v;
+    if ((op == LOOP_ADD || op == LOOP_SUB) && is_int(y, 0))
+        return x;
+    if (op == LOOP_ADD && is_int(x, 0))
+        return y;
+    if (op == LOOP_SUB && range_difference(x, y, &v))
+        return loop_int(a, v);
+    if ((op == LOOP_MUL || op == LOOP_DIV) && is_int(y, 1))
+        return x;
+    if (op == LOOP_MUL && is_int(x, 1))
+        return y;
+    if (op == LOOP_MUL && (is_int(x, 0) || is_int(y, 0)))
+        return loop_int(a, 0);
+    if (op == LOOP_MOD && is_int(y, 1))
+        return loop_int(a, 0);
+    return NULL;
+}
+
+static const struct loop_expr *simplify(struct arena *a, enum loop_op op,
+                                        const struct loop_expr *x, const struct loop_expr *y) {
+    if (x->op == LOOP_CONST && y->op == LOOP_CONST && !x->name && !y->name)
+        return loop_int(a, fold(op, x->integer, y->integer));
+    const struct loop_expr *simple = identity(a, op, x, y);
+    if (simple)
+        return simple;
+    // (x / c) * c where c divides x: the whole.
+    int64_t v, c;
+    if (op == LOOP_MUL && x->op == LOOP_DIV && range_constant(x->arg[0], &v) &&
+        range_constant(y, &c) && is_int(x->arg[1], c) && v % c == 0)
+        return x->arg[0];
+    if ((op == LOOP_DIV || op == LOOP_MOD) && range_of(x).low >= 0 &&
+        range_of(x).high < range_of(y).low)
+        return op == LOOP_DIV ? loop_int(a, 0) : x;
+    if (op == LOOP_MIN || op == LOOP_MAX) {
+        if (range_at_most(x, y))
+            return op == LOOP_MIN ? x : y;
+        if (range_at_most(y, x))
+            return op == LOOP_MIN ? y : x;
+    }
+    // (x + 1) + 2, as unrolling makes it.
+    if (op == LOOP_ADD && x->op == LOOP_ADD && y->op == LOOP_CONST && !y->name &&
+        x->arg[1]->op == LOOP_CONST && !x->arg[1]->name)
+        return loop_binary(a, LOOP_ADD, x->arg[0], loop_int(a, x->arg[1]->integer + y->integer));
+    return NULL;
+}
+
+const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                    const struct loop_expr *y) {
+    assert(loop_ops[op].arity == 2 && x->dtype == y->dtype);
+    bool compares = op == LOOP_LT || op == LOOP_LE || op == LOOP_EQ;
+    if (x->dtype == LOOP_INDEX) {
+        assert(!compares);
+        const struct loop_expr *simple = simplify(a, op, x, y);
+        if (simple)
+            return simple;
+    }
+    int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
+    struct loop_expr *e = new_expr(a, op, compares ? LOOP_MASK : x->dtype, lanes);
+    e->arg[0] = broadcast(a, x, lanes);
+    e->arg[1] = broadcast(a, y, lanes);
+    return e;
+}
+
+const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                     const struct loop_expr *y, const struct loop_expr *z) {
+    assert(op == LOOP_SELECT || op == LOOP_FMA);
+    int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
+    lanes = z->lanes > lanes ? z->lanes : lanes;
+    struct loop_expr *e = new_expr(a, op, LOOP_F32, lanes);
+    e->arg[0] = broadcast(a, x, lanes);
+    e->arg[1] = broadcast(a, y, lanes);
+    e->arg[2] = broadcast(a, z, lanes);
+    return e;
+}
+
+const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,
+                                  const struct loop_expr *index, int lanes, int64_t stride) {
+    assert(index->dtype == LOOP_INDEX && lanes <= LANES_MAX);
+    assert(buffer->space != LOOP_REGISTER || lanes == buffer->lanes);
+    struct loop_expr *e = new_expr(a, LOOP_LOAD, LOOP_F32, lanes);
+    e->buffer = buffer;
+    e->arg[0] = index;
+    e->stride = lanes == 1 ? 1 : stride;
+    return e;
+}
+
+const struct loop_expr *loop_ceildiv(struct arena *a, const struct loop_expr *x, int64_t y) {
+    int64_t v;
+    if (range_constant(x, &v) && v % y == 0)
+        return loop_binary(a, LOOP_DIV, x, loop_int(a, y));
+    return loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_ADD, x, loop_int(a, y - 1)),
+                       loop_int(a, y));
+}
+
+// Statements.
+
+static struct loop_stmt *new_stmt(struct arena *a, enum loop_kind kind) {
+    struct loop_stmt *s = arena_new(a, struct loop_stmt);
+    s->kind = kind;
+    return s;
+}
+
+static void append(struct loop_block *block, struct loop_stmt *s) {
+    if (block->last)
+        block->last->next = s;
+    else
+        block->first = s;
+    block->last = s;
+}
+
+static void open_body(struct loop_builder *b, struct loop_stmt *s, struct loop_builder *inner) {
+    *inner = (struct loop_builder){.program = b->program, .at = &s->body, .stmt = s};
+}
+
+const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_for *f,
+                                      struct loop_builder *inner) {
+    struct arena *a = b->program->arena;
+    struct loop_stmt *s = new_stmt(a, LOOP_FOR);
+    s->begin = f->begin;
+    s->end = f->end;
+    s->step = f->step ? f->step : 1;
+    s->unroll = f->unroll;
+    open_body(b, s, inner);
+
+    int64_t length;
+    if (range_difference(s->end, s->begin, &length) && length > 0 && length <= s->step)
+        return s->begin;  // runs once: s->var stays NULL
+
+    s->var = new_var(b->program, f->name, LOOP_INDEX, 1);
+    struct range begin = range_of(s->begin), end = range_of(s->end);
+    s->var->low = begin.low;
+    s->var->high = end.high - 1;
+    if (begin.low == begin.high && end.low == end.high && end.low > begin.low)
+        s->var->high = begin.low + (end.low - 1 - begin.low) / s->step * s->step;
+    return loop_ref(a, s->var);
+}
+
+void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
+                  struct loop_builder *inner) {
+    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_IF);
+    s->low = low;
+    s->high = high;
+    open_body(b, s, inner);
+}
+
+// Never runs.
+static bool is_dead(const struct loop_stmt *s) {
+    return s->kind == LOOP_FOR ? s->var && range_at_most(s->end, s->begin)
+                               : range_at_most(s->high, s->low);
+}
+
+// low < high for certain: low + 1 <= high.
+static bool is_certain(struct arena *a, const struct loop_stmt *s) {
+    return range_at_most(loop_binary(a, LOOP_ADD, s->low, loop_int(a, 1)), s->high);
+}
+
+void loop_close(struct loop_builder *b, struct loop_builder *inner) {
+    struct loop_stmt *s = inner->stmt;
+    if (!s->body.first || is_dead(s))
+        return;
+    bool bare = s->kind == LOOP_FOR ? !s->var : is_certain(b->program->arena, s);
+    if (!bare) {
+        append(b->at, s);
+        return;
+    }
+    append(b->at, s->body.first);
+    b->at->last = s->body.last;
+}
+
+const struct loop_expr *loop_let(struct loop_builder *b, const char *name,
+                                 const struct loop_expr *value) {
+    struct arena *a = b->program->arena;
+    // A constant or a name needs no other name.
+    if (value->op == LOOP_CONST || value->op == LOOP_VAR)
+        return value;
+    struct loop_stmt *s = new_stmt(a, LOOP_LET);
+    s->var = new_var(b->program, name, value->dtype, value->lanes);
+    if (value->dtype == LOOP_INDEX) {
+        s->var->low = range_of(value).low;
+        s->var->high = range_of(value).high;
+    }
+    s->value = value;
+    append(b->at, s);
+    return loop_ref(a, s->var);
+}
+
+void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
+                const struct loop_expr *index, const struct loop_expr *value, bool stream) {
+    assert(value->dtype == LOOP_F32 && index->dtype == LOOP_INDEX);
+    struct arena *a = b->program->arena;
+    if (buffer->space == LOOP_REGISTER)
+        value = broadcast(a, value, buffer->lanes);
+    struct loop_stmt *s = new_stmt(a, LOOP_STORE);
+    s->buffer = buffer;
+    s->index = index;
+    s->value = value;
+    s->stream = stream;
+    append(b->at, s);
+}
+
+void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
+                   const struct loop_expr *index) {
+    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_PREFETCH);
+    s->buffer = buffer;
+    s->index = index;
+    append(b->at, s);
+}
+
+void loop_note(struct loop_builder *b, const char *text) {
+    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_NOTE);
+    s->text = text;
+    append(b->at, s);
+}

@@ -1,0 +1,202 @@
+// The loop language: what stands between a graph and emitted text.
+//
+// A program is buffers and kernels; a kernel is a body that runs once for every
+// block of its grid, in any order and at the same time. Expressions have a type and
+// a number of lanes (1: scalar), so vector code is written down, not hoped for.
+// Values are let-bound and never change; whatever changes lives in a buffer, which
+// is global (input, output, scratch), local (an array of one block) or a register
+// array, whose indices are constants once loops marked `unroll` are unrolled.
+//
+// Families build programs, passes.h improves them, execute.h runs them and
+// print_c.h turns them into C. Nothing here knows tensors. Indices are 64-bit.
+// A printer for another machine adds spaces and statements (shared memory,
+// barriers), not another structure.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+
+enum { LANES_MAX = 16, BUFFER_RANK_MAX = 6 };
+
+enum loop_dtype { LOOP_F32, LOOP_MASK, LOOP_INDEX };
+
+enum loop_op {
+#define LOOP_OP(id, arity, text) LOOP_##id,
+#include "loop/loop_ops.def"
+#undef LOOP_OP
+    LOOP_OP_COUNT
+};
+
+struct loop_op_info {
+    const char *text;
+    int arity;
+};
+extern const struct loop_op_info loop_ops[LOOP_OP_COUNT];
+
+// A size with the name its author gave it: printed as N, computed as 4096.
+struct loop_size {
+    int64_t value;
+    const char *name;  // NULL: none
+};
+
+enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER };
+enum loop_role { LOOP_INPUT, LOOP_OUTPUT, LOOP_SCRATCH };  // of a global buffer
+
+struct loop_buffer {
+    const char *name;  // in the emitted text: an identifier, unique in the program
+    const char *plan;  // global: the name that the plan knows it by
+    enum loop_space space;
+    enum loop_role role;
+    int rank;  // global and local: the shape, only for printing; else 0
+    struct loop_size shape[BUFFER_RANK_MAX];
+    int64_t count;  // elements
+    int lanes;      // register: lanes of each element; else 1
+    int id;         // position in its program
+};
+
+// A name bound once: by a let, by a for, or `block` by the launch.
+struct loop_var {
+    const char *name;
+    enum loop_dtype dtype;
+    int lanes;
+    int64_t low, high;  // LOOP_INDEX: every value it takes lies in [low, high]
+    int id;             // unique in its program
+};
+
+struct loop_expr {
+    enum loop_op op;
+    enum loop_dtype dtype;
+    int lanes;
+    const struct loop_expr *arg[3];
+    double real;                       // CONST of LOOP_F32
+    int64_t integer;                   // CONST of LOOP_INDEX
+    const char *name;                  // CONST of LOOP_INDEX: its name, or NULL
+    const struct loop_var *var;        // VAR
+    const struct loop_buffer *buffer;  // LOAD of element arg[0] and those that follow it,
+    int64_t stride;                    // one lane every `stride` elements
+};
+
+enum loop_kind {
+    LOOP_FOR,       // var from begin to end (not reached) by step
+    LOOP_IF,        // index condition
+    LOOP_LET,       // var = value
+    LOOP_STORE,     // buffer[index ...] = value
+    LOOP_PREFETCH,  // a hint that buffer[index] is wanted soon; need not exist
+    LOOP_NOTE,      // a comment
+};
+
+struct loop_block {
+    struct loop_stmt *first, *last;
+};
+
+struct loop_stmt {
+    enum loop_kind kind;
+    struct loop_stmt *next;
+    struct loop_var *var;                                // FOR, LET
+    const struct loop_expr *begin, *end;                 // FOR
+    int64_t step;                                        // FOR
+    bool unroll;                                         // FOR
+    struct loop_block body;                              // FOR, IF
+    const struct loop_expr *low, *high;                  // IF low < high
+    const struct loop_expr *value;                       // LET, STORE
+    const struct loop_buffer *buffer;                    // STORE, PREFETCH
+    const struct loop_expr *index;                       // STORE, PREFETCH
+    bool stream;                                         // STORE: past the caches
+    const char *text;                                    // NOTE
+};
+
+struct loop_kernel {
+    const char *name;  // an identifier
+    const char *text;  // a comment: what it computes and how; may be NULL
+    const struct loop_expr *grid;
+    struct loop_var *block;
+    struct loop_block body;
+};
+
+// A size that the program relies on being a multiple: the printer asserts it, since sizes
+// can be given anew when the text is compiled.
+struct loop_multiple {
+    struct loop_size size;
+    int64_t of;
+};
+
+enum { LOOP_KERNELS_MAX = 32, LOOP_BUFFERS_MAX = 256, LOOP_MULTIPLES_MAX = 64 };
+
+struct loop_program {
+    struct arena *arena;
+    struct loop_buffer *buffers[LOOP_BUFFERS_MAX];
+    int n_buffers;
+    struct loop_kernel *kernels[LOOP_KERNELS_MAX];
+    int n_kernels;
+    struct loop_multiple multiples[LOOP_MULTIPLES_MAX];
+    int n_multiples;
+    bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
+    const char **names;  // every identifier taken so far
+    int n_names, cap_names;
+    int n_vars;
+};
+
+// Where statements go. A for or if collects its body in a block of its own and joins its
+// parent only at loop_close, so what is added to the parent meanwhile stands before it.
+struct loop_builder {
+    struct loop_program *program;
+    struct loop_block *at;
+    struct loop_stmt *stmt;  // whose body this fills; NULL: the kernel's
+};
+
+struct loop_program *loop_program_new(struct arena *a);
+// An identifier like `name` that nothing in the program is called yet; it is taken now.
+const char *loop_unique_name(struct loop_program *p, const char *name);
+// Keep `name` from being given out.
+void loop_take_name(struct loop_program *p, const char *name);
+void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of);
+
+struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
+                                const struct loop_size *shape, int rank);
+struct loop_buffer *loop_local(struct loop_program *p, const char *name,
+                               const struct loop_size *shape, int rank);
+struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
+                                  int lanes);
+
+// A kernel with an empty body; `b` then adds to it.
+struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
+                                    const struct loop_expr *grid, struct loop_builder *b);
+
+// Expressions. Those over indices are simplified as they are built, by the ranges of their
+// variables; those over floats bring a scalar argument to the lanes of the other.
+const struct loop_expr *loop_int(struct arena *a, int64_t value);
+const struct loop_expr *loop_named(struct arena *a, struct loop_size size);
+const struct loop_expr *loop_real(struct arena *a, double value);
+const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var);
+const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x);
+const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                    const struct loop_expr *y);
+const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                     const struct loop_expr *y, const struct loop_expr *z);
+const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,
+                                  const struct loop_expr *index, int lanes, int64_t stride);
+const struct loop_expr *loop_ceildiv(struct arena *a, const struct loop_expr *x, int64_t y);
+
+// Statements.
+struct loop_for {
+    const char *name;
+    const struct loop_expr *begin, *end;
+    int64_t step;  // 0: 1
+    bool unroll;
+};
+// Open a loop and return its variable; `inner` adds to the body. A loop known to run once
+// becomes its body, one known never to run is dropped by loop_close.
+const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_for *f,
+                                      struct loop_builder *inner);
+void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
+                  struct loop_builder *inner);
+void loop_close(struct loop_builder *b, struct loop_builder *inner);
+const struct loop_expr *loop_let(struct loop_builder *b, const char *name,
+                                 const struct loop_expr *value);
+void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
+                const struct loop_expr *index, const struct loop_expr *value, bool stream);
+void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
+                   const struct loop_expr *index);
+void loop_note(struct loop_builder *b, const char *text);

@@ -1,0 +1,20 @@
+#include "base/rng.h"
+#include "search/tree.h"
+
+static int select_random(const struct tree *t, struct rng *rng) {
+    int n_open = 0;
+    for (int i = 0; i < t->n_nodes; i++)
+        n_open += tree_is_open(t, i);
+    if (n_open == 0)
+        return -1;
+    int pick = (int)rng_below(rng, (uint64_t)n_open);
+    for (int i = 0;; i++)
+        if (tree_is_open(t, i) && pick-- == 0)
+            return i;
+}
+
+const struct policy policy_random = {
+    .name = "random",
+    .summary = "any working node with equal chance: the control",
+    .select = select_random,
+};
