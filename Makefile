@@ -23,7 +23,7 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h src/store/*.sql))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.cu src/store/*.sql))
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
@@ -35,8 +35,19 @@ all: $(BUILD)/hone
 $(BUILD)/hone: $(OBJ) $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
-$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config
+$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(BUILD)/fake/lib64/libcuda.so.1
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
+
+# A driver for tests of what drivers do wrong; found through CUDA_HOME.
+$(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c
+	@mkdir -p $(@D)
+	$(CC) -shared -fPIC -w -o $@ $<
+
+$(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
+
+# Checks documents against docs/schema, for the command-line tests.
+$(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
 
 $(BUILD)/%.o: %.c $(BUILD)/config
 	@mkdir -p $(@D)
@@ -63,19 +74,19 @@ demo: deps
 	@$(MAKE) --no-print-directory -s all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
 
-check-fast: $(BUILD)/hone $(BUILD)/test-unit
+check-fast: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh fast $(BUILD)
 check: deps-check
 	$(MAKE) check-built
-check-built: $(BUILD)/hone $(BUILD)/test-unit
+check-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh all $(BUILD)
-check-long: $(BUILD)/hone $(BUILD)/test-unit
+check-long: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
 	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
-check-asan-built: $(BUILD)/hone $(BUILD)/test-unit
+check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh asan $(BUILD)
 
 fuzz:

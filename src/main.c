@@ -94,6 +94,14 @@ static int usage(void) {
     return STATUS_USAGE;
 }
 
+// `hone COMMAND ... --help`, before the command looks at anything else.
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
 static int run(int argc, char **argv) {
     if (argc < 2)
         return usage();
@@ -116,6 +124,8 @@ static int run(int argc, char **argv) {
         help_unknown(commands, name, &err);
         return fail(&err);
     }
+    if (asks_for_help(argc, argv))
+        return command_help(c->options) ? 0 : STATUS_FAILED;
     return c->run(argc - 1, argv + 1, &err) ? 0 : fail(&err);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/str.h"
 
 json_t *json_parse(const char *text, size_t len, struct error *err) {
     json_error_t mistake;
@@ -165,5 +166,17 @@ json_t *json_optional_real(double value) {
 }
 
 json_t *json_optional_text(const char *text) {
-    return text ? json_string(text) : json_null();
+    if (!text)
+        return json_null();
+    json_t *value = json_string(text);
+    if (value)
+        return value;
+    // No UTF-8: a file name, or a program's words.
+    size_t len = strlen(text);
+    char *clean = strdup(text);
+    if (clean)
+        str_clean(clean, len);
+    value = clean ? json_string(clean) : NULL;
+    free(clean);
+    return value;
 }

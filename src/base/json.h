@@ -57,5 +57,6 @@ bool json_reader_done(const struct json_reader *r, struct error *err);
 
 // A number, or null when it is NAN or infinite: absent is not zero.
 json_t *json_optional_real(double value);
-// A string, or null when it is NULL.
+// A string, or null when it is NULL; '?' for what is no UTF-8, which plain json_string()
+// refuses.
 json_t *json_optional_text(const char *text);

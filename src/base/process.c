@@ -310,6 +310,13 @@ static bool collect(struct collector *c, pid_t pid, int64_t deadline_ns, bool *t
     return ended;
 }
 
+// What a program says travels in JSON, and the cap may have cut a character in two.
+static const char *take_text(struct arena *a, struct str *s) {
+    if (s->len > 0)
+        str_clean(s->ptr, s->len);
+    return str_take(a, s);
+}
+
 bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
                  struct error *err) {
     assert(spec->argv && spec->argv[0]);
@@ -343,8 +350,8 @@ bool process_run(struct arena *a, const struct process_spec *spec, struct proces
         reap(pid, result);
         for (int i = 0; i < 2; i++)
             drain(&c.fd[i], &c.text[i]);
-        result->out = str_take(a, &c.text[0]);
-        result->err = str_take(a, &c.text[1]);
+        result->out = take_text(a, &c.text[0]);
+        result->err = take_text(a, &c.text[1]);
     }
     for (int i = 0; i < 2; i++) {
         close_fd(&c.fd[i]);

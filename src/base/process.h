@@ -34,7 +34,7 @@ struct process_result {
     int exit_status;        // of exit(), or -1 when a signal ended it
     int signal;             // 0 when it exited
     bool timed_out;         // we ended it
-    const char *out, *err;  // what it wrote, capped, NUL-terminated, in the arena
+    const char *out, *err;  // what it wrote, capped, in the arena; '?' for what is no UTF-8
 };
 
 // Run to the end. False only when it could not be run at all; an exit status other than 0

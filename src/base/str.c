@@ -132,3 +132,28 @@ bool str_to_double(const char *text, double *out) {
     *out = strtod(text, &end);
     return *text && !*end && errno == 0 && *text != ' ';
 }
+
+// Length of the UTF-8 sequence at `p` (RFC 3629: no surrogates, nothing overlong, nothing
+// above U+10FFFF), or 0 when there is none.
+static size_t utf8_length(const unsigned char *p, size_t left) {
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (n < 2 || n > left || p[0] > 0xf4)
+        return n == 1 ? 1 : 0;
+    unsigned least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < least || p[1] > most)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if (p[i] < 0x80 || p[i] > 0xbf)
+            return 0;
+    return n;
+}
+
+void str_clean(char *bytes, size_t len) {
+    for (size_t i = 0; i < len;) {
+        size_t n = bytes[i] ? utf8_length((unsigned char *)bytes + i, len - i) : 0;
+        if (n == 0)
+            bytes[i] = '?';
+        i += n ? n : 1;
+    }
+}

@@ -46,3 +46,6 @@ const char *str_nearest(const char *word, const char *const *names);
 // Decimal integer with nothing around it; false when it is none or overflows.
 bool str_to_int64(const char *text, long long *out);
 bool str_to_double(const char *text, double *out);
+
+// Make bytes from outside fit for a text in JSON: whatever is no UTF-8, and NUL, becomes '?'.
+void str_clean(char *bytes, size_t len);

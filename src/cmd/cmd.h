@@ -33,7 +33,8 @@ extern const struct command cmd_optimize;
 extern const struct command cmd_runs, cmd_show, cmd_report, cmd_export;
 extern const struct command cmd_doctor, cmd_devices, cmd_calibrate, cmd_config;
 
-// Print what options_help() says and return true: `return command_help(&options);`.
+// Print what options_help() says and return true. Main does so for `--help`, so that no
+// command has to look at arguments.help.
 bool command_help(const struct command_options *options);
 
 // `hone help` and what else needs the whole table, which main.c hands in (NULL-terminated).

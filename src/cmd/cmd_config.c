@@ -4,16 +4,18 @@
 #include "base/arena.h"
 #include "base/config.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/json.h"
 #include "cmd/cmd.h"
 
 struct config_options {
-    bool origin;
+    bool origin, json;
 };
 
 static const struct option_row rows[] = {
     {"origin", OPTION_FLAG, NULL, "also say where each value comes from",
      offsetof(struct config_options, origin), 0},
+    {"json", OPTION_FLAG, NULL, "print one hone.config/1 document",
+     offsetof(struct config_options, json), 0},
     {0},
 };
 
@@ -36,23 +38,39 @@ static const struct command_options options = {
     .max_arguments = 0,
 };
 
+static void print_text(const struct config *c, bool origin) {
+    for (int i = 0; i < c->n_values; i++) {
+        printf("%s = %s", c->values[i].key, c->values[i].value);
+        if (origin)
+            printf("  # %s", c->values[i].origin);
+        printf("\n");
+    }
+}
+
+static void print_json(struct arena *a, const struct config *c) {
+    json_t *settings = json_array();
+    for (int i = 0; i < c->n_values; i++)
+        json_array_append_new(settings, json_pack("{sssoso}", "key", c->values[i].key, "value",
+                                                  json_optional_text(c->values[i].value), "origin",
+                                                  json_optional_text(c->values[i].origin)));
+    json_t *document = json_pack("{ssso}", "schema", "hone.config/1", "settings", settings);
+    printf("%s\n", json_print_pretty(a, document));
+    json_decref(document);
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct config_options o = {0};
     struct arguments args;
     if (!options_parse(&options, argc, argv, &o, &args, err))
         return false;
-    if (args.help)
-        return command_help(&options);
 
     struct arena a = {0};
     struct config c;
     bool ok = config_load(&a, &c, err);
-    for (int i = 0; ok && i < c.n_values; i++) {
-        printf("%s = %s", c.values[i].key, c.values[i].value);
-        if (o.origin)
-            printf("  # %s", c.values[i].origin);
-        printf("\n");
-    }
+    if (ok && o.json)
+        print_json(&a, &c);
+    else if (ok)
+        print_text(&c, o.origin);
     arena_reset(&a);
     return ok;
 }

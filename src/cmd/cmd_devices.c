@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -26,27 +27,40 @@ static const struct command_options options = {
     .rows = rows,
 };
 
+static void print_rate(const char *what, double per_s, double unit, const char *name) {
+    if (!isnan(per_s))
+        printf("  %-18s %7.1f %s\n", what, per_s / unit, name);
+}
+
 static void print_ceilings(const struct ceilings *c) {
     if (!c->present) {
-        printf("  ceilings     not measured yet: run hone calibrate\n");
+        printf("  ceilings not measured yet: run hone calibrate\n");
         return;
     }
     static const char *const mixes[TRAFFIC_MIXES] = {"read", "2 reads : 1 write", "copy", "write"};
     for (int i = 0; i < TRAFFIC_MIXES; i++)
-        printf("  %-18s %6.1f GB/s  (spread %.0f%%)\n", mixes[i], c->traffic[i].bytes_per_s / 1e9,
-               c->traffic[i].spread * 100);
-    printf("  %-18s %6.1f GFLOP/s  (spread %.0f%%)\n", "f32 multiply-add", c->f32_flops_per_s / 1e9,
+        printf("  %-18s %7.1f GB/s     (spread %.1f%%)\n", mixes[i],
+               c->traffic[i].bytes_per_s / 1e9, c->traffic[i].spread * 100);
+    printf("  %-18s %7.1f GFLOP/s  (spread %.1f%%)\n", "f32 multiply-add", c->f32_flops_per_s / 1e9,
            c->f32_spread * 100);
-    printf("  %-18s %6.1f µs\n", "launch", c->launch_s * 1e6);
+    print_rate("f64 multiply-add", c->f64_flops_per_s, 1e9, "GFLOP/s");
+    print_rate("bf16 tensor", c->bf16_flops_per_s, 1e12, "TFLOP/s");
+    print_rate("tf32 tensor", c->tf32_flops_per_s, 1e12, "TFLOP/s");
+    printf("  %-18s %7.1f µs\n", "launch", c->launch_s * 1e6);
     printf("  measured %s: %s\n", c->measured_at, c->how);
 }
 
 static void print_target(const struct target *t) {
-    printf("%-4s %s\n", t->name, t->device);
-    printf("  %s, caches %lld KiB / %lld KiB / %lld MiB, top clock %.1f GHz%s\n", t->isa,
-           (long long)t->l1_bytes >> 10, (long long)t->l2_bytes >> 10,
-           (long long)t->llc_bytes >> 20, t->top_clock_hz / 1e9,
-           t->top_clock_known ? "" : " (assumed)");
+    printf("%-6s %s\n", t->name, t->device);
+    if (t->is_gpu)
+        printf("  %s, %d multiprocessors, %.0f GiB, L2 %lld MiB, top clock %.2f GHz, driver %s\n",
+               t->isa, t->sms, (double)t->memory_bytes / (1 << 30), (long long)t->l2_bytes >> 20,
+               t->top_clock_hz / 1e9, t->driver);
+    else
+        printf("  %s, caches %lld KiB / %lld KiB / %lld MiB, top clock %.1f GHz%s\n", t->isa,
+               (long long)t->l1_bytes >> 10, (long long)t->l2_bytes >> 10,
+               (long long)t->llc_bytes >> 20, t->top_clock_hz / 1e9,
+               t->top_clock_known ? "" : " (assumed)");
     print_ceilings(&t->ceilings);
 }
 
@@ -55,16 +69,20 @@ static bool run(int argc, char **argv, struct error *err) {
     struct arguments args;
     if (!options_parse(&options, argc, argv, &o, &args, err))
         return false;
+    if (args.help)
+        return command_help(&options);
 
     struct arena a = {0};
-    struct target t;
-    bool ok = op_target(&a, NULL, &t, err);
+    struct target *targets;
+    int n_targets;
+    bool ok = op_all_targets(&a, &targets, &n_targets, err);
     if (ok && o.json) {
-        json_t *document = op_devices(&t);
+        json_t *document = op_devices(targets, n_targets);
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {
-        print_target(&t);
+        for (int i = 0; i < n_targets; i++)
+            print_target(&targets[i]);
     }
     arena_reset(&a);
     return ok;

@@ -9,11 +9,6 @@
 #include "base/json.h"
 #include "base/str.h"
 
-// Vector units that a core can keep busy with multiply-adds, and vector loads it can start
-// per cycle. Two of each is the most that any x86 or Arm server core has done so far for
-// 512 bits; cores with narrower vectors have up to four, which is the same width.
-enum { PIPES_PER_64_BYTES = 2 };
-
 // Algorithms of the Strassen kind need fewer multiplications than a plain contraction. At
 // sizes that fit a memory, half is more than any of them saves.
 static const double CONTRACT_SLACK = 0.5;
@@ -55,17 +50,19 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-// The limit of a CPU. Memory: what the cores could load at all, since the bandwidth behind the
-// last-level cache cannot be looked up on an arbitrary machine and a part of the data may be
-// in it; outputs that fit there may still be there when the clock stops. Compute: contractions
-// only; elementwise work may be rearranged by honest algebra.
+// Outputs that fit the last-level cache may still be there when the clock stops. Only
+// contractions count as compute: elementwise work may be rearranged by honest algebra.
 static void compute_limit(const struct target *t, struct bound *b) {
-    double wide = PIPES_PER_64_BYTES * t->n_threads * t->top_clock_hz;
     double bytes = b->work.bytes_read + larger(0, b->work.bytes_written - (double)t->llc_bytes);
-    b->limit_memory_s = bytes / (wide * 64);
-    double flops_per_s = wide * 16 * 2;
-    b->limit_compute_s = CONTRACT_SLACK * b->work.contract_flops / flops_per_s;
+    b->limit_memory_s = bytes / t->peak_bytes_per_s;
+    b->limit_compute_s = CONTRACT_SLACK * b->work.contract_flops / t->peak_contract_flops_per_s;
     b->limit_s = larger(b->limit_memory_s, b->limit_compute_s);
+}
+
+// f32 results may be had from three TF32 products, where the tensor cores make that faster.
+static double contract_rate(const struct ceilings *c) {
+    double split = c->tf32_flops_per_s / 3;
+    return split > c->f32_flops_per_s ? split : c->f32_flops_per_s;
 }
 
 // Work outside contractions cannot use both halves of a multiply-add: half the rate.
@@ -74,8 +71,8 @@ static void compute_reach(const struct ceilings *c, struct bound *b) {
     double bytes = w->bytes_read + w->bytes_written;
     b->reach_fixed_s = c->launch_s;
     b->reach_memory_s = bytes / ceilings_bandwidth(c, bytes > 0 ? w->bytes_read / bytes : 1);
-    b->reach_compute_s =
-        (w->contract_flops + 2 * (w->flops - w->contract_flops)) / c->f32_flops_per_s;
+    b->reach_compute_s = w->contract_flops / contract_rate(c) +
+                         2 * (w->flops - w->contract_flops) / c->f32_flops_per_s;
     b->reach_s = b->reach_fixed_s + larger(b->reach_memory_s, b->reach_compute_s);
 }
 
@@ -171,7 +168,7 @@ static void explain_reach(struct arena *a, struct str *out, const struct bound *
     case BOUND_COMPUTE:
         str_printf(out, "compute-bound. %s at the measured %s take %s",
                    quantity(a, w->flops, "FLOP"),
-                   quantity(a, t->ceilings.f32_flops_per_s, "FLOP/s"),
+                   quantity(a, contract_rate(&t->ceilings), "FLOP/s"),
                    clock_duration(a, b->reach_compute_s * 1e9));
         break;
     case BOUND_LAUNCH:

@@ -20,10 +20,13 @@ json_t *ceilings_to_json(const struct target *t) {
                               json_pack("{s:f, s:f, s:f}", "read_fraction",
                                         c->traffic[i].read_fraction, "bytes_per_s",
                                         c->traffic[i].bytes_per_s, "spread", c->traffic[i].spread));
-    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:f, s:f, s:s}", "schema", SCHEMA, "id", t->id,
-                     "device", t->device, "measured_at", c->measured_at, "launch_s", c->launch_s,
-                     "traffic", traffic, "f32_flops_per_s", c->f32_flops_per_s, "f32_spread",
-                     c->f32_spread, "how", c->how);
+    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:o, s:s}", "schema",
+                     SCHEMA, "id", t->id, "device", t->device, "measured_at", c->measured_at,
+                     "launch_s", c->launch_s, "traffic", traffic, "f32_flops_per_s",
+                     c->f32_flops_per_s, "f32_spread", c->f32_spread, "f64_flops_per_s",
+                     json_optional_real(c->f64_flops_per_s), "bf16_flops_per_s",
+                     json_optional_real(c->bf16_flops_per_s), "tf32_flops_per_s",
+                     json_optional_real(c->tf32_flops_per_s), "how", c->how);
 }
 
 static void read_traffic(struct json_reader *r, const json_t *array, struct ceilings *c) {
@@ -51,6 +54,9 @@ bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, s
     read_traffic(&r, json_read_array(&r, json, "traffic"), &c);
     c.f32_flops_per_s = json_read_number(&r, json, "f32_flops_per_s");
     c.f32_spread = json_read_number(&r, json, "f32_spread");
+    c.f64_flops_per_s = json_read_optional_number(&r, json, "f64_flops_per_s");
+    c.bf16_flops_per_s = json_read_optional_number(&r, json, "bf16_flops_per_s");
+    c.tf32_flops_per_s = json_read_optional_number(&r, json, "tf32_flops_per_s");
     c.measured_at = json_read_string(&r, a, json, "measured_at");
     c.how = json_read_string(&r, a, json, "how");
     if (!r.failed && !(c.f32_flops_per_s > 0 && c.launch_s >= 0))

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 
-const char *const target_names[] = {"cpu", NULL};
+const char *const target_names[] = {"cpu", "cuda", NULL};
 
 // No x86 or Arm server part that ships boosts above this; used for the limit, where too
 // high is merely a weaker alarm, when a guest hides the real top clock.
@@ -29,6 +29,11 @@ static const char *read_line(struct arena *a, const char *path) {
     line[strcspn(line, "\n")] = '\0';
     return arena_strdup(a, line);
 }
+
+// Vector units that a core can keep busy with multiply-adds, and vector loads it can start
+// per cycle. Two of each is the most that any x86 or Arm server core has done so far for
+// 512 bits; cores with narrower vectors have up to four, which is the same width.
+enum { PIPES_OF_64_BYTES = 2 };
 
 static const char *read_model_name(struct arena *a) {
     char line[512];
@@ -119,6 +124,11 @@ bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct targ
     read_vectors(t);
     read_caches(a, t);
     read_clock(a, t);
+    // The bandwidth behind the last-level cache cannot be looked up on an arbitrary machine, and
+    // a part of the data may be in it: the cores' own loads are the only hard limit.
+    double wide = PIPES_OF_64_BYTES * t->n_threads * t->top_clock_hz;
+    t->peak_bytes_per_s = wide * 64;
+    t->peak_contract_flops_per_s = wide * 16 * 2;
     const char *model = read_model_name(a);
     t->device =
         arena_printf(a, "%s, %d thread%s", model, t->n_threads, t->n_threads == 1 ? "" : "s");

@@ -26,21 +26,34 @@ struct ceilings {
     struct ceiling_traffic traffic[TRAFFIC_MIXES];  // by falling read_fraction
     double f32_flops_per_s;                         // independent FMA chains on all threads
     double f32_spread;
-    const char *measured_at;  // timestamp
-    const char *how;          // "4 sizes x 9 repeats, cold, ordinary and non-temporal stores"
+    double f64_flops_per_s, bf16_flops_per_s, tf32_flops_per_s;  // GPU only; NAN elsewhere
+    const char *measured_at;                                     // timestamp
+    const char *how;  // "4 sizes x 9 repeats, cold, ordinary and non-temporal stores"
 };
 
 struct target {
-    const char *name;    // "cpu"
-    const char *device;  // "AMD EPYC, 2 threads"
+    const char *name;    // "cpu", "cuda:0"
+    const char *device;  // "AMD EPYC, 2 threads", "NVIDIA H200"
     const char *id;      // what the cached ceilings belong to: hash of the facts
-    const char *isa;     // "x86-64 avx512", for words only
-    int n_threads;       // threads that the runner's pool has
-    int vector_bytes;    // widest vector register: 64, 32, 16
+    bool is_gpu;
+    const char *isa;  // "x86-64 with AVX-512", "sm_90a": what code is compiled for
+    // CPU: the runner's pool, the widest vector register, the compiler.
+    int n_threads;
+    int vector_bytes;
+    const char *cc;
+    // GPU: multiprocessors and what one of them and a block of threads have.
+    int sms;
+    int64_t shared_per_block, shared_per_sm;
+    int registers_per_sm, threads_per_sm;
+    int64_t memory_bytes;
+    const char *driver;  // "580.159.03, CUDA 13.0"
+    // Both. On a GPU l1 is the shared memory of a multiprocessor and l2 the last level.
     int64_t l1_bytes, l2_bytes, llc_bytes;
     double top_clock_hz;  // top boost; a cautious upper bound where the machine hides it
     bool top_clock_known;
-    const char *cc;  // compiler, from the configuration
+    // What the hardware could do at its top clock, for the limit.
+    double peak_bytes_per_s;
+    double peak_contract_flops_per_s;  // f32 results, by the fastest way that is honest f32
     struct ceilings ceilings;
 };
 
@@ -48,7 +61,7 @@ struct target {
 bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct target *t,
                      struct error *err);
 
-// Every name that `--target` takes, NULL-terminated.
+// Every name that `--target` takes, NULL-terminated; `cuda:N` names the N-th GPU.
 extern const char *const target_names[];
 
 // Ceilings as stored in the cache, one JSON form. A file of another device or version

@@ -7,43 +7,88 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "eval/ceilings_cuda.h"
 
-// Names that are targets of the design but not of this build.
-static bool is_gpu_name(const char *name) {
-    return strncmp(name, "cuda", 4) == 0 || strncmp(name, "sm_", 3) == 0;
+// "cuda" is GPU 0, "cuda:N" the N-th. False: not a GPU's name.
+static bool parse_gpu_name(const char *name, int *ordinal) {
+    long long number;
+    *ordinal = 0;
+    if (strcmp(name, "cuda") == 0)
+        return true;
+    if (strncmp(name, "cuda:", 5) != 0 || !str_to_int64(name + 5, &number) || number < 0 ||
+        number > 1024)
+        return false;
+    *ordinal = (int)number;
+    return true;
 }
 
-static bool check_name(const char *name, struct error *err) {
-    if (!name || strcmp(name, "cpu") == 0)
-        return true;
-    if (is_gpu_name(name))
-        return error_set(err, ERROR_UNSUPPORTED, "target %s: this hone has no GPU part", name);
+static bool unknown_target(const char *name, struct error *err) {
     const char *near = str_nearest(name, target_names);
     return error_set(err, ERROR_USAGE, "unknown target '%s'%s%s%s", name,
-                     near ? "; did you mean '" : "; there is: cpu", near ? near : "",
+                     near ? "; did you mean '" : "; there are cpu and cuda", near ? near : "",
                      near ? "'?" : "");
 }
 
-bool op_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+static bool read_cpu(struct arena *a, struct target *t, struct error *err) {
     struct config config;
     long long threads;
-    if (!check_name(name, err) || !config_load(a, &config, err))
+    if (!config_load(a, &config, err))
         return false;
     const char *text = config_get(&config, "run.threads");
     if (!str_to_int64(text, &threads) || threads < 0 || threads > 4096)
         return error_set(err, ERROR_USAGE, "setting run.threads is '%s', not a number of threads",
                          text);
-    return target_read_cpu(a, (int)threads, config_get(&config, "build.cc"), t, err) &&
-           target_load_ceilings(a, t, err);
+    return target_read_cpu(a, (int)threads, config_get(&config, "build.cc"), t, err);
 }
 
-json_t *op_devices(const struct target *t) {
-    json_t *cpu =
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:f, s:b}", "target", t->name, "device",
-                  t->device, "isa", t->isa, "threads", t->n_threads, "vector_bytes",
-                  t->vector_bytes, "l1_bytes", (json_int_t)t->l1_bytes, "l2_bytes",
+bool op_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+    int ordinal;
+    if (!name || strcmp(name, "cpu") == 0) {
+        if (!read_cpu(a, t, err))
+            return false;
+    } else if (parse_gpu_name(name, &ordinal)) {
+        if (!cuda_target_read(a, ordinal, t, err))
+            return error_wrap(err, "target %s", name);
+    } else {
+        return unknown_target(name, err);
+    }
+    return target_load_ceilings(a, t, err);
+}
+
+bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err) {
+    struct error why = {0};
+    int n_gpus = cuda_target_count(&why);
+    *targets = arena_array(a, struct target, n_gpus + 1);
+    *n_targets = n_gpus + 1;
+    if (!op_target(a, "cpu", &(*targets)[0], err))
+        return false;
+    for (int i = 0; i < n_gpus; i++)
+        if (!op_target(a, arena_printf(a, "cuda:%d", i), &(*targets)[i + 1], err))
+            return false;
+    return true;
+}
+
+static json_t *target_to_json(const struct target *t) {
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "target", t->name, "device",
+                  t->device, "isa", t->isa, "l1_bytes", (json_int_t)t->l1_bytes, "l2_bytes",
                   (json_int_t)t->l2_bytes, "llc_bytes", (json_int_t)t->llc_bytes, "top_clock_hz",
                   t->top_clock_hz, "top_clock_known", t->top_clock_known);
-    json_object_set_new(cpu, "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
-    return json_pack("{s:s, s:[o]}", "schema", "hone.devices/1", "devices", cpu);
+    if (t->is_gpu)
+        json_object_update_new(json,
+                               json_pack("{s:i, s:I, s:I, s:s}", "sms", t->sms, "shared_per_block",
+                                         (json_int_t)t->shared_per_block, "memory_bytes",
+                                         (json_int_t)t->memory_bytes, "driver", t->driver));
+    else
+        json_object_update_new(json, json_pack("{s:i, s:i}", "threads", t->n_threads,
+                                               "vector_bytes", t->vector_bytes));
+    json_object_set_new(json, "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
+    return json;
+}
+
+json_t *op_devices(const struct target *targets, int n_targets) {
+    json_t *devices = json_array();
+    for (int i = 0; i < n_targets; i++)
+        json_array_append_new(devices, target_to_json(&targets[i]));
+    return json_pack("{s:s, s:o}", "schema", "hone.devices/1", "devices", devices);
 }

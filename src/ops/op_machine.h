@@ -12,5 +12,8 @@ struct error;
 // and read its ceilings if they were measured. Every operation on a target begins here.
 bool op_target(struct arena *a, const char *name, struct target *t, struct error *err);
 
-// The target's facts and ceilings as hone.devices/1.
-json_t *op_devices(const struct target *t);
+// Every target of this machine, the CPU first.
+bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err);
+
+// Facts and ceilings as hone.devices/1.
+json_t *op_devices(const struct target *targets, int n_targets);

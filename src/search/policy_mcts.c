@@ -1,43 +1,38 @@
 // Monte Carlo tree search over complete candidates.
 //
-// Walk down from the root: at each node either add a child there (progressive
-// widening: as long as it has at most WIDEN * visits^ALPHA of them) or go on to the
-// child with the largest
+// Walk down from the root. At each node the arms are its children and the node itself,
+// i.e. one more child of it; the arm with the largest
 //
-//     best reward of its subtree + EXPLORE * sqrt(ln visits of the parent / visits)
+//     worth + EXPLORE * sqrt(ln visits of the node / visits of the arm)
 //
-// A node is worth the best of its subtree, not the mean: what counts is the best
-// kernel found, and most edits of a good kernel are worse than it. Rewards are ranks
-// (search/tree.h). Failed and suspect nodes have no children; closed subtrees are
-// not entered.
+// wins. A child is worth the best of its subtree, not the mean: what counts is the best
+// kernel found, and most edits of a good kernel are worse than it. The node itself is
+// worth its own reward. Rewards are ranks (search/tree.h). Progressive widening: a node
+// has at most WIDEN * visits^ALPHA children. Failed and suspect nodes have none; closed
+// subtrees are not entered. That a node may be widened does not mean that it must: with
+// obligatory widening the search stayed near the root and lost to greedy on every table.
 #include <math.h>
 
 #include "record/run.h"
 #include "search/tree.h"
 
-static const double WIDEN = 2.0, ALPHA = 0.5, EXPLORE = 0.35;
+static const double WIDEN = 3.0, ALPHA = 0.5, EXPLORE = 0.08;
 
-static bool may_widen(const struct tree_node *at) {
-    return at->n_children + 1 <= WIDEN * pow(at->visits, ALPHA);
-}
-
-static double score(const struct tree *t, int parent, int child) {
+static double score(const struct tree *t, int node, double worth, int arm_visits) {
+    double visits = t->at[node].visits > 1 ? t->at[node].visits : 1;
     // A child that is proposed and not yet evaluated counts as one visit.
-    double visits = t->at[child].visits > 0 ? t->at[child].visits : 1;
-    double parent_visits = t->at[parent].visits > 1 ? t->at[parent].visits : 1;
-    return t->at[child].best + EXPLORE * sqrt(log(parent_visits) / visits);
+    return worth + EXPLORE * sqrt(log(visits) / (arm_visits > 0 ? arm_visits : 1));
 }
 
-static int best_child(const struct tree *t, int parent) {
+static int best_child(const struct tree *t, int node, double *best_score) {
     int best = -1;
-    double best_score = 0;
-    for (int i = parent + 1; i < t->n_nodes; i++) {
-        if (t->nodes[i].parent != parent || t->at[i].is_closed)
+    for (int i = node + 1; i < t->n_nodes; i++) {
+        if (t->nodes[i].parent != node || t->at[i].is_closed)
             continue;
-        double s = score(t, parent, i);
-        if (best < 0 || s > best_score) {
+        double s = score(t, node, t->at[i].best, t->at[i].visits);
+        if (best < 0 || s > *best_score) {
             best = i;
-            best_score = s;
+            *best_score = s;
         }
     }
     return best;
@@ -49,11 +44,15 @@ static int select_mcts(const struct tree *t, struct rng *rng) {
         return -1;
     int node = 0;
     for (;;) {
-        int child = best_child(t, node);
-        bool open = tree_is_open(t, node);
-        if (open && (child < 0 || may_widen(&t->at[node])))
+        const struct tree_node *at = &t->at[node];
+        double child_score = 0;
+        int child = best_child(t, node, &child_score);
+        if (child < 0)
+            return node;  // not closed and no child to go to: it is open itself
+        bool may_widen = tree_is_open(t, node) && at->n_children < WIDEN * pow(at->visits, ALPHA);
+        if (may_widen && score(t, node, at->reward, at->n_children + 1) >= child_score)
             return node;
-        node = child;  // the subtree is not closed: an open node lies below
+        node = child;
     }
 }
 

@@ -44,10 +44,13 @@ static struct target test_target(void) {
         .vector_bytes = 64,
         .llc_bytes = 32 << 20,
         .top_clock_hz = 4e9,
+        .peak_bytes_per_s = 1e12,
+        .peak_contract_flops_per_s = 1e12,
         .ceilings = {.present = true,
                      .launch_s = 1e-5,
                      .traffic = {{1, 40e9, 0}, {2. / 3, 30e9, 0}, {0.5, 20e9, 0}, {0, 10e9, 0}},
-                     .f32_flops_per_s = 100e9},
+                     .f32_flops_per_s = 100e9,
+                     .tf32_flops_per_s = NAN},
     };
 }
 
@@ -76,6 +79,14 @@ Test(bound, is_compute_bound_for_a_large_contraction) {
     cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + 2.0 * (1 << 30) / 100e9, 1e-12));
 }
 
+Test(bound, charges_a_contraction_to_the_fastest_honest_way) {
+    struct target t = test_target();
+    t.ceilings.tf32_flops_per_s = 600e9;
+    struct bound b;
+    bound_compute(&gemm_problem, &t, &b);
+    cr_assert(epsilon_eq(dbl, b.reach_compute_s, 2.0 * (1 << 30) / 200e9, 1e-12));
+}
+
 Test(bound, is_launch_bound_when_starting_costs_more_than_the_work) {
     struct target t = test_target();
     t.ceilings.launch_s = 1;
@@ -91,7 +102,7 @@ Test(bound, limit_is_below_reach_and_never_counts_elementwise_flops) {
     cr_assert(lt(dbl, b.limit_s, b.reach_s));
     cr_assert(eq(dbl, b.limit_compute_s, 0));
     // Outputs that fit the last-level cache may still be in it: only the input counts.
-    cr_assert(epsilon_eq(dbl, b.limit_memory_s, 4.0 * (1 << 20) / (2 * 2 * 64 * 4e9), 1e-15));
+    cr_assert(epsilon_eq(dbl, b.limit_memory_s, 4.0 * (1 << 20) / 1e12, 1e-15));
 }
 
 Test(bound, without_ceilings_has_a_limit_and_no_reach) {

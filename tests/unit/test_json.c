@@ -184,4 +184,7 @@ Test(json, absent_is_null) {
     cr_assert(json_is_string(text));
     json_decref(zero);
     json_decref(text);
+    json_t *dirty = json_optional_text("a\xff");
+    cr_assert_str_eq(json_string_value(dirty), "a?");
+    json_decref(dirty);
 }

@@ -82,6 +82,14 @@ Test(process, caps_output_without_blocking_the_child) {
     arena_reset(&a);
 }
 
+Test(process, output_is_text) {
+    struct arena a = {0};
+    struct process_result r =
+        run(&a, "printf 'a\\000\\377\\303\\244'", (struct process_spec){.max_output = 4});
+    cr_assert_str_eq(r.out, "a???", "the last character is cut in two");
+    arena_reset(&a);
+}
+
 Test(process, timeout_kills_grandchildren) {
     struct arena a = {0};
     int fd[2];

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -79,4 +80,33 @@ Test(str, doubles_stand_alone) {
     const char *bad[] = {"", " 1", "1 ", "1x", "1e999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_assert_not(str_to_double(bad[i], &x), "accepts '%s'", bad[i]);
+}
+
+Test(str, clean_keeps_utf8_and_nothing_else) {
+    static const struct {
+        const char *dirty, *clean;
+    } rows[] = {
+        {"plain", "plain"},
+        {"\xc2\xb5s \xe2\x80\x98x\xe2\x80\x99 \xf0\x9f\x98\x80",
+         "\xc2\xb5s \xe2\x80\x98x\xe2\x80\x99 \xf0\x9f\x98\x80"},
+        {"a\xffz", "a?z"},
+        {"\x80", "?"},
+        {"\xc0\x80", "??"},            // overlong
+        {"\xe0\x80\x80", "???"},       // overlong
+        {"\xed\xa0\x80", "???"},       // surrogate
+        {"\xf4\x90\x80\x80", "????"},  // above U+10FFFF
+        {"\xf5\x80\x80\x80", "????"},
+        {"cut \xe2\x80", "cut ??"},  // the end is missing
+        {"\xe2(\x80", "?(?"},
+        {"\xe2\x80x", "??x"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", rows[i].dirty);
+        str_clean(text, strlen(text));
+        cr_assert_str_eq(text, rows[i].clean);
+    }
+    char nul[] = {'a', 0, 'b', 0};
+    str_clean(nul, 3);
+    cr_assert_str_eq(nul, "a?b");
 }

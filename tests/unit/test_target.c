@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,6 +37,9 @@ static void fill(struct target *t) {
         .launch_s = 2e-5,
         .traffic = {{1, 4e10, 0.1}, {2. / 3, 3e10, 0.1}, {0.5, 2e10, 0.1}, {0, 1e10, 0.1}},
         .f32_flops_per_s = 1e11,
+        .f64_flops_per_s = 5e10,
+        .bf16_flops_per_s = NAN,
+        .tf32_flops_per_s = NAN,
         .measured_at = "2026-01-01T00:00:00Z",
         .how = "by hand",
     };
@@ -82,6 +86,8 @@ Test(target, ceilings_come_back_from_the_cache) {
     cr_assert(again.ceilings.present);
     cr_assert(eq(dbl, again.ceilings.launch_s, 2e-5));
     cr_assert(eq(dbl, again.ceilings.traffic[2].bytes_per_s, 2e10));
+    cr_assert(eq(dbl, again.ceilings.f64_flops_per_s, 5e10));
+    cr_assert(isnan(again.ceilings.tf32_flops_per_s), "absent is not zero");
     cr_assert_str_eq(again.ceilings.how, "by hand");
     arena_reset(&a);
 }

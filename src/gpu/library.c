@@ -1,0 +1,63 @@
+#include "gpu/library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+static void *try_open(const char *dir, const char *soname) {
+    char path[1024];
+    if (!dir || strstr(dir, "/stubs"))
+        return NULL;
+    int len = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/lib64/" : "", soname);
+    if (len < 0 || (size_t)len >= sizeof path)
+        return NULL;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    log_debug("dlopen %s: %s", path, handle ? "ok" : dlerror());
+    return handle;
+}
+
+static void *open_first(const char *const *sonames) {
+    const char *dirs[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", ""};
+    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
+        for (const char *const *name = sonames; *name; name++) {
+            void *handle = try_open(dirs[i], *name);
+            if (handle)
+                return handle;
+        }
+    return NULL;
+}
+
+static bool fill(void *handle, const struct library_symbol *s, const char *soname,
+                 struct error *err) {
+    *s->slot = dlsym(handle, s->name);
+    if (!*s->slot && s->older_name)
+        *s->slot = dlsym(handle, s->older_name);
+    if (!*s->slot && !s->is_optional)
+        return error_set(err, ERROR_UNSUPPORTED, "%s lacks %s: too old for hone", soname, s->name);
+    return true;
+}
+
+void *library_open(const char *const *sonames, const struct library_symbol *symbols,
+                   size_t n_symbols, struct error *err) {
+    void *handle = open_first(sonames);
+    if (!handle) {
+        error_set(err, ERROR_UNSUPPORTED, "%s is not installed", sonames[0]);
+        return NULL;
+    }
+    for (size_t i = 0; i < n_symbols; i++) {
+        if (fill(handle, &symbols[i], sonames[0], err))
+            continue;
+        dlclose(handle);
+        return NULL;
+    }
+    return handle;
+}
+
+void library_close(void *handle) {
+    if (handle)
+        dlclose(handle);
+}

@@ -1,0 +1,24 @@
+// A vendor library opened at run time: one table of symbols, filled in one loop.
+// hone builds without any CUDA header and starts where none of this is installed.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+
+// One row of a library's table. `slot` is where the address goes. A symbol may have a
+// second, older name; one that is optional stays NULL where the library lacks it.
+struct library_symbol {
+    const char *name, *older_name;
+    void **slot;
+    bool is_optional;
+};
+
+// Open the first of the sonames (NULL-terminated) that exists, looking in $CUDA_HOME/lib64,
+// $CUDA_PATH/lib64, /usr/local/cuda/lib64 and then where the loader looks, and fill the table.
+// A missing library is ERROR_UNSUPPORTED; a missing symbol names it and the library.
+// Returns the handle, or NULL. Link-time stubs (a directory called `stubs`) are never taken.
+void *library_open(const char *const *sonames, const struct library_symbol *symbols,
+                   size_t n_symbols, struct error *err);
+void library_close(void *handle);

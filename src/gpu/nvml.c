@@ -1,0 +1,72 @@
+#include "gpu/nvml.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "gpu/library.h"
+
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
+
+bool nvml_open(struct nvml *n, struct error *err) {
+    static const char *const sonames[] = {"libnvidia-ml.so.1", NULL};
+    *n = (struct nvml){0};
+    const struct library_symbol symbols[] = {
+        {"nvmlInit_v2", NULL, (void **)&n->init, false},
+        {"nvmlShutdown", NULL, (void **)&n->shutdown, false},
+        {"nvmlSystemGetDriverVersion", NULL, (void **)&n->driver_version, false},
+        {"nvmlDeviceGetHandleByUUID", NULL, (void **)&n->by_uuid, false},
+        {"nvmlDeviceGetClockInfo", NULL, (void **)&n->clock, true},
+        {"nvmlDeviceGetMaxClockInfo", NULL, (void **)&n->max_clock, true},
+        {"nvmlDeviceGetPowerUsage", NULL, (void **)&n->power, true},
+        {"nvmlDeviceGetTemperature", NULL, (void **)&n->temperature, true},
+        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",
+         (void **)&n->throttle, true},
+        {"nvmlDeviceGetTotalEnergyConsumption", NULL, (void **)&n->energy, true},
+    };
+    n->handle = library_open(sonames, symbols, sizeof symbols / sizeof symbols[0], err);
+    if (!n->handle)
+        return false;
+    int code = n->init();
+    if (code == 0)
+        return true;
+    library_close(n->handle);
+    *n = (struct nvml){0};
+    return error_set(err, ERROR_UNSUPPORTED, "NVML does not start (code %d)", code);
+}
+
+void nvml_close(struct nvml *n) {
+    if (n->handle)
+        n->shutdown();
+    library_close(n->handle);
+    *n = (struct nvml){0};
+}
+
+static double read_clock(int (*get)(nvml_device, unsigned, unsigned *), nvml_device device,
+                         unsigned type) {
+    unsigned mhz;
+    return get && get(device, type, &mhz) == 0 ? mhz * 1e6 : NAN;
+}
+
+bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state,
+               struct error *err) {
+    nvml_device device;
+    int code = n->by_uuid(uuid, &device);
+    if (code != 0)
+        return error_set(err, ERROR_IO, "NVML does not know the card %s (code %d)", uuid, code);
+
+    unsigned value;
+    unsigned long long wide;
+    *state = (struct nvml_state){
+        .sm_clock_hz = read_clock(n->clock, device, CLOCK_SM),
+        .memory_clock_hz = read_clock(n->clock, device, CLOCK_MEMORY),
+        .top_sm_clock_hz = read_clock(n->max_clock, device, CLOCK_SM),
+        .top_memory_clock_hz = read_clock(n->max_clock, device, CLOCK_MEMORY),
+        .power_w = n->power && n->power(device, &value) == 0 ? value / 1e3 : NAN,
+    };
+    bool hot = n->temperature && n->temperature(device, SENSOR_GPU, &value) == 0;
+    state->temperature_c = hot ? value : NAN;
+    state->energy_j = n->energy && n->energy(device, &wide) == 0 ? (double)wide / 1e3 : NAN;
+    bool known = n->throttle && n->throttle(device, &wide) == 0;
+    state->throttle_bits = known ? (int64_t)wide : -1;
+    return true;
+}

@@ -1,0 +1,45 @@
+// NVML: what the driver says about the card's state. Read only; nothing is ever set.
+// Every value may be absent (no permission, no library): then it is NAN or -1.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+typedef struct nvml_device_tag *nvml_device;
+
+struct nvml {
+    void *handle;
+    // clang-format off
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*driver_version)(char *text, unsigned len);
+    int (*by_uuid)(const char *uuid, nvml_device *device);
+    int (*clock)(nvml_device device, unsigned type, unsigned *mhz);
+    int (*max_clock)(nvml_device device, unsigned type, unsigned *mhz);
+    int (*power)(nvml_device device, unsigned *milliwatts);
+    int (*temperature)(nvml_device device, unsigned sensor, unsigned *celsius);
+    int (*throttle)(nvml_device device, unsigned long long *reasons);
+    int (*energy)(nvml_device device, unsigned long long *millijoules);
+    // clang-format on
+};
+
+bool nvml_open(struct nvml *n, struct error *err);
+void nvml_close(struct nvml *n);
+
+// The card's state at one moment.
+struct nvml_state {
+    double sm_clock_hz, memory_clock_hz;  // now
+    double top_sm_clock_hz, top_memory_clock_hz;
+    double power_w, temperature_c;
+    double energy_j;        // since the driver was loaded; steps every 100 ms
+    int64_t throttle_bits;  // NVML's reasons; -1 absent
+};
+
+// Why the clocks are lower than they could be, beyond idleness and the user's own settings:
+// power, heat, hardware slow-down. Samples taken under any of these are disturbed.
+enum { NVML_THROTTLE_DISTURBING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80 };
+
+// False when the card cannot be found at all; what cannot be read is absent.
+bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state, struct error *err);

@@ -1,0 +1,8 @@
+// What both built-in minds start from: the moves from a node's block whose result is not in
+// the tree.
+#pragma once
+
+#include "mind/proposer.h"
+
+// In the order of moves_list.
+struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_moves);

@@ -1,0 +1,311 @@
+#include "search/optimize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "family/lower.h"
+#include "record/run.h"
+#include "search/decide.h"
+#include "search/progress.h"
+#include "store/store.h"
+#include "tools/tool.h"
+
+// So many verdicts of infra one after the other, each after three attempts of the
+// evaluator's own, mean that the machine cannot judge at present.
+enum { INFRA_MAX = 3 };
+
+struct loop {
+    const struct optimize_job *job;
+    struct run *run;
+    struct arena *a;       // the run: nodes and their records
+    struct arena scratch;  // one decision
+    struct search_node *nodes;
+    int n_nodes, room;
+    int64_t started_ns;
+    double elapsed_before_s;  // by earlier processes
+};
+
+static void update_elapsed(struct loop *l) {
+    l->run->elapsed_s = l->elapsed_before_s + (double)(clock_now_ns() - l->started_ns) / 1e9;
+}
+
+static void tell(struct loop *l, enum event_kind kind, const struct search_node *n) {
+    if (!l->job->on_event)
+        return;
+    int best = progress_champion(l->nodes, l->n_nodes);
+    struct event e = {
+        .kind = kind,
+        .run = l->run,
+        .node = n,
+        .n_evals = progress_evals(l->nodes, l->n_nodes),
+        .best = best,
+        .best_s = best < 0 ? NAN : l->nodes[best].time_s,
+        .reach_s = l->job->bound->reach_s,
+        .elapsed_s = l->run->elapsed_s,
+    };
+    l->job->on_event(&e, l->job->event_ctx);
+}
+
+static struct search_node *add_node(struct loop *l) {
+    if (l->n_nodes == l->room) {
+        int room = l->room ? 2 * l->room : 64;
+        struct search_node *nodes = arena_array(l->a, struct search_node, room);
+        if (l->n_nodes > 0)
+            memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->n_nodes);
+        l->nodes = nodes;
+        l->room = room;
+    }
+    struct search_node *n = &l->nodes[l->n_nodes];
+    *n = (struct search_node){.number = l->n_nodes, .parent = -1, .time_s = NAN};
+    l->n_nodes++;
+    l->run->n_nodes = l->n_nodes;
+    return n;
+}
+
+static bool load_nodes(struct loop *l, struct error *err) {
+    if (!store_get_nodes(l->job->store, l->a, l->run->id, &l->nodes, &l->n_nodes, err))
+        return false;
+    l->room = l->n_nodes;
+    l->run->n_nodes = l->n_nodes;
+    l->run->state = RUN_ACTIVE;
+    l->run->ended_at = NULL;
+    l->run->stop_reason = NULL;
+    if (!store_update_run(l->job->store, l->run, err))
+        return false;
+    tell(l, EVENT_STARTED, NULL);
+    return true;
+}
+
+static bool add_root(struct loop *l, struct error *err) {
+    if (l->n_nodes > 0)
+        return true;
+    struct kernel k = {0};
+    struct candidate c = {0};
+    lower_default(l->a, l->job->problem, l->job->target, &k);
+    if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
+        return error_wrap(err, "default kernel");
+    struct search_node *root = add_node(l);
+    root->candidate = c;
+    root->candidate.label = "default";
+    root->move = "";
+    root->reason = "the default lowering";
+    return store_put_node(l->job->store, l->run->id, root, err);
+}
+
+// What candidates are timed beside: the root, so that all times compare; `plain` when the
+// root does not work.
+static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
+    if (n->number == 0)
+        return NULL;
+    const struct search_node *root = &l->nodes[0];
+    bool root_works = root->verdict.kind == VERDICT_OK && root->measurement.present;
+    return root_works ? &root->candidate : &l->run->baseline;
+}
+
+static double time_of(const struct loop *l, const struct search_node *n) {
+    const struct measurement *m = &n->measurement;
+    if (n->verdict.kind != VERDICT_OK || !m->present)
+        return NAN;
+    if (n->number == 0)
+        return m->median_s;
+    const struct search_node *root = &l->nodes[0];
+    return (isfinite(root->time_s) ? root->time_s : m->rival_median_s) / m->speedup;
+}
+
+static void explain(struct loop *l, struct search_node *n) {
+    if (!isfinite(n->time_s))
+        return;
+    profile_set(&n->profile, "time_s", n->time_s);
+    struct tool_input in = {.problem = l->job->problem,
+                            .target = l->job->target,
+                            .bound = l->job->bound,
+                            .candidate = &n->candidate,
+                            .profile = &n->profile};
+    n->n_findings = tools_examine(l->a, &in, n->findings, NODE_FINDINGS_MAX);
+}
+
+static bool judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
+                  struct error *err) {
+    if (interrupt_seen())
+        return error_set(err, ERROR_INTERRUPTED, "interrupted");
+    return l->job->judge.judge(l->job->judge.ctx, l->a, job, result, err);
+}
+
+static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
+    tell(l, EVENT_PROPOSED, n);
+    struct eval_job job = {.candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_RANK};
+    struct eval_result result = {0};
+    if (!judge(l, &job, &result, err))
+        return false;
+    n->verdict = result.verdict;
+    n->measurement = result.measurement;
+    n->profile = result.profile;
+    n->time_s = time_of(l, n);
+    explain(l, n);
+    n->state = NODE_EVALUATED;
+    update_elapsed(l);
+    if (!store_put_node(l->job->store, l->run->id, n, err) ||
+        !store_update_run(l->job->store, l->run, err))
+        return false;
+    tell(l, EVENT_EVALUATED, n);
+    int n_infra = progress_infra_at_end(l->nodes, l->n_nodes);
+    if (n_infra >= INFRA_MAX || (n->number == 0 && n_infra > 0))
+        return error_set(err, ERROR_IO, "nothing can be judged on this machine now: %s",
+                         n->verdict.evidence);
+    return true;
+}
+
+// What an earlier process left: proposed and not judged, or not judged through our fault.
+static bool evaluate_pending(struct loop *l, struct error *err) {
+    for (int i = 0; i < l->n_nodes; i++) {
+        struct search_node *n = &l->nodes[i];
+        bool pending = n->state == NODE_PROPOSED || n->verdict.kind == VERDICT_INFRA;
+        if (pending && !evaluate(l, n, err))
+            return false;
+    }
+    return true;
+}
+
+// Why to stop now, or NULL.
+static const char *stop_reason(struct loop *l) {
+    const struct run *run = l->run;
+    int best = progress_champion(l->nodes, l->n_nodes);
+    double reach_s = l->job->bound->reach_s;
+    update_elapsed(l);
+    if (best >= 0 && reach_s / l->nodes[best].time_s >= run->until)
+        return "reach";
+    if (progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
+        return "evals";
+    if (run->elapsed_s >= run->max_seconds)
+        return "seconds";
+    if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)
+        return "plateau";
+    return NULL;
+}
+
+static bool add_decided(struct loop *l, const struct decision *d, struct error *err) {
+    struct search_node *n = add_node(l);
+    n->parent = d->parent;
+    n->move = arena_strdup(l->a, d->move);
+    n->reason = arena_strdup(l->a, d->reason);
+    n->candidate = (struct candidate){
+        .tier = d->candidate.tier,
+        .source = arena_strdup(l->a, d->candidate.source),
+        .kernel = arena_strdup(l->a, d->candidate.kernel),
+        .hash = arena_strdup(l->a, d->candidate.hash),
+    };
+    n->candidate.label = arena_printf(l->a, "node %d", n->number);
+    return store_put_node(l->job->store, l->run->id, n, err);
+}
+
+// Decide what to try next and put it in the store; *more is false when nothing is left.
+static bool add_next(struct loop *l, bool *more, struct error *err) {
+    struct decide_input in = {.problem = l->job->problem,
+                              .target = l->job->target,
+                              .bound = l->job->bound,
+                              .policy = l->job->policy,
+                              .proposer = l->job->proposer,
+                              .nodes = l->nodes,
+                              .n_nodes = l->n_nodes,
+                              .seed = l->run->seed,
+                              .scratch = &l->scratch};
+    struct decision decision;
+    *more = decide(&in, &decision);
+    bool ok = !*more || add_decided(l, &decision, err);
+    arena_reset(&l->scratch);
+    return ok;
+}
+
+static bool disqualify(struct loop *l, struct search_node *n, const struct verdict *v,
+                       struct error *err) {
+    n->verdict = *v;
+    n->verdict.evidence = arena_printf(l->a, "on confirmation: %s", v->evidence);
+    n->time_s = NAN;
+    if (!store_put_node(l->job->store, l->run->id, n, err))
+        return false;
+    tell(l, EVENT_DISQUALIFIED, n);
+    return true;
+}
+
+// The champion beside `plain` on fresh data. One that does not pass is disqualified, for good
+// and in the store; the search then goes on, or the next best has its turn.
+static bool confirm(struct loop *l, bool *settled, struct error *err) {
+    struct run *run = l->run;
+    int best = progress_champion(l->nodes, l->n_nodes);
+    *settled = best < 0 || (run->champion == best && run->confirm.present);
+    if (*settled && best >= 0)
+        return true;  // resumed after the confirmation
+    run->champion = -1;
+    run->confirm = (struct measurement){0};
+    if (best < 0)
+        return true;
+    struct search_node *n = &l->nodes[best];
+    tell(l, EVENT_CONFIRMING, n);
+    struct eval_job job = {
+        .candidate = &n->candidate, .rival = &run->baseline, .depth = EVAL_CONFIRM};
+    struct eval_result result = {0};
+    if (!judge(l, &job, &result, err))
+        return error_wrap(err, "confirm node %d", best);
+    if (result.verdict.kind == VERDICT_INFRA)
+        return error_set(err, ERROR_IO, "confirm node %d: %s", best, result.verdict.evidence);
+    *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;
+    if (!*settled)
+        return disqualify(l, n, &result.verdict, err);
+    run->champion = best;
+    run->confirm = result.measurement;
+    run->confirm_verdict = result.verdict;
+    return true;
+}
+
+// Write down how it ended. An error of the loop's is kept; this must not hide it.
+static bool finish(struct loop *l, bool ok, struct error *err) {
+    struct run *run = l->run;
+    update_elapsed(l);
+    run->state = ok ? RUN_DONE : RUN_INTERRUPTED;
+    run->ended_at = clock_timestamp(l->a);
+    if (!ok)
+        run->stop_reason =
+            err->kind == ERROR_INTERRUPTED ? "interrupted" : arena_strdup(l->a, err->text);
+    struct error update = {0};
+    if (!store_update_run(l->job->store, run, &update) && ok) {
+        *err = update;
+        ok = false;
+    }
+    tell(l, EVENT_FINISHED, NULL);
+    arena_reset(&l->scratch);
+    return ok;
+}
+
+// Improve until there is a reason to stop.
+static bool search(struct loop *l, struct error *err) {
+    const char *why;
+    while (!(why = stop_reason(l))) {
+        bool more;
+        if (!add_next(l, &more, err))
+            return false;
+        if (!more) {
+            why = "exhausted";
+            break;
+        }
+        if (!evaluate(l, &l->nodes[l->n_nodes - 1], err))
+            return false;
+    }
+    l->run->stop_reason = why;
+    return true;
+}
+
+bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, struct error *err) {
+    struct loop l = {.job = job,
+                     .run = run,
+                     .a = a,
+                     .started_ns = clock_now_ns(),
+                     .elapsed_before_s = run->elapsed_s};
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && evaluate_pending(&l, err);
+    bool settled = false;
+    while (ok && !settled)
+        ok = search(&l, err) && confirm(&l, &settled, err);
+    return finish(&l, ok, err);
+}

@@ -1,0 +1,46 @@
+// The closed loop: select, propose, lower, judge, explain, record, until the bound, a
+// plateau or the budget says stop; then the champion is confirmed on fresh data.
+//
+// Every step is in the store before the next begins, and every decision is a function
+// of the stored nodes, the run's seed and the node's number. So a run that was killed
+// anywhere and resumed takes the same way as one that was not.
+#pragma once
+
+#include <stdbool.h>
+
+#include "eval/evaluate.h"
+#include "record/event.h"
+
+struct arena;
+struct bound;
+struct error;
+struct policy;
+struct proposer;
+struct run;
+struct store;
+
+// Who judges: evaluator_judge in earnest, a table in tests.
+struct judge {
+    bool (*judge)(void *ctx, struct arena *a, const struct eval_job *job,
+                  struct eval_result *result, struct error *err);
+    void *ctx;
+};
+
+struct optimize_job {
+    const struct problem *problem;
+    const struct target *target;
+    const struct bound *bound;
+    const struct policy *policy;
+    const struct proposer *proposer;
+    struct judge judge;
+    struct store *store;
+    event_fn on_event;  // may be NULL
+    void *event_ctx;
+};
+
+enum { PLATEAU_EVALS = 16 };
+
+// Work on a run that is in the store, from wherever it stands to its end. `run` is kept up
+// to date; its strings live in `a`. On an error (ERROR_INTERRUPTED among them) the run can
+// be resumed.
+bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, struct error *err);

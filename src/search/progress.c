@@ -1,0 +1,56 @@
+#include "search/progress.h"
+
+#include "base/arena.h"
+#include "record/run.h"
+#include "search/tree.h"
+
+int progress_champion(const struct search_node *nodes, int n_nodes) {
+    struct arena scratch = {0};
+    struct tree t;
+    tree_build(&scratch, &t, nodes, n_nodes);
+    int best = -1;
+    for (int i = 0; i < n_nodes; i++) {
+        bool counts = t.at[i].works && (i == 0 || measurement_compare(&nodes[i].measurement) > 0);
+        if (counts && (best < 0 || nodes[i].time_s < nodes[best].time_s))
+            best = i;
+    }
+    arena_reset(&scratch);
+    return best;
+}
+
+static bool is_charged(const struct search_node *n) {
+    return n->state == NODE_EVALUATED && n->verdict.kind != VERDICT_INFRA;
+}
+
+int progress_evals(const struct search_node *nodes, int n_nodes) {
+    int n = 0;
+    for (int i = 0; i < n_nodes; i++)
+        n += is_charged(&nodes[i]);
+    return n;
+}
+
+int progress_since_gain(const struct search_node *nodes, int n_nodes) {
+    int since = 0;
+    double to_beat = 0;
+    for (int i = 0; i < n_nodes; i++) {
+        const struct search_node *n = &nodes[i];
+        if (!is_charged(n))
+            continue;
+        since++;
+        if (n->verdict.kind != VERDICT_OK || !n->measurement.present)
+            continue;
+        if (i == 0 || n->measurement.speedup_low > to_beat) {
+            to_beat = i == 0 ? 1 : n->measurement.speedup_high;
+            since = 0;
+        }
+    }
+    return since;
+}
+
+int progress_infra_at_end(const struct search_node *nodes, int n_nodes) {
+    int n = 0;
+    for (int i = n_nodes - 1; i >= 0 && nodes[i].state == NODE_EVALUATED; i--, n++)
+        if (nodes[i].verdict.kind != VERDICT_INFRA)
+            break;
+    return n;
+}

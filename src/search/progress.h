@@ -1,0 +1,18 @@
+// How far a run has come, from its nodes alone: a resumed run knows it at once.
+#pragma once
+
+struct search_node;
+
+// The node that is champion by the search's measurements: the fastest working one that is
+// certainly faster than the root, else the root; -1 when nothing works.
+int progress_champion(const struct search_node *nodes, int n_nodes);
+
+// Evaluations charged to the budget: all but those that failed through our fault.
+int progress_evals(const struct search_node *nodes, int n_nodes);
+
+// Evaluations since the last significant gain. Each gain is measured against the node of the
+// gain before, so that many small steps add up to one.
+int progress_since_gain(const struct search_node *nodes, int n_nodes);
+
+// Verdicts of infra one after the other, up to the newest node.
+int progress_infra_at_end(const struct search_node *nodes, int n_nodes);

@@ -1,0 +1,12 @@
+// What the tools share.
+#pragma once
+
+#include "record/candidate.h"
+#include "record/finding.h"
+
+#define ARRAY_LEN(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+// Add those actions whose knob the candidate's kernel block has and does not already have set
+// to the action's word. A candidate without a block gets them all: words help there too.
+void tool_add_actions(struct finding *f, const struct candidate *c, const struct action *actions,
+                      int n_actions);

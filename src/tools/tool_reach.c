@@ -1,0 +1,86 @@
+// Far from reach, and on which side. The side is the bound's, not a counter's: it says
+// what the problem needs, whatever this candidate happens to do.
+#include <math.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+#include "tools/tool_private.h"
+
+// Nearer than this the rest is noise; the other two are where words change.
+static const double NEAR = 0.95, MEDIUM = 0.8, FAR = 0.5;
+
+static const struct action memory_actions[] = {
+    {"write past the caches: the result is not read again", "store", 0, "stream"},
+    {"load and store wider vectors", "vec", +1, NULL},
+    {"keep the row close instead of reading it again", "keep", 0, "local"},
+    {"keep more loads in flight", "unroll", +1, NULL},
+    {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
+};
+
+static const struct action compute_actions[] = {
+    {"use wider vectors", "vec", +1, NULL},
+    {"more independent sums per step", "micro", +1, NULL},
+    {"work on larger tiles, so that data are used more often while they are near", "tile", +1,
+     NULL},
+    {"smaller tiles, so that they stay in the near caches", "tile", -1, NULL},
+    {"lay the operand out in the order in which it is read", "pack", 0, NULL},
+    {"more independent work per step", "unroll", +1, NULL},
+};
+
+static const struct action launch_actions[] = {
+    {"larger blocks: fewer to hand out", "grain", +1, NULL},
+    {"larger blocks: more rows each", "rows", +1, NULL},
+    {"merge stages: fewer launches", "merge", 0, NULL},
+};
+
+static void add_actions(const struct tool_input *in, struct finding *f) {
+    switch (in->bound->side) {
+    case BOUND_MEMORY:
+        tool_add_actions(f, in->candidate, memory_actions, ARRAY_LEN(memory_actions));
+        break;
+    case BOUND_COMPUTE:
+        tool_add_actions(f, in->candidate, compute_actions, ARRAY_LEN(compute_actions));
+        break;
+    case BOUND_LAUNCH:
+        tool_add_actions(f, in->candidate, launch_actions, ARRAY_LEN(launch_actions));
+        break;
+    }
+}
+
+static const char *evidence(struct arena *a, const struct bound *b, double time_s) {
+    double bytes = b->work.bytes_read + b->work.bytes_written;
+    const char *head = arena_printf(a, "%.4g ms, reach %.4g ms (%.0f%%)", time_s * 1e3,
+                                    b->reach_s * 1e3, 100 * b->reach_s / time_s);
+    if (b->side == BOUND_MEMORY)
+        return arena_printf(a, "%s; least traffic at %.1f GB/s, measured ceiling %.1f GB/s", head,
+                            bytes / time_s / 1e9, bytes / b->reach_memory_s / 1e9);
+    if (b->side == BOUND_COMPUTE)
+        return arena_printf(a, "%s; %.1f GFLOP/s, ceiling for this work %.1f GFLOP/s", head,
+                            b->work.flops / time_s / 1e9, b->work.flops / b->reach_compute_s / 1e9);
+    return arena_printf(a, "%s; a launch costs %.3g us", head, b->reach_fixed_s * 1e6);
+}
+
+static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
+    double time_s = profile_get(in->profile, "time_s");
+    double fraction = in->bound->reach_s / time_s;
+    if (room < 1 || !isfinite(fraction) || fraction >= NEAR)
+        return 0;
+    *out = (struct finding){
+        .tool = "reach",
+        .severity = fraction < FAR      ? SEVERITY_HIGH
+                    : fraction < MEDIUM ? SEVERITY_MEDIUM
+                                        : SEVERITY_LOW,
+        .cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
+                              bound_side_name(in->bound->side), 100 * fraction),
+        .evidence = evidence(a, in->bound, time_s),
+        .expected_gain = 1 / fraction,
+    };
+    add_actions(in, out);
+    return 1;
+}
+
+const struct tool tool_reach = {
+    .name = "reach",
+    .summary = "how far from reach, and whether memory or arithmetic is in the way",
+    .examine = examine,
+};

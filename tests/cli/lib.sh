@@ -1,0 +1,70 @@
+# Read by every command-line test: `. "$(dirname "$0")/lib.sh"`.
+#
+#   $HONE    the binary            $ROOT  the repository
+#   $TMP     an empty directory, removed afterwards; the test runs in it, and HOME and the
+#            XDG directories point into it, so nothing of the user's is read or written
+#
+# A comment line `# long` in a test leaves it to `make check-long`, `# no-asan` leaves it
+# out of `make check-asan`.
+set -eu
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+HONE=${HONE:-$ROOT/build/hone}
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/hone-cli-XXXXXX")
+trap 'rm -rf "$TMP"' EXIT
+trap 'exit 130' INT TERM
+export HOME="$TMP/home" XDG_CACHE_HOME="$TMP/cache" XDG_CONFIG_HOME="$TMP/config"
+export XDG_DATA_HOME="$TMP/data" LC_ALL=C
+unset HONE_LOG HONE_BUILD_CC HONE_RUN_THREADS HONE_STORE_PATH
+mkdir "$HOME"
+cd "$TMP"
+
+fail() {
+    printf '%s: %s\n' "$(basename "$0")" "$*"
+    exit 1
+}
+
+# Run a command; $got is all it printed, $status how it ended.
+run() {
+    status=0
+    got=$("$@" 2>&1) || status=$?
+}
+
+# expect STATUS OUTPUT COMMAND...: run it, compare exit status and all output.
+expect() {
+    want_status=$1 want=$2
+    shift 2
+    run "$@"
+    [ "$status" = "$want_status" ] && [ "$got" = "$want" ] && return
+    fail "$* gave $status:
+$got
+expected $want_status:
+$want"
+}
+
+# expect_match STATUS PATTERN COMMAND...: some line of the output matches (grep -E).
+expect_match() {
+    want_status=$1 want=$2
+    shift 2
+    run "$@"
+    [ "$status" = "$want_status" ] && printf '%s\n' "$got" | grep -Eq -e "$want" && return
+    fail "$* gave $status:
+$got
+expected $want_status and a line matching: $want"
+}
+
+# valid SCHEMA COMMAND...: its standard output is one document that docs/schema/SCHEMA.json
+# admits. The document is then in $TMP/json.
+valid() {
+    schema=$ROOT/docs/schema/$1.json
+    shift
+    status=0
+    "$@" >"$TMP/json" || status=$?
+    [ "$status" -le 1 ] || fail "$* gave $status"
+    "$(dirname "$HONE")/validate" "$schema" <"$TMP/json" || fail "$* broke $schema"
+}
+
+# Leave a test out, with the reason.
+skip() {
+    printf '%s: skipped: %s\n' "$(basename "$0")" "$*"
+    exit 77
+}

@@ -1,0 +1,156 @@
+// The GPU libraries: the real NVRTC where there is one, a fake driver for everything that a
+// driver can do wrong.
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "gpu/cuda.h"
+#include "gpu/library.h"
+#include "gpu/nvrtc.h"
+
+// The fake stands where CUDA_HOME points: in lib64 beside the test binary.
+static void use_fake(const char *fault) {
+    setenv("CUDA_HOME", HONE_FAKE_CUDA, 1);
+    if (fault)
+        setenv("FAKE_CUDA", fault, 1);
+}
+
+Test(cuda, reads_facts_off_the_device) {
+    use_fake(NULL);
+    struct arena a = {0};
+    struct error err = {0};
+    struct cuda cu;
+    struct cuda_facts f;
+    cr_assert(cuda_open(&cu, &err), "%s", err.text);
+    cr_assert(cuda_read_facts(&a, &cu, 0, &f, &err), "%s", err.text);
+    cr_assert_str_eq(f.name, "Fake 9000");
+    cr_assert_str_eq(f.arch, "sm_90a");
+    cr_assert_str_eq(f.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+    cr_assert(eq(int, f.sms, 100));
+    cr_assert(eq(dbl, f.dram_bytes_per_s, 4096 / 8 * 2 * 3e9));
+    cuda_close(&cu);
+    arena_reset(&a);
+}
+
+Test(cuda, says_what_is_wrong_with_the_driver) {
+    static const struct {
+        const char *fault, *want;
+        enum error_kind kind;
+    } cases[] = {
+        {"old", "the driver speaks CUDA 11.4, hone needs 12.0", ERROR_UNSUPPORTED},
+        {"none", "the driver sees no GPU", ERROR_UNSUPPORTED},
+        {"no-device",
+         "start the CUDA driver: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE, 100)",
+         ERROR_UNSUPPORTED},
+        {"init", "start the CUDA driver: unknown error (CUDA_ERROR_OTHER, 999)", ERROR_IO},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        use_fake(cases[i].fault);
+        struct error err = {0};
+        struct cuda cu;
+        cr_assert(not(cuda_open(&cu, &err)));
+        cr_assert_str_eq(err.text, cases[i].want);
+        cr_assert(eq(int, err.kind, cases[i].kind));
+    }
+}
+
+Test(cuda, an_attribute_that_fails_is_an_error) {
+    use_fake("attribute");
+    struct arena a = {0};
+    struct error err = {0};
+    struct cuda cu;
+    struct cuda_facts f;
+    cr_assert(cuda_open(&cu, &err));
+    cr_assert(not(cuda_read_facts(&a, &cu, 0, &f, &err)));
+    cr_assert(strstr(err.text, "read a device attribute") != NULL);
+    cuda_close(&cu);
+    arena_reset(&a);
+}
+
+Test(library, names_the_library_or_symbol_that_is_missing) {
+    use_fake(NULL);
+    struct error err = {0};
+    void *slot;
+    static const char *const nowhere[] = {"libhone-is-not-here.so.1", NULL};
+    static const char *const fake[] = {"libcuda.so.1", NULL};
+    struct library_symbol symbol = {"cuNotThere", NULL, &slot, false};
+    cr_assert_null(library_open(nowhere, &symbol, 1, &err));
+    cr_assert_str_eq(err.text, "libhone-is-not-here.so.1 is not installed");
+    cr_assert(eq(int, err.kind, ERROR_UNSUPPORTED));
+    cr_assert_null(library_open(fake, &symbol, 1, &err));
+    cr_assert_str_eq(err.text, "libcuda.so.1 lacks cuNotThere: too old for hone");
+}
+
+Test(library, optional_symbols_stay_null_and_older_names_serve) {
+    use_fake(NULL);
+    struct error err = {0};
+    void *optional = &err, *older = NULL;
+    static const char *const fake[] = {"libcuda.so.1", NULL};
+    const struct library_symbol symbols[] = {
+        {"cuNotThere", NULL, &optional, true},
+        {"cuEventElapsedTime_v2", "cuEventElapsedTime", &older, false},
+    };
+    void *handle = library_open(fake, symbols, 2, &err);
+    cr_assert(handle != NULL, "%s", err.text);
+    cr_assert(optional == NULL);
+    cr_assert(older != NULL);
+    library_close(handle);
+}
+
+static bool open_nvrtc(struct nvrtc *n) {
+    struct error err = {0};
+    if (nvrtc_open(n, &err))
+        return true;
+    cr_assert(eq(int, err.kind, ERROR_UNSUPPORTED));
+    cr_skip_test("%s", err.text);
+    return false;
+}
+
+Test(nvrtc, compiles_for_every_architecture_without_a_gpu) {
+    struct nvrtc n;
+    if (!open_nvrtc(&n))
+        return;
+    static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a"};
+    static const char *const names[] = {"one.h"}, *const texts[] = {"#define ONE 1.0f\n"};
+    for (int i = 0; i < 3; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct nvrtc_result r;
+        struct nvrtc_job job = {
+            .source = "#include \"one.h\"\nextern \"C\" __global__ void f(float *x) { *x += ONE; }",
+            .name = "f.cu",
+            .arch = archs[i],
+            .header_names = names,
+            .header_texts = texts,
+            .n_headers = 1,
+        };
+        cr_assert(nvrtc_compile(&a, &n, &job, &r, &err), "%s", err.text);
+        cr_assert(r.compiled, "%s", r.log);
+        cr_assert(memcmp(r.cubin, "\177ELF", 4) == 0);
+        cr_assert(strstr(r.log, "registers") != NULL, "%s", r.log);
+        arena_reset(&a);
+    }
+    nvrtc_close(&n);
+}
+
+Test(nvrtc, a_mistake_is_data_with_its_message) {
+    struct nvrtc n;
+    if (!open_nvrtc(&n))
+        return;
+    struct arena a = {0};
+    struct error err = {0};
+    struct nvrtc_result r;
+    struct nvrtc_job job = {
+        .source = "__global__ void f() { y = 1; }", .name = "f.cu", .arch = "sm_90a"};
+    cr_assert(nvrtc_compile(&a, &n, &job, &r, &err), "%s", err.text);
+    cr_assert(not(r.compiled));
+    cr_assert(strstr(r.log, "f.cu(1): error: identifier \"y\" is undefined") != NULL, "%s", r.log);
+    job.arch = "sm_1";
+    cr_assert(not(nvrtc_compile(&a, &n, &job, &r, &err)));
+    cr_assert(strstr(err.text, "NVRTC: compile") != NULL, "%s", err.text);
+    arena_reset(&a);
+    nvrtc_close(&n);
+}
