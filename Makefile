@@ -14,9 +14,10 @@ PREFIX  ?= /usr/local
 BUILD   ?= build
 CFLAGS  ?= -O2 -g
 CPPFLAGS ?=
+WERROR  ?=
 WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings \
           -Wpointer-arith
-override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -Iruntime -I$(BUILD) $(WARN)
+override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -iquote runtime -I$(BUILD) $(WARN) $(WERROR)
 # Linked statically, so that the binary runs where they are not installed.
 LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpthread -ldl
 

@@ -1,0 +1,104 @@
+#!/bin/bash
+# run-tests.sh fast|all|asan|long BUILD: unit, language and command-line tests.
+#
+# fast   unit, language, t0* and t1*
+# all    and every other command-line test that is not marked `# long`
+# asan   as all, with a sanitised build; any report of any process fails, children too
+# long   everything
+set -u
+mode=$1
+build=$(cd "$2" && pwd)
+cd "$(dirname "$0")/.." || exit 1
+export HONE=$build/hone
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+failed=0
+
+if [ "$mode" = asan ]; then
+    # exitcode: a leak in a child must not look like an ordinary answer.
+    export ASAN_OPTIONS="detect_leaks=1:exitcode=99:log_path=$logs/asan"
+    export UBSAN_OPTIONS="print_stacktrace=1:log_path=$logs/ubsan"
+fi
+
+# step NAME COMMAND...: run it, print its seconds.
+step() {
+    local name=$1 start=$EPOCHREALTIME
+    shift
+    "$@"
+    local status=$?
+    [ $status = 0 ] || failed=1
+    printf '%-5s %-6s %6.1f s\n' "$name" "$([ $status = 0 ] && echo ok || echo FAILED)" \
+        "$(bc_minus "$EPOCHREALTIME" "$start")"
+}
+
+# Difference of two times in seconds; bash has no fractions.
+bc_minus() {
+    awk -v a="$1" -v b="$2" 'BEGIN { print a - b }'
+}
+
+unit() {
+    local n
+    "$build/test-unit" -j2 --color=never >"$logs/unit.txt" 2>&1 || {
+        grep -v '^\[====\] Running\|^\[RUN' "$logs/unit.txt"
+        return 1
+    }
+    n=$(sed -n 's/.*Synthesis: Tested: .*\b\([0-9][0-9]*\) | Passing.*/\1/p' "$logs/unit.txt")
+    echo "unit: ${n:-0} tests"
+    [ "${n:-0}" -gt 0 ]
+}
+
+wanted() {
+    case $mode:$1 in
+    fast:*/t0* | fast:*/t1*) ;;
+    fast:*) return 1 ;;
+    esac
+    ! grep -q '^# long$' "$1" || [ "$mode" = long ] || return 1
+    ! grep -q '^# no-asan$' "$1" || [ "$mode" != asan ]
+}
+
+# Runs one test; its output only when it fails or is left out.
+one() {
+    timeout -k 10 600 sh "$1" >"$2/$(basename "$1").out" 2>&1
+    case $? in
+    0) echo ok ;;
+    77)
+        cat "$2/$(basename "$1").out"
+        echo left out
+        ;;
+    124 | 137) echo "$1: more than 600 s" ;;
+    *)
+        cat "$2/$(basename "$1").out"
+        echo "$1: FAILED"
+        ;;
+    esac
+}
+export -f one
+
+cli() {
+    local test tests=() n
+    for test in tests/cli/t*.sh; do
+        wanted "$test" && tests+=("$test")
+    done
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    printf '%s\n' "${tests[@]}" | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs" >"$logs/cli.txt"
+    grep -v '^ok$\|^left out$' "$logs/cli.txt"
+    n=$(grep -c '^ok$' "$logs/cli.txt")
+    echo "cli: $n of ${#tests[@]} passed, $(grep -c '^left out$' "$logs/cli.txt") left out"
+    [ "$n" -gt 0 ] && [ $((n + $(grep -c '^left out$' "$logs/cli.txt"))) = ${#tests[@]} ]
+}
+
+# What AddressSanitizer said, of whichever process.
+reports() {
+    local report
+    for report in "$logs"/asan.* "$logs"/ubsan.*; do
+        [ -e "$report" ] || continue
+        head -60 "$report"
+        return 1
+    done
+}
+
+step unit unit
+[ ! -x scripts/run-lang-tests.sh ] || step lang scripts/run-lang-tests.sh "$HONE"
+step cli cli
+[ "$mode" != asan ] || step asan reports
+exit $failed
