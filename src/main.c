@@ -16,6 +16,7 @@ static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
 
 // In the order of `hone help`; the group is in each command's own file.
+// clang-format off
 static const struct command *const commands[] = {
     &cmd_doctor,
     &cmd_config,
@@ -23,6 +24,7 @@ static const struct command *const commands[] = {
     &cmd_help,
     NULL,
 };
+// clang-format on
 
 static bool run_help(int argc, char **argv, struct error *err) {
     return help_run(commands, argc, argv, err);

@@ -105,21 +105,23 @@ static bool exec(struct store *s, const char *sql, struct error *err) {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail(s, err);
 }
 
-static bool read_int(struct store *s, const char *sql, int64_t *out, struct error *err) {
-    sqlite3_stmt *st = store_prepare(s, sql, err);
+// One statement, so that all three belong to one moment: another process may be making
+// the store right now.
+static bool read_versions(struct store *s, int64_t *version, int64_t *application,
+                          int64_t *n_tables, struct error *err) {
+    sqlite3_stmt *st =
+        store_prepare(s,
+                      "SELECT (SELECT count(*) FROM sqlite_schema), user_version, application_id"
+                      " FROM pragma_user_version, pragma_application_id",
+                      err);
     if (!st)
         return false;
     bool ok = sqlite3_step(st) == SQLITE_ROW || store_fail(s, err);
-    *out = ok ? sqlite3_column_int64(st, 0) : 0;
+    *n_tables = ok ? sqlite3_column_int64(st, 0) : 0;
+    *version = ok ? sqlite3_column_int64(st, 1) : 0;
+    *application = ok ? sqlite3_column_int64(st, 2) : 0;
     sqlite3_finalize(st);
     return ok;
-}
-
-static bool read_versions(struct store *s, int64_t *version, int64_t *application,
-                          int64_t *n_tables, struct error *err) {
-    return read_int(s, "PRAGMA user_version", version, err) &&
-           read_int(s, "PRAGMA application_id", application, err) &&
-           read_int(s, "SELECT count(*) FROM sqlite_schema", n_tables, err);
 }
 
 // Is this a store, and one that we understand? An empty file is schema 0.
