@@ -65,7 +65,7 @@ HONE_DEVICE static inline float hone_affine(float x, float scale, float shift) {
 #endif
 }
 
-// Made by scripts/make-normal-table.py.
+// Made by scripts/make-normal-table.c.
 // clang-format off
 HONE_DEVICE static inline int32_t hone_normal_quantile(int i) {
     static const int32_t table[865] = {

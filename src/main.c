@@ -18,6 +18,8 @@ static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help}
 // In the order of `hone help`; the group is in each command's own file.
 // clang-format off
 static const struct command *const commands[] = {
+    &cmd_check,
+    &cmd_fmt,
     &cmd_doctor,
     &cmd_config,
     &cmd_devices,
