@@ -16,12 +16,18 @@ static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
 
 // In the order of `hone help`; the group is in each command's own file.
+// clang-format off
 static const struct command *const commands[] = {
+    &cmd_check,
+    &cmd_fmt,
+    &cmd_doctor,
     &cmd_config,
     &cmd_devices,
+    &cmd_sol,
     &cmd_help,
     NULL,
 };
+// clang-format on
 
 static bool run_help(int argc, char **argv, struct error *err) {
     return help_run(commands, argc, argv, err);

@@ -1,13 +1,10 @@
 #include "base/config.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <ini.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -105,22 +102,6 @@ static bool read_settings(struct arena *a, struct config *c, const char *path, s
     return error_set(err, ERROR_USAGE, "%s:%d: %s", path, r.bad_line, r.message);
 }
 
-// `.hone/config` of the nearest directory upward that has one.
-static const char *project_path(struct arena *a) {
-    char dir[PATH_MAX];
-    if (!getcwd(dir, sizeof dir))
-        return NULL;
-    for (;;) {
-        const char *path = arena_printf(a, "%s/.hone/config", strcmp(dir, "/") ? dir : "");
-        if (file_exists(path))
-            return path;
-        char *slash = strrchr(dir, '/');
-        if (!slash || strcmp(dir, "/") == 0)
-            return NULL;
-        slash[slash == dir] = '\0';
-    }
-}
-
 static void read_environment(struct arena *a, struct config *c) {
     for (int i = 0; i < N_SETTINGS; i++) {
         const char *value = getenv(settings[i].variable);
@@ -137,7 +118,7 @@ bool config_load(struct arena *a, struct config *c, struct error *err) {
     for (int i = 0; i < N_SETTINGS; i++)
         c->values[i] = (struct config_value){settings[i].key, settings[i].value, "default"};
     if (!read_settings(a, c, file_config_path(a), err) ||
-        !read_settings(a, c, project_path(a), err))
+        !read_settings(a, c, file_find_upward(a, ".hone/config"), err))
         return false;
     read_environment(a, c);
     return true;

@@ -216,6 +216,21 @@ bool file_remove_tree(const char *path, struct error *err) {
     return ok;
 }
 
+const char *file_find_upward(struct arena *a, const char *name) {
+    char dir[PATH_MAX];
+    if (!getcwd(dir, sizeof dir))
+        return NULL;
+    for (;;) {
+        const char *path = arena_printf(a, "%s/%s", strcmp(dir, "/") ? dir : "", name);
+        if (file_exists(path))
+            return path;
+        char *slash = strrchr(dir, '/');
+        if (!slash || strcmp(dir, "/") == 0)
+            return NULL;
+        slash[slash == dir] = '\0';
+    }
+}
+
 // $VARIABLE, else $HOME/fallback, else NULL. The XDG rules ignore relative paths.
 static const char *base_dir(struct arena *a, const char *variable, const char *fallback) {
     const char *dir = getenv(variable);

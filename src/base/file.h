@@ -21,6 +21,10 @@ bool file_make_dirs(const char *path, struct error *err);
 
 bool file_exists(const char *path);
 
+// Absolute path of `name` (".hone/config") in the working directory or the nearest one
+// above that has it; NULL when none has.
+const char *file_find_upward(struct arena *a, const char *name);
+
 // Remove a directory and what is in it; missing is fine. Follows no link.
 bool file_remove_tree(const char *path, struct error *err);
 

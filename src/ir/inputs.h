@@ -1,6 +1,6 @@
 // Input data: any element of any input from (seed, input, index), by integer
 // arithmetic only, so that every machine and device gets the same bits. The
-// generator itself is runtime/rng.h, which goes into exported code as well.
+// generator itself is runtime/hone_rng.h, which goes into exported code as well.
 #pragma once
 
 #include <stdint.h>

@@ -169,6 +169,10 @@ static const struct function *find_function(const char *name) {
     return NULL;
 }
 
+bool call_is_function(const char *name) {
+    return find_function(name) != NULL;
+}
+
 void call_check(struct builder *b, const struct expr *e) {
     const struct function *f = find_function(e->text);
     if (!f)

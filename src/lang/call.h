@@ -9,6 +9,8 @@
 struct operand call_build(struct builder *b, const struct label *l, const struct expr *e,
                           const struct operand *args);
 
+bool call_is_function(const char *name);
+
 // Report a function that is not known, or that is given the wrong number of values; before
 // the arguments are evaluated, so that the mistake is about the call.
 void call_check(struct builder *b, const struct expr *e);

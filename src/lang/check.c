@@ -53,7 +53,7 @@ static void define_broken(struct checker *c, const char *name) {
     struct symbol *s = names_find(&c->scope.names, name);
     if (!s)
         s = names_add(c->arena, &c->scope.names, name);
-    else if (s->kind != SYMBOL_OUTPUT || s->node >= 0)
+    else if (s->kind != SYMBOL_OPEN && (s->kind != SYMBOL_OUTPUT || s->node >= 0))
         return;
     s->kind = SYMBOL_BROKEN;
 }
@@ -222,7 +222,7 @@ static void check_assignment(struct checker *c, const struct statement *st,
         mistake_fail(c->mistakes, st->at, NULL, "output '%s' is assigned twice", st->name);
     if (!is_output)
         s = define(c, st->name, st->name_at);
-    s->kind = SYMBOL_BROKEN;  // until its value is known: it cannot be used in it
+    s->kind = SYMBOL_OPEN;
 
     struct label l = {.at = st->name_at, .name = st->name};
     node_id id = value_build(&c->scope, &l, st->value);
@@ -406,6 +406,7 @@ static void check_statement(struct checker *c, struct statement *st, struct pend
         check_body(c, st, pending);
         return;
     }
+    assert(c->mistakes->count > 0);
     c->has_mistake = true;
     if (!c->problem)
         return;

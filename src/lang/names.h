@@ -13,6 +13,7 @@ enum symbol_kind {
     SYMBOL_INPUT,
     SYMBOL_OUTPUT,
     SYMBOL_VALUE,   // an intermediate
+    SYMBOL_OPEN,    // its value is being read
     SYMBOL_BROKEN,  // its definition has a mistake: uses of it are silently given up
 };
 

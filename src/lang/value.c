@@ -16,12 +16,16 @@ static noreturn void give_up(struct scope *s) {
 static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
     struct symbol *found = names_find(&s->names, e->text);
     struct mistakes *m = s->builder.mistakes;
+    if (!found && call_is_function(e->text))
+        mistake_fail(m, e->at, NULL, "'%s' is a function; call it, as in %s(x)", e->text, e->text);
     if (!found) {
         const char *near = names_nearest(s->builder.arena, &s->names, e->text);
         mistake_fail(m, e->at, near, "nothing is named '%s'", e->text);
     }
     if (found->kind == SYMBOL_BROKEN)
         give_up(s);
+    if (found->kind == SYMBOL_OPEN)
+        mistake_fail(m, e->at, NULL, "'%s' is used in its own value", e->text);
     found->is_used = true;
     return found;
 }

@@ -27,13 +27,14 @@ struct loop_program *loop_program_new(struct arena *a) {
 
 // Words that cannot be identifiers, or that emitted code calls or declares itself.
 static const char *const reserved[] = {
-    "auto",     "break",    "case",   "char",   "const",    "continue", "default", "do",
-    "double",   "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
-    "inline",   "int",      "long",   "register", "restrict", "return", "short",   "signed",
-    "sizeof",   "static",   "struct", "switch", "typedef",  "union",    "unsigned", "void",
-    "volatile", "while",    "asm",    "typeof", "fabsf",    "expf",     "logf",    "sqrtf",
-    "tanhf",    "erff",     "fmaxf",  "fminf",  "f32x4",    "f32x8",    "f32x16",  "i32x4",
-    "i32x8",    "i32x16",   "linux",  "unix",   "main",     "isnan",    "NAN",     "INFINITY"};
+    "auto",     "break",   "case",   "char",     "const",    "continue", "default",  "do",
+    "double",   "else",    "enum",   "extern",   "float",    "for",      "goto",     "if",
+    "inline",   "int",     "long",   "register", "restrict", "return",   "short",    "signed",
+    "sizeof",   "static",  "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+    "volatile", "while",   "asm",    "typeof",   "fabsf",    "expf",     "logf",     "sqrtf",
+    "tanhf",    "erff",    "fmaxf",  "fminf",    "f32x4",    "maxf",     "minf",     "f32x8",
+    "f32x16",   "i32x4",   "i32x8",  "i32x16",   "linux",    "unix",     "main",     "isnan",
+    "NAN",      "INFINITY"};
 
 static bool is_taken(const struct loop_program *p, const char *name) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -45,7 +46,7 @@ static bool is_taken(const struct loop_program *p, const char *name) {
     return false;
 }
 
-void loop_take_name(struct loop_program *p, const char *name) {
+static void take_name(struct loop_program *p, const char *name) {
     if (p->n_names == p->cap_names) {
         const char **names = arena_array(p->arena, const char *, p->cap_names * 2 + 16);
         if (p->n_names > 0)
@@ -68,8 +69,17 @@ const char *loop_unique_name(struct loop_program *p, const char *name) {
     const char *unique = stem;
     for (int i = 2; is_taken(p, unique); i++)
         unique = arena_printf(p->arena, "%s_%d", stem, i);
-    loop_take_name(p, unique);
+    take_name(p, unique);
     return unique;
+}
+
+bool loop_add_dim(struct loop_program *p, struct loop_size size) {
+    if (is_taken(p, size.name) || strncmp(size.name, "hone_", 5) == 0)
+        return false;
+    assert(p->n_dims < LOOP_DIMS_MAX);
+    p->dims[p->n_dims++] = size;
+    take_name(p, size.name);
+    return true;
 }
 
 void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of) {
@@ -190,7 +200,7 @@ const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var) {
     return e;
 }
 
-static const struct loop_expr *broadcast(struct arena *a, const struct loop_expr *x, int lanes) {
+const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *x, int lanes) {
     if (x->lanes == lanes)
         return x;
     assert(x->lanes == 1 && x->dtype != LOOP_INDEX);
@@ -235,8 +245,8 @@ static int64_t fold(enum loop_op op, int64_t x, int64_t y) {
 }
 
 // x + 0, x * 1 and their like; NULL when nothing simpler is known.
-static const struct loop_expr *identity(struct arena *a, enum loop_op op,
-                                        const struct loop_expr *x, const struct loop_expr *y) {
+static const struct loop_expr *identity(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                        const struct loop_expr *y) {
     int64_t v;
     if ((op == LOOP_ADD || op == LOOP_SUB) && is_int(y, 0))
         return x;
@@ -255,8 +265,8 @@ static const struct loop_expr *identity(struct arena *a, enum loop_op op,
     return NULL;
 }
 
-static const struct loop_expr *simplify(struct arena *a, enum loop_op op,
-                                        const struct loop_expr *x, const struct loop_expr *y) {
+static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                        const struct loop_expr *y) {
     if (x->op == LOOP_CONST && y->op == LOOP_CONST && !x->name && !y->name)
         return loop_int(a, fold(op, x->integer, y->integer));
     const struct loop_expr *simple = identity(a, op, x, y);
@@ -295,8 +305,8 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
     }
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
     struct loop_expr *e = new_expr(a, op, compares ? LOOP_MASK : x->dtype, lanes);
-    e->arg[0] = broadcast(a, x, lanes);
-    e->arg[1] = broadcast(a, y, lanes);
+    e->arg[0] = loop_broadcast(a, x, lanes);
+    e->arg[1] = loop_broadcast(a, y, lanes);
     return e;
 }
 
@@ -306,9 +316,9 @@ const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const str
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
     lanes = z->lanes > lanes ? z->lanes : lanes;
     struct loop_expr *e = new_expr(a, op, LOOP_F32, lanes);
-    e->arg[0] = broadcast(a, x, lanes);
-    e->arg[1] = broadcast(a, y, lanes);
-    e->arg[2] = broadcast(a, z, lanes);
+    e->arg[0] = loop_broadcast(a, x, lanes);
+    e->arg[1] = loop_broadcast(a, y, lanes);
+    e->arg[2] = loop_broadcast(a, z, lanes);
     return e;
 }
 
@@ -428,7 +438,7 @@ void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
     assert(value->dtype == LOOP_F32 && index->dtype == LOOP_INDEX);
     struct arena *a = b->program->arena;
     if (buffer->space == LOOP_REGISTER)
-        value = broadcast(a, value, buffer->lanes);
+        value = loop_broadcast(a, value, buffer->lanes);
     struct loop_stmt *s = new_stmt(a, LOOP_STORE);
     s->buffer = buffer;
     s->index = index;

@@ -177,7 +177,7 @@ static const char *stop_reason(struct loop *l) {
     update_elapsed(l);
     if (best >= 0 && reach_s / l->nodes[best].time_s >= run->until)
         return "reach";
-    if (progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
+    if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
     if (run->elapsed_s >= run->max_seconds)
         return "seconds";

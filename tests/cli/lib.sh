@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Read by every command-line test: `. "$(dirname "$0")/lib.sh"`.
 #
 #   $HONE    the binary            $ROOT  the repository

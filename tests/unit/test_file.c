@@ -220,3 +220,24 @@ Test(file, knows_its_own_binary) {
     cr_assert(file_exists(self));
     arena_reset(&a);
 }
+
+Test(file, finds_upward) {
+    struct arena a = {0};
+    struct error err = {0};
+    const char *dir = scratch_make(&a);
+    cr_assert(file_make_dirs(arena_printf(&a, "%s/a/b", dir), &err));
+    put(arena_printf(&a, "%s/marker.x", dir), "");
+    cr_assert_eq(chdir(arena_printf(&a, "%s/a/b", dir)), 0);
+    const char *found = file_find_upward(&a, "marker.x");
+    cr_assert_not_null(found);
+    cr_assert_eq(found[0], '/');
+    cr_assert_not_null(strstr(found, "/marker.x"));
+    cr_assert_null(strstr(found, "/a/"));
+    put("marker.x", "");
+    cr_assert_not_null(strstr(file_find_upward(&a, "marker.x"), "/a/b/marker.x"));
+    cr_assert_null(file_find_upward(&a, "no-such-marker"));
+    cr_assert_eq(chdir("/"), 0);
+    cr_assert_not_null(file_find_upward(&a, "bin"));
+    scratch_remove(dir);
+    arena_reset(&a);
+}

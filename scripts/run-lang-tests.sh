@@ -1,0 +1,67 @@
+#!/bin/bash
+# run-lang-tests.sh HONE: files of the language that must be accepted or rejected.
+#
+# tests/lang/accept/*.hone and problems/*.hone: check passes; formatting gives a file with
+# the same graph, and formatting that changes nothing. (test_lang.c reads the same files for
+# what cannot be seen from outside: the canonical text gives the same graph.)
+# tests/lang/reject/*.hone: check fails with exactly the mistakes that the file expects,
+# each a line `# expect error 3:7: expected ')'`, with `(did you mean 'x'?)` after it where
+# a hint is expected.
+set -u
+hone=$1
+cd "$(dirname "$0")/.." || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0 n=0
+complain() {
+    echo "lang: $*"
+    failed=1
+}
+
+# The graphs of a file without the line that names it.
+graphs() {
+    "$hone" check --verbose "$1" | grep -v ': ok: '
+}
+
+accept() {
+    local file=$1 copy=$scratch/copy.hone
+    "$hone" check "$file" >/dev/null || {
+        complain "$file is rejected"
+        return
+    }
+    cp "$file" "$copy"
+    "$hone" fmt "$copy" >/dev/null || complain "$file: fmt failed"
+    "$hone" fmt --check "$copy" || complain "$file: formatting twice changes it"
+    cmp -s <(graphs "$file") <(graphs "$copy") || complain "$file: formatting changes the graph"
+}
+
+# Headlines of the report as "3:7: message", a hint on the same line.
+mistakes() {
+    "$hone" check "$1" 2>&1 | awk -v file="$1:" '
+        index($0, file) == 1 { if (line) print line; line = substr($0, length(file) + 1); next }
+        /^    did you mean/ { sub(/^ */, ""); line = line " (" $0 ")" }
+        END { if (line) print line }'
+}
+
+reject() {
+    local file=$1 status=0
+    "$hone" check "$file" >/dev/null 2>&1 || status=$?
+    [ $status = 1 ] || complain "$file: exit status is not 1"
+    grep -a '^# expect error' "$file" | sed 's/^# expect error //' >"$scratch/want"
+    [ -s "$scratch/want" ] || complain "$file expects nothing"
+    mistakes "$file" >"$scratch/got"
+    diff "$scratch/want" "$scratch/got" >"$scratch/diff" || complain "$file:
+$(cat "$scratch/diff")"
+}
+
+for file in tests/lang/accept/*.hone problems/*.hone; do
+    accept "$file"
+    n=$((n + 1))
+done
+for file in tests/lang/reject/*.hone; do
+    reject "$file"
+    n=$((n + 1))
+done
+echo "lang: $n files"
+[ $n -gt 20 ] || complain "too few files were found"
+exit $failed

@@ -1,0 +1,444 @@
+// Evaluation in groups. A node is *stored* (a whole array) when something needs all of it
+// at once: outputs, operands of contractions, results of reductions, values read more than
+// once. Everything else is computed on the way, in runs of RUN_MAX elements that stay in
+// cache: a group is a stored node with the unstored ones below it. That is the same as node
+// by node over whole arrays, only without writing every one of them to memory.
+#include "ir/interpret.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/arena.h"
+#include "ir/reading.h"
+
+// Larger groups would fall out of the cache again.
+enum { GROUP_MAX = 24 };
+
+enum { HUGE_PAGE = 2 * 1024 * 1024 };
+
+// A node inside a group and where its run stands.
+struct step {
+    node_id node;
+    struct reading run;
+};
+
+struct interpreter {
+    const struct problem *problem;
+    const struct interpret_data *data;
+    struct arena arena;
+    struct reading *arrays;  // per node; value NULL: not stored (or not yet, or no more)
+    bool *is_stored;
+    int *n_uses;    // readers left; outputs have one more
+    int *input_of;  // per node: number of the input, or -1
+    int *step_of;   // per node: index in the open group + 1, or 0
+    struct step steps[GROUP_MAX * (ARGS_MAX + 1)];
+    int n_steps;
+    double zeros[RUN_MAX];
+};
+
+void *reading_alloc(int64_t count, int64_t size) {
+    size_t bytes = (size_t)count * (size_t)size + 1;
+    // Large arrays live briefly: with small pages the faults cost more than the arithmetic.
+    bool is_large = bytes >= 4 * HUGE_PAGE;
+    void *p = NULL;
+    if (is_large)
+        p = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    else
+        p = malloc(bytes);
+    if (!p) {
+        fprintf(stderr, "hone: out of memory\n");
+        abort();
+    }
+    if (is_large)
+        madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static struct reading new_array(int64_t count, bool with_variance) {
+    struct reading r = {.value = reading_alloc(count, sizeof(double)),
+                        .honest = reading_alloc(count, sizeof(float))};
+    if (with_variance)
+        r.variance = reading_alloc(count, sizeof(double));
+    return r;
+}
+
+static void free_array(struct reading *r) {
+    free(r->value);
+    free(r->variance);
+    free(r->honest);
+    *r = (struct reading){0};
+}
+
+static const struct node *node_at(const struct interpreter *in, node_id id) {
+    return &in->problem->graph.nodes[id];
+}
+
+static bool is_leaf(const struct node *n) {
+    return op_infos[n->op].class == OP_CLASS_LEAF;
+}
+
+// Do the reduced axes stand last, so that what is reduced lies together in memory?
+static bool reduces_rows(const struct interpreter *in, const struct node *n) {
+    int rank = node_at(in, n->arg[0])->shape.rank;
+    unsigned kept = ((1u << rank) - 1) & ~n->axes;
+    return (kept & (kept + 1)) == 0;
+}
+
+// ---- which nodes are stored
+
+static void choose_stored(struct interpreter *in) {
+    const struct graph *g = &in->problem->graph;
+    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
+    for (node_id i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < g->nodes[i].n_args; j++)
+            in->n_uses[g->nodes[i].arg[j]]++;
+    for (int i = 0; i < in->problem->n_outputs; i++) {
+        in->is_stored[in->problem->outputs[i].node] = true;
+        in->n_uses[in->problem->outputs[i].node]++;
+    }
+    for (node_id i = 0; i < g->n_nodes; i++) {
+        const struct node *n = &g->nodes[i];
+        enum op_class class = op_infos[n->op].class;
+        if (class == OP_CLASS_LEAF)
+            continue;
+        in->is_stored[i] |=
+            in->n_uses[i] > 1 || class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT;
+        bool needs_whole = class == OP_CLASS_VIEW || class == OP_CLASS_CONTRACT ||
+                           (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
+        group_size[i] = 1;
+        for (int j = 0; j < n->n_args; j++) {
+            node_id arg = n->arg[j];
+            if (needs_whole || group_size[i] + group_size[arg] > GROUP_MAX)
+                in->is_stored[arg] |= !is_leaf(node_at(in, arg));
+            if (!in->is_stored[arg])
+                group_size[i] += group_size[arg];
+        }
+    }
+}
+
+// ---- groups
+
+// Add the unstored nodes that `id` needs, arguments first. Depth is bounded by GROUP_MAX.
+static void open_step(struct interpreter *in, node_id id, struct reading run) {
+    const struct node *n = node_at(in, id);
+    if (n->op != OP_VIEW)
+        for (int i = 0; i < n->n_args; i++)
+            if (!in->is_stored[n->arg[i]] && !in->step_of[n->arg[i]])
+                open_step(in, n->arg[i], new_array(RUN_MAX, true));
+    in->steps[in->n_steps] = (struct step){.node = id, .run = run};
+    in->step_of[id] = ++in->n_steps;
+}
+
+static void close_group(struct interpreter *in) {
+    for (int i = 0; i < in->n_steps; i++) {
+        node_id id = in->steps[i].node;
+        in->step_of[id] = 0;
+        if (!in->is_stored[id])
+            free_array(&in->steps[i].run);
+    }
+    in->n_steps = 0;
+}
+
+static void fill_doubles(double *out, double value, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = value;
+}
+
+static void fill_floats(float *out, float value, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = value;
+}
+
+READING_HOT static void widen_floats(double *restrict out, const float *restrict from, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = from[i];
+}
+
+// Elements from[0], from[stride], ... in all readings; a source without values is an input.
+static void copy_run(struct reading out, struct reading from, int64_t stride, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        out.honest[i] = from.honest[i * stride];
+    for (int64_t i = 0; i < n; i++)
+        out.value[i] = from.value ? from.value[i * stride] : (double)from.honest[i * stride];
+    for (int64_t i = 0; i < n; i++)
+        out.variance[i] = from.variance ? from.variance[i * stride] : 0;
+}
+
+static struct reading at_offset(struct reading r, int64_t offset) {
+    return (struct reading){r.value ? r.value + offset : NULL,
+                            r.variance ? r.variance + offset : NULL, r.honest + offset};
+}
+
+// A node's whole array; an input has only its data, a constant one element.
+static struct reading whole(const struct interpreter *in, node_id id, float *number) {
+    const struct node *n = node_at(in, id);
+    if (n->op == OP_CONST) {
+        *number = (float)n->value;
+        return (struct reading){.honest = number};
+    }
+    if (n->op == OP_INPUT)
+        return (struct reading){.honest = (float *)in->data->inputs[in->input_of[id]]};
+    assert(in->arrays[id].value);
+    return in->arrays[id];
+}
+
+// Elements [start, start + n) of a view, run by run along its last axis.
+static void run_view(const struct interpreter *in, const struct node *view, struct reading out,
+                     int64_t start, int64_t n) {
+    float number;
+    struct reading from = whole(in, view->arg[0], &number);
+    const struct shape *s = &node_at(in, view->arg[0])->shape;
+    int64_t strides[RANK_MAX], stride[RANK_MAX] = {0}, step = 1;
+    for (int i = s->rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= s->size[i];
+    }
+    int rank = view->shape.rank;
+    for (int i = 0; i < rank; i++)
+        stride[i] = view->view[i] < 0 ? 0 : strides[view->view[i]];
+    int64_t last = rank ? view->shape.size[rank - 1] : 1;
+    for (int64_t done = 0; done < n;) {
+        int64_t rest = start + done, offset = 0, column = rest % last;
+        rest /= last;
+        for (int i = rank - 2; i >= 0; i--) {
+            offset += rest % view->shape.size[i] * stride[i];
+            rest /= view->shape.size[i];
+        }
+        int64_t step_last = rank ? stride[rank - 1] : 0;
+        int64_t len = last - column < n - done ? last - column : n - done;
+        copy_run(at_offset(out, done), at_offset(from, offset + column * step_last), step_last,
+                 len);
+        done += len;
+    }
+}
+
+static struct reading operand(struct interpreter *in, node_id id, int64_t start) {
+    if (in->step_of[id])
+        return in->steps[in->step_of[id] - 1].run;
+    struct reading r = at_offset(in->arrays[id], start);
+    if (!r.variance)
+        r.variance = in->zeros;
+    return r;
+}
+
+// Elements [start, start + n) of every step; n is at most RUN_MAX.
+static void run_group(struct interpreter *in, int64_t start, int n) {
+    for (int i = 0; i < in->n_steps; i++) {
+        const struct node *node = node_at(in, in->steps[i].node);
+        struct reading *out = &in->steps[i].run;
+        struct reading args[ARGS_MAX];
+        if (node->op == OP_CONST) {
+            fill_doubles(out->value, (float)node->value, n);
+            fill_doubles(out->variance, 0, n);
+            fill_floats(out->honest, (float)node->value, n);
+        } else if (node->op == OP_INPUT) {
+            const float *from = in->data->inputs[in->input_of[in->steps[i].node]] + start;
+            widen_floats(out->value, from, n);
+            memset(out->variance, 0, sizeof(double) * (size_t)n);
+            memcpy(out->honest, from, sizeof(float) * (size_t)n);
+        } else if (node->op == OP_VIEW) {
+            run_view(in, node, *out, start, n);
+        } else {
+            for (int j = 0; j < node->n_args; j++)
+                args[j] = operand(in, node->arg[j], start);
+            reading_elementwise(node->op, *out, args, n);
+        }
+    }
+}
+
+// ---- stored nodes, by class
+
+static void store_elementwise(struct interpreter *in, node_id id) {
+    int64_t count = shape_count(&node_at(in, id)->shape);
+    struct reading array = in->arrays[id] = new_array(count, true);
+    open_step(in, id, array);
+    for (int64_t start = 0; start < count; start += RUN_MAX) {
+        in->steps[in->n_steps - 1].run = at_offset(array, start);
+        run_group(in, start, count - start < RUN_MAX ? (int)(count - start) : RUN_MAX);
+    }
+}
+
+static void put_partial(struct reading out, int64_t at, struct reading_partial p) {
+    out.value[at] = p.value;
+    out.variance[at] = p.variance;
+    out.honest[at] = p.honest;
+}
+
+// What is reduced lies together: the argument is computed on the way.
+static void store_row_reduction(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    int64_t rows = shape_count(&n->shape), row = shape_count(&node_at(in, n->arg[0])->shape) / rows;
+    in->arrays[id] = new_array(rows, true);
+    if (!in->is_stored[n->arg[0]])
+        open_step(in, n->arg[0], new_array(RUN_MAX, true));
+    for (int64_t i = 0; i < rows; i++) {
+        struct reading_fold fold = {.op = n->op};
+        for (int64_t start = 0; start < row; start += RUN_MAX) {
+            int len = row - start < RUN_MAX ? (int)(row - start) : RUN_MAX;
+            run_group(in, i * row + start, len);
+            struct reading x = operand(in, n->arg[0], i * row + start);
+            reading_fold_add(&fold, reading_run(n->op, x, len));
+        }
+        put_partial(in->arrays[id], i, reading_fold_end(&fold));
+    }
+}
+
+// Step through the axes in `mask` of a shape, row-major: returns the offset of step `i`.
+static int64_t masked_offset(const struct shape *s, unsigned mask, int64_t i) {
+    int64_t offset = 0, stride = 1;
+    for (int axis = s->rank - 1; axis >= 0; axis--) {
+        if (mask >> axis & 1) {
+            offset += i % s->size[axis] * stride;
+            i /= s->size[axis];
+        }
+        stride *= s->size[axis];
+    }
+    return offset;
+}
+
+// Any axes: each result gathers its elements into a run. An array of its own for the
+// argument, since elements are read out of order.
+static void store_scattered_reduction(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    const struct shape *s = &node_at(in, n->arg[0])->shape;
+    float number;
+    struct reading from = whole(in, n->arg[0], &number), run = new_array(RUN_MAX, true);
+    int64_t count = shape_count(&n->shape), length = shape_count(s) / count;
+    int64_t *offsets = reading_alloc(length, sizeof *offsets);
+    for (int64_t i = 0; i < length; i++)
+        offsets[i] = masked_offset(s, n->axes, i);
+    in->arrays[id] = new_array(count, true);
+    for (int64_t i = 0; i < count; i++) {
+        struct reading_fold fold = {.op = n->op};
+        struct reading base = at_offset(from, masked_offset(s, ~n->axes, i));
+        for (int64_t start = 0; start < length; start += RUN_MAX) {
+            int len = length - start < RUN_MAX ? (int)(length - start) : RUN_MAX;
+            for (int j = 0; j < len; j++)
+                copy_run(at_offset(run, j), at_offset(base, offsets[start + j]), 0, 1);
+            reading_fold_add(&fold, reading_run(n->op, run, len));
+        }
+        put_partial(in->arrays[id], i, reading_fold_end(&fold));
+    }
+    free(offsets);
+    free_array(&run);
+}
+
+// An operand of a contraction as whole arrays; inputs are widened into `own`.
+static struct reading contract_operand(struct interpreter *in, node_id id, struct reading *own) {
+    float number;
+    struct reading r = whole(in, id, &number);
+    assert(node_at(in, id)->op != OP_CONST);
+    if (!r.value) {
+        int64_t count = shape_count(&node_at(in, id)->shape);
+        own->value = r.value = reading_alloc(count, sizeof(double));
+        widen_floats(r.value, r.honest, count);
+    }
+    return r;
+}
+
+static void store_matmul(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    const struct shape *l = &node_at(in, n->arg[0])->shape;
+    int rank = n->shape.rank;
+    struct reading_matmul mm = {
+        .m = n->shape.size[rank - 2], .n = n->shape.size[rank - 1], .k = l->size[rank - 1]};
+    struct reading own[2] = {{0}}, left = contract_operand(in, n->arg[0], &own[0]);
+    struct reading right = contract_operand(in, n->arg[1], &own[1]);
+    int64_t count = shape_count(&n->shape);
+    in->arrays[id] = new_array(count, true);
+    for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {
+        mm.out = at_offset(in->arrays[id], batch * mm.m * mm.n);
+        mm.left = at_offset(left, batch * mm.m * mm.k);
+        mm.right = at_offset(right, batch * mm.k * mm.n);
+        reading_matmul(&mm);
+    }
+    free(own[0].value);
+    free(own[1].value);
+}
+
+static void store(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_REDUCE:
+        if (reduces_rows(in, n))
+            store_row_reduction(in, id);
+        else
+            store_scattered_reduction(in, id);
+        break;
+    case OP_CLASS_CONTRACT:
+        store_matmul(in, id);
+        break;
+    default:
+        store_elementwise(in, id);
+    }
+}
+
+// The arguments of `id` have one reader less; arrays that nobody reads any more are freed.
+static void release_args(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    for (int i = 0; i < n->n_args; i++)
+        if (--in->n_uses[n->arg[i]] == 0 && in->is_stored[n->arg[i]])
+            free_array(&in->arrays[n->arg[i]]);
+}
+
+static void evaluate(struct interpreter *in, node_id id) {
+    store(in, id);
+    bool is_root_open = in->n_steps && in->steps[in->n_steps - 1].node == id;
+    for (int i = 0; i < in->n_steps; i++)
+        release_args(in, in->steps[i].node);
+    if (!is_root_open)
+        release_args(in, id);
+    close_group(in);
+}
+
+static void take_output(struct interpreter *in, int i, struct interpret_result *result) {
+    node_id id = in->problem->outputs[i].node;
+    struct reading *r = &in->arrays[id];
+    int64_t count = shape_count(&node_at(in, id)->shape);
+    for (int64_t j = 0; j < count; j++) {
+        // Where the truth is not a finite number there is nothing to be uncertain about.
+        double v = isfinite(r->value[j]) ? r->variance[j] : 0;
+        r->variance[j] = v != v ? INFINITY : sqrt(v);
+    }
+    result->count[i] = count;
+    result->value[i] = r->value;
+    result->spread[i] = r->variance;
+    result->honest[i] = r->honest;
+    *r = (struct reading){0};
+}
+
+void interpret(const struct problem *p, const struct interpret_data *data,
+               struct interpret_result *result) {
+    struct interpreter *in = reading_alloc(1, sizeof *in);
+    *in = (struct interpreter){.problem = p, .data = data};
+    int n = p->graph.n_nodes;
+    in->arrays = arena_array(&in->arena, struct reading, n + 1);
+    in->is_stored = arena_array(&in->arena, bool, n + 1);
+    in->n_uses = arena_array(&in->arena, int, n + 1);
+    in->input_of = arena_array(&in->arena, int, n + 1);
+    in->step_of = arena_array(&in->arena, int, n + 1);
+    for (int i = 0; i < p->n_inputs; i++)
+        in->input_of[p->inputs[i].node] = i;
+    choose_stored(in);
+    for (node_id id = 0; id < n; id++)
+        if (in->is_stored[id])
+            evaluate(in, id);
+    *result = (struct interpret_result){.n_outputs = p->n_outputs};
+    for (int i = 0; i < p->n_outputs; i++)
+        take_output(in, i, result);
+    arena_reset(&in->arena);
+    free(in);
+}
+
+void interpret_reset(struct interpret_result *result) {
+    for (int i = 0; i < result->n_outputs; i++) {
+        free(result->value[i]);
+        free(result->spread[i]);
+        free(result->honest[i]);
+    }
+    *result = (struct interpret_result){0};
+}

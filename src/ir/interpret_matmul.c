@@ -1,0 +1,167 @@
+// Matrix products in all three readings.
+//
+// The right matrix is packed into panels of eight columns, so that one row of a panel is
+// one vector; a tile of ROWS rows times eight columns stays in registers while k runs.
+// Sums are cut into runs of RUN_MAX terms, as everywhere. Each product and each partial
+// sum rounds once in f32; the variance counts those that change something.
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/reading.h"
+
+enum { COLUMNS = 8, ROWS = 4 };
+
+typedef double vector __attribute__((vector_size(64)));
+typedef long long mask __attribute__((vector_size(64)));
+typedef float vector_f32 __attribute__((vector_size(32)));
+
+// Sums of one run: partial sums and, in `rounded`, the squares of all that was rounded.
+struct tile {
+    vector value[ROWS], rounded[ROWS], carried[ROWS];
+    vector_f32 honest[ROWS];
+};
+
+// One run of one tile: rows of the left with stride `stride`, a panel of the right.
+struct strip {
+    struct reading left, panel;  // variance NULL: both exact
+    int64_t stride;
+    int n_rows, n;
+};
+
+// A macro, since a function would pass vectors by value, which has no stable ABI.
+#define SQUARE_IF_INEXACT(v)                                                                    \
+    ((vector)((mask)((v) * (v)) &                                                               \
+              (mask)(__builtin_convertvector(__builtin_convertvector(v, vector_f32), vector) != \
+                     (v))))
+
+READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
+    for (int r = 0; r < s->n_rows; r++) {
+        const double *a = s->left.value + r * s->stride;
+        const float *h = s->left.honest + r * s->stride;
+        const double *b = s->panel.value;
+        const float *g = s->panel.honest;
+        vector sum = *(const vector *)b * a[0], rounded = SQUARE_IF_INEXACT(sum);
+        vector_f32 honest = *(const vector_f32 *)g * h[0];
+        for (int k = 1; k < s->n; k++) {
+            vector product = *(const vector *)(b + k * COLUMNS) * a[k];
+            vector_f32 honest_product = *(const vector_f32 *)(g + k * COLUMNS) * h[k];
+            sum += product;
+            honest += honest_product;
+            rounded += SQUARE_IF_INEXACT(product) + SQUARE_IF_INEXACT(sum);
+        }
+        t->value[r] = sum;
+        t->rounded[r] = rounded;
+        t->honest[r] = honest;
+    }
+}
+
+// What the operands' own variances contribute.
+READING_HOT static void run_carried(const struct strip *s, struct tile *t) {
+    for (int r = 0; r < s->n_rows; r++) {
+        const double *a = s->left.value + r * s->stride, *v = s->left.variance + r * s->stride;
+        vector carried = {0};
+        for (int k = 0; k < s->n; k++) {
+            vector b = *(const vector *)(s->panel.value + k * COLUMNS);
+            vector w = *(const vector *)(s->panel.variance + k * COLUMNS);
+            carried += b * b * v[k] + w * (a[k] * a[k]);
+        }
+        t->carried[r] = carried;
+    }
+}
+
+// Columns [column, column + COLUMNS) of the right matrix, row after row; whatever stood there
+// before beyond it.
+static void pack(const struct reading_matmul *mm, int64_t column, struct reading panel) {
+    int64_t width = mm->n - column < COLUMNS ? mm->n - column : COLUMNS;
+    for (int64_t k = 0; k < mm->k; k++) {
+        int64_t from = k * mm->n + column, to = k * COLUMNS;
+        for (int64_t j = 0; j < width; j++) {
+            panel.value[to + j] = mm->right.value[from + j];
+            panel.honest[to + j] = mm->right.honest[from + j];
+        }
+        for (int64_t j = 0; j < width && mm->right.variance; j++)
+            panel.variance[to + j] = mm->right.variance[from + j];
+    }
+}
+
+static void store(const struct reading_matmul *mm, struct reading_fold *folds, int64_t row,
+                  int64_t column) {
+    for (int j = 0; j < COLUMNS && column + j < mm->n; j++) {
+        struct reading_partial p = reading_fold_end(&folds[j]);
+        int64_t at = row * mm->n + column + j;
+        mm->out.value[at] = p.value;
+        mm->out.variance[at] = p.variance;
+        mm->out.honest[at] = p.honest;
+    }
+}
+
+static void add_tile(const struct tile *t, int row, struct reading_fold *folds) {
+    for (int j = 0; j < COLUMNS; j++)
+        reading_fold_add(&folds[j], (struct reading_partial){t->value[row][j],
+                                                             t->rounded[row][j] * READING_ROUND +
+                                                                 t->carried[row][j],
+                                                             t->honest[row][j]});
+}
+
+static void multiply_tile(const struct reading_matmul *mm, struct reading panel, int64_t row,
+                          int64_t column) {
+    struct reading_fold folds[ROWS][COLUMNS];
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < COLUMNS; j++) {
+            // The levels are written before they are read; zeroing them would cost more than
+            // the product.
+            folds[r][j].op = OP_RSUM;
+            folds[r][j].n_runs = 0;
+        }
+    int n_rows = mm->m - row < ROWS ? (int)(mm->m - row) : ROWS;
+    bool is_exact = !mm->left.variance && !mm->right.variance;
+    for (int64_t k = 0; k < mm->k; k += RUN_MAX) {
+        int64_t at = row * mm->k + k;
+        struct strip s = {
+            .left = {mm->left.value + at, NULL, mm->left.honest + at},
+            .panel = {panel.value + k * COLUMNS, NULL, panel.honest + k * COLUMNS},
+            .stride = mm->k,
+            .n_rows = n_rows,
+            .n = mm->k - k < RUN_MAX ? (int)(mm->k - k) : RUN_MAX,
+        };
+        struct tile t = {0};
+        run_exact(&s, &t);
+        if (!is_exact) {
+            s.left.variance = mm->left.variance + at;
+            s.panel.variance = panel.variance + k * COLUMNS;
+            run_carried(&s, &t);
+        }
+        for (int r = 0; r < n_rows; r++)
+            add_tile(&t, r, folds[r]);
+    }
+    for (int r = 0; r < n_rows; r++)
+        store(mm, folds[r], row + r, column);
+}
+
+static void *aligned_zeros(int64_t count, size_t size) {
+    size_t bytes = ((size_t)count * size + 63) / 64 * 64;
+    void *p = aligned_alloc(64, bytes);
+    if (!p)
+        abort();
+    return memset(p, 0, bytes);
+}
+
+void reading_matmul(const struct reading_matmul *whole) {
+    struct reading_matmul mm = *whole;
+    // When one operand is exact and the other is not, both get variances.
+    double *zeros = NULL;
+    if (mm.right.variance && !mm.left.variance)
+        mm.left.variance = zeros = aligned_zeros(mm.m * mm.k, sizeof(double));
+    struct reading panel = {aligned_zeros(mm.k * COLUMNS, sizeof(double)),
+                            aligned_zeros(mm.k * COLUMNS, sizeof(double)),
+                            aligned_zeros(mm.k * COLUMNS, sizeof(float))};
+    for (int64_t column = 0; column < mm.n; column += COLUMNS) {
+        pack(&mm, column, panel);
+        for (int64_t row = 0; row < mm.m; row += ROWS)
+            multiply_tile(&mm, panel, row, column);
+    }
+    free(panel.value);
+    free(panel.variance);
+    free(panel.honest);
+    free(zeros);
+}

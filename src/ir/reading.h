@@ -1,0 +1,72 @@
+// Inside the interpreter: runs of elements in all three readings at once. Only
+// interpret*.c include this.
+//
+// `variance` is the square of interpret.h's spread. A rounding adds to it only where it
+// changes something: a value that f32 holds exactly costs nothing, so exact data stays
+// exact all the way.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/graph.h"
+
+// Elements per run: one block of an honest sum.
+enum { RUN_MAX = 1024 };
+
+// The fused multiply-add that a compiler may choose would make the honest reading depend on
+// the machine. GCC does not contract under -std=c17; clang has to be told.
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+// Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(HONE_NO_CLONES)
+#define READING_HOT __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define READING_HOT
+#endif
+
+// One run of elements; somebody else owns the memory.
+struct reading {
+    double *value, *variance;
+    float *honest;
+};
+
+// u^2 / 3 with u = 2^-24, and the same for the quantum of subnormal numbers.
+#define READING_ROUND (0x1p-48 / 3)
+#define READING_QUANTUM (0x1p-298 / 12)
+
+// Variance that rounding v to f32 adds.
+static inline double reading_round(double v) {
+    return (double)(float)v != v ? v * v * READING_ROUND + READING_QUANTUM : 0;
+}
+
+// Elementwise: out[0..n) from the arguments' runs.
+void reading_elementwise(enum op op, struct reading out, const struct reading *args, int n);
+
+// A sum, product, maximum or minimum that grows by runs of at most RUN_MAX elements: each is
+// added up in sequence, and the runs pairwise.
+struct reading_partial {
+    double value, variance;
+    float honest;
+};
+struct reading_fold {
+    enum op op;
+    int64_t n_runs;
+    struct reading_partial levels[48];  // level i holds 2^i runs when bit i of n_runs is set
+};
+struct reading_partial reading_run(enum op op, struct reading x, int n);
+void reading_fold_add(struct reading_fold *f, struct reading_partial p);
+struct reading_partial reading_fold_end(const struct reading_fold *f);
+
+// out[m, n] = left[m, k] @ right[k, n], one matrix; a NULL variance means exact.
+struct reading_matmul {
+    struct reading out, left, right;
+    int64_t m, n, k;
+};
+void reading_matmul(const struct reading_matmul *mm);
+
+// malloc or abort.
+void *reading_alloc(int64_t count, int64_t size);

@@ -1,0 +1,167 @@
+#include "ops/op_problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+
+enum { FILE_MAX = 64 * 1024 * 1024 };
+
+static bool read_source(struct arena *a, const char *path, struct lang_source *source,
+                        struct error *err) {
+    source->file = path;
+    source->text = file_read(a, path, FILE_MAX, &source->len, err);
+    return source->text != NULL;
+}
+
+// "M=1024,N=64"
+static bool read_dims(struct arena *a, const char *text, struct lang_source *source,
+                      struct error *err) {
+    int max = 1;
+    for (const char *c = text; c && *c; c++)
+        max += *c == ',';
+    struct dim_override *list = arena_array(a, struct dim_override, max);
+    source->overrides = list;
+    while (text && *text) {
+        size_t len = strcspn(text, ",");
+        char *item = arena_strndup(a, text, len), *equals = strchr(item, '=');
+        long long size = 0;
+        if (equals)
+            *equals = '\0';
+        if (!equals || equals == item || !str_to_int64(equals + 1, &size))
+            return error_set(err, ERROR_USAGE, "sizes are given as M=1024,N=64, not '%.*s'",
+                             (int)(len < 64 ? len : 64), text);
+        list[source->n_overrides++] = (struct dim_override){.name = item, .size = size};
+        text += len + (text[len] == ',');
+    }
+    return true;
+}
+
+// The mistakes themselves as the error's text: all that fit, whole ones.
+static bool show_mistakes(const char *diagnostics, struct error *err) {
+    size_t room = sizeof err->text - 1, len = strlen(diagnostics);
+    if (len <= room)
+        return error_set(err, ERROR_PARSE, "%s", diagnostics);
+    // A mistake begins where a line does not begin with a space.
+    char summary[256];
+    snprintf(summary, sizeof summary, "%.200s", err->text);
+    size_t cut = 0;
+    for (size_t i = 1; i < room - sizeof summary; i++)
+        if (diagnostics[i - 1] == '\n' && diagnostics[i] != ' ')
+            cut = i;
+    return error_set(err, ERROR_PARSE, "%.*s%s\n", (int)cut, diagnostics, summary);
+}
+
+static bool choose(const char *path, const struct lang_file *file, struct loaded *out,
+                   struct error *err) {
+    if (file->n_problems != 1)
+        return error_set(err, ERROR_PARSE, "%s holds %d problems, and this command takes one", path,
+                         file->n_problems);
+    out->problem = file->problems[0];
+    out->kernels = file->kernels;
+    out->n_kernels = file->n_kernels;
+    for (int i = 0; i < file->n_kernels; i++)
+        if (strcmp(file->kernels[i]->problem, out->problem->name) != 0)
+            return error_set(err, ERROR_PARSE, "%s has a kernel for '%s', but its problem is '%s'",
+                             path, file->kernels[i]->problem, out->problem->name);
+    return true;
+}
+
+bool op_load(struct arena *a, const char *path, const char *dims, struct loaded *out,
+             struct error *err) {
+    *out = (struct loaded){.diagnostics = ""};
+    struct lang_source source = {0};
+    struct lang_file file;
+    if (!read_dims(a, dims, &source, err) || !read_source(a, path, &source, err))
+        return false;
+    if (!lang_parse(a, &source, &file, &out->diagnostics, err))
+        return show_mistakes(out->diagnostics, err);
+    return choose(path, &file, out, err);
+}
+
+bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
+              struct error *err) {
+    *out = (struct checked){.path = path, .diagnostics = ""};
+    struct lang_source source = {0};
+    if (!read_dims(a, dims, &source, err) || !read_source(a, path, &source, err))
+        return false;
+    struct error mistakes = {0};
+    out->ok = lang_parse(a, &source, &out->file, &out->diagnostics, &mistakes);
+    return true;
+}
+
+static const char *plural(int n) {
+    return n == 1 ? "" : "s";
+}
+
+const char *op_check_summary(struct arena *a, const struct checked *c) {
+    struct str out = {0};
+    str_printf(&out, "%s: ok:", c->path);
+    for (int i = 0; i < c->file.n_problems; i++) {
+        const struct problem *p = c->file.problems[i];
+        str_printf(&out, "%s problem %s, %d input%s, %d output%s, %d nodes", i ? ";" : "", p->name,
+                   p->n_inputs, plural(p->n_inputs), p->n_outputs, plural(p->n_outputs),
+                   p->graph.n_nodes);
+    }
+    for (int i = 0; i < c->file.n_kernels; i++) {
+        const struct kernel *k = c->file.kernels[i];
+        str_printf(&out, "%s kernel for %s on %s, %d stage%s", i || c->file.n_problems ? ";" : "",
+                   k->problem, k->target, k->n_stages, plural(k->n_stages));
+    }
+    return str_take(a, &out);
+}
+
+const char *op_check_graphs(struct arena *a, const struct checked *c) {
+    struct str out = {0};
+    for (int i = 0; i < c->file.n_problems; i++)
+        str_puts(&out, graph_print(a, &c->file.problems[i]->graph));
+    return str_take(a, &out);
+}
+
+static json_t *check_json(struct arena *a, const struct checked *c) {
+    json_t *problems = json_array(), *kernels = json_array();
+    for (int i = 0; c->ok && i < c->file.n_problems; i++) {
+        const struct problem *p = c->file.problems[i];
+        json_array_append_new(problems, json_pack("{sssisisiss}", "name", p->name, "inputs",
+                                                  p->n_inputs, "outputs", p->n_outputs, "nodes",
+                                                  p->graph.n_nodes, "text", p->text));
+    }
+    for (int i = 0; c->ok && i < c->file.n_kernels; i++) {
+        const struct kernel *k = c->file.kernels[i];
+        json_array_append_new(kernels,
+                              json_pack("{sssssiss}", "problem", k->problem, "target", k->target,
+                                        "stages", k->n_stages, "text", kernel_print(a, k)));
+    }
+    return json_pack("{sosbsososo}", "file", json_optional_text(c->path), "ok", c->ok, "problems",
+                     problems, "kernels", kernels, "diagnostics",
+                     json_optional_text(c->ok ? NULL : c->diagnostics));
+}
+
+json_t *op_check_json(struct arena *a, const struct checked *files, int n_files) {
+    json_t *list = json_array();
+    bool ok = true;
+    for (int i = 0; i < n_files; i++) {
+        json_array_append_new(list, check_json(a, &files[i]));
+        ok &= files[i].ok;
+    }
+    return json_pack("{sssbso}", "schema", "hone.check/1", "ok", ok, "files", list);
+}
+
+bool op_format(struct arena *a, const char *path, bool only_look, bool *changed,
+               struct error *err) {
+    struct lang_source source = {0};
+    const char *formatted, *diagnostics;
+    if (!read_source(a, path, &source, err))
+        return false;
+    if (!lang_format(a, &source, &formatted, &diagnostics, err))
+        return show_mistakes(diagnostics, err);
+    size_t len = strlen(formatted);
+    *changed = len != source.len || memcmp(formatted, source.text, len) != 0;
+    if (!*changed || only_look)
+        return true;
+    return file_write(path, formatted, len, err);
+}

@@ -1,0 +1,48 @@
+// Files of the language: load the problem that a command works on, check files, format
+// them. A file with mistakes is an error that shows them (ERROR_PARSE, source lines and
+// carets, as many as fit); `diagnostics` has them all.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lang/lang.h"
+
+struct arena;
+struct error;
+
+struct loaded {
+    struct problem *problem;  // the only one of the file
+    struct kernel **kernels;  // the file's kernel blocks, all for that problem; may be none
+    int n_kernels;
+    const char *diagnostics;  // "" when there is no mistake
+};
+
+// Load a file that holds one problem. `dims` gives sizes from outside, as in "M=1024,N=64",
+// or is NULL.
+bool op_load(struct arena *a, const char *path, const char *dims, struct loaded *out,
+             struct error *err);
+
+// One file of `hone check`.
+struct checked {
+    const char *path;
+    bool ok;
+    struct lang_file file;    // when ok
+    const char *diagnostics;  // when not
+};
+
+// Parse and check a file of any number of blocks. False only when it cannot be read.
+bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
+              struct error *err);
+
+// "f.hone: ok: problem softmax, 1 input, 1 output, 6 nodes"
+const char *op_check_summary(struct arena *a, const struct checked *c);
+
+// Every problem's graph, one line per node.
+const char *op_check_graphs(struct arena *a, const struct checked *c);
+
+// hone.check/1
+json_t *op_check_json(struct arena *a, const struct checked *files, int n_files);
+
+// Bring a file into canonical form, in place unless `only_look`.
+bool op_format(struct arena *a, const char *path, bool only_look, bool *changed, struct error *err);
