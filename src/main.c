@@ -23,6 +23,7 @@ static const struct command *const commands[] = {
     &cmd_doctor,
     &cmd_config,
     &cmd_devices,
+    &cmd_sol,
     &cmd_help,
     NULL,
 };
