@@ -191,7 +191,7 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     struct problem *problem;
     struct target target;
     struct plan plan;
-    const struct search_node *champion;
+    const struct search_node *champion = NULL;
     int node;
     if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
         !check_directory(a, q, err) || !op_stored_problem(a, &view.run, &problem, err) ||

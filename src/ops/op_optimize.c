@@ -122,6 +122,16 @@ static void fill_run(struct session *s) {
     s->run.baseline.label = "plain";
 }
 
+// A problem on which a kernel that computes nothing passes cannot be searched.
+static bool start_judge(struct session *s, struct error *err) {
+    if (!evaluator_open(&s->evaluator, s->problem, &s->target, 0, err))
+        return false;
+    const char *null_kernel = evaluator_null_kernel(s->evaluator);
+    return !null_kernel ||
+           error_set(err, ERROR_PARSE, "problem %s: a kernel that does no more than %s would pass",
+                     s->problem->name, null_kernel);
+}
+
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
@@ -133,8 +143,7 @@ static bool begin_new(struct session *s, struct error *err) {
     s->problem = loaded.problem;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
-    return evaluator_open(&s->evaluator, s->problem, &s->target, 0, err) &&
-           op_open_store(s->a, q->store, true, &s->store, err) &&
+    return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err);
 }
 
@@ -193,7 +202,7 @@ static bool begin_resumed(struct session *s, struct error *err) {
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
            op_target(s->a, s->run.target, &s->target, err) && check_device(s, err) &&
-           evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
+           start_judge(s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
