@@ -24,6 +24,7 @@ static const struct command *const commands[] = {
     &cmd_config,
     &cmd_devices,
     &cmd_sol,
+    &cmd_emit,
     &cmd_optimize,
     &cmd_runs,
     &cmd_show,
