@@ -25,6 +25,7 @@ static const struct command *const commands[] = {
     &cmd_doctor,
     &cmd_config,
     &cmd_devices,
+    &cmd_calibrate,
     &cmd_sol,
     &cmd_eval,
     &cmd_optimize,
