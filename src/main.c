@@ -27,6 +27,7 @@ static const struct command *const commands[] = {
     &cmd_devices,
     &cmd_calibrate,
     &cmd_sol,
+    &cmd_emit,
     &cmd_eval,
     &cmd_optimize,
     &cmd_runs,
