@@ -119,11 +119,9 @@ static struct shape check_shape(struct checker *c, const struct type_syntax *t) 
 
 static const char *const distribution_names[] = {"normal", "uniform", "integers", "sign", NULL};
 
-static struct distribution check_distribution(struct checker *c,
-                                              const struct distribution_syntax *d) {
-    struct distribution result = {.kind = DISTRIBUTION_NORMAL, .a = 0, .b = 1};
-    if (!d->name)
-        return result;
+// Which distribution is named, with the right number of numbers.
+static enum distribution_kind check_distribution_name(struct checker *c,
+                                                      const struct distribution_syntax *d) {
     int kind = 0;
     while (distribution_names[kind] && strcmp(distribution_names[kind], d->name) != 0)
         kind++;
@@ -136,20 +134,27 @@ static struct distribution check_distribution(struct checker *c,
     if (d->n_args != wanted && !may_be_bare)
         mistake_fail(c->mistakes, d->at, NULL, "%s takes %s", d->name,
                      wanted ? "two numbers in parentheses" : "no numbers");
-    result.kind = (enum distribution_kind)kind;
+    return (enum distribution_kind)kind;
+}
+
+static struct distribution check_distribution(struct checker *c,
+                                              const struct distribution_syntax *d) {
+    struct distribution result = {.kind = DISTRIBUTION_NORMAL, .a = 0, .b = 1};
+    if (d->name)
+        result.kind = check_distribution_name(c, d);
     if (d->n_args == 0)
         return result;
     double a = result.a = d->values[0], b = result.b = d->values[1];
     // The limits keep every draw, and the width of the range, finite in f32.
     if (fabs(a) > 1e30 || fabs(b) > 1e30)
         mistake_fail(c->mistakes, d->at, NULL, "a number here is at most 1e30");
-    if (kind == DISTRIBUTION_NORMAL && b < 0)
+    if (result.kind == DISTRIBUTION_NORMAL && b < 0)
         mistake_fail(c->mistakes, d->at, NULL,
                      "normal(mean, deviation): the deviation is negative");
-    if (kind == DISTRIBUTION_UNIFORM && !(a < b))
+    if (result.kind == DISTRIBUTION_UNIFORM && !(a < b))
         mistake_fail(c->mistakes, d->at, NULL, "uniform(a, b) needs a < b");
     bool is_whole = a == floor(a) && b == floor(b) && fabs(a) <= 16777216 && fabs(b) <= 16777216;
-    if (kind == DISTRIBUTION_INTEGERS && (!is_whole || a > b))
+    if (result.kind == DISTRIBUTION_INTEGERS && (!is_whole || a > b))
         mistake_fail(c->mistakes, d->at, NULL,
                      "integers(lo, hi) needs whole numbers lo <= hi within 2^24 of zero");
     return result;
