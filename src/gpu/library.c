@@ -15,7 +15,8 @@ static void *try_open(const char *dir, const char *soname) {
     int len = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/lib64/" : "", soname);
     if (len < 0 || (size_t)len >= sizeof path)
         return NULL;
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    // Never unloaded: NVRTC brings libstdc++, whose memory would then count as leaked.
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     log_debug("dlopen %s: %s", path, handle ? "ok" : dlerror());
     return handle;
 }

@@ -27,15 +27,16 @@ struct loop_program *loop_program_new(struct arena *a) {
 
 // Words that cannot be identifiers, or that emitted code calls or declares itself.
 static const char *const reserved[] = {
-    "auto",     "break",    "case",   "char",   "const",    "continue", "default", "do",
-    "double",   "else",     "enum",   "extern", "float",    "for",      "goto",    "if",
-    "inline",   "int",      "long",   "register", "restrict", "return", "short",   "signed",
-    "sizeof",   "static",   "struct", "switch", "typedef",  "union",    "unsigned", "void",
-    "volatile", "while",    "asm",    "typeof", "fabsf",    "expf",     "logf",    "sqrtf",
-    "tanhf",    "erff",     "fmaxf",  "fminf",  "f32x4",    "f32x8",    "f32x16",  "i32x4",
-    "i32x8",    "i32x16",   "linux",  "unix",   "main",     "isnan",    "NAN",     "INFINITY"};
+    "auto",     "break",   "case",   "char",     "const",    "continue", "default",  "do",
+    "double",   "else",    "enum",   "extern",   "float",    "for",      "goto",     "if",
+    "inline",   "int",     "long",   "register", "restrict", "return",   "short",    "signed",
+    "sizeof",   "static",  "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+    "volatile", "while",   "asm",    "typeof",   "fabsf",    "expf",     "logf",     "sqrtf",
+    "tanhf",    "erff",    "fmaxf",  "fminf",    "f32x4",    "maxf",     "minf",     "f32x8",
+    "f32x16",   "i32x4",   "i32x8",  "i32x16",   "linux",    "unix",     "main",     "isnan",
+    "NAN",      "INFINITY"};
 
-static bool is_taken(const struct loop_program *p, const char *name) {
+bool loop_name_is_taken(const struct loop_program *p, const char *name) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(reserved[i], name) == 0)
             return true;
@@ -45,7 +46,7 @@ static bool is_taken(const struct loop_program *p, const char *name) {
     return false;
 }
 
-void loop_take_name(struct loop_program *p, const char *name) {
+static void take_name(struct loop_program *p, const char *name) {
     if (p->n_names == p->cap_names) {
         const char **names = arena_array(p->arena, const char *, p->cap_names * 2 + 16);
         if (p->n_names > 0)
@@ -56,31 +57,33 @@ void loop_take_name(struct loop_program *p, const char *name) {
     p->names[p->n_names++] = name;
 }
 
-const char *loop_unique_name(struct loop_program *p, const char *name) {
-    char *stem = arena_strdup(p->arena, name);
+const char *loop_identifier(struct arena *a, const char *name) {
+    char *stem = arena_strdup(a, name);
     for (char *c = stem; *c; c++)
         if (!isalnum((unsigned char)*c))
             *c = '_';
     // Names with these beginnings belong to C or to the runtime header.
     bool is_ours = strncmp(stem, "hone_", 5) == 0 || strncmp(stem, "HONE_", 5) == 0;
     if (!stem[0] || stem[0] == '_' || isdigit((unsigned char)stem[0]) || is_ours)
-        stem = arena_printf(p->arena, "v_%s", stem);
-    const char *unique = stem;
-    for (int i = 2; is_taken(p, unique); i++)
+        return arena_printf(a, "v_%s", stem);
+    return stem;
+}
+
+const char *loop_unique_name(struct loop_program *p, const char *name) {
+    const char *stem = loop_identifier(p->arena, name), *unique = stem;
+    for (int i = 2; loop_name_is_taken(p, unique); i++)
         unique = arena_printf(p->arena, "%s_%d", stem, i);
-    loop_take_name(p, unique);
+    take_name(p, unique);
     return unique;
 }
 
-void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of) {
-    assert(size.value % of == 0);
-    if (!size.name || of == 1)
-        return;
-    for (int i = 0; i < p->n_multiples; i++)
-        if (strcmp(p->multiples[i].size.name, size.name) == 0 && p->multiples[i].of % of == 0)
-            return;
-    assert(p->n_multiples < LOOP_MULTIPLES_MAX);
-    p->multiples[p->n_multiples++] = (struct loop_multiple){size, of};
+bool loop_add_dim(struct loop_program *p, struct loop_size size) {
+    if (loop_name_is_taken(p, size.name) || strncmp(size.name, "hone_", 5) == 0)
+        return false;
+    assert(p->n_dims < LOOP_DIMS_MAX);
+    p->dims[p->n_dims++] = size;
+    take_name(p, size.name);
+    return true;
 }
 
 // Buffers and kernels.
@@ -190,7 +193,7 @@ const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var) {
     return e;
 }
 
-static const struct loop_expr *broadcast(struct arena *a, const struct loop_expr *x, int lanes) {
+const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *x, int lanes) {
     if (x->lanes == lanes)
         return x;
     assert(x->lanes == 1 && x->dtype != LOOP_INDEX);
@@ -235,8 +238,8 @@ static int64_t fold(enum loop_op op, int64_t x, int64_t y) {
 }
 
 // x + 0, x * 1 and their like; NULL when nothing simpler is known.
-static const struct loop_expr *identity(struct arena *a, enum loop_op op,
-                                        const struct loop_expr *x, const struct loop_expr *y) {
+static const struct loop_expr *identity(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                        const struct loop_expr *y) {
     int64_t v;
     if ((op == LOOP_ADD || op == LOOP_SUB) && is_int(y, 0))
         return x;
@@ -244,6 +247,8 @@ static const struct loop_expr *identity(struct arena *a, enum loop_op op,
         return y;
     if (op == LOOP_SUB && range_difference(x, y, &v))
         return loop_int(a, v);
+    if (op == LOOP_SUB && x->op == LOOP_ADD && range_same(x->arg[0], y))
+        return x->arg[1];
     if ((op == LOOP_MUL || op == LOOP_DIV) && is_int(y, 1))
         return x;
     if (op == LOOP_MUL && is_int(x, 1))
@@ -255,8 +260,8 @@ static const struct loop_expr *identity(struct arena *a, enum loop_op op,
     return NULL;
 }
 
-static const struct loop_expr *simplify(struct arena *a, enum loop_op op,
-                                        const struct loop_expr *x, const struct loop_expr *y) {
+static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                        const struct loop_expr *y) {
     if (x->op == LOOP_CONST && y->op == LOOP_CONST && !x->name && !y->name)
         return loop_int(a, fold(op, x->integer, y->integer));
     const struct loop_expr *simple = identity(a, op, x, y);
@@ -295,8 +300,8 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
     }
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
     struct loop_expr *e = new_expr(a, op, compares ? LOOP_MASK : x->dtype, lanes);
-    e->arg[0] = broadcast(a, x, lanes);
-    e->arg[1] = broadcast(a, y, lanes);
+    e->arg[0] = loop_broadcast(a, x, lanes);
+    e->arg[1] = loop_broadcast(a, y, lanes);
     return e;
 }
 
@@ -306,9 +311,9 @@ const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const str
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
     lanes = z->lanes > lanes ? z->lanes : lanes;
     struct loop_expr *e = new_expr(a, op, LOOP_F32, lanes);
-    e->arg[0] = broadcast(a, x, lanes);
-    e->arg[1] = broadcast(a, y, lanes);
-    e->arg[2] = broadcast(a, z, lanes);
+    e->arg[0] = loop_broadcast(a, x, lanes);
+    e->arg[1] = loop_broadcast(a, y, lanes);
+    e->arg[2] = loop_broadcast(a, z, lanes);
     return e;
 }
 
@@ -428,7 +433,7 @@ void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
     assert(value->dtype == LOOP_F32 && index->dtype == LOOP_INDEX);
     struct arena *a = b->program->arena;
     if (buffer->space == LOOP_REGISTER)
-        value = broadcast(a, value, buffer->lanes);
+        value = loop_broadcast(a, value, buffer->lanes);
     struct loop_stmt *s = new_stmt(a, LOOP_STORE);
     s->buffer = buffer;
     s->index = index;

@@ -94,17 +94,17 @@ struct loop_block {
 struct loop_stmt {
     enum loop_kind kind;
     struct loop_stmt *next;
-    struct loop_var *var;                                // FOR, LET
-    const struct loop_expr *begin, *end;                 // FOR
-    int64_t step;                                        // FOR
-    bool unroll;                                         // FOR
-    struct loop_block body;                              // FOR, IF
-    const struct loop_expr *low, *high;                  // IF low < high
-    const struct loop_expr *value;                       // LET, STORE
-    const struct loop_buffer *buffer;                    // STORE, PREFETCH
-    const struct loop_expr *index;                       // STORE, PREFETCH
-    bool stream;                                         // STORE: past the caches
-    const char *text;                                    // NOTE
+    struct loop_var *var;                 // FOR, LET
+    const struct loop_expr *begin, *end;  // FOR
+    int64_t step;                         // FOR
+    bool unroll;                          // FOR
+    struct loop_block body;               // FOR, IF
+    const struct loop_expr *low, *high;   // IF low < high
+    const struct loop_expr *value;        // LET, STORE
+    const struct loop_buffer *buffer;     // STORE, PREFETCH
+    const struct loop_expr *index;        // STORE, PREFETCH
+    bool stream;                          // STORE: past the caches
+    const char *text;                     // NOTE
 };
 
 struct loop_kernel {
@@ -115,23 +115,17 @@ struct loop_kernel {
     struct loop_block body;
 };
 
-// A size that the program relies on being a multiple: the printer asserts it, since sizes
-// can be given anew when the text is compiled.
-struct loop_multiple {
-    struct loop_size size;
-    int64_t of;
-};
-
-enum { LOOP_KERNELS_MAX = 32, LOOP_BUFFERS_MAX = 256, LOOP_MULTIPLES_MAX = 64 };
+enum { LOOP_KERNELS_MAX = 64, LOOP_BUFFERS_MAX = 512, LOOP_DIMS_MAX = 32 };
 
 struct loop_program {
     struct arena *arena;
+    const char *about;                     // lines for the comment at the head
+    struct loop_size dims[LOOP_DIMS_MAX];  // defined by name at the head of the text
+    int n_dims;
     struct loop_buffer *buffers[LOOP_BUFFERS_MAX];
     int n_buffers;
     struct loop_kernel *kernels[LOOP_KERNELS_MAX];
     int n_kernels;
-    struct loop_multiple multiples[LOOP_MULTIPLES_MAX];
-    int n_multiples;
     bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
     const char **names;  // every identifier taken so far
     int n_names, cap_names;
@@ -149,9 +143,12 @@ struct loop_builder {
 struct loop_program *loop_program_new(struct arena *a);
 // An identifier like `name` that nothing in the program is called yet; it is taken now.
 const char *loop_unique_name(struct loop_program *p, const char *name);
-// Keep `name` from being given out.
-void loop_take_name(struct loop_program *p, const char *name);
-void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of);
+// `name` as an identifier of C, and whether that is a word of C or of the program already.
+const char *loop_identifier(struct arena *a, const char *name);
+bool loop_name_is_taken(const struct loop_program *p, const char *name);
+// Define a size by its name at the head. False when C or another name is in the way: the
+// size is then printed as a number.
+bool loop_add_dim(struct loop_program *p, struct loop_size size);
 
 struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
                                 const struct loop_size *shape, int rank);
@@ -170,6 +167,8 @@ const struct loop_expr *loop_int(struct arena *a, int64_t value);
 const struct loop_expr *loop_named(struct arena *a, struct loop_size size);
 const struct loop_expr *loop_real(struct arena *a, double value);
 const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var);
+// The scalar in every lane.
+const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *x, int lanes);
 const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x);
 const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                     const struct loop_expr *y);

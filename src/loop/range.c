@@ -19,9 +19,8 @@ static int64_t max(int64_t a, int64_t b) {
 }
 
 static struct range multiply(struct range x, struct range y) {
-    int64_t corner[4] = {
-        saturate((__int128)x.low * y.low), saturate((__int128)x.low * y.high),
-        saturate((__int128)x.high * y.low), saturate((__int128)x.high * y.high)};
+    int64_t corner[4] = {saturate((__int128)x.low * y.low), saturate((__int128)x.low * y.high),
+                         saturate((__int128)x.high * y.low), saturate((__int128)x.high * y.high)};
     struct range r = {corner[0], corner[0]};
     for (int i = 1; i < 4; i++)
         r = (struct range){min(r.low, corner[i]), max(r.high, corner[i])};
@@ -49,9 +48,11 @@ struct range range_of(const struct loop_expr *e) {
     struct range x = range_of(e->arg[0]), y = range_of(e->arg[1]);
     switch (e->op) {
     case LOOP_ADD:
-        return (struct range){saturate((__int128)x.low + y.low), saturate((__int128)x.high + y.high)};
+        return (struct range){saturate((__int128)x.low + y.low),
+                              saturate((__int128)x.high + y.high)};
     case LOOP_SUB:
-        return (struct range){saturate((__int128)x.low - y.high), saturate((__int128)x.high - y.low)};
+        return (struct range){saturate((__int128)x.low - y.high),
+                              saturate((__int128)x.high - y.low)};
     case LOOP_MUL:
         return multiply(x, y);
     case LOOP_DIV:

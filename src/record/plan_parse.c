@@ -18,7 +18,7 @@
 
 enum { DEPTH_MAX = 64, WORD_MAX = 64 };
 
-static const int64_t grid_max = (int64_t)1 << 40;
+static const int64_t grid_max = INT32_MAX;
 static const int64_t scratch_max_bytes = (int64_t)1 << 32;
 
 static const struct scratch_type {

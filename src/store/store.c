@@ -105,21 +105,23 @@ static bool exec(struct store *s, const char *sql, struct error *err) {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail(s, err);
 }
 
-static bool read_int(struct store *s, const char *sql, int64_t *out, struct error *err) {
-    sqlite3_stmt *st = store_prepare(s, sql, err);
+// One statement, so that all three belong to one moment: another process may be making
+// the store right now.
+static bool read_versions(struct store *s, int64_t *version, int64_t *application,
+                          int64_t *n_tables, struct error *err) {
+    sqlite3_stmt *st =
+        store_prepare(s,
+                      "SELECT (SELECT count(*) FROM sqlite_schema), user_version, application_id"
+                      " FROM pragma_user_version, pragma_application_id",
+                      err);
     if (!st)
         return false;
     bool ok = sqlite3_step(st) == SQLITE_ROW || store_fail(s, err);
-    *out = ok ? sqlite3_column_int64(st, 0) : 0;
+    *n_tables = ok ? sqlite3_column_int64(st, 0) : 0;
+    *version = ok ? sqlite3_column_int64(st, 1) : 0;
+    *application = ok ? sqlite3_column_int64(st, 2) : 0;
     sqlite3_finalize(st);
     return ok;
-}
-
-static bool read_versions(struct store *s, int64_t *version, int64_t *application,
-                          int64_t *n_tables, struct error *err) {
-    return read_int(s, "PRAGMA user_version", version, err) &&
-           read_int(s, "PRAGMA application_id", application, err) &&
-           read_int(s, "SELECT count(*) FROM sqlite_schema", n_tables, err);
 }
 
 // Is this a store, and one that we understand? An empty file is schema 0.
@@ -235,13 +237,14 @@ static bool set_up_reader(struct store *s, struct arena *a, struct error *err) {
     return ok;
 }
 
-// `.hone` in this directory or the nearest one above that has it; NULL when none has.
+// `.hone` of this directory or the nearest one above that has it; NULL when none has.
 static char *find_upward(struct arena *a) {
     char *dir = getcwd(NULL, 0);
     char *found = NULL;
     while (dir && !found) {
-        char *try = arena_printf(a, "%s/.hone/runs.db", strcmp(dir, "/") == 0 ? "" : dir);
-        if (file_exists(try))
+        char *try = arena_printf(a, "%s/.hone", strcmp(dir, "/") == 0 ? "" : dir);
+        struct stat st;
+        if (stat(try, &st) == 0 && S_ISDIR(st.st_mode))
             found = try;
         char *slash = strrchr(dir, '/');
         if (found || !slash || strcmp(dir, "/") == 0)
@@ -252,13 +255,10 @@ static char *find_upward(struct arena *a) {
     return found;
 }
 
-static bool make_hone_dir(const char **path, struct error *err) {
-    if (!file_make_dirs(".hone", err))
-        return false;
-    if (!file_exists(".hone/.gitignore") && !file_write(".hone/.gitignore", "*\n", 2, err))
-        return false;
-    *path = ".hone/runs.db";
-    return true;
+// Runs are nobody's source: the directory keeps itself out of version control.
+static bool make_hone_dir(struct arena *a, const char *dir, struct error *err) {
+    const char *ignore = arena_printf(a, "%s/.gitignore", dir);
+    return file_make_dirs(dir, err) && (file_exists(ignore) || file_write(ignore, "*\n", 2, err));
 }
 
 // A named directory means the store in it.
@@ -280,13 +280,14 @@ static bool resolve(struct arena *a, const char *named, bool create, const char 
                     struct error *err) {
     if (named)
         return resolve_named(a, named, create, path, err);
-    *path = find_upward(a);
-    if (*path)
-        return true;
-    if (!create)
+    const char *dir = find_upward(a);
+    *path = arena_printf(a, "%s/runs.db", dir ? dir : ".hone");
+    if (create)
+        return make_hone_dir(a, dir ? dir : ".hone", err);
+    if (!dir || !file_exists(*path))
         return error_set(err, ERROR_USAGE,
-                         "there is no .hone here or above; `hone optimize FILE` makes one");
-    return make_hone_dir(path, err);
+                         "there are no runs here or above; `hone optimize FILE` makes one");
+    return true;
 }
 
 bool store_open(struct store **out, const char *path, bool create, struct error *err) {
@@ -304,7 +305,7 @@ bool store_open(struct store **out, const char *path, bool create, struct error 
              (create ? set_up_writer(s, err) : set_up_reader(s, &a, err));
     }
     if (!ok)
-        error_wrap(err, "open store %s", path ? path : ".hone/runs.db");
+        error_wrap(err, "open store %s", path);
     arena_reset(&a);
     if (ok) {
         *out = s;

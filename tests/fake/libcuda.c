@@ -1,6 +1,7 @@
 // A driver that is not there: the calls of gpu/cuda.h with scripted answers, for tests of what
 // hone does when the driver fails. FAKE_CUDA names the fault; nothing is computed.
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ int cuDeviceGet(int *device, int ordinal) {
 
 int cuDeviceGetName(char *name, int len, int device) {
     (void)device;
-    strncpy(name, "Fake 9000", (size_t)len);
+    snprintf(name, (size_t)len, "Fake 9000");
     return 0;
 }
 

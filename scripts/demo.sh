@@ -1,0 +1,22 @@
+#!/bin/sh
+# demo.sh HONE: optimise a worked example on the CPU, export the champion, and let the
+# export check itself without hone. Everything lands in build/demo.
+set -eu
+hone=$1
+cd "$(dirname "$0")/.."
+demo=build/demo
+rm -rf "$demo"
+mkdir -p "$demo"
+
+say() {
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+echo "optimising problems/softmax.hone on the CPU; about a minute"
+say "$hone" optimize problems/softmax.hone --target cpu --seconds 40 --store "$demo"
+say "$hone" export --store "$demo" -o "$demo/softmax"
+say make -s -C "$demo/softmax"
+cd "$demo/softmax"
+say ./check
+echo
+echo "the kernel, its header and its proof are in $demo/softmax"

@@ -1,0 +1,69 @@
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "ops/op_export.h"
+
+struct export_options {
+    const char *dir, *store;
+    bool force;
+};
+
+static const struct option_row rows[] = {
+    {.name = "o",
+     .type = OPTION_STRING,
+     .value = "DIR",
+     .summary = "the directory to write (needed)",
+     .offset = offsetof(struct export_options, dir)},
+    {.name = "force",
+     .type = OPTION_FLAG,
+     .summary = "write into DIR even if it holds something else",
+     .offset = offsetof(struct export_options, force)},
+    {.name = "store",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "where runs are kept (.hone, found upward)",
+     .offset = offsetof(struct export_options, store)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "export",
+    .arguments = "[RUN]",
+    .summary = "write a run's champion as code that builds and checks itself",
+    .text =
+        "The directory holds the kernel, a plain host function with its header, a check program\n"
+        "with stored samples, a Makefile, and PROOF.json with the bound, the samples, the checks\n"
+        "and how to repeat them. It needs a C compiler and make, and not hone. The code in it is\n"
+        "yours, without conditions. Without a name, or with 'last', the newest run.",
+    .rows = rows,
+    .max_arguments = 1,
+};
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct export_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+    if (!o.dir || !*o.dir)
+        return error_set(err, ERROR_USAGE, "export: -o DIR is needed");
+
+    struct arena a = {0};
+    struct export_request request = {.store = o.store,
+                                     .run = args.count ? args.values[0] : NULL,
+                                     .dir = o.dir,
+                                     .force = o.force};
+    struct export_outcome out;
+    bool ok = op_export(&a, &request, &out, err) || error_wrap(err, "export");
+    if (ok) {
+        printf("%s: the champion of run %lld, node %d\n", o.dir, out.run, out.node);
+        printf("    %s;\n", out.prototype);
+        printf("build and check it: make -C %s && %s%s/check\n", o.dir, o.dir[0] == '/' ? "" : "./",
+               o.dir);
+    }
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_export = {.group = GROUP_LOOK, .options = &options, .run = run};

@@ -1,0 +1,174 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "ops/op_optimize.h"
+
+struct optimize_options {
+    struct optimize_request request;
+    bool json, events;
+};
+
+#define ROW(row_name, kind, value_name, field, words)                          \
+    {                                                                          \
+        .name = row_name, .type = kind, .value = value_name, .summary = words, \
+        .offset = offsetof(struct optimize_options, field)                     \
+    }
+
+static const struct option_row rows[] = {
+    ROW("target", OPTION_STRING, "NAME", request.target, "the device: cpu"),
+    ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
+    ROW("seconds", OPTION_NUMBER, "S", request.seconds, "stop after S seconds (600)"),
+    ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
+    ROW("policy", OPTION_STRING, "NAME", request.policy,
+        "which node to improve on: mcts (the default), greedy, random"),
+    ROW("proposer", OPTION_STRING, "NAME", request.proposer,
+        "who proposes: expert (the default), blind"),
+    ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
+    ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
+    ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),
+    ROW("resume", OPTION_FLAG, NULL, request.resume,
+        "go on with RUN, or with the newest unfinished one"),
+    ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
+        "do not measure the machine's ceilings when they are missing"),
+    ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),
+    ROW("events", OPTION_FLAG, NULL, events, "print a hone.event/1 object per line while it goes"),
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "optimize",
+    .arguments = "FILE | --resume [RUN]",
+    .summary = "search for the fastest correct kernel for a problem",
+    .text =
+        "Starts from the default kernel and improves it: every candidate is compiled, verified\n"
+        "against float64 and timed beside the default one. Stops near reach, after 16\n"
+        "evaluations without a significant gain, or when --evals or --seconds are used up. The\n"
+        "fastest is then confirmed on fresh data beside `plain`, one straightforward loop per\n"
+        "value at the compiler's best flags. Every step is stored before the next begins: after\n"
+        "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy and\n"
+        "seed; limits given with --resume replace its own.",
+    .rows = rows,
+    .min_arguments = 0,
+    .max_arguments = 1,
+};
+
+// How progress is shown: on a terminal a line that is rewritten, and lines that stay for what
+// got better; in a pipe a line for every evaluation.
+struct printer {
+    bool events, quiet, live;
+    bool line_open;
+};
+
+static void clear_line(struct printer *p) {
+    if (p->line_open)
+        fputs("\r\033[K", stdout);
+    p->line_open = false;
+}
+
+static bool stays(const struct event *e) {
+    return e->kind != EVENT_EVALUATED || e->best == e->node->number || e->node->number == 0;
+}
+
+static void print_event(const struct event *e, void *ctx) {
+    struct printer *p = ctx;
+    struct str text = {0};
+    if (p->quiet)
+        return;
+    if (p->events) {
+        struct arena a = {0};
+        json_t *json = event_to_json(e);
+        str_printf(&text, "%s\n", json_print(&a, json));
+        json_decref(json);
+        arena_reset(&a);
+    } else if (!p->live || stays(e)) {
+        report_event(&text, e);
+    }
+    clear_line(p);
+    fputs(str_text(&text), stdout);
+    if (p->live && e->kind == EVENT_PROPOSED) {
+        str_reset(&text);
+        report_event_live(&text, e);
+        fputs(str_text(&text), stdout);
+        p->line_open = true;
+    }
+    fflush(stdout);
+    str_reset(&text);
+}
+
+static void print_document(const struct optimize_options *o, const struct run_view *v) {
+    struct arena a = {0};
+    json_t *json = report_result_json(v);
+    puts(o->json ? json_print_pretty(&a, json) : json_print(&a, json));
+    json_decref(json);
+    arena_reset(&a);
+}
+
+static void print_outcome(const struct optimize_options *o, const struct optimize_outcome *out) {
+    if (o->json || o->events) {
+        print_document(o, &out->view);
+        return;
+    }
+    struct str text = {0};
+    report_result(&text, &out->view);
+    fputs(str_text(&text), stdout);
+    str_reset(&text);
+}
+
+static void say_resumable(const struct run *run, struct error *err) {
+    if (err->kind == ERROR_INTERRUPTED)
+        error_set(err, ERROR_INTERRUPTED, "interrupted; hone optimize --resume %lld goes on",
+                  (long long)run->id);
+    else
+        error_wrap(err, "run %lld", (long long)run->id);
+}
+
+static bool read_arguments(struct optimize_options *o, const struct arguments *args,
+                           struct error *err) {
+    const char *word = args->count > 0 ? args->values[0] : NULL;
+    if (o->request.resume)
+        o->request.run = word;
+    else
+        o->request.file = word;
+    if (!o->request.resume && !word)
+        return error_set(err, ERROR_USAGE,
+                         "optimize: expected FILE or --resume [RUN]; see 'hone "
+                         "optimize --help'");
+    if (o->json && o->events)
+        return error_set(err, ERROR_USAGE,
+                         "optimize: --json and --events exclude each other; "
+                         "--events ends with the same document on one line");
+    if (o->request.until > 1)
+        return error_set(err, ERROR_USAGE, "optimize: --until is a fraction of reach, at most 1");
+    return true;
+}
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct optimize_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err) || !read_arguments(&o, &args, err))
+        return false;
+
+    struct arena a = {0};
+    struct printer printer = {
+        .events = o.events, .quiet = o.json, .live = !o.events && isatty(STDOUT_FILENO)};
+    o.request.on_event = print_event;
+    o.request.event_ctx = &printer;
+    struct optimize_outcome out;
+    bool ok = op_optimize(&a, &o.request, &out, err);
+    clear_line(&printer);
+    if (out.has_run)
+        print_outcome(&o, &out);
+    bool found = ok && out.view.run.champion >= 0;
+    if (!ok && out.has_run)
+        say_resumable(&out.view.run, err);
+    arena_reset(&a);
+    return found;
+}
+
+const struct command cmd_optimize = {.group = GROUP_OPTIMISE, .options = &options, .run = run};

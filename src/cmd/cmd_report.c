@@ -1,0 +1,55 @@
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "ops/op_runs.h"
+
+struct report_options {
+    const char *store;
+};
+
+static const struct option_row rows[] = {
+    {.name = "store",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "where runs are kept (.hone, found upward)",
+     .offset = offsetof(struct report_options, store)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "report",
+    .arguments = "[RUN]",
+    .summary = "tell the story of a run: result, bound, path, checks, effort",
+    .text = "Made from the store alone, so that it can be made again at any time. Without a name,\n"
+            "or with 'last', the newest run.",
+    .rows = rows,
+    .max_arguments = 1,
+};
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct report_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+
+    struct arena a = {0};
+    struct run_view view;
+    int node;
+    bool ok = op_show(&a, o.store, args.count ? args.values[0] : NULL, &view, &node, err);
+    if (ok && node >= 0)
+        ok = error_set(err, ERROR_USAGE, "report: is about a whole run; for a node: hone show %s",
+                       args.values[0]);
+    if (ok) {
+        struct str text = {0};
+        report_run(&text, &view);
+        fputs(str_text(&text), stdout);
+        str_reset(&text);
+    }
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_report = {.group = GROUP_LOOK, .options = &options, .run = run};

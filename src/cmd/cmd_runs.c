@@ -1,0 +1,60 @@
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "ops/op_runs.h"
+
+struct runs_options {
+    const char *store;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {.name = "store",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "where runs are kept (.hone, found upward)",
+     .offset = offsetof(struct runs_options, store)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print one hone.runs/1 document",
+     .offset = offsetof(struct runs_options, json)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "runs",
+    .arguments = "",
+    .summary = "list the runs in the store, newest first",
+    .text = "A run that is 'interrupted' or 'killed' goes on with hone optimize --resume RUN.",
+    .rows = rows,
+};
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct runs_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+
+    struct arena a = {0};
+    struct run_view *views;
+    int n_views;
+    bool ok = op_runs(&a, o.store, &views, &n_views, err);
+    if (ok && o.json) {
+        json_t *json = report_runs_json(views, n_views);
+        puts(json_print_pretty(&a, json));
+        json_decref(json);
+    } else if (ok) {
+        struct str text = {0};
+        report_runs(&text, views, n_views);
+        fputs(str_text(&text), stdout);
+        str_reset(&text);
+    }
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_runs = {.group = GROUP_LOOK, .options = &options, .run = run};

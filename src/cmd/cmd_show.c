@@ -1,0 +1,79 @@
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "ops/op_runs.h"
+
+struct show_options {
+    const char *store;
+    bool json, source;
+};
+
+static const struct option_row rows[] = {
+    {.name = "source",
+     .type = OPTION_FLAG,
+     .summary = "of one node: its C source as well",
+     .offset = offsetof(struct show_options, source)},
+    {.name = "store",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "where runs are kept (.hone, found upward)",
+     .offset = offsetof(struct show_options, store)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print one hone.show/1 document, or hone.node/1 of a node",
+     .offset = offsetof(struct show_options, json)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "show",
+    .arguments = "[RUN | RUN.NODE]",
+    .summary = "show a run's tree, or one node of it",
+    .text = "Without a name, or with 'last', the newest run. Speed-ups are over the default\n"
+            "kernel, node 0; a star marks the champion.",
+    .rows = rows,
+    .max_arguments = 1,
+};
+
+static void print_json(struct arena *a, const struct run_view *v, int node) {
+    json_t *json = node < 0 ? report_show_json(v) : search_node_to_json(&v->nodes[node]);
+    puts(json_print_pretty(a, json));
+    json_decref(json);
+}
+
+static void print_text(const struct run_view *v, int node, bool source) {
+    struct str text = {0};
+    if (node < 0)
+        report_tree(&text, v);
+    else
+        report_node(&text, v, node, source);
+    fputs(str_text(&text), stdout);
+    str_reset(&text);
+}
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct show_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+
+    struct arena a = {0};
+    struct run_view view;
+    int node;
+    bool ok = op_show(&a, o.store, args.count ? args.values[0] : NULL, &view, &node, err);
+    if (ok && o.source && node < 0)
+        ok = error_set(err, ERROR_USAGE, "show: --source needs a node, like %lld.0",
+                       (long long)view.run.id);
+    if (ok && o.json)
+        print_json(&a, &view, node);
+    else if (ok)
+        print_text(&view, node, o.source);
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_show = {.group = GROUP_LOOK, .options = &options, .run = run};

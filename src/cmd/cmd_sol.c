@@ -1,0 +1,67 @@
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "ops/op_sol.h"
+
+struct sol_options {
+    const char *target, *dims;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {.name = "target",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "cpu (the default), cuda or cuda:N",
+     .offset = offsetof(struct sol_options, target)},
+    {.name = "dim",
+     .type = OPTION_STRING,
+     .value = "M=1024,...",
+     .summary = "use these sizes in place of the file's",
+     .offset = offsetof(struct sol_options, dims)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print one hone.sol/1 document",
+     .offset = offsetof(struct sol_options, json)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "sol",
+    .arguments = "FILE",
+    .summary = "say how fast a problem could be on a device, and why",
+    .text = "Two times. The limit: least work divided by what the hardware could do at its top\n"
+            "clock; nothing honest is faster. The reach: a fixed cost plus the larger of traffic\n"
+            "and arithmetic divided by ceilings measured on this very device (hone calibrate);\n"
+            "what a good kernel attains here, and what every result is stated against.",
+    .rows = rows,
+    .min_arguments = 1,
+    .max_arguments = 1,
+};
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct sol_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+    if (args.help)
+        return command_help(&options);
+
+    struct arena a = {0};
+    struct sol s;
+    bool ok = op_sol(&a, args.values[0], o.target, o.dims, &s, err);
+    if (ok && o.json) {
+        json_t *document = op_sol_json(&s);
+        printf("%s\n", json_print_pretty(&a, document));
+        json_decref(document);
+    } else if (ok) {
+        printf("%s on %s (%s)\n%s", s.problem->name, s.target.name, s.target.device, s.words);
+    }
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_sol = {.group = GROUP_KNOW, .options = &options, .run = run};

@@ -1,0 +1,261 @@
+#include "eval/compile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "eval/scan.h"
+#include "eval/text.h"
+
+enum {
+    COMPILE_SECONDS = 60,
+    OBJECT_MAX = 64 << 20,
+    ARGV_MAX = 96,
+    MESSAGE_LINES = 14,
+    MESSAGE_BYTES = 2000,
+};
+static const int64_t compile_memory_bytes = (int64_t)4 << 30;
+static const int64_t cache_max_bytes = (int64_t)512 << 20;
+
+// No crt files: they bring variables of their own, and the object would have code that
+// runs on loading. Everything is bound on loading, because later the loader may not work.
+static const char *const flags[] = {
+    "-std=gnu17",
+    "-O3",
+    "-march=native",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fPIC",
+    "-shared",
+    "-nostartfiles",
+    "-pipe",
+    "-Wno-unknown-pragmas",
+    "-Werror=implicit-function-declaration",
+    "-fmax-errors=5",
+    "-fdiagnostics-color=never",
+    "-I.",
+    "-Wl,-z,now",
+    "-Wl,-z,defs",
+    "-Wl,-z,noexecstack",
+};
+enum { N_FLAGS = sizeof flags / sizeof flags[0] };
+
+static bool is_header(const struct embedded_file *f) {
+    size_t len = strlen(f->name);
+    return len > 2 && strcmp(f->name + len - 2, ".h") == 0;
+}
+
+static void add_number(struct sha256 *h, int64_t value) {
+    sha256_add(h, &value, sizeof value);
+}
+
+// Everything that decides what the object is. The compiler is known by its file: asking
+// it for its version would cost a process each time.
+static const char *key(struct arena *a, const struct compile_spec *s, const char *cc) {
+    struct sha256 h;
+    struct stat st = {0};
+    sha256_init(&h);
+    sha256_add_text(&h, "object 1");
+    sha256_add_text(&h, s->source);
+    sha256_add_text(&h, s->machine);
+    sha256_add_text(&h, cc);
+    if (stat(cc, &st) == 0) {
+        add_number(&h, st.st_mtim.tv_sec);
+        add_number(&h, st.st_mtim.tv_nsec);
+        add_number(&h, st.st_size);
+    }
+    for (int i = 0; i < N_FLAGS; i++)
+        sha256_add_text(&h, flags[i]);
+    for (int i = 0; i < s->n_dims; i++) {
+        sha256_add_text(&h, s->dim_names[i]);
+        add_number(&h, s->dim_sizes[i]);
+    }
+    for (const struct embedded_file *f = embedded_files; f->name; f++)
+        if (is_header(f))
+            sha256_add_text(&h, f->text);
+    char hex[SHA256_HEX];
+    sha256_hex(&h, hex);
+    return arena_strdup(a, hex);
+}
+
+// Scratch files: no need to wait for the disk.
+static bool write_plainly(const char *path, const char *text, struct error *err) {
+    FILE *f = fopen(path, "we");
+    bool ok = f && fputs(text, f) >= 0;
+    ok = f && fclose(f) == 0 && ok;
+    return ok || error_set(err, ERROR_IO, "write %s: %s", path, strerror(errno));
+}
+
+static bool write_sources(struct arena *a, const char *dir, const struct compile_spec *s,
+                          struct error *err) {
+    const char *path = arena_printf(a, "%s/candidate.c", dir);
+    if (!write_plainly(path, s->source, err))
+        return false;
+    for (const struct embedded_file *f = embedded_files; f->name; f++)
+        if (is_header(f) && !write_plainly(arena_printf(a, "%s/%s", dir, f->name), f->text, err))
+            return false;
+    return true;
+}
+
+// The first errors with the lines that belong to them.
+static const char *first_errors(struct arena *a, const char *text) {
+    const char *from = text;
+    for (const char *line = text; *line;) {
+        const char *end = line + strcspn(line, "\n");
+        bool is_error = memmem(line, (size_t)(end - line), "error", 5) ||
+                        memmem(line, (size_t)(end - line), "undefined", 9);
+        if (is_error) {
+            from = line;
+            break;
+        }
+        line = *end ? end + 1 : end;
+    }
+    return text_head(a, from, MESSAGE_LINES, MESSAGE_BYTES);
+}
+
+static bool run_compiler(struct arena *a, const struct compile_spec *s, const char *cc,
+                         const char *dir, struct compile_result *result, struct error *err) {
+    const char *argv[ARGV_MAX] = {cc};
+    int n = 1;
+    for (int i = 0; i < N_FLAGS; i++)
+        argv[n++] = flags[i];
+    for (int i = 0; i < s->n_dims; i++)
+        argv[n++] = arena_printf(a, "-D%s=%lld", s->dim_names[i], (long long)s->dim_sizes[i]);
+    argv[n++] = "candidate.c";
+    argv[n++] = "-o";
+    argv[n++] = "candidate.so";
+    argv[n++] = "-lm";
+
+    struct process_spec spec = {.argv = argv,
+                                .cwd = dir,
+                                .timeout_ns = (int64_t)COMPILE_SECONDS * 1000000000,
+                                .limit_cpu_s = COMPILE_SECONDS,
+                                .limit_memory_bytes = compile_memory_bytes,
+                                .limit_file_bytes = OBJECT_MAX};
+    struct process_result p;
+    if (!process_run(a, &spec, &p, err))
+        return false;
+    result->outcome = p.exit_status == 0 ? COMPILE_OK : COMPILE_FAILED;
+    if (p.timed_out)
+        result->message = arena_printf(a, "the compiler took more than %d s", COMPILE_SECONDS);
+    else if (p.exit_status != 0)
+        result->message = first_errors(a, p.err);
+    return true;
+}
+
+struct cached {
+    char name[80];
+    int64_t size;
+    struct timespec used;
+};
+
+static int by_age(const void *a, const void *b) {
+    const struct cached *x = a, *y = b;
+    if (x->used.tv_sec != y->used.tv_sec)
+        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+    return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
+}
+
+// Remove the least recently used objects beyond the limit. Failing to is no harm.
+static void trim_cache(const char *cache) {
+    DIR *d = opendir(cache);
+    struct cached *list = NULL;
+    int n = 0;
+    int64_t total = 0;
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        struct stat st;
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof list->name ||
+            fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        if ((n & (n - 1)) == 0)
+            list = realloc(list, sizeof *list * (n ? 2 * (size_t)n : 1));
+        if (!list)
+            abort();
+        list[n] = (struct cached){.size = st.st_size, .used = st.st_mtim};
+        memcpy(list[n++].name, e->d_name, strlen(e->d_name) + 1);
+        total += st.st_size;
+    }
+    if (total > cache_max_bytes)
+        qsort(list, (size_t)n, sizeof *list, by_age);
+    for (int i = 0; i < n && total > cache_max_bytes * 3 / 4; i++) {
+        if (total <= cache_max_bytes * 3 / 4)
+            break;
+        unlinkat(dirfd(d), list[i].name, 0);
+        total -= list[i].size;
+    }
+    free(list);
+    if (d)
+        closedir(d);
+}
+
+// Into the cache in one step, once its bytes are safe on the disk.
+static bool place(const char *from, const char *to, struct error *err) {
+    int fd = open(from, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && fsync(fd) == 0 && rename(from, to) == 0;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    return ok || error_set(err, ERROR_IO, "write %s: %s", to, strerror(why));
+}
+
+static bool compile_new(struct arena *a, const struct compile_spec *s, const char *cc,
+                        struct compile_result *result, struct error *err) {
+    int64_t start_ns = clock_now_ns();
+    char *dir = arena_printf(a, "%s/.new-XXXXXX", s->cache);
+    if (!mkdtemp(dir))
+        return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));
+    bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);
+    if (ok && result->outcome == COMPILE_OK) {
+        ok = place(arena_printf(a, "%s/candidate.so", dir), result->object, err);
+        trim_cache(s->cache);
+    }
+    struct error ignored = {0};
+    file_remove_tree(dir, &ignored);
+    result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
+    return ok;
+}
+
+bool compile(struct arena *a, const struct compile_spec *s, struct compile_result *result,
+             struct error *err) {
+    *result = (struct compile_result){0};
+    result->message = s->skip_scans ? NULL : scan_source(a, s->source);
+    if (result->message) {
+        result->outcome = COMPILE_ILLEGAL;
+        return true;
+    }
+    const char *cc = file_find_program(a, s->cc);
+    if (!cc)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "no compiler '%s'; install gcc or clang, or set build.cc", s->cc);
+    result->object = arena_printf(a, "%s/%s.so", s->cache, key(a, s, cc));
+    // A hit is marked as used now.
+    bool hit = utimensat(AT_FDCWD, result->object, NULL, 0) == 0;
+    if (!hit && !compile_new(a, s, cc, result, err))
+        return error_wrap(err, "compile");
+    if (result->outcome != COMPILE_OK || s->skip_scans)
+        return true;
+
+    size_t len;
+    const char *bytes = file_read(a, result->object, OBJECT_MAX, &len, err);
+    if (!bytes) {
+        err->kind = ERROR_IO;  // nobody named this file
+        return error_wrap(err, "compile");
+    }
+    result->message = scan_object(a, bytes, len);
+    if (result->message)
+        result->outcome = COMPILE_ILLEGAL;
+    return true;
+}

@@ -1,0 +1,54 @@
+// The page that judge and runner share, and the futexes on it.
+//
+// The judge commands a call by writing `slot` and counting `call` up; the runner
+// answers by setting `done` to the same number. Nothing else passes between them once
+// the candidate is loaded. The candidate runs in the runner's process and may scribble
+// here: so the judge believes nothing on this page but "a call has ended", and checks
+// that too (outputs, processor time); words and numbers are only for evidence.
+//
+// Message from the judge, before the candidate is there (hone.load/1):
+//     {"plan": hone.plan/1, "slots": 4, "threads": 2}
+// with descriptors: control page, shared file (read-only), private file, object.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eval/layout.h"
+
+enum { THREADS_MAX = 256, CONTROL_TEXT = 512 };
+
+enum control_state {
+    CONTROL_STARTING,
+    CONTROL_READY,    // candidate loaded, threads asleep
+    CONTROL_REFUSED,  // could not load it; `text` says why
+    CONTROL_BROKEN,   // our own preparations failed; `text` says why
+    CONTROL_FAULT,    // a signal; `fault` says which
+};
+
+enum fault_place { FAULT_ELSEWHERE, FAULT_STACK };
+
+struct control {
+    _Atomic uint32_t state;  // enum control_state; futex
+    _Atomic uint32_t call;   // futex
+    _Atomic uint32_t done;   // futex
+    uint32_t slot;
+    int32_t sandbox_level;
+    int32_t tid[THREADS_MAX];
+    uint64_t base[SLOTS_MAX][PLAN_BUFFERS_MAX];  // where the runner mapped the pages
+    struct {
+        int32_t signal, code, syscall;
+        uint32_t place;  // enum fault_place
+        uint64_t address;
+        uint64_t is_write;
+    } fault;
+    _Atomic uint32_t fp_changed;  // a block left the floating point environment changed
+    uint64_t busy_ns[THREADS_MAX];
+    char text[CONTROL_TEXT];
+};
+
+// Sleep until *word is no longer `value` or the time has passed (-1: no limit); may
+// return early.
+void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t timeout_ns);
+void futex_wake_all(_Atomic uint32_t *word);

@@ -1,0 +1,354 @@
+// Design: all state of a step in progress hangs on one 64-bit ticket, the step's running
+// number in its upper bits and the next block in the lower. A thread takes a chunk of
+// blocks by compare-and-swap, so one that comes late (its processor was busy) can take
+// nothing that belongs to another step, and nobody has to wait for it: a step ends when
+// its blocks are done, not when all threads have arrived. The thread that finishes the
+// last block of a step opens the next one, or answers the judge.
+//
+// Waiting for the next step spins for some 30 µs and then sleeps; waiting for the next
+// call sleeps at once, because another runner may be timed in the meantime.
+#include "eval/crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+enum {
+    STEPS_MAX = PLAN_STEPS_MAX + PLAN_BUFFERS_MAX,  // and a clearing of each zeroed scratch
+    SPINS = 1000,
+    BLOCK_BITS = 32,  // a plan's grid fits
+    CHUNKS_PER_THREAD = 64,
+    FILL_BYTES = 256 * 1024,  // of one block of a fill
+    STACK_BYTES = 32 << 20,
+    STACK_GUARD = 1 << 20,
+    ALT_STACK_BYTES = 64 << 10,
+};
+
+struct crew_step {
+    const struct plan_step *step;  // NULL: clear `buffer`
+    int index;                     // of `step` in the plan
+    int buffer;                    // of a fill or a clearing
+    float value;
+    int64_t grid, chunk;
+};
+
+struct crew {
+    struct control *control;
+    const struct crew_plan *plan;
+    const struct layout *layout;
+    int n_threads;
+    struct crew_step steps[STEPS_MAX];
+    int n_steps;
+    char *stacks;  // of all threads, each with a guard below it
+
+    _Alignas(64) _Atomic uint64_t ticket;
+    _Alignas(64) _Atomic int64_t n_finished;  // blocks of the step in progress
+    _Atomic uint32_t phase;                   // number of the step in progress; futex
+    _Atomic uint32_t claimed;                 // call that some thread has opened or is opening
+    _Atomic uint32_t opened;
+    _Atomic uint32_t completed;
+    _Atomic uint32_t first_phase;  // of the call in progress
+    uint32_t slot;                 // written before the ticket that lets anybody read it
+};
+
+struct crew_member {
+    struct crew *crew;
+    int index;
+    uint64_t busy_ns;
+};
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// The part of the floating point environment that changes results.
+static uint32_t fp_control(void) {
+#if defined(__x86_64__)
+    return __builtin_ia32_stmxcsr() & 0xffc0;
+#elif defined(__aarch64__)
+    uint64_t r;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(r));
+    return (uint32_t)r;
+#else
+    return 0;
+#endif
+}
+
+static void fp_restore(uint32_t control) {
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(control);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)control));
+#else
+    (void)control;
+#endif
+}
+
+static void *pointer(const struct crew *c, int buffer) {
+    uint32_t slot = c->slot;
+    return (char *)(uintptr_t)c->control->base[slot][buffer] +
+           layout_lead(c->layout, buffer, (int)slot);
+}
+
+static void fill_block(const struct crew *c, const struct crew_step *s, int64_t block) {
+    int64_t from = block * FILL_BYTES, size = c->layout->buffers[s->buffer].size_bytes;
+    int64_t to = from + FILL_BYTES < size ? from + FILL_BYTES : size;
+    char *bytes = pointer(c, s->buffer);
+    if (s->value == 0) {
+        memset(bytes + from, 0, (size_t)(to - from));
+        return;
+    }
+    float *values = (float *)bytes;
+    for (int64_t i = from / 4; i < to / 4; i++)
+        values[i] = s->value;
+}
+
+// In the calling conventions of x86-64 and AArch64 a function ignores arguments beyond
+// its own, so two shapes serve every number of them; five pointers go in registers.
+typedef void (*few_fn)(long, void *, void *, void *, void *, void *);
+typedef void (*many_fn)(long, void *, void *, void *, void *, void *, void *, void *, void *,
+                        void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                        void *, void *, void *, void *, void *, void *, void *);
+
+static void run_blocks(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+    if (!s->step || s->step->kind == STEP_FILL) {
+        for (int64_t b = from; b < to; b++)
+            fill_block(c, s, b);
+        return;
+    }
+    void *a[PLAN_ARGS_MAX] = {NULL};
+    for (int i = 0; i < s->step->n_args; i++)
+        a[i] = pointer(c, s->step->args[i]);
+    if (s->step->n_args <= 5) {
+        few_fn f = (few_fn)c->plan->functions[s->index];
+        for (int64_t b = from; b < to; b++)
+            f((long)b, a[0], a[1], a[2], a[3], a[4]);
+        return;
+    }
+    many_fn f = (many_fn)c->plan->functions[s->index];
+    for (int64_t b = from; b < to; b++)
+        f((long)b, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
+          a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
+}
+
+static void run_checked(struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+    uint32_t before = fp_control();
+    run_blocks(c, s, from, to);
+    if (fp_control() == before)
+        return;
+    c->control->fp_changed = 1;
+    fp_restore(before);
+}
+
+// Has this call ended (perhaps with later ones after it)?
+static bool is_over(const struct crew *c, uint32_t call) {
+    return (int32_t)(c->completed - call) >= 0;
+}
+
+// The ticket comes last: with it the step can be run to its end by others at once, and
+// what is stored after it would come too late.
+static void open_step(struct crew *c, uint32_t phase) {
+    c->n_finished = 0;
+    c->phase = phase;
+    c->ticket = (uint64_t)phase << BLOCK_BITS;
+    futex_wake_all(&c->phase);
+}
+
+static void finish_step(struct crew *c, uint32_t phase, uint32_t call) {
+    if (phase - c->first_phase + 1 < (uint32_t)c->n_steps) {
+        open_step(c, phase + 1);
+        return;
+    }
+    c->completed = call;
+    c->phase = phase + 1;
+    futex_wake_all(&c->phase);
+    c->control->done = call;
+    futex_wake_all(&c->control->done);
+}
+
+// Blocks of the step in progress until there are none left; how many we ran of which phase.
+static int64_t take_blocks(struct crew_member *m, uint32_t call, uint32_t *phase) {
+    struct crew *c = m->crew;
+    int64_t n_ran = 0;
+    uint64_t ticket = c->ticket;
+    *phase = (uint32_t)(ticket >> BLOCK_BITS);
+    while (!is_over(c, call) && (uint32_t)(ticket >> BLOCK_BITS) == *phase) {
+        uint32_t index = *phase - c->first_phase;
+        int64_t from = (int64_t)(ticket & UINT32_MAX);
+        // An index beyond the steps: the ticket is the last of a call that has just ended.
+        const struct crew_step *s = &c->steps[index < (uint32_t)c->n_steps ? index : 0];
+        if (index >= (uint32_t)c->n_steps || from >= s->grid)
+            break;
+        int64_t to = from + s->chunk < s->grid ? from + s->chunk : s->grid;
+        if (!atomic_compare_exchange_weak(&c->ticket, &ticket, ticket + (uint64_t)(to - from)))
+            continue;
+        run_checked(c, s, from, to);
+        n_ran += to - from;
+        ticket = c->ticket;
+    }
+    return n_ran;
+}
+
+static void wait_for_next_step(struct crew *c, uint32_t phase) {
+    for (int i = 0; i < SPINS && c->phase == phase; i++)
+        relax();
+    while (c->phase == phase)
+        futex_wait(&c->phase, phase, -1);
+}
+
+static void take_part(struct crew_member *m, uint32_t call) {
+    struct crew *c = m->crew;
+    while (!is_over(c, call)) {
+        uint32_t phase;
+        int64_t start_ns = clock_now_ns();
+        int64_t n_ran = take_blocks(m, call, &phase);
+        if (n_ran > 0)
+            m->busy_ns += (uint64_t)(clock_now_ns() - start_ns);
+        c->control->busy_ns[m->index] = m->busy_ns;
+        int64_t grid = n_ran ? c->steps[phase - c->first_phase].grid : -1;
+        if (n_ran > 0 && atomic_fetch_add(&c->n_finished, n_ran) + n_ran == grid)
+            finish_step(c, phase, call);
+        else if (!is_over(c, call))
+            wait_for_next_step(c, phase);
+    }
+}
+
+// The first thread that sees a call opens it; the others wait that moment.
+static void join_call(struct crew_member *m, uint32_t call) {
+    struct crew *c = m->crew;
+    uint32_t last = call - 1;
+    if (atomic_compare_exchange_strong(&c->claimed, &last, call)) {
+        c->slot = c->control->slot % (uint32_t)c->layout->n_slots;
+        c->first_phase = c->phase;
+        open_step(c, c->first_phase);
+        c->opened = call;
+    }
+    while (c->opened != call && !is_over(c, call))
+        sched_yield();
+    take_part(m, call);
+}
+
+static void pin(int index) {
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    int n = CPU_COUNT(&allowed), nth = index % (n ? n : 1);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed) || nth-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
+}
+
+static void *member_main(void *argument) {
+    struct crew_member *m = argument;
+    struct control *control = m->crew->control;
+    pin(m->index);
+    static _Thread_local char alt_stack[ALT_STACK_BYTES];
+    stack_t alt = {.ss_sp = alt_stack, .ss_size = sizeof alt_stack};
+    sigaltstack(&alt, NULL);
+    control->tid[m->index] = (int32_t)syscall(SYS_gettid);
+    for (uint32_t seen = 0;;) {
+        while (control->call == seen)
+            futex_wait(&control->call, seen, -1);
+        seen = control->call;
+        m->busy_ns = 0;
+        control->busy_ns[m->index] = 0;
+        join_call(m, seen);
+    }
+    return NULL;
+}
+
+static void add_step(struct crew *c, struct crew_step s) {
+    int64_t chunk = s.grid / (c->n_threads * (int64_t)CHUNKS_PER_THREAD);
+    s.chunk = chunk > 1 ? chunk : 1;
+    c->steps[c->n_steps++] = s;
+}
+
+static int64_t fill_grid(const struct layout *l, int buffer) {
+    return (l->buffers[buffer].size_bytes + FILL_BYTES - 1) / FILL_BYTES;
+}
+
+static void list_steps(struct crew *c) {
+    const struct plan *p = c->plan->plan;
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].is_zeroed)
+            add_step(c, (struct crew_step){.buffer = i, .grid = fill_grid(c->layout, i)});
+    for (int i = 0; i < p->n_steps; i++) {
+        const struct plan_step *s = &p->steps[i];
+        bool is_fill = s->kind == STEP_FILL;
+        add_step(c, (struct crew_step){.step = s,
+                                       .index = i,
+                                       .buffer = s->fill_buffer,
+                                       .value = (float)s->fill_value,
+                                       .grid = is_fill ? fill_grid(c->layout, s->fill_buffer)
+                                                       : s->grid});
+    }
+}
+
+int64_t crew_address_bytes(int n_threads) {
+    return (int64_t)n_threads * (STACK_GUARD + STACK_BYTES);
+}
+
+static bool start_member(struct crew *c, int index, struct error *err) {
+    char *stack = c->stacks + (size_t)index * (STACK_GUARD + STACK_BYTES) + STACK_GUARD;
+    struct crew_member *m = calloc(1, sizeof *m);
+    *m = (struct crew_member){.crew = c, .index = index};
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    int why = pthread_attr_setstack(&attr, stack, STACK_BYTES);
+    if (!why)
+        why = mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) ? errno : 0;
+    if (!why)
+        why = pthread_create(&thread, &attr, member_main, m);
+    pthread_attr_destroy(&attr);
+    return !why || error_set(err, ERROR_IO, "start thread %d: %s", index, strerror(why));
+}
+
+bool crew_start(struct crew **out, struct control *control, const struct crew_plan *plan,
+                const struct layout *layout, int n_threads, struct error *err) {
+    // Lives as long as the process.
+    struct crew *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
+    memset(c, 0, sizeof *c);
+    c->control = control;
+    c->plan = plan;
+    c->layout = layout;
+    c->n_threads = n_threads;
+    list_steps(c);
+    c->stacks = mmap(NULL, (size_t)crew_address_bytes(c->n_threads), PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (c->stacks == MAP_FAILED)
+        return error_set(err, ERROR_IO, "map stacks: %s", strerror(errno));
+    for (int i = 0; i < n_threads; i++)
+        if (!start_member(c, i, err))
+            return false;
+    for (int i = 0; i < n_threads; i++)  // each has its stack for signals once it has its number
+        while (!*(volatile int32_t *)&control->tid[i])
+            sched_yield();
+    *out = c;
+    return true;
+}
+
+bool crew_is_stack_overflow(const struct crew *c, const void *address) {
+    const char *p = address;
+    if (!c || p < c->stacks || p >= c->stacks + (size_t)crew_address_bytes(c->n_threads))
+        return false;
+    return (size_t)(p - c->stacks) % (STACK_GUARD + STACK_BYTES) < STACK_GUARD;
+}

@@ -1,0 +1,30 @@
+// The runner's threads: ours, pinned, asleep between calls. They hand out the blocks
+// of each step among themselves; the candidate makes no threads.
+#pragma once
+
+#include <stdbool.h>
+
+#include "eval/control.h"
+
+struct crew;
+struct error;
+
+// What a step runs for each block: a candidate's function over pointers, or (NULL) our
+// own fill of one buffer.
+typedef void (*block_fn)(void);
+
+struct crew_plan {
+    const struct plan *plan;
+    block_fn functions[PLAN_STEPS_MAX];  // filled in after the threads were made
+};
+
+// Start `n_threads` threads that wait for calls on the control page. They read `plan` and
+// the bases on the page only when a call comes.
+bool crew_start(struct crew **out, struct control *control, const struct crew_plan *plan,
+                const struct layout *layout, int n_threads, struct error *err);
+
+// Address space that so many threads take.
+int64_t crew_address_bytes(int n_threads);
+
+// Does this address lie at the end of a thread's stack?
+bool crew_is_stack_overflow(const struct crew *crew, const void *address);

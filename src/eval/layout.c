@@ -1,0 +1,34 @@
+#include "eval/layout.h"
+
+static int64_t round_up(int64_t value, int64_t to) {
+    return (value + to - 1) / to * to;
+}
+
+void layout_make(struct layout *l, const struct plan *plan, int n_slots) {
+    *l = (struct layout){.n_slots = n_slots, .n_buffers = plan->n_buffers};
+    for (int i = 0; i < plan->n_buffers; i++) {
+        struct layout_buffer *b = &l->buffers[i];
+        b->file = plan->buffers[i].role == BUFFER_INPUT ? FILE_SHARED : FILE_PRIVATE;
+        b->size_bytes = plan->buffers[i].size_bytes;
+        b->span_bytes = round_up(b->size_bytes, LAYOUT_PAGE);
+        b->offset = l->file_bytes[b->file];
+        l->file_bytes[b->file] += b->span_bytes * n_slots;
+    }
+}
+
+int64_t layout_offset(const struct layout *l, int buffer, int slot) {
+    return l->buffers[buffer].offset + slot * l->buffers[buffer].span_bytes;
+}
+
+int64_t layout_lead(const struct layout *l, int buffer, int slot) {
+    const struct layout_buffer *b = &l->buffers[buffer];
+    return slot % 2 ? 0 : b->span_bytes - round_up(b->size_bytes, LAYOUT_ALIGN);
+}
+
+int layout_slots(int64_t bytes, int64_t llc_bytes, int64_t max_bytes) {
+    int64_t wanted = 2 * llc_bytes / bytes + 1;
+    int64_t room = max_bytes / bytes;
+    if (wanted > room)
+        wanted = room;
+    return wanted < SLOTS_MIN ? SLOTS_MIN : wanted > SLOTS_MAX ? SLOTS_MAX : (int)wanted;
+}

@@ -1,0 +1,290 @@
+#include "eval/runner_handle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/frame.h"
+
+static const int64_t load_timeout_ns = 10000000000;
+static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
+
+static bool fail_errno(struct error *err, const char *what) {
+    return error_set(err, ERROR_IO, "%s: %s", what, strerror(errno));
+}
+
+static void *map_file(int fd, int64_t size) {
+    void *p = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static int memory_file(const char *name, int64_t size) {
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, size) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool input_file_open(struct input_file *f, int64_t size_bytes, struct error *err) {
+    *f = (struct input_file){.fd = -1, .read_only_fd = -1, .size_bytes = size_bytes};
+    char path[40];
+    f->fd = memory_file("inputs", size_bytes);
+    if (f->fd < 0)
+        return fail_errno(err, "make a memory file");
+    // Opened anew for reading: a mapping of this one can never be made writable.
+    snprintf(path, sizeof path, "/proc/self/fd/%d", f->fd);
+    f->read_only_fd = open(path, O_RDONLY | O_CLOEXEC);
+    f->bytes = f->read_only_fd < 0 ? NULL : map_file(f->fd, size_bytes);
+    return f->bytes || fail_errno(err, "map inputs");
+}
+
+void input_file_close(struct input_file *f) {
+    if (f->bytes)
+        munmap(f->bytes, (size_t)f->size_bytes);
+    if (f->fd >= 0)
+        close(f->fd);
+    if (f->read_only_fd >= 0)
+        close(f->read_only_fd);
+    *f = (struct input_file){.fd = -1, .read_only_fd = -1};
+}
+
+// A copy in memory: the sandbox has no file system to load from.
+static int open_object(const char *path) {
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat s;
+    int to = from < 0 || fstat(from, &s) != 0 ? -1 : memory_file("object", 0);
+    for (off_t done = 0; to >= 0 && done < s.st_size;) {
+        ssize_t n = sendfile(to, from, &done, (size_t)(s.st_size - done));
+        if (n > 0)
+            continue;
+        close(to);
+        to = -1;
+    }
+    if (from >= 0)
+        close(from);
+    return to;
+}
+
+static bool send_load(struct runner *r, const struct runner_spec *spec, struct error *err) {
+    int object = open_object(spec->object);
+    if (object < 0)
+        return fail_errno(err, "read the object");
+    int fds[] = {r->control_fd, spec->inputs->read_only_fd, r->private_fd, object};
+    json_t *message =
+        json_pack("{s:s, s:o, s:i, s:i}", "schema", "hone.load/1", "plan", plan_to_json(spec->plan),
+                  "slots", spec->n_slots, "threads", spec->n_threads);
+    bool ok = frame_write(r->process.socket, message, fds, 4, err);
+    json_decref(message);
+    close(object);
+    return ok;
+}
+
+bool runner_is_alive(struct runner *r) {
+    return r->process.pid > 0 && !process_ended(&r->process, &r->end);
+}
+
+static enum runner_status wait_until_loaded(struct runner *r) {
+    int64_t deadline_ns = clock_now_ns() + load_timeout_ns;
+    while (r->control->state == CONTROL_STARTING && runner_is_alive(r)) {
+        if (clock_now_ns() > deadline_ns || interrupt_seen())
+            return RUNNER_TIMEOUT;
+        futex_wait(&r->control->state, CONTROL_STARTING, tick_ns);
+    }
+    switch (r->control->state) {
+    case CONTROL_READY:
+        return RUNNER_OK;
+    case CONTROL_REFUSED:
+        return RUNNER_REFUSED;
+    case CONTROL_BROKEN:
+        return RUNNER_BROKEN;
+    default:
+        return RUNNER_ENDED;
+    }
+}
+
+// Keep what must not be read again from a page that the candidate can write.
+static void note_facts(struct runner *r) {
+    r->sandbox_level = r->control->sandbox_level;
+    clockid_t clock;
+    r->cpu_clock = clock_getcpuclockid(r->process.pid, &clock) == 0 ? (int)clock : 0;
+    for (int i = 0; i < r->n_threads; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)r->process.pid,
+                 (int)r->control->tid[i]);
+        r->stat_fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+    }
+}
+
+bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_status *status,
+                 struct error *err) {
+    *r = (struct runner){.plan = spec->plan,
+                         .n_threads = spec->n_threads,
+                         .process = {.socket = -1},
+                         .private_fd = -1,
+                         .control_fd = -1};
+    for (int i = 0; i < THREADS_MAX; i++)
+        r->stat_fds[i] = -1;
+    struct arena a = {0};
+    const char *self = file_self(&a, err);
+    layout_make(&r->layout, spec->plan, spec->n_slots);
+    r->control_fd = memory_file("control", sizeof *r->control);
+    r->private_fd = memory_file("buffers", r->layout.file_bytes[FILE_PRIVATE]);
+    bool ok = self != NULL;
+    if (ok && (r->control_fd < 0 || r->private_fd < 0))
+        ok = fail_errno(err, "make a memory file");
+    if (ok) {
+        r->control = map_file(r->control_fd, sizeof *r->control);
+        r->bytes = map_file(r->private_fd, r->layout.file_bytes[FILE_PRIVATE]);
+        ok = (r->control && r->bytes) || fail_errno(err, "map buffers");
+    }
+    const char *argv[] = {self, "_runner", NULL};
+    ok = ok && process_start(&r->process, &(struct process_spec){.argv = argv}, err) &&
+         send_load(r, spec, err);
+    arena_reset(&a);
+    if (!ok)
+        return error_wrap(err, "start a runner");
+    *status = wait_until_loaded(r);
+    if (*status == RUNNER_OK)
+        note_facts(r);
+    r->cpu_ns = runner_idle_ns(r);
+    return true;
+}
+
+void runner_close(struct runner *r) {
+    process_kill(&r->process);
+    for (int i = 0; i < THREADS_MAX; i++)
+        if (r->stat_fds[i] > 0)
+            close(r->stat_fds[i]);
+    if (r->control)
+        munmap(r->control, sizeof *r->control);
+    if (r->bytes)
+        munmap(r->bytes, (size_t)r->layout.file_bytes[FILE_PRIVATE]);
+    if (r->control_fd > 0)
+        close(r->control_fd);
+    if (r->private_fd > 0)
+        close(r->private_fd);
+    *r = (struct runner){.process = {.socket = -1}, .private_fd = -1, .control_fd = -1};
+}
+
+static int64_t cpu_ns(const struct runner *r) {
+    struct timespec t;
+    if (!r->cpu_clock || clock_gettime((clockid_t)r->cpu_clock, &t) != 0)
+        return 0;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t runner_idle_ns(const struct runner *r) {
+    return cpu_ns(r) - r->cpu_ns;
+}
+
+// Nanoseconds that each thread has waited for a processor so far.
+static void read_delays(const struct runner *r, int64_t *delays) {
+    for (int i = 0; i < r->n_threads; i++) {
+        char text[96];
+        long long ran, waited = 0;
+        ssize_t n = r->stat_fds[i] < 0 ? -1 : pread(r->stat_fds[i], text, sizeof text - 1, 0);
+        if (n > 0) {
+            text[n] = '\0';
+            if (sscanf(text, "%lld %lld", &ran, &waited) != 2)
+                waited = 0;
+        }
+        delays[i] = waited;
+    }
+}
+
+static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t deadline_ns) {
+    struct control *c = r->control;
+    for (;;) {
+        uint32_t done = c->done;
+        if (done == call)
+            return RUNNER_OK;
+        if (c->state == CONTROL_FAULT || !runner_is_alive(r))
+            return RUNNER_ENDED;
+        int64_t left_ns = deadline_ns - clock_now_ns();
+        if (left_ns <= 0 || interrupt_seen())
+            return RUNNER_TIMEOUT;
+        futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
+    }
+}
+
+void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
+    struct control *c = r->control;
+    int64_t before[THREADS_MAX], after[THREADS_MAX];
+    *result = (struct call_result){.idle_ns = runner_idle_ns(r)};
+    read_delays(r, before);
+    c->slot = (uint32_t)slot;
+    c->fp_changed = 0;
+    uint32_t call = c->call + 1;
+
+    int64_t start_ns = clock_now_ns();
+    c->call = call;
+    futex_wake_all(&c->call);
+    result->status = wait_until_done(r, call, start_ns + timeout_ns);
+    int64_t end_ns = clock_now_ns();
+
+    r->cpu_ns = cpu_ns(r);
+    read_delays(r, after);
+    result->time_s = (double)(end_ns - start_ns) * 1e-9;
+    result->fp_changed = c->fp_changed;
+    double busy_ns = 0;
+    for (int i = 0; i < r->n_threads; i++) {
+        busy_ns += (double)c->busy_ns[i];
+        if (after[i] - before[i] > result->delayed_ns)
+            result->delayed_ns = after[i] - before[i];
+    }
+    result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
+}
+
+char *runner_bytes(const struct runner *r, int buffer, int slot) {
+    return r->bytes + layout_offset(&r->layout, buffer, slot) +
+           layout_lead(&r->layout, buffer, slot);
+}
+
+static void fill_words(char *bytes, int64_t size, uint32_t word) {
+    for (int64_t i = 0; i + 4 <= size; i += 4)
+        memcpy(bytes + i, &word, 4);
+    for (int64_t i = size / 4 * 4; i < size; i++)
+        bytes[i] = (char)(word >> (8 * (i % 4)));
+}
+
+void runner_poison(const struct runner *r, int slot, uint32_t poison) {
+    for (int b = 0; b < r->layout.n_buffers; b++)
+        if (r->layout.buffers[b].file == FILE_PRIVATE)
+            fill_words(r->bytes + layout_offset(&r->layout, b, slot),
+                       r->layout.buffers[b].span_bytes, poison);
+}
+
+static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {
+    for (int64_t i = from; i < to; i++)
+        if (bytes[i] != (char)(word >> (8 * (i % 4))))
+            return false;
+    return true;
+}
+
+int runner_find_overrun(const struct runner *r, int slot, uint32_t poison) {
+    for (int b = 0; b < r->layout.n_buffers; b++) {
+        const struct layout_buffer *l = &r->layout.buffers[b];
+        if (l->file != FILE_PRIVATE)
+            continue;
+        const char *pages = r->bytes + layout_offset(&r->layout, b, slot);
+        int64_t lead = layout_lead(&r->layout, b, slot);
+        if (!holds_word(pages, 0, lead, poison) ||
+            !holds_word(pages, lead + l->size_bytes, l->span_bytes, poison))
+            return b;
+    }
+    return -1;
+}

@@ -1,0 +1,88 @@
+// A runner as the judge sees it: start one for a candidate, command calls, read what it
+// wrote, end it. The judge's clock stands here.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/process.h"
+#include "eval/control.h"
+#include "record/verdict.h"
+
+struct arena;
+struct error;
+
+// The inputs of all slots, in a memory file that runners get read-only.
+struct input_file {
+    int fd;            // ours
+    int read_only_fd;  // theirs
+    char *bytes;
+    int64_t size_bytes;
+};
+
+bool input_file_open(struct input_file *f, int64_t size_bytes, struct error *err);
+void input_file_close(struct input_file *f);
+
+struct runner_spec {
+    const struct plan *plan;
+    int n_slots, n_threads;
+    const struct input_file *inputs;
+    const char *object;  // path of the shared object
+};
+
+enum runner_status {
+    RUNNER_OK,
+    RUNNER_REFUSED,  // the object could not be loaded
+    RUNNER_ENDED,    // crashed, or ended on its own
+    RUNNER_TIMEOUT,
+    RUNNER_BROKEN,  // not the candidate's fault
+};
+
+struct runner {
+    struct process process;
+    const struct plan *plan;
+    struct layout layout;
+    int n_threads;
+    struct control *control;
+    char *bytes;  // the private file: outputs and scratch of all slots
+    int private_fd, control_fd;
+    int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
+    int sandbox_level;
+    int cpu_clock;              // clockid_t of the process
+    int64_t cpu_ns;             // its processor time when the last call ended
+    struct process_result end;  // once it has ended
+};
+
+// Start a runner and load the candidate. False only when we failed ourselves; whether the
+// candidate could be loaded is in `status`. Close it in any case.
+bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_status *status,
+                 struct error *err);
+void runner_close(struct runner *r);
+bool runner_is_alive(struct runner *r);
+
+struct call_result {
+    enum runner_status status;
+    double time_s;       // judge's clock, from the command to the answer
+    int64_t delayed_ns;  // the longest that one of its threads waited for a processor
+    int64_t idle_ns;     // processor time used between the last call's end and this one's start
+    double thread_busy;  // as the runner tells it
+    bool fp_changed;
+};
+
+void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
+
+// Processor time that was used since the last call ended.
+int64_t runner_idle_ns(const struct runner *r);
+
+// An output or scratch buffer of one slot.
+char *runner_bytes(const struct runner *r, int buffer, int slot);
+
+// Fill outputs and scratch of a slot with the poison word (and the bytes around them).
+void runner_poison(const struct runner *r, int slot, uint32_t poison);
+
+// Are the bytes around the slot's buffers as poisoned? -1, or the buffer that was overrun.
+int runner_find_overrun(const struct runner *r, int slot, uint32_t poison);
+
+// Put what became of a runner that is not RUNNER_OK into words.
+void runner_explain(struct arena *a, const struct runner *r, enum runner_status status,
+                    struct verdict *v);

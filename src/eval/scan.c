@@ -1,0 +1,148 @@
+#include "eval/scan.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+static const char *const headers[] = {
+    "hone_math.h", "hone_rng.h",  "assert.h", "complex.h", "errno.h",  "fenv.h",
+    "float.h",     "inttypes.h",  "iso646.h", "limits.h",  "math.h",   "stdalign.h",
+    "stdbool.h",   "stddef.h",    "stdint.h", "stdio.h",   "stdlib.h", "stdnoreturn.h",
+    "string.h",    "stdatomic.h", "tgmath.h", NULL,
+};
+
+// The source as the compiler reads it: continued lines joined, comments as one space. What
+// is in strings stays.
+static const char *without_comments(struct arena *a, const char *s) {
+    struct str out = {0};
+    char quote = 0;
+    for (; *s; s++) {
+        if (s[0] == '\\' && s[1] == '\n') {
+            s++;
+            continue;
+        }
+        if (!quote && s[0] == '/' && s[1] == '/') {
+            while (s[1] && (s[1] != '\n' || s[0] == '\\'))
+                s++;
+            continue;
+        }
+        if (!quote && s[0] == '/' && s[1] == '*') {
+            const char *end = strstr(s + 2, "*/");
+            str_puts(&out, " ");
+            s = end ? end + 1 : s + strlen(s) - 1;
+            continue;
+        }
+        if (quote && s[0] == '\\' && s[1] && s[1] != '\n')
+            str_append(&out, s++, 1);
+        else if (s[0] == quote || s[0] == '\n')
+            quote = 0;
+        else if (!quote && (s[0] == '"' || s[0] == '\''))
+            quote = s[0];
+        str_append(&out, s, 1);
+    }
+    return str_take(a, &out);
+}
+
+static const char *skip_blanks(const char *s) {
+    while (*s == ' ' || *s == '\t' || *s == '\r' || *s == '\f' || *s == '\v')
+        s++;
+    return s;
+}
+
+static bool is_known_header(const char *name, size_t len) {
+    for (const char *const *h = headers; *h; h++)
+        if (strlen(*h) == len && strncmp(*h, name, len) == 0)
+            return true;
+    return false;
+}
+
+static const char *check_include(struct arena *a, const char *s) {
+    s = skip_blanks(s);
+    char end = *s == '<' ? '>' : *s == '"' ? '"' : 0;
+    if (!end)
+        return "an #include names its header directly, not through a macro";
+    size_t len = strcspn(++s, "\n");
+    const char *close = memchr(s, end, len);
+    len = close ? (size_t)(close - s) : len;
+    if (is_known_header(s, len))
+        return NULL;
+    return arena_printf(a,
+                        "#include of '%.*s'; allowed are hone_math.h, hone_rng.h and the headers "
+                        "of standard C",
+                        len > 80 ? 80 : (int)len, s);
+}
+
+// One line that starts a directive, behind its '#'.
+static const char *check_directive(struct arena *a, const char *s) {
+    s = skip_blanks(s);
+    size_t len = strspn(s, "abcdefghijklmnopqrstuvwxyz_");
+    struct span word = {s, len};
+    if (span_is(word, "include"))
+        return check_include(a, s + len);
+    static const char *const never[] = {"include_next", "import", "embed", "line", NULL};
+    for (const char *const *n = never; *n; n++)
+        if (span_is(word, *n))
+            return arena_printf(a, "#%s is not allowed", *n);
+    return NULL;
+}
+
+static bool has_word(const char *text, const char *word) {
+    size_t len = strlen(word);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        bool starts = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        bool ends = !(isalnum((unsigned char)at[len]) || at[len] == '_');
+        if (starts && ends)
+            return true;
+    }
+    return false;
+}
+
+// All string literals, one behind the other, as adjacent ones join.
+static const char *literals(struct arena *a, const char *s) {
+    struct str out = {0};
+    bool inside = false;
+    for (; *s; s++) {
+        if (*s == '"')
+            inside = !inside;
+        else if (inside && *s == '\\' && s[1])
+            str_append(&out, s++, 2);
+        else if (inside)
+            str_append(&out, s, 1);
+    }
+    return str_take(a, &out);
+}
+
+// The assembler can read files too; its words may be spread over literals, or spelled
+// with escapes.
+static const char *check_assembly(struct arena *a, const char *text) {
+    if (!has_word(text, "asm") && !has_word(text, "__asm__") && !has_word(text, "__asm"))
+        return NULL;
+    const char *words = literals(a, text);
+    if (strstr(words, "incbin") || strstr(words, ".include"))
+        return "assembly reads a file (.incbin or .include)";
+    for (const char *c = strchr(words, '\\'); c; c = strchr(c + 2, '\\'))
+        if (c[1] == 'x' || isdigit((unsigned char)c[1]))
+            return "assembly is spelled with \\x or octal escapes";
+    return NULL;
+}
+
+const char *scan_source(struct arena *a, const char *source) {
+    const char *text = without_comments(a, source);
+    if (has_word(text, "__has_include") || has_word(text, "__has_embed"))
+        return "__has_include is not allowed";
+    for (const char *line = text; *line;) {
+        const char *s = skip_blanks(line);
+        const char *why = NULL;
+        if (*s == '#')
+            why = check_directive(a, s + 1);
+        else if (s[0] == '%' && s[1] == ':')
+            why = check_directive(a, s + 2);
+        if (why)
+            return why;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return check_assembly(a, text);
+}

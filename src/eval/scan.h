@@ -1,0 +1,16 @@
+// Looks at a candidate's text and object before anything of it runs. These scans give
+// early and clear words; what they miss is caught by what the candidate does.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+
+// What a source may not do at compile time: include files beyond our runtime headers and
+// the standard C ones, or pull in files by other means. NULL when it is fine, else why not.
+const char *scan_source(struct arena *a, const char *source);
+
+// What an object may not have: variables that outlive a call, code that runs on loading,
+// functions beyond mathematics and memory copies. NULL when it is fine, else why not.
+const char *scan_object(struct arena *a, const char *bytes, size_t len);

@@ -1,0 +1,157 @@
+// Reads the sections and symbols of a 64-bit ELF object. Every offset in it comes from a
+// linker run on text that somebody else wrote, so each is checked against the length.
+#include <elf.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "eval/scan.h"
+
+struct object {
+    const char *bytes;
+    size_t len;
+    const Elf64_Shdr *sections;
+    int n_sections;
+    const char *names;  // of sections
+    size_t names_len;
+};
+
+static bool is_within(const struct object *o, uint64_t offset, uint64_t size) {
+    return offset <= o->len && size <= o->len - offset;
+}
+
+static bool read_sections(struct object *o) {
+    const Elf64_Ehdr *h = (const Elf64_Ehdr *)o->bytes;
+    if (o->len < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
+        h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_shentsize != sizeof(Elf64_Shdr) ||
+        h->e_shoff % _Alignof(Elf64_Shdr) ||
+        !is_within(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)) ||
+        h->e_shstrndx >= h->e_shnum)
+        return false;
+    o->sections = (const Elf64_Shdr *)(o->bytes + h->e_shoff);
+    o->n_sections = h->e_shnum;
+    const Elf64_Shdr *names = &o->sections[h->e_shstrndx];
+    o->names = o->bytes + names->sh_offset;
+    o->names_len = names->sh_size;
+    return is_within(o, names->sh_offset, names->sh_size);
+}
+
+// A text of a table, "" when it runs out of it.
+static const char *table_text(const char *table, size_t len, uint64_t at) {
+    return at < len && memchr(table + at, 0, len - at) ? table + at : "";
+}
+
+static bool starts_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+// Sections that are written while loading and read-only afterwards.
+static bool is_relocation_only(const char *name) {
+    return starts_with(name, ".data.rel.ro") || starts_with(name, ".got") ||
+           strcmp(name, ".dynamic") == 0;
+}
+
+// The largest variable in a section, for the message.
+static const char *variable_in(const struct object *o, int section) {
+    const char *name = "";
+    uint64_t largest = 0;
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (s->sh_type != SHT_SYMTAB || s->sh_link >= (uint32_t)o->n_sections ||
+            s->sh_offset % _Alignof(Elf64_Sym) || !is_within(o, s->sh_offset, s->sh_size))
+            continue;
+        const Elf64_Shdr *texts = &o->sections[s->sh_link];
+        if (!is_within(o, texts->sh_offset, texts->sh_size))
+            continue;
+        const Elf64_Sym *symbols = (const Elf64_Sym *)(o->bytes + s->sh_offset);
+        for (uint64_t k = 0; k < s->sh_size / sizeof *symbols; k++) {
+            if (symbols[k].st_shndx != section || symbols[k].st_size <= largest)
+                continue;
+            largest = symbols[k].st_size;
+            name = table_text(o->bytes + texts->sh_offset, texts->sh_size, symbols[k].st_name);
+        }
+    }
+    return name;
+}
+
+static const char *check_sections(struct arena *a, const struct object *o) {
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        const char *name = table_text(o->names, o->names_len, s->sh_name);
+        if (s->sh_type == SHT_INIT_ARRAY || s->sh_type == SHT_FINI_ARRAY ||
+            s->sh_type == SHT_PREINIT_ARRAY)
+            return "there is code that runs on loading or unloading (constructors)";
+        if (!(s->sh_flags & SHF_WRITE) || s->sh_size == 0 || is_relocation_only(name))
+            continue;
+        const char *variable = variable_in(o, i);
+        return arena_printf(a,
+                            "the variable%s%s%s outlives a call; use locals, const tables or "
+                            "'#pragma hone scratch'",
+                            *variable ? " '" : "", variable, *variable ? "'" : "");
+    }
+    return NULL;
+}
+
+// Functions that a candidate may take from the C library: they compute or copy.
+static const char *const functions[] = {
+    "memcpy",  "memmove", "memset",    "memcmp",   "abort",     "__stack_chk_fail",
+    "abs",     "labs",    "llabs",     "qsort",    "bsearch",   "__assert_fail",
+    "acos",    "acosh",   "asin",      "asinh",    "atan",      "atan2",
+    "atanh",   "cbrt",    "ceil",      "copysign", "cos",       "cosh",
+    "erf",     "erfc",    "exp",       "exp10",    "exp2",      "expm1",
+    "fabs",    "fdim",    "floor",     "fma",      "fmax",      "fmin",
+    "fmod",    "frexp",   "hypot",     "ilogb",    "ldexp",     "lgamma",
+    "llrint",  "llround", "log",       "log10",    "log1p",     "log2",
+    "logb",    "lrint",   "lround",    "modf",     "nearbyint", "nextafter",
+    "pow",     "remquo",  "remainder", "rint",     "round",     "roundeven",
+    "scalbln", "scalbn",  "sin",       "sincos",   "sinh",      "sqrt",
+    "tan",     "tanh",    "tgamma",    "trunc",    NULL,
+};
+
+static bool is_known_function(const char *name) {
+    size_t len = strlen(name);
+    for (const char *const *f = functions; *f; f++) {
+        size_t n = strlen(*f);
+        if (strncmp(name, *f, n) != 0)
+            continue;
+        // Also its float and long double forms, and the loader's names for exact headers.
+        if (len == n || (len == n + 1 && (name[n] == 'f' || name[n] == 'l')))
+            return true;
+    }
+    // What the compiler calls by itself: vector mathematics and its own support library.
+    return starts_with(name, "_ZGV") || starts_with(name, "__mul") || starts_with(name, "__div") ||
+           starts_with(name, "__extend") || starts_with(name, "__trunc");
+}
+
+static const char *check_imports(struct arena *a, const struct object *o) {
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (s->sh_type != SHT_DYNSYM)
+            continue;
+        if (s->sh_link >= (uint32_t)o->n_sections || s->sh_offset % _Alignof(Elf64_Sym) ||
+            !is_within(o, s->sh_offset, s->sh_size))
+            return "the object's symbols cannot be read";
+        const Elf64_Shdr *texts = &o->sections[s->sh_link];
+        if (!is_within(o, texts->sh_offset, texts->sh_size))
+            return "the object's symbols cannot be read";
+        const Elf64_Sym *symbols = (const Elf64_Sym *)(o->bytes + s->sh_offset);
+        for (uint64_t k = 1; k < s->sh_size / sizeof *symbols; k++) {
+            const char *name =
+                table_text(o->bytes + texts->sh_offset, texts->sh_size, symbols[k].st_name);
+            if (symbols[k].st_shndx == SHN_UNDEF && *name && !is_known_function(name))
+                return arena_printf(a,
+                                    "'%s' is not available to a candidate: it may use "
+                                    "mathematics and memcpy; memory is '#pragma hone scratch', "
+                                    "threads are the runner's",
+                                    name);
+        }
+    }
+    return NULL;
+}
+
+const char *scan_object(struct arena *a, const char *bytes, size_t len) {
+    struct object o = {.bytes = bytes, .len = len};
+    if (!read_sections(&o))
+        return "the compiled object cannot be read";
+    const char *why = check_sections(a, &o);
+    return why ? why : check_imports(a, &o);
+}

@@ -1,0 +1,241 @@
+#include "family/point.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+struct memo {
+    struct memo *next;
+    node_id node;
+    struct axis_map map;
+    const struct loop_expr *value;
+};
+
+struct scope scope_inside(struct scope *outer, struct loop_builder *b) {
+    struct scope s = *outer;
+    s.outer = outer;
+    s.builder = b;
+    s.memo = NULL;
+    s.lane_group = -1;
+    s.lanes = 1;
+    return s;
+}
+
+void scope_split(struct scope *s, const struct loop_expr *flat, int first, int end) {
+    const struct space *space = &s->lowering->space;
+    struct arena *a = s->lowering->arena;
+    for (int i = end - 1; i >= first; i--) {
+        const struct loop_expr *index =
+            i == first ? flat : loop_binary(a, LOOP_MOD, flat, space->extent[i]);
+        s->index[i] = end - first > 1 ? loop_let(s->builder, "i", index) : index;
+        flat = loop_binary(a, LOOP_DIV, flat, space->extent[i]);
+    }
+}
+
+const struct loop_expr *scope_count(const struct scope *s, int first, int end) {
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *count = loop_int(a, 1);
+    for (int i = first; i < end; i++)
+        count = loop_binary(a, LOOP_MUL, count, s->lowering->space.extent[i]);
+    return count;
+}
+
+struct loop_size point_size(const struct lowering *l, const struct shape *s, int axis) {
+    struct loop_size size = {s->size[axis], NULL};
+    const struct loop_program *p = l->program;
+    if (s->dim[axis] < 0 || !p)
+        return size;
+    const char *name = l->region->graph->dims[s->dim[axis]].name;
+    for (int i = 0; i < p->n_dims; i++)
+        if (strcmp(p->dims[i].name, name) == 0 && p->dims[i].value == size.value)
+            size.name = p->dims[i].name;
+    return size;
+}
+
+static int rank_of(const struct scope *s, node_id n) {
+    return s->lowering->region->graph->nodes[n].shape.rank;
+}
+
+static const struct loop_expr *find(const struct scope *s, node_id n, const struct axis_map *map) {
+    for (const struct memo *m = s->memo; m; m = m->next)
+        if (m->node == n && map_equal(&m->map, map, rank_of(s, n)))
+            return m->value;
+    return NULL;
+}
+
+void point_define(struct scope *s, node_id n, const struct axis_map *map,
+                  const struct loop_expr *value) {
+    struct memo *m = arena_new(s->lowering->arena, struct memo);
+    *m = (struct memo){s->memo, n, *map, value};
+    s->memo = m;
+}
+
+const struct loop_expr *point_index(const struct scope *s, const struct shape *shape,
+                                    const struct axis_map *map) {
+    const struct space *space = &s->lowering->space;
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *index = loop_int(a, 0);
+    int previous = -1;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->size[i] == 1)
+            continue;
+        if (map->axis[i] < 0) {
+            index =
+                loop_binary(a, LOOP_MUL, index, loop_named(a, point_size(s->lowering, shape, i)));
+            continue;
+        }
+        int group = space->group[map->axis[i]];
+        if (group == previous)
+            continue;
+        assert(s->index[group]);
+        index = loop_binary(a, LOOP_MUL, index, space->extent[group]);
+        index = loop_binary(a, LOOP_ADD, index, s->index[group]);
+        previous = group;
+    }
+    return index;
+}
+
+int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
+                          const struct axis_map *map) {
+    int64_t stride = 1;
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        if (map->axis[i] >= 0 && shape->size[i] > 1 &&
+            s->lowering->space.group[map->axis[i]] == s->lane_group)
+            return stride;
+        stride *= shape->size[i];
+    }
+    return 0;
+}
+
+// Does the scope fix every group that the node walks along?
+static bool covers(const struct scope *s, const struct shape *shape, const struct axis_map *map) {
+    for (int i = 0; i < shape->rank; i++)
+        if (map->axis[i] >= 0 && shape->size[i] > 1 &&
+            !s->index[s->lowering->space.group[map->axis[i]]])
+            return false;
+    return true;
+}
+
+static const struct loop_expr *load(struct scope *s, node_id n, const struct axis_map *map) {
+    const struct lowering *l = s->lowering;
+    const struct node *node = &l->region->graph->nodes[n];
+    int64_t stride = s->lanes > 1 ? point_lane_stride(s, &node->shape, map) : 0;
+    const struct loop_expr *e = loop_load(l->arena, l->buffer[n], point_index(s, &node->shape, map),
+                                          stride ? s->lanes : 1, stride ? stride : 1);
+    e = loop_let(s->builder, l->buffer[n]->name, e);
+    // A materialised condition is 0 or 1.
+    if (node->dtype == DTYPE_BOOL)
+        e = loop_binary(l->arena, LOOP_EQ, e, loop_real(l->arena, 1));
+    return e;
+}
+
+static const enum loop_op loop_op_of[OP_COUNT] = {
+    [OP_NEG] = LOOP_NEG,   [OP_ABS] = LOOP_ABS,     [OP_EXP] = LOOP_EXP,   [OP_LOG] = LOOP_LOG,
+    [OP_SQRT] = LOOP_SQRT, [OP_RSQRT] = LOOP_RSQRT, [OP_TANH] = LOOP_TANH, [OP_ERF] = LOOP_ERF,
+    [OP_ADD] = LOOP_ADD,   [OP_SUB] = LOOP_SUB,     [OP_MUL] = LOOP_MUL,   [OP_DIV] = LOOP_DIV,
+    [OP_MAX] = LOOP_MAX,   [OP_MIN] = LOOP_MIN,     [OP_LT] = LOOP_LT,     [OP_LE] = LOOP_LE,
+    [OP_EQ] = LOOP_EQ,     [OP_WHERE] = LOOP_SELECT};
+
+// A condition as a number: 1 or 0.
+static const struct loop_expr *number(struct arena *a, const struct loop_expr *e) {
+    if (e->dtype != LOOP_MASK)
+        return e;
+    return loop_ternary(a, LOOP_SELECT, e, loop_real(a, 1), loop_real(a, 0));
+}
+
+static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
+                                           const struct axis_map *map) {
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *arg[ARGS_MAX] = {NULL};
+    for (int i = 0; i < n->n_args; i++) {
+        arg[i] = point_value(s, n->arg[i], map);
+        if (n->op != OP_WHERE || i > 0)
+            arg[i] = number(a, arg[i]);
+    }
+    enum loop_op op = loop_op_of[n->op];
+    const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
+                                : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])
+                                                 : loop_ternary(a, op, arg[0], arg[1], arg[2]);
+    return loop_let(s->builder, n->name, e);
+}
+
+const struct loop_expr *point_value(struct scope *s, node_id n, const struct axis_map *map) {
+    const struct lowering *l = s->lowering;
+    const struct node *node = &l->region->graph->nodes[n];
+    if (node->op == OP_CONST)
+        return loop_real(l->arena, node->value);
+    // Of all scopes that could compute it, the outermost does.
+    for (const struct scope *o = s; o; o = o->outer)
+        if (find(o, n, map))
+            return find(o, n, map);
+    while (s->outer && covers(s->outer, &node->shape, map))
+        s = s->outer;
+    if (node->op == OP_VIEW && l->region->is_member[n]) {
+        struct axis_map arg = map_through_view(l->region->graph, node, map);
+        return point_value(s, node->arg[0], &arg);
+    }
+    assert(l->region->is_leaf[n] || op_infos[node->op].class == OP_CLASS_ELEMENTWISE);
+    const struct loop_expr *e = l->region->is_leaf[n] ? load(s, n, map) : elementwise(s, node, map);
+    point_define(s, n, map, e);
+    return e;
+}
+
+void point_store(struct scope *s, int i, const struct axis_map *map, bool stream) {
+    const struct lowering *l = s->lowering;
+    node_id n = l->region->value[i];
+    const struct shape *shape = &l->region->graph->nodes[n].shape;
+    const struct loop_expr *e = number(l->arena, point_value(s, n, map));
+    // The same in all lanes, but each has an element of its own to store it to.
+    if (e->lanes < s->lanes && point_lane_stride(s, shape, map))
+        e = loop_broadcast(l->arena, e, s->lanes);
+    loop_store(s->builder, l->target[i], point_index(s, shape, map), e, stream && e->lanes > 1);
+}
+
+struct seen {
+    struct seen *next;
+    node_id node;
+    struct axis_map map;
+};
+
+struct visitor {
+    const struct region *region;
+    int column;
+    point_visit_fn fn;
+    void *ctx;
+    struct arena arena;
+    struct seen *seen;
+};
+
+static void visit(struct visitor *v, node_id n, const struct axis_map *map) {
+    const struct node *node = &v->region->graph->nodes[n];
+    for (const struct seen *s = v->seen; s; s = s->next)
+        if (s->node == n && map_equal(&s->map, map, node->shape.rank))
+            return;
+    struct seen *now = arena_new(&v->arena, struct seen);
+    *now = (struct seen){v->seen, n, *map};
+    v->seen = now;
+
+    if (!v->fn(v->ctx, n, map) || !v->region->is_member[n])
+        return;
+    struct axis_map arg = *map;
+    if (node->op == OP_VIEW)
+        arg = map_through_view(v->region->graph, node, map);
+    if (op_infos[node->op].class == OP_CLASS_REDUCE) {
+        const struct shape *shape = &v->region->graph->nodes[node->arg[0]].shape;
+        if (v->column < 0 || node->axes != 1u << (shape->rank - 1))
+            return;
+        arg.axis[shape->rank - 1] = v->column;
+    }
+    if (op_infos[node->op].class == OP_CLASS_CONTRACT)
+        return;
+    for (int i = 0; i < node->n_args; i++)
+        visit(v, node->arg[i], &arg);
+}
+
+void point_visit(const struct region *r, node_id n, const struct axis_map *map, int column,
+                 point_visit_fn fn, void *ctx) {
+    struct visitor v = {.region = r, .column = column, .fn = fn, .ctx = ctx};
+    visit(&v, n, map);
+    arena_reset(&v.arena);
+}

@@ -1,0 +1,70 @@
+// Values at a point: the expression of any node of a region, given indices.
+//
+// A scope is one level of the loop nest being built. It fixes the index of some groups
+// of the space, perhaps with several lanes along one of them. point_value() computes a
+// node in the outermost scope that fixes everything the node depends on, so whatever is
+// constant in an inner loop is computed before it, and remembers it there, so nothing
+// is computed twice.
+#pragma once
+
+#include "family/region.h"
+#include "family/space.h"
+#include "loop/loop.h"
+
+// What one stage's lowering needs throughout.
+struct lowering {
+    struct arena *arena;
+    struct loop_program *program;
+    const struct region *region;
+    struct space space;
+    struct loop_buffer **buffer;                   // per node: where it is materialised, or NULL
+    struct loop_buffer *target[STAGE_VALUES_MAX];  // where the stage's values go
+};
+
+struct memo;
+
+struct scope {
+    const struct lowering *lowering;
+    struct scope *outer;  // NULL: the outermost
+    struct loop_builder *builder;
+    const struct loop_expr *index[SPACE_AXES_MAX];  // per group; NULL: not fixed here
+    int lane_group;                                 // -1: scalar
+    int lanes;
+    struct memo *memo;
+};
+
+// A scope inside `outer`: its indices, scalar unless changed.
+struct scope scope_inside(struct scope *outer, struct loop_builder *b);
+
+// Fix the groups from `first` up to `end` by one number that counts through all of them.
+void scope_split(struct scope *s, const struct loop_expr *flat, int first, int end);
+// How many elements those groups have together.
+const struct loop_expr *scope_count(const struct scope *s, int first, int end);
+
+// The size of a node's axis as its author called it.
+struct loop_size point_size(const struct lowering *l, const struct shape *s, int axis);
+
+// The node's value at the scope's point; lanes 1 when it is the same in all lanes.
+const struct loop_expr *point_value(struct scope *s, node_id n, const struct axis_map *map);
+
+// Say what a node's value is, where only the family knows (reductions, contractions).
+void point_define(struct scope *s, node_id n, const struct axis_map *map,
+                  const struct loop_expr *value);
+
+// Flat index of the node's element at the scope's point.
+const struct loop_expr *point_index(const struct scope *s, const struct shape *shape,
+                                    const struct axis_map *map);
+
+// Elements of the node between two neighbours along the lanes; 0: does not move.
+int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
+                          const struct axis_map *map);
+
+// Store the stage's value number `i` at the scope's point.
+void point_store(struct scope *s, int i, const struct axis_map *map, bool stream);
+
+// Visit every distinct (node, map) that the value of `n` at `map` needs, itself first.
+// `fn` returns whether to look at the node's arguments too. A reduction's argument gets
+// `column` for the axis that is reduced, when that is one axis and the last.
+typedef bool (*point_visit_fn)(void *ctx, node_id n, const struct axis_map *map);
+void point_visit(const struct region *r, node_id n, const struct axis_map *map, int column,
+                 point_visit_fn fn, void *ctx);

@@ -1,0 +1,131 @@
+#include "family/region.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+node_id region_find_value(const struct problem *p, const char *name) {
+    for (int i = 0; i < p->n_outputs; i++)
+        if (strcmp(p->outputs[i].name, name) == 0)
+            return p->outputs[i].node;
+    return graph_find(&p->graph, name);
+}
+
+static bool is_anchor(const struct node *n) {
+    return op_infos[n->op].class == OP_CLASS_REDUCE || op_infos[n->op].class == OP_CLASS_CONTRACT;
+}
+
+struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
+                            int n_values, const bool *is_ready) {
+    const struct graph *g = &p->graph;
+    struct region *r = arena_new(a, struct region);
+    r->problem = p;
+    r->graph = g;
+    r->is_member = arena_array(a, bool, g->n_nodes);
+    r->is_leaf = arena_array(a, bool, g->n_nodes);
+    r->anchor = arena_array(a, node_id, g->n_nodes);
+    bool *wanted = arena_array(a, bool, g->n_nodes);
+    r->n_values = n_values;
+    for (int i = 0; i < n_values; i++) {
+        r->value_name[i] = values[i];
+        r->value[i] = region_find_value(p, values[i]);
+        wanted[r->value[i]] = true;
+    }
+    // Users come after their arguments, so one walk from the end finds all.
+    for (node_id i = g->n_nodes - 1; i >= 0; i--) {
+        if (!wanted[i])
+            continue;
+        const struct node *n = &g->nodes[i];
+        r->is_leaf[i] = n->op == OP_INPUT || is_ready[i];
+        r->is_member[i] = !r->is_leaf[i];
+        for (int k = 0; r->is_member[i] && k < n->n_args; k++)
+            wanted[n->arg[k]] = true;
+    }
+    for (node_id i = 0; i < g->n_nodes; i++)
+        if (r->is_member[i] && is_anchor(&g->nodes[i]))
+            r->anchor[r->n_anchors++] = i;
+    return r;
+}
+
+// The only node of the region that uses `n`, or -1 when there is none or more than one.
+static node_id only_user(const struct region *r, node_id n) {
+    node_id user = -1;
+    for (node_id i = n + 1; i < r->graph->n_nodes; i++) {
+        const struct node *u = &r->graph->nodes[i];
+        for (int k = 0; r->is_member[i] && k < u->n_args; k++) {
+            if (u->arg[k] != n)
+                continue;
+            if (user >= 0 && user != i)
+                return -1;
+            user = i;
+        }
+    }
+    return user;
+}
+
+static bool is_value(const struct region *r, node_id n) {
+    for (int i = 0; i < r->n_values; i++)
+        if (r->value[i] == n)
+            return true;
+    return false;
+}
+
+// Does the value of `n` hang on an anchor other than `but`?
+static bool has_other_anchor(const struct region *r, node_id n, node_id but) {
+    if (!r->is_member[n] || n == but)
+        return false;
+    if (is_anchor(&r->graph->nodes[n]))
+        return true;
+    const struct node *node = &r->graph->nodes[n];
+    for (int k = 0; k < node->n_args; k++)
+        if (has_other_anchor(r, node->arg[k], but))
+            return true;
+    return false;
+}
+
+node_id region_cut(const struct region *r) {
+    if (r->n_anchors == 0)
+        return -1;
+    node_id first = r->anchor[0], cut = first;
+    // A contraction's result passes through its epilogue before it is worth storing; a
+    // reduction's is small and stays as it is.
+    bool carries = op_infos[r->graph->nodes[first].op].class == OP_CLASS_CONTRACT;
+    while (carries) {
+        node_id user = only_user(r, cut);
+        if (user < 0 || op_infos[r->graph->nodes[user].op].class != OP_CLASS_ELEMENTWISE)
+            break;
+        if (is_value(r, user) || has_other_anchor(r, user, first))
+            break;
+        cut = user;
+    }
+    if (is_value(r, cut) && r->n_values == 1)
+        return -1;
+    return cut;
+}
+
+static bool is_slow(enum op op) {
+    return op == OP_EXP || op == OP_LOG || op == OP_TANH || op == OP_ERF;
+}
+
+void region_count(const struct region *r, struct region_work *w) {
+    *w = (struct region_work){0};
+    for (node_id i = 0; i < r->graph->n_nodes; i++) {
+        const struct node *n = &r->graph->nodes[i];
+        double count = (double)shape_count(&n->shape);
+        if (r->is_leaf[i])
+            w->bytes_read += 4 * count;
+        if (is_value(r, i))
+            w->bytes_written += 4 * count;
+        if (!r->is_member[i])
+            continue;
+        if (op_infos[n->op].class == OP_CLASS_REDUCE)
+            count = (double)shape_count(&r->graph->nodes[n->arg[0]].shape);
+        if (op_infos[n->op].class == OP_CLASS_CONTRACT) {
+            const struct shape *lhs = &r->graph->nodes[n->arg[0]].shape;
+            count *= (double)lhs->size[lhs->rank - 1];
+        }
+        w->flops += count * op_infos[n->op].flops;
+        if (is_slow(n->op))
+            w->slow_flops += count;
+    }
+}

@@ -1,0 +1,43 @@
+// A region: the nodes that one stage computes.
+//
+// It is everything between the values already materialised (inputs and values of
+// earlier stages) and the stage's own values. A node may lie in several regions and
+// is then computed in each. Anchors are the nodes that decide a region's form:
+// reductions and contractions.
+#pragma once
+
+#include "ir/problem.h"
+#include "lang/kernel.h"
+
+struct arena;
+
+struct region {
+    const struct problem *problem;
+    const struct graph *graph;
+    node_id value[STAGE_VALUES_MAX];
+    const char *value_name[STAGE_VALUES_MAX];
+    int n_values;
+    bool *is_member;  // per node: computed here
+    bool *is_leaf;    // per node: materialised before, read here
+    node_id *anchor;  // members that are reductions or contractions, by rising id
+    int n_anchors;
+};
+
+// Where a value named in a stage is in the graph: an output's node or any node's name; -1.
+node_id region_find_value(const struct problem *p, const char *name);
+
+// Build the region of `values`. `is_ready` says per node which values are materialised.
+struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
+                            int n_values, const bool *is_ready);
+
+// What to materialise first when no family takes the region as it is: its first anchor,
+// carried on through the elementwise nodes that only it feeds. -1: nothing inside to cut at.
+node_id region_cut(const struct region *r);
+
+// Least traffic and work of the region, for estimates.
+struct region_work {
+    double bytes_read, bytes_written;
+    double flops;       // as ops.def counts them
+    double slow_flops;  // the part in functions (exp, erf, ...) that take many instructions
+};
+void region_count(const struct region *r, struct region_work *w);

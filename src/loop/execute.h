@@ -1,0 +1,15 @@
+// Run a loop program, slowly and with every access checked: the language's meaning.
+//
+// Blocks run one after the other. An access outside its buffer, a read of something
+// never written, and an element that one block of a launch writes and another then
+// reads or writes are errors, since on a real machine they would be silent.
+#pragma once
+
+#include <stdbool.h>
+
+struct error;
+struct loop_program;
+
+// `data[id]` holds buffer `id`'s elements for every input and output; the rest is NULL and
+// made here. Outputs need not be initialised. A broken rule is ERROR_PARSE.
+bool execute(const struct loop_program *p, float *const *data, struct error *err);

@@ -1,0 +1,17 @@
+// Passes over loop programs. Each keeps what the program computes; the tests run every
+// program before and after.
+#pragma once
+
+#include <stdbool.h>
+
+struct error;
+struct loop_program;
+
+// Unroll the loops marked for it. requires: their ends are constants.
+// gives: no marked loop left, so that register indices are constants.
+void pass_unroll(struct loop_program *p);
+
+// Check what a printer relies on: every variable is bound before it is used, lanes and types
+// agree, register indices are constants, streaming stores go to global memory. False and
+// the broken rule otherwise; a broken rule is a bug of whoever built the program.
+bool pass_verify(const struct loop_program *p, struct error *err);

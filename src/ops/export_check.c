@@ -1,0 +1,149 @@
+// check.c and samples.h of an exported directory.
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "ops/export_text.h"
+
+// An expression in C for element i of an input, as ir/inputs.c draws it.
+static void draw_expression(struct str *out, const struct distribution *d, int input) {
+    switch (d->kind) {
+    case DISTRIBUTION_NORMAL:
+        str_printf(out, "hone_normal(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
+        break;
+    case DISTRIBUTION_UNIFORM:
+        str_printf(out, "hone_uniform(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
+        break;
+    case DISTRIBUTION_INTEGERS:
+        str_printf(out, "hone_integer(hone_random(SEED, %d, 0, i), %lld, %lld)", input,
+                   (long long)d->a, (long long)d->b);
+        break;
+    case DISTRIBUTION_SIGN:
+        str_printf(out, "hone_sign(hone_random(SEED, %d, 0, i))", input);
+        break;
+    case DISTRIBUTION_CONSTANT:
+    case DISTRIBUTION_COUNT:
+        str_printf(out, "%af", d->a);
+        break;
+    }
+}
+
+static long long input_count(const struct problem *p, int i) {
+    return (long long)shape_count(&p->graph.nodes[p->inputs[i].node].shape);
+}
+
+static long long output_count(const struct problem *p, int i) {
+    return (long long)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+}
+
+static void main_function(struct str *out, const struct export_view *e) {
+    const struct problem *p = e->problem;
+    str_puts(out, "int main(void) {\n");
+    for (int i = 0; i < p->n_inputs; i++) {
+        str_printf(out,
+                   "    float *in_%d = allocate(%lld);\n"
+                   "    for (uint64_t i = 0; i < %lld; i++)\n        in_%d[i] = ",
+                   i, input_count(p, i), input_count(p, i), i);
+        draw_expression(out, &p->inputs[i].distribution, i);
+        str_puts(out, ";\n");
+    }
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "    float *out_%d = allocate(%lld);\n", i, output_count(p, i));
+    str_printf(out, "    %s(", e->symbol);
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "%sin_%d", i ? ", " : "", i);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, ", out_%d", i);
+    str_puts(out, ");\n    int ok = 1;\n");
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out,
+                   "    ok &= compare(\"%s\", out_%d, samples_%d, sizeof samples_%d / sizeof "
+                   "samples_%d[0]);\n",
+                   p->outputs[i].name, i, i, i, i);
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "    free(in_%d);\n", i);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "    free(out_%d);\n", i);
+    str_puts(out, "    puts(ok ? \"ok\" : \"WRONG\");\n    return !ok;\n}\n");
+}
+
+const char *export_check(struct arena *a, const struct export_view *e) {
+    struct str out = {0};
+    str_printf(&out,
+               "// Draws the inputs anew from a stored seed, calls %s() and compares\n"
+               "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
+               "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+               "#include <stdlib.h>\n#include <string.h>\n\n"
+               "#include \"hone_rng.h\"\n#include \"%s.h\"\n\n"
+               "static const uint64_t SEED = UINT64_C(%llu);\n\n"
+               "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
+               "#include \"samples.h\"\n\n",
+               e->symbol, e->symbol, (unsigned long long)e->seed);
+    str_puts(
+        &out,
+        "// Filled with a pattern, so that an element that is not written shows.\n"
+        "static float *allocate(long count) {\n"
+        "    size_t size = ((size_t)count * sizeof(float) + 63) / 64 * 64;\n"
+        "    float *p = aligned_alloc(64, size);\n"
+        "    if (!p) {\n        fprintf(stderr, \"out of memory\\n\");\n        exit(2);\n"
+        "    }\n    memset(p, 0xff, size);\n    return p;\n}\n\n"
+        "static int is_right(float value, const struct sample *s, double *worst) {\n"
+        "    if (isnan(s->expected))\n        return isnan(value);\n"
+        "    if (value == (float)s->expected)\n        return 1;\n"
+        "    double error = fabs(value - s->expected);\n"
+        "    if (!(error <= s->limit))\n        return 0;\n"
+        "    if (error / s->limit > *worst)\n        *worst = error / s->limit;\n"
+        "    return 1;\n}\n\n"
+        "static int compare(const char *name, const float *got, const struct sample *samples,\n"
+        "                   long n_samples) {\n"
+        "    long n_wrong = 0;\n    double worst = 0;\n"
+        "    for (long i = 0; i < n_samples; i++) {\n"
+        "        const struct sample *s = &samples[i];\n"
+        "        if (is_right(got[s->index], s, &worst))\n            continue;\n"
+        "        if (n_wrong++ < 5)\n"
+        "            printf(\"%s[%ld] is %.9g, expected %.17g within %.3g\\n\", name, s->index,\n"
+        "                   got[s->index], s->expected, s->limit);\n    }\n"
+        "    printf(\"%s: %ld of %ld sampled elements right, largest error %.3g of its "
+        "limit\\n\",\n"
+        "           name, n_samples - n_wrong, n_samples, worst);\n"
+        "    return n_wrong == 0;\n}\n\n");
+    main_function(&out, e);
+    return str_take(a, &out);
+}
+
+static void number(struct str *out, double value) {
+    if (isnan(value))
+        str_puts(out, "NAN");
+    else if (isinf(value))
+        str_puts(out, value > 0 ? "INFINITY" : "-INFINITY");
+    else
+        str_printf(out, "%a", value);
+}
+
+// The limit of one element is the judge's: its spread times the largest error allowed.
+static void sample_line(struct str *out, const struct oracle_output *o, int64_t index) {
+    double spread = o->spread[index];
+    str_printf(out, "    {%lld, ", (long long)index);
+    number(out, (double)o->high[index] + (double)o->low[index]);
+    str_puts(out, ", ");
+    number(out, isnan(spread) ? INFINITY : spread * o->stats.limit_max);
+    str_puts(out, "},\n");
+}
+
+// Spread evenly, first and last element among them.
+const char *export_samples(struct arena *a, const struct export_view *e) {
+    struct str out = {0};
+    for (int i = 0; i < e->problem->n_outputs; i++) {
+        const struct oracle_output *o = &e->oracle->sets[SET_DECLARED].outputs[i];
+        int64_t n = o->count < EXPORT_SAMPLES ? o->count : EXPORT_SAMPLES;
+        str_printf(&out, "// %s: index, expected value, largest error allowed\n",
+                   e->problem->outputs[i].name);
+        str_printf(&out, "static const struct sample samples_%d[] = {\n", i);
+        for (int64_t k = 0; k < n; k++)
+            sample_line(&out, o,
+                        n > 1 ? (int64_t)((double)k * (double)(o->count - 1) / (double)(n - 1))
+                              : 0);
+        str_puts(&out, "};\n");
+    }
+    return str_take(a, &out);
+}

@@ -1,0 +1,33 @@
+// The texts of an exported directory, each made from what op_export.c has gathered.
+#pragma once
+
+#include "eval/oracle.h"
+#include "ir/problem.h"
+#include "record/plan.h"
+#include "report/report.h"
+
+struct arena;
+
+enum { EXPORT_SAMPLES = 4096 };  // elements per output whose expected value is stored
+
+struct export_view {
+    const struct run_view *view;
+    const struct search_node *champion;
+    const struct problem *problem;
+    const struct plan *plan;
+    const struct oracle *oracle;  // its declared set is learnt
+    uint64_t seed;                // of the check's inputs
+    const char *symbol;           // the host function's name and its files'
+};
+
+// "void softmax(const float *x, float *y)"
+const char *export_prototype(struct arena *a, const struct export_view *e);
+
+const char *export_kernel(struct arena *a, const struct export_view *e);   // kernel.c
+const char *export_header(struct arena *a, const struct export_view *e);   // SYMBOL.h
+const char *export_host(struct arena *a, const struct export_view *e);     // SYMBOL.c
+const char *export_check(struct arena *a, const struct export_view *e);    // check.c
+const char *export_samples(struct arena *a, const struct export_view *e);  // samples.h
+const char *export_makefile(struct arena *a, const struct export_view *e);
+const char *export_readme(struct arena *a, const struct export_view *e);
+const char *export_proof(struct arena *a, const struct export_view *e);  // PROOF.json

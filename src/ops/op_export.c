@@ -1,0 +1,221 @@
+#include "ops/op_export.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "ops/export_text.h"
+#include "ops/op_machine.h"
+#include "ops/op_runs.h"
+
+enum { PROOF_MAX = 64 << 20 };
+
+// ---- what is exported
+
+// The plan's expressions are evaluated here, THREADS for the threads of this machine.
+static bool parse_plan(struct arena *a, const struct problem *p, const char *source, int n_threads,
+                       struct plan *plan, struct error *err) {
+    const struct graph *g = &p->graph;
+    const char *names[DIMS_MAX];
+    int64_t sizes[DIMS_MAX];
+    struct plan_buffer buffers[INPUTS_MAX + OUTPUTS_MAX] = {0};
+    int n = 0;
+    for (int i = 0; i < g->n_dims; i++) {
+        names[i] = g->dims[i].name;
+        sizes[i] = g->dims[i].size;
+    }
+    for (int i = 0; i < p->n_inputs; i++) {
+        const struct node *node = &g->nodes[p->inputs[i].node];
+        buffers[n++] = (struct plan_buffer){
+            .name = node->name, .role = BUFFER_INPUT, .size_bytes = shape_count(&node->shape) * 4};
+    }
+    for (int i = 0; i < p->n_outputs; i++)
+        buffers[n++] = (struct plan_buffer){
+            .name = p->outputs[i].name,
+            .role = BUFFER_OUTPUT,
+            .size_bytes = shape_count(&g->nodes[p->outputs[i].node].shape) * 4};
+    struct plan_context context = {names, sizes, g->n_dims, n_threads, buffers, n};
+    return plan_parse(a, source, &context, plan, err);
+}
+
+// ---- the host function's name
+
+// The problem's name, unless that is taken: by C, by the C library (a function called `exp`
+// would take libm's place), by one of our files, or by a function of the kernel.
+static const char *choose_symbol(struct arena *a, const char *name, const struct plan *plan) {
+    static const char *const words[] = {
+        "auto",     "break",      "case",   "char",     "const",    "continue", "default",
+        "do",       "double",     "else",   "enum",     "extern",   "float",    "for",
+        "goto",     "if",         "inline", "int",      "long",     "register", "restrict",
+        "return",   "short",      "signed", "sizeof",   "static",   "struct",   "switch",
+        "typedef",  "union",      "void",   "unsigned", "volatile", "while",    "main",
+        "allocate", "is_aligned", "check",  "kernel",   "samples",  "compare",  "is_right",
+        NULL};
+    bool taken = dlsym(RTLD_DEFAULT, name) != NULL;
+    for (int i = 0; words[i]; i++)
+        taken = taken || strcmp(words[i], name) == 0;
+    for (int i = 0; i < plan->n_steps; i++)
+        taken = taken ||
+                (plan->steps[i].kind == STEP_LAUNCH && strcmp(plan->steps[i].function, name) == 0);
+    return taken ? arena_printf(a, "%s_kernel", name) : name;
+}
+
+// ---- the inputs of the check and what is expected of them
+
+static void learn(struct oracle *oracle, const struct problem *p, uint64_t seed) {
+    float *inputs[INPUTS_MAX];
+    oracle_init(oracle, p, seed);
+    for (int i = 0; i < p->n_inputs; i++) {
+        int64_t count = shape_count(&p->graph.nodes[p->inputs[i].node].shape);
+        inputs[i] = calloc((size_t)count, sizeof(float));
+        if (!inputs[i])
+            abort();
+        oracle_fill(oracle, SET_DECLARED, i, inputs[i]);
+    }
+    oracle_learn(oracle, SET_DECLARED, (const float *const *)inputs);
+    for (int i = 0; i < p->n_inputs; i++)
+        free(inputs[i]);
+}
+
+// ---- the directory
+
+static bool is_export(struct arena *a, const char *dir) {
+    struct error ignored = {0};
+    size_t len;
+    const char *text =
+        file_read(a, arena_printf(a, "%s/PROOF.json", dir), PROOF_MAX, &len, &ignored);
+    json_t *json = text ? json_parse(text, len, &ignored) : NULL;
+    const char *schema = json_string_value(json_object_get(json, "schema"));
+    bool ok = schema && strcmp(schema, "hone.proof/1") == 0;
+    json_decref(json);
+    return ok;
+}
+
+static bool check_directory(struct arena *a, const struct export_request *q, struct error *err) {
+    DIR *d = opendir(q->dir);
+    if (!d && errno == ENOENT)
+        return true;
+    if (!d)
+        return error_set(err, ERROR_USAGE, "%s: %s", q->dir, strerror(errno));
+    bool empty = true;
+    for (struct dirent *entry; (entry = readdir(d));)
+        empty = empty && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+    closedir(d);
+    if (empty || q->force || is_export(a, q->dir))
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "%s holds something that is no earlier export; --force writes into it",
+                     q->dir);
+}
+
+static bool write_file(struct arena *a, const char *dir, const char *name, const char *text,
+                       struct error *err) {
+    return file_write(arena_printf(a, "%s/%s", dir, name), text, strlen(text), err);
+}
+
+static bool write_headers(struct arena *a, const char *dir, struct error *err) {
+    for (const struct embedded_file *f = embedded_files; f->name; f++) {
+        size_t len = strlen(f->name);
+        if (len > 2 && strcmp(f->name + len - 2, ".h") == 0 &&
+            !write_file(a, dir, f->name, f->text, err))
+            return false;
+    }
+    return true;
+}
+
+// The proof comes last: a directory that has it is complete.
+static bool write_all(struct arena *a, const char *dir, const struct export_view *e,
+                      struct error *err) {
+    const char *header = arena_printf(a, "%s.h", e->symbol);
+    const char *host = arena_printf(a, "%s.c", e->symbol);
+    return file_make_dirs(dir, err) && write_headers(a, dir, err) &&
+           write_file(a, dir, "kernel.c", export_kernel(a, e), err) &&
+           write_file(a, dir, header, export_header(a, e), err) &&
+           write_file(a, dir, host, export_host(a, e), err) &&
+           write_file(a, dir, "samples.h", export_samples(a, e), err) &&
+           write_file(a, dir, "check.c", export_check(a, e), err) &&
+           write_file(a, dir, "problem.hone", e->view->run.problem_text, err) &&
+           write_file(a, dir, "Makefile", export_makefile(a, e), err) &&
+           write_file(a, dir, "README.txt", export_readme(a, e), err) &&
+           write_file(a, dir, "PROOF.json", export_proof(a, e), err);
+}
+
+static bool write_directory(struct arena *a, const struct export_request *q,
+                            const struct export_view *e, struct error *err) {
+    if (file_exists(q->dir))
+        return write_all(a, q->dir, e, err);
+    // A new one appears whole or not at all.
+    size_t len = strlen(q->dir);
+    while (len > 1 && q->dir[len - 1] == '/')
+        len--;
+    const char *dir = arena_strndup(a, q->dir, len);
+    const char *building = arena_printf(a, "%s.%d.tmp", dir, (int)getpid());
+    bool ok = write_all(a, building, e, err);
+    if (ok && rename(building, dir) != 0)
+        ok = error_set(err, ERROR_IO, "rename %s to %s: %s", building, dir, strerror(errno));
+    struct error ignored = {0};
+    if (!ok)
+        file_remove_tree(building, &ignored);
+    return ok;
+}
+
+static bool find_champion(const struct run_view *v, const struct search_node **n,
+                          struct error *err) {
+    const struct run *r = &v->run;
+    if (r->champion >= 0 && r->champion < v->n_nodes && r->confirm.present) {
+        *n = &v->nodes[r->champion];
+        return true;
+    }
+    if (r->state == RUN_DONE)
+        return error_set(err, ERROR_USAGE, "run %lld found nothing that passed", (long long)r->id);
+    return error_set(err, ERROR_USAGE,
+                     "run %lld is not finished, its champion not confirmed; hone optimize --resume "
+                     "%lld goes on",
+                     (long long)r->id, (long long)r->id);
+}
+
+bool op_export(struct arena *a, const struct export_request *q, struct export_outcome *out,
+               struct error *err) {
+    struct run_view view;
+    struct problem *problem;
+    struct target target;
+    struct plan plan;
+    const struct search_node *champion = NULL;
+    int node;
+    if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
+        !check_directory(a, q, err) || !op_stored_problem(a, &view.run, &problem, err) ||
+        !op_target(a, view.run.target, &target, err) ||
+        !parse_plan(a, problem, champion->candidate.source, target.n_threads, &plan, err))
+        return false;
+    if (node >= 0 && node != champion->number)
+        return error_set(err, ERROR_USAGE, "node %d is not the champion of run %lld; that is %d",
+                         node, (long long)view.run.id, champion->number);
+    struct oracle oracle;
+    uint64_t seed = rng_entropy();
+    learn(&oracle, problem, seed);
+    struct export_view e = {.view = &view,
+                            .champion = champion,
+                            .problem = problem,
+                            .plan = &plan,
+                            .oracle = &oracle,
+                            .seed = seed,
+                            .symbol = choose_symbol(a, problem->name, &plan)};
+    bool ok = write_directory(a, q, &e, err);
+    oracle_reset(&oracle);
+    *out = (struct export_outcome){.run = view.run.id,
+                                   .node = champion->number,
+                                   .symbol = e.symbol,
+                                   .prototype = export_prototype(a, &e)};
+    return ok;
+}

@@ -1,0 +1,244 @@
+#include "ops/op_optimize.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "eval/evaluate.h"
+#include "family/lower.h"
+#include "mind/proposer.h"
+#include "model/bound.h"
+#include "ops/op_machine.h"
+#include "ops/op_problem.h"
+#include "ops/op_runs.h"
+#include "search/optimize.h"
+#include "search/tree.h"
+#include "store/store.h"
+
+static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;
+
+static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind, NULL};
+
+// Everything that one optimisation needs, gathered step by step.
+struct session {
+    struct arena *a;
+    const struct optimize_request *q;
+    struct optimize_outcome *out;
+    struct problem *problem;
+    struct target target;
+    struct bound bound;
+    const struct policy *policy;
+    const struct proposer *proposer;
+    struct store *store;
+    struct evaluator *evaluator;
+    struct run run;
+};
+
+static void note(struct session *s, const char *words) {
+    struct event e = {.kind = EVENT_NOTE, .words = words, .best = -1};
+    if (s->q->on_event)
+        s->q->on_event(&e, s->q->event_ctx);
+}
+
+// ---- names
+
+static bool unknown(const char *what, const char *name, const char *const *names,
+                    struct error *err) {
+    const char *nearest = str_nearest(name, names);
+    if (nearest)
+        return error_set(err, ERROR_USAGE, "unknown %s '%s'; did you mean '%s'?", what, name,
+                         nearest);
+    return error_set(err, ERROR_USAGE, "unknown %s '%s'; there are %s, %s%s%s", what, name,
+                     names[0], names[1], names[2] ? ", " : "", names[2] ? names[2] : "");
+}
+
+static bool find_policy(struct session *s, const char *name, struct error *err) {
+    const char *names[8] = {0};
+    s->policy = policy_find(name);
+    for (int i = 0; policies[i]; i++)
+        names[i] = policies[i]->name;
+    return s->policy || unknown("policy", name, names, err);
+}
+
+static bool find_proposer(struct session *s, const char *name, struct error *err) {
+    const char *names[8] = {0};
+    for (int i = 0; proposers[i]; i++) {
+        names[i] = proposers[i]->name;
+        if (strcmp(name, names[i]) == 0)
+            s->proposer = proposers[i];
+    }
+    return s->proposer || unknown("proposer", name, names, err);
+}
+
+// ---- the target and what it can do
+
+static void calibrate_progress(const char *what, void *ctx) {
+    struct session *s = ctx;
+    note(s, arena_printf(s->a, "  %s", what));
+}
+
+static bool measure_ceilings(struct session *s, struct error *err) {
+    if (s->target.ceilings.present || s->q->no_calibrate)
+        return true;
+    note(s, "measuring what this machine can do, once, about 10 s");
+    return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
+           target_save_ceilings(s->a, &s->target, err);
+}
+
+// ---- the run
+
+static const char *bound_text(struct arena *a, const struct bound *b) {
+    json_t *json = bound_to_json(b);
+    const char *text = json_print(a, json);
+    json_decref(json);
+    return text;
+}
+
+static void fill_run(struct session *s) {
+    const struct optimize_request *q = s->q;
+    s->run = (struct run){
+        .state = RUN_ACTIVE,
+        .problem_name = s->problem->name,
+        .problem_text = s->problem->text,
+        .problem_hash = hash_text(s->a, s->problem->text),
+        .target = s->target.name,
+        .device = s->target.device,
+        .policy = s->policy->name,
+        .proposer = s->proposer->name,
+        .seed = (uint64_t)q->seed,
+        .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
+        .max_seconds = q->seconds > 0 ? q->seconds : DEFAULT_SECONDS,
+        .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
+        .bound = bound_text(s->a, &s->bound),
+        .started_at = clock_timestamp(s->a),
+        .version = HONE_VERSION,
+        .champion = -1,
+    };
+    lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
+    s->run.baseline.label = "plain";
+}
+
+// A problem on which a kernel that computes nothing passes cannot be searched.
+static bool start_judge(struct session *s, struct error *err) {
+    if (!evaluator_open(&s->evaluator, s->problem, &s->target, 0, err))
+        return false;
+    const char *null_kernel = evaluator_null_kernel(s->evaluator);
+    return !null_kernel ||
+           error_set(err, ERROR_PARSE, "problem %s: a kernel that does no more than %s would pass",
+                     s->problem->name, null_kernel);
+}
+
+static bool begin_new(struct session *s, struct error *err) {
+    const struct optimize_request *q = s->q;
+    struct loaded loaded;
+    if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
+        !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
+        !op_load(s->a, q->file, q->dims, &loaded, err) ||
+        !op_target(s->a, q->target, &s->target, err) || !measure_ceilings(s, err))
+        return false;
+    s->problem = loaded.problem;
+    bound_compute(s->problem, &s->target, &s->bound);
+    fill_run(s);
+    return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
+           store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err);
+}
+
+static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
+    struct run *runs;
+    int n_runs;
+    if (!store_list_runs(s->store, s->a, 1000, &runs, &n_runs, err))
+        return false;
+    for (int i = 0; i < n_runs; i++)
+        if (runs[i].state != RUN_DONE && !store_run_is_locked(s->store, runs[i].id)) {
+            *id = runs[i].id;
+            return true;
+        }
+    return error_set(err, ERROR_USAGE, "there is no unfinished run in %s", store_path(s->store));
+}
+
+// New limits may be given to a resumed run; what it was found with stays.
+static void take_limits(struct run *run, const struct optimize_request *q) {
+    if (q->evals > 0)
+        run->max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX);
+    if (q->seconds > 0)
+        run->max_seconds = q->seconds;
+    if (q->until > 0)
+        run->until = q->until;
+}
+
+static bool restore_bound(struct session *s, struct error *err) {
+    const char *text = s->run.bound ? s->run.bound : "";
+    json_t *json = json_parse(text, strlen(text), err);
+    bool ok = json && bound_from_json(json, &s->bound, err);
+    json_decref(json);
+    return ok;
+}
+
+static bool check_device(const struct session *s, struct error *err) {
+    if (strcmp(s->run.device, s->target.device) == 0)
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "run %lld was measured on %s, this is %s: times would not "
+                     "compare",
+                     (long long)s->run.id, s->run.device, s->target.device);
+}
+
+static bool begin_resumed(struct session *s, struct error *err) {
+    const struct optimize_request *q = s->q;
+    int64_t id;
+    if (!op_open_store(s->a, q->store, false, &s->store, err))
+        return false;
+    store_close(s->store);  // it is there; now for writing
+    s->store = NULL;
+    if (!op_open_store(s->a, q->store, true, &s->store, err) ||
+        !(q->run ? store_find_run(s->store, q->run, &id, err) : find_unfinished(s, &id, err)) ||
+        !store_lock_run(s->store, id, err) || !store_get_run(s->store, s->a, id, &s->run, err))
+        return false;
+    take_limits(&s->run, q);
+    return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
+           find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
+           op_target(s->a, s->run.target, &s->target, err) && check_device(s, err) &&
+           start_judge(s, err);
+}
+
+static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
+                            struct eval_result *result, struct error *err) {
+    return evaluator_judge(ctx, a, job, result, err);
+}
+
+static bool work(struct session *s, struct error *err) {
+    struct optimize_job job = {
+        .problem = s->problem,
+        .target = &s->target,
+        .bound = &s->bound,
+        .policy = s->policy,
+        .proposer = s->proposer,
+        .judge = {judge_by_worker, s->evaluator},
+        .store = s->store,
+        .on_event = s->q->on_event,
+        .event_ctx = s->q->event_ctx,
+    };
+    bool ok = optimize(s->a, &job, &s->run, err);
+    struct error reading = {0};
+    s->out->has_run = op_read_run(s->a, s->store, s->run.id, &s->out->view, &reading);
+    if (ok && !s->out->has_run) {
+        *err = reading;
+        return false;
+    }
+    return ok;
+}
+
+bool op_optimize(struct arena *a, const struct optimize_request *q, struct optimize_outcome *out,
+                 struct error *err) {
+    struct session s = {.a = a, .q = q, .out = out};
+    *out = (struct optimize_outcome){0};
+    bool ok = (q->resume ? begin_resumed(&s, err) : begin_new(&s, err)) && work(&s, err);
+    if (s.evaluator)
+        evaluator_close(s.evaluator);
+    store_close(s.store);
+    return ok;
+}

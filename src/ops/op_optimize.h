@@ -1,0 +1,37 @@
+// The operation behind `hone optimize`: from a problem file, or a run to go on with, to a
+// run in the store.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/event.h"
+#include "report/report.h"
+
+struct arena;
+struct error;
+
+struct optimize_request {
+    const char *file;  // the problem; NULL with `resume`
+    bool resume;
+    const char *run;                         // with `resume`: which; NULL: the newest unfinished
+    const char *target, *policy, *proposer;  // NULL: the default
+    const char *store;                       // NULL: settings, then upward
+    const char *dims;                        // "M=64,N=32" in place of the file's; NULL: none
+    int64_t evals;                           // 0: no limit, or the resumed run's
+    double seconds, until;                   // 0: default, or the resumed run's
+    int64_t seed;
+    bool no_calibrate;  // go on without reach where the ceilings are not measured
+    event_fn on_event;  // may be NULL
+    void *event_ctx;
+};
+
+struct optimize_outcome {
+    bool has_run;  // the run below is in the store, whatever happened
+    struct run_view view;
+};
+
+// True when the run came to its end. On ERROR_INTERRUPTED and other failures after the run
+// began, `has_run` is set and the run can be resumed.
+bool op_optimize(struct arena *a, const struct optimize_request *q, struct optimize_outcome *out,
+                 struct error *err);

@@ -1,0 +1,94 @@
+#include "ops/op_runs.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/config.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "lang/lang.h"
+#include "store/store.h"
+
+enum { RUNS_MAX = 10000 };
+
+bool op_open_store(struct arena *a, const char *named, bool create, struct store **out,
+                   struct error *err) {
+    struct config config;
+    if (!named) {
+        if (!config_load(a, &config, err))
+            return false;
+        const char *dir = config_get(&config, "store.path");
+        named = *dir ? arena_printf(a, "%s/runs.db", dir) : NULL;
+    }
+    return store_open(out, named, create, err);
+}
+
+bool op_read_run(struct arena *a, struct store *s, int64_t id, struct run_view *v,
+                 struct error *err) {
+    *v = (struct run_view){.store = arena_strdup(a, store_path(s)),
+                           .is_running = store_run_is_locked(s, id)};
+    return store_get_run(s, a, id, &v->run, err) &&
+           store_get_nodes(s, a, id, &v->nodes, &v->n_nodes, err);
+}
+
+bool op_runs(struct arena *a, const char *store, struct run_view **views, int *n_views,
+             struct error *err) {
+    struct store *s;
+    struct run *runs;
+    if (!op_open_store(a, store, false, &s, err))
+        return false;
+    bool ok = store_list_runs(s, a, RUNS_MAX, &runs, n_views, err);
+    *views = arena_array(a, struct run_view, ok ? *n_views + 1 : 1);
+    for (int i = 0; ok && i < *n_views; i++)
+        (*views)[i] = (struct run_view){.run = runs[i],
+                                        .store = arena_strdup(a, store_path(s)),
+                                        .is_running = store_run_is_locked(s, runs[i].id)};
+    store_close(s);
+    return ok;
+}
+
+// "3.7" -> "3" and 7; without a dot the node is -1.
+static bool split_name(struct arena *a, const char *name, const char **run, int *node,
+                       struct error *err) {
+    const char *dot = name ? strchr(name, '.') : NULL;
+    *node = -1;
+    *run = name;
+    if (!dot)
+        return true;
+    long long number;
+    if (!str_to_int64(dot + 1, &number) || number < 0 || number > 1000000000)
+        return error_set(err, ERROR_USAGE, "'%s' is not a node; give RUN.NODE, like 3.7", name);
+    *node = (int)number;
+    *run = arena_strndup(a, name, (size_t)(dot - name));
+    return true;
+}
+
+bool op_show(struct arena *a, const char *store, const char *name, struct run_view *v, int *node,
+             struct error *err) {
+    const char *run;
+    struct store *s;
+    int64_t id;
+    if (!split_name(a, name, &run, node, err) || !op_open_store(a, store, false, &s, err))
+        return false;
+    bool ok = store_find_run(s, run, &id, err) && op_read_run(a, s, id, v, err);
+    store_close(s);
+    if (ok && *node >= v->n_nodes)
+        return error_set(err, ERROR_USAGE, "run %lld has no node %d; the newest is %d",
+                         (long long)id, *node, v->n_nodes - 1);
+    return ok;
+}
+
+bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
+                       struct error *err) {
+    struct lang_file file;
+    const char *diagnostics;
+    struct lang_source source = {
+        .file = "stored problem", .text = run->problem_text, .len = strlen(run->problem_text)};
+    if (!lang_parse(a, &source, &file, &diagnostics, err))
+        return error_wrap(err, "run %lld", (long long)run->id);
+    if (file.n_problems != 1)
+        return error_set(err, ERROR_IO, "run %lld: its stored text is not one problem",
+                         (long long)run->id);
+    *problem = file.problems[0];
+    return true;
+}

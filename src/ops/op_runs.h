@@ -1,0 +1,31 @@
+// Looking at runs: what `runs`, `show` and `report` share.
+#pragma once
+
+#include <stdbool.h>
+
+#include "report/report.h"
+
+struct arena;
+struct error;
+struct problem;
+struct store;
+
+// Open the store that was named, else the one of the settings, else `.hone` found upward.
+bool op_open_store(struct arena *a, const char *named, bool create, struct store **out,
+                   struct error *err);
+
+// Read one run with its nodes.
+bool op_read_run(struct arena *a, struct store *s, int64_t id, struct run_view *v,
+                 struct error *err);
+
+// All runs, newest first, without their nodes.
+bool op_runs(struct arena *a, const char *store, struct run_view **views, int *n_views,
+             struct error *err);
+
+// The run that "", "last", "3" or "3.7" means; *node is 7 for the last, else -1.
+bool op_show(struct arena *a, const char *store, const char *name, struct run_view *v, int *node,
+             struct error *err);
+
+// The problem that a run is about, from its stored text.
+bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
+                       struct error *err);

@@ -1,0 +1,43 @@
+// What people and scripts read about runs. Everything here is made from what the store
+// holds, so it can be made again from any finished run; nothing measures or decides.
+// Text is at most 80 columns wide where the data allow it.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "record/event.h"
+#include "record/run.h"
+
+struct arena;
+struct str;
+
+// A run as read from the store.
+struct run_view {
+    struct run run;
+    struct search_node *nodes;
+    int n_nodes;        // 0 where the nodes were not asked for
+    bool is_running;    // some process works on it now
+    const char *store;  // path of the store
+};
+
+// `hone runs`: one line each, newest first.
+void report_runs(struct str *out, const struct run_view *views, int n_views);
+json_t *report_runs_json(const struct run_view *views, int n_views);  // hone.runs/1
+
+// `hone show RUN`: the tree as an indented list. `hone show RUN.NODE`: all about one node.
+void report_tree(struct str *out, const struct run_view *v);
+void report_node(struct str *out, const struct run_view *v, int node, bool with_source);
+json_t *report_show_json(const struct run_view *v);  // hone.show/1
+
+// `hone report`: the whole story of a run.
+void report_run(struct str *out, const struct run_view *v);
+
+// The end of `hone optimize`: champion, stop, where it is. hone.optimize/1.
+void report_result(struct str *out, const struct run_view *v);
+json_t *report_result_json(const struct run_view *v);
+
+// What an event says to a person, one line or a few, "" when nothing.
+void report_event(struct str *out, const struct event *e);
+// The same for a line that is rewritten in place on a terminal.
+void report_event_live(struct str *out, const struct event *e);

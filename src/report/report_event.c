@@ -1,0 +1,91 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "report/report_private.h"
+
+static void say_started(struct str *out, const struct run *r) {
+    struct arena a = {0};
+    str_printf(out, "target    %s: %s\n", r->target, r->device);
+    str_printf(out, "problem   %s\n", r->problem_name);
+    const char *side = report_side(&a, r);
+    if (side) {
+        str_printf(out, "bound     %s-bound; reach ", side);
+        report_seconds(out, report_reach(r), 0);
+        str_puts(out, ", limit ");
+        report_seconds(out, report_limit(r), 0);
+        str_puts(out, "\n");
+    }
+    str_printf(out, "run       %lld: policy %s, proposer %s, seed %llu%s\n", (long long)r->id,
+               r->policy, r->proposer, (unsigned long long)r->seed,
+               r->n_nodes > 0 ? ", resumed" : "");
+    str_printf(out, "\n%8s  %-10s %9s %9s %9s  %s\n", "node", "verdict", "time", "of reach",
+               "speed-up", "move");
+    arena_reset(&a);
+}
+
+static void say_evaluated(struct str *out, const struct event *e) {
+    const struct search_node *n = e->node;
+    char name[32], reach[16] = "-", speedup[16] = "-";
+    snprintf(name, sizeof name, "%lld.%d", (long long)e->run->id, n->number);
+    double fraction = e->reach_s / n->time_s;
+    if (isfinite(fraction))
+        snprintf(reach, sizeof reach, "%.0f%%", 100 * fraction);
+    if (isfinite(n->time_s) && n->measurement.present && n->number > 0)
+        snprintf(speedup, sizeof speedup, "%.2fx", n->measurement.speedup);
+    str_printf(out, "%8s%s %-10s ", name, e->best == n->number ? "*" : " ",
+               verdict_kind_name(n->verdict.kind));
+    report_seconds(out, n->time_s, 9);
+    str_printf(out, " %9s %9s  %s\n", reach, speedup, n->number ? n->move : "the default kernel");
+}
+
+static void say_disqualified(struct str *out, const struct event *e) {
+    char head[48];
+    int column = snprintf(head, sizeof head, "%lld.%d did not pass: ", (long long)e->run->id,
+                          e->node->number);
+    str_puts(out, head);
+    report_wrap(out, e->node->verdict.evidence, column - 1, 4);
+}
+
+void report_event(struct str *out, const struct event *e) {
+    switch (e->kind) {
+    case EVENT_NOTE:
+        str_printf(out, "%s\n", e->words);
+        break;
+    case EVENT_STARTED:
+        say_started(out, e->run);
+        break;
+    case EVENT_EVALUATED:
+        say_evaluated(out, e);
+        break;
+    case EVENT_CONFIRMING:
+        str_printf(out, "confirming %lld.%d on fresh data, beside plain\n", (long long)e->run->id,
+                   e->node->number);
+        break;
+    case EVENT_DISQUALIFIED:
+        say_disqualified(out, e);
+        break;
+    case EVENT_PROPOSED:
+    case EVENT_FINISHED:
+    case EVENT_COUNT:
+        break;
+    }
+}
+
+void report_event_live(struct str *out, const struct event *e) {
+    if (e->kind != EVENT_PROPOSED)
+        return;
+    struct str line = {.max = REPORT_COLUMNS - 1};
+    str_printf(&line, "%lld.%d  %d done, %.0f s", (long long)e->run->id, e->node->number,
+               e->n_evals, e->elapsed_s);
+    if (isfinite(e->best_s)) {
+        str_puts(&line, ", best ");
+        report_seconds(&line, e->best_s, 0);
+    }
+    if (isfinite(e->best_s) && isfinite(e->reach_s))
+        str_printf(&line, " (%.0f%% of reach)", 100 * e->reach_s / e->best_s);
+    str_printf(&line, "  trying %s", e->node->number ? e->node->move : "the default kernel");
+    str_puts(out, str_text(&line));
+    str_reset(&line);
+}

@@ -1,0 +1,39 @@
+// What the files of report/ share.
+#pragma once
+
+#include "report/report.h"
+
+enum { REPORT_COLUMNS = 80 };
+
+// Add text, wrapped, each line after the first indented by `indent`; `column` is where the
+// first one starts.
+void report_wrap(struct str *out, const char *text, int column, int indent);
+
+// Add lines of text, each indented.
+void report_indented(struct str *out, const char *text, int indent);
+
+// "1.53 ms", "-" when not known; padded to `width` on the left.
+void report_seconds(struct str *out, double seconds, int width);
+
+// Reach in seconds from the run's bound, NAN when it has none; limit likewise.
+double report_reach(const struct run *r);
+double report_limit(const struct run *r);
+// "memory", "compute", "launch"; NULL when the run has no bound.
+const char *report_side(struct arena *a, const struct run *r);
+
+// Has the run a champion that was confirmed? The node itself, or NULL.
+bool report_is_confirmed(const struct run *r);
+const struct search_node *report_champion(const struct run_view *v);
+
+int report_n_evaluated(const struct run_view *v);
+
+// "after 16 evaluations without a significant gain".
+const char *report_stop_words(const char *reason);
+
+// "active", "done", "interrupted", "killed" (active, but nobody works on it).
+const char *report_state(const struct run_view *v);
+
+// Speed-up of the champion over the baseline, and reach with the fraction of it; null when
+// there is none.
+json_t *report_speedup_json(const struct run *r);
+json_t *report_reach_json(const struct run *r);

@@ -1,0 +1,90 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "report/report_private.h"
+
+static void say_champion(struct str *out, const struct run_view *v, const struct search_node *n) {
+    const struct measurement *m = &v->run.confirm;
+    str_printf(out, "champion  %lld.%d: ", (long long)v->run.id, n->number);
+    report_seconds(out, m->median_s, 0);
+    str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
+               m->speedup_low, m->speedup_high, 100 * m->confidence);
+    double reach = report_reach(&v->run);
+    if (isfinite(reach))
+        str_printf(out, "          %.0f%% of reach; ", 100 * reach / m->median_s);
+    else
+        str_printf(out, "          ");
+    str_printf(out, "confirmed on fresh data, %d pairs\n", m->n_pairs);
+    report_indented(out, n->candidate.kernel ? n->candidate.kernel : "", 10);
+}
+
+static void say_stop(struct str *out, const struct run_view *v) {
+    struct str text = {0};
+    int n = report_n_evaluated(v);
+    str_printf(&text, "%s (%d evaluation%s, %.0f s)", report_stop_words(v->run.stop_reason), n,
+               n == 1 ? "" : "s", v->run.elapsed_s);
+    str_puts(out, "stopped   ");
+    report_wrap(out, str_text(&text), 10, 10);
+    str_reset(&text);
+}
+
+void report_result(struct str *out, const struct run_view *v) {
+    const struct search_node *n = report_champion(v);
+    str_puts(out, "\n");
+    if (n)
+        say_champion(out, v, n);
+    else if (v->run.state == RUN_DONE)
+        str_puts(out, "champion  none: no candidate passed\n");
+    say_stop(out, v);
+    str_printf(out, "stored    run %lld in %s; see hone report %lld\n", (long long)v->run.id,
+               v->store, (long long)v->run.id);
+    if (n)
+        str_printf(out, "next      hone export %lld -o %s-kernel\n", (long long)v->run.id,
+                   v->run.problem_name);
+    if (v->run.state != RUN_DONE)
+        str_printf(out, "next      hone optimize --resume %lld\n", (long long)v->run.id);
+}
+
+static json_t *champion_json(const struct run_view *v, const struct search_node *n) {
+    if (!n)
+        return json_null();
+    const struct error_stats *e = &v->run.confirm_verdict.error;
+    json_t *error =
+        json_pack("{s:o, s:o, s:o, s:o}", "rms", json_optional_real(e->rms), "max",
+                  json_optional_real(e->max), "limit_rms", json_optional_real(e->limit_rms),
+                  "limit_max", json_optional_real(e->limit_max));
+    return json_pack("{s:i, s:o, s:f, s:o}", "node", n->number, "kernel",
+                     json_optional_text(n->candidate.kernel), "time_s", v->run.confirm.median_s,
+                     "error", error);
+}
+
+json_t *report_speedup_json(const struct run *r) {
+    const struct measurement *m = &r->confirm;
+    if (!report_is_confirmed(r))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f}", "value", m->speedup, "low", m->speedup_low, "high",
+                     m->speedup_high, "confidence", m->confidence);
+}
+
+json_t *report_reach_json(const struct run *r) {
+    double reach = report_reach(r);
+    if (!isfinite(reach))
+        return json_null();
+    return json_pack("{s:f, s:o}", "seconds", reach, "fraction",
+                     report_is_confirmed(r) ? json_real(reach / r->confirm.median_s) : json_null());
+}
+
+json_t *report_result_json(const struct run_view *v) {
+    const struct run *r = &v->run;
+    return json_pack(
+        "{s:s, s:I, s:s, s:s, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:f}", "schema",
+        "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
+        run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "problem",
+        "name", r->problem_name, "hash", r->problem_hash, "target", r->target, "device", r->device,
+        "baseline", r->baseline.label ? r->baseline.label : "plain", "speedup",
+        report_speedup_json(r), "reach", report_reach_json(r), "champion",
+        champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
+        r->elapsed_s);
+}

@@ -1,0 +1,136 @@
+// The whole story of a run, for a person: what was asked, what came of it, how it was
+// found, what was checked, what still limits it.
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "report/report_private.h"
+
+static void heading(struct str *out, const char *text) {
+    str_printf(out, "\n%s\n", text);
+    for (size_t i = 0; i < strlen(text); i++)
+        str_puts(out, "-");
+    str_puts(out, "\n");
+}
+
+static void say_problem(struct str *out, const struct run *r) {
+    struct arena a = {0};
+    heading(out, "Problem and bound");
+    report_indented(out, r->problem_text, 2);
+    str_puts(out, "\n");
+    const char *side = report_side(&a, r);
+    if (side) {
+        str_printf(out, "It is %s-bound on this device. Nothing honest is faster than ", side);
+        report_seconds(out, report_limit(r), 0);
+        str_puts(out, "\n(limit); by the ceilings measured here ");
+        report_seconds(out, report_reach(r), 0);
+        str_puts(out, " can be reached (reach).\n");
+    }
+    arena_reset(&a);
+}
+
+static void say_result(struct str *out, const struct run_view *v, const struct search_node *n) {
+    const struct measurement *m = &v->run.confirm;
+    heading(out, "Result");
+    if (!n) {
+        str_puts(out, "No champion has been confirmed.\n");
+        return;
+    }
+    struct str text = {0};
+    str_printf(&text, "Node %lld.%d takes ", (long long)v->run.id, n->number);
+    report_seconds(&text, m->median_s, 0);
+    str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->rival);
+    report_seconds(&text, m->rival_median_s, 0);
+    str_printf(&text, "), interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
+               m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
+    double fraction = report_reach(&v->run) / m->median_s;
+    if (isfinite(fraction))
+        str_printf(&text, " That is %.0f%% of reach.", 100 * fraction);
+    report_wrap(out, str_text(&text), 0, 0);
+    str_reset(&text);
+    str_puts(out, "\n");
+    report_indented(out, n->candidate.kernel ? n->candidate.kernel : "", 2);
+    str_puts(out, "\nMeasured: ");
+    report_wrap(out, m->method ? m->method : "", 10, 2);
+}
+
+static void say_checks(struct str *out, const struct run *r) {
+    const struct verdict *v = &r->confirm_verdict;
+    const struct error_stats *e = &v->error;
+    heading(out, "Checks of the champion, on inputs drawn after it was chosen");
+    str_printf(out, "  verdict            %s\n", verdict_kind_name(v->kind));
+    str_printf(out, "  input sets         %d, over %d calls%s\n", v->n_sets, v->n_calls,
+               v->timed_calls_checked ? ", the timed ones among them" : "");
+    if (isfinite(e->rms)) {
+        str_printf(out, "  error, rms         %.3g (allowed %.3g, honest f32 %.3g)\n", e->rms,
+                   e->limit_rms, e->honest_rms);
+        str_printf(out, "  error, largest     %.3g (allowed %.3g, honest f32 %.3g)\n", e->max,
+                   e->limit_max, e->honest_max);
+        str_puts(out, "  Errors are in units of the spread that honest f32 arithmetic has.\n");
+    }
+}
+
+static void say_path(struct str *out, const struct run_view *v, int number) {
+    const struct search_node *n = &v->nodes[number];
+    if (n->parent >= 0)
+        say_path(out, v, n->parent);
+    str_printf(out, "%6d  ", number);
+    report_seconds(out, n->time_s, 9);
+    str_printf(out, "  %s\n", number ? n->move : "the default kernel");
+    if (number > 0) {
+        str_printf(out, "%19s", "");
+        report_wrap(out, n->reason, 19, 19);
+    }
+}
+
+static void say_limits(struct str *out, const struct search_node *n) {
+    heading(out, "What still limits it");
+    if (n->n_findings == 0)
+        str_puts(out, "Nothing that the tools can see.\n");
+    for (int i = 0; i < n->n_findings; i++) {
+        const struct finding *f = &n->findings[i];
+        struct str text = {0};
+        str_printf(&text, "%s (%s): %s. %s.", f->tool, severity_name(f->severity), f->cause,
+                   f->evidence);
+        str_puts(out, "- ");
+        report_wrap(out, str_text(&text), 2, 2);
+        str_reset(&text);
+    }
+}
+
+static void say_effort(struct str *out, const struct run_view *v) {
+    const struct run *r = &v->run;
+    int counts[VERDICT_COUNT] = {0};
+    for (int i = 0; i < v->n_nodes; i++)
+        if (v->nodes[i].state == NODE_EVALUATED)
+            counts[v->nodes[i].verdict.kind]++;
+    heading(out, "Effort");
+    str_printf(out, "  evaluations        %d:", report_n_evaluated(v));
+    for (int k = 0; k < VERDICT_COUNT; k++)
+        if (counts[k] > 0)
+            str_printf(out, " %d %s", counts[k], verdict_kind_name((enum verdict_kind)k));
+    str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
+    str_puts(out, "  stopped            ");
+    report_wrap(out, report_stop_words(r->stop_reason), 21, 21);
+    str_printf(out, "  policy, proposer   %s, %s, seed %llu\n", r->policy, r->proposer,
+               (unsigned long long)r->seed);
+    str_printf(out, "  hone               %s, started %s\n", r->version, r->started_at);
+}
+
+void report_run(struct str *out, const struct run_view *v) {
+    const struct search_node *n = report_champion(v);
+    str_printf(out, "Run %lld: %s on %s, %s\n", (long long)v->run.id, v->run.problem_name,
+               v->run.target, report_state(v));
+    str_printf(out, "%s\n", v->run.device);
+    say_result(out, v, n);
+    say_problem(out, &v->run);
+    if (n) {
+        heading(out, "How it was found");
+        say_path(out, v, n->number);
+        say_checks(out, &v->run);
+        say_limits(out, n);
+    }
+    say_effort(out, v);
+}

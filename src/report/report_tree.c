@@ -1,0 +1,175 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "report/report_private.h"
+
+// ---- all runs
+
+static void run_line(struct str *out, const struct run_view *v) {
+    const struct run *r = &v->run;
+    str_printf(out, "%4lld  %-11s  %-20.20s %5d  ", (long long)r->id, report_state(v),
+               r->problem_name, r->n_nodes);
+    if (!report_is_confirmed(r)) {
+        str_printf(out, "%9s  %-16s %5s", "-", "-", "-");
+    } else {
+        char speedup[32], reach[16] = "-";
+        snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.rival);
+        double fraction = report_reach(r) / r->confirm.median_s;
+        if (isfinite(fraction))
+            snprintf(reach, sizeof reach, "%.0f%%", 100 * fraction);
+        report_seconds(out, r->confirm.median_s, 9);
+        str_printf(out, "  %-16s %5s", speedup, reach);
+    }
+    str_puts(out, "\n");
+}
+
+void report_runs(struct str *out, const struct run_view *views, int n_views) {
+    str_printf(out, "%4s  %-11s  %-20s %5s  %9s  %-16s %5s\n", "run", "state", "problem", "nodes",
+               "champion", "speed-up", "reach");
+    for (int i = 0; i < n_views; i++)
+        run_line(out, &views[i]);
+}
+
+static json_t *run_row(const struct run_view *v) {
+    const struct run *r = &v->run;
+    bool confirmed = report_is_confirmed(r);
+    return json_pack("{s:I, s:s, s:b, s:o, s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o}", "run",
+                     (json_int_t)r->id, "state", run_state_name(r->state), "is_running",
+                     v->is_running, "stop_reason", json_optional_text(r->stop_reason), "problem",
+                     r->problem_name, "target", r->target, "device", r->device, "started_at",
+                     r->started_at, "nodes", r->n_nodes, "baseline",
+                     r->baseline.label ? r->baseline.label : "plain", "champion",
+                     confirmed ? json_integer(r->champion) : json_null(), "speedup",
+                     report_speedup_json(r), "reach", report_reach_json(r));
+}
+
+json_t *report_runs_json(const struct run_view *views, int n_views) {
+    json_t *runs = json_array();
+    for (int i = 0; i < n_views; i++)
+        json_array_append_new(runs, run_row(&views[i]));
+    return json_pack("{s:s, s:o}", "schema", "hone.runs/1", "runs", runs);
+}
+
+// ---- one run as a tree
+
+static void node_line(struct str *out, const struct run_view *v, int number, int depth) {
+    const struct search_node *n = &v->nodes[number];
+    bool judged = n->state == NODE_EVALUATED;
+    struct str head = {0};
+    str_printf(&head, "%*s%d%s", 2 * depth, "", number, v->run.champion == number ? "*" : "");
+    str_printf(out, "%-14s %-10s ", str_text(&head),
+               judged ? verdict_kind_name(n->verdict.kind) : "proposed");
+    str_reset(&head);
+    report_seconds(out, judged ? n->time_s : NAN, 9);
+    if (judged && isfinite(n->time_s) && n->measurement.present && number > 0)
+        str_printf(out, " %6.2fx", n->measurement.speedup);
+    else
+        str_printf(out, " %7s", "");
+    str_printf(out, "  %s\n", number ? n->move : "the default kernel");
+}
+
+static void subtree(struct str *out, const struct run_view *v, int number, int depth) {
+    node_line(out, v, number, depth);
+    for (int i = number + 1; i < v->n_nodes; i++)
+        if (v->nodes[i].parent == number)
+            subtree(out, v, i, depth + 1);
+}
+
+void report_tree(struct str *out, const struct run_view *v) {
+    const struct run *r = &v->run;
+    str_printf(out, "run %lld: %s on %s (%s), %s, %s\n", (long long)r->id, r->problem_name,
+               r->target, r->device, report_state(v), report_stop_words(r->stop_reason));
+    str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over the default kernel\n\n",
+               r->policy, r->proposer, (unsigned long long)r->seed);
+    if (v->n_nodes > 0)
+        subtree(out, v, 0, 0);
+}
+
+json_t *report_show_json(const struct run_view *v) {
+    json_t *nodes = json_array();
+    for (int i = 0; i < v->n_nodes; i++)
+        json_array_append_new(nodes, search_node_to_json(&v->nodes[i]));
+    return json_pack("{s:s, s:o, s:b, s:o}", "schema", "hone.show/1", "run", run_to_json(&v->run),
+                     "is_running", v->is_running, "nodes", nodes);
+}
+
+// ---- one node
+
+static void say_measurement(struct str *out, const struct measurement *m) {
+    if (!m->present)
+        return;
+    str_puts(out, "time      ");
+    report_seconds(out, m->median_s, 0);
+    str_printf(out, " median of %d pairs; beside %s ", m->n_pairs, m->rival ? m->rival : "itself");
+    report_seconds(out, m->rival_median_s, 0);
+    str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
+               m->speedup_low, m->speedup_high, 100 * m->confidence);
+    report_wrap(out, m->method ? m->method : "", 10, 10);
+}
+
+static void say_error(struct str *out, const struct error_stats *e) {
+    if (isfinite(e->rms))
+        str_printf(out,
+                   "error     rms %.3g of %.3g allowed, largest %.3g of %.3g (honest: %.3g, "
+                   "%.3g)\n",
+                   e->rms, e->limit_rms, e->max, e->limit_max, e->honest_rms, e->honest_max);
+}
+
+static void say_findings(struct str *out, const struct search_node *n) {
+    for (int i = 0; i < n->n_findings; i++) {
+        const struct finding *f = &n->findings[i];
+        struct str line = {0};
+        str_printf(&line, "%s: %s. %s.", severity_name(f->severity), f->cause, f->evidence);
+        if (isfinite(f->expected_gain))
+            str_printf(&line, " Worth up to %.2fx.", f->expected_gain);
+        str_printf(out, "%-10s", i == 0 ? "findings" : "");
+        report_wrap(out, str_text(&line), 10, 10);
+        str_reset(&line);
+        for (int j = 0; j < f->n_actions; j++) {
+            str_printf(out, "%10s- ", "");
+            report_wrap(out, f->actions[j].words, 12, 12);
+        }
+    }
+}
+
+static void say_profile(struct str *out, const struct profile *p) {
+    struct str line = {0};
+    for (int i = 0; i < p->n_metrics; i++)
+        str_printf(&line, "%s%s=%.4g", i ? " " : "", p->metrics[i].name, p->metrics[i].value);
+    if (p->n_metrics > 0) {
+        str_puts(out, "profile   ");
+        report_wrap(out, str_text(&line), 10, 10);
+    }
+    str_reset(&line);
+}
+
+void report_node(struct str *out, const struct run_view *v, int number, bool with_source) {
+    const struct search_node *n = &v->nodes[number];
+    str_printf(out, "node      %lld.%d", (long long)v->run.id, number);
+    if (number > 0)
+        str_printf(out, ", from %lld.%d by %s", (long long)v->run.id, n->parent, n->move);
+    str_puts(out, v->run.champion == number ? " (champion)\nreason    " : "\nreason    ");
+    report_wrap(out, n->reason, 10, 10);
+    if (n->state == NODE_EVALUATED) {
+        str_printf(out, "verdict   %s%s%s\n", verdict_kind_name(n->verdict.kind),
+                   n->verdict.rule ? ", rule " : "", n->verdict.rule ? n->verdict.rule : "");
+        if (n->verdict.evidence[0])
+            report_indented(out, n->verdict.evidence, 10);
+        say_error(out, &n->verdict.error);
+        say_measurement(out, &n->measurement);
+        say_profile(out, &n->profile);
+        say_findings(out, n);
+    } else {
+        str_puts(out, "verdict   not evaluated yet\n");
+    }
+    if (n->candidate.kernel) {
+        str_puts(out, "\n");
+        str_puts(out, n->candidate.kernel);
+    }
+    if (with_source) {
+        str_puts(out, "\n");
+        str_puts(out, n->candidate.source ? n->candidate.source : "");
+    }
+}

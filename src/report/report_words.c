@@ -1,0 +1,110 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "model/bound.h"
+#include "report/report_private.h"
+
+void report_wrap(struct str *out, const char *text, int column, int indent) {
+    while (*text) {
+        text += strspn(text, " \n");
+        size_t len = strcspn(text, " \n");
+        if (len == 0)
+            break;
+        if (column > indent && column + 1 + (int)len > REPORT_COLUMNS) {
+            str_printf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            str_puts(out, " ");
+            column++;
+        }
+        str_append(out, text, len);
+        column += (int)len;
+        text += len;
+    }
+    str_puts(out, "\n");
+}
+
+void report_indented(struct str *out, const char *text, int indent) {
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        str_printf(out, "%*s%.*s\n", indent, "", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
+}
+
+void report_seconds(struct str *out, double seconds, int width) {
+    struct arena a = {0};
+    const char *text = isfinite(seconds) ? clock_duration(&a, seconds * 1e9) : "-";
+    // The µ takes two bytes and one column.
+    int extra = strstr(text, "µ") ? 1 : 0;
+    str_printf(out, "%*s", width + extra, text);
+    arena_reset(&a);
+}
+
+static bool read_bound(const struct run *r, struct bound *b) {
+    struct error ignored;
+    json_t *json = r->bound ? json_parse(r->bound, strlen(r->bound), &ignored) : NULL;
+    bool ok = json && bound_from_json(json, b, &ignored);
+    json_decref(json);
+    return ok;
+}
+
+double report_reach(const struct run *r) {
+    struct bound b;
+    return read_bound(r, &b) ? b.reach_s : NAN;
+}
+
+double report_limit(const struct run *r) {
+    struct bound b;
+    return read_bound(r, &b) ? b.limit_s : NAN;
+}
+
+const char *report_side(struct arena *a, const struct run *r) {
+    struct bound b;
+    return read_bound(r, &b) ? arena_strdup(a, bound_side_name(b.side)) : NULL;
+}
+
+bool report_is_confirmed(const struct run *r) {
+    return r->champion >= 0 && r->confirm.present;
+}
+
+const struct search_node *report_champion(const struct run_view *v) {
+    bool there = report_is_confirmed(&v->run) && v->run.champion < v->n_nodes;
+    return there ? &v->nodes[v->run.champion] : NULL;
+}
+
+int report_n_evaluated(const struct run_view *v) {
+    int n = 0;
+    for (int i = 0; i < v->n_nodes; i++)
+        n += v->nodes[i].state == NODE_EVALUATED;
+    return n;
+}
+
+// The reasons are those of search/optimize.c.
+const char *report_stop_words(const char *reason) {
+    static const struct {
+        const char *reason, *words;
+    } table[] = {
+        {"reach", "near enough to reach"},
+        {"plateau", "plateau: 16 evaluations without a significant gain"},
+        {"evals", "the number of evaluations was used up"},
+        {"seconds", "the time was used up"},
+        {"exhausted", "nothing left to try"},
+        {"interrupted", "interrupted"},
+    };
+    for (size_t i = 0; reason && i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(reason, table[i].reason) == 0)
+            return table[i].words;
+    return reason ? reason : "not stopped yet";
+}
+
+const char *report_state(const struct run_view *v) {
+    if (v->run.state == RUN_ACTIVE && !v->is_running)
+        return "killed";
+    return run_state_name(v->run.state);
+}
