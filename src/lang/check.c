@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "ir/simplify.h"
-#include "lang/print.h"
+#include "lang/unparse.h"
 #include "lang/value.h"
 
 enum { BLOCKS_MAX = 1000 };  // per file

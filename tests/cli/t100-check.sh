@@ -1,3 +1,4 @@
+#!/bin/sh
 # hone check: what it prints, its exit status, and every kind of bad input.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # hone fmt: rewrites in place, keeps comments, leaves alone what is canonical or wrong.
 . "$(dirname "$0")/lib.sh"
 
