@@ -27,7 +27,8 @@ struct interpret_result {
     int n_outputs;
     int64_t count[OUTPUTS_MAX];
     double *value[OUTPUTS_MAX];   // float64 truth
-    double *spread[OUTPUTS_MAX];  // standard deviation of the honest error; 0 where exact
+    double *spread[OUTPUTS_MAX];  // deviation of the honest error; 0 where exact, NAN where
+                                  // something on the way was infinite
     float *honest[OUTPUTS_MAX];   // the declared precision's own answer
 };
 
