@@ -19,9 +19,11 @@ static const char *const c_words[] = {
     "using",   "virtual", "void",      "volatile", "while",     "xor",      "main",     "NULL",
     "linux",   "unix",    "errno",     "NAN",      "INFINITY",  "EOF",      "assert",   NULL};
 
-static const char *const own_words[] = {"problem", "dim",  "in",  "param", "out",  "kernel",
-                                        "stage",   "None", "f16", "bf16",  "f32",  "f64",
-                                        "tf32",    "i8",   "i32", "i64",   "axis", NULL};
+// Words of the language, and those that plans and emitted functions use: their launches have
+// a parameter `block`, their grids are expressions over dims.
+static const char *const own_words[] = {
+    "block", "ceildiv", "SMS", "problem", "dim",  "in", "param", "out", "kernel", "stage", "None",
+    "f16",   "bf16",    "f32", "f64",     "tf32", "i8", "i32",   "i64", "axis",   NULL};
 
 static bool is_in(const char *name, const char *const *list) {
     for (; *list; list++)
