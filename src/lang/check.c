@@ -70,6 +70,15 @@ static const struct dim_override *find_override(struct checker *c, const char *n
     return NULL;
 }
 
+// In emitted code a dim is a macro, and a macro `i` or `x` would hit somebody's variable.
+static void check_dim_name(struct checker *c, const struct dim_syntax *d) {
+    if (d->name[0] < 'a' || d->name[0] > 'z' || names_why_not(d->name))
+        return;
+    char *capital = arena_strdup(c->arena, d->name);
+    capital[0] = (char)(capital[0] - 'a' + 'A');
+    mistake_fail(c->mistakes, d->at, capital, "a dim's name begins with a capital letter");
+}
+
 static void check_dims(struct checker *c, const struct statement *st) {
     struct graph *g = &c->problem->graph;
     for (const struct dim_syntax *d = st->dims; d; d = d->next) {
@@ -81,6 +90,7 @@ static void check_dims(struct checker *c, const struct statement *st) {
                          (long long)o->size);
         if (g->n_dims == DIMS_MAX)
             mistake_fail(c->mistakes, d->at, NULL, "a problem has at most %d dims", DIMS_MAX);
+        check_dim_name(c, d);
         struct symbol *s = define(c, d->name, d->at);
         s->kind = SYMBOL_DIM;
         s->index = g->n_dims;

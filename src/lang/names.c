@@ -1,6 +1,7 @@
 #include "lang/names.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -35,7 +36,7 @@ static bool is_in(const char *name, const char *const *list) {
 const char *names_why_not_problem(const char *name) {
     if (is_in(name, c_words))
         return "is a word of C or C++, and emitted code carries the problem's names";
-    if (name[0] == '_' || strncmp(name, "hone", 4) == 0)
+    if (name[0] == '_' || strncasecmp(name, "hone", 4) == 0)
         return "cannot be a name: those beginning with '_' or 'hone' are reserved";
     return NULL;
 }
