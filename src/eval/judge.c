@@ -57,7 +57,7 @@ static void choose_layout(struct judge *j) {
 static void draw(struct judge *j, uint64_t seed) {
     rng_init(&j->rng, seed);
     oracle_reset(&j->oracle);
-    oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
+    oracle_init(&j->oracle, j->problem, rng_next(&j->rng), j->settings.n_threads);
     j->digest_seed = rng_next(&j->rng);
     for (int i = 0; i < SLOTS_MAX; i++)
         j->slot_set[i] = -1;

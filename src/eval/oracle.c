@@ -17,8 +17,8 @@ enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
 // summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
 static const double tolerance = 4;
 
-void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed) {
-    *o = (struct oracle){.problem = p, .seed = seed};
+void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed, int n_threads) {
+    *o = (struct oracle){.problem = p, .seed = seed, .n_threads = n_threads};
 }
 
 void oracle_reset(struct oracle *o) {
@@ -153,7 +153,7 @@ void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inp
     struct interpret_result result = {0};
     for (int i = 0; i < o->problem->n_inputs; i++)
         data.inputs[i] = inputs[i];
-    interpret(o->problem, &data, &result);
+    interpret_parallel(o->problem, &data, o->n_threads, &result);
     for (int i = 0; i < o->problem->n_outputs; i++)
         learn_output(&o->sets[set].outputs[i], &result, i);
     interpret_reset(&result);

@@ -44,13 +44,14 @@ struct oracle_output {
 struct oracle {
     const struct problem *problem;
     uint64_t seed;
+    int n_threads;  // to compute with
     struct {
         bool is_known;
         struct oracle_output outputs[OUTPUTS_MAX];
     } sets[SET_COUNT];
 };
 
-void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed);
+void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed, int n_threads);
 void oracle_reset(struct oracle *o);
 const char *oracle_set_name(enum oracle_set set);
 

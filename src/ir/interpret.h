@@ -34,4 +34,13 @@ struct interpret_result {
 
 void interpret(const struct problem *p, const struct interpret_data *data,
                struct interpret_result *result);
+
+// Do the rows (the outermost axis of every output) not depend on one another?
+bool interpret_rows_independent(const struct problem *p);
+
+// The same on several threads, to the bit: independent rows are shared out, anything else is
+// done by one thread.
+void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,
+                        struct interpret_result *result);
+
 void interpret_reset(struct interpret_result *result);

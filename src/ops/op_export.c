@@ -75,7 +75,7 @@ static const char *choose_symbol(struct arena *a, const char *name, const struct
 
 static void learn(struct oracle *oracle, const struct problem *p, uint64_t seed) {
     float *inputs[INPUTS_MAX];
-    oracle_init(oracle, p, seed);
+    oracle_init(oracle, p, seed, 1);
     for (int i = 0; i < p->n_inputs; i++) {
         int64_t count = shape_count(&p->graph.nodes[p->inputs[i].node].shape);
         inputs[i] = calloc((size_t)count, sizeof(float));
