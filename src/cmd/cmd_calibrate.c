@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/print.h"
 #include "ops/op_calibrate.h"
 
 struct calibrate_options {
@@ -43,20 +43,6 @@ static void say(const char *what, void *ctx) {
     fprintf(stderr, "measuring %s\n", what);
 }
 
-static void print_text(struct arena *a, const struct target *t) {
-    static const char *const mixes[TRAFFIC_MIXES] = {"read", "two reads per write", "copy",
-                                                     "write"};
-    const struct ceilings *c = &t->ceilings;
-    printf("%s (%s)\n", t->name, t->device);
-    printf("  launch               %s\n", clock_duration(a, c->launch_s * 1e9));
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        printf("  %-20s %.1f GB/s (spread %.1f%%)\n", mixes[i], c->traffic[i].bytes_per_s * 1e-9,
-               100 * c->traffic[i].spread);
-    printf("  f32 multiply-adds    %.1f GFLOP/s (spread %.1f%%)\n", c->f32_flops_per_s * 1e-9,
-           100 * c->f32_spread);
-    printf("  how                  %s\n", c->how);
-}
-
 static bool run(int argc, char **argv, struct error *err) {
     struct calibrate_options o = {0};
     struct arguments args;
@@ -73,7 +59,8 @@ static bool run(int argc, char **argv, struct error *err) {
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {
-        print_text(&a, &t);
+        printf("%s (%s)\n", t.name, t.device);
+        print_ceilings(&t.ceilings);
     }
     arena_reset(&a);
     return ok;

@@ -275,16 +275,10 @@ static bool measure_all(struct bench *b, struct ceilings *c,
     return ok;
 }
 
-// "cuda:1" is number 1.
-static int gpu_ordinal(const struct target *t) {
-    const char *colon = strchr(t->name, ':');
-    return colon ? (int)strtol(colon + 1, NULL, 10) : 0;
-}
-
 bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *what, void *ctx),
                void *ctx, struct error *err) {
     if (t->is_gpu)
-        return cuda_calibrate(a, gpu_ordinal(t), t, progress, ctx, err);
+        return cuda_calibrate(a, t, progress, ctx, err);
     struct bench b = {.a = a, .t = t};
     struct ceilings c = {.f64_flops_per_s = NAN, .bf16_flops_per_s = NAN, .tf32_flops_per_s = NAN};
     if (!build_kernels(a, t, &b.object, err) || !measure_all(&b, &c, progress, ctx, err))

@@ -24,6 +24,7 @@ struct printer {
     const struct loop_program *program;
     struct str out;
     int indent;
+    bool in_plan;  // `#pragma hone` has no casts
     struct scoped *scope;
     int n_scope;
 };
@@ -37,13 +38,11 @@ static bool name_in_use(const struct printer *p, const char *name) {
     for (int i = 0; i < p->n_scope; i++)
         if (strcmp(p->scope[i].name, name) == 0)
             return true;
-    for (int i = 0; i < p->program->n_names; i++)
-        if (strcmp(p->program->names[i], name) == 0)
-            return true;
-    return false;
+    return loop_name_is_taken(p->program, name);
 }
 
 static const char *declare(struct printer *p, const struct loop_var *var, const char *stem) {
+    stem = loop_identifier(p->arena, stem);
     const char *name = stem;
     for (int i = 2; name_in_use(p, name); i++)
         name = arena_printf(p->arena, "%s_%d", stem, i);
@@ -121,7 +120,7 @@ static void infix(struct printer *p, const struct loop_expr *e, int own, int bin
         str_puts(&p->out, "(");
     // Sizes are ints in C; a product of two may not be one.
     int64_t v;
-    if (e->op == LOOP_MUL && e->dtype == LOOP_INDEX && range_constant(e, &v))
+    if (!p->in_plan && e->op == LOOP_MUL && e->dtype == LOOP_INDEX && range_constant(e, &v))
         str_puts(&p->out, "(long)");
     operand(p, x, y, own);
     str_printf(&p->out, " %s ", loop_ops[e->op].text);
@@ -408,7 +407,9 @@ static void launch(struct printer *p, const struct loop_kernel *k) {
     struct usage u = {0};
     use_block(&u, &k->body);
     str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
+    p->in_plan = true;
     expr(p, k->grid, BIND_ANY);
+    p->in_plan = false;
     str_puts(&p->out, ") args(");
     const char *comma = "";
     for (int i = 0; i < p->program->n_buffers; i++) {
