@@ -44,14 +44,13 @@ struct oracle_output {
 struct oracle {
     const struct problem *problem;
     uint64_t seed;
-    int n_threads;  // to compute with
     struct {
         bool is_known;
         struct oracle_output outputs[OUTPUTS_MAX];
     } sets[SET_COUNT];
 };
 
-void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed, int n_threads);
+void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed);
 void oracle_reset(struct oracle *o);
 const char *oracle_set_name(enum oracle_set set);
 
@@ -63,8 +62,9 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
 int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
                    struct patch patches[PATCHES]);
 
-// Compute a set's expected outputs unless they are known. `inputs`: the set's data.
-void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inputs);
+// Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
+// to `n_threads` threads.
+void oracle_learn(struct oracle *o, unsigned sets, int n_threads);
 
 struct comparison {
     bool is_ok;
