@@ -19,17 +19,22 @@ enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
 // summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
 static const double tolerance = 4;
 
+static const int64_t INPUTS_KEPT_BYTES = (int64_t)1 << 30;
+
 void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed) {
     *o = (struct oracle){.problem = p, .seed = seed};
 }
 
 void oracle_reset(struct oracle *o) {
-    for (int s = 0; s < SET_COUNT; s++)
+    for (int s = 0; s < SET_COUNT; s++) {
+        for (int i = 0; i < INPUTS_MAX; i++)
+            free(o->sets[s].inputs[i]);
         for (int i = 0; o->sets[s].is_known && i < o->problem->n_outputs; i++) {
             free(o->sets[s].outputs[i].high);
             free(o->sets[s].outputs[i].low);
             free(o->sets[s].outputs[i].spread);
         }
+    }
     *o = (struct oracle){.problem = o->problem, .seed = o->seed};
 }
 
@@ -68,7 +73,21 @@ int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float
     return n;
 }
 
+// Drawing a set takes twenty times as long as copying it, and every verification needs them
+// all; so they are kept, up to a size.
+static bool keeps_inputs(const struct oracle *o) {
+    int64_t bytes = 0;
+    for (int i = 0; i < o->problem->n_inputs; i++)
+        bytes += shape_count(input_shape(o->problem, i)) * (int64_t)sizeof(float);
+    return bytes * SET_COUNT <= INPUTS_KEPT_BYTES;
+}
+
 void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *out) {
+    if (o->sets[set].inputs[input]) {
+        size_t count = (size_t)shape_count(input_shape(o->problem, input));
+        memcpy(out, o->sets[set].inputs[input], count * sizeof *out);
+        return;
+    }
     enum input_set kind = input_set_of(set);
     inputs_fill_set(o->problem, input, kind, o->seed + (uint64_t)kind, out);
     struct patch patches[PATCHES];
@@ -158,8 +177,12 @@ static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
         data.inputs[i] = inputs[i];
     }
     interpret_parallel(o->problem, &data, n_threads, &result);
+    bool keep = keeps_inputs(o);
     for (int i = 0; i < o->problem->n_inputs; i++)
-        free(inputs[i]);
+        if (keep)
+            o->sets[set].inputs[i] = inputs[i];
+        else
+            free(inputs[i]);
     for (int i = 0; i < o->problem->n_outputs; i++)
         learn_output(&o->sets[set].outputs[i], &result, i);
     interpret_reset(&result);
