@@ -164,7 +164,7 @@ int64_t judge_timeout_ns(const struct judge *j) {
 }
 
 static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
-                       enum eval_depth depth, struct verdict *v, struct error *err) {
+                       struct verdict *v, struct error *err) {
     if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
         runner_is_alive(&j->rival->runner))
         return true;
@@ -175,8 +175,9 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
     struct eval_result result = {.verdict = {.evidence = ""}};
     if (!subject_open(j, a, c, j->rival, &result, err))
         return false;
+    // It is a yardstick, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
-        verify(j, a, j->rival, depth, &result.verdict);
+        verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
         return true;
     close_rival(j);
@@ -220,7 +221,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     if (!ok || job->depth == EVAL_VERIFY)
         return true;
     const struct candidate *rival = job->rival ? job->rival : job->candidate;
-    if (!open_rival(j, a, rival, job->depth, v, err))
+    if (!open_rival(j, a, rival, v, err))
         return false;
     if (v->kind != VERDICT_OK)
         return true;
