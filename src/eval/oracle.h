@@ -62,8 +62,9 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
 int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
                    struct patch patches[PATCHES]);
 
-// Compute a set's expected outputs unless they are known. `inputs`: the set's data.
-void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inputs);
+// Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
+// to `n_threads` threads.
+void oracle_learn(struct oracle *o, unsigned sets, int n_threads);
 
 struct comparison {
     bool is_ok;

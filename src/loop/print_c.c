@@ -135,7 +135,8 @@ static void call(struct printer *p, const struct loop_expr *e) {
     if (p->program->libm)
         str_printf(&p->out, "%sf(", e->op == LOOP_ABS ? "fabs" : loop_ops[e->op].text);
     else
-        str_printf(&p->out, "hone_%s%d(", loop_ops[e->op].text,
+        str_printf(&p->out, "hone_%s%s%d(", loop_ops[e->op].text,
+                   e->op == LOOP_BROADCAST && e->dtype == LOOP_MASK ? "_mask" : "",
                    e->arg[0]->lanes > e->lanes ? e->arg[0]->lanes : e->lanes);
     for (int i = 0; i < loop_ops[e->op].arity; i++) {
         str_puts(&p->out, i ? ", " : "");
