@@ -124,7 +124,7 @@ void judge_load(struct judge *j, int slot, enum oracle_set set) {
     j->slot_set[slot] = (int)set;
     if (before == (int)set)
         return;
-    if (before == SET_DECLARED && set == SET_PATCHED && j->oracle.sets[set].is_known) {
+    if (before == SET_DECLARED && set == SET_PATCHED) {
         toggle_patches(j, slot, true);
         return;
     }
@@ -132,10 +132,8 @@ void judge_load(struct judge *j, int slot, enum oracle_set set) {
         toggle_patches(j, slot, false);
         return;
     }
-    const float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         float *values = judge_input_to_patch(j, i, slot);
-        inputs[i] = values;
         if (source >= 0)
             memcpy(values, judge_input(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
         else
@@ -143,13 +141,13 @@ void judge_load(struct judge *j, int slot, enum oracle_set set) {
         if (set == SET_DECLARED)
             j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
     }
-    oracle_learn(&j->oracle, set, inputs);
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
         const float *inputs[INPUTS_MAX];
+        oracle_learn(&j->oracle, 1U << set, 1);
         judge_load(j, 0, (enum oracle_set)set);
         for (int i = 0; i < j->problem->n_inputs; i++)
             inputs[i] = judge_input(j, i, 0);
@@ -166,7 +164,7 @@ int64_t judge_timeout_ns(const struct judge *j) {
 }
 
 static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
-                       enum eval_depth depth, struct verdict *v, struct error *err) {
+                       struct verdict *v, struct error *err) {
     if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
         runner_is_alive(&j->rival->runner))
         return true;
@@ -177,8 +175,9 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
     struct eval_result result = {.verdict = {.evidence = ""}};
     if (!subject_open(j, a, c, j->rival, &result, err))
         return false;
+    // It is a yardstick, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
-        verify(j, a, j->rival, depth, &result.verdict);
+        verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
         return true;
     close_rival(j);
@@ -222,7 +221,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     if (!ok || job->depth == EVAL_VERIFY)
         return true;
     const struct candidate *rival = job->rival ? job->rival : job->candidate;
-    if (!open_rival(j, a, rival, job->depth, v, err))
+    if (!open_rival(j, a, rival, v, err))
         return false;
     if (v->kind != VERDICT_OK)
         return true;

@@ -76,7 +76,7 @@ bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, s
                   struct eval_result *result, struct error *err);
 void subject_close(struct subject *s);
 
-// Put a set's data into a slot's inputs; learn what is expected of it.
+// Put a set's data into a slot's inputs.
 void judge_load(struct judge *j, int slot, enum oracle_set set);
 const float *judge_input(const struct judge *j, int input, int slot);
 // The same, to be changed: only for patches that are taken back.

@@ -160,7 +160,6 @@ bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_s
     *status = wait_until_loaded(r);
     if (*status == RUNNER_OK)
         note_facts(r);
-    r->cpu_ns = runner_idle_ns(r);
     return true;
 }
 
@@ -187,8 +186,8 @@ static int64_t cpu_ns(const struct runner *r) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t runner_idle_ns(const struct runner *r) {
-    return cpu_ns(r) - r->cpu_ns;
+int64_t runner_excess_ns(const struct runner *r) {
+    return cpu_ns(r) - r->cpu_ns - (int64_t)(1e9 * r->call_s * r->n_threads);
 }
 
 // Nanoseconds that each thread has waited for a processor so far.
@@ -224,7 +223,8 @@ static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
     struct control *c = r->control;
     int64_t before[THREADS_MAX], after[THREADS_MAX];
-    *result = (struct call_result){.idle_ns = runner_idle_ns(r)};
+    *result = (struct call_result){0};
+    r->cpu_ns = cpu_ns(r);
     read_delays(r, before);
     c->slot = (uint32_t)slot;
     c->fp_changed = 0;
@@ -236,9 +236,8 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     result->status = wait_until_done(r, call, start_ns + timeout_ns);
     int64_t end_ns = clock_now_ns();
 
-    r->cpu_ns = cpu_ns(r);
     read_delays(r, after);
-    result->time_s = (double)(end_ns - start_ns) * 1e-9;
+    result->time_s = r->call_s = (double)(end_ns - start_ns) * 1e-9;
     result->fp_changed = c->fp_changed;
     double busy_ns = 0;
     for (int i = 0; i < r->n_threads; i++) {

@@ -49,7 +49,8 @@ struct runner {
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
     int sandbox_level;
     int cpu_clock;              // clockid_t of the process
-    int64_t cpu_ns;             // its processor time when the last call ended
+    int64_t cpu_ns;             // its processor time when the last call began
+    double call_s;              // how long that call took
     struct process_result end;  // once it has ended
 };
 
@@ -64,15 +65,16 @@ struct call_result {
     enum runner_status status;
     double time_s;       // judge's clock, from the command to the answer
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
-    int64_t idle_ns;     // processor time used between the last call's end and this one's start
     double thread_busy;  // as the runner tells it
     bool fp_changed;
 };
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
 
-// Processor time that was used since the last call ended.
-int64_t runner_idle_ns(const struct runner *r);
+// Processor time used since the last call began, beyond what its threads can have used during
+// the call. Counts only what the kernel has booked so far: a thread that runs at this moment is
+// booked at the next tick, so ask late. Never too much.
+int64_t runner_excess_ns(const struct runner *r);
 
 // An output or scratch buffer of one slot.
 char *runner_bytes(const struct runner *r, int buffer, int slot);

@@ -8,12 +8,12 @@
 #include "eval/compile.h"
 #include "eval/judge.h"
 
-// Work after the end of a call: this much is threads going to sleep.
+// Processor time beyond the call: this much is threads waking up and going to sleep.
 static const int64_t late_ns = 200000;
 static const int64_t private_max_bytes = (int64_t)4 << 30;
 
-static bool is_late(int64_t idle_ns, double call_s) {
-    return (double)idle_ns > (double)late_ns + 0.05e9 * call_s;
+static bool is_late(int64_t excess_ns, double call_s) {
+    return (double)excess_ns > (double)late_ns + 0.05e9 * call_s;
 }
 
 static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
@@ -254,7 +254,7 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
             arena_printf(a, "wrote beyond the ends of '%s'", s->plan.buffers[overrun].name));
     if (!check_outputs(j, a, s, slot, v))
         return false;
-    s->n_late += is_late(runner_idle_ns(&s->runner), call->time_s);
+    s->n_late += is_late(runner_excess_ns(&s->runner), call->time_s);
     if (s->n_late >= 3 && 2 * s->n_late > s->n_calls)
         return reject_late(v);
     return true;
