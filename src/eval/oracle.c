@@ -19,17 +19,22 @@ enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
 // summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
 static const double tolerance = 4;
 
+static const int64_t INPUTS_KEPT_BYTES = (int64_t)1 << 30;
+
 void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed) {
     *o = (struct oracle){.problem = p, .seed = seed};
 }
 
 void oracle_reset(struct oracle *o) {
-    for (int s = 0; s < SET_COUNT; s++)
+    for (int s = 0; s < SET_COUNT; s++) {
+        for (int i = 0; i < INPUTS_MAX; i++)
+            free(o->sets[s].inputs[i]);
         for (int i = 0; o->sets[s].is_known && i < o->problem->n_outputs; i++) {
             free(o->sets[s].outputs[i].high);
             free(o->sets[s].outputs[i].low);
             free(o->sets[s].outputs[i].spread);
         }
+    }
     *o = (struct oracle){.problem = o->problem, .seed = o->seed};
 }
 
@@ -68,7 +73,21 @@ int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float
     return n;
 }
 
+// Drawing a set takes twenty times as long as copying it, and every verification needs them
+// all; so they are kept, up to a size.
+static bool keeps_inputs(const struct oracle *o) {
+    int64_t bytes = 0;
+    for (int i = 0; i < o->problem->n_inputs; i++)
+        bytes += shape_count(input_shape(o->problem, i)) * (int64_t)sizeof(float);
+    return bytes * SET_COUNT <= INPUTS_KEPT_BYTES;
+}
+
 void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *out) {
+    if (o->sets[set].inputs[input]) {
+        size_t count = (size_t)shape_count(input_shape(o->problem, input));
+        memcpy(out, o->sets[set].inputs[input], count * sizeof *out);
+        return;
+    }
     enum input_set kind = input_set_of(set);
     inputs_fill_set(o->problem, input, kind, o->seed + (uint64_t)kind, out);
     struct patch patches[PATCHES];
@@ -148,7 +167,7 @@ static void learn_output(struct oracle_output *e, const struct interpret_result 
     set_limits(&e->stats, count);
 }
 
-static void learn_set(struct oracle *o, enum oracle_set set) {
+static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
     struct interpret_data data = {0};
     struct interpret_result result = {0};
     float *inputs[INPUTS_MAX];
@@ -157,9 +176,13 @@ static void learn_set(struct oracle *o, enum oracle_set set) {
         oracle_fill(o, set, i, inputs[i]);
         data.inputs[i] = inputs[i];
     }
-    interpret(o->problem, &data, &result);
+    interpret_parallel(o->problem, &data, n_threads, &result);
+    bool keep = keeps_inputs(o);
     for (int i = 0; i < o->problem->n_inputs; i++)
-        free(inputs[i]);
+        if (keep)
+            o->sets[set].inputs[i] = inputs[i];
+        else
+            free(inputs[i]);
     for (int i = 0; i < o->problem->n_outputs; i++)
         learn_output(&o->sets[set].outputs[i], &result, i);
     interpret_reset(&result);
@@ -168,6 +191,7 @@ static void learn_set(struct oracle *o, enum oracle_set set) {
 struct lesson {
     struct oracle *oracle;
     _Atomic unsigned left;  // sets that nobody has taken yet
+    int threads_each;       // for one set
 };
 
 static void *learn_some(void *argument) {
@@ -176,7 +200,7 @@ static void *learn_some(void *argument) {
         if (!atomic_compare_exchange_weak(&l->left, &left, left & (left - 1)))
             continue;
         enum oracle_set set = (enum oracle_set)__builtin_ctz(left);
-        learn_set(l->oracle, set);
+        learn_set(l->oracle, set, l->threads_each);
         left = l->left;
     }
     return NULL;
@@ -186,9 +210,10 @@ void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
     for (int s = 0; s < SET_COUNT; s++)
         if (o->sets[s].is_known)
             sets &= ~(1U << s);
-    struct lesson l = {o, sets};
+    int n_sets = __builtin_popcount(sets);
+    struct lesson l = {o, sets, n_sets ? (n_threads + n_sets - 1) / n_sets : 1};
     pthread_t helpers[SET_COUNT];
-    int n = 0, wanted = __builtin_popcount(sets) - 1;
+    int n = 0, wanted = n_sets - 1;
     while (n < wanted && n + 1 < n_threads &&
            pthread_create(&helpers[n], NULL, learn_some, &l) == 0)
         n++;

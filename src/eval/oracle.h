@@ -46,6 +46,7 @@ struct oracle {
     uint64_t seed;
     struct {
         bool is_known;
+        float *inputs[INPUTS_MAX];  // kept while they are not too large; NULL: drawn anew
         struct oracle_output outputs[OUTPUTS_MAX];
     } sets[SET_COUNT];
 };

@@ -13,7 +13,7 @@
 // Names in scope: a let may be called like one in an outer block, and C would then take
 // the inner one, so every declaration gets a name that nothing around it has.
 struct scoped {
-    const struct loop_var *var;  // NULL: a register
+    const struct loop_var *var;
     const char *name;
 };
 
@@ -135,7 +135,8 @@ static void call(struct printer *p, const struct loop_expr *e) {
     if (p->program->libm)
         str_printf(&p->out, "%sf(", e->op == LOOP_ABS ? "fabs" : loop_ops[e->op].text);
     else
-        str_printf(&p->out, "hone_%s%d(", loop_ops[e->op].text,
+        str_printf(&p->out, "hone_%s%s%d(", loop_ops[e->op].text,
+                   e->op == LOOP_BROADCAST && e->dtype == LOOP_MASK ? "_mask" : "",
                    e->arg[0]->lanes > e->lanes ? e->arg[0]->lanes : e->lanes);
     for (int i = 0; i < loop_ops[e->op].arity; i++) {
         str_puts(&p->out, i ? ", " : "");
@@ -397,8 +398,7 @@ static void declarations(struct printer *p, const struct usage *u) {
         }
         str_printf(&p->out, "%s ", type_name(p, LOOP_F32, b->lanes));
         for (int64_t j = 0; j < b->count; j++)
-            str_printf(&p->out, "%s%s", j ? ", " : "",
-                       b->count == 1 ? b->name : declare(p, NULL, register_name(p, b, j)));
+            str_printf(&p->out, "%s%s", j ? ", " : "", register_name(p, b, j));
         str_puts(&p->out, ";\n");
     }
 }
