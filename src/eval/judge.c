@@ -141,7 +141,7 @@ const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
         const float *inputs[INPUTS_MAX];
-        oracle_learn(&j->oracle, 1U << set, 1);
+        oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
         judge_load(j, 0, (enum oracle_set)set);
         for (int i = 0; i < j->problem->n_inputs; i++)
             inputs[i] = judge_input(j, i, 0);
