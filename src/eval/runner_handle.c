@@ -106,7 +106,7 @@ static enum runner_status wait_until_loaded(struct runner *r) {
             return RUNNER_TIMEOUT;
         futex_wait(&r->control->state, CONTROL_STARTING, tick_ns);
     }
-    switch (r->control->state) {
+    switch ((enum control_state)r->control->state) {
     case CONTROL_READY:
         return RUNNER_OK;
     case CONTROL_REFUSED:
