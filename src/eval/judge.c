@@ -51,6 +51,8 @@ static void draw(struct judge *j, uint64_t seed) {
     oracle_reset(&j->oracle);
     oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
     j->digest_seed = rng_next(&j->rng);
+    j->screening_set =
+        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
     for (int i = 0; i < SLOTS_MAX; i++)
         j->slot_set[i] = -1;
 }
@@ -151,7 +153,7 @@ const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
         const float *inputs[INPUTS_MAX];
-        oracle_learn(&j->oracle, 1U << set, 1);
+        oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
         judge_load(j, 0, (enum oracle_set)set);
         for (int i = 0; i < j->problem->n_inputs; i++)
             inputs[i] = judge_input(j, i, 0);

@@ -1,6 +1,7 @@
 // Rows on several threads. A node *carries rows* when its axis 0 is the outermost axis of the
 // outputs, row for row. Where all outputs do and no row looks at another, a part of the rows is a
 // problem of its own: the same graph with axis 0 of the carriers cut short.
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -167,6 +168,34 @@ bool interpret_rows_independent(const struct problem *p) {
     bool independent = s->rank > 0 && find_carriers(p, s->size[0], carries);
     arena_reset(&a);
     return independent;
+}
+
+int64_t interpret_row_of(const struct problem *p, int input, int64_t index) {
+    struct arena a = {0};
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    bool *carries = arena_array(&a, bool, p->graph.n_nodes);
+    node_id id = p->inputs[input].node;
+    int64_t row = -1;
+    if (s->rank > 0 && find_carriers(p, s->size[0], carries) && carries[id])
+        row = index / row_length(&p->graph.nodes[id]);
+    arena_reset(&a);
+    return row;
+}
+
+void interpret_row(const struct problem *p, const struct interpret_data *data, int64_t row,
+                   struct interpret_result *result) {
+    struct arena a = {0};
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    bool *carries = arena_array(&a, bool, p->graph.n_nodes);
+    bool independent = find_carriers(p, s->size[0], carries);
+    assert(independent && row >= 0 && row < s->size[0]);
+    struct rows r = {.problem = p, .data = data, .carries = carries, .n_rows = s->size[0]};
+    struct problem piece = *p;
+    struct interpret_data cut_data;
+    piece.graph.nodes = arena_array(&a, struct node, p->graph.n_nodes);
+    cut(&r, row, 1, &piece, &cut_data);
+    interpret(&piece, &cut_data, result);
+    arena_reset(&a);
 }
 
 void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,
