@@ -12,22 +12,22 @@
 struct arena;
 struct error;
 
-// The inputs of all slots, in a memory file that runners get read-only.
-struct input_file {
+// Memory that the judge shares with runners.
+struct memory_file {
     int fd;            // ours
-    int read_only_fd;  // theirs
+    int read_only_fd;  // a mapping of it can never be made writable
     char *bytes;
     int64_t size_bytes;
 };
 
-bool input_file_open(struct input_file *f, int64_t size_bytes, struct error *err);
-void input_file_close(struct input_file *f);
+bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *err);
+void memory_file_close(struct memory_file *f);
 
 struct runner_spec {
     const struct plan *plan;
     int n_slots, n_threads;
-    const struct input_file *inputs;
-    const char *object;  // path of the shared object
+    const struct memory_file *inputs, *outputs;  // of all slots, as the layout has them
+    const char *object;                          // path of the shared object
 };
 
 enum runner_status {
@@ -44,8 +44,9 @@ struct runner {
     struct layout layout;
     int n_threads;
     struct control *control;
-    char *bytes;  // the private file: outputs and scratch of all slots
-    int private_fd, control_fd;
+    struct memory_file scratch;
+    const struct memory_file *outputs;  // the judge's
+    int control_fd;
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
     int sandbox_level;
     int cpu_clock;              // clockid_t of the process
@@ -79,8 +80,8 @@ int64_t runner_excess_ns(const struct runner *r);
 // An output or scratch buffer of one slot.
 char *runner_bytes(const struct runner *r, int buffer, int slot);
 
-// Fill outputs and scratch of a slot with the poison word (and the bytes around them).
-void runner_poison(const struct runner *r, int slot, uint32_t poison);
+// Fill outputs or scratch of a slot with the poison word (and the bytes around them).
+void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison);
 
 // Are the bytes around the slot's buffers as poisoned? -1, or the buffer that was overrun.
 int runner_find_overrun(const struct runner *r, int slot, uint32_t poison);

@@ -342,7 +342,8 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
     case LOOP_PREFETCH:
         str_puts(&p->out, "__builtin_prefetch(&");
         element(p, s->buffer, s->index);
-        str_puts(&p->out, ");\n");
+        // Into the second cache: the first is in use by what is computed meanwhile.
+        str_puts(&p->out, ", 0, 2);\n");
         break;
     case LOOP_NOTE:
         str_printf(&p->out, "// %s\n", s->text);

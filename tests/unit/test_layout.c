@@ -11,8 +11,9 @@ static const struct plan plan = {
 Test(layout, buffers_of_all_slots_lie_apart_and_aligned) {
     struct layout l;
     layout_make(&l, &plan, 3);
-    cr_expect_eq(l.file_bytes[FILE_SHARED], 3 * 4096);
-    cr_expect_eq(l.file_bytes[FILE_PRIVATE], 3 * 8192 + 3 * 4096);
+    cr_expect_eq(l.file_bytes[FILE_INPUTS], 3 * 4096);
+    cr_expect_eq(l.file_bytes[FILE_OUTPUTS], 3 * 8192);
+    cr_expect_eq(l.file_bytes[FILE_SCRATCH], 3 * 4096);
     for (int b = 0; b < 3; b++)
         for (int slot = 0; slot < 3; slot++) {
             int64_t lead = layout_lead(&l, b, slot);
@@ -21,7 +22,7 @@ Test(layout, buffers_of_all_slots_lie_apart_and_aligned) {
             cr_expect(lead >= 0 && lead + l.buffers[b].size_bytes <= l.buffers[b].span_bytes);
         }
     cr_expect_eq(layout_offset(&l, 1, 1) - layout_offset(&l, 1, 0), 8192);
-    cr_expect_eq(layout_offset(&l, 2, 0), 3 * 8192);
+    cr_expect_eq(layout_offset(&l, 2, 2), 2 * 4096);
 }
 
 // One slot ends where its pages end, the next begins where they begin.
