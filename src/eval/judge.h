@@ -96,7 +96,7 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
 // Longest time that a call may take.
 int64_t judge_timeout_ns(const struct judge *j);
 
-// verify.c: all the sets that a depth asks for, repeats, other buffers.
+// verify_subject.c: all the sets that a depth asks for, repeats, other buffers.
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v);
 
