@@ -1,7 +1,4 @@
-// Building programs. Index expressions are simplified here, where they are made, so
-// that a family can write the general form (a tail loop, a `min` at the edge) and
-// gets the special one where sizes divide; there is no separate pass to forget.
-#include "loop/loop.h"
+#include "loop/builder.h"
 
 #include <assert.h>
 #include <ctype.h>
