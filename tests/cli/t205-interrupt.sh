@@ -49,7 +49,7 @@ for kills in 1 3; do
     ./hone-copy eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
     pid=$!
     old=
-    for i in $(seq $kills); do
+    for _ in $(seq $kills); do
         until_true is_new
         old=$(worker)
         until_true has 3
