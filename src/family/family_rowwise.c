@@ -338,11 +338,15 @@ static double estimate(const struct region *r, const struct target *t,
     struct objection why;
     if (!rows_find_form(r, &f, &why))
         return 1;
-    double passes = stage_word_is(s, "keep", "local") ? 1 : 1.6;
-    double seconds = estimate_stream(r, t, s, passes);
+    // Walks wait for each other; asking ahead and storing meanwhile is what hides that.
+    double work = stage_word_is(s, "keep", "local") ? 1 : 1.8;
+    work *= stage_word_is(s, "divide", "exact") ? 1.15 : 1;
+    double serial = 0.9 - (stage_number(s, "ahead", 0) > 0 ? 0.3 : 0) -
+                    (stage_word_is(s, "overlap", "rows") ? 0.3 : 0);
+    double seconds = estimate_stream(r, t, s, work, serial);
     double n_rows = (double)shape_count(f.full) / (double)f.full->size[f.column];
     double blocks = n_rows / stage_number(s, "rows", 0);
-    double chains = stage_number(s, "unroll", 0) + (stage_number(s, "ahead", 0) > 0);
+    double chains = stage_number(s, "unroll", 0);
     return seconds * (1 + 0.5 * t->n_threads / (blocks + t->n_threads) + 0.1 / chains) +
            blocks * 100e-9;
 }
