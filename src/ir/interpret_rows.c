@@ -2,12 +2,11 @@
 // outputs, row for row. Where all outputs do and no row looks at another, a part of the rows is a
 // problem of its own: the same graph with axis 0 of the carriers cut short.
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/parallel.h"
 #include "ir/interpret.h"
 #include "ir/reading.h"
 
@@ -20,8 +19,7 @@ struct rows {
     const struct problem *problem;
     const struct interpret_data *data;
     const bool *carries;  // per node
-    int64_t n_rows, per_piece;
-    atomic_long next;  // first row that nobody has taken
+    int64_t n_rows;
     struct interpret_result *result;
 };
 
@@ -119,23 +117,16 @@ static void put(const struct rows *r, int64_t first, struct interpret_result *pi
     interpret_reset(piece);
 }
 
-static void *work(void *arg) {
-    struct rows *r = arg;
+static void interpret_piece(void *ctx, int64_t begin, int64_t end) {
+    const struct rows *r = ctx;
     struct problem piece = *r->problem;
+    struct interpret_data data;
+    struct interpret_result result;
     piece.graph.nodes = reading_alloc(r->problem->graph.n_nodes, sizeof(struct node));
-    for (;;) {
-        int64_t first = atomic_fetch_add(&r->next, r->per_piece);
-        if (first >= r->n_rows)
-            break;
-        int64_t n = r->n_rows - first < r->per_piece ? r->n_rows - first : r->per_piece;
-        struct interpret_data data;
-        struct interpret_result result;
-        cut(r, first, n, &piece, &data);
-        interpret(&piece, &data, &result);
-        put(r, first, &result);
-    }
+    cut(r, begin, end - begin, &piece, &data);
+    interpret(&piece, &data, &result);
+    put(r, begin, &result);
     free(piece.graph.nodes);
-    return NULL;
 }
 
 static void allocate(const struct problem *p, struct interpret_result *result) {
@@ -147,18 +138,6 @@ static void allocate(const struct problem *p, struct interpret_result *result) {
         result->spread[i] = reading_alloc(count, sizeof(double));
         result->honest[i] = reading_alloc(count, sizeof(float));
     }
-}
-
-// The calling thread works too; a thread that cannot be started only makes it slower.
-static void share_out(struct rows *r, int n_threads) {
-    pthread_t *threads = reading_alloc(n_threads, sizeof *threads);
-    int n_started = 0;
-    while (n_started < n_threads - 1 && pthread_create(&threads[n_started], NULL, work, r) == 0)
-        n_started++;
-    work(r);
-    for (int i = 0; i < n_started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
 }
 
 bool interpret_rows_independent(const struct problem *p) {
@@ -211,13 +190,9 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
     struct arena a = {0};
     bool *carries = arena_array(&a, bool, p->graph.n_nodes);
     find_carriers(p, s->size[0], carries);
-    struct rows r = {.problem = p,
-                     .data = data,
-                     .carries = carries,
-                     .n_rows = s->size[0],
-                     .per_piece = (s->size[0] + n_pieces - 1) / n_pieces,
-                     .result = result};
+    struct rows r = {
+        .problem = p, .data = data, .carries = carries, .n_rows = s->size[0], .result = result};
     allocate(p, result);
-    share_out(&r, n_threads);
+    parallel_for(n_threads, r.n_rows, (r.n_rows + n_pieces - 1) / n_pieces, interpret_piece, &r);
     arena_reset(&a);
 }
