@@ -50,7 +50,10 @@ static void draw(struct judge *j, uint64_t seed) {
     rng_init(&j->rng, seed);
     oracle_reset(&j->oracle);
     oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
+    j->oracle.n_threads = j->settings.n_threads;
     j->digest_seed = rng_next(&j->rng);
+    j->screening_set =
+        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
     for (int i = 0; i < SLOTS_MAX; i++)
         j->slot_set[i] = -1;
 }

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "loop/builder.h"
+#include "loop/loop_build.h"
 #include "loop/range.h"
 
 // Names in scope: a let may be called like one in an outer block, and C would then take

@@ -35,3 +35,30 @@ for signal in INT KILL; do
     [ $signal != INT ] || [ $status = 130 ] || fail "status $status after Ctrl-C: $(cat out)"
     until_true none
 done
+
+# A worker that dies is replaced, and the job done again; three times, then it is our fault.
+worker() {
+    for dir in /proc/[0-9]*; do
+        [ "$(readlink "$dir/exe" 2>/dev/null)" = "$TMP/hone-copy" ] || continue
+        tr '\0' ' ' <"$dir/cmdline" 2>/dev/null | grep -q ' _worker' && echo "${dir#/proc/}"
+    done
+    return 0
+}
+is_new() { [ -n "$(worker)" ] && [ "$(worker)" != "$old" ]; }
+for kills in 1 3; do
+    ./hone-copy eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+    pid=$!
+    old=
+    for _ in $(seq $kills); do
+        until_true is_new
+        old=$(worker)
+        until_true has 3
+        kill -KILL "$old"
+    done
+    status=0
+    wait $pid || status=$?
+    [ $status = 1 ] || fail "status $status after $kills deaths of the worker: $(cat out)"
+    [ $kills = 1 ] && want=': timeout$' || want=': infra$'
+    grep -q "$want" out || fail "after $kills deaths of the worker: $(cat out)"
+    until_true none
+done
