@@ -145,7 +145,7 @@ static void prefetch(const struct build *b, struct scope *s) {
     struct scope later = *s;
     later.index[0] = loop_binary(a, LOOP_ADD, s->index[0], loop_int(a, b->ahead));
     for (int i = 0; i < r->n_anchors; i++)
-        if (b->walks.level[r->anchor[i]] == 1)
+        if (r->level[r->anchor[i]] == 1)
             point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, b->form->column,
                         prefetch_leaf, &later);
 }
@@ -262,7 +262,7 @@ static void build_walk(struct build *b, struct scope *row) {
     b->folds = arena_array(b->l->arena, struct fold, r->n_anchors);
     b->n_folds = 0;
     for (int i = 0; i < r->n_anchors; i++)
-        if (b->walks.level[r->anchor[i]] == b->walk)
+        if (r->level[r->anchor[i]] == b->walk)
             fold_init(&b->folds[b->n_folds++], b->l, r->anchor[i], &b->sweep);
     folds_build(b->folds, b->n_folds, row, &b->sweep, walk_sweeps, b);
     for (int i = 0; i < b->n_folds; i++)
