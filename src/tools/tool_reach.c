@@ -15,6 +15,7 @@ static const struct action memory_actions[] = {
     {"keep the row close instead of reading it again", "keep", 0, "local"},
     {"compute on one row while the next arrives", "overlap", 0, "rows"},
     {"fetch rows before they are needed", "ahead", +1, NULL},
+    {"larger blocks, so that fetching ahead is not cut short", "rows", +1, NULL},
     {"keep more loads in flight", "unroll", +1, NULL},
     {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
     {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
