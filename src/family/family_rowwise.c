@@ -122,8 +122,7 @@ struct build {
 
     // Of the walk being built.
     int walk;
-    struct fold *folds;
-    int n_folds;
+    struct folds folds;
     struct scope *before;  // the row before, stored meanwhile; NULL: none
 };
 
@@ -144,10 +143,10 @@ static void prefetch(const struct build *b, struct scope *s) {
     // Rows are one group wherever this helps; their index alone moves.
     struct scope later = *s;
     later.index[0] = loop_binary(a, LOOP_ADD, s->index[0], loop_int(a, b->ahead));
+    struct point_visit visit = {r, b->form->column, prefetch_leaf, &later};
     for (int i = 0; i < r->n_anchors; i++)
         if (r->level[r->anchor[i]] == 1)
-            point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, b->form->column,
-                        prefetch_leaf, &later);
+            point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &identity);
 }
 
 // With `overlap`, a row kept by an early walk is still needed when the next row's is written:
@@ -220,9 +219,9 @@ static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy
         use_kept(b, &before, b->walks.n_levels + 1);
     }
     use_kept(b, s, b->walk);
-    for (int i = 0; i < b->n_folds; i++) {
-        node_id arg = r->graph->nodes[b->folds[i].node].arg[0];
-        fold_add(&b->folds[i], s, point_value(s, arg, &identity), copy);
+    for (int i = 0; i < b->folds.n; i++) {
+        node_id arg = r->graph->nodes[b->folds.fold[i].node].arg[0];
+        fold_add(&b->folds.fold[i], s, point_value(s, arg, &identity), copy);
     }
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (b->kept[n] && b->walks.first[n] == b->walk)
@@ -273,14 +272,13 @@ static void walk_sweeps(void *ctx, struct scope *s, const struct sweep *w) {
 static void build_walk(struct build *b, struct scope *row) {
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank - 1);
-    b->folds = arena_array(b->l->arena, struct fold, r->n_anchors);
-    b->n_folds = 0;
+    b->folds = (struct folds){.fold = arena_array(b->l->arena, struct fold, r->n_anchors)};
     for (int i = 0; i < r->n_anchors; i++)
         if (r->level[r->anchor[i]] == b->walk)
-            fold_init(&b->folds[b->n_folds++], b->l, r->anchor[i], &b->sweep);
-    folds_build(b->folds, b->n_folds, row, &b->sweep, walk_sweeps, b);
-    for (int i = 0; i < b->n_folds; i++)
-        point_define(row, b->folds[i].node, &identity, b->folds[i].result);
+            fold_init(&b->folds.fold[b->folds.n++], b->l, r->anchor[i], &b->sweep);
+    folds_build(&b->folds, row, &b->sweep, walk_sweeps, b);
+    for (int i = 0; i < b->folds.n; i++)
+        point_define(row, b->folds.fold[i].node, &identity, b->folds.fold[i].result);
 }
 
 static void build_row(struct build *b, struct scope *row) {

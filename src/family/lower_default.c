@@ -46,7 +46,7 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
     // Outputs that one stage can compute together share what they read.
     for (int i = 0; i + 1 < k->n_stages;) {
         struct kernel merged;
-        if (stages_merge(a, p, t, k, i, &merged))
+        if (stages_merge(&(struct stages_edit){a, p, t, k, i}, &merged))
             *k = merged;
         else
             i++;
