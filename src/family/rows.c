@@ -61,18 +61,6 @@ bool rows_find_form(const struct region *r, struct rows_form *f, struct objectio
     return true;
 }
 
-static int find_level(struct rows_walks *w, node_id n) {
-    const struct region *r = w->form->region;
-    const struct node *node = &r->graph->nodes[n];
-    if (!r->is_member[n])
-        return 0;
-    int level = 0;
-    for (int i = 0; i < node->n_args; i++)
-        if (w->level[node->arg[i]] > level)
-            level = w->level[node->arg[i]];
-    return level + (op_infos[node->op].class == OP_CLASS_REDUCE);
-}
-
 static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     struct rows_walks *w = ctx;
     const struct region *r = w->form->region;
@@ -99,17 +87,12 @@ void rows_plan_walks(struct arena *a, const struct rows_form *f, struct rows_wal
     const struct region *r = f->region;
     struct axis_map identity = map_identity(f->full->rank);
     *w = (struct rows_walks){.form = f};
-    w->level = arena_array(a, int, r->graph->n_nodes);
     w->first = arena_array(a, int, r->graph->n_nodes);
     w->is_kept = arena_array(a, bool, r->graph->n_nodes);
-    for (node_id n = 0; n < r->graph->n_nodes; n++) {
-        w->level[n] = find_level(w, n);
-        if (w->level[n] > w->n_levels)
-            w->n_levels = w->level[n];
-    }
+    w->n_levels = r->n_levels;
     for (w->now = 1; w->now <= w->n_levels; w->now++)
         for (int i = 0; i < r->n_anchors; i++)
-            if (w->level[r->anchor[i]] == w->now)
+            if (r->level[r->anchor[i]] == w->now)
                 point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, f->column,
                             note_walk, w);
     for (int i = 0; i < r->n_values; i++)

@@ -147,3 +147,18 @@ Test(ceilings, interpolate_in_time_per_byte) {
     cr_assert(
         epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.25), 1 / (0.5 / 20e9 + 0.5 / 10e9), 1));
 }
+
+Test(ceilings, only_rise) {
+    struct target t = test_target(), fresh = test_target();
+    fresh.ceilings.traffic[0].bytes_per_s = 50e9;
+    fresh.ceilings.traffic[2].bytes_per_s = 5e9;
+    fresh.ceilings.f32_flops_per_s = 50e9;
+    fresh.ceilings.tf32_flops_per_s = 7;
+    fresh.ceilings.launch_s = 2e-6;
+    ceilings_raise(&t.ceilings, &fresh.ceilings);
+    cr_assert(eq(dbl, t.ceilings.traffic[0].bytes_per_s, 50e9));
+    cr_assert(eq(dbl, t.ceilings.traffic[2].bytes_per_s, 20e9));
+    cr_assert(eq(dbl, t.ceilings.f32_flops_per_s, 100e9));
+    cr_assert(eq(dbl, t.ceilings.tf32_flops_per_s, 7), "absent before");
+    cr_assert(eq(dbl, t.ceilings.launch_s, 2e-6));
+}
