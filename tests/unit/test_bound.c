@@ -7,12 +7,16 @@
 #include "base/error.h"
 #include "model/bound.h"
 
-static const struct shape square = {.rank = 2, .size = {1024, 1024}, .dim = {-1, -1}};
+// A macro: to clang a constant is no initializer.
+#define SQUARE                                             \
+    {                                                      \
+        .rank = 2, .size = {1024, 1024}, .dim = { -1, -1 } \
+    }
 
 // y = exp(x): 4 MiB in, 4 MiB out, one operation per element.
 static struct node exp_nodes[] = {
-    {.op = OP_INPUT, .shape = square, .name = "x"},
-    {.op = OP_EXP, .shape = square, .n_args = 1, .arg = {0}, .name = "y"},
+    {.op = OP_INPUT, .shape = SQUARE, .name = "x"},
+    {.op = OP_EXP, .shape = SQUARE, .n_args = 1, .arg = {0}, .name = "y"},
 };
 static const struct problem exp_problem = {
     .name = "exp",
@@ -24,9 +28,9 @@ static const struct problem exp_problem = {
 };
 
 static struct node gemm_nodes[] = {
-    {.op = OP_INPUT, .shape = square, .name = "a"},
-    {.op = OP_INPUT, .shape = square, .name = "b"},
-    {.op = OP_MATMUL, .shape = square, .n_args = 2, .arg = {0, 1}, .name = "c"},
+    {.op = OP_INPUT, .shape = SQUARE, .name = "a"},
+    {.op = OP_INPUT, .shape = SQUARE, .name = "b"},
+    {.op = OP_MATMUL, .shape = SQUARE, .n_args = 2, .arg = {0, 1}, .name = "c"},
 };
 static const struct problem gemm_problem = {
     .name = "gemm",
