@@ -24,6 +24,11 @@ static const struct command *const commands[] = {
     &cmd_config,
     &cmd_devices,
     &cmd_sol,
+    &cmd_optimize,
+    &cmd_runs,
+    &cmd_show,
+    &cmd_report,
+    &cmd_export,
     &cmd_help,
     NULL,
 };

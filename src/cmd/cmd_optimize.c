@@ -162,10 +162,6 @@ static bool run(int argc, char **argv, struct error *err) {
     struct optimize_outcome out;
     bool ok = op_optimize(&a, &o.request, &out, err);
     clear_line(&printer);
-    if (out.diagnostics && *out.diagnostics) {
-        fputs(out.diagnostics, stderr);
-        err->text[0] = '\0';
-    }
     if (out.has_run)
         print_outcome(&o, &out);
     bool found = ok && out.view.run.champion >= 0;

@@ -45,6 +45,10 @@ struct eval_result {
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err);
 
+// What a kernel that computes nothing does to pass on every input set ("writing zeros"), or
+// NULL. With such a problem no verdict means anything.
+const char *evaluator_null_kernel(const struct evaluator *e);
+
 // Judge one candidate. False only when nothing can be judged any more (no compiler,
 // interrupted); everything about the candidate is in the result.
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,

@@ -8,8 +8,8 @@
 #include <string.h>
 
 // The more special come first: what several accept, the first computes best.
-const struct family *const families[] = {&family_map, &family_rowwise, &family_reduce,
-                                         &family_gemm, NULL};
+const struct family *const families[] = {&family_map, &family_rowwise, &family_reduce, &family_gemm,
+                                         NULL};
 
 const struct family *family_find(const char *name) {
     for (const struct family *const *f = families; *f; f++)
@@ -51,6 +51,14 @@ int knob_nearest(const struct knob *k, int part, int value) {
             best = k->grid[part][i];
         }
     }
+    return best;
+}
+
+int knob_at_most(const struct knob *k, int part, int value) {
+    int best = k->grid[part][0];
+    for (int i = 0; k->grid[part][i] >= 0; i++)
+        if (k->grid[part][i] <= value)
+            best = k->grid[part][i];
     return best;
 }
 
@@ -128,9 +136,9 @@ static void list_words(const struct knob *k, char *out, size_t room) {
     out[0] = '\0';
     for (int i = 0; k->words[i]; i++)
         snprintf(out + strlen(out), room - strlen(out), "%s%s",
-                 i == 0             ? ""
+                 i == 0            ? ""
                  : k->words[i + 1] ? ", "
-                                    : " or ",
+                                   : " or ",
                  k->words[i]);
 }
 
@@ -177,13 +185,29 @@ bool family_is_legal(const struct family *f, const struct region *r, const struc
 bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why) {
     int vec = stage_number(s, "vec", 0), widest = t->vector_bytes / 4;
     if (vec > widest && vec > 4)
-        return objection(why, "vec", "vec %d does not fit the %d-byte vectors of this machine: "
-                         "the nearest is vec %d", vec, t->vector_bytes, widest > 4 ? widest : 4);
+        return objection(why, "vec",
+                         "vec %d does not fit the %d-byte vectors of this machine: "
+                         "the nearest is vec %d",
+                         vec, t->vector_bytes, widest > 4 ? widest : 4);
     return true;
 }
 
-double estimate_stream(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s, double passes) {
+bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why) {
+    int vec = stage_number(s, "vec", 0);
+    if (vec < 4)
+        return objection(why, "store",
+                         "store stream needs vectors: the nearest is vec 4, or "
+                         "store cached");
+    if (n_columns % vec != 0)
+        return objection(why, "store",
+                         "store stream needs aligned rows, but %lld elements are no "
+                         "multiple of vec %d: the nearest is store cached",
+                         (long long)n_columns, vec);
+    return true;
+}
+
+double estimate_stream(const struct region *r, const struct target *t, const struct kernel_stage *s,
+                       double passes) {
     struct region_work w;
     region_count(r, &w);
     double threads = t->n_threads > 0 ? t->n_threads : 1;

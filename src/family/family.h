@@ -48,14 +48,15 @@ struct family {
 extern const struct family family_map, family_rowwise, family_reduce, family_gemm;
 extern const struct family *const families[];  // NULL-terminated, in the order they are tried
 
-const struct family *family_find(const char *name);          // NULL: unknown
-const struct family *family_for(const struct region *r);     // first that accepts, or NULL
+const struct family *family_find(const char *name);       // NULL: unknown
+const struct family *family_for(const struct region *r);  // first that accepts, or NULL
 
 // Knob tables.
 const struct knob *family_knob(const struct family *f, const char *name);  // NULL: unknown
 // Position of a value in the grid, or -1; the nearest value.
 int knob_position(const struct knob *k, int part, int value);
 int knob_nearest(const struct knob *k, int part, int value);
+int knob_at_most(const struct knob *k, int part, int value);  // the first when all are above
 // Steps from `word` in the list, -1 when it is not there.
 int knob_word(const struct knob *k, const char *word);
 
@@ -78,7 +79,10 @@ bool objection(struct objection *why, const char *knob, const char *fmt, ...)
 
 // Shared rules and figures.
 enum { LOCAL_BYTES_MAX = 1 << 20 };  // arrays of one block live on a thread's stack
+// Streaming stores go in whole aligned vectors: rows of `n_columns` (0: one long row) must
+// not break them.
+bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
 bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why);
 // Seconds of a memory- or compute-bound sweep, given how well it is vectorised.
-double estimate_stream(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s, double passes);
+double estimate_stream(const struct region *r, const struct target *t, const struct kernel_stage *s,
+                       double passes);

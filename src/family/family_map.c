@@ -6,13 +6,16 @@
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
-static const int grain_grid[] = {1024,  2048,  4096,   8192,   16384, 32768,
+static const int grain_grid[] = {1024,  2048,   4096,   8192,   16384,   32768,
                                  65536, 131072, 262144, 524288, 1048576, -1};
 static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
-    {.name = "unroll", .summary = "vectors per turn of the loop", .n_parts = 1, .grid = {unroll_grid}},
+    {.name = "unroll",
+     .summary = "vectors per turn of the loop",
+     .n_parts = 1,
+     .grid = {unroll_grid}},
     {.name = "grain", .summary = "elements per block", .n_parts = 1, .grid = {grain_grid}},
     {.name = "store", .summary = "through the caches or past them", .words = store_words},
     {0},
@@ -74,6 +77,20 @@ static struct deal deal_out(const struct space *space, int64_t grain) {
     return d;
 }
 
+static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+                     struct objection *why) {
+    if (!legal_vector(t, s, why))
+        return false;
+    if (stage_word_is(s, "store", "cached"))
+        return true;
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    build_space(&l);
+    struct deal d = deal_out(&l.space, stage_number(s, "grain", 0));
+    arena_reset(&scratch);
+    return legal_stream(s, d.n_rows > 1 ? d.n_columns : 0, why);
+}
+
 struct body {
     const struct region *region;
     bool stream;
@@ -89,17 +106,6 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
     }
 }
 
-// Indices of the outer groups from the number of the row.
-static void split_row(struct scope *s, const struct loop_expr *row) {
-    const struct space *space = &s->lowering->space;
-    struct arena *a = s->lowering->arena;
-    for (int i = space->n_groups - 2; i >= 0; i--) {
-        s->index[i] = i == 0 ? row : loop_binary(a, LOOP_MOD, row, space->extent[i]);
-        s->index[i] = loop_let(s->builder, "i", s->index[i]);
-        row = loop_binary(a, LOOP_DIV, row, space->extent[i]);
-    }
-}
-
 static void lower(struct lowering *l, const struct kernel_stage *stage) {
     build_space(l);
     struct arena *a = l->arena;
@@ -108,28 +114,26 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     int last = space->n_groups - 1;
     int lanes = stage_number(stage, "vec", 0), unroll = stage_number(stage, "unroll", 0);
 
-    const struct loop_expr *n_rows = loop_int(a, 1);
-    for (int i = 0; i < last; i++)
-        n_rows = loop_binary(a, LOOP_MUL, n_rows, space->extent[i]);
+    struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
+    const struct loop_expr *n_rows = scope_count(&outer, 0, last);
     const struct loop_expr *row_blocks = loop_ceildiv(a, n_rows, d.rows);
     const struct loop_expr *runs = loop_ceildiv(a, space->extent[last], d.columns);
     if (d.columns == d.n_columns)
         runs = loop_int(a, 1);
 
     struct loop_builder b, inner;
-    struct loop_kernel *k =
-        loop_kernel_new(l->program, arena_printf(a, "%s_map", stage->values[0]),
-                        loop_binary(a, LOOP_MUL, row_blocks, runs), &b);
+    struct loop_kernel *k = loop_kernel_new(l->program, arena_printf(a, "%s_map", stage->values[0]),
+                                            loop_binary(a, LOOP_MUL, row_blocks, runs), &b);
     const struct loop_expr *block = loop_ref(a, k->block);
-    struct scope outer = {.lowering = l, .builder = &b, .lane_group = -1, .lanes = 1};
+    outer.builder = &b;
 
-    const struct loop_expr *first = loop_binary(
-        a, LOOP_MUL, loop_binary(a, LOOP_DIV, block, runs), loop_int(a, d.rows));
+    const struct loop_expr *first =
+        loop_binary(a, LOOP_MUL, loop_binary(a, LOOP_DIV, block, runs), loop_int(a, d.rows));
     const struct loop_expr *end = loop_binary(a, LOOP_ADD, first, loop_int(a, d.rows));
     struct loop_for rows = {"row", first, loop_binary(a, LOOP_MIN, n_rows, end), 1, false};
     const struct loop_expr *row = loop_open_for(&b, &rows, &inner);
     struct scope s = scope_inside(&outer, &inner);
-    split_row(&s, row);
+    scope_split(&s, row, 0, last);
 
     const struct loop_expr *run = loop_binary(a, LOOP_MOD, block, runs);
     struct sweep w = {.name = "j", .group = last, .lanes = lanes, .unroll = unroll};
@@ -137,7 +141,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     w.end = loop_binary(a, LOOP_ADD, w.begin, loop_int(a, d.columns));
     w.end = d.columns == d.n_columns ? space->extent[last]
                                      : loop_binary(a, LOOP_MIN, space->extent[last], w.end);
-    w.multiple = family_multiple(d.n_columns, d.columns, lanes * unroll);
+    w.multiple = sweep_multiple(d.n_columns, d.columns);
     struct body body = {l->region, stage_word_is(stage, "store", "stream")};
     sweep_build(&s, &w, store_values, &body);
     loop_close(&b, &inner);

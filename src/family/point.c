@@ -22,10 +22,29 @@ struct scope scope_inside(struct scope *outer, struct loop_builder *b) {
     return s;
 }
 
+void scope_split(struct scope *s, const struct loop_expr *flat, int first, int end) {
+    const struct space *space = &s->lowering->space;
+    struct arena *a = s->lowering->arena;
+    for (int i = end - 1; i >= first; i--) {
+        const struct loop_expr *index =
+            i == first ? flat : loop_binary(a, LOOP_MOD, flat, space->extent[i]);
+        s->index[i] = end - first > 1 ? loop_let(s->builder, "i", index) : index;
+        flat = loop_binary(a, LOOP_DIV, flat, space->extent[i]);
+    }
+}
+
+const struct loop_expr *scope_count(const struct scope *s, int first, int end) {
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *count = loop_int(a, 1);
+    for (int i = first; i < end; i++)
+        count = loop_binary(a, LOOP_MUL, count, s->lowering->space.extent[i]);
+    return count;
+}
+
 struct loop_size point_size(const struct lowering *l, const struct shape *s, int axis) {
     struct loop_size size = {s->size[axis], NULL};
     const struct loop_program *p = l->program;
-    if (s->dim[axis] < 0)
+    if (s->dim[axis] < 0 || !p)
         return size;
     const char *name = l->region->graph->dims[s->dim[axis]].name;
     for (int i = 0; i < p->n_dims; i++)
@@ -62,7 +81,8 @@ const struct loop_expr *point_index(const struct scope *s, const struct shape *s
         if (shape->size[i] == 1)
             continue;
         if (map->axis[i] < 0) {
-            index = loop_binary(a, LOOP_MUL, index, loop_named(a, point_size(s->lowering, shape, i)));
+            index =
+                loop_binary(a, LOOP_MUL, index, loop_named(a, point_size(s->lowering, shape, i)));
             continue;
         }
         int group = space->group[map->axis[i]];

@@ -17,7 +17,7 @@ struct lowering {
     struct loop_program *program;
     const struct region *region;
     struct space space;
-    struct loop_buffer **buffer;  // per node: where it is materialised, or NULL
+    struct loop_buffer **buffer;                   // per node: where it is materialised, or NULL
     struct loop_buffer *target[STAGE_VALUES_MAX];  // where the stage's values go
 };
 
@@ -35,6 +35,11 @@ struct scope {
 
 // A scope inside `outer`: its indices, scalar unless changed.
 struct scope scope_inside(struct scope *outer, struct loop_builder *b);
+
+// Fix the groups from `first` up to `end` by one number that counts through all of them.
+void scope_split(struct scope *s, const struct loop_expr *flat, int first, int end);
+// How many elements those groups have together.
+const struct loop_expr *scope_count(const struct scope *s, int first, int end);
 
 // The size of a node's axis as its author called it.
 struct loop_size point_size(const struct lowering *l, const struct shape *s, int axis);

@@ -10,7 +10,7 @@
 #include "ir/graph.h"
 #include "loop/loop.h"
 
-enum { SPACE_AXES_MAX = RANK_MAX + 1 };  // a contraction has one more than its result
+enum { SPACE_AXES_MAX = 2 * RANK_MAX };  // a value's axes, and those reduced away
 
 // Per axis of a node the axis of the space, or -1: index 0.
 struct axis_map {
@@ -22,9 +22,9 @@ struct space {
     struct loop_size size[SPACE_AXES_MAX];
     bool is_joined[SPACE_AXES_MAX];  // to the axis before it
     int n_groups;
-    int group[SPACE_AXES_MAX];               // of each axis
+    int group[SPACE_AXES_MAX];                       // of each axis
     const struct loop_expr *extent[SPACE_AXES_MAX];  // per group
-    int64_t count[SPACE_AXES_MAX];           // per group
+    int64_t count[SPACE_AXES_MAX];                   // per group
 };
 
 struct axis_map map_identity(int rank);

@@ -31,6 +31,8 @@ static void build_part(struct scope *outer, const struct sweep *w, const struct 
     struct scope s = scope_inside(outer, &copies);
     const struct loop_expr *ahead = loop_binary(a, LOOP_MUL, copy, loop_int(a, part->lanes));
     s.index[w->group] = loop_binary(a, LOOP_ADD, j, ahead);
+    if (w->offset)
+        s.index[w->group] = loop_binary(a, LOOP_ADD, w->offset, s.index[w->group]);
     s.lane_group = w->group;
     s.lanes = part->lanes;
     fn(ctx, &s, copy);
@@ -47,6 +49,20 @@ void sweep_build(struct scope *outer, const struct sweep *w, sweep_fn fn, void *
         build_part(outer, w, &(struct part){unrolled, vectors, w->lanes, 1}, fn, ctx);
     if (w->lanes > 1)
         build_part(outer, w, &(struct part){vectors, w->end, 1, 1}, fn, ctx);
+}
+
+const struct loop_expr *sweep_position(const struct sweep *w, const struct scope *s) {
+    const struct loop_expr *index = s->index[w->group];
+    return w->offset ? loop_binary(s->lowering->arena, LOOP_SUB, index, w->offset) : index;
+}
+
+int64_t sweep_multiple(int64_t count, int64_t run) {
+    while (run > 0) {
+        int64_t rest = count % run;
+        count = run;
+        run = rest;
+    }
+    return count;
 }
 
 struct sweep_parts sweep_parts(struct arena *a, const struct sweep *w) {

@@ -12,7 +12,8 @@ struct sweep {
     const char *name;  // of the loop variable
     int group;
     const struct loop_expr *begin, *end;
-    int64_t multiple;  // every length is a multiple of this; 1: nothing known
+    const struct loop_expr *offset;  // the group's index is this plus the variable; NULL: 0
+    int64_t multiple;                // every length is a multiple of this; 1: nothing known
     int lanes;
     int unroll;  // vectors per turn
 };
@@ -21,6 +22,12 @@ struct sweep {
 typedef void (*sweep_fn)(void *ctx, struct scope *s, const struct loop_expr *copy);
 
 void sweep_build(struct scope *outer, const struct sweep *w, sweep_fn fn, void *ctx);
+
+// Where in the sweep a body stands: the group's index without the offset.
+const struct loop_expr *sweep_position(const struct sweep *w, const struct scope *s);
+
+// For .multiple, when `count` elements are dealt out in runs of `run`.
+int64_t sweep_multiple(int64_t count, int64_t run);
 
 // Which parts it has.
 struct sweep_parts {

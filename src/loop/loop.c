@@ -82,17 +82,6 @@ bool loop_add_dim(struct loop_program *p, struct loop_size size) {
     return true;
 }
 
-void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of) {
-    assert(size.value % of == 0);
-    if (!size.name || of == 1)
-        return;
-    for (int i = 0; i < p->n_multiples; i++)
-        if (strcmp(p->multiples[i].size.name, size.name) == 0 && p->multiples[i].of % of == 0)
-            return;
-    assert(p->n_multiples < LOOP_MULTIPLES_MAX);
-    p->multiples[p->n_multiples++] = (struct loop_multiple){size, of};
-}
-
 // Buffers and kernels.
 
 static struct loop_buffer *add_buffer(struct loop_program *p, enum loop_space space,
@@ -254,6 +243,8 @@ static const struct loop_expr *identity(struct arena *a, enum loop_op op, const 
         return y;
     if (op == LOOP_SUB && range_difference(x, y, &v))
         return loop_int(a, v);
+    if (op == LOOP_SUB && x->op == LOOP_ADD && range_same(x->arg[0], y))
+        return x->arg[1];
     if ((op == LOOP_MUL || op == LOOP_DIV) && is_int(y, 1))
         return x;
     if (op == LOOP_MUL && is_int(x, 1))

@@ -115,14 +115,7 @@ struct loop_kernel {
     struct loop_block body;
 };
 
-// A size that the program relies on being a multiple: the printer asserts it, since sizes
-// can be given anew when the text is compiled.
-struct loop_multiple {
-    struct loop_size size;
-    int64_t of;
-};
-
-enum { LOOP_KERNELS_MAX = 64, LOOP_BUFFERS_MAX = 512, LOOP_MULTIPLES_MAX = 64, LOOP_DIMS_MAX = 32 };
+enum { LOOP_KERNELS_MAX = 64, LOOP_BUFFERS_MAX = 512, LOOP_DIMS_MAX = 32 };
 
 struct loop_program {
     struct arena *arena;
@@ -133,8 +126,6 @@ struct loop_program {
     int n_buffers;
     struct loop_kernel *kernels[LOOP_KERNELS_MAX];
     int n_kernels;
-    struct loop_multiple multiples[LOOP_MULTIPLES_MAX];
-    int n_multiples;
     bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
     const char **names;  // every identifier taken so far
     int n_names, cap_names;
@@ -155,7 +146,6 @@ const char *loop_unique_name(struct loop_program *p, const char *name);
 // Define a size by its name at the head. False when C or another name is in the way: the
 // size is then printed as a number.
 bool loop_add_dim(struct loop_program *p, struct loop_size size);
-void loop_assume_multiple(struct loop_program *p, struct loop_size size, int64_t of);
 
 struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
                                 const struct loop_size *shape, int rank);

@@ -467,11 +467,12 @@ static void head(struct printer *p) {
         str_printf(&p->out, "#ifndef %s\n#define %s %lld\n#endif\n", program->dims[i].name,
                    program->dims[i].name, (long long)program->dims[i].value);
     str_puts(&p->out, program->n_dims ? "\n" : "");
-    for (int i = 0; i < program->n_multiples; i++) {
-        const struct loop_multiple *m = &program->multiples[i];
-        str_printf(&p->out, "_Static_assert(%s %% %lld == 0, \"lowered without a tail\");\n",
-                   m->size.name, (long long)m->of);
-    }
+    // Tails and guards were left out where these sizes allow it.
+    for (int i = 0; i < program->n_dims; i++)
+        str_printf(&p->out, "_Static_assert(%s == %lld, \"lowered for %s = %lld\");\n",
+                   program->dims[i].name, (long long)program->dims[i].value, program->dims[i].name,
+                   (long long)program->dims[i].value);
+    str_puts(&p->out, program->n_dims ? "\n" : "");
     if (program->libm)
         str_puts(&p->out, "// The larger and the smaller of two, NaN when either is.\n"
                           "static inline float maxf(float a, float b) {\n"

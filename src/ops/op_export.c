@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "lang/lang.h"
 #include "ops/export_text.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
@@ -23,20 +22,6 @@
 enum { PROOF_MAX = 64 << 20 };
 
 // ---- what is exported
-
-static bool parse_problem(struct arena *a, const struct run *run, struct problem **out,
-                          struct error *err) {
-    struct lang_file file;
-    const char *diagnostics;
-    struct lang_source source = {
-        .file = "stored problem", .text = run->problem_text, .len = strlen(run->problem_text)};
-    if (!lang_parse(a, &source, &file, &diagnostics, err))
-        return false;
-    if (file.n_problems != 1)
-        return error_set(err, ERROR_IO, "the stored problem is not one problem");
-    *out = file.problems[0];
-    return true;
-}
 
 // The plan's expressions are evaluated here, THREADS for the threads of this machine.
 static bool parse_plan(struct arena *a, const struct problem *p, const char *source, int n_threads,
@@ -206,10 +191,10 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     struct problem *problem;
     struct target target;
     struct plan plan;
-    const struct search_node *champion;
+    const struct search_node *champion = NULL;
     int node;
     if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
-        !check_directory(a, q, err) || !parse_problem(a, &view.run, &problem, err) ||
+        !check_directory(a, q, err) || !op_stored_problem(a, &view.run, &problem, err) ||
         !op_target(a, view.run.target, &target, err) ||
         !parse_plan(a, problem, champion->candidate.source, target.n_threads, &plan, err))
         return false;

@@ -1,27 +1,23 @@
 #include "ops/op_optimize.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "eval/evaluate.h"
 #include "family/lower.h"
-#include "lang/lang.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "ops/op_machine.h"
+#include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "search/optimize.h"
 #include "search/tree.h"
 #include "store/store.h"
-
-enum { FILE_MAX = 16 << 20 };
 
 static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;
 
@@ -78,50 +74,6 @@ static bool find_proposer(struct session *s, const char *name, struct error *err
     return s->proposer || unknown("proposer", name, names, err);
 }
 
-// ---- the problem
-
-// "M=64,N=32"
-static bool parse_dims(struct arena *a, const char *text, struct dim_override *dims, int *n_dims,
-                       struct error *err) {
-    *n_dims = 0;
-    while (text && *text) {
-        size_t len = strcspn(text, ",");
-        char *word = arena_strndup(a, text, len);
-        char *equals = strchr(word, '=');
-        long long size;
-        if (*n_dims == DIMS_MAX || !equals || equals == word || !str_to_int64(equals + 1, &size) ||
-            size < 1)
-            return error_set(err, ERROR_USAGE, "--dim %s: expected NAME=SIZE[,NAME=SIZE...]", word);
-        *equals = '\0';
-        dims[(*n_dims)++] = (struct dim_override){word, size};
-        text += len + (text[len] == ',');
-    }
-    return true;
-}
-
-static bool parse_problem(struct session *s, const struct lang_source *source, struct error *err) {
-    struct lang_file file;
-    const char *diagnostics;
-    if (!lang_parse(s->a, source, &file, &diagnostics, err)) {
-        s->out->diagnostics = diagnostics;
-        return false;
-    }
-    if (file.n_problems != 1)
-        return error_set(err, ERROR_PARSE, "%s: holds %d problems; optimize takes one",
-                         source->file, file.n_problems);
-    s->problem = file.problems[0];
-    return true;
-}
-
-static bool read_problem(struct session *s, struct error *err) {
-    struct dim_override dims[DIMS_MAX];
-    struct lang_source source = {.file = s->q->file, .overrides = dims};
-    if (!parse_dims(s->a, s->q->dims, dims, &source.n_overrides, err))
-        return false;
-    source.text = file_read(s->a, s->q->file, FILE_MAX, &source.len, err);
-    return source.text && parse_problem(s, &source, err);
-}
-
 // ---- the target and what it can do
 
 static void calibrate_progress(const char *what, void *ctx) {
@@ -170,16 +122,28 @@ static void fill_run(struct session *s) {
     s->run.baseline.label = "plain";
 }
 
+// A problem on which a kernel that computes nothing passes cannot be searched.
+static bool start_judge(struct session *s, struct error *err) {
+    if (!evaluator_open(&s->evaluator, s->problem, &s->target, 0, err))
+        return false;
+    const char *null_kernel = evaluator_null_kernel(s->evaluator);
+    return !null_kernel ||
+           error_set(err, ERROR_PARSE, "problem %s: a kernel that does no more than %s would pass",
+                     s->problem->name, null_kernel);
+}
+
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
+    struct loaded loaded;
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
-        !find_proposer(s, q->proposer ? q->proposer : "expert", err) || !read_problem(s, err) ||
+        !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
+        !op_load(s->a, q->file, q->dims, &loaded, err) ||
         !op_target(s->a, q->target, &s->target, err) || !measure_ceilings(s, err))
         return false;
+    s->problem = loaded.problem;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
-    return evaluator_open(&s->evaluator, s->problem, &s->target, 0, err) &&
-           op_open_store(s->a, q->store, true, &s->store, err) &&
+    return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err);
 }
 
@@ -235,12 +199,10 @@ static bool begin_resumed(struct session *s, struct error *err) {
         !store_lock_run(s->store, id, err) || !store_get_run(s->store, s->a, id, &s->run, err))
         return false;
     take_limits(&s->run, q);
-    struct lang_source source = {
-        .file = "stored problem", .text = s->run.problem_text, .len = strlen(s->run.problem_text)};
-    return parse_problem(s, &source, err) && restore_bound(s, err) &&
+    return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
            op_target(s->a, s->run.target, &s->target, err) && check_device(s, err) &&
-           evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
+           start_judge(s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,

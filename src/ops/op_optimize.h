@@ -29,7 +29,6 @@ struct optimize_request {
 struct optimize_outcome {
     bool has_run;  // the run below is in the store, whatever happened
     struct run_view view;
-    const char *diagnostics;  // mistakes in the file, in full; NULL when there are none
 };
 
 // True when the run came to its end. On ERROR_INTERRUPTED and other failures after the run

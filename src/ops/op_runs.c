@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "lang/lang.h"
 #include "store/store.h"
 
 enum { RUNS_MAX = 10000 };
@@ -75,4 +76,19 @@ bool op_show(struct arena *a, const char *store, const char *name, struct run_vi
         return error_set(err, ERROR_USAGE, "run %lld has no node %d; the newest is %d",
                          (long long)id, *node, v->n_nodes - 1);
     return ok;
+}
+
+bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
+                       struct error *err) {
+    struct lang_file file;
+    const char *diagnostics;
+    struct lang_source source = {
+        .file = "stored problem", .text = run->problem_text, .len = strlen(run->problem_text)};
+    if (!lang_parse(a, &source, &file, &diagnostics, err))
+        return error_wrap(err, "run %lld", (long long)run->id);
+    if (file.n_problems != 1)
+        return error_set(err, ERROR_IO, "run %lld: its stored text is not one problem",
+                         (long long)run->id);
+    *problem = file.problems[0];
+    return true;
 }

@@ -7,6 +7,7 @@
 
 struct arena;
 struct error;
+struct problem;
 struct store;
 
 // Open the store that was named, else the one of the settings, else `.hone` found upward.
@@ -24,3 +25,7 @@ bool op_runs(struct arena *a, const char *store, struct run_view **views, int *n
 // The run that "", "last", "3" or "3.7" means; *node is 7 for the last, else -1.
 bool op_show(struct arena *a, const char *store, const char *name, struct run_view *v, int *node,
              struct error *err);
+
+// The problem that a run is about, from its stored text.
+bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
+                       struct error *err);

@@ -13,6 +13,7 @@ static const struct action memory_actions[] = {
     {"write past the caches: the result is not read again", "store", 0, "stream"},
     {"load and store wider vectors", "vec", +1, NULL},
     {"keep the row close instead of reading it again", "keep", 0, "local"},
+    {"fetch rows before they are needed", "ahead", +1, NULL},
     {"keep more loads in flight", "unroll", +1, NULL},
     {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
 };

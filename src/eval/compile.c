@@ -1,4 +1,4 @@
-#include "eval/build.h"
+#include "eval/compile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ static void add_number(struct sha256 *h, int64_t value) {
 
 // Everything that decides what the object is. The compiler is known by its file: asking
 // it for its version would cost a process each time.
-static const char *key(struct arena *a, const struct build_spec *s, const char *cc) {
+static const char *key(struct arena *a, const struct compile_spec *s, const char *cc) {
     struct sha256 h;
     struct stat st = {0};
     sha256_init(&h);
@@ -91,14 +91,21 @@ static const char *key(struct arena *a, const struct build_spec *s, const char *
     return arena_strdup(a, hex);
 }
 
-static bool write_sources(struct arena *a, const char *dir, const struct build_spec *s,
+// Scratch files: no need to wait for the disk.
+static bool write_plainly(const char *path, const char *text, struct error *err) {
+    FILE *f = fopen(path, "we");
+    bool ok = f && fputs(text, f) >= 0;
+    ok = f && fclose(f) == 0 && ok;
+    return ok || error_set(err, ERROR_IO, "write %s: %s", path, strerror(errno));
+}
+
+static bool write_sources(struct arena *a, const char *dir, const struct compile_spec *s,
                           struct error *err) {
     const char *path = arena_printf(a, "%s/candidate.c", dir);
-    if (!file_write(path, s->source, strlen(s->source), err))
+    if (!write_plainly(path, s->source, err))
         return false;
     for (const struct embedded_file *f = embedded_files; f->name; f++)
-        if (is_header(f) &&
-            !file_write(arena_printf(a, "%s/%s", dir, f->name), f->text, strlen(f->text), err))
+        if (is_header(f) && !write_plainly(arena_printf(a, "%s/%s", dir, f->name), f->text, err))
             return false;
     return true;
 }
@@ -119,8 +126,8 @@ static const char *first_errors(struct arena *a, const char *text) {
     return text_head(a, from, MESSAGE_LINES, MESSAGE_BYTES);
 }
 
-static bool compile(struct arena *a, const struct build_spec *s, const char *cc, const char *dir,
-                    struct build_result *result, struct error *err) {
+static bool run_compiler(struct arena *a, const struct compile_spec *s, const char *cc,
+                         const char *dir, struct compile_result *result, struct error *err) {
     const char *argv[ARGV_MAX] = {cc};
     int n = 1;
     for (int i = 0; i < N_FLAGS; i++)
@@ -141,7 +148,7 @@ static bool compile(struct arena *a, const struct build_spec *s, const char *cc,
     struct process_result p;
     if (!process_run(a, &spec, &p, err))
         return false;
-    result->outcome = p.exit_status == 0 ? BUILD_OK : BUILD_FAILED;
+    result->outcome = p.exit_status == 0 ? COMPILE_OK : COMPILE_FAILED;
     if (p.timed_out)
         result->message = arena_printf(a, "the compiler took more than %d s", COMPILE_SECONDS);
     else if (p.exit_status != 0)
@@ -204,14 +211,14 @@ static bool place(const char *from, const char *to, struct error *err) {
     return ok || error_set(err, ERROR_IO, "write %s: %s", to, strerror(why));
 }
 
-static bool build_new(struct arena *a, const struct build_spec *s, const char *cc,
-                      struct build_result *result, struct error *err) {
+static bool compile_new(struct arena *a, const struct compile_spec *s, const char *cc,
+                        struct compile_result *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
     char *dir = arena_printf(a, "%s/.new-XXXXXX", s->cache);
     if (!mkdtemp(dir))
         return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));
-    bool ok = write_sources(a, dir, s, err) && compile(a, s, cc, dir, result, err);
-    if (ok && result->outcome == BUILD_OK) {
+    bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);
+    if (ok && result->outcome == COMPILE_OK) {
         ok = place(arena_printf(a, "%s/candidate.so", dir), result->object, err);
         trim_cache(s->cache);
     }
@@ -221,12 +228,12 @@ static bool build_new(struct arena *a, const struct build_spec *s, const char *c
     return ok;
 }
 
-bool build(struct arena *a, const struct build_spec *s, struct build_result *result,
-           struct error *err) {
-    *result = (struct build_result){0};
+bool compile(struct arena *a, const struct compile_spec *s, struct compile_result *result,
+             struct error *err) {
+    *result = (struct compile_result){0};
     result->message = s->skip_scans ? NULL : scan_source(a, s->source);
     if (result->message) {
-        result->outcome = BUILD_ILLEGAL;
+        result->outcome = COMPILE_ILLEGAL;
         return true;
     }
     const char *cc = file_find_program(a, s->cc);
@@ -236,17 +243,19 @@ bool build(struct arena *a, const struct build_spec *s, struct build_result *res
     result->object = arena_printf(a, "%s/%s.so", s->cache, key(a, s, cc));
     // A hit is marked as used now.
     bool hit = utimensat(AT_FDCWD, result->object, NULL, 0) == 0;
-    if (!hit && !build_new(a, s, cc, result, err))
+    if (!hit && !compile_new(a, s, cc, result, err))
         return error_wrap(err, "compile");
-    if (result->outcome != BUILD_OK || s->skip_scans)
+    if (result->outcome != COMPILE_OK || s->skip_scans)
         return true;
 
     size_t len;
     const char *bytes = file_read(a, result->object, OBJECT_MAX, &len, err);
-    if (!bytes)
+    if (!bytes) {
+        err->kind = ERROR_IO;  // nobody named this file
         return error_wrap(err, "compile");
+    }
     result->message = scan_object(a, bytes, len);
     if (result->message)
-        result->outcome = BUILD_ILLEGAL;
+        result->outcome = COMPILE_ILLEGAL;
     return true;
 }

@@ -9,7 +9,7 @@
 struct arena;
 struct error;
 
-struct build_spec {
+struct compile_spec {
     const char *source;
     const char *cc;                // program name or path
     const char *machine;           // what -march=native means here: part of the key
@@ -20,20 +20,20 @@ struct build_spec {
     bool skip_scans;  // for tests: what the scans refuse must be caught by behaviour too
 };
 
-enum build_outcome {
-    BUILD_OK,
-    BUILD_ILLEGAL,  // a scan refused it; `message` says why
-    BUILD_FAILED,   // the compiler did; `message` holds its first errors
+enum compile_outcome {
+    COMPILE_OK,
+    COMPILE_ILLEGAL,  // a scan refused it; `message` says why
+    COMPILE_FAILED,   // the compiler did; `message` holds its first errors
 };
 
-struct build_result {
-    enum build_outcome outcome;
-    const char *object;   // path, BUILD_OK only
-    const char *message;  // NULL when BUILD_OK
+struct compile_result {
+    enum compile_outcome outcome;
+    const char *object;   // path, COMPILE_OK only
+    const char *message;  // NULL when COMPILE_OK
     double seconds;       // 0 when it was in the cache
 };
 
 // False when there is no verdict on the source: no compiler (ERROR_UNSUPPORTED), a full
 // disk, Ctrl-C.
-bool build(struct arena *a, const struct build_spec *spec, struct build_result *result,
-           struct error *err);
+bool compile(struct arena *a, const struct compile_spec *spec, struct compile_result *result,
+             struct error *err);

@@ -1,0 +1,256 @@
+#include "eval/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "eval/inspect.h"
+
+static const int64_t memory_max_bytes = (int64_t)1 << 30;
+
+static void fill_context(struct judge *j) {
+    const struct problem *p = j->problem;
+    struct plan_buffer *buffers = arena_array(&j->arena, struct plan_buffer, PLAN_BUFFERS_MAX);
+    const char **names = arena_array(&j->arena, const char *, DIMS_MAX);
+    int64_t *sizes = arena_array(&j->arena, int64_t, DIMS_MAX);
+    int n = 0;
+    for (int i = 0; i < p->n_inputs; i++) {
+        const struct node *node = &p->graph.nodes[p->inputs[i].node];
+        buffers[n++] = (struct plan_buffer){
+            node->name, BUFFER_INPUT, shape_count(&node->shape) * dtype_bytes(node->dtype), false};
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct node *node = &p->graph.nodes[p->outputs[i].node];
+        buffers[n++] =
+            (struct plan_buffer){p->outputs[i].name, BUFFER_OUTPUT,
+                                 shape_count(&node->shape) * dtype_bytes(node->dtype), false};
+    }
+    for (int i = 0; i < p->graph.n_dims; i++) {
+        names[i] = p->graph.dims[i].name;
+        sizes[i] = p->graph.dims[i].size;
+    }
+    j->context =
+        (struct plan_context){names, sizes, p->graph.n_dims, j->settings.n_threads, buffers, n};
+}
+
+static int64_t role_bytes(const struct plan_context *c, enum buffer_role role) {
+    int64_t bytes = 0;
+    for (int i = 0; i < c->n_buffers; i++)
+        bytes += c->buffers[i].role == role ? c->buffers[i].size_bytes : 0;
+    return bytes;
+}
+
+// Slots so that what one call touches is out of the caches when its slot comes again. Each
+// slot is there once as input and twice as output, for subject and rival.
+static void choose_layout(struct judge *j) {
+    int64_t in = role_bytes(&j->context, BUFFER_INPUT);
+    int64_t out = role_bytes(&j->context, BUFFER_OUTPUT);
+    int64_t room =
+        (int64_t)((double)memory_max_bytes * (double)(in + out) / (double)(in + 2 * out));
+    struct plan p = {.n_buffers = j->problem->n_inputs};
+    memcpy(p.buffers, j->context.buffers, sizeof *p.buffers * (size_t)j->problem->n_inputs);
+    layout_make(&j->layout, &p, layout_slots(in + out, j->settings.llc_bytes, room));
+}
+
+static void draw(struct judge *j, uint64_t seed) {
+    rng_init(&j->rng, seed);
+    oracle_reset(&j->oracle);
+    oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
+    j->digest_seed = rng_next(&j->rng);
+    for (int i = 0; i < SLOTS_MAX; i++)
+        j->slot_set[i] = -1;
+}
+
+bool judge_open(struct judge *j, const struct problem *p, const struct judge_settings *settings,
+                struct error *err) {
+    *j = (struct judge){.problem = p, .settings = *settings};
+    fill_context(j);
+    choose_layout(j);
+    draw(j, settings->seed ? settings->seed : rng_entropy());
+    if (!input_file_open(&j->inputs, j->layout.file_bytes[FILE_SHARED], err))
+        return false;
+    // Not a number around the inputs: reading beyond them spoils results.
+    uint32_t poison = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
+    for (int64_t i = 0; i < j->inputs.size_bytes; i += 4)
+        memcpy(j->inputs.bytes + i, &poison, 4);
+    return true;
+}
+
+static void close_rival(struct judge *j) {
+    if (j->rival)
+        subject_close(j->rival);
+    free(j->rival);
+    j->rival = NULL;
+}
+
+void judge_close(struct judge *j) {
+    close_rival(j);
+    oracle_reset(&j->oracle);
+    input_file_close(&j->inputs);
+    arena_reset(&j->arena);
+}
+
+float *judge_input_to_patch(struct judge *j, int input, int slot) {
+    return (float *)(j->inputs.bytes + layout_offset(&j->layout, input, slot) +
+                     layout_lead(&j->layout, input, slot));
+}
+
+const float *judge_input(const struct judge *j, int input, int slot) {
+    return judge_input_to_patch((struct judge *)(uintptr_t)j, input, slot);
+}
+
+static int find_slot_with(const struct judge *j, enum oracle_set set) {
+    for (int i = 0; i < j->layout.n_slots; i++)
+        if (j->slot_set[i] == (int)set)
+            return i;
+    return -1;
+}
+
+// From declared to patched data and back only a few elements change.
+static void toggle_patches(struct judge *j, int slot, bool patched) {
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        float *values = judge_input_to_patch(j, i, slot);
+        for (int k = 0; k < j->n_patches[i]; k++)
+            values[j->patches[i][k].index] =
+                patched ? j->patches[i][k].after : j->patches[i][k].before;
+    }
+}
+
+void judge_load(struct judge *j, int slot, enum oracle_set set) {
+    int before = j->slot_set[slot];
+    int source = find_slot_with(j, set);
+    j->slot_set[slot] = (int)set;
+    if (before == (int)set)
+        return;
+    if (before == SET_DECLARED && set == SET_PATCHED && j->oracle.sets[set].is_known) {
+        toggle_patches(j, slot, true);
+        return;
+    }
+    if (before == SET_PATCHED && set == SET_DECLARED) {
+        toggle_patches(j, slot, false);
+        return;
+    }
+    const float *inputs[INPUTS_MAX];
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        float *values = judge_input_to_patch(j, i, slot);
+        inputs[i] = values;
+        if (source >= 0)
+            memcpy(values, judge_input(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
+        else
+            oracle_fill(&j->oracle, set, i, values);
+        if (set == SET_DECLARED)
+            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
+    }
+    oracle_learn(&j->oracle, set, inputs);
+}
+
+const char *judge_find_null_kernel(struct judge *j) {
+    const char *what = NULL;
+    for (int set = 0; set < SET_COUNT; set++) {
+        const float *inputs[INPUTS_MAX];
+        judge_load(j, 0, (enum oracle_set)set);
+        for (int i = 0; i < j->problem->n_inputs; i++)
+            inputs[i] = judge_input(j, i, 0);
+        what = oracle_null_kernel(&j->oracle, (enum oracle_set)set, inputs);
+        if (!what)
+            return NULL;
+    }
+    return what;
+}
+
+int64_t judge_timeout_ns(const struct judge *j) {
+    double s = 1000 * j->settings.limit_s;
+    return (int64_t)(1e9 * (s > 2 ? fmin(s, 60) : 2));  // also when it is not known
+}
+
+static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
+                       enum eval_depth depth, struct verdict *v, struct error *err) {
+    if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
+        runner_is_alive(&j->rival->runner))
+        return true;
+    close_rival(j);
+    j->rival = calloc(1, sizeof *j->rival);
+    if (!j->rival)
+        abort();
+    struct eval_result result = {.verdict = {.evidence = ""}};
+    if (!subject_open(j, a, c, j->rival, &result, err))
+        return false;
+    if (result.verdict.kind == VERDICT_OK)
+        verify(j, a, j->rival, depth, &result.verdict);
+    if (result.verdict.kind == VERDICT_OK)
+        return true;
+    close_rival(j);
+    v->kind = VERDICT_INFRA;
+    v->rule = "rival";
+    v->evidence = arena_printf(a, "the rival '%s' cannot be timed: %s: %s", c->label,
+                               verdict_kind_name(result.verdict.kind), result.verdict.evidence);
+    return true;
+}
+
+static void check_physics(const struct judge *j, struct arena *a, double time_s,
+                          struct verdict *v) {
+    double limit_s = j->settings.limit_s, reach_s = j->settings.reach_s;
+    if (time_s < 0.98 * limit_s) {
+        v->kind = VERDICT_SUSPECT;
+        v->rule = "faster-than-light";
+        v->evidence =
+            arena_printf(a, "%s is below the physical limit of %s", clock_duration(a, time_s * 1e9),
+                         clock_duration(a, limit_s * 1e9));
+    } else if (time_s < 0.5 * reach_s) {
+        v->kind = VERDICT_SUSPECT;
+        v->rule = "far-beyond-reach";
+        v->evidence =
+            arena_printf(a, "%s is less than half of the %s within reach here",
+                         clock_duration(a, time_s * 1e9), clock_duration(a, reach_s * 1e9));
+    }
+}
+
+static double since(int64_t start_ns) {
+    return (double)(clock_now_ns() - start_ns) * 1e-9;
+}
+
+static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
+                          struct subject *s, struct eval_result *result, struct error *err) {
+    struct verdict *v = &result->verdict;
+    if (!subject_open(j, a, job->candidate, s, result, err))
+        return false;
+    int64_t start_ns = clock_now_ns();
+    bool ok = v->kind == VERDICT_OK && verify(j, a, s, job->depth, v);
+    result->verify_s = since(start_ns);
+    if (!ok || job->depth == EVAL_VERIFY)
+        return true;
+    const struct candidate *rival = job->rival ? job->rival : job->candidate;
+    if (!open_rival(j, a, rival, job->depth, v, err))
+        return false;
+    if (v->kind != VERDICT_OK)
+        return true;
+    start_ns = clock_now_ns();
+    ok = time_beside(j, a, s, j->rival, job, result);
+    result->timing_s = since(start_ns);
+    v->n_calls = s->n_calls;
+    if (!ok)
+        return true;
+    v->timed_calls_checked = true;
+    check_physics(j, a, result->measurement.median_s, v);
+    inspect(a, s->object, &result->profile);
+    return true;
+}
+
+bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
+                     struct eval_result *result, struct error *err) {
+    *result =
+        (struct eval_result){.verdict = {.evidence = "", .error = {NAN, NAN, NAN, NAN, NAN, NAN}}};
+    if (job->depth == EVAL_CONFIRM) {
+        close_rival(j);
+        draw(j, rng_next(&j->rng));
+    }
+    struct subject *s = calloc(1, sizeof *s);
+    if (!s)
+        abort();
+    bool ok = judge_subject(j, a, job, s, result, err);
+    subject_close(s);
+    free(s);
+    return ok;
+}

@@ -1,0 +1,101 @@
+// The judge: for one problem, turns candidates into verdicts and measurements. It owns
+// the secret seed, the expected outputs, the memory of the inputs and the clock.
+//
+//     judge_open -> (judge_candidate)* -> judge_close
+//
+// A *subject* is a candidate in its runner. The subject of a job ends with the job; the
+// rival's stays while the next job names the same rival.
+#pragma once
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "eval/evaluate.h"
+#include "eval/oracle.h"
+#include "eval/runner_handle.h"
+
+struct judge_settings {
+    int n_threads;
+    const char *cc, *machine, *cache;  // see compile.h
+    int64_t llc_bytes;
+    double limit_s, reach_s;  // NAN: not known
+    uint64_t seed;
+    bool skip_scans;  // tests only
+};
+
+struct subject {
+    struct arena arena;
+    struct candidate candidate;
+    const char *object;
+    struct plan plan;
+    struct runner runner;
+    bool is_open;
+    struct {
+        bool is_known;
+        uint64_t digest;  // of all outputs, as verified
+    } sets[SET_COUNT];
+    uint32_t poison[SLOTS_MAX];
+    bool is_fresh[SLOTS_MAX];  // poisoned, and not called since
+    int n_calls;               // checked so far
+    int n_late;                // calls after which it went on working
+    struct error_stats worst;  // nearest to its limit so far
+};
+
+struct judge {
+    struct arena arena;
+    const struct problem *problem;
+    struct judge_settings settings;
+    struct plan_context context;
+    struct oracle oracle;
+    struct input_file inputs;
+    struct layout layout;     // of the inputs
+    int slot_set[SLOTS_MAX];  // enum oracle_set in each slot's inputs, -1: none
+    int next_slot;            // of the rotation
+    struct patch patches[INPUTS_MAX][PATCHES];
+    int n_patches[INPUTS_MAX];
+    struct rng rng;
+    uint64_t digest_seed;
+    struct subject *rival;
+};
+
+// `problem` must outlive the judge.
+bool judge_open(struct judge *j, const struct problem *p, const struct judge_settings *settings,
+                struct error *err);
+void judge_close(struct judge *j);
+
+// What a kernel that computes nothing would do to pass on every set, or NULL: then the problem
+// is worth nothing as a test.
+const char *judge_find_null_kernel(struct judge *j);
+
+bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
+                     struct eval_result *result, struct error *err);
+
+// The parts, in the order of their use.
+
+// Compile and load. True and v->kind VERDICT_OK: it can be called. False: no verdict possible.
+bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
+                  struct eval_result *result, struct error *err);
+void subject_close(struct subject *s);
+
+// Put a set's data into a slot's inputs; learn what is expected of it.
+void judge_load(struct judge *j, int slot, enum oracle_set set);
+const float *judge_input(const struct judge *j, int input, int slot);
+// The same, to be changed: only for patches that are taken back.
+float *judge_input_to_patch(struct judge *j, int input, int slot);
+
+void subject_poison(struct judge *j, struct subject *s, int slot);
+
+// Call on a slot that is loaded and freshly poisoned, and check everything about it. False:
+// `v` says what is wrong.
+bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
+                   struct call_result *call, struct verdict *v);
+
+// Longest time that a call may take.
+int64_t judge_timeout_ns(const struct judge *j);
+
+// verify.c: all the sets that a depth asks for, repeats, other buffers.
+bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
+            struct verdict *v);
+
+// timing.c: subject beside rival, every call checked. False: `v` says what is wrong.
+bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+                 const struct eval_job *job, struct eval_result *result);

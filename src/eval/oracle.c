@@ -1,0 +1,261 @@
+#include "eval/oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "ir/inputs.h"
+#include "ir/interpret.h"
+
+enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
+
+// How much more than the honest computation a candidate may err. No correct order of
+// summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
+static const double tolerance = 4;
+
+void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed) {
+    *o = (struct oracle){.problem = p, .seed = seed};
+}
+
+void oracle_reset(struct oracle *o) {
+    for (int s = 0; s < SET_COUNT; s++)
+        for (int i = 0; o->sets[s].is_known && i < o->problem->n_outputs; i++) {
+            free(o->sets[s].outputs[i].high);
+            free(o->sets[s].outputs[i].low);
+            free(o->sets[s].outputs[i].spread);
+        }
+    *o = (struct oracle){.problem = o->problem, .seed = o->seed};
+}
+
+static enum input_set input_set_of(enum oracle_set set) {
+    static const enum input_set of[SET_COUNT] = {INPUT_SET_DECLARED, INPUT_SET_DECLARED,
+                                                 INPUT_SET_INTEGERS, INPUT_SET_WIDE,
+                                                 INPUT_SET_SHIFTED};
+    return of[set];
+}
+
+const char *oracle_set_name(enum oracle_set set) {
+    return set == SET_PATCHED ? "declared, a few elements changed"
+                              : input_set_name(input_set_of(set));
+}
+
+static const struct shape *input_shape(const struct problem *p, int input) {
+    return &p->graph.nodes[p->inputs[input].node].shape;
+}
+
+int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
+                   struct patch patches[PATCHES]) {
+    uint64_t count = (uint64_t)shape_count(input_shape(o->problem, input));
+    struct rng r;
+    rng_init(&r, o->seed ^ (salt * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
+    int n = 0;
+    for (int try = 0; try < PATCHES && count > 1; try++) {
+        // A value from elsewhere in the same input: as likely as any other, but not here.
+        int64_t index = (int64_t)rng_below(&r, count);
+        float after = values[rng_below(&r, count)];
+        bool is_new = values[index] != after;
+        for (int i = 0; i < n; i++)
+            is_new = is_new && patches[i].index != index;
+        if (is_new)
+            patches[n++] = (struct patch){index, values[index], after};
+    }
+    return n;
+}
+
+void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *out) {
+    enum input_set kind = input_set_of(set);
+    inputs_fill_set(o->problem, input, kind, o->seed + (uint64_t)kind, out);
+    struct patch patches[PATCHES];
+    int n = set == SET_PATCHED ? oracle_patches(o, 0, input, out, patches) : 0;
+    for (int i = 0; i < n; i++)
+        out[patches[i].index] = patches[i].after;
+}
+
+// Error of one element in units of the spread. Where nothing is rounded, only the exact
+// value will do; where the truth is no number or beyond the type, only the same will. Where
+// the honest computation overflows on its way (spread NAN) anything will.
+static double error_of(float value, double truth, double spread) {
+    float rounded = (float)truth;
+    if (isnan(spread))
+        return 0;
+    if (value == rounded)
+        return spread > 0 ? fabs((double)value - truth) / spread : 0;
+    if (isnan(rounded))
+        return isnan(value) ? 0 : INFINITY;
+    if (isinf(rounded) || !(spread > 0))
+        return INFINITY;
+    double e = fabs((double)value - truth) / spread;
+    return isnan(e) ? INFINITY : e;
+}
+
+static double truth_of(const struct oracle_output *e, int64_t i) {
+    return (double)e->high[i] + (double)e->low[i];
+}
+
+static void set_limits(struct error_stats *s, int64_t count) {
+    // With few elements the honest error may be small by luck.
+    bool is_exact = s->honest_max == 0;
+    double floor_rms = is_exact ? 0 : count >= 64 ? 0.25 : 1;
+    double floor_max = is_exact ? 0 : 1;
+    s->limit_rms = tolerance * fmax(s->honest_rms, floor_rms);
+    s->limit_max = tolerance * fmax(s->honest_max, floor_max);
+}
+
+static void *allocate(int64_t count, size_t size) {
+    void *p = malloc((size_t)(count ? count : 1) * size);
+    if (!p)
+        abort();
+    return p;
+}
+
+static void learn_output(struct oracle_output *e, const struct interpret_result *r, int output) {
+    int64_t count = r->count[output];
+    *e = (struct oracle_output){.count = count,
+                                .high = allocate(count, sizeof(float)),
+                                .low = allocate(count, sizeof(float)),
+                                .spread = allocate(count, sizeof(float))};
+    double sum = 0, max = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double truth = r->value[output][i];
+        e->high[i] = (float)truth;
+        e->low[i] = isfinite(e->high[i]) ? (float)(truth - (double)e->high[i]) : 0;
+        e->spread[i] = (float)r->spread[output][i];
+        if (isfinite(e->high[i]) && !isfinite(r->honest[output][i]))
+            e->spread[i] = NAN;
+        double error = error_of(r->honest[output][i], truth_of(e, i), e->spread[i]);
+        if (!isfinite(error))
+            continue;
+        sum += error * error;
+        max = fmax(max, error);
+    }
+    e->stats.honest_rms = count ? sqrt(sum / (double)count) : 0;
+    e->stats.honest_max = max;
+    set_limits(&e->stats, count);
+}
+
+void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inputs) {
+    if (o->sets[set].is_known)
+        return;
+    struct interpret_data data = {0};
+    struct interpret_result result = {0};
+    for (int i = 0; i < o->problem->n_inputs; i++)
+        data.inputs[i] = inputs[i];
+    interpret(o->problem, &data, &result);
+    for (int i = 0; i < o->problem->n_outputs; i++)
+        learn_output(&o->sets[set].outputs[i], &result, i);
+    interpret_reset(&result);
+    o->sets[set].is_known = true;
+}
+
+bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
+                    struct comparison *c) {
+    *c = (struct comparison){.stats = e->stats};
+    double sum = 0, max = 0;
+    for (int64_t i = 0; i < e->count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        c->n_unwritten += bits == poison;
+        double error = error_of(values[i], truth_of(e, i), e->spread[i]);
+        sum += error * error;
+        max = fmax(max, error);
+        c->n_wrong += !(error <= e->stats.limit_max);
+    }
+    c->stats.rms = e->count ? sqrt(sum / (double)e->count) : 0;
+    c->stats.max = max;
+    c->is_ok = c->stats.rms <= e->stats.limit_rms && max <= e->stats.limit_max && !c->n_unwritten;
+    return c->is_ok;
+}
+
+// "y[3, 17] is 0.5, expected 0.25"
+static void describe(struct str *out, const struct oracle *o, int output, int64_t index,
+                     float value, double truth) {
+    const struct problem *p = o->problem;
+    const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
+    int64_t at[RANK_MAX] = {0}, rest = index;
+    for (int axis = s->rank - 1; axis >= 0; axis--) {
+        at[axis] = rest % s->size[axis];
+        rest /= s->size[axis];
+    }
+    str_printf(out, "%s", p->outputs[output].name);
+    for (int axis = 0; axis < s->rank; axis++)
+        str_printf(out, "%s%lld%s", axis ? ", " : "[", (long long)at[axis],
+                   axis == s->rank - 1 ? "]" : "");
+    str_printf(out, " is %.9g, expected %.9g", (double)value, truth);
+}
+
+const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,
+                            int output, const float *values, const struct comparison *c) {
+    const struct oracle_output *e = &o->sets[set].outputs[output];
+    const char *name = o->problem->outputs[output].name;
+    struct str out = {0};
+    if (c->n_unwritten == e->count)
+        str_printf(&out, "no element of %s was written", name);
+    else if (c->n_unwritten)
+        str_printf(&out, "%lld of %lld elements of %s were not written", (long long)c->n_unwritten,
+                   (long long)e->count, name);
+    else if (c->n_wrong)
+        str_printf(&out, "%lld of %lld elements of %s are wrong", (long long)c->n_wrong,
+                   (long long)e->count, name);
+    else
+        str_printf(&out, "%s is less precise than f32 honestly gives", name);
+    str_printf(&out, " (inputs: %s)", oracle_set_name(set));
+    // The first ones beyond the limit, or those that are far above the mean error.
+    double shown = c->n_wrong ? c->stats.limit_max : 0.99 * c->stats.max;
+    int n = 0;
+    for (int64_t i = 0; i < e->count && n < EVIDENCE_ELEMENTS; i++) {
+        if (error_of(values[i], truth_of(e, i), e->spread[i]) <= shown)
+            continue;
+        str_puts(&out, "\n  ");
+        describe(&out, o, output, i, values[i], truth_of(e, i));
+        n++;
+    }
+    if (!c->n_unwritten)
+        str_printf(&out,
+                   "\n  error in units of honest rounding: rms %.3g (allowed %.3g), worst %.3g "
+                   "(allowed %.3g)",
+                   c->stats.rms, c->stats.limit_rms, c->stats.max, c->stats.limit_max);
+    return str_take(a, &out);
+}
+
+static bool passes(const struct oracle_output *e, float *values) {
+    struct comparison c;
+    return oracle_compare(e, values, UNUSED_POISON, &c);
+}
+
+static bool copy_passes(const struct oracle *o, const struct oracle_output *e, int input,
+                        const float *data, float *values) {
+    int64_t count = shape_count(input_shape(o->problem, input));
+    for (int64_t i = 0; i < e->count; i++)
+        values[i] = count ? data[i % count] : 0;
+    return passes(e, values);
+}
+
+const char *oracle_null_kernel(const struct oracle *o, enum oracle_set set,
+                               const float *const *inputs) {
+    bool zeros = true, mean = true, copy = true;
+    for (int i = 0; i < o->problem->n_outputs; i++) {
+        const struct oracle_output *e = &o->sets[set].outputs[i];
+        float *values = calloc((size_t)(e->count ? e->count : 1), sizeof *values);
+        if (!values)
+            abort();
+        zeros = zeros && passes(e, values);
+        double sum = 0;
+        for (int64_t k = 0; k < e->count; k++)
+            sum += truth_of(e, k);
+        for (int64_t k = 0; k < e->count; k++)
+            values[k] = (float)(sum / (double)e->count);
+        mean = mean && passes(e, values);
+        bool any = false;
+        for (int in = 0; in < o->problem->n_inputs && !any; in++)
+            any = copy_passes(o, e, in, inputs[in], values);
+        copy = copy && any;
+        free(values);
+    }
+    return zeros  ? "writing zeros"
+           : copy ? "copying an input"
+           : mean ? "writing one constant"
+                  : NULL;
+}

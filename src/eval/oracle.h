@@ -1,0 +1,87 @@
+// The judge's secret: input sets drawn from a seed that no candidate sees, and what an
+// honest computation gives for them.
+//
+// An error is counted in units of the spread, the standard deviation that honest rounding
+// has at that element (ir/interpret.h). A candidate may err up to four times as much as
+// the honest computation in the declared precision does on the same data, in the mean
+// square and at the worst element; where that one is exact everywhere (integers), so must
+// the candidate be. Sets are computed when first asked for, and kept.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/problem.h"
+#include "record/verdict.h"
+
+struct arena;
+
+enum oracle_set {
+    SET_DECLARED,
+    SET_PATCHED,  // as declared, a few elements changed: shows results kept from earlier
+    SET_INTEGERS,
+    SET_WIDE,
+    SET_SHIFTED,
+    SET_COUNT
+};
+
+enum { PATCHES = 8 };  // elements changed per input, at most
+
+// One element changed, and how to change it back.
+struct patch {
+    int64_t index;
+    float before, after;
+};
+
+// What is expected of one output on one set.
+struct oracle_output {
+    int64_t count;
+    float *high, *low;  // truth = high + low, nearly float64; compact, because these are large
+    float *spread;
+    struct error_stats stats;  // of the honest computation, and the limits that follow
+};
+
+struct oracle {
+    const struct problem *problem;
+    uint64_t seed;
+    struct {
+        bool is_known;
+        struct oracle_output outputs[OUTPUTS_MAX];
+    } sets[SET_COUNT];
+};
+
+void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed);
+void oracle_reset(struct oracle *o);
+const char *oracle_set_name(enum oracle_set set);
+
+// Write input number `input` of a set, all its elements.
+void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *out);
+
+// A few changes to an input's declared data, chosen by `salt`; how many. SET_PATCHED has
+// those of salt 0.
+int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
+                   struct patch patches[PATCHES]);
+
+// Compute a set's expected outputs unless they are known. `inputs`: the set's data.
+void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inputs);
+
+struct comparison {
+    bool is_ok;
+    struct error_stats stats;
+    int64_t n_wrong;      // elements beyond the limit for one element
+    int64_t n_unwritten;  // elements that still hold the poison
+};
+
+// Compare an output with what is expected, every element. One whose bits are `poison` was
+// not written.
+bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
+                    struct comparison *c);
+
+// A comparison that failed in words: how many are wrong, the first ones, by how much.
+const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,
+                            int output, const float *values, const struct comparison *c);
+
+// Would a kernel that computes nothing (zeros, a copy of an input, the mean) pass on this set?
+// What it does, or NULL. `inputs`: the set's data.
+const char *oracle_null_kernel(const struct oracle *o, enum oracle_set set,
+                               const float *const *inputs);

@@ -1,0 +1,255 @@
+// Timing: subject and rival, each in its own live runner, called in turns.
+//
+// Pairs come in blocks of two, ABBA or BAAB by a fair coin, so that drift cancels. Every
+// call takes the next slot of the rotation: its inputs and outputs were last touched a
+// whole rotation ago, by checking and poisoning, so caches are cold in the same way for
+// both. Every timed call is checked like any other; which call counts is decided only
+// when it is over. Data change between uses of a slot, and now and then (`novel`) to
+// something that was never seen before: whoever keeps results by content is slow then.
+//
+// A block in which a thread had to wait for a processor is left out, as long as more than
+// half remain: that says something about the machine, not about the code.
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "eval/judge.h"
+#include "eval/stats.h"
+
+enum {
+    BLOCK_PAIRS = 2,
+    SCREEN_PAIRS = 8,
+    RANK_PAIRS_MIN = 8,
+    PAIRS_MAX = 400,
+    NOVEL_MIN = 3,
+};
+
+static const double confidence = 0.99;
+static const double clearly_slower = 0.8;  // speed-up below which screening ends at once
+static const double narrow_enough = 0.01;  // half width of the interval
+static const double novel_factor = 1.5, novel_slack_s = 50e-6;
+
+struct timing {
+    struct judge *j;
+    struct arena *a;
+    struct subject *subject, *rival;
+    enum eval_depth depth;
+    double seconds;
+    int64_t start_ns;
+    double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX];
+    bool is_disturbed[PAIRS_MAX];
+    int n_pairs;
+    double novel_s[PAIRS_MAX];
+    int n_novel;
+    double busy[2 * PAIRS_MAX];
+    int n_busy;
+    struct verdict *v;
+};
+
+static void prepare_slot(struct timing *t, int slot) {
+    enum oracle_set set = t->j->slot_set[slot] == SET_DECLARED ? SET_PATCHED : SET_DECLARED;
+    judge_load(t->j, slot, set);
+    subject_poison(t->j, t->subject, slot);
+    subject_poison(t->j, t->rival, slot);
+}
+
+static int next_slot(struct judge *j) {
+    j->next_slot = (j->next_slot + 1) % j->layout.n_slots;
+    return j->next_slot;
+}
+
+static bool is_disturbed(const struct call_result *c) {
+    return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
+}
+
+static bool timed_call(struct timing *t, struct subject *s, double *seconds, bool *disturbed) {
+    int slot = next_slot(t->j);
+    struct call_result call;
+    if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
+        if (s == t->rival && t->v->kind != VERDICT_OK) {
+            t->v->evidence = arena_printf(t->a, "the rival failed while timed: %s: %s",
+                                          verdict_kind_name(t->v->kind), t->v->evidence);
+            t->v->kind = VERDICT_INFRA;
+            t->v->rule = "rival";
+        }
+        return false;
+    }
+    prepare_slot(t, slot);
+    *seconds = call.time_s;
+    *disturbed = *disturbed || is_disturbed(&call);
+    if (s == t->subject && t->n_busy < 2 * PAIRS_MAX)
+        t->busy[t->n_busy++] = call.thread_busy;
+    return true;
+}
+
+static bool timed_block(struct timing *t) {
+    bool subject_first = rng_below(&t->j->rng, 2) == 0;
+    bool disturbed = false;
+    int base = t->n_pairs;
+    for (int i = 0; i < BLOCK_PAIRS; i++, subject_first = !subject_first)
+        for (int half = 0; half < 2; half++) {
+            bool is_subject = (half == 0) == subject_first;
+            double *into = is_subject ? &t->subject_s[base + i] : &t->rival_s[base + i];
+            if (!timed_call(t, is_subject ? t->subject : t->rival, into, &disturbed))
+                return false;
+        }
+    for (int i = 0; i < BLOCK_PAIRS; i++)
+        t->is_disturbed[base + i] = disturbed;
+    t->n_pairs += BLOCK_PAIRS;
+    return true;
+}
+
+// One call of the subject on data that exist only for this call.
+static bool novel_call(struct timing *t) {
+    struct judge *j = t->j;
+    int slot = next_slot(j);
+    uint64_t salt = rng_next(&j->rng) | 1;
+    struct patch patches[INPUTS_MAX][PATCHES];
+    int n[INPUTS_MAX];
+    judge_load(j, slot, SET_DECLARED);
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        float *values = judge_input_to_patch(j, i, slot);
+        n[i] = oracle_patches(&j->oracle, salt, i, values, patches[i]);
+        for (int k = 0; k < n[i]; k++)
+            values[patches[i][k].index] = patches[i][k].after;
+    }
+    struct call_result call;
+    t->subject->is_fresh[slot] = false;
+    runner_call(&t->subject->runner, slot, judge_timeout_ns(j), &call);
+    runner_explain(t->a, &t->subject->runner, call.status, t->v);
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        for (int k = 0; k < n[i]; k++)
+            judge_input_to_patch(j, i, slot)[patches[i][k].index] = patches[i][k].before;
+    prepare_slot(t, slot);
+    t->novel_s[t->n_novel++] = call.time_s;
+    return t->v->kind == VERDICT_OK;
+}
+
+static bool keeps_results(struct timing *t) {
+    if (t->n_novel < NOVEL_MIN)
+        return false;
+    double least = INFINITY;
+    for (int i = 0; i < t->n_novel; i++)
+        least = fmin(least, t->novel_s[i]);
+    double usual = stats_median(t->subject_s, t->n_pairs);
+    if (least <= novel_factor * usual + novel_slack_s)
+        return false;
+    t->v->kind = VERDICT_CHEAT;
+    t->v->rule = "result-cache";
+    t->v->evidence =
+        arena_printf(t->a, "takes %s on inputs that it has seen and %s on new ones",
+                     clock_duration(t->a, usual * 1e9), clock_duration(t->a, least * 1e9));
+    return true;
+}
+
+// The pairs that count: undisturbed blocks, or all when those are too few.
+static int pick_pairs(const struct timing *t, double *subject_s, double *rival_s, int *n_dropped) {
+    int n_quiet = 0, n = 0;
+    for (int i = 0; i < t->n_pairs; i++)
+        n_quiet += !t->is_disturbed[i];
+    bool drop = 2 * n_quiet > t->n_pairs && n_quiet >= RANK_PAIRS_MIN;
+    for (int i = 0; i < t->n_pairs; i++) {
+        if (drop && t->is_disturbed[i])
+            continue;
+        subject_s[n] = t->subject_s[i];
+        rival_s[n++] = t->rival_s[i];
+    }
+    *n_dropped = t->n_pairs - n;
+    return n;
+}
+
+static struct stats_interval interval_now(struct timing *t) {
+    double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX], ratios[PAIRS_MAX];
+    int n_dropped, n = pick_pairs(t, subject_s, rival_s, &n_dropped);
+    for (int i = 0; i < n; i++)
+        ratios[i] = rival_s[i] / subject_s[i];
+    return stats_ratio(ratios, n, confidence, t->j->digest_seed);
+}
+
+static bool is_clearly_slower(const struct timing *t) {
+    for (int i = 0; i < t->n_pairs; i++)
+        if (t->rival_s[i] / t->subject_s[i] >= clearly_slower)
+            return false;
+    return t->n_pairs >= 2 * BLOCK_PAIRS;
+}
+
+static bool is_enough(struct timing *t) {
+    double spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9;
+    if (t->n_pairs + BLOCK_PAIRS > PAIRS_MAX || spent_s > 4 * t->seconds)
+        return true;
+    if (t->depth == EVAL_SCREEN)
+        return t->n_pairs >= SCREEN_PAIRS || is_clearly_slower(t);
+    if (t->n_pairs < RANK_PAIRS_MIN)
+        return false;
+    if (spent_s > t->seconds)
+        return true;
+    if (t->n_pairs % 8)
+        return false;
+    struct stats_interval i = interval_now(t);
+    return (i.high - i.low) / 2 < narrow_enough * i.median;
+}
+
+static void report(struct timing *t, struct eval_result *result) {
+    struct measurement *m = &result->measurement;
+    struct judge *j = t->j;
+    m->present = true;
+    m->rival = arena_strdup(t->a, t->rival->candidate.label);
+    m->subject_s = arena_array(t->a, double, t->n_pairs);
+    m->rival_s = arena_array(t->a, double, t->n_pairs);
+    m->n_pairs = pick_pairs(t, m->subject_s, m->rival_s, &m->n_dropped);
+    m->median_s = stats_median(m->subject_s, m->n_pairs);
+    m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
+    struct stats_interval i = interval_now(t);
+    m->speedup = i.median;
+    m->speedup_low = i.low;
+    m->speedup_high = i.high;
+    m->confidence = i.confidence;
+    int64_t touched = 0;
+    for (int b = 0; b < j->context.n_buffers; b++)
+        touched += j->context.buffers[b].size_bytes;
+    bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
+    m->method =
+        arena_printf(t->a,
+                     "ABBA, %s by rotation over %d slots, %d threads, judge's clock; "
+                     "interval: bootstrap and order statistics",
+                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads);
+    profile_set(&result->profile, "time_s", m->median_s);
+    profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
+    int64_t blocks = 0;
+    for (int s = 0; s < t->subject->plan.n_steps; s++)
+        if (t->subject->plan.steps[s].grid > blocks)
+            blocks = t->subject->plan.steps[s].grid;
+    profile_set(&result->profile, "blocks", (double)blocks);
+    profile_set(&result->profile, "threads", j->settings.n_threads);
+}
+
+bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+                 const struct eval_job *job, struct eval_result *result) {
+    struct timing *t = arena_new(a, struct timing);
+    *t = (struct timing){.j = j,
+                         .a = a,
+                         .subject = s,
+                         .rival = rival,
+                         .depth = job->depth,
+                         .seconds = job->seconds > 0            ? job->seconds
+                                    : job->depth == EVAL_SCREEN ? 0.5
+                                                                : 2,
+                         .v = &result->verdict};
+    for (int slot = 0; slot < j->layout.n_slots; slot++)
+        prepare_slot(t, slot);
+    t->start_ns = clock_now_ns();
+    do {
+        if (!timed_block(t))
+            return false;
+        int wanted = t->depth == EVAL_SCREEN ? NOVEL_MIN : t->n_pairs / 8 + NOVEL_MIN;
+        if (t->n_novel < wanted && !novel_call(t))
+            return false;
+    } while (!is_enough(t));
+    if (keeps_results(t))
+        return false;
+    report(t, result);
+    return true;
+}

@@ -1,0 +1,47 @@
+// The order of the calls that verify a candidate. What each step is for:
+//   the same buffers with other data    results kept by address
+//   other buffers with the same data    results that hang on where data lie
+//   a few elements changed              results kept by a sample of the data
+//   the same again, in another order    chance, state carried from call to call
+#include "eval/judge.h"
+
+struct check {
+    enum oracle_set set;
+    int slot;
+};
+
+static const struct check screening[] = {
+    {SET_DECLARED, 0}, {SET_PATCHED, 0}, {SET_COUNT, 1}, {SET_DECLARED, 1}};
+static const struct check full[] = {
+    {SET_DECLARED, 0}, {SET_PATCHED, 0},  {SET_INTEGERS, 1}, {SET_WIDE, 0}, {SET_SHIFTED, 1},
+    {SET_DECLARED, 1}, {SET_INTEGERS, 0}, {SET_PATCHED, 1},  {SET_WIDE, 1},
+};
+
+static int count_sets(const struct subject *s) {
+    int n = 0;
+    for (int i = 0; i < SET_COUNT; i++)
+        n += s->sets[i].is_known;
+    return n;
+}
+
+bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
+            struct verdict *v) {
+    bool is_screening = depth == EVAL_SCREEN;
+    const struct check *checks = is_screening ? screening : full;
+    int n = is_screening ? sizeof screening / sizeof screening[0] : sizeof full / sizeof full[0];
+    for (int i = 0; i < n; i++) {
+        struct check c = checks[i];
+        if (c.set == SET_COUNT)  // one of the hard sets, which one nobody knows before
+            c.set = (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
+        judge_load(j, c.slot, c.set);
+        subject_poison(j, s, c.slot);
+        struct call_result call;
+        bool ok = subject_check(j, a, s, c.slot, &call, v);
+        v->error = s->worst;
+        v->n_calls = s->n_calls;
+        v->n_sets = count_sets(s);
+        if (!ok)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,191 @@
+// The worker: a process that holds one judge and answers jobs until its socket closes.
+#include "eval/worker.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "eval/judge.h"
+#include "lang/lang.h"
+
+enum { COORDINATOR = 3 };
+
+static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
+                                          [EVAL_SCREEN] = "screen",
+                                          [EVAL_RANK] = "rank",
+                                          [EVAL_CONFIRM] = "confirm"};
+
+const char *eval_depth_name(enum eval_depth d) {
+    return depth_names[d];
+}
+
+json_t *worker_open_message(const struct problem *p, const struct judge_settings *s) {
+    char seed[24];
+    snprintf(seed, sizeof seed, "0x%016" PRIx64, s->seed);
+    json_t *dims = json_object();
+    for (int i = 0; i < p->graph.n_dims; i++)
+        json_object_set_new(dims, p->graph.dims[i].name, json_integer(p->graph.dims[i].size));
+    return json_pack("{s:s, s:s, s:o, s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:s, s:b}", "schema",
+                     "hone.open/1", "problem", p->text, "dims", dims, "threads", s->n_threads, "cc",
+                     s->cc, "machine", s->machine, "cache", s->cache, "llc_bytes",
+                     (json_int_t)s->llc_bytes, "limit_s", json_optional_real(s->limit_s), "reach_s",
+                     json_optional_real(s->reach_s), "seed", seed, "skip_scans",
+                     (int)s->skip_scans);
+}
+
+json_t *worker_job_message(const struct eval_job *job) {
+    return json_pack("{s:s, s:o, s:o, s:s, s:f}", "schema", "hone.job/1", "candidate",
+                     candidate_to_json(job->candidate), "rival",
+                     job->rival ? candidate_to_json(job->rival) : json_null(), "depth",
+                     eval_depth_name(job->depth), "seconds", job->seconds);
+}
+
+bool worker_read_result(struct arena *a, const json_t *message, struct eval_result *result,
+                        struct error *err) {
+    struct json_reader r = {.where = "judged"};
+    *result = (struct eval_result){0};
+    json_read_schema(&r, message, "hone.judged/1");
+    json_t *verdict = json_read_object(&r, message, "verdict");
+    json_t *profile = json_read_object(&r, message, "profile");
+    result->compile_s = json_read_number(&r, message, "compile_s");
+    result->verify_s = json_read_number(&r, message, "verify_s");
+    result->timing_s = json_read_number(&r, message, "timing_s");
+    return json_reader_done(&r, err) && verdict_from_json(a, verdict, &result->verdict, err) &&
+           profile_from_json(a, profile, &result->profile, err) &&
+           measurement_from_json(a, json_object_get(message, "measurement"), &result->measurement,
+                                 err);
+}
+
+static json_t *result_message(const struct eval_result *r) {
+    return json_pack("{s:s, s:o, s:o, s:o, s:f, s:f, s:f}", "schema", "hone.judged/1", "verdict",
+                     verdict_to_json(&r->verdict), "measurement",
+                     measurement_to_json(&r->measurement), "profile", profile_to_json(&r->profile),
+                     "compile_s", r->compile_s, "verify_s", r->verify_s, "timing_s", r->timing_s);
+}
+
+static json_t *error_message(const struct error *err) {
+    return json_pack("{s:s, s:i, s:s}", "schema", "hone.error/1", "kind", (int)err->kind, "text",
+                     err->text);
+}
+
+static const struct problem *read_problem(struct arena *a, const json_t *message,
+                                          struct json_reader *r, struct error *err) {
+    const char *text = json_read_string(r, a, message, "problem");
+    json_t *dims = json_read_object(r, message, "dims");
+    struct dim_override overrides[DIMS_MAX];
+    int n = 0;
+    const char *name;
+    json_t *size;
+    json_object_foreach(dims, name, size) if (n < DIMS_MAX) {
+        overrides[n].name = arena_strdup(a, name);
+        overrides[n++].size = json_integer_value(size);
+    }
+    if (!json_reader_done(r, err))
+        return NULL;
+    struct lang_source source = {.file = "problem",
+                                 .text = text,
+                                 .len = strlen(text),
+                                 .overrides = overrides,
+                                 .n_overrides = n};
+    struct lang_file *file = arena_new(a, struct lang_file);
+    const char *diagnostics;
+    if (!lang_parse(a, &source, file, &diagnostics, err))
+        return NULL;
+    if (file->n_problems == 1)
+        return file->problems[0];
+    error_set(err, ERROR_IO, "the worker got %d problems", file->n_problems);
+    return NULL;
+}
+
+static bool open_judge(struct arena *a, const json_t *message, struct judge *j, struct error *err) {
+    struct json_reader r = {.where = "open"};
+    json_read_schema(&r, message, "hone.open/1");
+    struct judge_settings s = {
+        .n_threads = (int)json_read_int(&r, message, "threads"),
+        .cc = json_read_string(&r, a, message, "cc"),
+        .machine = json_read_string(&r, a, message, "machine"),
+        .cache = json_read_string(&r, a, message, "cache"),
+        .llc_bytes = json_read_int(&r, message, "llc_bytes"),
+        .limit_s = json_read_optional_number(&r, message, "limit_s"),
+        .reach_s = json_read_optional_number(&r, message, "reach_s"),
+        .seed = strtoull(json_read_string(&r, a, message, "seed"), NULL, 16),
+        .skip_scans = json_read_bool(&r, message, "skip_scans"),
+    };
+    const struct problem *p = read_problem(a, message, &r, err);
+    return p && judge_open(j, p, &s, err);
+}
+
+static bool read_job(struct arena *a, const json_t *message, struct eval_job *job,
+                     struct error *err) {
+    struct json_reader r = {.where = "job"};
+    struct candidate *candidate = arena_new(a, struct candidate);
+    struct candidate *rival = arena_new(a, struct candidate);
+    json_read_schema(&r, message, "hone.job/1");
+    const char *depth = json_read_string(&r, a, message, "depth");
+    job->depth = EVAL_VERIFY;
+    while (job->depth < EVAL_CONFIRM && strcmp(depth, eval_depth_name(job->depth)) != 0)
+        job->depth++;
+    job->seconds = json_read_number(&r, message, "seconds");
+    json_t *other = json_object_get(message, "rival");
+    bool has_rival = other && !json_is_null(other);
+    job->candidate = candidate;
+    job->rival = has_rival ? rival : NULL;
+    return json_reader_done(&r, err) &&
+           candidate_from_json(a, json_object_get(message, "candidate"), candidate, err) &&
+           (!has_rival || candidate_from_json(a, other, rival, err));
+}
+
+static bool answer(json_t *message, struct error *err) {
+    bool ok = frame_write(COORDINATOR, message, NULL, 0, err);
+    json_decref(message);
+    return ok;
+}
+
+// One job from the socket to the socket; false when the conversation is over.
+static bool serve(struct judge *j, struct error *err) {
+    struct arena a = {0};
+    json_t *message = NULL;
+    struct eval_job job;
+    struct eval_result result;
+    bool ok = frame_read(COORDINATOR, -1, &message, NULL, NULL, err);
+    if (ok) {
+        struct error why = {0};
+        bool judged =
+            read_job(&a, message, &job, &why) && judge_candidate(j, &a, &job, &result, &why);
+        ok = answer(judged ? result_message(&result) : error_message(&why), err);
+    }
+    json_decref(message);
+    arena_reset(&a);
+    return ok;
+}
+
+int worker_main(void) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct judge *j = arena_new(&a, struct judge);
+    json_t *message = NULL;
+    // Expected values are in our memory: nobody without privileges may look.
+    prctl(PR_SET_DUMPABLE, 0);
+    if (!frame_read(COORDINATOR, -1, &message, NULL, NULL, &err))
+        return 4;
+    bool ok = open_judge(&a, message, j, &err);
+    json_decref(message);
+    if (!ok) {
+        answer(error_message(&err), &err);
+        return 4;
+    }
+    ok = answer(json_pack("{s:s, s:o}", "schema", "hone.opened/1", "null_kernel",
+                          json_optional_text(judge_find_null_kernel(j))),
+                &err);
+    while (ok)
+        ok = serve(j, &err);
+    judge_close(j);
+    arena_reset(&a);
+    return 0;
+}

@@ -1,0 +1,24 @@
+// Messages between the evaluator and its worker, JSON over descriptor 3 of the worker:
+//
+//   -> hone.open/1   {"problem": text, "dims": {"M": 64}, "threads", "cc", "machine", "cache",
+//                     "llc_bytes", "limit_s", "reach_s", "seed", "skip_scans"}
+//   <- hone.opened/1 {"null_kernel": null or what a kernel that computes nothing does to pass}
+//   -> hone.job/1    {"candidate": hone.candidate/1, "rival": the same or null,
+//                     "depth": "screen", "seconds": 0}
+//   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s"}
+//   <- hone.error/1  {"kind", "text"}: instead of either answer; nothing can be judged
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "eval/evaluate.h"
+
+struct judge_settings;
+
+const char *eval_depth_name(enum eval_depth d);
+
+json_t *worker_open_message(const struct problem *p, const struct judge_settings *s);
+json_t *worker_job_message(const struct eval_job *job);
+bool worker_read_result(struct arena *a, const json_t *message, struct eval_result *result,
+                        struct error *err);

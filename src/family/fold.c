@@ -1,0 +1,133 @@
+#include "family/fold.h"
+
+#include <math.h>
+
+#include "base/arena.h"
+#include "loop/range.h"
+
+// Terms that one accumulator takes before its sum is put aside: what honest f32 does.
+enum { CHUNK_TERMS = 1024 };
+
+void fold_choose(struct fold *f, enum op op) {
+    switch (op) {
+    case OP_RSUM:
+        f->op = LOOP_ADD, f->across = LOOP_LANES_SUM, f->identity = 0;
+        break;
+    case OP_RPROD:
+        f->op = LOOP_MUL, f->across = LOOP_LANES_PROD, f->identity = 1;
+        break;
+    case OP_RMIN:
+        f->op = LOOP_MIN, f->across = LOOP_LANES_MIN, f->identity = INFINITY;
+        break;
+    default:
+        f->op = LOOP_MAX, f->across = LOOP_LANES_MAX, f->identity = -INFINITY;
+        break;
+    }
+}
+
+void fold_init(struct fold *f, struct lowering *l, node_id node, const struct sweep *w) {
+    const struct node *n = &l->region->graph->nodes[node];
+    *f = (struct fold){.lowering = l, .node = node};
+    fold_choose(f, n->op);
+    struct sweep_parts parts = sweep_parts(l->arena, w);
+    int64_t length = range_of(w->end).high - range_of(w->begin).low;
+    f->n_vectors = length < (int64_t)w->lanes * w->unroll ? 1 : w->unroll;
+    if (parts.vectors || (w->lanes == 1 && w->unroll > 1))
+        f->vectors = loop_register(l->program, arena_printf(l->arena, "%s_part", n->name),
+                                   f->n_vectors, w->lanes);
+    if (parts.scalars && !(w->lanes == 1 && f->vectors))
+        f->scalar = loop_register(l->program, arena_printf(l->arena, "%s_rest", n->name), 1, 1);
+}
+
+void fold_add(struct fold *f, struct scope *s, const struct loop_expr *value,
+              const struct loop_expr *copy) {
+    struct arena *a = f->lowering->arena;
+    bool vector = f->vectors && s->lanes == f->vectors->lanes;
+    const struct loop_buffer *to = vector ? f->vectors : f->scalar;
+    const struct loop_expr *index = vector ? copy : loop_int(a, 0);
+    const struct loop_expr *old = loop_load(a, to, index, to->lanes, 1);
+    value = loop_broadcast(a, value, to->lanes);
+    // max and min keep a NaN in either place; the new value first is the cheaper way round.
+    bool ordered = f->op == LOOP_ADD || f->op == LOOP_MUL;
+    loop_store(s->builder, to, index,
+               ordered ? loop_binary(a, f->op, old, value) : loop_binary(a, f->op, value, old),
+               false);
+}
+
+static void clear(struct fold *f, struct loop_builder *b) {
+    struct arena *a = f->lowering->arena;
+    for (int i = 0; f->vectors && i < f->n_vectors; i++)
+        loop_store(b, f->vectors, loop_int(a, i), loop_real(a, f->identity), false);
+    if (f->scalar)
+        loop_store(b, f->scalar, loop_int(a, 0), loop_real(a, f->identity), false);
+}
+
+// One number from all accumulators: pairwise, then across lanes, then the scalar one.
+static const struct loop_expr *gather(struct fold *f) {
+    struct arena *a = f->lowering->arena;
+    const struct loop_expr *part[16];
+    int n = f->vectors ? f->n_vectors : 0;
+    for (int i = 0; i < n; i++)
+        part[i] = loop_load(a, f->vectors, loop_int(a, i), f->vectors->lanes, 1);
+    for (; n > 1; n = (n + 1) / 2)
+        for (int i = 0; i < n / 2; i++)
+            part[i] = loop_binary(a, f->op, part[i], part[n - 1 - i]);
+    const struct loop_expr *all = n ? loop_unary(a, f->across, part[0]) : NULL;
+    if (!f->scalar)
+        return all;
+    const struct loop_expr *rest = loop_load(a, f->scalar, loop_int(a, 0), 1, 1);
+    return all ? loop_binary(a, f->op, all, rest) : rest;
+}
+
+static void build_chunks(struct fold *folds, int n_folds, struct scope *outer,
+                         const struct sweep *w, sweep_fn body, void *ctx) {
+    const struct lowering *l = outer->lowering;
+    struct arena *a = l->arena;
+    struct loop_buffer **total = arena_array(a, struct loop_buffer *, n_folds);
+    for (int i = 0; i < n_folds; i++) {
+        const char *name = l->region->graph->nodes[folds[i].node].name;
+        total[i] = loop_register(l->program, arena_printf(a, "%s_total", name), 1, 1);
+        loop_store(outer->builder, total[i], loop_int(a, 0), loop_real(a, folds[i].identity),
+                   false);
+    }
+    int64_t run = (int64_t)CHUNK_TERMS * w->lanes * w->unroll;
+    struct loop_builder inner;
+    struct loop_for f = {"chunk", w->begin, w->end, run, false};
+    const struct loop_expr *begin = loop_open_for(outer->builder, &f, &inner);
+    struct scope s = scope_inside(outer, &inner);
+    struct sweep part = *w;
+    part.begin = begin;
+    part.end = loop_binary(a, LOOP_MIN, w->end, loop_binary(a, LOOP_ADD, begin, loop_int(a, run)));
+    part.multiple = sweep_multiple(w->multiple, run);
+    for (int i = 0; i < n_folds; i++)
+        clear(&folds[i], &inner);
+    sweep_build(&s, &part, body, ctx);
+    for (int i = 0; i < n_folds; i++) {
+        const struct loop_expr *old = loop_load(a, total[i], loop_int(a, 0), 1, 1);
+        loop_store(&inner, total[i], loop_int(a, 0),
+                   loop_binary(a, folds[i].op, old, gather(&folds[i])), false);
+        folds[i].result = old;
+    }
+    loop_close(outer->builder, &inner);
+}
+
+void folds_build(struct fold *folds, int n_folds, struct scope *outer, const struct sweep *w,
+                 sweep_fn body, void *ctx) {
+    const struct lowering *l = outer->lowering;
+    int64_t length = range_of(w->end).high - range_of(w->begin).low;
+    bool any_sum = false;
+    for (int i = 0; i < n_folds; i++)
+        any_sum |= folds[i].op == LOOP_ADD;
+    if (any_sum && length > (int64_t)CHUNK_TERMS * w->lanes * w->unroll) {
+        build_chunks(folds, n_folds, outer, w, body, ctx);
+    } else {
+        for (int i = 0; i < n_folds; i++)
+            clear(&folds[i], outer->builder);
+        sweep_build(outer, w, body, ctx);
+        for (int i = 0; i < n_folds; i++)
+            folds[i].result = gather(&folds[i]);
+    }
+    for (int i = 0; i < n_folds; i++)
+        folds[i].result =
+            loop_let(outer->builder, l->region->graph->nodes[folds[i].node].name, folds[i].result);
+}

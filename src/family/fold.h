@@ -1,0 +1,30 @@
+// A fold: one reduction along a sweep, in as many accumulators as the sweep has copies and
+// lanes. Long sums are cut into chunks whose results are added, so that the error stays
+// that of short sums.
+#pragma once
+
+#include "family/point.h"
+#include "family/sweep.h"
+
+struct fold {
+    const struct lowering *lowering;
+    node_id node;             // the reduction
+    enum loop_op op, across;  // on accumulators, and between the lanes of one
+    double identity;
+    struct loop_buffer *vectors;  // NULL: the sweep has no vector part
+    struct loop_buffer *scalar;   // NULL: it has no scalar part
+    int n_vectors;
+    const struct loop_expr *result;  // once built
+};
+
+// The operation and its identity.
+void fold_choose(struct fold *f, enum op op);
+void fold_init(struct fold *f, struct lowering *l, node_id node, const struct sweep *w);
+
+// In the sweep's body: take one more (vector of) value.
+void fold_add(struct fold *f, struct scope *s, const struct loop_expr *value,
+              const struct loop_expr *copy);
+
+// Build the sweep with its folds around it; results are let-bound in `outer`.
+void folds_build(struct fold *folds, int n_folds, struct scope *outer, const struct sweep *w,
+                 sweep_fn body, void *ctx);

@@ -1,0 +1,113 @@
+#include "family/gemm_form.h"
+
+#include <stddef.h>
+
+struct search {
+    const struct region *region;
+    node_id anchor;
+    int rank;
+    bool is_elsewhere;  // the product is used at another place than its own
+};
+
+static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
+    struct search *s = ctx;
+    if (n != s->anchor)
+        return true;
+    const struct shape *shape = &s->region->graph->nodes[n].shape;
+    for (int i = 0; i < s->rank; i++)
+        if (shape->size[i] > 1 && map->axis[i] != i)
+            s->is_elsewhere = true;
+    return false;
+}
+
+// A view of a materialised value: `leaf` and the map it is read by.
+static bool is_plain(const struct region *r, node_id n, struct axis_map map, node_id *leaf,
+                     struct axis_map *leaf_map) {
+    while (r->is_member[n] && r->graph->nodes[n].op == OP_VIEW) {
+        map = map_through_view(r->graph, &r->graph->nodes[n], &map);
+        n = r->graph->nodes[n].arg[0];
+    }
+    *leaf = n;
+    *leaf_map = map;
+    return r->is_leaf[n];
+}
+
+static void look_at_operands(const struct region *r, struct gemm_form *f) {
+    const struct node *n = &r->graph->nodes[f->anchor];
+    int rank = n->shape.rank;
+    f->lhs = n->arg[0];
+    f->rhs = n->arg[1];
+    f->axis_k = rank;
+    f->lhs_map = f->rhs_map = f->at = map_identity(rank);
+    f->lhs_map.axis[rank - 1] = f->axis_k;
+    f->rhs_map.axis[rank - 2] = f->axis_k;
+    node_id leaf;
+    struct axis_map map;
+    f->lhs_is_plain = is_plain(r, f->lhs, f->lhs_map, &leaf, &map);
+    f->rhs_is_plain = is_plain(r, f->rhs, f->rhs_map, &leaf, &map);
+    // Where an operand is computed, its own order is as good as any.
+    const struct shape *shape = &r->graph->nodes[leaf].shape;
+    f->rhs_is_contiguous =
+        !f->rhs_is_plain || (shape->rank > 0 && map.axis[shape->rank - 1] == rank - 1);
+}
+
+bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objection *why) {
+    const struct graph *g = r->graph;
+    *f = (struct gemm_form){0};
+    if (r->n_anchors != 1)
+        return objection(why, NULL,
+                         r->n_anchors ? "gemm takes one product; materialise %s first"
+                                      : "gemm needs a matrix product%.0s",
+                         r->n_anchors ? g->nodes[r->anchor[0]].name : "");
+    const struct node *n = &g->nodes[r->anchor[0]];
+    if (op_infos[n->op].class != OP_CLASS_CONTRACT)
+        return objection(why, NULL, "gemm takes a matrix product, but %s is a %s", n->name,
+                         op_infos[n->op].name);
+    f->anchor = r->anchor[0];
+    struct search s = {.region = r, .anchor = f->anchor, .rank = n->shape.rank};
+    struct axis_map map = map_identity(n->shape.rank);
+    for (int i = 0; i < r->n_values; i++) {
+        if (!shape_equal(&g->nodes[r->value[i]].shape, &n->shape))
+            return objection(why, NULL, "%s has not the shape of the product %s", r->value_name[i],
+                             n->name);
+        point_visit(r, r->value[i], &map, -1, find_anchor, &s);
+    }
+    if (s.is_elsewhere)
+        return objection(why, NULL, "%s is used transposed; materialise it first", n->name);
+    look_at_operands(r, f);
+    int rank = n->shape.rank;
+    f->m = n->shape.size[rank - 2];
+    f->n = n->shape.size[rank - 1];
+    f->k = g->nodes[f->lhs].shape.size[rank - 1];
+    f->batch = shape_count(&n->shape) / (f->m * f->n);
+    return true;
+}
+
+static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
+    struct lowering *l = ctx;
+    const struct node *node = &l->region->graph->nodes[n];
+    if (l->region->is_leaf[n])
+        space_cut(&l->space, &node->shape, map);
+    return op_infos[node->op].class != OP_CLASS_CONTRACT;
+}
+
+void gemm_build_space(struct lowering *l, struct gemm_form *f) {
+    const struct graph *g = l->region->graph;
+    const struct shape *shape = &g->nodes[f->anchor].shape;
+    const struct shape *lhs = &g->nodes[f->lhs].shape;
+    int rank = shape->rank;
+    l->space = (struct space){0};
+    for (int i = 0; i < rank; i++)
+        space_add(&l->space, point_size(l, shape, i));
+    space_add(&l->space, point_size(l, lhs, rank - 1));
+    space_join(&l->space, 0, rank - 2);
+    struct axis_map map = map_identity(rank);
+    for (int i = 0; i < l->region->n_values; i++)
+        point_visit(l->region, l->region->value[i], &map, -1, cut_access, l);
+    point_visit(l->region, f->lhs, &f->lhs_map, -1, cut_access, l);
+    point_visit(l->region, f->rhs, &f->rhs_map, -1, cut_access, l);
+    space_finish(l->arena, &l->space);
+    f->group_m = l->space.group[rank - 2];
+    f->group_n = l->space.group[rank - 1];
+    f->group_k = l->space.group[f->axis_k];
+}

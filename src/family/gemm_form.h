@@ -1,0 +1,23 @@
+// The form of a region around one matrix product: sizes, operands, axes.
+#pragma once
+
+#include "family/family.h"
+
+struct gemm_form {
+    node_id anchor;
+    node_id lhs, rhs;    // the product's arguments
+    struct axis_map at;  // the product's own axes in the space
+    struct axis_map lhs_map, rhs_map;
+    int64_t m, n, k, batch;
+    int axis_k;                       // the space has the product's axes, then this
+    bool lhs_is_plain, rhs_is_plain;  // materialised values, perhaps seen through views
+    bool rhs_is_contiguous;           // neighbours along n lie side by side
+    int group_m, group_n, group_k;    // once the space is built
+};
+
+// Is it one product whose result reaches the values elementwise, with nothing but elementwise
+// work before it?
+bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objection *why);
+
+// The space: batch axes (grouped where they can be), m, n, k.
+void gemm_build_space(struct lowering *l, struct gemm_form *f);

@@ -1,0 +1,79 @@
+#include "family/lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "family/plain.h"
+#include "family/program.h"
+#include "loop/passes.h"
+#include "loop/print_c.h"
+
+// Every line of `text` as a comment.
+static void comment(struct str *out, const char *text) {
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        str_puts(out, len ? "// " : "//");
+        str_append(out, text, len);
+        str_puts(out, "\n");
+        text += len + (text[len] == '\n');
+    }
+}
+
+static const char *about(struct arena *a, const struct problem *p, const char *how) {
+    struct str out = {0};
+    str_printf(&out, "// %s, by hone %s.\n", p->name, HONE_VERSION);
+    comment(&out, how);
+    return str_take(a, &out);
+}
+
+static const char *print(struct arena *a, struct loop_program *program) {
+    struct error err;
+    pass_unroll(program);
+    bool ok = pass_verify(program, &err);
+    assert(ok);
+    return print_c(a, program);
+}
+
+bool lower_kernel(struct arena *a, const struct problem *p, const struct target *t,
+                  const struct kernel *k, struct candidate *c, struct error *err) {
+    struct kernel checked = *k;
+    if (!lower_check(a, p, t, &checked, err))
+        return false;
+    const char *text = kernel_print(a, &checked);
+    struct loop_program *program = program_lower(a, p, &checked);
+    program->about = about(a, p, text);
+    *c = (struct candidate){.tier = TIER_K, .source = print(a, program), .kernel = text};
+    c->label = "kernel";
+    candidate_seal(a, c);
+    return true;
+}
+
+void lower_plain(struct arena *a, const struct problem *p, const struct target *t,
+                 struct candidate *c) {
+    struct loop_program *program = plain_program(a, p, t);
+    program->about =
+        about(a, p,
+              "plain: one straightforward loop nest per named value, no vectors, the C\n"
+              "library's functions. The baseline that speed-ups are stated against.\n");
+    *c = (struct candidate){.tier = TIER_C, .source = print(a, program), .label = "plain"};
+    candidate_seal(a, c);
+}
+
+static const char contract[] =
+    "A candidate of tier C. Edit the functions, keep or change the plan, then `hone eval`.\n"
+    "\n"
+    "The plan is in the #pragma hone lines. `launch F grid(e) args(...)` names\n"
+    "    void F(long block, <a pointer per argument>)\n"
+    "which hone's own threads call once for every block in [0, e), in any order and at the\n"
+    "same time; launches run in order, each to its end before the next begins. `scratch\n"
+    "NAME f32[shape]` gives a buffer that holds nothing you can rely on. Buffers begin at\n"
+    "multiples of 64 bytes and never overlap. No threads, no writable globals, no system calls.\n";
+
+const char *lower_scaffold(struct arena *a, const struct problem *p, const struct target *t) {
+    struct loop_program *program = plain_program(a, p, t);
+    program->about = about(a, p, contract);
+    return print(a, program);
+}

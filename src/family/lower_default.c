@@ -1,0 +1,56 @@
+// The block that is tried first. Each output is asked for as one stage; where no family
+// takes its region, the region is cut at its first anchor and both parts are tried again.
+// This ends because a region with one anchor at its end, or none, is always taken.
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "family/family.h"
+#include "family/lower.h"
+#include "family/stages.h"
+
+struct choice {
+    struct arena *arena;
+    const struct problem *problem;
+    const struct target *target;
+    struct kernel *kernel;
+    bool *is_ready;
+};
+
+static void materialise(struct choice *c, const char *name) {
+    for (;;) {
+        struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
+        const struct family *f = family_for(r);
+        if (f) {
+            assert(c->kernel->n_stages < STAGES_MAX);
+            struct kernel_stage *s = &c->kernel->stages[c->kernel->n_stages++];
+            *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->name};
+            family_complete(f, r, c->target, s);
+            c->is_ready[r->value[0]] = true;
+            return;
+        }
+        node_id cut = region_cut(r);
+        assert(cut >= 0);
+        materialise(c, c->problem->graph.nodes[cut].name);
+    }
+}
+
+void lower_default(struct arena *a, const struct problem *p, const struct target *t,
+                   struct kernel *k) {
+    *k = (struct kernel){.problem = p->name, .target = t->name};
+    struct choice c = {a, p, t, k, arena_array(a, bool, p->graph.n_nodes)};
+    for (int i = 0; i < p->n_outputs; i++)
+        materialise(&c, p->outputs[i].name);
+    // Outputs that one stage can compute together share what they read.
+    for (int i = 0; i + 1 < k->n_stages;) {
+        struct kernel merged;
+        if (stages_merge(a, p, t, k, i, &merged))
+            *k = merged;
+        else
+            i++;
+    }
+    struct error err;
+    bool ok = lower_check(a, p, t, k, &err);
+    assert(ok);
+}

@@ -1,0 +1,92 @@
+#include "family/stages.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "family/family.h"
+
+static bool is_output(const struct problem *p, const char *name) {
+    for (int i = 0; i < p->n_outputs; i++)
+        if (strcmp(p->outputs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+struct region *stages_region(struct arena *a, const struct problem *p, const struct kernel *k,
+                             int i) {
+    bool *is_ready = arena_array(a, bool, p->graph.n_nodes);
+    for (int j = 0; j < i; j++)
+        for (int v = 0; v < k->stages[j].n_values; v++)
+            is_ready[region_find_value(p, k->stages[j].values[v])] = true;
+    return region_build(a, p, k->stages[i].values, k->stages[i].n_values, is_ready);
+}
+
+// Choose a family for stage `i`, keep the knobs that it knows and that stay legal, check all.
+static bool settle(struct arena *a, const struct problem *p, const struct target *t,
+                   struct kernel *k, int i) {
+    struct region *r = stages_region(a, p, k, i);
+    const struct family *f = family_for(r);
+    struct error err;
+    if (!f)
+        return false;
+    struct kernel_stage *s = &k->stages[i];
+    int n = 0;
+    for (int j = 0; j < s->n_knobs; j++)
+        if (family_knob(f, s->knobs[j].name))
+            s->knobs[n++] = s->knobs[j];
+    s->n_knobs = n;
+    s->family = f->name;
+    struct kernel attempt = *k;
+    if (lower_check(a, p, t, &attempt, &err)) {
+        *k = attempt;
+        return true;
+    }
+    s->n_knobs = 0;
+    return lower_check(a, p, t, k, &err);
+}
+
+bool stages_merge(struct arena *a, const struct problem *p, const struct target *t,
+                  const struct kernel *k, int i, struct kernel *out) {
+    if (i + 1 >= k->n_stages)
+        return false;
+    *out = *k;
+    struct kernel_stage *to = &out->stages[i + 1];
+    for (int v = 0; v < k->stages[i].n_values; v++) {
+        if (!is_output(p, k->stages[i].values[v]))
+            continue;
+        if (to->n_values == STAGE_VALUES_MAX)
+            return false;
+        to->values[to->n_values++] = k->stages[i].values[v];
+    }
+    memmove(&out->stages[i], &out->stages[i + 1],
+            sizeof *out->stages * (size_t)(k->n_stages - i - 1));
+    out->n_stages--;
+    return settle(a, p, t, out, i);
+}
+
+bool stages_split(struct arena *a, const struct problem *p, const struct target *t,
+                  const struct kernel *k, int i, node_id node, struct kernel *out) {
+    if (k->n_stages == STAGES_MAX)
+        return false;
+    *out = *k;
+    memmove(&out->stages[i + 1], &out->stages[i], sizeof *out->stages * (size_t)(k->n_stages - i));
+    out->n_stages++;
+    out->stages[i] = (struct kernel_stage){.values = {p->graph.nodes[node].name}, .n_values = 1};
+    struct region *r = stages_region(a, p, out, i);
+    const struct family *f = family_for(r);
+    if (!f)
+        return false;
+    out->stages[i].family = f->name;
+    family_complete(f, r, t, &out->stages[i]);
+    return settle(a, p, t, out, i + 1);
+}
+
+bool stages_change_family(struct arena *a, const struct problem *p, const struct target *t,
+                          const struct kernel *k, int i, const char *family, struct kernel *out) {
+    struct error err;
+    *out = *k;
+    out->stages[i].family = family;
+    out->stages[i].n_knobs = 0;
+    return lower_check(a, p, t, out, &err);
+}

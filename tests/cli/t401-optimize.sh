@@ -1,0 +1,48 @@
+#!/bin/sh
+# optimize on a small problem: text, JSON and events; then runs, show, report on it.
+. "$(dirname "$0")/lib.sh"
+
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate"
+# shellcheck disable=SC2086
+expect_match 0 '^champion  1\.[0-9]+: .*x over plain \(.* interval\)$' \
+    "$HONE" optimize $soft --evals 3
+printf '%s\n' "$got" | grep -q '^target    cpu: ' || fail "no target line: $got"
+printf '%s\n' "$got" | grep -q '^problem   softmax' || fail "no problem line: $got"
+printf '%s\n' "$got" | grep -q '^stored    run 1 in ' || fail "no place: $got"
+printf '%s\n' "$got" | grep -q '^next      hone export 1 -o' || fail "no next step: $got"
+[ "$(cat .hone/.gitignore)" = '*' ] || fail 'no .gitignore'
+
+# shellcheck disable=SC2086
+valid optimize "$HONE" optimize $soft --evals 2 --policy greedy --json
+grep -q '"baseline": "plain"' json || fail 'no baseline'
+grep -q '"stop_reason": "evals"' json || fail 'not stopped by --evals'
+grep -q '"run": 2' json || fail 'not run 2'
+
+# shellcheck disable=SC2086
+"$HONE" optimize $soft --evals 2 --events >lines || fail "--events failed"
+n=$(wc -l <lines)
+sed '$d' lines | while IFS= read -r line; do
+    printf '%s\n' "$line" | "$(dirname "$HONE")/validate" "$ROOT/docs/schema/event.json" ||
+        fail "event: $line"
+done
+sed -n '$p' lines | "$(dirname "$HONE")/validate" "$ROOT/docs/schema/optimize.json" ||
+    fail 'the last line is not the outcome'
+[ "$n" -ge 7 ] || fail "only $n lines of events"
+[ "$(grep -c '"event": *"evaluated"' lines)" = 2 ] || fail 'not two evaluations'
+
+valid runs "$HONE" runs --json
+[ "$(grep -c '"run":' json)" = 3 ] || fail 'not three runs'
+expect_match 0 '^ *3  done  ' "$HONE" runs
+expect_match 0 '^run 1: softmax on cpu' "$HONE" show 1
+expect_match 0 '^  1 ' "$HONE" show 1
+valid show "$HONE" show 1 --json
+valid node "$HONE" show 1.1 --json
+expect_match 0 '^node      1\.0' "$HONE" show 1.0
+expect_match 0 '^#pragma hone launch' "$HONE" show 1.0 --source
+expect_match 0 '^Run 1: softmax on cpu, done' "$HONE" report 1
+[ "$(printf '%s\n' "$got" | awk 'length > 80' | grep -vc 'stage')" = 0 ] || fail "wide: $got"
+
+# A finished run: nothing is left to do unless the budget grows.
+expect_match 0 '^champion  1\.' "$HONE" optimize --resume 1
+expect_match 0 '\(5 evaluations' "$HONE" optimize --resume 1 --evals 5
+expect 2 "hone: there is no unfinished run in $TMP/.hone/runs.db" "$HONE" optimize --resume

@@ -1,0 +1,44 @@
+#!/bin/sh
+# What may be wrong with the command line or the file: one message, the right status, and no
+# store left behind.
+. "$(dirname "$0")/lib.sh"
+
+soft=$ROOT/problems/softmax.hone
+expect 2 "hone: optimize: expected FILE or --resume [RUN]; see 'hone optimize --help'" \
+    "$HONE" optimize
+expect 2 "hone: optimize: unknown option '--eval'; did you mean '--evals'?" \
+    "$HONE" optimize "$soft" --eval 3
+expect 2 "hone: unknown policy 'mcst'; did you mean 'mcts'?" "$HONE" optimize "$soft" --policy mcst
+expect 2 "hone: unknown policy 'beamsearch'; there are mcts, greedy, random" \
+    "$HONE" optimize "$soft" --policy beamsearch
+expect 2 "hone: unknown proposer 'exprt'; did you mean 'expert'?" \
+    "$HONE" optimize "$soft" --proposer exprt
+expect 2 "hone: optimize: --until is a fraction of reach, at most 1" \
+    "$HONE" optimize "$soft" --until 95
+expect_match 2 '^hone: optimize: --json and --events' "$HONE" optimize "$soft" --json --events
+expect_match 2 '^hone: optimize: --evals -1: expected an integer' "$HONE" optimize "$soft" --evals -1
+expect_match 2 '^hone: optimize: --seconds 0: expected a number above zero' \
+    "$HONE" optimize "$soft" --seconds 0
+expect_match 2 '^hone: .*--dim' "$HONE" optimize "$soft" --dim M
+expect_match 2 '^hone: .*nothing.hone' "$HONE" optimize nothing.hone
+expect_match 2 "^hone: .*$TMP" "$HONE" optimize "$TMP"
+: >empty.hone
+expect_match 1 'empty.hone' "$HONE" optimize empty.hone
+printf 'problem p\nin x : f32[4] ~ normal\nout y : f32[4]\ny = x +\n' >wrong.hone
+expect_match 1 'wrong.hone:4:' "$HONE" optimize wrong.hone
+printf 'problem p\0\n' >nul.hone
+run "$HONE" optimize nul.hone
+[ "$status" = 1 ] || [ "$status" = 2 ] || fail "NUL: $status $got"
+head -c 10000000 /dev/zero | tr '\0' x >line.hone
+run "$HONE" optimize line.hone
+[ "$status" = 1 ] || fail "10 MB line: $status"
+expect_match 3 '^hone: target cuda' "$HONE" optimize "$soft" --target cuda
+expect_match 2 "^hone: unknown target 'cqu'; did you mean 'cpu'?" "$HONE" optimize "$soft" --target cqu
+expect_match 3 'no-such-cc' env HONE_BUILD_CC=no-such-cc "$HONE" optimize "$soft" --no-calibrate
+[ ! -e .hone ] || fail 'a store was made for nothing'
+
+for command in runs show report 'export -o d' 'optimize --resume'; do
+    # shellcheck disable=SC2086
+    expect_match 2 'there are no runs here or above' "$HONE" $command
+done
+expect 2 'hone: export: -o DIR is needed' "$HONE" export

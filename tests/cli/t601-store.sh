@@ -1,0 +1,36 @@
+#!/bin/sh
+# The store: what is not one, is newer, damaged, read-only, full.
+. "$(dirname "$0")/lib.sh"
+
+small="$ROOT/problems/softmax.hone --dim M=16,N=16 --no-calibrate --evals 1"
+# shellcheck disable=SC2086
+expect_match 0 '^stored    run 1 in s/runs.db' "$HONE" optimize $small --store s/runs.db
+
+expect_match 2 'there is no run 7; the newest in s/runs.db is 1' "$HONE" show 7 --store s
+expect 2 'hone: run 1 has no node 9; the newest is 0' "$HONE" show 1.9 --store s
+expect_match 2 "'1.x' is not a node" "$HONE" show 1.x --store s
+expect_match 2 "'first' is not a run" "$HONE" show first --store s
+
+echo 'this is no database, but long enough to be looked at as one.................' >text.db
+for command in runs show report 'export -o d' 'optimize --resume'; do
+    # shellcheck disable=SC2086
+    expect_match 2 'text.db: .*not a hone store' "$HONE" $command --store text.db
+    # shellcheck disable=SC2086
+    expect_match 2 'none.db: No such file' "$HONE" $command --store none.db
+done
+# shellcheck disable=SC2086
+expect_match 2 'text.db: .*not a hone store' "$HONE" optimize $small --store text.db
+
+# The schema's version is at byte 60 of the file, big-endian.
+cp -r s newer
+printf '\0\0\0\007' | dd of=newer/runs.db bs=1 seek=60 conv=notrunc 2>/dev/null
+expect 3 'hone: open store newer/runs.db: schema 7 is newer than 1, the newest that this hone knows' \
+    "$HONE" runs --store newer
+cp -r s damaged
+dd if=/dev/urandom of=damaged/runs.db bs=4096 seek=1 count=6 conv=notrunc 2>/dev/null
+expect_match 4 'damaged/runs.db: the file is damaged' "$HONE" runs --store damaged
+
+# A limit on the size of files fails writes as a full disk does.
+# shellcheck disable=SC2086
+expect_match 4 'is safe' sh -c 'trap "" XFSZ; ulimit -f 1; shift; exec "$@"' sh \
+    "$HONE" "$HONE" optimize $small --store full.db

@@ -1,0 +1,434 @@
+// The loop on a table: the judge is a function of the kernel's text, so that nothing is
+// compiled or timed and the same run can be repeated exactly.
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+#include "mind/proposer.h"
+#include "model/bound.h"
+#include "record/run.h"
+#include "search/optimize.h"
+#include "search/progress.h"
+#include "search/tree.h"
+#include "store/store.h"
+
+static struct arena a;
+static struct error err;
+static char dir[64];
+static struct target target = {.name = "cpu",
+                               .device = "a table",
+                               .id = "table",
+                               .isa = "none",
+                               .n_threads = 2,
+                               .vector_bytes = 32,
+                               .l1_bytes = 32768,
+                               .l2_bytes = 1 << 20,
+                               .llc_bytes = 16 << 20,
+                               .top_clock_hz = 3e9,
+                               .cc = "cc"};
+static struct problem *problem;
+static struct bound bound;
+
+static void set_up(void) {
+    // In memory where possible: these tests write thousands of small transactions.
+    snprintf(dir, sizeof dir, "%s/hone-loop-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    cr_assert(mkdtemp(dir) && chdir(dir) == 0);
+    static const char text[] = "problem soft\ndim M = 512, N = 256\nin x : f32[M, N] ~ normal\n"
+                               "out y : f32[M, N]\nt = x * 2\ny = softmax(t)\n";
+    struct lang_file file;
+    const char *diagnostics;
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", err.text);
+    problem = file.problems[0];
+    bound_compute(problem, &target, &bound);
+}
+
+static void tear_down(void) {
+    struct error ignored;
+    cr_assert(chdir("/") == 0);
+    file_remove_tree(dir, &ignored);
+    arena_reset(&a);
+}
+
+TestSuite(optimize, .init = set_up, .fini = tear_down);
+
+// ---- the judge
+
+struct table {
+    bool flat;  // all times equal
+    bool root_fails;
+    int suspect;          // node that is suspect, -1: none
+    int n_confirm_fails;  // so many confirmations fail
+    bool confirm_infra;
+    int interrupt_at;  // judge call that is interrupted, -1: none
+    int n_calls;
+    const char *rival;  // of the last call
+    int die_at;         // point at which the process ends, -1: none
+    int point;
+};
+
+static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
+
+// What kill -9 would do here.
+static void maybe_die(struct table *t) {
+    if (t->die_at >= 0 && t->point++ == t->die_at)
+        _exit(99);
+}
+
+static double table_time(const struct table *t, const struct candidate *c) {
+    uint64_t h = hash_bytes(c->kernel, strlen(c->kernel), 1);
+    return t->flat ? 1e-3 : 1e-3 * (0.3 + (double)(h % 1000) / 1000);
+}
+
+static bool judge_table(void *ctx, struct arena *into, const struct eval_job *job,
+                        struct eval_result *r, struct error *e) {
+    struct table *t = ctx;
+    maybe_die(t);
+    if (t->n_calls++ == t->interrupt_at)
+        return error_set(e, ERROR_INTERRUPTED, "interrupted");
+    bool is_root = strcmp(job->candidate->label, "default") == 0;
+    double time = table_time(t, job->candidate);
+    double rival = job->rival && job->rival->kernel ? table_time(t, job->rival) : 2e-3;
+    if (!job->rival)
+        rival = time;
+    t->rival = job->rival ? job->rival->label : NULL;
+    *r = (struct eval_result){.verdict = {.kind = VERDICT_OK, .evidence = ""}};
+    uint64_t h = hash_bytes(job->candidate->kernel, strlen(job->candidate->kernel), 2);
+    if ((is_root && t->root_fails) || (!is_root && h % 7 == 0))
+        r->verdict.kind = VERDICT_WRONG;
+    if (t->suspect >= 0 &&
+        strcmp(job->candidate->label, arena_printf(into, "node %d", t->suspect)) == 0)
+        r->verdict.kind = VERDICT_SUSPECT;
+    if (job->depth == EVAL_CONFIRM && t->confirm_infra)
+        r->verdict.kind = VERDICT_INFRA;
+    if (job->depth == EVAL_CONFIRM && t->n_confirm_fails-- > 0)
+        r->verdict.kind = VERDICT_WRONG;
+    if (r->verdict.kind == VERDICT_OK) {
+        double *samples = arena_array(into, double, 2);
+        samples[0] = time;
+        samples[1] = rival;
+        r->measurement = (struct measurement){.present = true,
+                                              .rival = job->rival ? job->rival->label : "itself",
+                                              .n_pairs = 1,
+                                              .subject_s = samples,
+                                              .rival_s = samples + 1,
+                                              .median_s = time,
+                                              .rival_median_s = rival,
+                                              .speedup = rival / time,
+                                              .speedup_low = 0.99 * rival / time,
+                                              .speedup_high = 1.01 * rival / time,
+                                              .confidence = 0.99,
+                                              .method = "table"};
+        profile_set(&r->profile, "threads", 2);
+    }
+    maybe_die(t);
+    return true;
+}
+
+static void count_event(const struct event *e, void *ctx) {
+    (void)e;
+    maybe_die(ctx);
+}
+
+// ---- one run
+
+struct setting {
+    const char *db;
+    const struct policy *policy;
+    const struct proposer *proposer;
+    uint64_t seed;
+    int evals;
+};
+
+static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20};
+
+static struct run new_run(const struct setting *s) {
+    struct run run = {
+        .state = RUN_ACTIVE,
+        .problem_name = problem->name,
+        .problem_text = problem->text,
+        .problem_hash = "hash",
+        .target = "cpu",
+        .device = "a table",
+        .policy = s->policy->name,
+        .proposer = s->proposer->name,
+        .seed = s->seed,
+        .max_evals = s->evals,
+        .max_seconds = 1000,
+        .until = 0.95,
+        .started_at = "2026-01-01T00:00:00Z",
+        .version = "0",
+        .champion = -1,
+    };
+    lower_plain(&a, problem, &target, &run.baseline);
+    run.baseline.label = "plain";
+    return run;
+}
+
+// Begin a run, or go on with run 1 where it is there.
+static bool go(const struct setting *s, struct table *t, struct run *run) {
+    struct store *store;
+    struct error ignored = {0};
+    err = (struct error){0};
+    cr_assert(store_open(&store, s->db, true, &err), "%s", err.text);
+    if (!store_get_run(store, &a, 1, run, &ignored)) {
+        *run = new_run(s);
+        cr_assert(store_add_run(store, run, &err), "%s", err.text);
+    }
+    struct optimize_job job = {
+        .problem = problem,
+        .target = &target,
+        .bound = &bound,
+        .policy = s->policy,
+        .proposer = s->proposer,
+        .judge = {judge_table, t},
+        .store = store,
+        .on_event = count_event,
+        .event_ctx = t,
+    };
+    bool ok = optimize(&a, &job, run, &err);
+    store_close(store);
+    return ok;
+}
+
+static int nodes_of(const char *db, struct search_node **nodes) {
+    struct store *store;
+    int n;
+    cr_assert(store_open(&store, db, false, &err), "%s", err.text);
+    cr_assert(store_get_nodes(store, &a, 1, nodes, &n, &err), "%s", err.text);
+    store_close(store);
+    return n;
+}
+
+// All nodes as one text.
+static const char *tree_text(const char *db) {
+    struct search_node *nodes;
+    int n = nodes_of(db, &nodes);
+    const char *text = "";
+    for (int i = 0; i < n; i++) {
+        json_t *json = search_node_to_json(&nodes[i]);
+        text = arena_printf(&a, "%s%s\n", text, json_print(&a, json));
+        json_decref(json);
+    }
+    return text;
+}
+
+Test(optimize, stores_every_node_and_finds_the_fastest) {
+    struct table t = plain_table;
+    struct run run;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_eq(run.state, RUN_DONE);
+    cr_assert(run.confirm.present);
+    struct search_node *nodes;
+    int n = nodes_of("a.db", &nodes);
+    cr_assert_gt(n, 4);
+    for (int i = 0; i < n; i++) {
+        cr_assert_eq(nodes[i].state, NODE_EVALUATED);
+        if (nodes[i].verdict.kind == VERDICT_OK)
+            cr_assert_leq(nodes[run.champion].time_s, nodes[i].time_s * 1.0000001);
+        for (int j = 0; j < i; j++) {
+            cr_assert_str_neq(nodes[i].candidate.hash, nodes[j].candidate.hash);
+            cr_assert_str_neq(nodes[i].candidate.kernel, nodes[j].candidate.kernel);
+        }
+    }
+    cr_assert_str_eq(t.rival, "plain", "the confirmation is beside plain");
+    cr_assert_eq(run.champion, progress_champion(nodes, n));
+}
+
+Test(optimize, decides_the_same_with_the_same_seed) {
+    static const struct policy *const all[] = {&policy_mcts, &policy_greedy, &policy_random};
+    struct run run;
+    for (int i = 0; i < 3; i++) {
+        const char *text[3];
+        for (int k = 0; k < 3; k++) {
+            struct table t = plain_table;
+            struct setting s = {arena_printf(&a, "%d-%d.db", i, k), all[i], &proposer_blind,
+                                k == 2 ? 8 : 7, 12};
+            cr_assert(go(&s, &t, &run), "%s", err.text);
+            text[k] = tree_text(s.db);
+        }
+        cr_assert_str_eq(text[0], text[1], "%s", all[i]->name);
+        cr_assert_str_neq(text[0], text[2], "%s", all[i]->name);
+    }
+}
+
+Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 120) {
+    struct setting s = {"whole.db", &policy_mcts, &proposer_blind, 3, 7};
+    struct table t = plain_table;
+    struct run whole, run;
+    t.die_at = 1000000;
+    cr_assert(go(&s, &t, &whole), "%s", err.text);
+    int n_points = t.point;
+    cr_assert_gt(n_points, 20);
+    const char *expected = tree_text("whole.db");
+    for (int k = 0; k < n_points; k++) {
+        s.db = arena_printf(&a, "%d.db", k);
+        pid_t child = fork();
+        if (child == 0) {
+            t = plain_table;
+            t.die_at = k;
+            go(&s, &t, &run);
+            _exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 99, "point %d", k);
+        t = plain_table;
+        cr_assert(go(&s, &t, &run), "point %d: %s", k, err.text);
+        cr_assert_str_eq(tree_text(s.db), expected, "point %d", k);
+        cr_assert_eq(run.champion, whole.champion);
+        cr_assert_eq(run.state, RUN_DONE);
+    }
+}
+
+Test(optimize, an_interrupted_run_says_so_and_goes_on) {
+    struct table t = plain_table;
+    struct run run;
+    t.interrupt_at = 5;
+    cr_assert(!go(&usual, &t, &run));
+    cr_assert_eq(err.kind, ERROR_INTERRUPTED);
+    cr_assert_eq(run.state, RUN_INTERRUPTED);
+    cr_assert_str_eq(run.stop_reason, "interrupted");
+    struct search_node *nodes;
+    int n = nodes_of("a.db", &nodes);
+    cr_assert_eq(nodes[n - 1].state, NODE_PROPOSED);
+    t = plain_table;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_eq(run.state, RUN_DONE);
+    struct setting other = usual;
+    other.db = "b.db";
+    t = plain_table;
+    cr_assert(go(&other, &t, &run), "%s", err.text);
+    cr_assert_str_eq(tree_text("a.db"), tree_text("b.db"));
+}
+
+Test(optimize, a_finished_run_with_a_larger_budget_goes_on) {
+    struct setting s = usual;
+    s.evals = 5;
+    struct table t = plain_table;
+    struct run run;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_str_eq(run.stop_reason, "evals");
+    struct store *store;
+    cr_assert(store_open(&store, "a.db", true, &err));
+    run.max_evals = 9;
+    cr_assert(store_update_run(store, &run, &err));
+    store_close(store);
+    t = plain_table;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_eq(run.n_nodes, 9);
+    t = plain_table;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_eq(t.n_calls, 0, "nothing was left to do");
+}
+
+Test(optimize, disqualifies_what_fails_the_confirmation) {
+    struct table t = plain_table;
+    struct run run, reference;
+    struct setting s = usual;
+    cr_assert(go(&s, &t, &reference), "%s", err.text);
+    s.db = "b.db";
+    t = plain_table;
+    t.n_confirm_fails = 2;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    struct search_node *nodes;
+    nodes_of("b.db", &nodes);
+    cr_assert_neq(run.champion, reference.champion);
+    cr_assert_geq(run.champion, 0);
+    cr_assert_eq(nodes[reference.champion].verdict.kind, VERDICT_WRONG);
+    cr_assert(strstr(nodes[reference.champion].verdict.evidence, "on confirmation"));
+    cr_assert(run.confirm.present);
+}
+
+Test(optimize, does_not_announce_what_could_not_be_confirmed) {
+    struct table t = plain_table;
+    struct run run;
+    t.confirm_infra = true;
+    cr_assert(!go(&usual, &t, &run));
+    cr_assert_eq(err.kind, ERROR_IO);
+    cr_assert_eq(run.champion, -1);
+    cr_assert_eq(run.state, RUN_INTERRUPTED);
+    t = plain_table;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_eq(t.n_calls, 1, "only the confirmation was left");
+    cr_assert_geq(run.champion, 0);
+}
+
+Test(optimize, a_suspect_is_never_champion_and_has_no_children) {
+    struct table t = plain_table;
+    struct run run;
+    struct setting s = usual;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    int fastest = run.champion;
+    cr_assert_gt(fastest, 0);
+    s.db = "b.db";
+    t = plain_table;
+    t.suspect = fastest;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_neq(run.champion, fastest);
+    struct search_node *nodes;
+    int n = nodes_of("b.db", &nodes);
+    for (int i = 0; i < n; i++)
+        cr_assert_neq(nodes[i].parent, fastest);
+}
+
+Test(optimize, stops_on_a_plateau) {
+    struct table t = plain_table;
+    t.flat = true;
+    struct run run;
+    struct setting s = usual;
+    s.evals = 1000;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_str_eq(run.stop_reason, "plateau");
+    cr_assert_eq(run.n_nodes, 1 + PLATEAU_EVALS);
+    cr_assert_eq(run.champion, 0, "nothing was faster than the default");
+}
+
+Test(optimize, stops_near_reach) {
+    struct table t = plain_table;
+    struct run run;
+    bound.reach_s = 1e-3;
+    t.flat = true;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_str_eq(run.stop_reason, "reach");
+    cr_assert_eq(run.n_nodes, 1);
+}
+
+Test(optimize, ends_when_nothing_is_left_to_try) {
+    struct table t = plain_table;
+    struct run run;
+    struct setting s = {"a.db", &policy_random, &proposer_blind, 1, 0};
+    // Every gain resets the plateau; a table without gains would stop there instead.
+    static const char text[] = "problem one\ndim N = 4\nin x : f32[N] ~ normal\nout y : f32[N]\n"
+                               "y = -x\n";
+    struct lang_file file;
+    const char *diagnostics;
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err));
+    problem = file.problems[0];
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert(strcmp(run.stop_reason, "exhausted") == 0 || strcmp(run.stop_reason, "plateau") == 0,
+              "%s", run.stop_reason);
+}
+
+Test(optimize, times_against_plain_where_the_default_fails) {
+    struct table t = plain_table;
+    t.root_fails = true;
+    struct run run;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_gt(run.champion, 0);
+    struct search_node *nodes;
+    nodes_of("a.db", &nodes);
+    cr_assert_str_eq(nodes[run.champion].measurement.rival, "plain");
+}

@@ -1,0 +1,250 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "report/report.h"
+
+static struct arena a;
+
+static const char bound_text[] =
+    "{\"schema\": \"hone.bound/1\", \"work\": {\"bytes_read\": 1e6, \"bytes_written\": 1e6, "
+    "\"flops\": 1e6, \"contract_flops\": 0.0}, \"limit\": {\"seconds\": 1e-4, \"memory_s\": 1e-4, "
+    "\"compute_s\": 1e-5}, \"reach\": {\"seconds\": 5e-4, \"fixed_s\": 1e-6, \"memory_s\": "
+    "4.99e-4, "
+    "\"compute_s\": 1e-5}, \"side\": \"memory\"}";
+
+static double samples[2] = {1e-3, 2e-3};
+
+static struct search_node sample_node(int number, int parent, double time_s) {
+    return (struct search_node){
+        .number = number,
+        .parent = parent,
+        .state = NODE_EVALUATED,
+        .move = number ? "y: vec 8 -> 16" : "",
+        .reason = "reach: memory-bound, at 25% of what this machine reaches; load and store wider "
+                  "vectors than before, which is a long reason that has to be wrapped",
+        .candidate = {.tier = TIER_K,
+                      .source = "int source;\n",
+                      .kernel = "kernel for p on cpu\nstage y : map  vec 16\n",
+                      .label = "l",
+                      .hash = "h"},
+        .verdict = {.kind = VERDICT_OK,
+                    .evidence = "",
+                    .error = {.rms = 0.5, .max = 2, .limit_rms = 2, .limit_max = 8}},
+        .measurement = {.present = true,
+                        .rival = "default",
+                        .n_pairs = 1,
+                        .subject_s = samples,
+                        .rival_s = samples + 1,
+                        .median_s = time_s,
+                        .rival_median_s = 2e-3,
+                        .speedup = 2e-3 / time_s,
+                        .speedup_low = 1.9e-3 / time_s,
+                        .speedup_high = 2.1e-3 / time_s,
+                        .confidence = 0.99,
+                        .method = "table"},
+        .time_s = time_s,
+    };
+}
+
+static struct run_view sample_view(void) {
+    static struct search_node nodes[4];
+    nodes[0] = sample_node(0, -1, 2e-3);
+    nodes[1] = sample_node(1, 0, 1e-3);
+    nodes[2] = sample_node(2, 1, NAN);
+    nodes[2].verdict.kind = VERDICT_NO_COMPILE;
+    nodes[2].measurement.present = false;
+    nodes[3] = sample_node(3, 0, NAN);
+    nodes[3].state = NODE_PROPOSED;
+    nodes[1].findings[0] = (struct finding){.tool = "reach",
+                                            .severity = SEVERITY_HIGH,
+                                            .cause = "memory-bound",
+                                            .evidence = "numbers",
+                                            .expected_gain = 2,
+                                            .n_actions = 1,
+                                            .actions = {{.words = "try harder"}}};
+    nodes[1].n_findings = 1;
+    return (struct run_view){
+        .run = {.id = 7,
+                .state = RUN_DONE,
+                .problem_name = "p",
+                .problem_text = "problem p\n",
+                .problem_hash = "h",
+                .target = "cpu",
+                .device = "a CPU",
+                .policy = "mcts",
+                .proposer = "expert",
+                .max_seconds = 600,
+                .until = 0.95,
+                .bound = bound_text,
+                .started_at = "2026-01-01T00:00:00Z",
+                .stop_reason = "plateau",
+                .version = "0.1",
+                .n_nodes = 4,
+                .champion = 1,
+                .baseline = {.label = "plain", .source = "s", .hash = "h"},
+                .confirm_verdict = nodes[1].verdict,
+                .confirm = {.present = true,
+                            .rival = "plain",
+                            .n_pairs = 1,
+                            .subject_s = samples,
+                            .rival_s = samples + 1,
+                            .median_s = 1e-3,
+                            .rival_median_s = 3e-3,
+                            .speedup = 3,
+                            .speedup_low = 2.9,
+                            .speedup_high = 3.1,
+                            .confidence = 0.99,
+                            .method = "table"}},
+        .nodes = nodes,
+        .n_nodes = 4,
+        .store = "s.db",
+    };
+}
+
+static void expect_in(const struct str *text, const char *words) {
+    cr_assert(strstr(str_text(text), words), "no '%s' in:\n%s", words, str_text(text));
+}
+
+static void expect_narrow(const struct str *text) {
+    for (const char *line = str_text(text); *line;) {
+        size_t len = strcspn(line, "\n");
+        cr_assert_leq(len, 80, "%.*s", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
+Test(report, says_champion_baseline_interval_and_reach) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_result(&out, &v);
+    expect_in(&out, "champion  7.1: 1 ms, 3.00x over plain (2.90 to 3.10, 99% interval)\n");
+    expect_in(&out, "50% of reach; confirmed on fresh data");
+    expect_in(&out, "stopped   plateau: 16 evaluations without a significant gain");
+    expect_in(&out, "hone export 7 -o p-kernel");
+    expect_narrow(&out);
+    str_reset(&out);
+}
+
+Test(report, without_a_champion_says_so_and_how_to_go_on) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    v.run.champion = -1;
+    v.run.confirm.present = false;
+    report_result(&out, &v);
+    expect_in(&out, "champion  none");
+    str_reset(&out);
+    v.run.state = RUN_INTERRUPTED;
+    v.run.stop_reason = "interrupted";
+    report_result(&out, &v);
+    expect_in(&out, "hone optimize --resume 7");
+    cr_assert_null(strstr(str_text(&out), "hone export"));
+    str_reset(&out);
+}
+
+Test(report, shows_the_tree_indented_with_the_champion_marked) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_tree(&out, &v);
+    expect_in(&out, "\n0 ");
+    expect_in(&out, "\n  1* ");
+    expect_in(&out, "\n    2          no-compile");
+    expect_in(&out, "\n  3            proposed");
+    str_reset(&out);
+}
+
+Test(report, shows_a_node_with_findings_and_source) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_node(&out, &v, 1, true);
+    expect_in(&out, "node      7.1, from 7.0 by y: vec 8 -> 16 (champion)");
+    expect_in(&out, "speed-up  2.000x (1.900 to 2.100, 99% interval)");
+    expect_in(&out, "- try harder");
+    expect_in(&out, "stage y : map  vec 16");
+    expect_in(&out, "int source;");
+    expect_narrow(&out);
+    str_reset(&out);
+    report_node(&out, &v, 3, false);
+    expect_in(&out, "not evaluated yet");
+    str_reset(&out);
+}
+
+Test(report, tells_the_whole_story_within_80_columns) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_run(&out, &v);
+    expect_in(&out, "3.00 times faster than plain");
+    expect_in(&out, "memory-bound");
+    expect_in(&out, "How it was found");
+    expect_in(&out, "3: 2 ok 1 no-compile");
+    expect_narrow(&out);
+    str_reset(&out);
+}
+
+Test(report, an_active_run_that_nobody_works_on_was_killed) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    v.run.state = RUN_ACTIVE;
+    report_runs(&out, &v, 1);
+    expect_in(&out, "killed");
+    str_reset(&out);
+    v.is_running = true;
+    report_runs(&out, &v, 1);
+    expect_in(&out, "active");
+    str_reset(&out);
+}
+
+Test(report, documents_name_baseline_speedup_and_reach) {
+    struct run_view v = sample_view();
+    json_t *json = report_result_json(&v);
+    cr_assert_str_eq(json_string_value(json_object_get(json, "baseline")), "plain");
+    json_t *speedup = json_object_get(json, "speedup");
+    cr_assert_eq(json_real_value(json_object_get(speedup, "low")), 2.9);
+    json_t *reach = json_object_get(json, "reach");
+    cr_assert_eq(json_real_value(json_object_get(reach, "fraction")), 0.5);
+    cr_assert_eq(json_integer_value(json_object_get(json_object_get(json, "champion"), "node")), 1);
+    json_decref(json);
+
+    v.run.champion = -1;
+    v.run.bound = NULL;
+    json = report_result_json(&v);
+    cr_assert(json_is_null(json_object_get(json, "champion")));
+    cr_assert(json_is_null(json_object_get(json, "speedup")));
+    cr_assert(json_is_null(json_object_get(json, "reach")));
+    json_decref(json);
+    json = report_runs_json(&v, 1);
+    cr_assert(json);
+    json_decref(json);
+    arena_reset(&a);
+}
+
+Test(report, events_in_words_and_as_json) {
+    struct run_view v = sample_view();
+    struct event e = {.run = &v.run,
+                      .node = &v.nodes[1],
+                      .n_evals = 2,
+                      .best = 1,
+                      .best_s = 1e-3,
+                      .reach_s = 5e-4,
+                      .elapsed_s = 3};
+    for (int k = EVENT_STARTED; k < EVENT_COUNT; k++) {
+        struct str out = {0};
+        e.kind = (enum event_kind)k;
+        report_event(&out, &e);
+        expect_narrow(&out);
+        if (k == EVENT_EVALUATED)
+            expect_in(&out, "7.1* ok              1 ms       50%     2.00x  y: vec 8 -> 16");
+        str_reset(&out);
+        report_event_live(&out, &e);
+        expect_narrow(&out);
+        str_reset(&out);
+        json_t *json = event_to_json(&e);
+        cr_assert(json);
+        cr_assert_str_eq(json_string_value(json_object_get(json, "event")),
+                         event_kind_name(e.kind));
+        json_decref(json);
+    }
+}
