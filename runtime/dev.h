@@ -18,6 +18,9 @@
 // An entry for blocks of exactly `threads` threads.
 #define HONE_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 #define HONE_FN static __device__ __forceinline__
+#define HONE_ASSERT(condition, text) static_assert(condition, text)
+#define HONE_INFINITY __int_as_float(0x7f800000)
+#define HONE_NAN __int_as_float(0x7fc00000)
 
 // Shared memory of one block: an array of a size known here, or (beyond 48 KB in all) the
 // memory that the launch asks for.

@@ -8,8 +8,7 @@
 // somebody waits. A barrier or shuffle that some threads do not come to, a misaligned vector, an
 // access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
 //
-// The one source that includes this is a program or library of its own: functions that are
-// not HONE_FN have external linkage. glibc on any CPU; x86-64 and Arm are tested.
+// For one source that is a program of its own. Needs glibc; run on x86-64 so far.
 #pragma once
 
 #include <math.h>
@@ -90,6 +89,9 @@ static struct {
 
 #define HONE_FN static inline __attribute__((unused))
 #define HONE_KERNEL(threads) static void
+#define HONE_ASSERT(condition, text) _Static_assert(condition, text)
+#define HONE_INFINITY __builtin_inff()
+#define HONE_NAN __builtin_nanf("")
 
 // Faults.
 

@@ -36,9 +36,21 @@ static const char *const reserved[] = {
     "f32x16",   "i32x4",   "i32x8",  "i32x16",   "linux",    "unix",     "main",     "isnan",
     "NAN",      "INFINITY"};
 
+// What CUDA reserves beyond C, and what the launch binds.
+static const char *const reserved_cuda[] = {
+    "and",     "bool",     "catch",  "class",     "constexpr", "decltype", "delete",   "explicit",
+    "export",  "false",    "friend", "mutable",   "namespace", "new",      "noexcept", "not",
+    "nullptr", "operator", "or",     "private",   "protected", "public",   "template", "this",
+    "throw",   "true",     "try",    "typeid",    "typename",  "using",    "virtual",  "wchar_t",
+    "xor",     "f32x2",    "i32x2",  "threadIdx", "blockIdx",  "blockDim", "gridDim",  "warpSize",
+    "dim3",    "block",    "thread"};
+
 static bool is_taken(const struct loop_program *p, const char *name) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(reserved[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof reserved_cuda / sizeof *reserved_cuda; i++)
+        if (strcmp(reserved_cuda[i], name) == 0)
             return true;
     for (int i = 0; i < p->n_names; i++)
         if (strcmp(p->names[i], name) == 0)
@@ -129,6 +141,13 @@ struct loop_buffer *loop_register(struct loop_program *p, const char *name, int6
     return b;
 }
 
+struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
+                                const struct loop_size *shape, int rank) {
+    struct loop_buffer *b = add_buffer(p, LOOP_SHARED, name);
+    set_shape(b, shape, rank);
+    return b;
+}
+
 static struct loop_var *new_var(struct loop_program *p, const char *name, enum loop_dtype dtype,
                                 int lanes) {
     struct loop_var *v = arena_new(p->arena, struct loop_var);
@@ -151,6 +170,16 @@ struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
     p->kernels[p->n_kernels++] = k;
     *b = (struct loop_builder){.program = p, .at = &k->body};
     return k;
+}
+
+const struct loop_expr *loop_kernel_threads(struct loop_program *p, struct loop_kernel *k,
+                                            int threads) {
+    assert(threads > 0 && threads % 32 == 0);
+    k->threads = threads;
+    k->thread = new_var(p, "thread", LOOP_INDEX, 1);
+    k->thread->low = 0;
+    k->thread->high = threads - 1;
+    return loop_ref(p->arena, k->thread);
 }
 
 // Expressions.
@@ -450,4 +479,8 @@ void loop_note(struct loop_builder *b, const char *text) {
     struct loop_stmt *s = new_stmt(b->program->arena, LOOP_NOTE);
     s->text = text;
     append(b->at, s);
+}
+
+void loop_barrier(struct loop_builder *b) {
+    append(b->at, new_stmt(b->program->arena, LOOP_BARRIER));
 }

@@ -1,0 +1,55 @@
+// What the printers share: names in scope, expressions, statements, the plan's lines. Only
+// print_*.c include this.
+#pragma once
+
+#include "base/str.h"
+#include "loop/loop.h"
+
+// Names in scope: a let may be called like one in an outer block, and C would then take
+// the inner one, so every declaration gets a name that nothing around it has.
+struct text_name {
+    const struct loop_var *var;  // NULL: a register
+    const char *name;
+};
+
+enum { TEXT_SCOPE_MAX = 4096 };
+
+struct printer {
+    struct arena *arena;
+    const struct loop_program *program;
+    struct str out;
+    int indent;
+    struct text_name *scope;
+    int n_scope;
+    // CUDA: indices are ints where they fit, register arrays are arrays and loops marked for
+    // it are left to the compiler to unroll.
+    bool is_cuda;
+};
+
+// How tightly an operator binds.
+enum { BIND_ANY, BIND_COMPARE, BIND_ADD, BIND_MUL, BIND_UNARY };
+
+const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem);
+const char *text_type(struct printer *p, enum loop_dtype dtype, int lanes);
+const char *text_index_type(const struct printer *p, int64_t low, int64_t high);
+void text_expr(struct printer *p, const struct loop_expr *e, int bind);
+void text_shape(struct printer *p, const struct loop_buffer *b, const char *between);
+void text_begin_line(struct printer *p);
+void text_block(struct printer *p, const struct loop_block *b);
+const char *text_register(struct printer *p, const struct loop_buffer *b, int64_t i);
+
+// Which buffers and launch variables a kernel touches.
+struct text_usage {
+    bool read[LOOP_BUFFERS_MAX], written[LOOP_BUFFERS_MAX];
+    const struct loop_var *var;  // asked for:
+    bool has_var;
+};
+void text_use(struct text_usage *u, const struct loop_kernel *k);
+
+// The sizes at the head, the scratch lines, the end of a launch line.
+void text_dims(struct printer *p, const char *assertion);
+void text_scratch(struct printer *p);
+void text_arguments(struct printer *p, const struct loop_kernel *k);
+// `const float *restrict x, float *restrict y`
+void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,
+                     const char *comma);
