@@ -24,7 +24,7 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.cu src/store/*.sql))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql))
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "eval/evaluate.h"
 
 static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
@@ -20,15 +21,19 @@ static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help}
 static const struct command *const commands[] = {
     &cmd_check,
     &cmd_fmt,
-    &cmd_doctor,
-    &cmd_config,
-    &cmd_devices,
+    &cmd_scaffold,
     &cmd_sol,
+    &cmd_emit,
+    &cmd_eval,
     &cmd_optimize,
     &cmd_runs,
     &cmd_show,
     &cmd_report,
     &cmd_export,
+    &cmd_doctor,
+    &cmd_devices,
+    &cmd_calibrate,
+    &cmd_config,
     &cmd_help,
     NULL,
 };
@@ -92,6 +97,10 @@ static void occupy_standard_descriptors(void) {
 
 static int run_hidden(int argc, char **argv) {
     struct error err = {0};
+    if (strcmp(argv[1], "_worker") == 0 && argc == 2)
+        return worker_main();
+    if (strcmp(argv[1], "_runner") == 0 && argc == 2)
+        return runner_main();
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
     return -1;

@@ -286,11 +286,11 @@ static bool allocate(struct bench *b, int64_t l2_bytes, struct error *err) {
     return cuda_ok(&b->cu, b->cu.context_synchronize(), "fill the buffers", err);
 }
 
-static bool open_bench(struct arena *a, struct bench *b, int ordinal, const struct target *t,
+static bool open_bench(struct arena *a, struct bench *b, const struct target *t,
                        struct error *err) {
     *b = (struct bench){.sms = t->sms, .device = -1};
     return cuda_open(&b->cu, err) &&
-           cuda_ok(&b->cu, b->cu.device_get(&b->device, ordinal), "open the GPU", err) &&
+           cuda_ok(&b->cu, b->cu.device_get(&b->device, t->ordinal), "open the GPU", err) &&
            cuda_ok(&b->cu, b->cu.context_retain(&b->context, b->device), "make a context", err) &&
            cuda_ok(&b->cu, b->cu.context_set(b->context), "use the context", err) &&
            cuda_ok(&b->cu, b->cu.event_create(&b->start, 0), "make an event", err) &&
@@ -311,13 +311,13 @@ static void tell(void (*progress)(const char *, void *), void *ctx, const char *
         progress(what, ctx);
 }
 
-bool cuda_calibrate(struct arena *a, int ordinal, struct target *t,
+bool cuda_calibrate(struct arena *a, struct target *t,
                     void (*progress)(const char *what, void *ctx), void *ctx, struct error *err) {
     struct bench b;
     struct ceilings c = {.present = true};
     double ignored;
     tell(progress, ctx, "building the micro-kernels");
-    bool ok = open_bench(a, &b, ordinal, t, err);
+    bool ok = open_bench(a, &b, t, err);
     if (ok)
         tell(progress, ctx, "memory traffic");
     ok = ok && measure_traffic(&b, &c, err);

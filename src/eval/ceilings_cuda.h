@@ -19,5 +19,5 @@ int cuda_target_count(struct error *why);
 bool cuda_target_read(struct arena *a, int ordinal, struct target *t, struct error *err);
 
 // Measure the ceilings of such a target. `progress` (may be NULL) hears of each part.
-bool cuda_calibrate(struct arena *a, int ordinal, struct target *t,
+bool cuda_calibrate(struct arena *a, struct target *t,
                     void (*progress)(const char *what, void *ctx), void *ctx, struct error *err);

@@ -57,6 +57,7 @@ static void fill_target(struct arena *a, const struct cuda_facts *f, int ordinal
     t->name = arena_printf(a, "cuda:%d", ordinal);
     t->device = f->name;
     t->is_gpu = true;
+    t->ordinal = ordinal;
     t->isa = f->arch;
     t->sms = f->sms;
     t->shared_per_block = f->shared_per_block;

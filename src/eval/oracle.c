@@ -1,5 +1,6 @@
 #include "eval/oracle.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,9 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
 
 // Error of one element in units of the spread. Where nothing is rounded, only the exact
 // value will do; where the truth is no number or beyond the type, only the same will. Where
-// the honest computation overflows on its way (spread NAN) anything will.
+// the honest computation overflows on its way (spread NAN) anything will. A result below the
+// smallest normal number may be flushed to zero: fast exponentials do that, and nothing is
+// lost that a float could show.
 static double error_of(float value, double truth, double spread) {
     float rounded = (float)truth;
     if (isnan(spread))
@@ -87,8 +90,15 @@ static double error_of(float value, double truth, double spread) {
         return isnan(value) ? 0 : INFINITY;
     if (isinf(rounded) || !(spread > 0))
         return INFINITY;
+    if (value == 0 && fabsf(rounded) < FLT_MIN)
+        return 0;
     double e = fabs((double)value - truth) / spread;
     return isnan(e) ? INFINITY : e;
+}
+
+// As a float; where something is rounded, at least the step of the smallest numbers.
+static float spread_of(double spread) {
+    return spread > 0 ? (float)fmax(spread, FLT_TRUE_MIN) : (float)spread;
 }
 
 static double truth_of(const struct oracle_output *e, int64_t i) {
@@ -122,7 +132,7 @@ static void learn_output(struct oracle_output *e, const struct interpret_result 
         double truth = r->value[output][i];
         e->high[i] = (float)truth;
         e->low[i] = isfinite(e->high[i]) ? (float)(truth - (double)e->high[i]) : 0;
-        e->spread[i] = (float)r->spread[output][i];
+        e->spread[i] = spread_of(r->spread[output][i]);
         if (isfinite(e->high[i]) && !isfinite(r->honest[output][i]))
             e->spread[i] = NAN;
         double error = error_of(r->honest[output][i], truth_of(e, i), e->spread[i]);

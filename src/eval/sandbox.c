@@ -137,7 +137,9 @@ static bool apply(scmp_filter_ctx f, int why, struct error *err) {
 
 static scmp_filter_ctx new_filter(struct error *err) {
     scmp_filter_ctx f = seccomp_init(SCMP_ACT_TRAP);
-    if (f && seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1) == 0)
+    // No new privileges were to be had since sandbox_enter; asking again takes another call.
+    if (f && seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1) == 0 &&
+        seccomp_attr_set(f, SCMP_FLTATR_CTL_NNP, 0) == 0)
         return f;
     if (f)
         seccomp_release(f);

@@ -315,7 +315,7 @@ static void multiply(const struct build *b, struct scope *outer, const struct re
     struct loop_for h = {"i", zero, loop_int(a, z->micro_m), 1, true};
     const struct loop_expr *i = loop_open_for(&by_k, &h, &by_row);
     s = scope_inside(outer, &by_row);
-    const struct loop_expr *x = loop_let(&by_row, "a", lhs_element(b, &s, row_panel, k, i));
+    const struct loop_expr *x = loop_let(&by_row, "row", lhs_element(b, &s, row_panel, k, i));
     v = loop_open_for(&by_row, &g, &by_both);
     const struct loop_expr *at = add(b, times(b, i, z->n_vectors), v);
     loop_store(&by_both, reg->sum, at,
@@ -380,7 +380,7 @@ static void build_steps(struct build *b, struct scope *outer) {
     const struct sizes *z = &b->z;
     struct registers reg = {
         loop_register(b->l->program, "sum", (int64_t)z->micro_m * z->n_vectors, z->lanes),
-        loop_register(b->l->program, "b", z->n_vectors, z->lanes)};
+        loop_register(b->l->program, "column", z->n_vectors, z->lanes)};
     struct loop_builder step;
     const struct loop_expr *k = b->l->space.extent[b->form->group_k];
     struct loop_for f = {"k0", loop_int(a, 0), k, z->tile_k, false};

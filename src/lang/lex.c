@@ -140,7 +140,7 @@ struct token lexer_next(struct lexer *l) {
     struct token t = {.text.ptr = l->at, .at.ptr = l->at};
     ptrdiff_t column = l->at - l->line_start;
     t.at.at = (struct place){l->line, (int)column + 1};
-    if (column > LINE_MAX_BYTES) {
+    if (column > LINE_MAX_BYTES && l->at < l->end && *l->at != '\n') {
         const char *newline = memchr(l->at, '\n', (size_t)(l->end - l->at));
         l->at = newline ? newline : l->end;
         t.at.at.column = 1;

@@ -86,7 +86,7 @@ const char *names_nearest(struct arena *a, const struct names *n, const char *wo
     const char **list = arena_array(a, const char *, n->n_symbols + 1);
     int count = 0;
     for (int i = 0; i < n->n_slots; i++)
-        if (n->slots[i] && n->slots[i]->kind != SYMBOL_BROKEN)
+        if (n->slots[i] && n->slots[i]->kind < SYMBOL_OPEN)
             list[count++] = n->slots[i]->name;
     return str_nearest(word, list);
 }

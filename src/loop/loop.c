@@ -45,7 +45,7 @@ static const char *const reserved_cuda[] = {
     "xor",     "f32x2",    "i32x2",  "threadIdx", "blockIdx",  "blockDim", "gridDim",  "warpSize",
     "dim3",    "block",    "thread"};
 
-static bool is_taken(const struct loop_program *p, const char *name) {
+bool loop_name_is_taken(const struct loop_program *p, const char *name) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(reserved[i], name) == 0)
             return true;
@@ -69,24 +69,28 @@ static void take_name(struct loop_program *p, const char *name) {
     p->names[p->n_names++] = name;
 }
 
-const char *loop_unique_name(struct loop_program *p, const char *name) {
-    char *stem = arena_strdup(p->arena, name);
+const char *loop_identifier(struct arena *a, const char *name) {
+    char *stem = arena_strdup(a, name);
     for (char *c = stem; *c; c++)
         if (!isalnum((unsigned char)*c))
             *c = '_';
     // Names with these beginnings belong to C or to the runtime header.
     bool is_ours = strncmp(stem, "hone_", 5) == 0 || strncmp(stem, "HONE_", 5) == 0;
     if (!stem[0] || stem[0] == '_' || isdigit((unsigned char)stem[0]) || is_ours)
-        stem = arena_printf(p->arena, "v_%s", stem);
-    const char *unique = stem;
-    for (int i = 2; is_taken(p, unique); i++)
+        return arena_printf(a, "v_%s", stem);
+    return stem;
+}
+
+const char *loop_unique_name(struct loop_program *p, const char *name) {
+    const char *stem = loop_identifier(p->arena, name), *unique = stem;
+    for (int i = 2; loop_name_is_taken(p, unique); i++)
         unique = arena_printf(p->arena, "%s_%d", stem, i);
     take_name(p, unique);
     return unique;
 }
 
 bool loop_add_dim(struct loop_program *p, struct loop_size size) {
-    if (is_taken(p, size.name) || strncmp(size.name, "hone_", 5) == 0)
+    if (loop_name_is_taken(p, size.name) || strncmp(size.name, "hone_", 5) == 0)
         return false;
     assert(p->n_dims < LOOP_DIMS_MAX);
     p->dims[p->n_dims++] = size;

@@ -149,6 +149,9 @@ struct loop_builder {
 struct loop_program *loop_program_new(struct arena *a);
 // An identifier like `name` that nothing in the program is called yet; it is taken now.
 const char *loop_unique_name(struct loop_program *p, const char *name);
+// `name` as an identifier of C, and whether that is a word of C or of the program already.
+const char *loop_identifier(struct arena *a, const char *name);
+bool loop_name_is_taken(const struct loop_program *p, const char *name);
 // Define a size by its name at the head. False when C or another name is in the way: the
 // size is then printed as a number.
 bool loop_add_dim(struct loop_program *p, struct loop_size size);

@@ -43,11 +43,8 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
 static void plan(struct printer *p) {
     text_scratch(p);
     for (int i = 0; i < p->program->n_kernels; i++) {
-        const struct loop_kernel *k = p->program->kernels[i];
-        str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
-        text_expr(p, k->grid, BIND_ANY);
-        str_puts(&p->out, ")");
-        text_arguments(p, k);
+        text_grid(p, p->program->kernels[i]);
+        text_arguments(p, p->program->kernels[i]);
     }
 }
 

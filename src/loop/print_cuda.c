@@ -80,9 +80,8 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
 
 static void launch(struct printer *p, const struct loop_kernel *k) {
     int64_t shared = print_cuda_shared(p->program, k);
-    str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
-    text_expr(p, k->grid, BIND_ANY);
-    str_printf(&p->out, ") block(%d)", k->threads);
+    text_grid(p, k);
+    str_printf(&p->out, " block(%d)", k->threads);
     if (shared > STATIC_SHARED_BYTES)
         str_printf(&p->out, " shared(%lld)", (long long)shared);
     text_arguments(p, k);

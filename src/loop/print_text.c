@@ -12,13 +12,11 @@ static bool is_in_use(const struct printer *p, const char *name) {
     for (int i = 0; i < p->n_scope; i++)
         if (strcmp(p->scope[i].name, name) == 0)
             return true;
-    for (int i = 0; i < p->program->n_names; i++)
-        if (strcmp(p->program->names[i], name) == 0)
-            return true;
-    return false;
+    return loop_name_is_taken(p->program, name);
 }
 
 const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem) {
+    stem = loop_identifier(p->arena, stem);
     const char *name = stem;
     for (int i = 2; is_in_use(p, name); i++)
         name = arena_printf(p->arena, "%s_%d", stem, i);
@@ -114,7 +112,7 @@ static bool is_wide(const struct printer *p, const struct loop_expr *e) {
 // indices in CUDA.
 static bool needs_widening(const struct printer *p, const struct loop_expr *e) {
     int64_t v;
-    if (e->dtype != LOOP_INDEX || is_wide(p, e->arg[0]) || is_wide(p, e->arg[1]))
+    if (p->in_plan || e->dtype != LOOP_INDEX || is_wide(p, e->arg[0]) || is_wide(p, e->arg[1]))
         return false;
     return p->is_cuda ? is_wide(p, e) : e->op == LOOP_MUL && range_constant(e, &v);
 }
@@ -434,6 +432,14 @@ void text_scratch(struct printer *p) {
         text_shape(p, b, ", ");
         str_puts(&p->out, b->rank ? "]\n" : "1]\n");
     }
+}
+
+void text_grid(struct printer *p, const struct loop_kernel *k) {
+    str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
+    p->in_plan = true;
+    text_expr(p, k->grid, BIND_ANY);
+    p->in_plan = false;
+    str_puts(&p->out, ")");
 }
 
 void text_arguments(struct printer *p, const struct loop_kernel *k) {

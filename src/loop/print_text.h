@@ -19,6 +19,7 @@ struct printer {
     const struct loop_program *program;
     struct str out;
     int indent;
+    bool in_plan;  // `#pragma hone` has no casts
     struct text_name *scope;
     int n_scope;
     // CUDA: indices are ints where they fit, register arrays are arrays and loops marked for
@@ -46,9 +47,10 @@ struct text_usage {
 };
 void text_use(struct text_usage *u, const struct loop_kernel *k);
 
-// The sizes at the head, the scratch lines, the end of a launch line.
+// The sizes at the head, the scratch lines, begin and end of a launch line.
 void text_dims(struct printer *p, const char *assertion);
 void text_scratch(struct printer *p);
+void text_grid(struct printer *p, const struct loop_kernel *k);
 void text_arguments(struct printer *p, const struct loop_kernel *k);
 // `const float *restrict x, float *restrict y`
 void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,

@@ -42,6 +42,7 @@ struct target {
     int vector_bytes;
     const char *cc;
     // GPU: multiprocessors and what one of them and a block of threads have.
+    int ordinal;  // as the driver counts
     int sms;
     int64_t shared_per_block, shared_per_sm;
     int registers_per_sm, threads_per_sm;

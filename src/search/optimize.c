@@ -134,11 +134,28 @@ static bool judge(struct loop *l, const struct eval_job *job, struct eval_result
     return l->job->judge.judge(l->job->judge.ctx, l->a, job, result, err);
 }
 
+static bool may_be_best(const struct loop *l, const struct eval_result *r) {
+    int best = progress_champion(l->nodes, l->n_nodes);
+    double to_beat = best > 0 ? l->nodes[best].measurement.speedup : 1;
+    return r->verdict.kind == VERDICT_OK && r->measurement.speedup_high > to_beat;
+}
+
+// A few pairs first: most candidates are certainly not the best, and need no better number.
+static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
+                            struct error *err) {
+    struct eval_job job = {
+        .candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_SCREEN};
+    bool is_root = n->number == 0;
+    if (!is_root && !judge(l, &job, result, err))
+        return false;
+    job.depth = EVAL_RANK;
+    return (!is_root && !may_be_best(l, result)) || judge(l, &job, result, err);
+}
+
 static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     tell(l, EVENT_PROPOSED, n);
-    struct eval_job job = {.candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_RANK};
     struct eval_result result = {0};
-    if (!judge(l, &job, &result, err))
+    if (!screen_and_rank(l, n, &result, err))
         return false;
     n->verdict = result.verdict;
     n->measurement = result.measurement;

@@ -8,7 +8,8 @@ expect 2 "hone: optimize: expected FILE or --resume [RUN]; see 'hone optimize --
     "$HONE" optimize
 expect 2 "hone: optimize: unknown option '--eval'; did you mean '--evals'?" \
     "$HONE" optimize "$soft" --eval 3
-expect 2 "hone: unknown policy 'mcst'; did you mean 'mcts'?" "$HONE" optimize "$soft" --policy mcst
+expect 2 "hone: unknown policy 'mctss'; did you mean 'mcts'?" \
+    "$HONE" optimize "$soft" --policy mctss
 expect 2 "hone: unknown policy 'beamsearch'; there are mcts, greedy, random" \
     "$HONE" optimize "$soft" --policy beamsearch
 expect 2 "hone: unknown proposer 'exprt'; did you mean 'expert'?" \
@@ -19,7 +20,7 @@ expect_match 2 '^hone: optimize: --json and --events' "$HONE" optimize "$soft" -
 expect_match 2 '^hone: optimize: --evals -1: expected an integer' "$HONE" optimize "$soft" --evals -1
 expect_match 2 '^hone: optimize: --seconds 0: expected a number above zero' \
     "$HONE" optimize "$soft" --seconds 0
-expect_match 2 '^hone: .*--dim' "$HONE" optimize "$soft" --dim M
+expect_match 2 "^hone: sizes are given as M=1024,N=64, not 'M'" "$HONE" optimize "$soft" --dim M
 expect_match 2 '^hone: .*nothing.hone' "$HONE" optimize nothing.hone
 expect_match 2 "^hone: .*$TMP" "$HONE" optimize "$TMP"
 : >empty.hone

@@ -1,0 +1,69 @@
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/print.h"
+#include "ops/op_calibrate.h"
+
+struct calibrate_options {
+    const char *target;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {.name = "target",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "cpu (the default), cuda or cuda:N",
+     .offset = offsetof(struct calibrate_options, target)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print one hone.ceilings/1 document",
+     .offset = offsetof(struct calibrate_options, json)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "calibrate",
+    .arguments = "",
+    .summary = "measure what a device can do at best, and keep it",
+    .text = "Every reach is computed from these ceilings. They are measured by the same runner\n"
+            "and the same clock as candidates are, with nothing else running if possible, and\n"
+            "kept in the cache until they are measured again.",
+    .rows = rows,
+    .max_arguments = 0,
+};
+
+static void say(const char *what, void *ctx) {
+    (void)ctx;
+    fprintf(stderr, "measuring %s\n", what);
+}
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct calibrate_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+    if (args.help)
+        return command_help(&options);
+    struct arena a = {0};
+    struct target t;
+    bool quiet = o.json || !isatty(STDERR_FILENO);
+    bool ok = op_calibrate(&a, o.target, quiet ? NULL : say, NULL, &t, err);
+    if (ok && o.json) {
+        json_t *document = ceilings_to_json(&t);
+        printf("%s\n", json_print_pretty(&a, document));
+        json_decref(document);
+    } else if (ok) {
+        printf("%s (%s)\n", t.name, t.device);
+        print_ceilings(&t.ceilings);
+    }
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_calibrate = {.group = GROUP_MACHINE, .options = &options, .run = run};

@@ -1,0 +1,62 @@
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "ops/op_emit.h"
+
+struct emit_options {
+    const char *kernel, *dims;
+    bool plain;
+};
+
+static const struct option_row rows[] = {
+    {.name = "kernel",
+     .type = OPTION_STRING,
+     .value = "FILE",
+     .summary = "lower the kernel block in this file",
+     .offset = offsetof(struct emit_options, kernel)},
+    {.name = "plain",
+     .type = OPTION_FLAG,
+     .summary = "print the baseline: one straightforward loop nest per named value",
+     .offset = offsetof(struct emit_options, plain)},
+    {.name = "dim",
+     .type = OPTION_STRING,
+     .value = "M=1024,...",
+     .summary = "use these sizes in place of the file's",
+     .offset = offsetof(struct emit_options, dims)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "emit",
+    .arguments = "FILE",
+    .summary = "show the C that a problem becomes",
+    .text = "Lowers the problem by the kernel block in the file, by that of --kernel, or else by\n"
+            "the default lowering, and prints the C source. Its plan is in `#pragma hone` lines;\n"
+            "it is compiled with cc -std=gnu17 -O3 -march=native and needs hone_math.h only.",
+    .rows = rows,
+    .min_arguments = 1,
+    .max_arguments = 1,
+};
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct emit_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+    if (o.plain && o.kernel)
+        return error_set(err, ERROR_USAGE, "emit: --plain and --kernel exclude each other");
+
+    struct arena a = {0};
+    struct emit_request request = {args.values[0], o.kernel, o.plain, o.dims};
+    struct candidate c;
+    bool ok = op_emit(&a, &request, &c, err);
+    if (ok)
+        fputs(c.source, stdout);
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_emit = {.group = GROUP_KNOW, .options = &options, .run = run};

@@ -1,0 +1,134 @@
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "ops/op_eval.h"
+
+struct eval_options {
+    const char *rival, *target, *dims;
+    bool screen, verify, confirm, json;
+    double seconds;
+    int64_t aa, seed;
+};
+
+static const struct option_row rows[] = {
+    {.name = "rival",
+     .type = OPTION_STRING,
+     .value = "FILE|plain|default",
+     .summary = "what it is timed beside (plain: one simple loop nest per value)",
+     .offset = offsetof(struct eval_options, rival)},
+    {.name = "verify",
+     .type = OPTION_FLAG,
+     .summary = "only say whether it is correct",
+     .offset = offsetof(struct eval_options, verify)},
+    {.name = "screen",
+     .type = OPTION_FLAG,
+     .summary = "fewer inputs and few pairs: correct, and not clearly slower?",
+     .offset = offsetof(struct eval_options, screen)},
+    {.name = "confirm",
+     .type = OPTION_FLAG,
+     .summary = "as for a champion: inputs drawn anew, processes started anew",
+     .offset = offsetof(struct eval_options, confirm)},
+    {.name = "seconds",
+     .type = OPTION_NUMBER,
+     .value = "S",
+     .summary = "time it for about S seconds at most",
+     .offset = offsetof(struct eval_options, seconds)},
+    {.name = "dim",
+     .type = OPTION_STRING,
+     .value = "M=1024,...",
+     .summary = "use these sizes in place of the file's",
+     .offset = offsetof(struct eval_options, dims)},
+    {.name = "target",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "cpu (the default)",
+     .offset = offsetof(struct eval_options, target)},
+    {.name = "aa",
+     .type = OPTION_INT,
+     .value = "N",
+     .summary = "time it N times beside itself: how often is a difference seen?",
+     .offset = offsetof(struct eval_options, aa),
+     .least = 1},
+    {.name = "seed",
+     .type = OPTION_INT,
+     .value = "N",
+     .summary = "draw the inputs from this seed, to repeat a verdict",
+     .offset = offsetof(struct eval_options, seed),
+     .least = 1},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print one hone.eval/1 document",
+     .offset = offsetof(struct eval_options, json)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "eval",
+    .arguments = "PROBLEM CANDIDATE",
+    .summary = "compile, verify and time one candidate",
+    .text = "CANDIDATE is C with its launches in '#pragma hone' lines (see hone scaffold), or a\n"
+            ".hone file with a kernel block. It runs in a process of its own, locked in, on\n"
+            "inputs drawn after it was frozen; every call is checked, the timed ones too. The\n"
+            "exit status is 1 when the verdict is not ok.",
+    .rows = rows,
+    .min_arguments = 2,
+    .max_arguments = 2,
+};
+
+static bool run_aa(struct arena *a, const struct eval_request *q, int n, struct error *err) {
+    struct aa_report r;
+    if (!op_eval_aa(a, q, n, &r, err))
+        return false;
+    printf("%d comparisons of a kernel with itself: called faster %d times, slower %d times\n"
+           "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n",
+           r.n, r.n_faster, r.n_slower, 100 * r.widest, 100 * r.half_width);
+    return true;
+}
+
+static bool run_one(struct arena *a, const struct eval_request *q, bool json, struct error *err) {
+    struct eval_report r;
+    if (!op_eval(a, q, &r, err))
+        return false;
+    if (json) {
+        json_t *document = op_eval_json(&r);
+        printf("%s\n", json_print_pretty(a, document));
+        json_decref(document);
+    } else {
+        fputs(op_eval_text(a, &r), stdout);
+    }
+    return r.result.verdict.kind == VERDICT_OK;
+}
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct eval_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+    if (args.help)
+        return command_help(&options);
+    if (o.verify + o.screen + o.confirm > 1)
+        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+
+    struct arena a = {0};
+    struct eval_request q = {.problem = args.values[0],
+                             .candidate = args.values[1],
+                             .rival = o.rival,
+                             .target = o.target,
+                             .dims = o.dims,
+                             .depth = o.verify    ? EVAL_VERIFY
+                                      : o.screen  ? EVAL_SCREEN
+                                      : o.confirm ? EVAL_CONFIRM
+                                                  : EVAL_RANK,
+                             .seconds = o.seconds,
+                             .seed = (uint64_t)o.seed};
+    bool ok = o.aa ? run_aa(&a, &q, (int)o.aa, err) : run_one(&a, &q, o.json, err);
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_eval = {.group = GROUP_KNOW, .options = &options, .run = run};

@@ -1,0 +1,58 @@
+// Judge one candidate: what `hone eval` does.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eval/evaluate.h"
+#include "model/bound.h"
+
+struct arena;
+struct error;
+
+struct eval_request {
+    const char *problem;    // path of a file with one problem
+    const char *candidate;  // path of C with a plan, or of a file with one kernel block
+    const char *rival;      // the same, or "plain", "default"; NULL: plain
+    const char *target;     // NULL: the default
+    const char *dims;       // "M=64,...", NULL: the file's own
+    enum eval_depth depth;
+    double seconds;  // of timing; 0: the depth's default
+    uint64_t seed;   // 0: from the operating system
+};
+
+struct eval_report {
+    struct problem *problem;
+    struct target target;
+    struct bound bound;
+    struct candidate candidate, rival;
+    enum eval_depth depth;
+    const char *null_kernel;  // the problem is degenerate: what a null kernel does to pass
+    struct eval_result result;
+    double seconds;  // in all
+};
+
+// False when nothing could be judged; a verdict that is not ok is in the report.
+bool op_eval(struct arena *a, const struct eval_request *request, struct eval_report *report,
+             struct error *err);
+
+// hone.eval/1
+json_t *op_eval_json(const struct eval_report *r);
+
+// The report for a person.
+const char *op_eval_text(struct arena *a, const struct eval_report *r);
+
+// How often are identical kernels called different? The candidate against itself, `n` times.
+struct aa_report {
+    int n, n_faster, n_slower;
+    double median_s;
+    double widest;      // largest |speed-up - 1| seen
+    double half_width;  // median half width of the intervals
+};
+bool op_eval_aa(struct arena *a, const struct eval_request *request, int n,
+                struct aa_report *report, struct error *err);
+
+// C to start from, which is correct; what `hone scaffold` writes.
+bool op_scaffold(struct arena *a, const char *problem, const char *dims, const char *target,
+                 const char **source, struct error *err);

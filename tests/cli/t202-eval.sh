@@ -1,0 +1,51 @@
+# hone eval: verdicts for a person and for a program, exit status, bad input.
+. "$(dirname "$0")/lib.sh"
+E=$ROOT/tests/exploits
+P=$E/softmax.hone
+G=$E/honest/softmax_plain.c
+
+expect_match 0 '^.*softmax_plain.c: ok$' "$HONE" eval "$P" "$G" --verify
+expect_match 0 'correct +9 calls on 5 input sets' "$HONE" eval "$P" "$G" --verify
+expect_match 0 'speed-up .*x over .*softmax_double.c' \
+    "$HONE" eval "$P" "$G" --seconds 0.1 --rival "$E/honest/softmax_double.c"
+expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat/partial.c" --screen --rival "$G"
+expect_match 1 '8000 of 16000 elements of y were not written' "$HONE" eval "$P" "$E/cheat/partial.c" --verify
+expect_match 1 "wrote 0 bytes past the end of 'y'" \
+    "$HONE" eval "$P" "$E/cheat/overrun.c" --verify --dim N=256
+expect_match 1 'candidate.c:6:.* error: implicit declaration' "$HONE" eval "$P" "$E/cheat/no_compile.c" --verify
+expect_match 1 'infra \(rival\)' "$HONE" eval "$P" "$G" --screen --rival "$E/cheat/constant.c"
+
+# One document, valid, also for a verdict that is not ok.
+valid eval "$HONE" eval "$P" "$G" --json --screen --rival "$G"
+grep -q '"kind": "ok"' json
+valid eval "$HONE" eval "$P" "$E/cheat/drop_tail.c" --json --verify
+grep -q '"kind": "illegal"' json  # its plan names buffers of another problem
+
+# The same seed gives the same inputs, and so the same words.
+run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed 7
+first=$(printf '%s\n' "$got" | grep -v took)
+run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed 7
+[ "$first" = "$(printf '%s\n' "$got" | grep -v took)" ] || fail "seed 7 gave other words: $first / $got"
+run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed 8
+[ "$first" != "$(printf '%s\n' "$got" | grep -v took)" ] || fail "seeds 7 and 8 gave the same"
+
+# A problem on which writing zeros passes is named as such.
+printf 'problem null\ndim N = 4096\nin x : f32[N] ~ normal\nout y : f32[N]\ny = x - x\n' >null.hone
+printf '#pragma hone fill y 0\n#pragma hone launch f grid(1) args(x)\nvoid f(long b, const float *x) {(void)b, (void)x;}\n' >null.c
+expect_match 0 'writing zeros passes for this problem' "$HONE" eval null.hone null.c --verify
+
+# Bad input: one message, the right status.
+expect_match 2 'missing.c' "$HONE" eval "$P" missing.c --verify
+expect_match 2 'missing.hone' "$HONE" eval missing.hone "$G"
+expect_match 2 '^hone: ' "$HONE" eval "$P" "$TMP" --verify
+expect_match 2 'exclude each other' "$HONE" eval "$P" "$G" --verify --screen
+expect_match 2 'did you mean .*--verify' "$HONE" eval "$P" "$G" --verfy
+: >empty.c
+expect_match 1 "illegal" "$HONE" eval "$P" empty.c --verify
+printf 'int x;\000int y;' >nul.c
+expect_match 1 'NUL byte' "$HONE" eval "$P" nul.c --verify
+printf '// \377\n' >latin.c
+expect_match 1 'not valid UTF-8' "$HONE" eval "$P" latin.c --verify
+head -c 10000000 /dev/zero | tr '\0' 'x' >long.c
+expect_match 2 'long.c' "$HONE" eval "$P" long.c --verify
+expect_match 3 "no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
