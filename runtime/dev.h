@@ -74,6 +74,14 @@ HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
     return make_float4(x, y, z, w);
 }
 
+// A condition in every lane.
+HONE_FN i32x2 hone_all_mask2(int m) {
+    return make_int2(m, m);
+}
+HONE_FN i32x4 hone_all_mask4(int m) {
+    return make_int4(m, m, m, m);
+}
+
 #define HONE_OPERATOR(op)                                                   \
     HONE_FN f32x2 operator op(f32x2 a, f32x2 b) {                           \
         return make_float2(a.x op b.x, a.y op b.y);                         \

@@ -393,6 +393,13 @@ HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
     return (f32x4){x, y, z, w};
 }
 
+HONE_FN i32x2 hone_all_mask2(int m) {
+    return (i32x2){m, m};
+}
+HONE_FN i32x4 hone_all_mask4(int m) {
+    return (i32x4){m, m, m, m};
+}
+
 static __attribute__((unused)) void hone_dev_aligned(const void *p, size_t bytes) {
     if ((uintptr_t)p % bytes != 0)
         hone_dev_fault("reads or writes %zu bytes where only %zu are aligned", bytes,

@@ -114,6 +114,10 @@ HONE_INLINE HONE_F HONE_(all)(float x) {
     return (HONE_F){0} + x;
 }
 
+HONE_INLINE HONE_I HONE_(all_mask)(int m) {
+    return (HONE_I){0} - (m != 0);
+}
+
 // Choice. Masks are all ones or all zeros in each lane, as comparisons give them.
 
 HONE_INLINE HONE_F HONE_(select)(HONE_I m, HONE_F a, HONE_F b) {

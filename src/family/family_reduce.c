@@ -36,8 +36,7 @@ static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
     struct form *f = ctx;
     if (n != f->anchor)
         return true;
-    int rank = f->region->graph->nodes[n].shape.rank;
-    if (f->found && !map_equal(&f->at, map, rank))
+    if (f->found && !map_equal(&f->at, map, &f->region->graph->nodes[n].shape))
         f->mistaken = true;
     f->found = true;
     f->at = *map;

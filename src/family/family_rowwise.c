@@ -141,7 +141,7 @@ static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     if (op_infos[node->op].class == OP_CLASS_REDUCE)
         return false;
     if (!r->is_member[n] || op_infos[node->op].class != OP_CLASS_ELEMENTWISE ||
-        !shape_equal(&node->shape, w->form->full) || !map_equal(map, &identity, node->shape.rank))
+        !shape_equal(&node->shape, w->form->full) || !map_equal(map, &identity, &node->shape))
         return true;
     if (w->first[n] && w->first[n] < w->now) {
         w->is_kept[n] = true;

@@ -10,6 +10,7 @@ struct memo {
     node_id node;
     struct axis_map map;
     const struct loop_expr *value;
+    bool is_definition;  // said by the family, not computed from arguments
 };
 
 struct scope scope_inside(struct scope *outer, struct loop_builder *b) {
@@ -53,22 +54,49 @@ struct loop_size point_size(const struct lowering *l, const struct shape *s, int
     return size;
 }
 
-static int rank_of(const struct scope *s, node_id n) {
-    return s->lowering->region->graph->nodes[n].shape.rank;
-}
-
 static const struct loop_expr *find(const struct scope *s, node_id n, const struct axis_map *map) {
     for (const struct memo *m = s->memo; m; m = m->next)
-        if (m->node == n && map_equal(&m->map, map, rank_of(s, n)))
+        if (m->node == n && map_equal(&m->map, map, &s->lowering->region->graph->nodes[n].shape))
             return m->value;
     return NULL;
 }
 
+static struct memo *remember(struct scope *s, node_id n, const struct axis_map *map,
+                             const struct loop_expr *value) {
+    struct memo *m = arena_new(s->lowering->arena, struct memo);
+    *m = (struct memo){s->memo, n, *map, value, false};
+    return s->memo = m;
+}
+
 void point_define(struct scope *s, node_id n, const struct axis_map *map,
                   const struct loop_expr *value) {
-    struct memo *m = arena_new(s->lowering->arena, struct memo);
-    *m = (struct memo){s->memo, n, *map, value};
-    s->memo = m;
+    remember(s, n, map, value)->is_definition = true;
+}
+
+// Does the node, or one that it is computed from, have a definition in this very scope? Then
+// it cannot be computed further out.
+static bool hangs_on(const struct scope *s, node_id n, bool *seen) {
+    const struct region *r = s->lowering->region;
+    if (seen[n])
+        return false;
+    seen[n] = true;
+    for (const struct memo *m = s->memo; m; m = m->next)
+        if (m->is_definition && m->node == n)
+            return true;
+    for (int i = 0; r->is_member[n] && i < r->graph->nodes[n].n_args; i++)
+        if (hangs_on(s, r->graph->nodes[n].arg[i], seen))
+            return true;
+    return false;
+}
+
+static bool is_bound_to(const struct scope *s, node_id n) {
+    bool any = false;
+    for (const struct memo *m = s->memo; m; m = m->next)
+        any |= m->is_definition;
+    if (!any)
+        return false;
+    bool *seen = arena_array(s->lowering->arena, bool, s->lowering->region->graph->n_nodes);
+    return hangs_on(s, n, seen);
 }
 
 const struct loop_expr *point_index(const struct scope *s, const struct shape *shape,
@@ -169,7 +197,7 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
     for (const struct scope *o = s; o; o = o->outer)
         if (find(o, n, map))
             return find(o, n, map);
-    while (s->outer && covers(s->outer, &node->shape, map))
+    while (s->outer && covers(s->outer, &node->shape, map) && !is_bound_to(s, n))
         s = s->outer;
     if (node->op == OP_VIEW && l->region->is_member[n]) {
         struct axis_map arg = map_through_view(l->region->graph, node, map);
@@ -177,7 +205,7 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
     }
     assert(l->region->is_leaf[n] || op_infos[node->op].class == OP_CLASS_ELEMENTWISE);
     const struct loop_expr *e = l->region->is_leaf[n] ? load(s, n, map) : elementwise(s, node, map);
-    point_define(s, n, map, e);
+    remember(s, n, map, e);
     return e;
 }
 
@@ -210,7 +238,7 @@ struct visitor {
 static void visit(struct visitor *v, node_id n, const struct axis_map *map) {
     const struct node *node = &v->region->graph->nodes[n];
     for (const struct seen *s = v->seen; s; s = s->next)
-        if (s->node == n && map_equal(&s->map, map, node->shape.rank))
+        if (s->node == n && map_equal(&s->map, map, &node->shape))
             return;
     struct seen *now = arena_new(&v->arena, struct seen);
     *now = (struct seen){v->seen, n, *map};

@@ -11,9 +11,9 @@ struct axis_map map_identity(int rank) {
     return m;
 }
 
-bool map_equal(const struct axis_map *a, const struct axis_map *b, int rank) {
-    for (int i = 0; i < rank; i++)
-        if (a->axis[i] != b->axis[i])
+bool map_equal(const struct axis_map *a, const struct axis_map *b, const struct shape *s) {
+    for (int i = 0; i < s->rank; i++)
+        if (s->size[i] > 1 && a->axis[i] != b->axis[i])
             return false;
     return true;
 }

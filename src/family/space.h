@@ -28,7 +28,8 @@ struct space {
 };
 
 struct axis_map map_identity(int rank);
-bool map_equal(const struct axis_map *a, const struct axis_map *b, int rank);
+// The same place for a node of that shape: an axis of one element has only index 0.
+bool map_equal(const struct axis_map *a, const struct axis_map *b, const struct shape *s);
 // The argument's map, given a view's.
 struct axis_map map_through_view(const struct graph *g, const struct node *view,
                                  const struct axis_map *map);

@@ -140,7 +140,8 @@ static void call(struct printer *p, const struct loop_expr *e) {
     else if (across_threads)
         str_printf(&p->out, "hone_%s(", loop_ops[e->op].text);
     else
-        str_printf(&p->out, "hone_%s%d(", loop_ops[e->op].text,
+        str_printf(&p->out, "hone_%s%s%d(", loop_ops[e->op].text,
+                   e->op == LOOP_BROADCAST && e->dtype == LOOP_MASK ? "_mask" : "",
                    e->arg[0]->lanes > e->lanes ? e->arg[0]->lanes : e->lanes);
     for (int i = 0; i < loop_ops[e->op].arity; i++) {
         str_puts(&p->out, i ? ", " : "");
@@ -154,7 +155,7 @@ static void choose(struct printer *p, const struct loop_expr *e) {
     const struct loop_expr *x = e->arg[0], *y = e->arg[1];
     str_puts(&p->out, "(");
     if (e->op == LOOP_SELECT) {
-        text_expr(p, x->op == LOOP_BROADCAST ? x->arg[0] : x, BIND_COMPARE);
+        text_expr(p, x, BIND_COMPARE);
         str_puts(&p->out, " ? ");
         text_expr(p, y, BIND_COMPARE);
         str_puts(&p->out, " : ");
@@ -234,9 +235,7 @@ void text_expr(struct printer *p, const struct loop_expr *e, int bind) {
     default:
         break;
     }
-    // A condition that is the same in all lanes is one in C too.
-    bool scalar = e->op == LOOP_SELECT && (e->lanes == 1 || e->arg[0]->op == LOOP_BROADCAST);
-    if (scalar || e->dtype == LOOP_INDEX)
+    if ((e->op == LOOP_SELECT && e->lanes == 1) || e->dtype == LOOP_INDEX)
         choose(p, e);
     else
         call(p, e);
