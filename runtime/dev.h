@@ -17,6 +17,9 @@
 
 // An entry for blocks of exactly `threads` threads.
 #define HONE_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// The same, of which a multiprocessor shall hold at least `blocks` at once.
+#define HONE_KERNEL_OF(threads, blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define HONE_FN static __device__ __forceinline__
 #define HONE_ASSERT(condition, text) static_assert(condition, text)
 #define HONE_INFINITY __int_as_float(0x7f800000)
@@ -235,6 +238,14 @@ HONE_FN f32x2 hone_gather2(const float *from, long stride) {
 }
 HONE_FN f32x4 hone_gather4(const float *from, long stride) {
     return hone_pack4(from[0], from[stride], from[2 * stride], from[3 * stride]);
+}
+
+// One lane, whose number is a constant once loops are unrolled.
+HONE_FN float hone_lane2(f32x2 v, int lane) {
+    return lane == 0 ? HONE_X(v) : HONE_Y(v);
+}
+HONE_FN float hone_lane4(f32x4 v, int lane) {
+    return lane == 0 ? HONE_X(v) : lane == 1 ? HONE_Y(v) : lane == 2 ? HONE_Z(v) : HONE_W(v);
 }
 
 // Errors in units in the last place: exp 1, log 1, sqrt 0.5, rsqrt 2, tanh 2, erf 2.

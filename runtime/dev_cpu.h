@@ -89,6 +89,7 @@ static struct {
 
 #define HONE_FN static inline __attribute__((unused))
 #define HONE_KERNEL(threads) static void
+#define HONE_KERNEL_OF(threads, blocks) static void
 #define HONE_ASSERT(condition, text) _Static_assert(condition, text)
 #define HONE_INFINITY __builtin_inff()
 #define HONE_NAN __builtin_nanf("")

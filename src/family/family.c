@@ -18,6 +18,10 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
+const struct family *family_on(const struct family *f, const struct target *t) {
+    return f && t->is_gpu ? f->gpu : f;
+}
+
 const struct family *family_for(const struct region *r) {
     struct objection why;
     for (const struct family *const *f = families; *f; f++)

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "family/family.h"
 #include "family/fold.h"
+#include "family/rowwise_form.h"
 #include "family/sweep.h"
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
@@ -37,144 +38,9 @@ static const struct knob knobs[] = {
     {0},
 };
 
-// The form of a region: what its rows are.
-struct form {
-    const struct region *region;
-    const struct shape *full;  // rows and column
-    int column;                // the axis that is reduced: the last
-    const char *mistake;       // while it is being found out
-    node_id culprit;
-};
-
-static bool check_reduction(void *ctx, node_id n, const struct axis_map *map) {
-    struct form *f = ctx;
-    const struct node *node = &f->region->graph->nodes[n];
-    if (!f->region->is_member[n] || op_infos[node->op].class != OP_CLASS_REDUCE)
-        return true;
-    for (int i = 0; i < node->shape.rank; i++)
-        if (node->shape.size[i] > 1 && map->axis[i] != i) {
-            f->mistake = "is used in other rows than its own";
-            f->culprit = n;
-        }
-    return true;
-}
-
-// How a value of the stage lies in the rows: full shape, or one element per row.
-static bool value_map(const struct form *f, node_id n, struct axis_map *map) {
-    const struct shape *s = &f->region->graph->nodes[n].shape;
-    int rank = f->full->rank;
-    if (s->rank != rank && s->rank != rank - 1)
-        return false;
-    for (int i = 0; i < rank - 1; i++)
-        if (s->size[i] != f->full->size[i])
-            return false;
-    *map = map_identity(s->rank);
-    if (s->rank == rank && s->size[rank - 1] != f->full->size[rank - 1]) {
-        map->axis[rank - 1] = -1;
-        return s->size[rank - 1] == 1;
-    }
-    return true;
-}
-
-static bool find_form(const struct region *r, struct form *f, struct objection *why) {
-    const struct graph *g = r->graph;
-    *f = (struct form){.region = r};
-    if (r->n_anchors == 0)
-        return objection(why, NULL, "rowwise needs a reduction, and there is none");
-    for (int i = 0; i < r->n_anchors; i++) {
-        const struct node *n = &g->nodes[r->anchor[i]];
-        const struct shape *arg = &g->nodes[n->arg[0]].shape;
-        if (op_infos[n->op].class != OP_CLASS_REDUCE)
-            return objection(why, NULL, "rowwise takes reductions, but %s is a %s", n->name,
-                             op_infos[n->op].name);
-        if (n->axes != 1u << (arg->rank - 1))
-            return objection(why, NULL, "%s is not reduced over the last axis alone", n->name);
-        if (f->full && !shape_equal(f->full, arg))
-            return objection(why, NULL, "%s has other rows than %s", n->name,
-                             g->nodes[r->anchor[0]].name);
-        f->full = arg;
-    }
-    f->column = f->full->rank - 1;
-    for (int i = 0; i < r->n_values; i++) {
-        struct axis_map map;
-        if (!value_map(f, r->value[i], &map))
-            return objection(why, NULL, "%s has not the shape of the rows", r->value_name[i]);
-        point_visit(r, r->value[i], &map, f->column, check_reduction, f);
-        if (f->mistake)
-            return objection(why, NULL, "%s %s", g->nodes[f->culprit].name, f->mistake);
-    }
-    return true;
-}
-
 static bool accepts(const struct region *r, struct objection *why) {
-    struct form f;
-    return find_form(r, &f, why);
-}
-
-// The walks over a row.
-struct walks {
-    const struct form *form;
-    int n_levels;
-    int *level;     // per node: how many reductions deep
-    int *first;     // per node: the walk that computes it, from 1; 0: none yet
-    bool *is_kept;  // per node: an earlier walk's value that a later one needs
-    int now;
-};
-
-static int find_level(struct walks *w, node_id n) {
-    const struct region *r = w->form->region;
-    const struct node *node = &r->graph->nodes[n];
-    if (!r->is_member[n])
-        return 0;
-    int level = 0;
-    for (int i = 0; i < node->n_args; i++)
-        if (w->level[node->arg[i]] > level)
-            level = w->level[node->arg[i]];
-    return level + (op_infos[node->op].class == OP_CLASS_REDUCE);
-}
-
-static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
-    struct walks *w = ctx;
-    const struct region *r = w->form->region;
-    const struct node *node = &r->graph->nodes[n];
-    struct axis_map identity = map_identity(w->form->full->rank);
-    if (op_infos[node->op].class == OP_CLASS_REDUCE)
-        return false;
-    if (!r->is_member[n] || op_infos[node->op].class != OP_CLASS_ELEMENTWISE ||
-        !shape_equal(&node->shape, w->form->full) || !map_equal(map, &identity, &node->shape))
-        return true;
-    if (w->first[n] && w->first[n] < w->now) {
-        w->is_kept[n] = true;
-        return false;
-    }
-    w->first[n] = w->now;
-    return true;
-}
-
-static bool is_full(const struct form *f, node_id n) {
-    return shape_equal(&f->region->graph->nodes[n].shape, f->full);
-}
-
-static void plan_walks(struct arena *a, const struct form *f, struct walks *w) {
-    const struct region *r = f->region;
-    struct axis_map identity = map_identity(f->full->rank);
-    *w = (struct walks){.form = f};
-    w->level = arena_array(a, int, r->graph->n_nodes);
-    w->first = arena_array(a, int, r->graph->n_nodes);
-    w->is_kept = arena_array(a, bool, r->graph->n_nodes);
-    for (node_id n = 0; n < r->graph->n_nodes; n++) {
-        w->level[n] = find_level(w, n);
-        if (w->level[n] > w->n_levels)
-            w->n_levels = w->level[n];
-    }
-    for (w->now = 1; w->now <= w->n_levels; w->now++)
-        for (int i = 0; i < r->n_anchors; i++)
-            if (w->level[r->anchor[i]] == w->now)
-                point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, f->column,
-                            note_walk, w);
-    for (int i = 0; i < r->n_values; i++)
-        if (is_full(f, r->value[i]))
-            point_visit(r, r->value[i], &identity, f->column, note_walk, w);
+    struct rowwise_form f;
+    return rowwise_find_form(r, &f, why);
 }
 
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
@@ -185,12 +51,12 @@ static void defaults(const struct region *r, const struct target *t, struct kern
 
 static int64_t kept_bytes(const struct region *r) {
     struct arena scratch = {0};
-    struct form f;
+    struct rowwise_form f;
     struct objection why;
-    struct walks w;
-    bool ok = find_form(r, &f, &why);
+    struct rowwise_walks w;
+    bool ok = rowwise_find_form(r, &f, &why);
     assert(ok);
-    plan_walks(&scratch, &f, &w);
+    rowwise_plan_walks(&scratch, &f, &w);
     int64_t bytes = 0;
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (w.is_kept[n])
@@ -201,8 +67,8 @@ static int64_t kept_bytes(const struct region *r) {
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    struct form f;
-    if (!legal_vector(t, s, why) || !find_form(r, &f, why))
+    struct rowwise_form f;
+    if (!legal_vector(t, s, why) || !rowwise_find_form(r, &f, why))
         return false;
     int64_t bytes = stage_word_is(s, "keep", "local") ? kept_bytes(r) : 0;
     if (bytes > LOCAL_BYTES_MAX)
@@ -218,8 +84,8 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
 // Everything that building one walk needs.
 struct build {
     struct lowering *l;
-    const struct form *form;
-    struct walks *walks;
+    const struct rowwise_form *form;
+    struct rowwise_walks *walks;
     int walk;            // from 1; n_levels + 1: the last, which stores
     struct fold *folds;  // the reductions of this walk
     int n_folds;
@@ -272,7 +138,7 @@ static void walk_body(void *ctx, struct scope *s, const struct loop_expr *copy) 
             loop_store(s->builder, b->kept[n], j,
                        loop_broadcast(b->l->arena, point_value(s, n, &identity), s->lanes), false);
     for (int i = 0; i < r->n_values && b->walk > b->walks->n_levels; i++)
-        if (is_full(b->form, r->value[i]))
+        if (rowwise_is_full(b->form, r->value[i]))
             point_store(s, i, &identity, b->stream);
 }
 
@@ -289,9 +155,9 @@ static void build_walk(struct build *b, struct scope *row, struct sweep *w) {
         point_define(row, b->folds[i].node, &identity, b->folds[i].result);
 }
 
-static bool any_full_value(const struct form *f) {
+static bool any_full_value(const struct rowwise_form *f) {
     for (int i = 0; i < f->region->n_values; i++)
-        if (is_full(f, f->region->value[i]))
+        if (rowwise_is_full(f, f->region->value[i]))
             return true;
     return false;
 }
@@ -307,41 +173,21 @@ static void build_row(struct build *b, struct scope *row, struct sweep *w, int a
         build_walk(b, row, w);
     for (int i = 0; i < b->form->region->n_values; i++) {
         struct axis_map map;
-        if (!is_full(b->form, b->form->region->value[i]) &&
-            value_map(b->form, b->form->region->value[i], &map))
+        if (!rowwise_is_full(b->form, b->form->region->value[i]) &&
+            rowwise_value_map(b->form, b->form->region->value[i], &map))
             point_store(row, i, &map, false);
     }
 }
 
-static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct lowering *l = ctx;
-    if (l->region->is_leaf[n])
-        space_cut(&l->space, &l->region->graph->nodes[n].shape, map);
-    return true;
-}
-
-static void build_space(struct lowering *l, const struct form *f) {
-    l->space = (struct space){0};
-    for (int i = 0; i < f->full->rank; i++)
-        space_add(&l->space, point_size(l, f->full, i));
-    space_join(&l->space, 0, f->column);
-    for (int i = 0; i < l->region->n_values; i++) {
-        struct axis_map map;
-        value_map(f, l->region->value[i], &map);
-        point_visit(l->region, l->region->value[i], &map, f->column, cut_access, l);
-    }
-    space_finish(l->arena, &l->space);
-}
-
 static void lower(struct lowering *l, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    struct form form;
+    struct rowwise_form form;
     struct objection why;
-    struct walks walks;
-    bool ok = find_form(l->region, &form, &why);
+    struct rowwise_walks walks;
+    bool ok = rowwise_find_form(l->region, &form, &why);
     assert(ok);
-    plan_walks(a, &form, &walks);
-    build_space(l, &form);
+    rowwise_plan_walks(a, &form, &walks);
+    rowwise_build_space(l, &form);
 
     int last = l->space.n_groups - 1, rows = stage_number(stage, "rows", 0);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
@@ -378,9 +224,9 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
 
 static double estimate(const struct region *r, const struct target *t,
                        const struct kernel_stage *s) {
-    struct form f;
+    struct rowwise_form f;
     struct objection why;
-    if (!find_form(r, &f, &why))
+    if (!rowwise_find_form(r, &f, &why))
         return 1;
     double passes = stage_word_is(s, "keep", "local") ? 1 : 1.6;
     double seconds = estimate_stream(r, t, s, passes);
@@ -400,4 +246,5 @@ const struct family family_rowwise = {
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
+    .gpu = &gpu_rowwise,
 };

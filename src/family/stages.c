@@ -26,7 +26,7 @@ struct region *stages_region(struct arena *a, const struct problem *p, const str
 static bool settle(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k, int i) {
     struct region *r = stages_region(a, p, k, i);
-    const struct family *f = family_for(r);
+    const struct family *f = family_on(family_for(r), t);
     struct error err;
     if (!f)
         return false;
@@ -74,7 +74,7 @@ bool stages_split(struct arena *a, const struct problem *p, const struct target 
     out->n_stages++;
     out->stages[i] = (struct kernel_stage){.values = {p->graph.nodes[node].name}, .n_values = 1};
     struct region *r = stages_region(a, p, out, i);
-    const struct family *f = family_for(r);
+    const struct family *f = family_on(family_for(r), t);
     if (!f)
         return false;
     out->stages[i].family = f->name;

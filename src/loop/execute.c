@@ -231,6 +231,9 @@ static struct value eval(struct machine *m, const struct loop_expr *e) {
         arg[i] = eval(m, e->arg[i]);
     if (e->dtype == LOOP_INDEX) {
         v.index = index_op(e->op, arg[0].index, arg[1].index);
+    } else if (e->op == LOOP_LANE) {
+        assert(arg[1].index >= 0 && arg[1].index < e->arg[0]->lanes);
+        v.lane[0] = arg[0].lane[arg[1].index];
     } else if (e->op == LOOP_BROADCAST) {
         for (int l = 0; l < e->lanes; l++)
             v.lane[l] = arg[0].lane[0];

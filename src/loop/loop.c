@@ -334,6 +334,17 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
     return e;
 }
 
+const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
+                                  const struct loop_expr *lane) {
+    assert(x->dtype == LOOP_F32 && lane->dtype == LOOP_INDEX);
+    if (x->lanes == 1)
+        return x;
+    struct loop_expr *e = new_expr(a, LOOP_LANE, LOOP_F32, 1);
+    e->arg[0] = x;
+    e->arg[1] = lane;
+    return e;
+}
+
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                      const struct loop_expr *y, const struct loop_expr *z) {
     assert(op == LOOP_SELECT || op == LOOP_FMA);

@@ -117,6 +117,7 @@ struct loop_kernel {
     const struct loop_expr *grid;
     struct loop_var *block;
     int threads;              // of a block; 0: not for a GPU
+    int min_blocks;           // that a multiprocessor shall hold at once; 0: as it comes
     struct loop_var *thread;  // NULL when there are none
     struct loop_block body;
 };
@@ -184,6 +185,9 @@ const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *
 const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x);
 const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                     const struct loop_expr *y);
+// One lane of a vector; in a kernel for a GPU, where loops over lanes are unrolled later.
+const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
+                                  const struct loop_expr *lane);
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                      const struct loop_expr *y, const struct loop_expr *z);
 const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,

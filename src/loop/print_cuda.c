@@ -65,7 +65,10 @@ static void launch_variable(struct printer *p, const struct loop_kernel *k,
 static void kernel(struct printer *p, const struct loop_kernel *k) {
     if (k->text)
         str_printf(&p->out, "// %s\n", k->text);
-    str_printf(&p->out, "HONE_KERNEL(%d) %s(", k->threads, k->name);
+    if (k->min_blocks)
+        str_printf(&p->out, "HONE_KERNEL_OF(%d, %d) %s(", k->threads, k->min_blocks, k->name);
+    else
+        str_printf(&p->out, "HONE_KERNEL(%d) %s(", k->threads, k->name);
     text_parameters(p, k, "__restrict__", "");
     str_puts(&p->out, ") {\n");
     p->indent = 1;

@@ -48,9 +48,11 @@ static bool is_across_threads(const struct loop_expr *e) {
 static bool expr(struct checker *c, const struct loop_expr *e) {
     if (e->op == LOOP_VAR && !c->bound[e->var->id])
         return complain(c, e->var->name, "used where it is not bound");
+    if (e->op == LOOP_LANE && (!c->threads || !becomes_constant(c, e->arg[1])))
+        return complain(c, "lane", "number is not a constant, or there are no threads");
     if (e->op == LOOP_LOAD && !access(c, e->buffer, e->arg[0], e->lanes))
         return false;
-    bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST ||
+    bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||
                  (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_MAX);
     for (int i = 0; i < loop_ops[e->op].arity; i++) {
         if (is_across_threads(e->arg[i]))

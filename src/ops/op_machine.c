@@ -49,10 +49,19 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
     } else if (parse_gpu_name(name, &ordinal)) {
         if (!cuda_target_read(a, ordinal, t, err))
             return error_wrap(err, "target %s", name);
+    } else if (target_of_arch(name, t)) {
+        return error_set(err, ERROR_USAGE,
+                         "target %s is an architecture, which can be emitted for; to run on a GPU "
+                         "name it: cuda",
+                         name);
     } else {
         return unknown_target(name, err);
     }
     return target_load_ceilings(a, t, err);
+}
+
+bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+    return target_of_arch(name, t) || op_target(a, name, t, err);
 }
 
 bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err) {

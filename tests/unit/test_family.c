@@ -40,7 +40,7 @@ Test(family, random_blocks_of_random_problems_compute_the_problem) {
         struct problem *p = problem_from(&a, text);
         struct target t = test_target(vector_bytes[i % 3]);
         struct kernel *k = random_kernel(&a, &r, p, &t, (int)rng_below(&r, 7));
-        check_kernel(&a, p, text, program_lower(&a, p, k), kernel_print(&a, k), (uint64_t)i);
+        check_kernel(&a, p, text, program_lower(&a, p, &t, k), kernel_print(&a, k), (uint64_t)i);
         arena_reset(&a);
     }
 }

@@ -1,0 +1,146 @@
+#include "family/rowwise_form.h"
+
+#include "base/arena.h"
+
+static bool check_reduction(void *ctx, node_id n, const struct axis_map *map) {
+    struct rowwise_form *f = ctx;
+    const struct node *node = &f->region->graph->nodes[n];
+    if (!f->region->is_member[n] || op_infos[node->op].class != OP_CLASS_REDUCE)
+        return true;
+    for (int i = 0; i < node->shape.rank; i++)
+        if (node->shape.size[i] > 1 && map->axis[i] != i) {
+            f->mistake = "is used in other rows than its own";
+            f->culprit = n;
+        }
+    return true;
+}
+
+// How a value of the stage lies in the rows: full shape, or one element per row.
+bool rowwise_value_map(const struct rowwise_form *f, node_id n, struct axis_map *map) {
+    const struct shape *s = &f->region->graph->nodes[n].shape;
+    int rank = f->full->rank;
+    if (s->rank != rank && s->rank != rank - 1)
+        return false;
+    for (int i = 0; i < rank - 1; i++)
+        if (s->size[i] != f->full->size[i])
+            return false;
+    *map = map_identity(s->rank);
+    if (s->rank == rank && s->size[rank - 1] != f->full->size[rank - 1]) {
+        map->axis[rank - 1] = -1;
+        return s->size[rank - 1] == 1;
+    }
+    return true;
+}
+
+bool rowwise_find_form(const struct region *r, struct rowwise_form *f, struct objection *why) {
+    const struct graph *g = r->graph;
+    *f = (struct rowwise_form){.region = r};
+    if (r->n_anchors == 0)
+        return objection(why, NULL, "rowwise needs a reduction, and there is none");
+    for (int i = 0; i < r->n_anchors; i++) {
+        const struct node *n = &g->nodes[r->anchor[i]];
+        const struct shape *arg = &g->nodes[n->arg[0]].shape;
+        if (op_infos[n->op].class != OP_CLASS_REDUCE)
+            return objection(why, NULL, "rowwise takes reductions, but %s is a %s", n->name,
+                             op_infos[n->op].name);
+        if (n->axes != 1u << (arg->rank - 1))
+            return objection(why, NULL, "%s is not reduced over the last axis alone", n->name);
+        if (f->full && !shape_equal(f->full, arg))
+            return objection(why, NULL, "%s has other rows than %s", n->name,
+                             g->nodes[r->anchor[0]].name);
+        f->full = arg;
+    }
+    f->column = f->full->rank - 1;
+    for (int i = 0; i < r->n_values; i++) {
+        struct axis_map map;
+        if (!rowwise_value_map(f, r->value[i], &map))
+            return objection(why, NULL, "%s has not the shape of the rows", r->value_name[i]);
+        point_visit(r, r->value[i], &map, f->column, check_reduction, f);
+        if (f->mistake)
+            return objection(why, NULL, "%s %s", g->nodes[f->culprit].name, f->mistake);
+    }
+    return true;
+}
+
+static int find_level(struct rowwise_walks *w, node_id n) {
+    const struct region *r = w->form->region;
+    const struct node *node = &r->graph->nodes[n];
+    if (!r->is_member[n])
+        return 0;
+    int level = 0;
+    for (int i = 0; i < node->n_args; i++)
+        if (w->level[node->arg[i]] > level)
+            level = w->level[node->arg[i]];
+    return level + (op_infos[node->op].class == OP_CLASS_REDUCE);
+}
+
+static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
+    struct rowwise_walks *w = ctx;
+    const struct region *r = w->form->region;
+    const struct node *node = &r->graph->nodes[n];
+    struct axis_map identity = map_identity(w->form->full->rank);
+    if (op_infos[node->op].class == OP_CLASS_REDUCE)
+        return false;
+    if (r->is_leaf[n] && shape_equal(&node->shape, w->form->full) &&
+        map_equal(map, &identity, &node->shape)) {
+        w->first[n] = w->first[n] ? w->first[n] : w->now;
+        w->last[n] = w->now;
+    }
+    if (!r->is_member[n] || op_infos[node->op].class != OP_CLASS_ELEMENTWISE ||
+        !shape_equal(&node->shape, w->form->full) || !map_equal(map, &identity, &node->shape))
+        return true;
+    if (w->first[n] && w->first[n] < w->now) {
+        w->is_kept[n] = true;
+        w->last[n] = w->now;
+        return false;
+    }
+    w->first[n] = w->last[n] = w->now;
+    return true;
+}
+
+bool rowwise_is_full(const struct rowwise_form *f, node_id n) {
+    return shape_equal(&f->region->graph->nodes[n].shape, f->full);
+}
+
+void rowwise_plan_walks(struct arena *a, const struct rowwise_form *f, struct rowwise_walks *w) {
+    const struct region *r = f->region;
+    struct axis_map identity = map_identity(f->full->rank);
+    *w = (struct rowwise_walks){.form = f};
+    w->level = arena_array(a, int, r->graph->n_nodes);
+    w->first = arena_array(a, int, r->graph->n_nodes);
+    w->last = arena_array(a, int, r->graph->n_nodes);
+    w->is_kept = arena_array(a, bool, r->graph->n_nodes);
+    for (node_id n = 0; n < r->graph->n_nodes; n++) {
+        w->level[n] = find_level(w, n);
+        if (w->level[n] > w->n_levels)
+            w->n_levels = w->level[n];
+    }
+    for (w->now = 1; w->now <= w->n_levels; w->now++)
+        for (int i = 0; i < r->n_anchors; i++)
+            if (w->level[r->anchor[i]] == w->now)
+                point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, f->column,
+                            note_walk, w);
+    for (int i = 0; i < r->n_values; i++)
+        if (rowwise_is_full(f, r->value[i]))
+            point_visit(r, r->value[i], &identity, f->column, note_walk, w);
+}
+
+static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
+    struct lowering *l = ctx;
+    if (l->region->is_leaf[n])
+        space_cut(&l->space, &l->region->graph->nodes[n].shape, map);
+    return true;
+}
+
+void rowwise_build_space(struct lowering *l, const struct rowwise_form *f) {
+    l->space = (struct space){0};
+    for (int i = 0; i < f->full->rank; i++)
+        space_add(&l->space, point_size(l, f->full, i));
+    space_join(&l->space, 0, f->column);
+    for (int i = 0; i < l->region->n_values; i++) {
+        struct axis_map map;
+        rowwise_value_map(f, l->region->value[i], &map);
+        point_visit(l->region, l->region->value[i], &map, f->column, cut_access, l);
+    }
+    space_finish(l->arena, &l->space);
+}
