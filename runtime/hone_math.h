@@ -216,6 +216,29 @@ HONE_INLINE float hone_lanes_min4(f32x4 v) {
 
 // Functions.
 
+// Sixteen lanes can look up a table of sixteen, by the lowest four bits of an index.
+#if HONE_LANES == 16 && defined(__AVX512F__)
+#define HONE_HAS_TABLES 1
+HONE_INLINE f32x16 hone_lookup16(f32x16 table, i32x16 index) {
+#if defined(__clang__)
+    return __builtin_ia32_permvarsf512(table, index);
+#else
+    return __builtin_ia32_permvarsf512_mask(table, index, table, -1);
+#endif
+}
+
+// a where x is y, else b.
+HONE_INLINE f32x16 hone_pick16(f32x16 x, f32x16 y, f32x16 a, f32x16 b) {
+#if defined(__clang__)
+    return hone_select16(x == y, a, b);
+#else
+    return __builtin_ia32_blendmps_512_mask(b, a, __builtin_ia32_cmpps512_mask(x, y, 0, -1, 4));
+#endif
+}
+#else
+#define HONE_HAS_TABLES 0
+#endif
+
 HONE_INLINE HONE_F HONE_(sqrt)(HONE_F x) {
 #if HONE_LANES == 16 && defined(__AVX512F__) && defined(__clang__)
     return __builtin_ia32_sqrtps512(x, 4);
@@ -253,6 +276,27 @@ HONE_INLINE HONE_F HONE_(scale)(HONE_F p, HONE_F n) {
 #endif
 }
 
+#if HONE_HAS_TABLES
+// e^x = 2^(n / 16) e^r, |r| <= ln 2 / 32: a short polynomial and a table of 2^(i / 16).
+// Adding 1.5 * 2^19 rounds to sixteenths; scaling takes the whole part of n / 16.
+HONE_INLINE f32x16 hone_exp16(f32x16 x) {
+    f32x16 c = hone_larger16(hone_all16(-104.0f), x);
+    c = hone_smaller16(hone_all16(89.0f), c);
+    f32x16 t = c * 1.44269504f + 786432.0f;
+    f32x16 n = t - 786432.0f;
+    f32x16 r = c - n * 0.693145752f;
+    r = r - n * 1.42860677e-6f;
+    f32x16 power = hone_lookup16((f32x16){1.0f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f,
+                                          1.24185777f, 1.29683959f, 1.35425556f, 1.41421354f,
+                                          1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f,
+                                          1.75625217f, 1.8340081f, 1.91520655f},
+                                 (i32x16)t);
+    f32x16 p = r * 0.166670591f + 0.500016212f;
+    p = p * r + 1.0f;
+    p = power * r * p + power;
+    return hone_scale16(p, n);
+}
+#else
 // e^x = 2^n e^r, |r| <= ln 2 / 2.
 HONE_INLINE HONE_F HONE_(exp)(HONE_F x) {
     // Below -104 the result is 0, above 89 it is infinite. NaN passes through both.
@@ -271,6 +315,7 @@ HONE_INLINE HONE_F HONE_(exp)(HONE_F x) {
     p = p * r + 1.0f;
     return HONE_(scale)(p, n);
 }
+#endif
 
 // x = 2^e (1 + f), 1 + f between sqrt(1/2) and sqrt(2).
 HONE_INLINE HONE_F HONE_(log)(HONE_F x) {
@@ -311,6 +356,57 @@ HONE_INLINE HONE_F HONE_(exp_less_one)(HONE_F z) {
     return p * s + (s - 1.0f);
 }
 
+#if HONE_HAS_TABLES
+// erf around the nearest multiple of 0.26, to the fifth power of the distance; around 0 as
+// d + d (...), which rounds once.
+HONE_INLINE f32x16 hone_erf16(f32x16 x) {
+    f32x16 a = hone_smaller16(hone_all16(3.95f), hone_abs16(x));
+    f32x16 t = a * 3.84615385f + HONE_ROUND;
+    f32x16 d = a - (t - HONE_ROUND) * 0.26f;
+    i32x16 i = (i32x16)t;
+    f32x16 c5 =
+        hone_lookup16((f32x16){0.112158969f, 0.0784348845f, 0.00227698637f, -0.0569279343f,
+                               -0.0671624839f, -0.0406317934f, -0.00849831104f, 0.00959390122f,
+                               0.0128201293f, 0.00901090726f, 0.0045863539f, 0.00183680188f,
+                               0.000599857362f, 0.000162834112f, 3.7174399e-5f, 7.19333002e-6f},
+                      i);
+    f32x16 c4 =
+        hone_lookup16((f32x16){0.0f, 0.129879177f, 0.182272583f, 0.14177449f, 0.0557075329f,
+                               -0.0165823903f, -0.0476193465f, -0.0450405404f, -0.0292496383f,
+                               -0.0147319306f, -0.00602290686f, -0.00204457249f, -0.000583933783f,
+                               -0.000141498153f, -2.92599743e-5f, -5.18490742e-6f},
+                      i);
+    f32x16 c3 =
+        hone_lookup16((f32x16){-0.376122087f, -0.304036021f, -0.131812692f, 0.0443681814f,
+                               0.148335084f, 0.165178731f, 0.127596572f, 0.0770716518f,
+                               0.0380392335f, 0.0156742614f, 0.00545870513f, 0.00161919033f,
+                               0.000411224581f, 8.97516584e-5f, 1.68801071e-5f, 2.74144463e-6f},
+                      i);
+    f32x16 c2 =
+        hone_lookup16((f32x16){0.0f, -0.274195135f, -0.447731405f, -0.478984624f, -0.397884488f,
+                               -0.27067396f, -0.154414609f, -0.0748126805f, -0.0310159009f,
+                               -0.011056779f, -0.00340055185f, -0.000904427143f, -0.000208380981f,
+                               -4.16463008e-5f, -7.22724826e-6f, -1.08993015e-6f},
+                      i);
+    f32x16 c1 = hone_lookup16(
+        (f32x16){0.128379166f, 1.05462193f, 0.861037135f, 0.614087641f, 0.382579952f, 0.20820801f,
+                 0.0989819616f, 0.0411053225f, 0.0149115743f, 0.00472533237f, 0.00130805129f,
+                 0.000316301215f, 6.68129651e-5f, 1.23283444e-5f, 1.98716157e-6f, 2.79799167e-7f},
+        i);
+    f32x16 c0 = hone_lookup16((f32x16){0.0f, 0.286899716f, 0.5378986f, 0.73001039f, 0.858649909f,
+                                       0.934007943f, 0.972628117f, 0.989943147f, 0.996734381f,
+                                       0.999064565f, 0.999763966f, 0.999947608f, 0.999989748f,
+                                       0.999998271f, 0.999999762f, 0.99999994f},
+                              i);
+    f32x16 y = c5 * d + c4;
+    y = y * d + c3;
+    y = y * d + c2;
+    y = y * d + c1;
+    y = y * d + hone_pick16(t, hone_all16(HONE_ROUND), d, c0);
+    i32x16 sign = (i32x16)x & (-0x7fffffff - 1);
+    return (f32x16)((i32x16)y | sign);
+}
+#else
 // erf(a) = 1 - e^-(a + a Q(a)) for a >= 0: the logarithm of erfc is smooth, so that one
 // polynomial does for the whole range, and nothing is lost near 0 or near 1.
 HONE_INLINE HONE_F HONE_(erf)(HONE_F x) {
@@ -327,6 +423,7 @@ HONE_INLINE HONE_F HONE_(erf)(HONE_F x) {
     HONE_I sign = (HONE_I)x & (-0x7fffffff - 1);
     return (HONE_F)((HONE_I)y | sign);
 }
+#endif
 
 // tanh(a) = (1 - e^-2a) / (1 + e^-2a).
 HONE_INLINE HONE_F HONE_(tanh)(HONE_F x) {
@@ -337,4 +434,5 @@ HONE_INLINE HONE_F HONE_(tanh)(HONE_F x) {
     return (HONE_F)((HONE_I)y | sign);
 }
 
+#undef HONE_HAS_TABLES
 #endif

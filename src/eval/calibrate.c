@@ -43,7 +43,7 @@ struct bench {
     struct arena *a;
     const struct target *t;
     const char *object;
-    struct input_file inputs;
+    struct memory_file inputs, outputs;
     struct plan plan;
     struct layout layout;
     struct runner runner;
@@ -101,9 +101,11 @@ static bool start(struct bench *b, struct error *err) {
                                .n_slots = SLOTS_MIN,
                                .n_threads = b->t->n_threads,
                                .inputs = &b->inputs,
+                               .outputs = &b->outputs,
                                .object = b->object};
     layout_make(&b->layout, &b->plan, SLOTS_MIN);
-    if (!input_file_open(&b->inputs, b->layout.file_bytes[FILE_SHARED], err) ||
+    if (!memory_file_open(&b->inputs, b->layout.file_bytes[FILE_INPUTS], err) ||
+        !memory_file_open(&b->outputs, b->layout.file_bytes[FILE_OUTPUTS], err) ||
         !runner_open(&b->runner, &spec, &status, err))
         return false;
     struct verdict v = {.evidence = ""};
@@ -111,7 +113,7 @@ static bool start(struct bench *b, struct error *err) {
     if (v.kind != VERDICT_OK)
         return error_set(err, ERROR_IO, "%s", v.evidence);
     for (int slot = 0; slot < SLOTS_MIN; slot++) {
-        runner_poison(&b->runner, slot, 0);
+        runner_poison(&b->runner, FILE_OUTPUTS, slot, 0);
         for (int i = BUFFER_A; i <= BUFFER_B; i++) {
             float *values = (float *)(b->inputs.bytes + layout_offset(&b->layout, i, slot));
             for (int64_t k = 0; k < b->layout.buffers[i].span_bytes / 4; k++)
@@ -123,7 +125,8 @@ static bool start(struct bench *b, struct error *err) {
 
 static void stop(struct bench *b) {
     runner_close(&b->runner);
-    input_file_close(&b->inputs);
+    memory_file_close(&b->inputs);
+    memory_file_close(&b->outputs);
 }
 
 static bool timed(struct bench *b, enum mode mode, int64_t n_blocks, double *seconds,

@@ -8,7 +8,7 @@
 //
 // Message from the judge, before the candidate is there (hone.load/1):
 //     {"plan": hone.plan/1, "slots": 4, "threads": 2}
-// with descriptors: control page, shared file (read-only), private file, object.
+// with descriptors: control page, inputs (read-only), outputs, scratch, object.
 #pragma once
 
 #include <stdatomic.h>

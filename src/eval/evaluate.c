@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/frame.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "eval/judge.h"
@@ -24,6 +23,7 @@ struct evaluator {
     struct process worker;
     const struct problem *problem;
     struct judge_settings settings;
+    bool null_is_known;
     const char *null_kernel;
 };
 
@@ -57,9 +57,8 @@ static void stop_worker(struct evaluator *e) {
     process_close(&e->worker, grace_ns);
 }
 
-static bool start_worker(struct evaluator *e, bool *refused, struct error *err) {
+static bool start_worker(struct evaluator *e, struct error *err) {
     struct arena a = {0};
-    *refused = false;
     const char *self = file_self(&a, err);
     const char *argv[] = {self, "_worker", NULL};
     bool ok = self && process_start(&e->worker, &(struct process_spec){.argv = argv}, err);
@@ -69,14 +68,7 @@ static bool start_worker(struct evaluator *e, bool *refused, struct error *err) 
     json_t *open = worker_open_message(e->problem, &e->settings);
     ok = frame_write(e->worker.socket, open, NULL, 0, err);
     json_decref(open);
-    json_t *opened = ok ? receive(e, refused, err) : NULL;
-    if (!opened)
-        return false;
-    struct json_reader r = {.where = "opened"};
-    json_read_schema(&r, opened, "hone.opened/1");
-    e->null_kernel = json_read_optional_string(&r, &e->arena, opened, "null_kernel");
-    json_decref(opened);
-    return json_reader_done(&r, err);
+    return ok;
 }
 
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
@@ -100,8 +92,7 @@ bool evaluator_open(struct evaluator **out, const struct problem *p, const struc
         .skip_scans = getenv("HONE_SKIP_SCANS") != NULL,
     };
     e->settings.cache = file_cache_dir(&e->arena, "objects", err);
-    bool refused;
-    if (e->settings.cache && start_worker(e, &refused, err)) {
+    if (e->settings.cache && start_worker(e, err)) {
         *out = e;
         return true;
     }
@@ -109,7 +100,23 @@ bool evaluator_open(struct evaluator **out, const struct problem *p, const struc
     return error_wrap(err, "start a worker");
 }
 
-const char *evaluator_null_kernel(const struct evaluator *e) {
+const char *evaluator_null_kernel(struct evaluator *e) {
+    struct error ignored = {0};
+    bool refused;
+    if (e->null_is_known || e->worker.pid == 0)
+        return e->null_kernel;
+    json_t *ask = json_pack("{s:s}", "schema", "hone.null/1");
+    bool sent = frame_write(e->worker.socket, ask, NULL, 0, &ignored);
+    json_decref(ask);
+    json_t *told = sent ? receive(e, &refused, &ignored) : NULL;
+    if (!told) {  // the next job finds out why
+        process_kill(&e->worker);
+        return NULL;
+    }
+    const char *what = json_string_value(json_object_get(told, "null_kernel"));
+    e->null_kernel = what ? arena_strdup(&e->arena, what) : NULL;
+    e->null_is_known = true;
+    json_decref(told);
     return e->null_kernel;
 }
 
@@ -117,8 +124,8 @@ const char *evaluator_null_kernel(const struct evaluator *e) {
 static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *job,
                    struct eval_result *result, struct error *err) {
     bool refused = false;
-    if (e->worker.pid == 0 && !start_worker(e, &refused, err))
-        return refused || err->kind == ERROR_INTERRUPTED ? 0 : -1;
+    if (e->worker.pid == 0 && !start_worker(e, err))
+        return err->kind == ERROR_INTERRUPTED ? 0 : -1;
     json_t *message = worker_job_message(job);
     bool sent = frame_write(e->worker.socket, message, NULL, 0, err);
     json_decref(message);

@@ -35,23 +35,15 @@ static void fill_context(struct judge *j) {
         (struct plan_context){names, sizes, p->graph.n_dims, j->settings.n_threads, buffers, n};
 }
 
-static int64_t role_bytes(const struct plan_context *c, enum buffer_role role) {
-    int64_t bytes = 0;
-    for (int i = 0; i < c->n_buffers; i++)
-        bytes += c->buffers[i].role == role ? c->buffers[i].size_bytes : 0;
-    return bytes;
-}
-
-// Slots so that what one call touches is out of the caches when its slot comes again. Each
-// slot is there once as input and twice as output, for subject and rival.
+// Slots so that what one call touches is out of the caches when its slot comes again.
 static void choose_layout(struct judge *j) {
-    int64_t in = role_bytes(&j->context, BUFFER_INPUT);
-    int64_t out = role_bytes(&j->context, BUFFER_OUTPUT);
-    int64_t room =
-        (int64_t)((double)memory_max_bytes * (double)(in + out) / (double)(in + 2 * out));
-    struct plan p = {.n_buffers = j->problem->n_inputs};
-    memcpy(p.buffers, j->context.buffers, sizeof *p.buffers * (size_t)j->problem->n_inputs);
-    layout_make(&j->layout, &p, layout_slots(in + out, j->settings.llc_bytes, room));
+    struct plan p = {.n_buffers = j->context.n_buffers};
+    int64_t bytes = 0;
+    for (int i = 0; i < p.n_buffers; i++) {
+        p.buffers[i] = j->context.buffers[i];
+        bytes += p.buffers[i].size_bytes;
+    }
+    layout_make(&j->layout, &p, layout_slots(bytes, j->settings.llc_bytes, memory_max_bytes));
 }
 
 static void draw(struct judge *j, uint64_t seed) {
@@ -69,7 +61,8 @@ bool judge_open(struct judge *j, const struct problem *p, const struct judge_set
     fill_context(j);
     choose_layout(j);
     draw(j, settings->seed ? settings->seed : rng_entropy());
-    if (!input_file_open(&j->inputs, j->layout.file_bytes[FILE_SHARED], err))
+    if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
+        !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
         return false;
     // Not a number around the inputs: reading beyond them spoils results.
     uint32_t poison = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
@@ -88,7 +81,8 @@ static void close_rival(struct judge *j) {
 void judge_close(struct judge *j) {
     close_rival(j);
     oracle_reset(&j->oracle);
-    input_file_close(&j->inputs);
+    memory_file_close(&j->inputs);
+    memory_file_close(&j->outputs);
     arena_reset(&j->arena);
 }
 
@@ -124,7 +118,7 @@ void judge_load(struct judge *j, int slot, enum oracle_set set) {
     j->slot_set[slot] = (int)set;
     if (before == (int)set)
         return;
-    if (before == SET_DECLARED && set == SET_PATCHED && j->oracle.sets[set].is_known) {
+    if (before == SET_DECLARED && set == SET_PATCHED) {
         toggle_patches(j, slot, true);
         return;
     }
@@ -132,10 +126,8 @@ void judge_load(struct judge *j, int slot, enum oracle_set set) {
         toggle_patches(j, slot, false);
         return;
     }
-    const float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         float *values = judge_input_to_patch(j, i, slot);
-        inputs[i] = values;
         if (source >= 0)
             memcpy(values, judge_input(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
         else
@@ -143,13 +135,13 @@ void judge_load(struct judge *j, int slot, enum oracle_set set) {
         if (set == SET_DECLARED)
             j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
     }
-    oracle_learn(&j->oracle, set, inputs);
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
         const float *inputs[INPUTS_MAX];
+        oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
         judge_load(j, 0, (enum oracle_set)set);
         for (int i = 0; i < j->problem->n_inputs; i++)
             inputs[i] = judge_input(j, i, 0);
@@ -166,7 +158,7 @@ int64_t judge_timeout_ns(const struct judge *j) {
 }
 
 static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
-                       enum eval_depth depth, struct verdict *v, struct error *err) {
+                       struct verdict *v, struct error *err) {
     if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
         runner_is_alive(&j->rival->runner))
         return true;
@@ -177,8 +169,9 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
     struct eval_result result = {.verdict = {.evidence = ""}};
     if (!subject_open(j, a, c, j->rival, &result, err))
         return false;
+    // It is a yardstick, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
-        verify(j, a, j->rival, depth, &result.verdict);
+        verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
         return true;
     close_rival(j);
@@ -222,7 +215,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     if (!ok || job->depth == EVAL_VERIFY)
         return true;
     const struct candidate *rival = job->rival ? job->rival : job->candidate;
-    if (!open_rival(j, a, rival, job->depth, v, err))
+    if (!open_rival(j, a, rival, v, err))
         return false;
     if (v->kind != VERDICT_OK)
         return true;

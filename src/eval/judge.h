@@ -33,11 +33,10 @@ struct subject {
         bool is_known;
         uint64_t digest;  // of all outputs, as verified
     } sets[SET_COUNT];
-    uint32_t poison[SLOTS_MAX];
-    bool is_fresh[SLOTS_MAX];  // poisoned, and not called since
-    int n_calls;               // checked so far
-    int n_late;                // calls after which it went on working
-    struct error_stats worst;  // nearest to its limit so far
+    uint32_t scratch_poison[SLOTS_MAX];  // what its scratch holds; 0: something else
+    int n_calls;                         // checked so far
+    int n_late;                          // calls after which it went on working
+    struct error_stats worst;            // nearest to its limit so far
 };
 
 struct judge {
@@ -46,10 +45,11 @@ struct judge {
     struct judge_settings settings;
     struct plan_context context;
     struct oracle oracle;
-    struct input_file inputs;
-    struct layout layout;     // of the inputs
-    int slot_set[SLOTS_MAX];  // enum oracle_set in each slot's inputs, -1: none
-    int next_slot;            // of the rotation
+    struct memory_file inputs, outputs;
+    struct layout layout;        // of inputs and outputs
+    uint32_t poison[SLOTS_MAX];  // what the slot's outputs hold; 0: results, or something else
+    int slot_set[SLOTS_MAX];     // enum oracle_set in each slot's inputs, -1: none
+    int next_slot;               // of the rotation
     struct patch patches[INPUTS_MAX][PATCHES];
     int n_patches[INPUTS_MAX];
     struct rng rng;
@@ -76,13 +76,17 @@ bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, s
                   struct eval_result *result, struct error *err);
 void subject_close(struct subject *s);
 
-// Put a set's data into a slot's inputs; learn what is expected of it.
+// Put a set's data into a slot's inputs.
 void judge_load(struct judge *j, int slot, enum oracle_set set);
 const float *judge_input(const struct judge *j, int input, int slot);
 // The same, to be changed: only for patches that are taken back.
 float *judge_input_to_patch(struct judge *j, int input, int slot);
 
+// Make outputs of a slot and the subject's scratch there unlike anything it could have written.
 void subject_poison(struct judge *j, struct subject *s, int slot);
+
+// Note that a slot is about to be written to.
+void subject_touch(struct judge *j, struct subject *s, int slot);
 
 // Call on a slot that is loaded and freshly poisoned, and check everything about it. False:
 // `v` says what is wrong.

@@ -4,11 +4,15 @@ static int64_t round_up(int64_t value, int64_t to) {
     return (value + to - 1) / to * to;
 }
 
+static enum layout_file file_of(enum buffer_role role) {
+    return role == BUFFER_INPUT ? FILE_INPUTS : role == BUFFER_OUTPUT ? FILE_OUTPUTS : FILE_SCRATCH;
+}
+
 void layout_make(struct layout *l, const struct plan *plan, int n_slots) {
     *l = (struct layout){.n_slots = n_slots, .n_buffers = plan->n_buffers};
     for (int i = 0; i < plan->n_buffers; i++) {
         struct layout_buffer *b = &l->buffers[i];
-        b->file = plan->buffers[i].role == BUFFER_INPUT ? FILE_SHARED : FILE_PRIVATE;
+        b->file = file_of(plan->buffers[i].role);
         b->size_bytes = plan->buffers[i].size_bytes;
         b->span_bytes = round_up(b->size_bytes, LAYOUT_PAGE);
         b->offset = l->file_bytes[b->file];

@@ -1,9 +1,10 @@
 // Where the buffers of a candidate lie: the same arithmetic for judge and runner.
 //
 // A *slot* holds one copy of every buffer; timing rotates over slots so that caches
-// are cold. Buffers live in two memory files: `shared` holds the inputs of all slots
-// and reaches the runner read-only, `private` holds outputs and scratch of one runner.
-// Within a file each (buffer, slot) has whole pages:
+// are cold. Buffers live in three memory files. Inputs and outputs of all slots belong to
+// the judge: runners get the inputs read-only, and subject and rival write their outputs to
+// the very same pages, in turns, because where pages lie in memory is worth some percent.
+// Scratch is each runner's own. Within a file each (buffer, slot) has whole pages:
 //
 //     | lead: guard bytes | size bytes, at a multiple of 64 | tail: guard bytes |
 //
@@ -25,7 +26,7 @@ enum {
     SLOTS_MAX = 64,
 };
 
-enum layout_file { FILE_SHARED, FILE_PRIVATE, FILE_COUNT };
+enum layout_file { FILE_INPUTS, FILE_OUTPUTS, FILE_SCRATCH, FILE_COUNT };
 
 struct layout {
     int n_slots, n_buffers;

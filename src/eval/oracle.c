@@ -2,6 +2,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,23 +13,36 @@
 #include "ir/inputs.h"
 #include "ir/interpret.h"
 
+// Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(HONE_NO_CLONES)
+#define ORACLE_HOT __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define ORACLE_HOT
+#endif
+
 enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
 
 // How much more than the honest computation a candidate may err. No correct order of
 // summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
 static const double tolerance = 4;
 
+static const int64_t INPUTS_KEPT_BYTES = (int64_t)1 << 30;
+
 void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed) {
     *o = (struct oracle){.problem = p, .seed = seed};
 }
 
 void oracle_reset(struct oracle *o) {
-    for (int s = 0; s < SET_COUNT; s++)
+    for (int s = 0; s < SET_COUNT; s++) {
+        for (int i = 0; i < INPUTS_MAX; i++)
+            free(o->sets[s].inputs[i]);
         for (int i = 0; o->sets[s].is_known && i < o->problem->n_outputs; i++) {
             free(o->sets[s].outputs[i].high);
             free(o->sets[s].outputs[i].low);
             free(o->sets[s].outputs[i].spread);
         }
+    }
     *o = (struct oracle){.problem = o->problem, .seed = o->seed};
 }
 
@@ -66,7 +81,21 @@ int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float
     return n;
 }
 
+// Drawing a set takes twenty times as long as copying it, and every verification needs them
+// all; so they are kept, up to a size.
+static bool keeps_inputs(const struct oracle *o) {
+    int64_t bytes = 0;
+    for (int i = 0; i < o->problem->n_inputs; i++)
+        bytes += shape_count(input_shape(o->problem, i)) * (int64_t)sizeof(float);
+    return bytes * SET_COUNT <= INPUTS_KEPT_BYTES;
+}
+
 void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *out) {
+    if (o->sets[set].inputs[input]) {
+        size_t count = (size_t)shape_count(input_shape(o->problem, input));
+        memcpy(out, o->sets[set].inputs[input], count * sizeof *out);
+        return;
+    }
     enum input_set kind = input_set_of(set);
     inputs_fill_set(o->problem, input, kind, o->seed + (uint64_t)kind, out);
     struct patch patches[PATCHES];
@@ -146,36 +175,140 @@ static void learn_output(struct oracle_output *e, const struct interpret_result 
     set_limits(&e->stats, count);
 }
 
-void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inputs) {
-    if (o->sets[set].is_known)
-        return;
+static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
     struct interpret_data data = {0};
     struct interpret_result result = {0};
-    for (int i = 0; i < o->problem->n_inputs; i++)
+    float *inputs[INPUTS_MAX];
+    for (int i = 0; i < o->problem->n_inputs; i++) {
+        inputs[i] = allocate(shape_count(input_shape(o->problem, i)), sizeof(float));
+        oracle_fill(o, set, i, inputs[i]);
         data.inputs[i] = inputs[i];
-    interpret(o->problem, &data, &result);
+    }
+    interpret_parallel(o->problem, &data, n_threads, &result);
+    bool keep = keeps_inputs(o);
+    for (int i = 0; i < o->problem->n_inputs; i++)
+        if (keep)
+            o->sets[set].inputs[i] = inputs[i];
+        else
+            free(inputs[i]);
     for (int i = 0; i < o->problem->n_outputs; i++)
         learn_output(&o->sets[set].outputs[i], &result, i);
     interpret_reset(&result);
-    o->sets[set].is_known = true;
+}
+
+struct lesson {
+    struct oracle *oracle;
+    _Atomic unsigned left;  // sets that nobody has taken yet
+    int threads_each;       // for one set
+};
+
+static void *learn_some(void *argument) {
+    struct lesson *l = argument;
+    for (unsigned left = l->left; left;) {
+        if (!atomic_compare_exchange_weak(&l->left, &left, left & (left - 1)))
+            continue;
+        enum oracle_set set = (enum oracle_set)__builtin_ctz(left);
+        learn_set(l->oracle, set, l->threads_each);
+        left = l->left;
+    }
+    return NULL;
+}
+
+void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
+    for (int s = 0; s < SET_COUNT; s++)
+        if (o->sets[s].is_known)
+            sets &= ~(1U << s);
+    int n_sets = __builtin_popcount(sets);
+    struct lesson l = {o, sets, n_sets ? (n_threads + n_sets - 1) / n_sets : 1};
+    pthread_t helpers[SET_COUNT];
+    int n = 0, wanted = n_sets - 1;
+    while (n < wanted && n + 1 < n_threads &&
+           pthread_create(&helpers[n], NULL, learn_some, &l) == 0)
+        n++;
+    learn_some(&l);
+    for (int i = 0; i < n; i++)
+        pthread_join(helpers[i], NULL);
+    for (int s = 0; s < SET_COUNT; s++)
+        o->sets[s].is_known |= sets >> s & 1;
+}
+
+// Sums over elements as they come.
+struct tally {
+    double sum, max;
+    int64_t n_wrong, n_unwritten;
+};
+
+static void tally_one_by_one(const struct oracle_output *e, const float *values, uint32_t poison,
+                             int64_t begin, int64_t end, struct tally *t) {
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        t->n_unwritten += bits == poison;
+        double error = error_of(values[i], truth_of(e, i), e->spread[i]);
+        t->sum += error * error;
+        t->max = fmax(t->max, error);
+        t->n_wrong += !(error <= e->stats.limit_max);
+    }
+}
+
+// The same for WIDTH elements at a time where all are ordinary: finite, with a spread above zero,
+// and no zero for something tiny. False when one is not; nothing was counted then.
+enum { WIDTH = 8, STRETCH = 1024 };
+
+typedef double wide __attribute__((vector_size(64)));
+typedef long long wide_mask __attribute__((vector_size(64)));
+typedef float narrow __attribute__((vector_size(32), aligned(4)));
+typedef int narrow_mask __attribute__((vector_size(32)));
+
+ORACLE_HOT static bool tally_ordinary(const struct oracle_output *e, const float *values,
+                                      int64_t begin, int64_t end, struct tally *t) {
+    wide sum = {0}, max = {0};
+    wide_mask wrong = {0};
+    narrow_mask odd = {0};
+    const wide limit = (wide){0} + e->stats.limit_max;
+    for (int64_t i = begin; i < end; i += WIDTH) {
+        narrow value = *(const narrow *)&values[i], high = *(const narrow *)&e->high[i];
+        narrow low = *(const narrow *)&e->low[i], spread = *(const narrow *)&e->spread[i];
+        narrow_mask sign = (narrow_mask){0} + 0x7fffffff;
+        narrow size = (narrow)((narrow_mask)high & sign), got = (narrow)((narrow_mask)value & sign);
+        odd |= ~(spread > 0) | ~(size <= FLT_MAX) | ~(got <= FLT_MAX) |
+               ((value == 0) & (size < FLT_MIN));
+        wide truth = __builtin_convertvector(high, wide) + __builtin_convertvector(low, wide);
+        wide error = __builtin_convertvector(value, wide) - truth;
+        error = (wide)((wide_mask)error & ((wide_mask){0} + INT64_MAX));
+        error /= __builtin_convertvector(spread, wide);
+        sum += error * error;
+        wide_mask larger = error > max;
+        max = (wide)((larger & (wide_mask)error) | (~larger & (wide_mask)max));
+        wrong -= ~(error <= limit);
+    }
+    for (int i = 0; i < WIDTH; i++)
+        if (odd[i])
+            return false;
+    for (int i = 0; i < WIDTH; i++) {
+        t->sum += sum[i];
+        t->max = fmax(t->max, max[i]);
+        t->n_wrong += wrong[i];
+    }
+    return true;
 }
 
 bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
                     struct comparison *c) {
     *c = (struct comparison){.stats = e->stats};
-    double sum = 0, max = 0;
-    for (int64_t i = 0; i < e->count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        c->n_unwritten += bits == poison;
-        double error = error_of(values[i], truth_of(e, i), e->spread[i]);
-        sum += error * error;
-        max = fmax(max, error);
-        c->n_wrong += !(error <= e->stats.limit_max);
+    struct tally t = {0};
+    for (int64_t i = 0; i < e->count; i += STRETCH) {
+        int64_t end = i + STRETCH < e->count ? i + STRETCH : e->count;
+        // The poison is not a number, so what was not written is never ordinary.
+        bool done = (end - i) % WIDTH == 0 && tally_ordinary(e, values, i, end, &t);
+        if (!done)
+            tally_one_by_one(e, values, poison, i, end, &t);
     }
-    c->stats.rms = e->count ? sqrt(sum / (double)e->count) : 0;
-    c->stats.max = max;
-    c->is_ok = c->stats.rms <= e->stats.limit_rms && max <= e->stats.limit_max && !c->n_unwritten;
+    c->n_wrong = t.n_wrong;
+    c->n_unwritten = t.n_unwritten;
+    c->stats.rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
+    c->stats.max = t.max;
+    c->is_ok = c->stats.rms <= e->stats.limit_rms && t.max <= e->stats.limit_max && !t.n_unwritten;
     return c->is_ok;
 }
 

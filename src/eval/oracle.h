@@ -46,6 +46,7 @@ struct oracle {
     uint64_t seed;
     struct {
         bool is_known;
+        float *inputs[INPUTS_MAX];  // kept while they are not too large; NULL: drawn anew
         struct oracle_output outputs[OUTPUTS_MAX];
     } sets[SET_COUNT];
 };
@@ -62,8 +63,9 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
 int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
                    struct patch patches[PATCHES]);
 
-// Compute a set's expected outputs unless they are known. `inputs`: the set's data.
-void oracle_learn(struct oracle *o, enum oracle_set set, const float *const *inputs);
+// Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
+// to `n_threads` threads.
+void oracle_learn(struct oracle *o, unsigned sets, int n_threads);
 
 struct comparison {
     bool is_ok;

@@ -20,7 +20,7 @@
 #include "eval/sandbox.h"
 
 enum { JUDGE = 3, ALT_STACK = 64 << 10 };
-enum { FD_CONTROL, FD_SHARED, FD_PRIVATE, FD_OBJECT, FD_COUNT };
+enum { FD_CONTROL, FD_FILES, FD_OBJECT = FD_FILES + FILE_COUNT, FD_COUNT };
 
 struct runner_state {
     struct control *control;
@@ -79,7 +79,6 @@ static void catch_faults(void) {
 // Map the pages of one buffer of one slot in the middle of unmapped ones.
 static bool map_buffer(struct runner_state *r, int buffer, int slot, const int *fds) {
     const struct layout_buffer *b = &r->layout.buffers[buffer];
-    bool is_shared = b->file == FILE_SHARED;
     size_t size = (size_t)b->span_bytes;
     char *area = mmap(NULL, size + 2 * LAYOUT_GUARD, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -87,8 +86,8 @@ static bool map_buffer(struct runner_state *r, int buffer, int slot, const int *
         return false;
     char *pages = area + LAYOUT_GUARD;
     r->control->base[slot][buffer] = (uint64_t)(uintptr_t)pages;
-    return mmap(pages, size, is_shared ? PROT_READ : PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_FIXED | MAP_POPULATE, fds[is_shared ? FD_SHARED : FD_PRIVATE],
+    return mmap(pages, size, b->file == FILE_INPUTS ? PROT_READ : PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED | MAP_POPULATE, fds[FD_FILES + b->file],
                 layout_offset(&r->layout, buffer, slot)) != MAP_FAILED;
 }
 

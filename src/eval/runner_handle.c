@@ -30,7 +30,7 @@ static void *map_file(int fd, int64_t size) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-static int memory_file(const char *name, int64_t size) {
+static int new_memory_file(const char *name, int64_t size) {
     int fd = memfd_create(name, MFD_CLOEXEC);
     if (fd >= 0 && ftruncate(fd, size) != 0) {
         close(fd);
@@ -39,34 +39,35 @@ static int memory_file(const char *name, int64_t size) {
     return fd;
 }
 
-bool input_file_open(struct input_file *f, int64_t size_bytes, struct error *err) {
-    *f = (struct input_file){.fd = -1, .read_only_fd = -1, .size_bytes = size_bytes};
+bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *err) {
+    *f = (struct memory_file){.fd = -1, .read_only_fd = -1, .size_bytes = size_bytes};
     char path[40];
-    f->fd = memory_file("inputs", size_bytes);
+    f->fd = new_memory_file("buffers", size_bytes);
     if (f->fd < 0)
         return fail_errno(err, "make a memory file");
-    // Opened anew for reading: a mapping of this one can never be made writable.
     snprintf(path, sizeof path, "/proc/self/fd/%d", f->fd);
     f->read_only_fd = open(path, O_RDONLY | O_CLOEXEC);
-    f->bytes = f->read_only_fd < 0 ? NULL : map_file(f->fd, size_bytes);
-    return f->bytes || fail_errno(err, "map inputs");
+    if (f->read_only_fd < 0)
+        return fail_errno(err, "open a memory file");
+    f->bytes = size_bytes ? map_file(f->fd, size_bytes) : NULL;
+    return f->bytes || !size_bytes || fail_errno(err, "map a memory file");
 }
 
-void input_file_close(struct input_file *f) {
+void memory_file_close(struct memory_file *f) {
     if (f->bytes)
         munmap(f->bytes, (size_t)f->size_bytes);
-    if (f->fd >= 0)
+    if (f->fd > 0)
         close(f->fd);
-    if (f->read_only_fd >= 0)
+    if (f->read_only_fd > 0)
         close(f->read_only_fd);
-    *f = (struct input_file){.fd = -1, .read_only_fd = -1};
+    *f = (struct memory_file){.fd = -1, .read_only_fd = -1};
 }
 
 // A copy in memory: the sandbox has no file system to load from.
 static int open_object(const char *path) {
     int from = open(path, O_RDONLY | O_CLOEXEC);
     struct stat s;
-    int to = from < 0 || fstat(from, &s) != 0 ? -1 : memory_file("object", 0);
+    int to = from < 0 || fstat(from, &s) != 0 ? -1 : new_memory_file("object", 0);
     for (off_t done = 0; to >= 0 && done < s.st_size;) {
         ssize_t n = sendfile(to, from, &done, (size_t)(s.st_size - done));
         if (n > 0)
@@ -83,11 +84,12 @@ static bool send_load(struct runner *r, const struct runner_spec *spec, struct e
     int object = open_object(spec->object);
     if (object < 0)
         return fail_errno(err, "read the object");
-    int fds[] = {r->control_fd, spec->inputs->read_only_fd, r->private_fd, object};
+    int fds[] = {r->control_fd, spec->inputs->read_only_fd, spec->outputs->fd, r->scratch.fd,
+                 object};
     json_t *message =
         json_pack("{s:s, s:o, s:i, s:i}", "schema", "hone.load/1", "plan", plan_to_json(spec->plan),
                   "slots", spec->n_slots, "threads", spec->n_threads);
-    bool ok = frame_write(r->process.socket, message, fds, 4, err);
+    bool ok = frame_write(r->process.socket, message, fds, 5, err);
     json_decref(message);
     close(object);
     return ok;
@@ -133,24 +135,23 @@ bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_s
                  struct error *err) {
     *r = (struct runner){.plan = spec->plan,
                          .n_threads = spec->n_threads,
+                         .outputs = spec->outputs,
                          .process = {.socket = -1},
-                         .private_fd = -1,
                          .control_fd = -1};
     for (int i = 0; i < THREADS_MAX; i++)
         r->stat_fds[i] = -1;
     struct arena a = {0};
     const char *self = file_self(&a, err);
     layout_make(&r->layout, spec->plan, spec->n_slots);
-    r->control_fd = memory_file("control", sizeof *r->control);
-    r->private_fd = memory_file("buffers", r->layout.file_bytes[FILE_PRIVATE]);
+    r->control_fd = new_memory_file("control", sizeof *r->control);
     bool ok = self != NULL;
-    if (ok && (r->control_fd < 0 || r->private_fd < 0))
+    if (ok && r->control_fd < 0)
         ok = fail_errno(err, "make a memory file");
     if (ok) {
         r->control = map_file(r->control_fd, sizeof *r->control);
-        r->bytes = map_file(r->private_fd, r->layout.file_bytes[FILE_PRIVATE]);
-        ok = (r->control && r->bytes) || fail_errno(err, "map buffers");
+        ok = r->control || fail_errno(err, "map the control page");
     }
+    ok = ok && memory_file_open(&r->scratch, r->layout.file_bytes[FILE_SCRATCH], err);
     const char *argv[] = {self, "_runner", NULL};
     ok = ok && process_start(&r->process, &(struct process_spec){.argv = argv}, err) &&
          send_load(r, spec, err);
@@ -160,7 +161,6 @@ bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_s
     *status = wait_until_loaded(r);
     if (*status == RUNNER_OK)
         note_facts(r);
-    r->cpu_ns = runner_idle_ns(r);
     return true;
 }
 
@@ -171,13 +171,10 @@ void runner_close(struct runner *r) {
             close(r->stat_fds[i]);
     if (r->control)
         munmap(r->control, sizeof *r->control);
-    if (r->bytes)
-        munmap(r->bytes, (size_t)r->layout.file_bytes[FILE_PRIVATE]);
     if (r->control_fd > 0)
         close(r->control_fd);
-    if (r->private_fd > 0)
-        close(r->private_fd);
-    *r = (struct runner){.process = {.socket = -1}, .private_fd = -1, .control_fd = -1};
+    memory_file_close(&r->scratch);
+    *r = (struct runner){.process = {.socket = -1}, .control_fd = -1};
 }
 
 static int64_t cpu_ns(const struct runner *r) {
@@ -187,8 +184,8 @@ static int64_t cpu_ns(const struct runner *r) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t runner_idle_ns(const struct runner *r) {
-    return cpu_ns(r) - r->cpu_ns;
+int64_t runner_excess_ns(const struct runner *r) {
+    return cpu_ns(r) - r->cpu_ns - (int64_t)(1e9 * r->call_s * r->n_threads);
 }
 
 // Nanoseconds that each thread has waited for a processor so far.
@@ -224,7 +221,8 @@ static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
     struct control *c = r->control;
     int64_t before[THREADS_MAX], after[THREADS_MAX];
-    *result = (struct call_result){.idle_ns = runner_idle_ns(r)};
+    *result = (struct call_result){0};
+    r->cpu_ns = cpu_ns(r);
     read_delays(r, before);
     c->slot = (uint32_t)slot;
     c->fp_changed = 0;
@@ -236,9 +234,8 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     result->status = wait_until_done(r, call, start_ns + timeout_ns);
     int64_t end_ns = clock_now_ns();
 
-    r->cpu_ns = cpu_ns(r);
     read_delays(r, after);
-    result->time_s = (double)(end_ns - start_ns) * 1e-9;
+    result->time_s = r->call_s = (double)(end_ns - start_ns) * 1e-9;
     result->fp_changed = c->fp_changed;
     double busy_ns = 0;
     for (int i = 0; i < r->n_threads; i++) {
@@ -249,9 +246,15 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
 }
 
+// The pages of an output or scratch buffer of one slot.
+static char *pages(const struct runner *r, int buffer, int slot) {
+    bool is_output = r->layout.buffers[buffer].file == FILE_OUTPUTS;
+    return (is_output ? r->outputs->bytes : r->scratch.bytes) +
+           layout_offset(&r->layout, buffer, slot);
+}
+
 char *runner_bytes(const struct runner *r, int buffer, int slot) {
-    return r->bytes + layout_offset(&r->layout, buffer, slot) +
-           layout_lead(&r->layout, buffer, slot);
+    return pages(r, buffer, slot) + layout_lead(&r->layout, buffer, slot);
 }
 
 static void fill_words(char *bytes, int64_t size, uint32_t word) {
@@ -261,11 +264,10 @@ static void fill_words(char *bytes, int64_t size, uint32_t word) {
         bytes[i] = (char)(word >> (8 * (i % 4)));
 }
 
-void runner_poison(const struct runner *r, int slot, uint32_t poison) {
+void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison) {
     for (int b = 0; b < r->layout.n_buffers; b++)
-        if (r->layout.buffers[b].file == FILE_PRIVATE)
-            fill_words(r->bytes + layout_offset(&r->layout, b, slot),
-                       r->layout.buffers[b].span_bytes, poison);
+        if (r->layout.buffers[b].file == file)
+            fill_words(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison);
 }
 
 static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {
@@ -278,12 +280,12 @@ static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t wor
 int runner_find_overrun(const struct runner *r, int slot, uint32_t poison) {
     for (int b = 0; b < r->layout.n_buffers; b++) {
         const struct layout_buffer *l = &r->layout.buffers[b];
-        if (l->file != FILE_PRIVATE)
+        if (l->file == FILE_INPUTS)
             continue;
-        const char *pages = r->bytes + layout_offset(&r->layout, b, slot);
+        const char *bytes = pages(r, b, slot);
         int64_t lead = layout_lead(&r->layout, b, slot);
-        if (!holds_word(pages, 0, lead, poison) ||
-            !holds_word(pages, lead + l->size_bytes, l->span_bytes, poison))
+        if (!holds_word(bytes, 0, lead, poison) ||
+            !holds_word(bytes, lead + l->size_bytes, l->span_bytes, poison))
             return b;
     }
     return -1;

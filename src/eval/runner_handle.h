@@ -12,22 +12,22 @@
 struct arena;
 struct error;
 
-// The inputs of all slots, in a memory file that runners get read-only.
-struct input_file {
+// Memory that the judge shares with runners.
+struct memory_file {
     int fd;            // ours
-    int read_only_fd;  // theirs
+    int read_only_fd;  // a mapping of it can never be made writable
     char *bytes;
     int64_t size_bytes;
 };
 
-bool input_file_open(struct input_file *f, int64_t size_bytes, struct error *err);
-void input_file_close(struct input_file *f);
+bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *err);
+void memory_file_close(struct memory_file *f);
 
 struct runner_spec {
     const struct plan *plan;
     int n_slots, n_threads;
-    const struct input_file *inputs;
-    const char *object;  // path of the shared object
+    const struct memory_file *inputs, *outputs;  // of all slots, as the layout has them
+    const char *object;                          // path of the shared object
 };
 
 enum runner_status {
@@ -44,12 +44,14 @@ struct runner {
     struct layout layout;
     int n_threads;
     struct control *control;
-    char *bytes;  // the private file: outputs and scratch of all slots
-    int private_fd, control_fd;
+    struct memory_file scratch;
+    const struct memory_file *outputs;  // the judge's
+    int control_fd;
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
     int sandbox_level;
     int cpu_clock;              // clockid_t of the process
-    int64_t cpu_ns;             // its processor time when the last call ended
+    int64_t cpu_ns;             // its processor time when the last call began
+    double call_s;              // how long that call took
     struct process_result end;  // once it has ended
 };
 
@@ -64,21 +66,22 @@ struct call_result {
     enum runner_status status;
     double time_s;       // judge's clock, from the command to the answer
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
-    int64_t idle_ns;     // processor time used between the last call's end and this one's start
     double thread_busy;  // as the runner tells it
     bool fp_changed;
 };
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
 
-// Processor time that was used since the last call ended.
-int64_t runner_idle_ns(const struct runner *r);
+// Processor time used since the last call began, beyond what its threads can have used during
+// the call. Counts only what the kernel has booked so far: a thread that runs at this moment is
+// booked at the next tick, so ask late. Never too much.
+int64_t runner_excess_ns(const struct runner *r);
 
 // An output or scratch buffer of one slot.
 char *runner_bytes(const struct runner *r, int buffer, int slot);
 
-// Fill outputs and scratch of a slot with the poison word (and the bytes around them).
-void runner_poison(const struct runner *r, int slot, uint32_t poison);
+// Fill outputs or scratch of a slot with the poison word (and the bytes around them).
+void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison);
 
 // Are the bytes around the slot's buffers as poisoned? -1, or the buffer that was overrun.
 int runner_find_overrun(const struct runner *r, int slot, uint32_t poison);

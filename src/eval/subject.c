@@ -8,12 +8,12 @@
 #include "eval/compile.h"
 #include "eval/judge.h"
 
-// Work after the end of a call: this much is threads going to sleep.
+// Processor time beyond the call: this much is threads waking up and going to sleep.
 static const int64_t late_ns = 200000;
-static const int64_t private_max_bytes = (int64_t)4 << 30;
+static const int64_t scratch_max_bytes = (int64_t)4 << 30;
 
-static bool is_late(int64_t idle_ns, double call_s) {
-    return (double)idle_ns > (double)late_ns + 0.05e9 * call_s;
+static bool is_late(int64_t excess_ns, double call_s) {
+    return (double)excess_ns > (double)late_ns + 0.05e9 * call_s;
 }
 
 static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
@@ -48,12 +48,12 @@ static void read_plan(struct judge *j, struct arena *a, struct subject *s, struc
         return;
     }
     layout_make(&l, &s->plan, j->layout.n_slots);
-    if (l.file_bytes[FILE_PRIVATE] <= private_max_bytes)
+    if (l.file_bytes[FILE_SCRATCH] <= scratch_max_bytes)
         return;
     v->kind = VERDICT_LIMITS;
-    v->evidence = arena_printf(a, "outputs and scratch take %lld MiB in %d slots, at most %lld",
-                               (long long)(l.file_bytes[FILE_PRIVATE] >> 20), l.n_slots,
-                               (long long)(private_max_bytes >> 20));
+    v->evidence = arena_printf(a, "scratch takes %lld MiB in %d slots, at most %lld",
+                               (long long)(l.file_bytes[FILE_SCRATCH] >> 20), l.n_slots,
+                               (long long)(scratch_max_bytes >> 20));
 }
 
 static bool start_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
@@ -62,6 +62,7 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
                                .n_slots = j->layout.n_slots,
                                .n_threads = j->settings.n_threads,
                                .inputs = &j->inputs,
+                               .outputs = &j->outputs,
                                .object = s->object};
     enum runner_status status;
     s->is_open = true;
@@ -96,12 +97,19 @@ void subject_close(struct subject *s) {
 }
 
 void subject_poison(struct judge *j, struct subject *s, int slot) {
-    if (s->is_fresh[slot])
-        return;
-    // A quiet NaN whose payload nobody can guess.
-    s->poison[slot] = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
-    runner_poison(&s->runner, slot, s->poison[slot]);
-    s->is_fresh[slot] = true;
+    if (!j->poison[slot]) {
+        // A quiet NaN whose payload nobody can guess.
+        j->poison[slot] = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
+        runner_poison(&s->runner, FILE_OUTPUTS, slot, j->poison[slot]);
+    }
+    if (s->scratch_poison[slot] != j->poison[slot]) {
+        s->scratch_poison[slot] = j->poison[slot];
+        runner_poison(&s->runner, FILE_SCRATCH, slot, j->poison[slot]);
+    }
+}
+
+void subject_touch(struct judge *j, struct subject *s, int slot) {
+    j->poison[slot] = s->scratch_poison[slot] = 0;
 }
 
 static uint64_t digest(const struct judge *j, const struct subject *s, int slot) {
@@ -139,11 +147,12 @@ static void keep_worst(struct error_stats *worst, const struct error_stats *s) {
 }
 
 // The first output that is not as expected, or -1.
-static int compare_outputs(const struct judge *j, struct subject *s, int slot, enum oracle_set set,
+static int compare_outputs(const struct judge *j, struct subject *s, int slot, uint32_t poison,
                            struct comparison *c) {
+    enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     for (int i = 0; i < j->problem->n_outputs; i++) {
         bool ok = oracle_compare(&j->oracle.sets[set].outputs[i], output_values(j, s, i, slot),
-                                 s->poison[slot], c);
+                                 poison, c);
         keep_worst(&s->worst, &c->stats);
         if (!ok) {
             s->worst = c->stats;
@@ -189,13 +198,13 @@ static bool explain_wrong(struct judge *j, struct arena *a, struct subject *s, i
 }
 
 static bool check_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
-                          struct verdict *v) {
+                          uint32_t poison, struct verdict *v) {
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     uint64_t seen = digest(j, s, slot);
     // Bit for bit what was found right before needs no second look.
     bool is_repeat = s->sets[set].is_known && s->sets[set].digest == seen;
     struct comparison c;
-    int wrong = is_repeat ? -1 : compare_outputs(j, s, slot, set, &c);
+    int wrong = is_repeat ? -1 : compare_outputs(j, s, slot, poison, &c);
     if (wrong >= 0)
         return explain_wrong(j, a, s, slot, seen, v, &c, wrong);
     if (!is_repeat && digest(j, s, slot) != seen)
@@ -221,7 +230,7 @@ static bool is_untouched(struct judge *j, const struct subject *s, int slot) {
         for (int i = 0; i < 16; i++) {
             uint32_t word;
             memcpy(&word, bytes + 4 * rng_below(&j->rng, (uint64_t)p->size_bytes / 4), 4);
-            if (word != s->poison[slot])
+            if (word != j->poison[slot])
                 return false;
         }
     }
@@ -233,7 +242,8 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (!is_untouched(j, s, slot))
         return reject(v, VERDICT_CHEAT, "writes-ahead",
                       "wrote outputs of a call that had not been made yet");
-    s->is_fresh[slot] = false;
+    uint32_t poison = j->poison[slot];
+    subject_touch(j, s, slot);
     int64_t timeout_ns = judge_timeout_ns(j);
     runner_call(&s->runner, slot, timeout_ns, call);
     v->kind = VERDICT_OK;
@@ -247,14 +257,14 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (call->fp_changed)
         return reject(v, VERDICT_CHEAT, "fp-environment",
                       "a block left the rounding mode or flush-to-zero changed");
-    int overrun = runner_find_overrun(&s->runner, slot, s->poison[slot]);
+    int overrun = runner_find_overrun(&s->runner, slot, poison);
     if (overrun >= 0)
         return reject(
             v, VERDICT_WRONG, "out-of-bounds",
             arena_printf(a, "wrote beyond the ends of '%s'", s->plan.buffers[overrun].name));
-    if (!check_outputs(j, a, s, slot, v))
+    if (!check_outputs(j, a, s, slot, poison, v))
         return false;
-    s->n_late += is_late(runner_idle_ns(&s->runner), call->time_s);
+    s->n_late += is_late(runner_excess_ns(&s->runner), call->time_s);
     if (s->n_late >= 3 && 2 * s->n_late > s->n_calls)
         return reject_late(v);
     return true;

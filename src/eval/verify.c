@@ -29,10 +29,17 @@ bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth
     bool is_screening = depth == EVAL_SCREEN;
     const struct check *checks = is_screening ? screening : full;
     int n = is_screening ? sizeof screening / sizeof screening[0] : sizeof full / sizeof full[0];
+    // One of the hard sets, which one nobody knows before.
+    enum oracle_set any =
+        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
+    unsigned sets = 0;
+    for (int i = 0; i < n; i++)
+        sets |= 1U << (checks[i].set == SET_COUNT ? any : checks[i].set);
+    oracle_learn(&j->oracle, sets, j->settings.n_threads);
     for (int i = 0; i < n; i++) {
         struct check c = checks[i];
-        if (c.set == SET_COUNT)  // one of the hard sets, which one nobody knows before
-            c.set = (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
+        if (c.set == SET_COUNT)
+            c.set = any;
         judge_load(j, c.slot, c.set);
         subject_poison(j, s, c.slot);
         struct call_result call;

@@ -147,19 +147,27 @@ static bool answer(json_t *message, struct error *err) {
     return ok;
 }
 
-// One job from the socket to the socket; false when the conversation is over.
+static json_t *judge_job(struct judge *j, struct arena *a, const json_t *message) {
+    struct error err = {0};
+    struct eval_job job;
+    struct eval_result result;
+    if (read_job(a, message, &job, &err) && judge_candidate(j, a, &job, &result, &err))
+        return result_message(&result);
+    return error_message(&err);
+}
+
+// One message from the socket, one answer; false when the conversation is over.
 static bool serve(struct judge *j, struct error *err) {
     struct arena a = {0};
     json_t *message = NULL;
-    struct eval_job job;
-    struct eval_result result;
-    bool ok = frame_read(COORDINATOR, -1, &message, NULL, NULL, err);
-    if (ok) {
-        struct error why = {0};
-        bool judged =
-            read_job(&a, message, &job, &why) && judge_candidate(j, &a, &job, &result, &why);
-        ok = answer(judged ? result_message(&result) : error_message(&why), err);
-    }
+    if (!frame_read(COORDINATOR, -1, &message, NULL, NULL, err))
+        return false;
+    const char *schema = json_string_value(json_object_get(message, "schema"));
+    bool asks_null = schema && strcmp(schema, "hone.null/1") == 0;
+    bool ok = answer(asks_null ? json_pack("{s:s, s:o}", "schema", "hone.nulled/1", "null_kernel",
+                                           json_optional_text(judge_find_null_kernel(j)))
+                               : judge_job(j, &a, message),
+                     err);
     json_decref(message);
     arena_reset(&a);
     return ok;
@@ -180,9 +188,6 @@ int worker_main(void) {
         answer(error_message(&err), &err);
         return 4;
     }
-    ok = answer(json_pack("{s:s, s:o}", "schema", "hone.opened/1", "null_kernel",
-                          json_optional_text(judge_find_null_kernel(j))),
-                &err);
     while (ok)
         ok = serve(j, &err);
     judge_close(j);

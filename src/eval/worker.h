@@ -2,11 +2,12 @@
 //
 //   -> hone.open/1   {"problem": text, "dims": {"M": 64}, "threads", "cc", "machine", "cache",
 //                     "llc_bytes", "limit_s", "reach_s", "seed", "skip_scans"}
-//   <- hone.opened/1 {"null_kernel": null or what a kernel that computes nothing does to pass}
 //   -> hone.job/1    {"candidate": hone.candidate/1, "rival": the same or null,
 //                     "depth": "screen", "seconds": 0}
 //   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s"}
-//   <- hone.error/1  {"kind", "text"}: instead of either answer; nothing can be judged
+//   -> hone.null/1   {}
+//   <- hone.nulled/1 {"null_kernel": null or what a kernel that computes nothing does to pass}
+//   <- hone.error/1  {"kind", "text"}: instead; nothing can be judged
 #pragma once
 
 #include <jansson.h>

@@ -144,6 +144,10 @@ static void add_term(void *ctx, struct scope *s, const struct loop_expr *copy) {
     fold_add(&b->fold, s, argument(b, s), copy);
 }
 
+static void sweep_terms(void *ctx, struct scope *s, const struct sweep *w) {
+    sweep_build(s, w, add_term, ctx);
+}
+
 // Lanes along what is reduced: one result at a time.
 static void build_result(struct build *b, struct scope *s) {
     struct arena *a = b->l->arena;
@@ -157,7 +161,7 @@ static void build_result(struct build *b, struct scope *s) {
     struct scope term = scope_inside(s, &inner);
     scope_split(&term, r, b->n_kept, last);
     fold_init(&b->fold, b->l, b->form->anchor, &b->sweep);
-    folds_build(&b->fold, 1, &term, &b->sweep, add_term, b);
+    folds_build(&b->fold, 1, &term, &b->sweep, sweep_terms, b);
     loop_store(&inner, total, zero,
                loop_binary(a, b->fold.op, loop_load(a, total, zero, 1, 1), b->fold.result), false);
     loop_close(s->builder, &inner);

@@ -1,16 +1,17 @@
 // rowwise: rows are independent and each is reduced along its last axis, perhaps several
 // times, the results broadcast back: softmax, norms.
 //
-// Reductions have levels: one of level 2 needs a result of level 1. A row is walked once
-// per level and once more for the values of full shape. What an earlier walk computed is
-// computed again, or kept in an array of one row (`keep local`).
+// A row is walked once per level of its reductions and once more to store (rows.h). What an
+// earlier walk computed is computed again, or kept in a local array (`keep local`). The
+// store is a burst of traffic with little to compute and the last reduction often the
+// opposite, so `overlap rows` stores each row while the next one is reduced.
 #include <assert.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "family/family.h"
 #include "family/fold.h"
-#include "family/rowwise_form.h"
+#include "family/rows.h"
 #include "family/sweep.h"
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
@@ -18,6 +19,8 @@ static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int rows_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, -1};
 static const int ahead_grid[] = {0, 1, 2, 4, -1};
 static const char *const keep_words[] = {"reread", "local", NULL};
+static const char *const overlap_words[] = {"none", "rows", NULL};
+static const char *const divide_words[] = {"exact", "reciprocal", NULL};
 static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
@@ -34,13 +37,19 @@ static const struct knob knobs[] = {
      .summary = "prefetch this many rows ahead",
      .n_parts = 1,
      .grid = {ahead_grid}},
+    {.name = "overlap",
+     .summary = "store a row while the next one is reduced",
+     .words = overlap_words},
+    {.name = "divide",
+     .summary = "by a row's own value, or multiply by its reciprocal",
+     .words = divide_words},
     {.name = "store", .summary = "through the caches or past them", .words = store_words},
     {0},
 };
 
 static bool accepts(const struct region *r, struct objection *why) {
-    struct rowwise_form f;
-    return rowwise_find_form(r, &f, why);
+    struct rows_form f;
+    return rows_find_form(r, &f, why);
 }
 
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
@@ -51,12 +60,12 @@ static void defaults(const struct region *r, const struct target *t, struct kern
 
 static int64_t kept_bytes(const struct region *r) {
     struct arena scratch = {0};
-    struct rowwise_form f;
+    struct rows_form f;
     struct objection why;
-    struct rowwise_walks w;
-    bool ok = rowwise_find_form(r, &f, &why);
+    struct rows_walks w;
+    bool ok = rows_find_form(r, &f, &why);
     assert(ok);
-    rowwise_plan_walks(&scratch, &f, &w);
+    rows_plan_walks(&scratch, &f, &w);
     int64_t bytes = 0;
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (w.is_kept[n])
@@ -67,10 +76,11 @@ static int64_t kept_bytes(const struct region *r) {
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    struct rowwise_form f;
-    if (!legal_vector(t, s, why) || !rowwise_find_form(r, &f, why))
+    struct rows_form f;
+    if (!legal_vector(t, s, why) || !rows_find_form(r, &f, why))
         return false;
     int64_t bytes = stage_word_is(s, "keep", "local") ? kept_bytes(r) : 0;
+    bytes *= stage_word_is(s, "overlap", "rows") ? 2 : 1;
     if (bytes > LOCAL_BYTES_MAX)
         return objection(why, "keep",
                          "keep local needs %lld bytes for a row, above %d: the nearest "
@@ -81,17 +91,26 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
     return true;
 }
 
-// Everything that building one walk needs.
+// Everything that building the loops needs.
 struct build {
     struct lowering *l;
-    const struct rowwise_form *form;
-    struct rowwise_walks *walks;
-    int walk;            // from 1; n_levels + 1: the last, which stores
-    struct fold *folds;  // the reductions of this walk
+    const struct rows_form *form;
+    struct rows_walks walks;
+    struct sweep sweep;         // over one row
+    struct loop_buffer **kept;  // per node: its local row, or two of them; NULL: none
+    bool stream, overlap;
+    int ahead;  // rows to prefetch ahead
+
+    // Of the loop over rows.
+    struct scope *block;  // around it
+    const struct loop_expr *first, *row;
+    struct loop_buffer **carry;  // with `overlap`, per anchor: its result for the row before
+
+    // Of the walk being built.
+    int walk;
+    struct fold *folds;
     int n_folds;
-    struct loop_buffer **kept;  // per node
-    int ahead;                  // rows to prefetch ahead in this walk; 0: none
-    bool stream;
+    struct scope *before;  // the row before, stored meanwhile; NULL: none
 };
 
 static bool prefetch_leaf(void *ctx, node_id n, const struct axis_map *map) {
@@ -103,130 +122,221 @@ static bool prefetch_leaf(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
+// Ask for what the first walk over a later row will read.
 static void prefetch(const struct build *b, struct scope *s) {
-    // The rows are one group wherever this helps; their index alone moves.
-    struct scope later = *s;
-    later.index[0] =
-        loop_binary(b->l->arena, LOOP_ADD, s->index[0], loop_int(b->l->arena, b->ahead));
+    const struct region *r = b->form->region;
+    struct arena *a = b->l->arena;
     struct axis_map identity = map_identity(b->form->full->rank);
-    for (int i = 0; i < b->form->region->n_anchors; i++) {
-        const struct node *n = &b->form->region->graph->nodes[b->form->region->anchor[i]];
-        if (b->walks->level[b->form->region->anchor[i]] == 1)
-            point_visit(b->form->region, n->arg[0], &identity, b->form->column, prefetch_leaf,
-                        &later);
+    // Rows are one group wherever this helps; their index alone moves.
+    struct scope later = *s;
+    later.index[0] = loop_binary(a, LOOP_ADD, s->index[0], loop_int(a, b->ahead));
+    for (int i = 0; i < r->n_anchors; i++)
+        if (b->walks.level[r->anchor[i]] == 1)
+            point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, b->form->column,
+                        prefetch_leaf, &later);
+}
+
+// Where in a kept row the scope stands. With `overlap` there are two, used in turn.
+static const struct loop_expr *kept_index(const struct build *b, const struct scope *s) {
+    struct arena *a = b->l->arena;
+    const struct loop_expr *j = s->index[b->sweep.group];
+    if (!b->overlap || b->sweep.group == 0)
+        return j;
+    const struct loop_expr *turn = loop_binary(a, LOOP_MOD, s->index[0], loop_int(a, 2));
+    return loop_binary(a, LOOP_ADD,
+                       loop_binary(a, LOOP_MUL, turn, b->l->space.extent[b->sweep.group]), j);
+}
+
+// Values that walks before `walk` kept are read, not computed again.
+static void use_kept(const struct build *b, struct scope *s, int walk) {
+    const struct region *r = b->form->region;
+    struct axis_map identity = map_identity(b->form->full->rank);
+    for (node_id n = 0; n < r->graph->n_nodes; n++) {
+        if (!b->kept[n] || b->walks.first[n] >= walk)
+            continue;
+        const struct loop_expr *e =
+            loop_load(b->l->arena, b->kept[n], kept_index(b, s), s->lanes, 1);
+        point_define(s, n, &identity, loop_let(s->builder, r->graph->nodes[n].name, e));
     }
 }
 
-static void walk_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
+static void store_values(const struct build *b, struct scope *s) {
+    const struct region *r = b->form->region;
+    struct axis_map identity = map_identity(b->form->full->rank);
+    use_kept(b, s, b->walks.n_levels + 1);
+    for (int i = 0; i < r->n_values; i++)
+        if (rows_is_full(b->form, r->value[i]))
+            point_store(s, i, &identity, b->stream);
+}
+
+static void store_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
+    (void)copy;
+    store_values(ctx, s);
+}
+
+// The same place in the row before.
+static void store_before(const struct build *b, struct scope *s) {
+    struct scope before = scope_inside(b->before, s->builder);
+    before.index[b->sweep.group] = s->index[b->sweep.group];
+    before.lane_group = s->lane_group;
+    before.lanes = s->lanes;
+    store_values(b, &before);
+}
+
+static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct build *b = ctx;
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank);
-    const struct loop_expr *j = s->index[b->l->space.n_groups - 1];
-    for (node_id n = 0; n < r->graph->n_nodes; n++)
-        if (b->kept[n] && b->walks->first[n] < b->walk) {
-            const struct loop_expr *e = loop_load(b->l->arena, b->kept[n], j, s->lanes, 1);
-            point_define(s, n, &identity, loop_let(s->builder, r->graph->nodes[n].name, e));
-        }
-    if (b->ahead && s->lanes > 1)
+    // The first walk waits for memory; the next has time to ask for rows to come.
+    bool asks = b->walk == (b->walks.n_levels > 1 ? 2 : 1);
+    if (b->ahead && asks && s->lanes > 1)
         prefetch(b, s);
+    use_kept(b, s, b->walk);
     for (int i = 0; i < b->n_folds; i++) {
         node_id arg = r->graph->nodes[b->folds[i].node].arg[0];
         fold_add(&b->folds[i], s, point_value(s, arg, &identity), copy);
     }
     for (node_id n = 0; n < r->graph->n_nodes; n++)
-        if (b->kept[n] && b->walks->first[n] == b->walk)
-            loop_store(s->builder, b->kept[n], j,
+        if (b->kept[n] && b->walks.first[n] == b->walk)
+            loop_store(s->builder, b->kept[n], kept_index(b, s),
                        loop_broadcast(b->l->arena, point_value(s, n, &identity), s->lanes), false);
-    for (int i = 0; i < r->n_values && b->walk > b->walks->n_levels; i++)
-        if (rowwise_is_full(b->form, r->value[i]))
-            point_store(s, i, &identity, b->stream);
+    if (b->before)
+        store_before(b, s);
 }
 
-static void build_walk(struct build *b, struct scope *row, struct sweep *w) {
+// A scope for a row whose reductions are known from `carry`.
+static struct scope carried_row(const struct build *b, struct loop_builder *builder,
+                                const struct loop_expr *row) {
+    const struct region *r = b->form->region;
+    struct axis_map identity = map_identity(b->form->full->rank - 1);
+    struct scope s = scope_inside(b->block, builder);
+    scope_split(&s, row, 0, b->sweep.group);
+    for (int i = 0; i < r->n_anchors; i++) {
+        const struct loop_expr *e =
+            loop_load(b->l->arena, b->carry[i], loop_int(b->l->arena, 0), 1, 1);
+        point_define(&s, r->anchor[i], &identity, loop_let(builder, b->carry[i]->name, e));
+    }
+    return s;
+}
+
+// The sweeps of one walk: alone, or from the second row on together with the stores of the
+// row before.
+static void walk_sweeps(void *ctx, struct scope *s, const struct sweep *w) {
+    struct build *b = ctx;
+    struct arena *a = b->l->arena;
+    if (!b->overlap || b->walk < b->walks.n_levels) {
+        sweep_build(s, w, reduce_body, b);
+        return;
+    }
+    struct loop_builder inner;
+    loop_open_if(s->builder, b->first, b->row, &inner);
+    struct scope both = scope_inside(s, &inner);
+    struct scope before = carried_row(b, &inner, loop_binary(a, LOOP_SUB, b->row, loop_int(a, 1)));
+    b->before = &before;
+    sweep_build(&both, w, reduce_body, b);
+    b->before = NULL;
+    loop_close(s->builder, &inner);
+    loop_open_if(s->builder, b->row, loop_binary(a, LOOP_ADD, b->first, loop_int(a, 1)), &inner);
+    struct scope alone = scope_inside(s, &inner);
+    sweep_build(&alone, w, reduce_body, b);
+    loop_close(s->builder, &inner);
+}
+
+static void build_walk(struct build *b, struct scope *row) {
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank - 1);
     b->folds = arena_array(b->l->arena, struct fold, r->n_anchors);
     b->n_folds = 0;
     for (int i = 0; i < r->n_anchors; i++)
-        if (b->walks->level[r->anchor[i]] == b->walk)
-            fold_init(&b->folds[b->n_folds++], b->l, r->anchor[i], w);
-    folds_build(b->folds, b->n_folds, row, w, walk_body, b);
+        if (b->walks.level[r->anchor[i]] == b->walk)
+            fold_init(&b->folds[b->n_folds++], b->l, r->anchor[i], &b->sweep);
+    folds_build(b->folds, b->n_folds, row, &b->sweep, walk_sweeps, b);
     for (int i = 0; i < b->n_folds; i++)
         point_define(row, b->folds[i].node, &identity, b->folds[i].result);
 }
 
-static bool any_full_value(const struct rowwise_form *f) {
-    for (int i = 0; i < f->region->n_values; i++)
-        if (rowwise_is_full(f, f->region->value[i]))
-            return true;
-    return false;
+static void build_row(struct build *b, struct scope *row) {
+    const struct region *r = b->form->region;
+    struct axis_map map = map_identity(b->form->full->rank - 1);
+    for (b->walk = 1; b->walk <= b->walks.n_levels; b->walk++)
+        build_walk(b, row);
+    for (int i = 0; b->overlap && i < r->n_anchors; i++)
+        loop_store(row->builder, b->carry[i], loop_int(b->l->arena, 0),
+                   point_value(row, r->anchor[i], &map), false);
+    if (!b->overlap && rows_any_full_value(b->form))
+        sweep_build(row, &b->sweep, store_body, b);
+    for (int i = 0; i < r->n_values; i++)
+        if (!rows_is_full(b->form, r->value[i]) && rows_value_map(b->form, r->value[i], &map))
+            point_store(row, i, &map, false);
 }
 
-static void build_row(struct build *b, struct scope *row, struct sweep *w, int ahead) {
-    for (b->walk = 1; b->walk <= b->walks->n_levels; b->walk++) {
-        // The first walk waits for memory; the next has time to ask for the rows to come.
-        b->ahead = b->walk == (b->walks->n_levels > 1 ? 2 : 1) ? ahead : 0;
-        build_walk(b, row, w);
-    }
-    b->ahead = 0;
-    if (any_full_value(b->form))
-        build_walk(b, row, w);
-    for (int i = 0; i < b->form->region->n_values; i++) {
-        struct axis_map map;
-        if (!rowwise_is_full(b->form, b->form->region->value[i]) &&
-            rowwise_value_map(b->form, b->form->region->value[i], &map))
-            point_store(row, i, &map, false);
-    }
+static void add_buffers(struct build *b, const struct kernel_stage *stage) {
+    const struct region *r = b->form->region;
+    struct loop_program *p = b->l->program;
+    struct arena *a = b->l->arena;
+    struct loop_size size[2] = {{2, NULL}, point_size(b->l, b->form->full, b->form->column)};
+    b->kept = arena_array(a, struct loop_buffer *, r->graph->n_nodes);
+    b->carry = arena_array(a, struct loop_buffer *, r->n_anchors);
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (b->walks.is_kept[n] && stage_word_is(stage, "keep", "local"))
+            b->kept[n] = loop_local(p, arena_printf(a, "%s_row", r->graph->nodes[n].name),
+                                    b->overlap ? size : size + 1, b->overlap ? 2 : 1);
+    for (int i = 0; b->overlap && i < r->n_anchors; i++)
+        b->carry[i] = loop_register(
+            p, arena_printf(a, "%s_before", r->graph->nodes[r->anchor[i]].name), 1, 1);
 }
 
 static void lower(struct lowering *l, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    struct rowwise_form form;
+    struct rows_form form;
     struct objection why;
-    struct rowwise_walks walks;
-    bool ok = rowwise_find_form(l->region, &form, &why);
+    bool ok = rows_find_form(l->region, &form, &why);
     assert(ok);
-    rowwise_plan_walks(a, &form, &walks);
-    rowwise_build_space(l, &form);
+    rows_build_space(l, &form);
+    l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
+    struct build b = {.l = l, .form = &form};
+    rows_plan_walks(a, &form, &b.walks);
+    b.stream = stage_word_is(stage, "store", "stream");
+    b.ahead = stage_number(stage, "ahead", 0);
+    b.overlap = stage_word_is(stage, "overlap", "rows") && rows_any_full_value(&form);
+    add_buffers(&b, stage);
 
     int last = l->space.n_groups - 1, rows = stage_number(stage, "rows", 0);
-    struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *n_rows = scope_count(&outer, 0, last);
-    struct loop_builder b, inner;
+    b.sweep = (struct sweep){.name = "j", .group = last, .begin = loop_int(a, 0)};
+    b.sweep.end = l->space.extent[last];
+    b.sweep.multiple = l->space.count[last];
+    b.sweep.lanes = stage_number(stage, "vec", 0);
+    b.sweep.unroll = stage_number(stage, "unroll", 0);
+
+    struct scope block = {.lowering = l, .lane_group = -1, .lanes = 1};
+    const struct loop_expr *n_rows = scope_count(&block, 0, last);
+    struct loop_builder builder, inner;
     struct loop_kernel *k =
         loop_kernel_new(l->program, arena_printf(a, "%s_rowwise", stage->values[0]),
-                        loop_ceildiv(a, n_rows, rows), &b);
-    outer.builder = &b;
-    const struct loop_expr *first =
-        loop_binary(a, LOOP_MUL, loop_ref(a, k->block), loop_int(a, rows));
-    const struct loop_expr *end = loop_binary(a, LOOP_ADD, first, loop_int(a, rows));
-    struct loop_for f = {"row", first, loop_binary(a, LOOP_MIN, n_rows, end), 1, false};
-    const struct loop_expr *row = loop_open_for(&b, &f, &inner);
-    struct scope s = scope_inside(&outer, &inner);
-    scope_split(&s, row, 0, last);
-
-    struct build build = {.l = l, .form = &form, .walks = &walks};
-    build.stream = stage_word_is(stage, "store", "stream");
-    build.kept = arena_array(a, struct loop_buffer *, l->region->graph->n_nodes);
-    struct loop_size size = point_size(l, form.full, form.column);
-    for (node_id n = 0; n < l->region->graph->n_nodes; n++)
-        if (walks.is_kept[n] && stage_word_is(stage, "keep", "local"))
-            build.kept[n] = loop_local(
-                l->program, arena_printf(a, "%s_row", l->region->graph->nodes[n].name), &size, 1);
-    struct sweep w = {.name = "j", .group = last, .begin = loop_int(a, 0)};
-    w.end = l->space.extent[last];
-    w.multiple = l->space.count[last];
-    w.lanes = stage_number(stage, "vec", 0);
-    w.unroll = stage_number(stage, "unroll", 0);
-    build_row(&build, &s, &w, stage_number(stage, "ahead", 0));
-    loop_close(&b, &inner);
+                        loop_ceildiv(a, n_rows, rows), &builder);
+    block.builder = &builder;
+    b.block = &block;
+    b.first = loop_binary(a, LOOP_MUL, loop_ref(a, k->block), loop_int(a, rows));
+    const struct loop_expr *end =
+        loop_binary(a, LOOP_MIN, n_rows, loop_binary(a, LOOP_ADD, b.first, loop_int(a, rows)));
+    struct loop_for f = {"row", b.first, end, 1, false};
+    b.row = loop_open_for(&builder, &f, &inner);
+    struct scope row = scope_inside(&block, &inner);
+    scope_split(&row, b.row, 0, last);
+    build_row(&b, &row);
+    loop_close(&builder, &inner);
+    if (b.overlap) {
+        struct scope tail =
+            carried_row(&b, &builder, loop_binary(a, LOOP_SUB, end, loop_int(a, 1)));
+        sweep_build(&tail, &b.sweep, store_body, &b);
+    }
 }
 
 static double estimate(const struct region *r, const struct target *t,
                        const struct kernel_stage *s) {
-    struct rowwise_form f;
+    struct rows_form f;
     struct objection why;
-    if (!rowwise_find_form(r, &f, &why))
+    if (!rows_find_form(r, &f, &why))
         return 1;
     double passes = stage_word_is(s, "keep", "local") ? 1 : 1.6;
     double seconds = estimate_stream(r, t, s, passes);

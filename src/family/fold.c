@@ -80,7 +80,7 @@ static const struct loop_expr *gather(struct fold *f) {
 }
 
 static void build_chunks(struct fold *folds, int n_folds, struct scope *outer,
-                         const struct sweep *w, sweep_fn body, void *ctx) {
+                         const struct sweep *w, fold_sweep_fn fn, void *ctx) {
     const struct lowering *l = outer->lowering;
     struct arena *a = l->arena;
     struct loop_buffer **total = arena_array(a, struct loop_buffer *, n_folds);
@@ -101,7 +101,7 @@ static void build_chunks(struct fold *folds, int n_folds, struct scope *outer,
     part.multiple = sweep_multiple(w->multiple, run);
     for (int i = 0; i < n_folds; i++)
         clear(&folds[i], &inner);
-    sweep_build(&s, &part, body, ctx);
+    fn(ctx, &s, &part);
     for (int i = 0; i < n_folds; i++) {
         const struct loop_expr *old = loop_load(a, total[i], loop_int(a, 0), 1, 1);
         loop_store(&inner, total[i], loop_int(a, 0),
@@ -112,18 +112,18 @@ static void build_chunks(struct fold *folds, int n_folds, struct scope *outer,
 }
 
 void folds_build(struct fold *folds, int n_folds, struct scope *outer, const struct sweep *w,
-                 sweep_fn body, void *ctx) {
+                 fold_sweep_fn fn, void *ctx) {
     const struct lowering *l = outer->lowering;
     int64_t length = range_of(w->end).high - range_of(w->begin).low;
     bool any_sum = false;
     for (int i = 0; i < n_folds; i++)
         any_sum |= folds[i].op == LOOP_ADD;
     if (any_sum && length > (int64_t)CHUNK_TERMS * w->lanes * w->unroll) {
-        build_chunks(folds, n_folds, outer, w, body, ctx);
+        build_chunks(folds, n_folds, outer, w, fn, ctx);
     } else {
         for (int i = 0; i < n_folds; i++)
             clear(&folds[i], outer->builder);
-        sweep_build(outer, w, body, ctx);
+        fn(ctx, outer, w);
         for (int i = 0; i < n_folds; i++)
             folds[i].result = gather(&folds[i]);
     }

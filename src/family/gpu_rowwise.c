@@ -7,12 +7,13 @@
 
 #include "base/arena.h"
 #include "family/gpu.h"
-#include "family/rowwise_form.h"
+#include "family/rows.h"
 
 static const int threads_grid[] = {32, 64, 128, 256, 512, 1024, -1};
 static const int rows_grid[] = {1, 2, 4, 8, 16, -1};
 static const int vec_grid[] = {1, 2, 4, -1};
 static const char *const keep_words[] = {"reread", "register", "shared", NULL};
+static const char *const divide_words[] = {"exact", "reciprocal", NULL};
 static const char *const store_words[] = {"cached", "stream", NULL};
 
 static const struct knob knobs[] = {
@@ -20,6 +21,9 @@ static const struct knob knobs[] = {
     {.name = "rows", .summary = "rows per block", .n_parts = 1, .grid = {rows_grid}},
     {.name = "vec", .summary = "elements moved at once", .n_parts = 1, .grid = {vec_grid}},
     {.name = "keep", .summary = "where a row stays between its walks", .words = keep_words},
+    {.name = "divide",
+     .summary = "by a row's own value, or multiply by its reciprocal",
+     .words = divide_words},
     {.name = "store", .summary = "keep results in the caches or not", .words = store_words},
     {0},
 };
@@ -33,7 +37,7 @@ struct keeping {
 
 // Nodes whose lives do not overlap share an array: one may be written in the very walk that
 // reads the other for the last time, since each thread reads its element first.
-static void plan_keeping(struct arena *a, const struct rowwise_walks *w, struct keeping *k) {
+static void plan_keeping(struct arena *a, const struct rows_walks *w, struct keeping *k) {
     const struct region *r = w->form->region;
     int n_nodes = r->graph->n_nodes;
     *k = (struct keeping){0};
@@ -64,12 +68,12 @@ struct figures {
 
 static bool find_figures(const struct region *r, struct figures *f, struct objection *why) {
     struct arena scratch = {0};
-    struct rowwise_form form;
-    struct rowwise_walks walks;
+    struct rows_form form;
+    struct rows_walks walks;
     struct keeping keeping;
-    if (!rowwise_find_form(r, &form, why))
+    if (!rows_find_form(r, &form, why))
         return false;
-    rowwise_plan_walks(&scratch, &form, &walks);
+    rows_plan_walks(&scratch, &form, &walks);
     plan_keeping(&scratch, &walks, &keeping);
     f->n_columns = form.full->size[form.column];
     f->n_rows = shape_count(form.full) / f->n_columns;
@@ -80,8 +84,8 @@ static bool find_figures(const struct region *r, struct figures *f, struct objec
 }
 
 static bool accepts(const struct region *r, struct objection *why) {
-    struct rowwise_form f;
-    return rowwise_find_form(r, &f, why);
+    struct rows_form f;
+    return rows_find_form(r, &f, why);
 }
 
 // Floats of kept rows in the registers of one thread: at most two generations live at once.
@@ -155,8 +159,8 @@ static void defaults(const struct region *r, const struct target *t, struct kern
 struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
-    struct rowwise_form form;
-    struct rowwise_walks walks;
+    struct rows_form form;
+    struct rows_walks walks;
     struct keeping keeping;
     struct gpu_team team;
     struct gpu_walk walk;
@@ -213,7 +217,7 @@ static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr 
         if (keeps_from_here(x, n))
             loop_store(b, x->kept[n], kept_index(x, n, j, item), values[n_values++], false);
     for (int i = 0; i < r->n_values && x->now > x->walks.n_levels; i++)
-        if (rowwise_is_full(&x->form, r->value[i]))
+        if (rows_is_full(&x->form, r->value[i]))
             point_store(&s, i, &identity, stage_word_is(x->stage, "store", "stream"));
 }
 
@@ -242,8 +246,7 @@ static void store_row_values(struct build *x) {
     struct scope s = scope_inside(x->row, &first);
     for (int i = 0; i < r->n_values; i++) {
         struct axis_map map;
-        if (!rowwise_is_full(&x->form, r->value[i]) &&
-            rowwise_value_map(&x->form, r->value[i], &map))
+        if (!rows_is_full(&x->form, r->value[i]) && rows_value_map(&x->form, r->value[i], &map))
             point_store(&s, i, &map, false);
     }
     loop_close(x->row->builder, &first);
@@ -274,17 +277,10 @@ static void make_kept(struct build *x) {
     }
 }
 
-static bool any_full_value(const struct rowwise_form *f) {
-    for (int i = 0; i < f->region->n_values; i++)
-        if (rowwise_is_full(f, f->region->value[i]))
-            return true;
-    return false;
-}
-
 static void build_rows(struct build *x) {
     for (x->now = 1; x->now <= x->walks.n_levels; x->now++)
         build_walk(x);
-    if (any_full_value(&x->form))
+    if (rows_any_full_value(&x->form))
         build_walk(x);
     store_row_values(x);
 }
@@ -292,11 +288,11 @@ static void build_rows(struct build *x) {
 static void prepare(struct build *x) {
     struct objection why;
     struct arena *a = x->l->arena;
-    bool ok = rowwise_find_form(x->l->region, &x->form, &why);
+    bool ok = rows_find_form(x->l->region, &x->form, &why);
     assert(ok);
-    rowwise_plan_walks(a, &x->form, &x->walks);
+    rows_plan_walks(a, &x->form, &x->walks);
     plan_keeping(a, &x->walks, &x->keeping);
-    rowwise_build_space(x->l, &x->form);
+    rows_build_space(x->l, &x->form);
     x->folded = arena_array(a, node_id, x->l->region->n_anchors + 1);
 }
 
@@ -304,6 +300,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
     struct build x = {.l = l, .stage = stage};
     prepare(&x);
+    l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
     int last = l->space.n_groups - 1;
     int threads = stage_number(stage, "threads", 0), rows = stage_number(stage, "rows", 0);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};

@@ -11,6 +11,7 @@ struct memo {
     struct axis_map map;
     const struct loop_expr *value;
     bool is_definition;  // said by the family, not computed from arguments
+    bool is_inverse;     // 1 / the node's value
 };
 
 struct scope scope_inside(struct scope *outer, struct loop_builder *b) {
@@ -54,9 +55,11 @@ struct loop_size point_size(const struct lowering *l, const struct shape *s, int
     return size;
 }
 
-static const struct loop_expr *find(const struct scope *s, node_id n, const struct axis_map *map) {
+static const struct loop_expr *find(const struct scope *s, node_id n, const struct axis_map *map,
+                                    bool inverse) {
     for (const struct memo *m = s->memo; m; m = m->next)
-        if (m->node == n && map_equal(&m->map, map, &s->lowering->region->graph->nodes[n].shape))
+        if (m->node == n && m->is_inverse == inverse &&
+            map_equal(&m->map, map, &s->lowering->region->graph->nodes[n].shape))
             return m->value;
     return NULL;
 }
@@ -64,7 +67,7 @@ static const struct loop_expr *find(const struct scope *s, node_id n, const stru
 static struct memo *remember(struct scope *s, node_id n, const struct axis_map *map,
                              const struct loop_expr *value) {
     struct memo *m = arena_new(s->lowering->arena, struct memo);
-    *m = (struct memo){s->memo, n, *map, value, false};
+    *m = (struct memo){.next = s->memo, .node = n, .map = *map, .value = value};
     return s->memo = m;
 }
 
@@ -145,6 +148,14 @@ static bool covers(const struct scope *s, const struct shape *shape, const struc
     return true;
 }
 
+// Of all scopes that could compute the node, the outermost.
+static struct scope *home(struct scope *s, node_id n, const struct axis_map *map) {
+    const struct shape *shape = &s->lowering->region->graph->nodes[n].shape;
+    while (s->outer && covers(s->outer, shape, map) && !is_bound_to(s, n))
+        s = s->outer;
+    return s;
+}
+
 static const struct loop_expr *load(struct scope *s, node_id n, const struct axis_map *map) {
     const struct lowering *l = s->lowering;
     const struct node *node = &l->region->graph->nodes[n];
@@ -172,9 +183,40 @@ static const struct loop_expr *number(struct arena *a, const struct loop_expr *e
     return loop_ternary(a, LOOP_SELECT, e, loop_real(a, 1), loop_real(a, 0));
 }
 
+// What a view shows, and the map it is shown by.
+static node_id look_through(const struct region *r, node_id n, struct axis_map *map) {
+    while (r->is_member[n] && r->graph->nodes[n].op == OP_VIEW) {
+        *map = map_through_view(r->graph, &r->graph->nodes[n], map);
+        n = r->graph->nodes[n].arg[0];
+    }
+    return n;
+}
+
+// 1 / the node's value, in the scope where that is computed.
+static const struct loop_expr *inverse(struct scope *s, node_id n, const struct axis_map *map) {
+    struct arena *a = s->lowering->arena;
+    struct scope *at = home(s, n, map);
+    const struct loop_expr *e = find(at, n, map, true);
+    if (e)
+        return e;
+    const struct loop_expr *value = point_value(s, n, map);
+    const char *name = s->lowering->region->graph->nodes[n].name;
+    e = loop_let(at->builder, arena_printf(a, "%s_inverse", name),
+                 loop_binary(a, LOOP_DIV, loop_real(a, 1), value));
+    remember(at, n, map, e)->is_inverse = true;
+    return e;
+}
+
 static const struct loop_expr *elementwise(struct scope *s, const struct node *n,
                                            const struct axis_map *map) {
     struct arena *a = s->lowering->arena;
+    struct axis_map by_map = *map;
+    node_id by = n->op == OP_DIV ? look_through(s->lowering->region, n->arg[1], &by_map) : -1;
+    if (by >= 0 && s->lowering->reciprocal && home(s, by, &by_map) != s) {
+        const struct loop_expr *x = point_value(s, n->arg[0], map);
+        const struct loop_expr *e = loop_binary(a, LOOP_MUL, x, inverse(s, by, &by_map));
+        return loop_let(s->builder, n->name, e);
+    }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
     for (int i = 0; i < n->n_args; i++) {
         arg[i] = point_value(s, n->arg[i], map);
@@ -193,12 +235,10 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
     const struct node *node = &l->region->graph->nodes[n];
     if (node->op == OP_CONST)
         return loop_real(l->arena, node->value);
-    // Of all scopes that could compute it, the outermost does.
     for (const struct scope *o = s; o; o = o->outer)
-        if (find(o, n, map))
-            return find(o, n, map);
-    while (s->outer && covers(s->outer, &node->shape, map) && !is_bound_to(s, n))
-        s = s->outer;
+        if (find(o, n, map, false))
+            return find(o, n, map, false);
+    s = home(s, n, map);
     if (node->op == OP_VIEW && l->region->is_member[n]) {
         struct axis_map arg = map_through_view(l->region->graph, node, map);
         return point_value(s, node->arg[0], &arg);

@@ -9,7 +9,7 @@
 
 #include "family/region.h"
 #include "family/space.h"
-#include "loop/loop.h"
+#include "loop/builder.h"
 
 // What one stage's lowering needs throughout.
 struct lowering {
@@ -19,6 +19,7 @@ struct lowering {
     struct space space;
     struct loop_buffer **buffer;                   // per node: where it is materialised, or NULL
     struct loop_buffer *target[STAGE_VALUES_MAX];  // where the stage's values go
+    bool reciprocal;  // divide by what an outer loop fixes through its reciprocal
 };
 
 struct memo;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "ir/graph.h"
-#include "loop/loop.h"
+#include "loop/builder.h"
 
 enum { SPACE_AXES_MAX = 2 * RANK_MAX };  // a value's axes, and those reduced away
 

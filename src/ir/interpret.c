@@ -401,8 +401,7 @@ static void take_output(struct interpreter *in, int i, struct interpret_result *
     int64_t count = shape_count(&node_at(in, id)->shape);
     for (int64_t j = 0; j < count; j++) {
         // Where the truth is not a finite number there is nothing to be uncertain about.
-        double v = isfinite(r->value[j]) ? r->variance[j] : 0;
-        r->variance[j] = v != v ? INFINITY : sqrt(v);
+        r->variance[j] = isfinite(r->value[j]) ? sqrt(r->variance[j]) : 0;
     }
     result->count[i] = count;
     result->value[i] = r->value;

@@ -27,10 +27,20 @@ struct interpret_result {
     int n_outputs;
     int64_t count[OUTPUTS_MAX];
     double *value[OUTPUTS_MAX];   // float64 truth
-    double *spread[OUTPUTS_MAX];  // standard deviation of the honest error; 0 where exact
+    double *spread[OUTPUTS_MAX];  // deviation of the honest error; 0 where exact, NAN where
+                                  // something on the way was infinite
     float *honest[OUTPUTS_MAX];   // the declared precision's own answer
 };
 
 void interpret(const struct problem *p, const struct interpret_data *data,
                struct interpret_result *result);
+
+// Do the rows (the outermost axis of every output) not depend on one another?
+bool interpret_rows_independent(const struct problem *p);
+
+// The same on several threads, to the bit: independent rows are shared out, anything else is
+// done by one thread.
+void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,
+                        struct interpret_result *result);
+
 void interpret_reset(struct interpret_result *result);

@@ -3,7 +3,8 @@
 // The right matrix is packed into panels of eight columns, so that one row of a panel is
 // one vector; a tile of ROWS rows times eight columns stays in registers while k runs.
 // Sums are cut into runs of RUN_MAX terms, as everywhere. Each product and each partial
-// sum rounds once in f32; the variance counts those that change something.
+// sum rounds once in f32; the variance counts those that change something. Partial sums
+// count as reading_sum_square says, in no order.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef double vector __attribute__((vector_size(64)));
 typedef long long mask __attribute__((vector_size(64)));
 typedef float vector_f32 __attribute__((vector_size(32)));
 
-// Sums of one run: partial sums and, in `rounded`, the squares of all that was rounded.
+// Sums of one run and, in `rounded`, the squares of all that was rounded.
 struct tile {
     vector value[ROWS], rounded[ROWS], carried[ROWS];
     vector_f32 honest[ROWS];
@@ -28,11 +29,10 @@ struct strip {
     int n_rows, n;
 };
 
-// A macro, since a function would pass vectors by value, which has no stable ABI.
-#define SQUARE_IF_INEXACT(v)                                                                    \
-    ((vector)((mask)((v) * (v)) &                                                               \
-              (mask)(__builtin_convertvector(__builtin_convertvector(v, vector_f32), vector) != \
-                     (v))))
+// All bits set where f32 does not hold the value. A macro, since a function would pass vectors
+// by value, which has no stable ABI.
+#define INEXACT(v) \
+    ((mask)(__builtin_convertvector(__builtin_convertvector(v, vector_f32), vector) != (v)))
 
 READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
     for (int r = 0; r < s->n_rows; r++) {
@@ -40,17 +40,23 @@ READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
         const float *h = s->left.honest + r * s->stride;
         const double *b = s->panel.value;
         const float *g = s->panel.honest;
-        vector sum = *(const vector *)b * a[0], rounded = SQUARE_IF_INEXACT(sum);
+        vector sum = *(const vector *)b * a[0], squares = sum * sum;
+        vector rounded = (vector)((mask)squares & INEXACT(sum));
+        mask n_rounded = {0};
         vector_f32 honest = *(const vector_f32 *)g * h[0];
         for (int k = 1; k < s->n; k++) {
             vector product = *(const vector *)(b + k * COLUMNS) * a[k];
             vector_f32 honest_product = *(const vector_f32 *)(g + k * COLUMNS) * h[k];
+            vector square = product * product;
             sum += product;
             honest += honest_product;
-            rounded += SQUARE_IF_INEXACT(product) + SQUARE_IF_INEXACT(sum);
+            squares += square;
+            rounded += (vector)((mask)square & INEXACT(product));
+            n_rounded -= INEXACT(sum);
         }
         t->value[r] = sum;
-        t->rounded[r] = rounded;
+        t->rounded[r] = rounded + __builtin_convertvector(n_rounded, vector) *
+                                      (squares / 2 + (sum * sum - squares) / 3);
         t->honest[r] = honest;
     }
 }

@@ -1,7 +1,8 @@
 // Sums as an honest program makes them: in sequence within a run, runs pairwise.
 //
 // The variance of a sum is that of its terms, plus what each rounding of a partial sum
-// adds; the partial sums are those of the float64 reading, taken in the honest order.
+// adds: as many as change something in the honest order, each as large as partial sums are
+// in the mean over all orders.
 #include <assert.h>
 
 #include "ir/reading.h"
@@ -12,11 +13,18 @@ static struct reading_partial first(struct reading x) {
 
 static struct reading_partial run_sum(struct reading x, int n) {
     struct reading_partial p = first(x);
+    double squares = p.value * p.value;
+    int n_rounded = 0;
     for (int i = 1; i < n; i++) {
         p.value += x.value[i];
-        p.variance += x.variance[i] + reading_round(p.value);
+        squares += x.value[i] * x.value[i];
+        n_rounded += (double)(float)p.value != p.value;
+        p.variance += x.variance[i];
         p.honest += x.honest[i];
     }
+    if (n_rounded)
+        p.variance +=
+            n_rounded * (reading_sum_square(p.value, squares) * READING_ROUND + READING_QUANTUM);
     return p;
 }
 

@@ -43,6 +43,13 @@ static inline double reading_round(double v) {
     return (double)(float)v != v ? v * v * READING_ROUND + READING_QUANTUM : 0;
 }
 
+// Mean square of the partial sums of some terms, over all orders in which they can be added:
+// of `sum` and of the sum of their squares. A candidate may add in any order, so one unit of
+// error must not hang on ours: with one large term, those who meet it first err most.
+static inline double reading_sum_square(double sum, double squares) {
+    return squares / 2 + (sum * sum - squares) / 3;
+}
+
 // Elementwise: out[0..n) from the arguments' runs.
 void reading_elementwise(enum op op, struct reading out, const struct reading *args, int n);
 

@@ -2,7 +2,7 @@
 // primitives whose names begin with the value's own: y.max, y.exp, y.sum.
 #pragma once
 
-#include "lang/build.h"
+#include "lang/builder.h"
 #include "lang/syntax.h"
 
 // `args` are the values of e->args; `l` names the result.

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "ir/simplify.h"
-#include "lang/print.h"
+#include "lang/unparse.h"
 #include "lang/value.h"
 
 enum { BLOCKS_MAX = 1000 };  // per file
@@ -70,6 +70,15 @@ static const struct dim_override *find_override(struct checker *c, const char *n
     return NULL;
 }
 
+// In emitted code a dim is a macro, and a macro `i` or `x` would hit somebody's variable.
+static void check_dim_name(struct checker *c, const struct dim_syntax *d) {
+    if (d->name[0] < 'a' || d->name[0] > 'z' || names_why_not(d->name))
+        return;
+    char *capital = arena_strdup(c->arena, d->name);
+    capital[0] = (char)(capital[0] - 'a' + 'A');
+    mistake_fail(c->mistakes, d->at, capital, "a dim's name begins with a capital letter");
+}
+
 static void check_dims(struct checker *c, const struct statement *st) {
     struct graph *g = &c->problem->graph;
     for (const struct dim_syntax *d = st->dims; d; d = d->next) {
@@ -81,6 +90,7 @@ static void check_dims(struct checker *c, const struct statement *st) {
                          (long long)o->size);
         if (g->n_dims == DIMS_MAX)
             mistake_fail(c->mistakes, d->at, NULL, "a problem has at most %d dims", DIMS_MAX);
+        check_dim_name(c, d);
         struct symbol *s = define(c, d->name, d->at);
         s->kind = SYMBOL_DIM;
         s->index = g->n_dims;
@@ -119,11 +129,9 @@ static struct shape check_shape(struct checker *c, const struct type_syntax *t) 
 
 static const char *const distribution_names[] = {"normal", "uniform", "integers", "sign", NULL};
 
-static struct distribution check_distribution(struct checker *c,
-                                              const struct distribution_syntax *d) {
-    struct distribution result = {.kind = DISTRIBUTION_NORMAL, .a = 0, .b = 1};
-    if (!d->name)
-        return result;
+// Which distribution is named, with the right number of numbers.
+static enum distribution_kind check_distribution_name(struct checker *c,
+                                                      const struct distribution_syntax *d) {
     int kind = 0;
     while (distribution_names[kind] && strcmp(distribution_names[kind], d->name) != 0)
         kind++;
@@ -136,20 +144,27 @@ static struct distribution check_distribution(struct checker *c,
     if (d->n_args != wanted && !may_be_bare)
         mistake_fail(c->mistakes, d->at, NULL, "%s takes %s", d->name,
                      wanted ? "two numbers in parentheses" : "no numbers");
-    result.kind = (enum distribution_kind)kind;
+    return (enum distribution_kind)kind;
+}
+
+static struct distribution check_distribution(struct checker *c,
+                                              const struct distribution_syntax *d) {
+    struct distribution result = {.kind = DISTRIBUTION_NORMAL, .a = 0, .b = 1};
+    if (d->name)
+        result.kind = check_distribution_name(c, d);
     if (d->n_args == 0)
         return result;
     double a = result.a = d->values[0], b = result.b = d->values[1];
     // The limits keep every draw, and the width of the range, finite in f32.
     if (fabs(a) > 1e30 || fabs(b) > 1e30)
         mistake_fail(c->mistakes, d->at, NULL, "a number here is at most 1e30");
-    if (kind == DISTRIBUTION_NORMAL && b < 0)
+    if (result.kind == DISTRIBUTION_NORMAL && b < 0)
         mistake_fail(c->mistakes, d->at, NULL,
                      "normal(mean, deviation): the deviation is negative");
-    if (kind == DISTRIBUTION_UNIFORM && !(a < b))
+    if (result.kind == DISTRIBUTION_UNIFORM && !(a < b))
         mistake_fail(c->mistakes, d->at, NULL, "uniform(a, b) needs a < b");
     bool is_whole = a == floor(a) && b == floor(b) && fabs(a) <= 16777216 && fabs(b) <= 16777216;
-    if (kind == DISTRIBUTION_INTEGERS && (!is_whole || a > b))
+    if (result.kind == DISTRIBUTION_INTEGERS && (!is_whole || a > b))
         mistake_fail(c->mistakes, d->at, NULL,
                      "integers(lo, hi) needs whole numbers lo <= hi within 2^24 of zero");
     return result;

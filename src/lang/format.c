@@ -5,7 +5,7 @@
 #include "lang/format.h"
 
 #include "base/str.h"
-#include "lang/print.h"
+#include "lang/unparse.h"
 
 static bool is_declaration(const struct statement *s) {
     return s->kind == STATEMENT_IN || s->kind == STATEMENT_PARAM || s->kind == STATEMENT_OUT;

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "lang/print.h"
+#include "lang/unparse.h"
 
 struct kernel_knob *kernel_find_knob(struct kernel_stage *s, const char *name) {
     for (int i = 0; i < s->n_knobs; i++)

@@ -44,21 +44,27 @@ noreturn void mistake_fail(struct mistakes *m, struct spot spot, const char *hin
 }
 
 int utf8_length(const char *p, const char *end) {
-    unsigned char c = (unsigned char)*p;
-    int len = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 0;
-    if (c >= 0xf0 && c < 0xf5)
-        len = 4;
-    if (len == 0 || end - p < len)
+    // Per first byte: length, and the bounds of the second, which leave out overlong forms,
+    // surrogates and what lies beyond U+10FFFF.
+    static const struct {
+        unsigned char from, to, len, low, high;
+    } rows[] = {
+        {0x00, 0x7f, 1, 0, 0},       {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
+        {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
+        {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
+    };
+    const unsigned char *u = (const unsigned char *)p;
+    size_t row = 0, n_rows = sizeof rows / sizeof *rows;
+    while (row < n_rows && (u[0] < rows[row].from || u[0] > rows[row].to))
+        row++;
+    if (row == n_rows || end - p < rows[row].len)
         return 0;
-    for (int i = 1; i < len; i++)
-        if (((unsigned char)p[i] & 0xc0) != 0x80)
+    if (rows[row].len > 1 && (u[1] < rows[row].low || u[1] > rows[row].high))
+        return 0;
+    for (int i = 2; i < rows[row].len; i++)
+        if ((u[i] & 0xc0) != 0x80)
             return 0;
-    // Overlong forms, surrogates and what lies beyond U+10FFFF.
-    unsigned char d = len > 1 ? (unsigned char)p[1] : 0;
-    if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) ||
-        (c == 0xf4 && d > 0x8f))
-        return 0;
-    return len;
+    return rows[row].len;
 }
 
 const char *mistake_headline(struct arena *a, const struct mistakes *m,
@@ -69,21 +75,27 @@ const char *mistake_headline(struct arena *a, const struct mistakes *m,
                         item->spot.at.column, item->text);
 }
 
-// The source line with what a terminal should not see replaced, then a caret under the spot.
-static void print_line(struct str *out, const struct mistakes *m, struct spot spot) {
+// The part of the spot's line that is shown.
+static struct span shown_part(const struct mistakes *m, struct spot spot) {
     const char *text = m->source->text, *text_end = text + m->source->len;
     const char *start = spot.ptr, *end = spot.ptr;
     while (start > text && start[-1] != '\n' && spot.ptr - start < SHOWN_BEFORE)
         start--;
     while (start < spot.ptr && ((unsigned char)*start & 0xc0) == 0x80)
-        start++;
+        start++;  // not from the middle of a character
     while (end < text_end && *end != '\n' && *end != '\r' && end - start < SHOWN_MAX)
         end++;
-    bool is_cut = start > text && start[-1] != '\n';
+    return (struct span){start, (size_t)(end - start)};
+}
 
+// The source line with what a terminal should not see replaced, then a caret under the spot.
+static void print_line(struct str *out, const struct mistakes *m, struct spot spot) {
+    struct span part = shown_part(m, spot);
+    const char *end = part.ptr + part.len;
+    bool is_cut = part.ptr > m->source->text && part.ptr[-1] != '\n';
     int columns = is_cut ? 3 : 0;
     str_puts(out, is_cut ? "    ..." : "    ");
-    for (const char *p = start; p < end;) {
+    for (const char *p = part.ptr; p < end;) {
         int len = utf8_length(p, end);
         bool is_plain = len > 1 || (len == 1 && *p >= ' ' && *p != 0x7f);
         str_append(out, is_plain ? p : *p == '\t' ? " " : "?", is_plain ? (size_t)len : 1);

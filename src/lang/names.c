@@ -1,6 +1,7 @@
 #include "lang/names.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -19,9 +20,11 @@ static const char *const c_words[] = {
     "using",   "virtual", "void",      "volatile", "while",     "xor",      "main",     "NULL",
     "linux",   "unix",    "errno",     "NAN",      "INFINITY",  "EOF",      "assert",   NULL};
 
-static const char *const own_words[] = {"problem", "dim",  "in",  "param", "out",  "kernel",
-                                        "stage",   "None", "f16", "bf16",  "f32",  "f64",
-                                        "tf32",    "i8",   "i32", "i64",   "axis", NULL};
+// Words of the language, and those that plans and emitted functions use: their launches have
+// a parameter `block`, their grids are expressions over dims.
+static const char *const own_words[] = {
+    "block", "ceildiv", "SMS", "problem", "dim",  "in", "param", "out", "kernel", "stage", "None",
+    "f16",   "bf16",    "f32", "f64",     "tf32", "i8", "i32",   "i64", "axis",   NULL};
 
 static bool is_in(const char *name, const char *const *list) {
     for (; *list; list++)
@@ -33,7 +36,7 @@ static bool is_in(const char *name, const char *const *list) {
 const char *names_why_not_problem(const char *name) {
     if (is_in(name, c_words))
         return "is a word of C or C++, and emitted code carries the problem's names";
-    if (name[0] == '_' || strncmp(name, "hone", 4) == 0)
+    if (name[0] == '_' || strncasecmp(name, "hone", 4) == 0)
         return "cannot be a name: those beginning with '_' or 'hone' are reserved";
     return NULL;
 }

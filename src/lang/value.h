@@ -1,7 +1,7 @@
 // Expressions of a problem: as nodes of its graph, or as whole numbers for sizes.
 #pragma once
 
-#include "lang/build.h"
+#include "lang/builder.h"
 #include "lang/names.h"
 #include "lang/syntax.h"
 

@@ -12,6 +12,9 @@ struct loop_program;
 // gives: no marked loop left, so that register indices are constants.
 void pass_unroll(struct loop_program *p);
 
+// Remove what nobody reads: lets, and stores to local arrays and registers.
+void pass_prune(struct loop_program *p);
+
 // Check what a printer relies on: every variable is bound before it is used, lanes and types
 // agree, register indices are constants (with threads: constants and variables of loops marked
 // for unrolling), streaming stores go to global memory, shared arrays and barriers only stand

@@ -17,8 +17,7 @@ static void declarations(struct printer *p, const struct text_usage *u) {
         }
         str_printf(&p->out, "%s ", text_type(p, LOOP_F32, b->lanes));
         for (int64_t j = 0; j < b->count; j++)
-            str_printf(&p->out, "%s%s", j ? ", " : "",
-                       b->count == 1 ? b->name : text_declare(p, NULL, text_register(p, b, j)));
+            str_printf(&p->out, "%s%s", j ? ", " : "", text_register(p, b, j));
         str_puts(&p->out, ";\n");
     }
 }
@@ -48,18 +47,27 @@ static void plan(struct printer *p) {
     }
 }
 
+static bool program_uses(const struct loop_program *program, enum loop_op op) {
+    struct text_usage u = {0};
+    for (int i = 0; i < program->n_kernels; i++)
+        text_use(&u, program->kernels[i]);
+    return u.op[op];
+}
+
 static void head(struct printer *p) {
     const struct loop_program *program = p->program;
     if (program->about)
         str_puts(&p->out, program->about);
     str_puts(&p->out, program->libm ? "#include <math.h>\n\n" : "#include \"hone_math.h\"\n\n");
     text_dims(p, "_Static_assert");
-    if (program->libm)
-        str_puts(&p->out, "// The larger and the smaller of two, NaN when either is.\n"
-                          "static inline float maxf(float a, float b) {\n"
-                          "    return a != a || a > b ? a : b;\n}\n"
-                          "static inline float minf(float a, float b) {\n"
-                          "    return a != a || a < b ? a : b;\n}\n\n");
+    for (int smaller = 0; program->libm && smaller < 2; smaller++)
+        if (program_uses(program, smaller ? LOOP_MIN : LOOP_MAX))
+            str_printf(&p->out,
+                       "// The %s of two, NaN when either is.\n"
+                       "static inline float %sf(float a, float b) {\n"
+                       "    return a != a || a %s b ? a : b;\n}\n\n",
+                       smaller ? "smaller" : "larger", smaller ? "min" : "max",
+                       smaller ? "<" : ">");
 }
 
 const char *print_c(struct arena *a, const struct loop_program *program) {

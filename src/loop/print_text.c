@@ -18,6 +18,9 @@ static bool is_in_use(const struct printer *p, const char *name) {
 const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem) {
     stem = loop_identifier(p->arena, stem);
     const char *name = stem;
+    // A value beside the array that it is an element of.
+    if (loop_name_is_taken(p->program, name))
+        name = arena_printf(p->arena, "%s_v", stem);
     for (int i = 2; is_in_use(p, name); i++)
         name = arena_printf(p->arena, "%s_%d", stem, i);
     assert(p->n_scope < TEXT_SCOPE_MAX);
@@ -114,7 +117,7 @@ static bool needs_widening(const struct printer *p, const struct loop_expr *e) {
     int64_t v;
     if (p->in_plan || e->dtype != LOOP_INDEX || is_wide(p, e->arg[0]) || is_wide(p, e->arg[1]))
         return false;
-    return p->is_cuda ? is_wide(p, e) : e->op == LOOP_MUL && range_constant(e, &v);
+    return p->is_cuda ? is_wide(p, e) : e->op == LOOP_MUL && range_constant(e, &v) && v > INT32_MAX;
 }
 
 static void infix(struct printer *p, const struct loop_expr *e, int own, int bind) {
@@ -354,7 +357,8 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
     case LOOP_PREFETCH:
         str_puts(&p->out, p->is_cuda ? "hone_prefetch(&" : "__builtin_prefetch(&");
         element(p, s->buffer, s->index);
-        str_puts(&p->out, ");\n");
+        // Into the second cache: the first is in use by what is computed meanwhile.
+        str_puts(&p->out, p->is_cuda ? ");\n" : ", 0, 2);\n");
         break;
     case LOOP_NOTE:
         str_printf(&p->out, "// %s\n", s->text);
@@ -373,6 +377,8 @@ void text_block(struct printer *p, const struct loop_block *b) {
 static void use_expr(struct text_usage *u, const struct loop_expr *e) {
     if (!e)
         return;
+    if (e->dtype == LOOP_F32)
+        u->op[e->op] = true;
     if (e->op == LOOP_LOAD)
         u->read[e->buffer->id] = true;
     if (e->op == LOOP_VAR && e->var == u->var)

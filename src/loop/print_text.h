@@ -3,12 +3,12 @@
 #pragma once
 
 #include "base/str.h"
-#include "loop/loop.h"
+#include "loop/builder.h"
 
 // Names in scope: a let may be called like one in an outer block, and C would then take
 // the inner one, so every declaration gets a name that nothing around it has.
 struct text_name {
-    const struct loop_var *var;  // NULL: a register
+    const struct loop_var *var;
     const char *name;
 };
 
@@ -39,9 +39,10 @@ void text_begin_line(struct printer *p);
 void text_block(struct printer *p, const struct loop_block *b);
 const char *text_register(struct printer *p, const struct loop_buffer *b, int64_t i);
 
-// Which buffers and launch variables a kernel touches.
+// Which buffers and launch variables a kernel touches, which operations it does on floats.
 struct text_usage {
     bool read[LOOP_BUFFERS_MAX], written[LOOP_BUFFERS_MAX];
+    bool op[LOOP_OP_COUNT];
     const struct loop_var *var;  // asked for:
     bool has_var;
 };

@@ -98,13 +98,14 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     struct evaluator *e;
     if (!prepare(a, q, r, err) || !evaluator_open(&e, r->problem, &r->target, q->seed, err))
         return false;
-    const char *null_kernel = evaluator_null_kernel(e);
-    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
     struct eval_job job = {.candidate = &r->candidate,
                            .rival = r->rival.source ? &r->rival : NULL,
                            .depth = q->depth,
                            .seconds = q->seconds};
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
+    bool is_correct = ok && !verdict_is_failure(r->result.verdict.kind);
+    const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
+    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
     evaluator_close(e);
     r->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;

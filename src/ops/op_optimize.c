@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -122,6 +123,13 @@ static void fill_run(struct session *s) {
     s->run.baseline.label = "plain";
 }
 
+// Before anything is stored or measured: without a compiler nothing can come of it.
+static bool find_compiler(struct session *s, struct error *err) {
+    return file_find_program(s->a, s->target.cc) ||
+           error_set(err, ERROR_UNSUPPORTED,
+                     "the compiler '%s' is not there; install one or set build.cc", s->target.cc);
+}
+
 // A problem on which a kernel that computes nothing passes cannot be searched.
 static bool start_judge(struct session *s, struct error *err) {
     if (!evaluator_open(&s->evaluator, s->problem, &s->target, 0, err))
@@ -138,7 +146,8 @@ static bool begin_new(struct session *s, struct error *err) {
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
         !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
         !op_load(s->a, q->file, q->dims, &loaded, err) ||
-        !op_target(s->a, q->target, &s->target, err) || !measure_ceilings(s, err))
+        !op_target(s->a, q->target, &s->target, err) || !find_compiler(s, err) ||
+        !measure_ceilings(s, err))
         return false;
     s->problem = loaded.problem;
     bound_compute(s->problem, &s->target, &s->bound);
@@ -201,8 +210,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
     take_limits(&s->run, q);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           op_target(s->a, s->run.target, &s->target, err) && check_device(s, err) &&
-           start_judge(s, err);
+           op_target(s->a, s->run.target, &s->target, err) && find_compiler(s, err) &&
+           check_device(s, err) && start_judge(s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,

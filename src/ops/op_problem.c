@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "family/lower.h"
+#include "model/target.h"
 
 enum { FILE_MAX = 64 * 1024 * 1024 };
 
@@ -83,6 +85,48 @@ bool op_load(struct arena *a, const char *path, const char *dims, struct loaded 
     return choose(path, &file, out, err);
 }
 
+static const struct problem *find_problem(const struct lang_file *file, const char *name) {
+    for (int i = 0; i < file->n_problems; i++)
+        if (strcmp(file->problems[i]->name, name) == 0)
+            return file->problems[i];
+    return NULL;
+}
+
+// A kernel block against its problem. Blocks for other targets than the CPU, and files of
+// kernels alone, are left to those who have the target and the problem.
+static bool check_kernel(struct arena *a, const struct lang_file *file, const struct kernel *k,
+                         struct error *err) {
+    struct target target;
+    struct kernel copy = *k;
+    const struct problem *p = find_problem(file, k->problem);
+    if (file->n_problems == 0)
+        return true;
+    if (!p)
+        return error_set(err, ERROR_PARSE, "%s: no problem of this file is named '%s'", k->file,
+                         k->problem);
+    if (strcmp(k->target, "cpu") != 0)
+        return true;
+    return target_read_cpu(a, 0, "cc", &target, err) && lower_check(a, p, &target, &copy, err);
+}
+
+static bool check_kernels(struct arena *a, struct checked *out, struct error *err) {
+    struct str mistakes = {0};
+    bool read = true;
+    for (int i = 0; read && i < out->file.n_kernels; i++) {
+        struct error why = {0};
+        if (check_kernel(a, &out->file, out->file.kernels[i], &why))
+            continue;
+        read = why.kind == ERROR_PARSE;
+        if (read)
+            str_printf(&mistakes, "%s\n", why.text);
+        else
+            *err = why;
+    }
+    out->ok = mistakes.len == 0;
+    out->diagnostics = str_take(a, &mistakes);
+    return read;
+}
+
 bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
               struct error *err) {
     *out = (struct checked){.path = path, .diagnostics = ""};
@@ -91,7 +135,7 @@ bool op_check(struct arena *a, const char *path, const char *dims, struct checke
         return false;
     struct error mistakes = {0};
     out->ok = lang_parse(a, &source, &out->file, &out->diagnostics, &mistakes);
-    return true;
+    return !out->ok || check_kernels(a, out, err);
 }
 
 static const char *plural(int n) {

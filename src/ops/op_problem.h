@@ -31,7 +31,8 @@ struct checked {
     const char *diagnostics;  // when not
 };
 
-// Parse and check a file of any number of blocks. False only when it cannot be read.
+// Parse and check a file of any number of blocks; kernel blocks for the CPU against their
+// problem and this machine. False only when it cannot be read.
 bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
               struct error *err);
 

@@ -29,14 +29,14 @@ static void say_evaluated(struct str *out, const struct event *e) {
     const struct search_node *n = e->node;
     char name[32], reach[16] = "-", speedup[16] = "-";
     snprintf(name, sizeof name, "%lld.%d", (long long)e->run->id, n->number);
-    double fraction = e->reach_s / n->time_s;
+    double fraction = e->reach_s / report_time(n);
     if (isfinite(fraction))
         snprintf(reach, sizeof reach, "%.0f%%", 100 * fraction);
-    if (isfinite(n->time_s) && n->measurement.present && n->number > 0)
+    if (isfinite(report_time(n)) && n->number > 0)
         snprintf(speedup, sizeof speedup, "%.2fx", n->measurement.speedup);
     str_printf(out, "%8s%s %-10s ", name, e->best == n->number ? "*" : " ",
                verdict_kind_name(n->verdict.kind));
-    report_seconds(out, n->time_s, 9);
+    report_seconds(out, report_time(n), 9);
     str_printf(out, " %9s %9s  %s\n", reach, speedup, n->number ? n->move : "the default kernel");
 }
 

@@ -15,6 +15,9 @@ void report_indented(struct str *out, const char *text, int indent);
 // "1.53 ms", "-" when not known; padded to `width` on the left.
 void report_seconds(struct str *out, double seconds, int width);
 
+// What was measured of a node that works, else NAN.
+double report_time(const struct search_node *n);
+
 // Reach in seconds from the run's bound, NAN when it has none; limit likewise.
 double report_reach(const struct run *r);
 double report_limit(const struct run *r);

@@ -52,8 +52,8 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     str_reset(&text);
     str_puts(out, "\n");
     report_indented(out, n->candidate.kernel ? n->candidate.kernel : "", 2);
-    str_puts(out, "\nMeasured: ");
-    report_wrap(out, m->method ? m->method : "", 10, 2);
+    str_puts(out, "\nMeasured:");
+    report_wrap(out, m->method ? m->method : "", 9, 2);
 }
 
 static void say_checks(struct str *out, const struct run *r) {
@@ -77,11 +77,14 @@ static void say_path(struct str *out, const struct run_view *v, int number) {
     if (n->parent >= 0)
         say_path(out, v, n->parent);
     str_printf(out, "%6d  ", number);
-    report_seconds(out, n->time_s, 9);
-    str_printf(out, "  %s\n", number ? n->move : "the default kernel");
+    report_seconds(out, report_time(n), 9);
+    if (number > 0 && isfinite(report_time(n)))
+        str_printf(out, " %6.2fx  %s\n", n->measurement.speedup, n->move);
+    else
+        str_printf(out, " %7s  %s\n", "", number ? n->move : "the default kernel");
     if (number > 0) {
-        str_printf(out, "%19s", "");
-        report_wrap(out, n->reason, 19, 19);
+        str_printf(out, "%27s", "");
+        report_wrap(out, n->reason, 27, 27);
     }
 }
 

@@ -59,11 +59,11 @@ static void node_line(struct str *out, const struct run_view *v, int number, int
     bool judged = n->state == NODE_EVALUATED;
     struct str head = {0};
     str_printf(&head, "%*s%d%s", 2 * depth, "", number, v->run.champion == number ? "*" : "");
-    str_printf(out, "%-14s %-10s ", str_text(&head),
+    str_printf(out, "%-20s %-10s ", str_text(&head),
                judged ? verdict_kind_name(n->verdict.kind) : "proposed");
     str_reset(&head);
-    report_seconds(out, judged ? n->time_s : NAN, 9);
-    if (judged && isfinite(n->time_s) && n->measurement.present && number > 0)
+    report_seconds(out, report_time(n), 9);
+    if (isfinite(report_time(n)) && number > 0)
         str_printf(out, " %6.2fx", n->measurement.speedup);
     else
         str_printf(out, " %7s", "");
@@ -79,8 +79,9 @@ static void subtree(struct str *out, const struct run_view *v, int number, int d
 
 void report_tree(struct str *out, const struct run_view *v) {
     const struct run *r = &v->run;
-    str_printf(out, "run %lld: %s on %s (%s), %s, %s\n", (long long)r->id, r->problem_name,
-               r->target, r->device, report_state(v), report_stop_words(r->stop_reason));
+    str_printf(out, "run %lld: %s on %s (%s), %s\n", (long long)r->id, r->problem_name, r->target,
+               r->device, report_state(v));
+    str_printf(out, "stopped: %s\n", report_stop_words(r->stop_reason));
     str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over the default kernel\n\n",
                r->policy, r->proposer, (unsigned long long)r->seed);
     if (v->n_nodes > 0)

@@ -46,6 +46,11 @@ void report_seconds(struct str *out, double seconds, int width) {
     arena_reset(&a);
 }
 
+double report_time(const struct search_node *n) {
+    bool works = n->state == NODE_EVALUATED && isfinite(n->time_s) && n->measurement.present;
+    return works ? n->measurement.median_s : NAN;
+}
+
 static bool read_bound(const struct run *r, struct bound *b) {
     struct error ignored;
     json_t *json = r->bound ? json_parse(r->bound, strlen(r->bound), &ignored) : NULL;

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "family/lower.h"
 #include "record/run.h"
 #include "search/decide.h"
@@ -42,7 +43,7 @@ static void tell(struct loop *l, enum event_kind kind, const struct search_node 
         .node = n,
         .n_evals = progress_evals(l->nodes, l->n_nodes),
         .best = best,
-        .best_s = best < 0 ? NAN : l->nodes[best].time_s,
+        .best_s = best < 0 ? NAN : l->nodes[best].measurement.median_s,
         .reach_s = l->job->bound->reach_s,
         .elapsed_s = l->run->elapsed_s,
     };
@@ -118,7 +119,7 @@ static double time_of(const struct loop *l, const struct search_node *n) {
 static void explain(struct loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
-    profile_set(&n->profile, "time_s", n->time_s);
+    profile_set(&n->profile, "time_s", n->measurement.median_s);
     struct tool_input in = {.problem = l->job->problem,
                             .target = l->job->target,
                             .bound = l->job->bound,
@@ -131,7 +132,12 @@ static bool judge(struct loop *l, const struct eval_job *job, struct eval_result
                   struct error *err) {
     if (interrupt_seen())
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
-    return l->job->judge.judge(l->job->judge.ctx, l->a, job, result, err);
+    int64_t start_ns = clock_now_ns();
+    bool ok = l->job->judge.judge(l->job->judge.ctx, l->a, job, result, err);
+    log_info("%s: %.2f s (compile %.2f, verify %.2f, timing %.2f), %d pairs", job->candidate->label,
+             (double)(clock_now_ns() - start_ns) / 1e9, result->compile_s, result->verify_s,
+             result->timing_s, result->measurement.n_pairs);
+    return ok;
 }
 
 static bool may_be_best(const struct loop *l, const struct eval_result *r) {
@@ -192,7 +198,8 @@ static const char *stop_reason(struct loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     double reach_s = l->job->bound->reach_s;
     update_elapsed(l);
-    if (best >= 0 && reach_s / l->nodes[best].time_s >= run->until)
+    // What was measured counts here; time_s is relative to a root that was measured long ago.
+    if (best >= 0 && reach_s / l->nodes[best].measurement.median_s >= run->until)
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";

@@ -151,8 +151,8 @@ Test(report, shows_the_tree_indented_with_the_champion_marked) {
     report_tree(&out, &v);
     expect_in(&out, "\n0 ");
     expect_in(&out, "\n  1* ");
-    expect_in(&out, "\n    2          no-compile");
-    expect_in(&out, "\n  3            proposed");
+    expect_in(&out, "\n    2                no-compile");
+    expect_in(&out, "\n  3                  proposed");
     str_reset(&out);
 }
 

@@ -1,5 +1,5 @@
 // Statements and expressions as canonical text: for `hone fmt`, and for a problem's own
-// text. Only format.c and kernel.c and lang.c use it.
+// text. Only format.c, kernel.c and check.c use it.
 #pragma once
 
 #include "lang/syntax.h"

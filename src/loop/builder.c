@@ -1,7 +1,4 @@
-// Building programs. Index expressions are simplified here, where they are made, so
-// that a family can write the general form (a tail loop, a `min` at the edge) and
-// gets the special one where sizes divide; there is no separate pass to forget.
-#include "loop/loop.h"
+#include "loop/builder.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -137,9 +134,23 @@ struct loop_buffer *loop_local(struct loop_program *p, const char *name,
     return b;
 }
 
+static bool has_taken_element(struct loop_program *p, const char *name, int64_t count) {
+    if (loop_name_is_taken(p, name))
+        return true;
+    for (int64_t i = 0; count > 1 && i < count; i++)
+        if (loop_name_is_taken(p, arena_printf(p->arena, "%s_%lld", name, (long long)i)))
+            return true;
+    return false;
+}
+
 struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
                                   int lanes) {
+    // Elements are variables of their own, called name_0 and so on.
+    while (has_taken_element(p, loop_identifier(p->arena, name), count))
+        name = arena_printf(p->arena, "%s_", name);
     struct loop_buffer *b = add_buffer(p, LOOP_REGISTER, name);
+    for (int64_t i = 0; count > 1 && i < count; i++)
+        take_name(p, arena_printf(p->arena, "%s_%lld", b->name, (long long)i));
     b->count = count;
     b->lanes = lanes;
     return b;
@@ -247,6 +258,10 @@ static bool is_int(const struct loop_expr *e, int64_t value) {
     return range_constant(e, &v) && v == value;
 }
 
+static bool is_literal(const struct loop_expr *e) {
+    return e->op == LOOP_CONST && !e->name;
+}
+
 static int64_t fold(enum loop_op op, int64_t x, int64_t y) {
     switch (op) {
     case LOOP_ADD:
@@ -291,7 +306,7 @@ static const struct loop_expr *identity(struct arena *a, enum loop_op op, const 
 
 static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                         const struct loop_expr *y) {
-    if (x->op == LOOP_CONST && y->op == LOOP_CONST && !x->name && !y->name)
+    if (is_literal(x) && is_literal(y))
         return loop_int(a, fold(op, x->integer, y->integer));
     const struct loop_expr *simple = identity(a, op, x, y);
     if (simple)
@@ -311,9 +326,11 @@ static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const 
             return op == LOOP_MIN ? y : x;
     }
     // (x + 1) + 2, as unrolling makes it.
-    if (op == LOOP_ADD && x->op == LOOP_ADD && y->op == LOOP_CONST && !y->name &&
-        x->arg[1]->op == LOOP_CONST && !x->arg[1]->name)
+    if (op == LOOP_ADD && x->op == LOOP_ADD && is_literal(y) && is_literal(x->arg[1]))
         return loop_binary(a, LOOP_ADD, x->arg[0], loop_int(a, x->arg[1]->integer + y->integer));
+    if (op == LOOP_SUB && x->op == LOOP_ADD && is_literal(y) && is_literal(x->arg[1]) &&
+        x->arg[1]->integer >= y->integer)
+        return loop_binary(a, LOOP_ADD, x->arg[0], loop_int(a, x->arg[1]->integer - y->integer));
     return NULL;
 }
 

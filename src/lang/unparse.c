@@ -1,4 +1,4 @@
-#include "lang/print.h"
+#include "lang/unparse.h"
 
 #include <math.h>
 #include <stdio.h>

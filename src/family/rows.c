@@ -1,9 +1,9 @@
-#include "family/rowwise_form.h"
+#include "family/rows.h"
 
 #include "base/arena.h"
 
 static bool check_reduction(void *ctx, node_id n, const struct axis_map *map) {
-    struct rowwise_form *f = ctx;
+    struct rows_form *f = ctx;
     const struct node *node = &f->region->graph->nodes[n];
     if (!f->region->is_member[n] || op_infos[node->op].class != OP_CLASS_REDUCE)
         return true;
@@ -15,8 +15,7 @@ static bool check_reduction(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-// How a value of the stage lies in the rows: full shape, or one element per row.
-bool rowwise_value_map(const struct rowwise_form *f, node_id n, struct axis_map *map) {
+bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map) {
     const struct shape *s = &f->region->graph->nodes[n].shape;
     int rank = f->full->rank;
     if (s->rank != rank && s->rank != rank - 1)
@@ -32,9 +31,9 @@ bool rowwise_value_map(const struct rowwise_form *f, node_id n, struct axis_map 
     return true;
 }
 
-bool rowwise_find_form(const struct region *r, struct rowwise_form *f, struct objection *why) {
+bool rows_find_form(const struct region *r, struct rows_form *f, struct objection *why) {
     const struct graph *g = r->graph;
-    *f = (struct rowwise_form){.region = r};
+    *f = (struct rows_form){.region = r};
     if (r->n_anchors == 0)
         return objection(why, NULL, "rowwise needs a reduction, and there is none");
     for (int i = 0; i < r->n_anchors; i++) {
@@ -53,7 +52,7 @@ bool rowwise_find_form(const struct region *r, struct rowwise_form *f, struct ob
     f->column = f->full->rank - 1;
     for (int i = 0; i < r->n_values; i++) {
         struct axis_map map;
-        if (!rowwise_value_map(f, r->value[i], &map))
+        if (!rows_value_map(f, r->value[i], &map))
             return objection(why, NULL, "%s has not the shape of the rows", r->value_name[i]);
         point_visit(r, r->value[i], &map, f->column, check_reduction, f);
         if (f->mistake)
@@ -62,7 +61,7 @@ bool rowwise_find_form(const struct region *r, struct rowwise_form *f, struct ob
     return true;
 }
 
-static int find_level(struct rowwise_walks *w, node_id n) {
+static int find_level(struct rows_walks *w, node_id n) {
     const struct region *r = w->form->region;
     const struct node *node = &r->graph->nodes[n];
     if (!r->is_member[n])
@@ -75,7 +74,7 @@ static int find_level(struct rowwise_walks *w, node_id n) {
 }
 
 static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
-    struct rowwise_walks *w = ctx;
+    struct rows_walks *w = ctx;
     const struct region *r = w->form->region;
     const struct node *node = &r->graph->nodes[n];
     struct axis_map identity = map_identity(w->form->full->rank);
@@ -98,14 +97,14 @@ static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-bool rowwise_is_full(const struct rowwise_form *f, node_id n) {
+bool rows_is_full(const struct rows_form *f, node_id n) {
     return shape_equal(&f->region->graph->nodes[n].shape, f->full);
 }
 
-void rowwise_plan_walks(struct arena *a, const struct rowwise_form *f, struct rowwise_walks *w) {
+void rows_plan_walks(struct arena *a, const struct rows_form *f, struct rows_walks *w) {
     const struct region *r = f->region;
     struct axis_map identity = map_identity(f->full->rank);
-    *w = (struct rowwise_walks){.form = f};
+    *w = (struct rows_walks){.form = f};
     w->level = arena_array(a, int, r->graph->n_nodes);
     w->first = arena_array(a, int, r->graph->n_nodes);
     w->last = arena_array(a, int, r->graph->n_nodes);
@@ -121,8 +120,15 @@ void rowwise_plan_walks(struct arena *a, const struct rowwise_form *f, struct ro
                 point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, f->column,
                             note_walk, w);
     for (int i = 0; i < r->n_values; i++)
-        if (rowwise_is_full(f, r->value[i]))
+        if (rows_is_full(f, r->value[i]))
             point_visit(r, r->value[i], &identity, f->column, note_walk, w);
+}
+
+bool rows_any_full_value(const struct rows_form *f) {
+    for (int i = 0; i < f->region->n_values; i++)
+        if (rows_is_full(f, f->region->value[i]))
+            return true;
+    return false;
 }
 
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
@@ -132,14 +138,14 @@ static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-void rowwise_build_space(struct lowering *l, const struct rowwise_form *f) {
+void rows_build_space(struct lowering *l, const struct rows_form *f) {
     l->space = (struct space){0};
     for (int i = 0; i < f->full->rank; i++)
         space_add(&l->space, point_size(l, f->full, i));
     space_join(&l->space, 0, f->column);
     for (int i = 0; i < l->region->n_values; i++) {
         struct axis_map map;
-        rowwise_value_map(f, l->region->value[i], &map);
+        rows_value_map(f, l->region->value[i], &map);
         point_visit(l->region, l->region->value[i], &map, f->column, cut_access, l);
     }
     space_finish(l->arena, &l->space);

@@ -1,4 +1,4 @@
-#include "lang/build.h"
+#include "lang/builder.h"
 
 #include <assert.h>
 #include <math.h>

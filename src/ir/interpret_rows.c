@@ -1,0 +1,194 @@
+// Rows on several threads. A node *carries rows* when its axis 0 is the outermost axis of the
+// outputs, row for row. Where all outputs do and no row looks at another, a part of the rows is a
+// problem of its own: the same graph with axis 0 of the carriers cut short.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "ir/interpret.h"
+#include "ir/reading.h"
+
+// Elements per piece: its arrays stay in the near caches and in the allocator's hands (larger
+// ones would be fresh pages each time, and clearing them costs more than the arithmetic).
+// At least PIECES_PER_THREAD pieces, so that nobody waits long for the last one.
+enum { PIECE_ELEMENTS = 1 << 15, PIECES_PER_THREAD = 8 };
+
+struct rows {
+    const struct problem *problem;
+    const struct interpret_data *data;
+    const bool *carries;  // per node
+    int64_t n_rows, per_piece;
+    atomic_long next;  // first row that nobody has taken
+    struct interpret_result *result;
+};
+
+static bool is_row_view(const struct node *n, const bool *carries, int64_t n_rows) {
+    return carries[n->arg[0]] ? n->view[0] == 0 : n->view[0] < 0 && n->shape.size[0] == n_rows;
+}
+
+// A carrier may be looked at only along its rows: nothing but axis 0 may walk along its axis 0.
+static bool view_breaks_rows(const struct node *n, const bool *carries) {
+    return carries[n->arg[0]] && (n->shape.rank == 0 || n->view[0] != 0);
+}
+
+static bool mixes_rows(const struct node *n, const bool *carries) {
+    for (int i = 1; i < n->n_args; i++)
+        if (carries[n->arg[i]] != carries[n->arg[0]])
+            return true;
+    return false;
+}
+
+// Of a plain matrix product the left side may carry rows, of a batch both sides must.
+static bool product_breaks_rows(const struct node *n, const bool *carries) {
+    if (n->shape.rank > 2)
+        return mixes_rows(n, carries);
+    return carries[n->arg[1]];
+}
+
+// Decide for each node; false when some row needs another.
+static bool find_carriers(const struct problem *p, int64_t n_rows, bool *carries) {
+    const struct graph *g = &p->graph;
+    int row_dim = g->nodes[p->outputs[0].node].shape.dim[0];
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = &g->nodes[i];
+        bool has_rows = n->shape.rank > 0 && n->shape.size[0] == n_rows;
+        switch (op_infos[n->op].class) {
+        case OP_CLASS_LEAF:
+            carries[i] =
+                n->op == OP_INPUT && has_rows && row_dim >= 0 && n->shape.dim[0] == row_dim;
+            break;
+        case OP_CLASS_VIEW:
+            if (view_breaks_rows(n, carries))
+                return false;
+            carries[i] = n->shape.rank > 0 && is_row_view(n, carries, n_rows);
+            break;
+        case OP_CLASS_ELEMENTWISE:
+            if (mixes_rows(n, carries))
+                return false;
+            carries[i] = carries[n->arg[0]];
+            break;
+        case OP_CLASS_REDUCE:
+            if (carries[n->arg[0]] && (n->axes & 1))
+                return false;
+            carries[i] = carries[n->arg[0]];
+            break;
+        case OP_CLASS_CONTRACT:
+            if (product_breaks_rows(n, carries))
+                return false;
+            carries[i] = carries[n->arg[0]];
+            break;
+        }
+    }
+    for (int i = 0; i < p->n_outputs; i++)
+        if (!carries[p->outputs[i].node])
+            return false;
+    return true;
+}
+
+static int64_t row_length(const struct node *n) {
+    return shape_count(&n->shape) / n->shape.size[0];
+}
+
+// The problem of `n` rows, and the data of those that begin at `first`.
+static void cut(const struct rows *r, int64_t first, int64_t n, struct problem *piece,
+                struct interpret_data *data) {
+    const struct graph *g = &r->problem->graph;
+    *data = *r->data;
+    for (int i = 0; i < r->problem->n_inputs; i++) {
+        node_id id = r->problem->inputs[i].node;
+        if (r->carries[id])
+            data->inputs[i] += first * row_length(&g->nodes[id]);
+    }
+    memcpy(piece->graph.nodes, g->nodes, sizeof *g->nodes * (size_t)g->n_nodes);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (r->carries[i])
+            piece->graph.nodes[i].shape.size[0] = n;
+}
+
+static void put(const struct rows *r, int64_t first, struct interpret_result *piece) {
+    for (int i = 0; i < piece->n_outputs; i++) {
+        const struct node *n = &r->problem->graph.nodes[r->problem->outputs[i].node];
+        size_t at = (size_t)(first * row_length(n)), count = (size_t)piece->count[i];
+        memcpy(r->result->value[i] + at, piece->value[i], count * sizeof(double));
+        memcpy(r->result->spread[i] + at, piece->spread[i], count * sizeof(double));
+        memcpy(r->result->honest[i] + at, piece->honest[i], count * sizeof(float));
+    }
+    interpret_reset(piece);
+}
+
+static void *work(void *arg) {
+    struct rows *r = arg;
+    struct problem piece = *r->problem;
+    piece.graph.nodes = reading_alloc(r->problem->graph.n_nodes, sizeof(struct node));
+    for (;;) {
+        int64_t first = atomic_fetch_add(&r->next, r->per_piece);
+        if (first >= r->n_rows)
+            break;
+        int64_t n = r->n_rows - first < r->per_piece ? r->n_rows - first : r->per_piece;
+        struct interpret_data data;
+        struct interpret_result result;
+        cut(r, first, n, &piece, &data);
+        interpret(&piece, &data, &result);
+        put(r, first, &result);
+    }
+    free(piece.graph.nodes);
+    return NULL;
+}
+
+static void allocate(const struct problem *p, struct interpret_result *result) {
+    *result = (struct interpret_result){.n_outputs = p->n_outputs};
+    for (int i = 0; i < p->n_outputs; i++) {
+        int64_t count = shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+        result->count[i] = count;
+        result->value[i] = reading_alloc(count, sizeof(double));
+        result->spread[i] = reading_alloc(count, sizeof(double));
+        result->honest[i] = reading_alloc(count, sizeof(float));
+    }
+}
+
+// The calling thread works too; a thread that cannot be started only makes it slower.
+static void share_out(struct rows *r, int n_threads) {
+    pthread_t *threads = reading_alloc(n_threads, sizeof *threads);
+    int n_started = 0;
+    while (n_started < n_threads - 1 && pthread_create(&threads[n_started], NULL, work, r) == 0)
+        n_started++;
+    work(r);
+    for (int i = 0; i < n_started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+bool interpret_rows_independent(const struct problem *p) {
+    struct arena a = {0};
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    bool *carries = arena_array(&a, bool, p->graph.n_nodes);
+    bool independent = s->rank > 0 && find_carriers(p, s->size[0], carries);
+    arena_reset(&a);
+    return independent;
+}
+
+void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,
+                        struct interpret_result *result) {
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    int64_t n_pieces = (int64_t)n_threads * PIECES_PER_THREAD;
+    int64_t n_small = shape_count(s) / PIECE_ELEMENTS;
+    if (n_threads < 2 || s->rank == 0 || s->size[0] < n_pieces || !interpret_rows_independent(p)) {
+        interpret(p, data, result);
+        return;
+    }
+    n_pieces = n_small > n_pieces ? n_small : n_pieces;
+    struct arena a = {0};
+    bool *carries = arena_array(&a, bool, p->graph.n_nodes);
+    find_carriers(p, s->size[0], carries);
+    struct rows r = {.problem = p,
+                     .data = data,
+                     .carries = carries,
+                     .n_rows = s->size[0],
+                     .per_piece = (s->size[0] + n_pieces - 1) / n_pieces,
+                     .result = result};
+    allocate(p, result);
+    share_out(&r, n_threads);
+    arena_reset(&a);
+}

@@ -1,0 +1,105 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+#include "mind/proposer.h"
+#include "record/run.h"
+
+static struct arena a;
+static struct target target = {.name = "cpu",
+                               .device = "a table",
+                               .id = "table",
+                               .isa = "none",
+                               .n_threads = 2,
+                               .vector_bytes = 32,
+                               .l1_bytes = 32768,
+                               .l2_bytes = 1 << 20,
+                               .llc_bytes = 16 << 20,
+                               .top_clock_hz = 3e9,
+                               .cc = "cc"};
+static struct search_node node;
+static struct rng rng;
+
+static struct brief sample_brief(void) {
+    static const char text[] = "problem soft\ndim M = 512, N = 256\nin x : f32[M, N] ~ normal\n"
+                               "out y : f32[M, N]\ny = softmax(x)\n";
+    struct lang_file file;
+    const char *diagnostics;
+    struct error err;
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", err.text);
+    struct kernel *k = arena_new(&a, struct kernel);
+    lower_default(&a, file.problems[0], &target, k);
+    node = (struct search_node){.state = NODE_EVALUATED};
+    rng_init(&rng, 1);
+    return (struct brief){
+        .problem = file.problems[0], .target = &target, .node = &node, .kernel = k, .rng = &rng};
+}
+
+static void find(struct action action) {
+    struct finding *f = &node.findings[node.n_findings++];
+    *f = (struct finding){.tool = "test", .cause = "a cause", .n_actions = 1};
+    f->actions[0] = action;
+}
+
+static const char *knob_of(const struct proposal *p) {
+    const char *colon = strchr(p->move, ':');
+    cr_assert(colon, "%s", p->move);
+    return arena_strndup(&a, colon + 2, strcspn(colon + 2, " "));
+}
+
+Test(mind, expert_follows_the_findings_in_their_order) {
+    struct brief brief = sample_brief();
+    struct proposal p;
+    find((struct action){.words = "nothing to turn"});
+    find((struct action){.words = "no such knob", .knob = "nonesuch", .direction = 1});
+    find((struct action){.words = "other word", .knob = "store", .word = "stream"});
+    find((struct action){.words = "larger", .knob = "rows", .direction = 1});
+    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert_str_eq(knob_of(&p), "store");
+    cr_assert(strstr(p.reason, "test: a cause; other word"), "%s", p.reason);
+
+    const char *tried[] = {kernel_print(&a, p.kernel)};
+    brief.tried = tried;
+    brief.n_tried = 1;
+    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert_str_eq(knob_of(&p), "rows");
+}
+
+Test(mind, expert_goes_by_the_prior_when_no_finding_helps) {
+    struct brief brief = sample_brief();
+    struct proposal p;
+    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    int n;
+    struct move *moves = moves_list(&a, brief.problem, brief.target, brief.kernel, &n);
+    double best = moves[0].prior;
+    for (int i = 1; i < n; i++)
+        best = moves[i].prior > best ? moves[i].prior : best;
+    for (int i = 0; i < n; i++)
+        if (strcmp(moves[i].words, p.move) == 0)
+            cr_assert_eq(moves[i].prior, best);
+}
+
+Test(mind, both_propose_each_move_once_and_then_nothing) {
+    static const struct proposer *const both[] = {&proposer_expert, &proposer_blind};
+    for (int i = 0; i < 2; i++) {
+        struct brief brief = sample_brief();
+        find((struct action){.words = "larger", .knob = "vec", .direction = 1});
+        int n_moves;
+        moves_list(&a, brief.problem, brief.target, brief.kernel, &n_moves);
+        const char **tried = arena_array(&a, const char *, n_moves + 1);
+        brief.tried = tried;
+        struct proposal p;
+        while (both[i]->propose(&a, &brief, &p)) {
+            cr_assert_lt(brief.n_tried, n_moves);
+            tried[brief.n_tried] = kernel_print(&a, p.kernel);
+            for (int j = 0; j < brief.n_tried; j++)
+                cr_assert_str_neq(tried[j], tried[brief.n_tried]);
+            brief.n_tried++;
+        }
+        cr_assert_eq(brief.n_tried, n_moves, "%s", both[i]->name);
+    }
+}

@@ -1,0 +1,198 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "eval/oracle.h"
+#include "lang/lang.h"
+
+static const char gemm[] = "problem gemm\ndim M = 24, N = 20, K = 300\nin a : f32[M, K] ~ normal\n"
+                           "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n";
+
+struct fixture {
+    struct arena arena;
+    struct problem *problem;
+    struct oracle oracle;
+    float *inputs[INPUTS_MAX];
+    float *out;
+};
+
+static void open_fixture(struct fixture *f, const char *text, enum oracle_set set) {
+    struct error err = {0};
+    struct lang_file file;
+    const char *diagnostics = "";
+    *f = (struct fixture){0};
+    struct lang_source source = {.file = "t", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&f->arena, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    f->problem = file.problems[0];
+    oracle_init(&f->oracle, f->problem, 42);
+    oracle_learn(&f->oracle, 1U << set, 2);
+    for (int i = 0; i < f->problem->n_inputs; i++) {
+        int64_t n = shape_count(&f->problem->graph.nodes[f->problem->inputs[i].node].shape);
+        f->inputs[i] = arena_array(&f->arena, float, n);
+        oracle_fill(&f->oracle, set, i, f->inputs[i]);
+    }
+    f->out = arena_array(&f->arena, float, f->oracle.sets[set].outputs[0].count);
+}
+
+static void close_fixture(struct fixture *f) {
+    oracle_reset(&f->oracle);
+    arena_reset(&f->arena);
+}
+
+enum { M = 24, N = 20, K = 300 };
+
+// Products of `mask`ed inputs over the first `k_end` terms, in f32.
+static void multiply(const struct fixture *f, float *out, int k_end, uint32_t mask) {
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float s = 0;
+            for (int k = 0; k < k_end; k++) {
+                uint32_t bits;
+                float a;
+                memcpy(&bits, &f->inputs[0][i * K + k], 4);
+                bits &= mask;
+                memcpy(&a, &bits, 4);
+                s += a * f->inputs[1][k * N + j];
+            }
+            out[i * N + j] = s;
+        }
+}
+
+Test(oracle, accepts_honest_f32_on_every_set) {
+    for (int set = 0; set < SET_COUNT; set++) {
+        struct fixture f;
+        struct comparison c;
+        open_fixture(&f, gemm, (enum oracle_set)set);
+        multiply(&f, f.out, K, UINT32_MAX);
+        cr_expect(oracle_compare(&f.oracle.sets[set].outputs[0], f.out, 1, &c), "%s: rms %g max %g",
+                  oracle_set_name((enum oracle_set)set), c.stats.rms, c.stats.max);
+        close_fixture(&f);
+    }
+}
+
+Test(oracle, finds_dropped_terms_and_dropped_bits) {
+    for (int set = 0; set < SET_COUNT; set++) {
+        struct fixture f;
+        struct comparison c;
+        open_fixture(&f, gemm, (enum oracle_set)set);
+        multiply(&f, f.out, K - 1, UINT32_MAX);
+        cr_expect(!oracle_compare(&f.oracle.sets[set].outputs[0], f.out, 1, &c));
+        multiply(&f, f.out, K, 0xffffe000);  // eleven bits
+        bool hides = set == SET_INTEGERS;    // small integers survive that; the other sets do not
+        cr_expect_eq(oracle_compare(&f.oracle.sets[set].outputs[0], f.out, 1, &c), hides);
+        close_fixture(&f);
+    }
+}
+
+Test(oracle, wants_integers_exact) {
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f, gemm, SET_INTEGERS);
+    const struct oracle_output *e = &f.oracle.sets[SET_INTEGERS].outputs[0];
+    multiply(&f, f.out, K, UINT32_MAX);
+    cr_expect_eq(e->stats.limit_max, 0);
+    f.out[17] = nextafterf(f.out[17], 1e9f);
+    cr_expect(!oracle_compare(e, f.out, 1, &c));
+    cr_expect_eq(c.n_wrong, 1);
+    close_fixture(&f);
+}
+
+Test(oracle, poison_and_nan_are_never_right) {
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f, gemm, SET_DECLARED);
+    const struct oracle_output *e = &f.oracle.sets[SET_DECLARED].outputs[0];
+    multiply(&f, f.out, K, UINT32_MAX);
+    uint32_t poison = 0x7fc12345;
+    memcpy(&f.out[5], &poison, 4);
+    cr_expect(!oracle_compare(e, f.out, poison, &c));
+    cr_expect_eq(c.n_unwritten, 1);
+    const char *words = oracle_evidence(&f.arena, &f.oracle, SET_DECLARED, 0, f.out, &c);
+    cr_expect(strstr(words, "1 of 480 elements of c were not written"), "%s", words);
+    cr_expect(strstr(words, "c[0, 5] is"), "%s", words);
+    f.out[5] = NAN;
+    cr_expect(!oracle_compare(e, f.out, poison, &c));
+    cr_expect_eq(c.n_unwritten, 0);
+    f.out[5] = INFINITY;
+    cr_expect(!oracle_compare(e, f.out, poison, &c));
+    close_fixture(&f);
+}
+
+Test(oracle, nan_where_the_truth_has_it) {
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f,
+                 "problem p\ndim N = 100\nin x : f32[N] ~ integers(-1, 1)\nout y : f32[N]\n"
+                 "y = log(x)\n",
+                 SET_DECLARED);
+    const struct oracle_output *e = &f.oracle.sets[SET_DECLARED].outputs[0];
+    for (int i = 0; i < 100; i++)
+        f.out[i] = logf(f.inputs[0][i]);
+    cr_expect(oracle_compare(e, f.out, 1, &c));
+    for (int i = 0; i < 100; i++)
+        if (isnan(f.out[i])) {
+            f.out[i] = 0;
+            break;
+        }
+    cr_expect(!oracle_compare(e, f.out, 1, &c));
+    close_fixture(&f);
+}
+
+Test(oracle, subnormal_results_may_be_flushed_but_not_wrong) {
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f,
+                 "problem p\ndim N = 100\nin x : f32[N] ~ uniform(-100, -90)\nout y : f32[N]\n"
+                 "y = exp(x)\n",
+                 SET_DECLARED);
+    const struct oracle_output *e = &f.oracle.sets[SET_DECLARED].outputs[0];
+    for (int i = 0; i < 100; i++)
+        f.out[i] = expf(f.inputs[0][i]);
+    cr_expect(oracle_compare(e, f.out, 1, &c));
+    memset(f.out, 0, 100 * sizeof *f.out);
+    cr_expect(oracle_compare(e, f.out, 1, &c));
+    f.out[3] = 1e-39f;
+    cr_expect(!oracle_compare(e, f.out, 1, &c));
+    close_fixture(&f);
+}
+
+Test(oracle, patched_data_differ_in_a_few_elements) {
+    struct fixture f, g;
+    open_fixture(&f, gemm, SET_DECLARED);
+    open_fixture(&g, gemm, SET_PATCHED);
+    for (int i = 0; i < 2; i++) {
+        int64_t count = i ? K * N : M * K, differing = 0;
+        for (int64_t k = 0; k < count; k++)
+            differing += f.inputs[i][k] != g.inputs[i][k];
+        cr_expect(differing >= 1 && differing <= PATCHES, "%lld", (long long)differing);
+    }
+    close_fixture(&f);
+    close_fixture(&g);
+}
+
+Test(oracle, sees_problems_that_null_kernels_solve) {
+    static const struct {
+        const char *expression, *want;
+    } cases[] = {
+        {"x - x", "writing zeros"},
+        {"x * 1", "copying an input"},
+        {"x - x + 3", "writing one constant"},
+        {"x * x", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "problem p\ndim N = 100\nin x : f32[N] ~ normal\nout y : f32[N]\ny = %s\n",
+                 cases[i].expression);
+        struct fixture f;
+        open_fixture(&f, text, SET_DECLARED);
+        const char *got =
+            oracle_null_kernel(&f.oracle, SET_DECLARED, (const float *const *)f.inputs);
+        cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
+                  cases[i].expression, got ? got : "none");
+        close_fixture(&f);
+    }
+}

@@ -1,0 +1,59 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "base/rng.h"
+#include "eval/stats.h"
+
+Test(stats, median_of_odd_even_and_no_values) {
+    double v[] = {3, 1, 2, 10};
+    cr_expect_eq(stats_median(v, 3), 2);
+    cr_expect_eq(stats_median(v, 4), 2.5);
+    cr_expect(isnan(stats_median(v, 0)));
+    cr_expect_eq(v[0], 3, "the samples keep their order");
+}
+
+Test(stats, few_pairs_attain_less_confidence_and_the_whole_range) {
+    double v[] = {1.0, 1.1, 0.9, 1.2};
+    struct stats_interval i = stats_ratio(v, 4, 0.99, 1);
+    cr_expect_float_eq(i.confidence, 1 - 2 * 0.0625, 1e-12);
+    cr_expect_eq(i.low, 0.9);
+    cr_expect_eq(i.high, 1.2);
+    cr_expect_float_eq(i.median, 1.05, 1e-12);
+}
+
+Test(stats, one_outlier_does_not_move_a_long_series) {
+    double v[100];
+    for (int i = 0; i < 100; i++)
+        v[i] = 1 + 0.001 * (i % 10);
+    v[37] = 50;
+    struct stats_interval i = stats_ratio(v, 100, 0.99, 1);
+    cr_expect_eq(i.confidence, 0.99);
+    cr_expect_lt(i.high, 1.01);
+    cr_expect_gt(i.low, 0.999);
+}
+
+// Covers the true median about as often as it says, for a skewed distribution, where each
+// block of two shares a disturbance.
+Test(stats, interval_covers_the_median) {
+    struct rng r;
+    rng_init(&r, 7);
+    int missed = 0;
+    enum { TRIALS = 1000, PAIRS = 16 };
+    for (int t = 0; t < TRIALS; t++) {
+        double v[PAIRS];
+        for (int i = 0; i < PAIRS; i += 2)
+            for (int k = 0; k < 2; k++)
+                v[i + k] = exp(0.02 * (rng_unit(&r) + rng_unit(&r) - 1) +
+                               (rng_unit(&r) < 0.05 ? 0.3 * (rng_unit(&r) - 0.5) : 0));
+        struct stats_interval i = stats_ratio(v, PAIRS, 0.99, (uint64_t)t);
+        missed += i.low > 1 || i.high < 1;
+    }
+    cr_expect_leq(missed, 20, "%d of %d", missed, TRIALS);
+}
+
+Test(stats, same_seed_same_interval) {
+    double v[] = {1.0, 1.1, 0.9, 1.2, 1.05, 0.97, 1.3, 0.8, 1.01, 1.02};
+    struct stats_interval a = stats_ratio(v, 10, 0.99, 5), b = stats_ratio(v, 10, 0.99, 5);
+    cr_expect_eq(a.low, b.low);
+    cr_expect_eq(a.high, b.high);
+}
