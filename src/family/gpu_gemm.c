@@ -256,14 +256,14 @@ static struct spot find_spot(const struct build *x, const struct side *s, struct
     return spot;
 }
 
-// Load a slice that begins at depth `k0` into the thread's registers.
+// Load a slice that begins at depth `k0` into the thread's registers. `ragged`: it may be the
+// last, and not a whole one.
 static void load_slice(const struct build *x, const struct side *s, struct loop_builder *b,
-                       const struct loop_expr *k0) {
+                       const struct loop_expr *k0, bool ragged) {
     struct loop_builder inner, guarded;
     const struct loop_expr *item = open_unrolled(x, b, "item", s->items, &inner);
     struct spot spot = find_spot(x, s, &inner, item);
     const struct loop_expr *k = add(x, k0, spot.k);
-    bool ragged = x->z.k % x->z.depth != 0;
     if (ragged) {
         k = loop_let(&inner, "k", k);
         loop_store(&inner, s->incoming, item, loop_real(x->a, 0), false);
@@ -380,9 +380,10 @@ static void put_aside(const struct build *x, struct loop_builder *b, bool adds) 
     loop_close(b, &inner);
 }
 
-static void load_both(const struct build *x, struct loop_builder *b, const struct loop_expr *k0) {
-    load_slice(x, &x->z.lhs, b, k0);
-    load_slice(x, &x->z.rhs, b, k0);
+static void load_both(const struct build *x, struct loop_builder *b, const struct loop_expr *k0,
+                      bool ragged) {
+    load_slice(x, &x->z.lhs, b, k0, ragged);
+    load_slice(x, &x->z.rhs, b, k0, ragged);
 }
 
 static void store_both(const struct build *x, struct loop_builder *b,
@@ -401,7 +402,7 @@ static void walk_single(const struct build *x, struct loop_builder *b,
     struct loop_builder inner;
     struct loop_for f = {"k0", begin, end, x->z.depth, false};
     const struct loop_expr *k0 = loop_open_for(b, &f, &inner);
-    load_both(x, &inner, k0);
+    load_both(x, &inner, k0, x->z.k % x->z.depth != 0);
     if (x->z.k > x->z.depth)
         loop_barrier(&inner);
     store_both(x, &inner, num(x, 0));
@@ -421,13 +422,16 @@ static void walk_double(const struct build *x, struct loop_builder *b,
     const struct loop_expr *last = add(x, begin, times(x, ahead, x->z.depth));
     if (x->total)
         last = loop_let(b, "last", last);
-    load_both(x, b, begin);
+    // The last slice of all is the first of its chunk, or one of the others.
+    bool ragged = x->z.k % x->z.depth != 0;
+    bool first_is_last = (x->z.k - 1) % CHUNK_TERMS < x->z.depth;
+    load_both(x, b, begin, ragged && first_is_last);
     store_both(x, b, stage_of(x, begin));
     loop_barrier(b);
     struct loop_for f = {"k0", begin, last, x->z.depth, false};
     const struct loop_expr *k0 = loop_open_for(b, &f, &inner);
     const struct loop_expr *next = add(x, k0, num(x, x->z.depth));
-    load_both(x, &inner, next);
+    load_both(x, &inner, next, ragged && !first_is_last);
     multiply(x, &inner, stage_of(x, k0));
     store_both(x, &inner, stage_of(x, next));
     loop_barrier(&inner);

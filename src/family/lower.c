@@ -56,10 +56,12 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
 void lower_plain(struct arena *a, const struct problem *p, const struct target *t,
                  struct candidate *c) {
     struct loop_program *program = plain_program(a, p, t);
-    program->about =
-        about(a, p,
-              "plain: one straightforward loop nest per named value, no vectors, the C\n"
-              "library's functions. The baseline that speed-ups are stated against.\n");
+    program->about = about(
+        a, p,
+        t->is_gpu ? "plain: one straightforward kernel per value, a thread for each element,\n"
+                    "no vectors. The baseline that speed-ups are stated against.\n"
+                  : "plain: one straightforward loop nest per named value, no vectors, the C\n"
+                    "library's functions. The baseline that speed-ups are stated against.\n");
     *c = (struct candidate){.tier = TIER_C, .source = print(a, t, program), .label = "plain"};
     candidate_seal(a, c);
 }

@@ -316,6 +316,12 @@ static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const 
     if (op == LOOP_MUL && x->op == LOOP_DIV && range_constant(x->arg[0], &v) &&
         range_constant(y, &c) && is_int(x->arg[1], c) && v % c == 0)
         return x->arg[0];
+    // (x * 8) / 4 and its rest.
+    if ((op == LOOP_DIV || op == LOOP_MOD) && x->op == LOOP_MUL && is_literal(x->arg[1]) &&
+        is_literal(y) && y->integer > 0 && x->arg[1]->integer % y->integer == 0)
+        return op == LOOP_MOD ? loop_int(a, 0)
+                              : loop_binary(a, LOOP_MUL, x->arg[0],
+                                            loop_int(a, x->arg[1]->integer / y->integer));
     if ((op == LOOP_DIV || op == LOOP_MOD) && range_of(x).low >= 0 &&
         range_of(x).high < range_of(y).low)
         return op == LOOP_DIV ? loop_int(a, 0) : x;

@@ -1,5 +1,6 @@
 // Emitted CUDA, run without a GPU: its text is compiled as C over runtime/dev_cpu.h and run in
-// a process of its own, so that a fault or an endless loop is a result like any other.
+// a process of its own, so that a fault or an endless loop is a result like any other. Several
+// texts share one program, since starting the compiler costs most.
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +8,7 @@
 
 struct arena;
 
-enum { FIBRE_BUFFERS_MAX = 32, FIBRE_MUTANTS_MAX = 64 };
+enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 32, FIBRE_MUTANTS_MAX = 64 };
 
 // A buffer that the plan's launches name; `data` NULL: an output.
 struct fibre_buffer {
@@ -16,21 +17,33 @@ struct fibre_buffer {
     const float *data;
 };
 
-struct fibre_program {
-    const char *dir;  // where it lives; fibre_remove() deletes it
-    int64_t n_outputs_floats;
+struct fibre_text {
+    const char *source;
+    struct fibre_buffer buffers[FIBRE_BUFFERS_MAX];
+    int n_buffers;
     // Every barrier, guard and wait of the text can be taken out when it is run: mutant i + 1
-    // is the text without mutant[i].
+    // is the text without mutant[i]. Filled by fibre_build.
     const char *mutant[FIBRE_MUTANTS_MAX];
     int n_mutants;
 };
 
-// Compile with `cc`; a text that does not compile fails the test with the compiler's words.
-void fibre_build(struct arena *a, const char *cc, const char *source,
-                 const struct fibre_buffer *buffers, int n_buffers, struct fibre_program *p);
+struct fibre_program {
+    const char *dir;  // where it lives; fibre_remove() deletes it
+    struct fibre_text texts[FIBRE_TEXTS_MAX];
+    int n_texts;
+};
 
-// Run once. False and what went wrong, or true and the outputs, one after the other.
-bool fibre_run(struct arena *a, const struct fibre_program *p, uint64_t seed, int mutant,
+// Compile all texts with `cc`; one that does not compile fails the test with the compiler's
+// words.
+void fibre_build(struct arena *a, const char *cc, struct fibre_program *p);
+
+// Run one of them. False and what went wrong, or true and the outputs, one after the other.
+struct fibre_run {
+    int text;
+    uint64_t seed;
+    int mutant;  // 0: the text as it is
+};
+bool fibre_run(struct arena *a, const struct fibre_program *p, struct fibre_run run,
                float **outputs, const char **fault);
 
 void fibre_remove(const struct fibre_program *p);

@@ -22,8 +22,11 @@ static const char *const head = "#include \"dev.h\"\n"
                                 "    int t = hone_thread(), i = hone_block() * 128 + t;\n";
 
 static void build(struct arena *a, const char *cc, const char *body, struct fibre_program *p) {
-    struct fibre_buffer buffers[] = {{"x", N, ramp(a)}, {"y", N, NULL}};
-    fibre_build(a, cc, arena_printf(a, "%s%s}\n", head, body), buffers, 2, p);
+    *p = (struct fibre_program){.n_texts = 1};
+    p->texts[0] = (struct fibre_text){.source = arena_printf(a, "%s%s}\n", head, body),
+                                      .buffers = {{"x", N, ramp(a)}, {"y", N, NULL}},
+                                      .n_buffers = 2};
+    fibre_build(a, cc, p);
 }
 
 // Reverse the elements of a block through shared memory.
@@ -48,7 +51,8 @@ Test(dev, runs_the_same_for_every_seed_and_compiler) {
         const char *fault;
         build(&a, compilers[c], reverse, &p);
         for (int seed = 0; seed < 4; seed++) {
-            cr_assert(fibre_run(&a, &p, (uint64_t)seed, 0, &y, &fault), "%s", fault);
+            cr_assert(fibre_run(&a, &p, (struct fibre_run){0, (uint64_t)seed, 0}, &y, &fault), "%s",
+                      fault);
             cr_assert(is_reversed(y));
         }
         fibre_remove(&p);
@@ -61,11 +65,12 @@ Test(dev, a_missing_barrier_gives_wrong_data) {
     struct fibre_program p;
     const char *fault;
     build(&a, "cc", reverse, &p);
-    cr_assert_eq(p.n_mutants, 1);
-    cr_assert_str_eq(p.mutant[0], "hone_barrier();");
+    cr_assert_eq(p.texts[0].n_mutants, 1);
+    cr_assert_str_eq(p.texts[0].mutant[0], "hone_barrier();");
     for (int seed = 0; seed < 4; seed++) {
         float *y;
-        cr_assert(fibre_run(&a, &p, (uint64_t)seed, 1, &y, &fault), "%s", fault);
+        cr_assert(fibre_run(&a, &p, (struct fibre_run){0, (uint64_t)seed, 1}, &y, &fault), "%s",
+                  fault);
         cr_assert_not(is_reversed(y));
     }
     fibre_remove(&p);
@@ -78,7 +83,7 @@ Test(dev, shared_memory_is_poisoned_for_every_block) {
     float *y;
     const char *fault;
     build(&a, "cc", "    HONE_SHARED(s, 128);\n    y[i] = s[t];\n    s[t] = x[i];\n", &p);
-    cr_assert(fibre_run(&a, &p, 1, 0, &y, &fault), "%s", fault);
+    cr_assert(fibre_run(&a, &p, (struct fibre_run){0, 1, 0}, &y, &fault), "%s", fault);
     for (int i = 0; i < N; i++)
         cr_assert(isnan(y[i]));
     fibre_remove(&p);
@@ -96,7 +101,7 @@ Test(dev, warps_exchange_and_reduce) {
           "    y[i] = hone_warp_sum(x[i]) + 1000000.0f * (up - x[i]) + 10.0f * (other - x[i]) +\n"
           "           100000.0f * hone_warp_min(third - x[i - t % 32]);\n",
           &p);
-    cr_assert(fibre_run(&a, &p, 1, 0, &y, &fault), "%s", fault);
+    cr_assert(fibre_run(&a, &p, (struct fibre_run){0, 1, 0}, &y, &fault), "%s", fault);
     for (int i = 0; i < N; i++) {
         float sum = 0, first = (float)(i / 32 * 32);
         for (int j = 0; j < 32; j++)
@@ -124,7 +129,7 @@ Test(dev, asynchronous_copies_land_when_waited_for) {
           "    y[i] = s[127 - t];\n",
           &p);
     // The head has no shared(): the launch gives none.
-    cr_assert_not(fibre_run(&a, &p, 1, 0, &y, &fault));
+    cr_assert_not(fibre_run(&a, &p, (struct fibre_run){0, 1, 0}, &y, &fault));
     cr_assert(strstr(fault, "s needs 512 bytes of shared memory, the launch gives 0") != NULL, "%s",
               fault);
     fibre_remove(&p);
@@ -139,12 +144,12 @@ Test(dev, asynchronous_copies_land_when_waited_for) {
           "    hone_barrier();\n"
           "    y[i] = s[127 - t];\n",
           &p);
-    cr_assert(fibre_run(&a, &p, 1, 0, &y, &fault), "%s", fault);
+    cr_assert(fibre_run(&a, &p, (struct fibre_run){0, 1, 0}, &y, &fault), "%s", fault);
     cr_assert(is_reversed(y));
-    cr_assert_eq(p.n_mutants, 4);
-    for (int m = 1; m <= p.n_mutants; m++) {
-        bool ran = fibre_run(&a, &p, 1, m, &y, &fault);
-        cr_assert(!ran || !is_reversed(y), "survived: %s", p.mutant[m - 1]);
+    cr_assert_eq(p.texts[0].n_mutants, 4);
+    for (int m = 1; m <= p.texts[0].n_mutants; m++) {
+        bool ran = fibre_run(&a, &p, (struct fibre_run){0, 1, m}, &y, &fault);
+        cr_assert(!ran || !is_reversed(y), "survived: %s", p.texts[0].mutant[m - 1]);
     }
     fibre_remove(&p);
     arena_reset(&a);
@@ -165,7 +170,7 @@ Test(dev, atomics_add) {
           "    hone_barrier();\n"
           "    y[i] = s[0];\n",
           &p);
-    cr_assert(fibre_run(&a, &p, 1, 0, &y, &fault), "%s", fault);
+    cr_assert(fibre_run(&a, &p, (struct fibre_run){0, 1, 0}, &y, &fault), "%s", fault);
     for (int i = 0; i < N; i++)
         cr_assert_float_eq(y[i], 128, 0);
     fibre_remove(&p);
@@ -178,11 +183,11 @@ Test(dev, says_what_is_wrong) {
         const char *body, *want;
     } cases[] = {
         {0, "    if (t < 64) {\n        hone_barrier();\n    }\n    y[i] = 0;\n",
-         "is at a barrier (line 7) while thread 64 is at its end"},
+         "is at a barrier (line 6) while thread 64 is at its end"},
         {0,
          "    if (t < 64) {\n        hone_barrier();\n    } else {\n        hone_barrier();\n    "
          "}\n",
-         "is at the barrier of line 9, but thread 0 at that of line 7"},
+         "is at the barrier of line 8, but thread 0 at that of line 6"},
         {0, "    if (t < 40)\n        y[i] = hone_warp_sum(1.0f);\n", "is at a shuffle"},
         {0, "    y[i + 128] = x[i];\n", "touches memory that is not its own"},
         {1, "    y[i] = x[i - 1];\n", "touches memory that is not its own"},
@@ -198,7 +203,8 @@ Test(dev, says_what_is_wrong) {
         float *y;
         const char *fault;
         build(&a, "cc", cases[i].body, &p);
-        cr_assert_not(fibre_run(&a, &p, (uint64_t)cases[i].seed, 0, &y, &fault));
+        cr_assert_not(
+            fibre_run(&a, &p, (struct fibre_run){0, (uint64_t)cases[i].seed, 0}, &y, &fault));
         cr_assert(strstr(fault, cases[i].want) != NULL, "case %zu: %s", i, fault);
         fibre_remove(&p);
         arena_reset(&a);

@@ -164,11 +164,12 @@ Test(threads, are_printed_as_cuda_that_computes_the_same) {
     float x[N], *y;
     for (int i = 0; i < N; i++)
         x[i] = input(i);
-    struct fibre_buffer buffers[] = {{"x", N, x}, {"y", N, NULL}};
-    struct fibre_program program;
+    struct fibre_program program = {.n_texts = 1};
+    program.texts[0] = (struct fibre_text){
+        .source = printed, .buffers = {{"x", N, x}, {"y", N, NULL}}, .n_buffers = 2};
     const char *fault;
-    fibre_build(&a, "cc", printed, buffers, 2, &program);
-    cr_assert(fibre_run(&a, &program, 7, 0, &y, &fault), "%s", fault);
+    fibre_build(&a, "cc", &program);
+    cr_assert(fibre_run(&a, &program, (struct fibre_run){.seed = 7}, &y, &fault), "%s", fault);
     for (int i = 0; i < N; i++)
         cr_assert_float_eq(y[i], expected(i), 0);
     fibre_remove(&program);
