@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/str.h"
-#include "loop/builder.h"
+#include "loop/loop_build.h"
 
 // Names in scope: a let may be called like one in an outer block, and C would then take
 // the inner one, so every declaration gets a name that nothing around it has.

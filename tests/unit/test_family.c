@@ -192,7 +192,7 @@ Test(moves, turn_merge_split_and_change) {
     cr_assert_str_eq(m->stage, "y");
     m = find_move(moves, n, "y: keep reread -> local");
     cr_assert(m && m->direction == 0 && strcmp(m->word, "local") == 0);
-    m = find_move(moves, n, "y: rows 4 -> 2");
+    m = find_move(moves, n, "y: rows 2 -> 1");
     cr_assert(m && m->direction == -1);
     // Four columns are too few for eight lanes: the repair is part of the move.
     m = find_move(moves, n, "t.2: micro 4x16 -> 4x8");

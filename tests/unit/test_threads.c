@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "fibre.h"
-#include "loop/builder.h"
 #include "loop/execute.h"
+#include "loop/loop_build.h"
 #include "loop/passes.h"
 #include "loop/print_cuda.h"
 
