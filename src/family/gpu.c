@@ -28,24 +28,29 @@ bool gpu_legal_vec(const struct kernel_stage *s, int64_t n_columns, struct objec
                      vec, vec, (long long)n_columns, gpu_largest_vec(n_columns));
 }
 
-bool gpu_legal_registers(const struct target *t, const char *knob, int threads, int64_t floats,
-                         struct objection *why) {
+int64_t gpu_registers_for(const struct target *t, int threads) {
     int64_t each = t->registers_per_sm / threads;
-    each = each < REGISTERS_MAX ? each : REGISTERS_MAX;
-    if (floats + REGISTERS_OVERHEAD <= each)
-        return true;
-    return objection(why, knob,
-                     "%lld floats in registers of each of %d threads do not fit: a thread has %lld "
-                     "registers, of which %d are needed otherwise; the nearest has half as many",
-                     (long long)floats, threads, (long long)each, REGISTERS_OVERHEAD);
+    return (each < REGISTERS_MAX ? each : REGISTERS_MAX) - REGISTERS_OVERHEAD;
 }
 
-bool gpu_legal_shared(const struct target *t, const char *knob, int64_t bytes,
+bool gpu_legal_registers(const struct target *t, const struct gpu_demand *d,
+                         struct objection *why) {
+    int64_t room = gpu_registers_for(t, d->threads);
+    if (d->floats <= room)
+        return true;
+    return objection(why, d->knob,
+                     "%lld floats in registers of each of %d threads, but there is room for %lld: "
+                     "the nearest is %s",
+                     (long long)d->floats, d->threads, (long long)room, d->nearest);
+}
+
+bool gpu_legal_shared(const struct target *t, const char *knob, int64_t bytes, const char *nearest,
                       struct objection *why) {
     if (bytes <= t->shared_per_block)
         return true;
-    return objection(why, knob, "%lld bytes of shared memory, but a block has at most %lld",
-                     (long long)bytes, (long long)t->shared_per_block);
+    return objection(why, knob,
+                     "%lld bytes of shared memory, but a block has at most %lld: the nearest is %s",
+                     (long long)bytes, (long long)t->shared_per_block, nearest);
 }
 
 bool gpu_legal_grid(const char *knob, int64_t blocks, struct objection *why) {

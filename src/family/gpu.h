@@ -11,10 +11,16 @@ enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
 // `vec` elements go at once: the innermost axis must be a multiple.
 bool gpu_legal_vec(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
 int gpu_largest_vec(int64_t n_columns);  // 4, 2 or 1
-// So many floats in registers of each of `threads` threads.
-bool gpu_legal_registers(const struct target *t, const char *knob, int threads, int64_t floats,
-                         struct objection *why);
-bool gpu_legal_shared(const struct target *t, const char *knob, int64_t bytes,
+// Floats that each of `threads` threads has registers for, beside what else it needs.
+int64_t gpu_registers_for(const struct target *t, int threads);
+struct gpu_demand {
+    const char *knob;
+    int threads;
+    int64_t floats;       // per thread
+    const char *nearest;  // "items 4"
+};
+bool gpu_legal_registers(const struct target *t, const struct gpu_demand *d, struct objection *why);
+bool gpu_legal_shared(const struct target *t, const char *knob, int64_t bytes, const char *nearest,
                       struct objection *why);
 bool gpu_legal_grid(const char *knob, int64_t blocks, struct objection *why);
 

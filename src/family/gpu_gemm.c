@@ -11,6 +11,7 @@
 // memory, where each thread has a place of its own.
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "family/gemm_form.h"
@@ -107,19 +108,47 @@ static bool accepts(const struct region *r, struct objection *why) {
     return gemm_find_form(r, &f, why);
 }
 
-static bool legal_micro(const struct sizes *z, struct objection *why) {
+static int64_t register_floats(const struct sizes *z) {
+    return (int64_t)z->lhs.micro * z->rhs.micro + z->lhs.micro + z->rhs.micro +
+           (z->lhs.items + z->rhs.items) * z->vec;
+}
+
+// The nearest micro tile whose threads make a block and whose sums fit the registers.
+static const char *nearest_micro(const struct target *t, const struct sizes *z, char text[32]) {
+    double least = INFINITY;
+    snprintf(text, 32, "a tile of half the size");
+    for (int i = 0; micro_grid[i] > 0; i++)
+        for (int j = 0; micro_grid[j] > 0; j++) {
+            int m = micro_grid[i], n = micro_grid[j];
+            if (m > z->lhs.width || n > z->rhs.width)
+                continue;
+            int threads = z->lhs.width / m * (z->rhs.width / n);
+            double distance =
+                fabs(log2((double)m / z->lhs.micro)) + fabs(log2((double)n / z->rhs.micro));
+            if (threads < GPU_WARP || threads > GPU_BLOCK_MAX || distance >= least ||
+                m * n + 2 * (m + n) > gpu_registers_for(t, threads))
+                continue;
+            least = distance;
+            snprintf(text, 32, "micro %dx%d", m, n);
+        }
+    return text;
+}
+
+static bool legal_micro(const struct target *t, const struct sizes *z, struct objection *why) {
     const struct side *l = &z->lhs, *r = &z->rhs;
+    char nearest[32];
     if (l->micro > l->width || r->micro > r->width)
-        return objection(why, "micro", "micro %dx%d is larger than the tile: the nearest is %dx%d",
-                         l->micro, r->micro, at_most(l->micro, l->width),
-                         at_most(r->micro, r->width));
+        return objection(why, "micro", "micro %dx%d is larger than the tile: the nearest is %s",
+                         l->micro, r->micro, nearest_micro(t, z, nearest));
     if (z->threads > GPU_BLOCK_MAX || z->threads < GPU_WARP)
         return objection(why, "micro",
-                         "tile %dx%d by micro %dx%d makes %d threads, not %d to %d: the nearest "
-                         "has %s rows or columns",
+                         "tile %dx%d by micro %dx%d makes %d threads, not %d to %d: the nearest is "
+                         "%s",
                          l->width, r->width, l->micro, r->micro, z->threads, GPU_WARP,
-                         GPU_BLOCK_MAX, z->threads < GPU_WARP ? "half the" : "twice the");
-    return true;
+                         GPU_BLOCK_MAX, nearest_micro(t, z, nearest));
+    struct gpu_demand demand = {"micro", z->threads, register_floats(z),
+                                nearest_micro(t, z, nearest)};
+    return gpu_legal_registers(t, &demand, why);
 }
 
 static bool legal_loads(const struct sizes *z, struct objection *why) {
@@ -147,11 +176,6 @@ static int64_t shared_bytes(const struct sizes *z) {
     return 4 * (rows * (z->lhs.width + z->lhs.pad + z->rhs.width + z->rhs.pad) + z->n_chunk_floats);
 }
 
-static int64_t register_floats(const struct sizes *z) {
-    return (int64_t)z->lhs.micro * z->rhs.micro + z->lhs.micro + z->rhs.micro +
-           (z->lhs.items + z->rhs.items) * z->vec;
-}
-
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct gemm_form f;
@@ -159,9 +183,8 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
         return false;
     struct sizes z = read_sizes(&f, s);
     int resident = stage_number(s, "minblocks", 0);
-    if (!legal_micro(&z, why) || !legal_loads(&z, why) ||
-        !gpu_legal_shared(t, "tile", shared_bytes(&z), why) ||
-        !gpu_legal_registers(t, "micro", z.threads, register_floats(&z), why))
+    if (!legal_micro(t, &z, why) || !legal_loads(&z, why) ||
+        !gpu_legal_shared(t, "tile", shared_bytes(&z), "half the depth", why))
         return false;
     if (resident > 1 && (resident * z.threads > t->threads_per_sm ||
                          resident * shared_bytes(&z) > t->shared_per_sm ||

@@ -1,6 +1,8 @@
 // map on a GPU: one flat index over all elements; a thread takes `items` vectors, a whole
 // block's threads apart, so that neighbours read neighbouring memory. With several items all
 // loads come first: they are what a thread waits for.
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "family/gpu.h"
 #include "family/map_form.h"
@@ -76,9 +78,14 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
     struct reads reads;
     find_reads(r, &reads);
     int vec = stage_number(s, "vec", 0), items = stage_number(s, "items", 0);
-    int64_t floats = (int64_t)(reads.n + r->n_values) * vec * items;
+    int block = stage_number(s, "block", 0), each = (reads.n + r->n_values) * vec;
+    char nearest[32];
+    int fits = knob_at_most(&knobs[2], 0, (int)(gpu_registers_for(t, block) / each));
+    snprintf(nearest, sizeof nearest, "items %d", fits);
+    struct gpu_demand demand = {"items", block, (int64_t)each * items, nearest};
+    // A single item goes through registers as it comes, however many values there are.
     return gpu_legal_vec(s, columns(r), why) &&
-           gpu_legal_registers(t, "items", stage_number(s, "block", 0), floats, why) &&
+           (items == 1 || gpu_legal_registers(t, &demand, why)) &&
            gpu_legal_grid("items", n_blocks(r, s), why);
 }
 

@@ -115,7 +115,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
                          (long long)f.n_terms, split, (long long)each,
                          knob_at_most(&knobs[3], 0, (int)(f.n_terms / each)));
     int64_t shared = f.across && threads > 1 ? 4LL * threads * results * vec : 4 * GPU_BLOCK_MAX;
-    return gpu_legal_shared(t, "results", shared, why) &&
+    return gpu_legal_shared(t, "results", shared, "half as many results", why) &&
            gpu_legal_grid("split", (f.n_results / results + 1) * split, why);
 }
 

@@ -28,6 +28,8 @@ static const struct knob knobs[] = {
     {0},
 };
 
+enum { PARTIAL_BYTES = 1024 };  // at most, of what warps exchange
+
 // What stays between walks, and in which of the shared arrays.
 struct keeping {
     bool *is_kept;  // per node
@@ -103,10 +105,13 @@ static bool legal_keep(const struct target *t, const struct kernel_stage *s,
     if (f->n_kept == 0)
         return objection(why, "keep",
                          "nothing of a row is needed twice: the nearest is keep reread");
+    struct gpu_demand demand = {"keep", threads * rows, kept_floats(f, s), "keep shared"};
+    int64_t bytes = 4 * f->n_slots * f->n_columns * rows + PARTIAL_BYTES;
+    if (bytes > t->shared_per_block)
+        demand.nearest = "keep reread";
     if (stage_word_is(s, "keep", "register"))
-        return gpu_legal_registers(t, "keep", threads * rows, kept_floats(f, s), why);
-    int64_t partials = 4 * 32 * 8;
-    return gpu_legal_shared(t, "keep", 4 * f->n_slots * f->n_columns * rows + partials, why);
+        return gpu_legal_registers(t, &demand, why);
+    return gpu_legal_shared(t, "keep", bytes, "keep reread", why);
 }
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,

@@ -25,8 +25,9 @@ static bool parse_gpu_name(const char *name, int *ordinal) {
 static bool unknown_target(const char *name, struct error *err) {
     const char *near = str_nearest(name, target_names);
     return error_set(err, ERROR_USAGE, "unknown target '%s'%s%s%s", name,
-                     near ? "; did you mean '" : "; there are cpu and cuda", near ? near : "",
-                     near ? "'?" : "");
+                     near ? "; did you mean '"
+                          : "; there are cpu, cuda, and to emit for sm_80, sm_90a, sm_100a",
+                     near ? near : "", near ? "'?" : "");
 }
 
 static bool read_cpu(struct arena *a, struct target *t, struct error *err) {
