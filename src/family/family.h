@@ -56,7 +56,8 @@ extern const struct family gpu_map, gpu_rowwise, gpu_reduce, gpu_gemm;
 // The family's row for a target; NULL when `f` is.
 const struct family *family_on(const struct family *f, const struct target *t);
 
-const struct family *family_find(const char *name);       // NULL: unknown
+const struct family *family_find(const char *name);  // NULL: unknown
+bool family_accepts(const struct family *f, const struct region *r, struct objection *why);
 const struct family *family_for(const struct region *r);  // first that accepts, or NULL
 
 // Knob tables.

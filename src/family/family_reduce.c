@@ -161,7 +161,7 @@ static void build_result(struct build *b, struct scope *s) {
     struct scope term = scope_inside(s, &inner);
     scope_split(&term, r, b->n_kept, last);
     fold_init(&b->fold, b->l, b->form->anchor, &b->sweep);
-    folds_build(&b->fold, 1, &term, &b->sweep, sweep_terms, b);
+    folds_build(&(struct folds){&b->fold, 1}, &term, &b->sweep, sweep_terms, b);
     loop_store(&inner, total, zero,
                loop_binary(a, b->fold.op, loop_load(a, total, zero, 1, 1), b->fold.result), false);
     loop_close(s->builder, &inner);

@@ -44,8 +44,9 @@ static bool note_read(void *ctx, node_id n, const struct axis_map *map) {
 static void find_reads(const struct region *r, struct reads *reads) {
     *reads = (struct reads){.region = r};
     struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
+    struct point_visit visit = {r, -1, note_read, reads};
     for (int i = 0; i < r->n_values; i++)
-        point_visit(r, r->value[i], &map, -1, note_read, reads);
+        point_visit(&visit, r->value[i], &map);
 }
 
 static int64_t columns(const struct region *r) {

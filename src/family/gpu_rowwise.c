@@ -233,7 +233,7 @@ static void build_walk(struct build *x) {
     w->folds = arena_array(x->l->arena, struct gpu_fold, r->n_anchors + 1);
     w->n_folds = 0;
     for (int i = 0; i < r->n_anchors; i++)
-        if (x->walks.level[r->anchor[i]] == x->now) {
+        if (r->level[r->anchor[i]] == x->now) {
             const struct node *n = &r->graph->nodes[r->anchor[i]];
             x->folded[w->n_folds] = r->anchor[i];
             gpu_fold_init(&w->folds[w->n_folds++], w, n->op, n->name);

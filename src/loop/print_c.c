@@ -23,8 +23,7 @@ static void declarations(struct printer *p, const struct text_usage *u) {
 }
 
 static void kernel(struct printer *p, const struct loop_kernel *k) {
-    struct text_usage u = {0};
-    text_use(&u, k);
+    struct text_usage u = text_use(p->arena, p->program, k);
     if (k->text)
         str_printf(&p->out, "// %s\n", k->text);
     str_printf(&p->out, "void %s(long block", k->name);
@@ -32,7 +31,7 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, ") {\n");
     p->indent = 1;
     p->n_scope = 0;
-    p->scope[p->n_scope++] = (struct text_name){k->block, "block"};
+    text_bind(p, k->block, "block");
     declarations(p, &u);
     text_block(p, &k->body);
     p->indent = 0;
@@ -47,11 +46,11 @@ static void plan(struct printer *p) {
     }
 }
 
-static bool program_uses(const struct loop_program *program, enum loop_op op) {
-    struct text_usage u = {0};
-    for (int i = 0; i < program->n_kernels; i++)
-        text_use(&u, program->kernels[i]);
-    return u.op[op];
+static bool program_uses(struct printer *p, enum loop_op op) {
+    for (int i = 0; i < p->program->n_kernels; i++)
+        if (text_use(p->arena, p->program, p->program->kernels[i]).op[op])
+            return true;
+    return false;
 }
 
 static void head(struct printer *p) {
@@ -61,7 +60,7 @@ static void head(struct printer *p) {
     str_puts(&p->out, program->libm ? "#include <math.h>\n\n" : "#include \"hone_math.h\"\n\n");
     text_dims(p, "_Static_assert");
     for (int smaller = 0; program->libm && smaller < 2; smaller++)
-        if (program_uses(program, smaller ? LOOP_MIN : LOOP_MAX))
+        if (program_uses(p, smaller ? LOOP_MIN : LOOP_MAX))
             str_printf(&p->out,
                        "// The %s of two, NaN when either is.\n"
                        "static inline float %sf(float a, float b) {\n"
@@ -71,15 +70,15 @@ static void head(struct printer *p) {
 }
 
 const char *print_c(struct arena *a, const struct loop_program *program) {
-    struct printer p = {.arena = a, .program = program};
     struct arena scratch = {0};
-    p.scope = arena_array(&scratch, struct text_name, TEXT_SCOPE_MAX);
+    struct printer p = {.arena = &scratch, .program = program};
     head(&p);
     plan(&p);
     for (int i = 0; i < program->n_kernels; i++) {
         str_puts(&p.out, "\n");
         kernel(&p, program->kernels[i]);
     }
+    const char *text = str_take(a, &p.out);
     arena_reset(&scratch);
-    return str_take(a, &p.out);
+    return text;
 }

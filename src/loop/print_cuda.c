@@ -11,12 +11,13 @@ static int64_t padded(const struct loop_buffer *b) {
 }
 
 int64_t print_cuda_shared(const struct loop_program *p, const struct loop_kernel *k) {
-    struct text_usage u = {0};
-    text_use(&u, k);
+    struct arena scratch = {0};
+    struct text_usage u = text_use(&scratch, p, k);
     int64_t elements = 0;
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i]->space == LOOP_SHARED && (u.read[i] || u.written[i]))
             elements += padded(p->buffers[i]);
+    arena_reset(&scratch);
     return elements * 4;
 }
 
@@ -29,14 +30,13 @@ static void shared_array(struct printer *p, const struct loop_buffer *b, int64_t
     str_puts(&p->out, ");\n");
 }
 
-static void declarations(struct printer *p, const struct loop_kernel *k) {
-    struct text_usage u = {0};
-    text_use(&u, k);
+static void declarations(struct printer *p, const struct loop_kernel *k,
+                         const struct text_usage *u) {
     bool dynamic = print_cuda_shared(p->program, k) > STATIC_SHARED_BYTES;
     int64_t offset = 0;
     for (int i = 0; i < p->program->n_buffers; i++) {
         const struct loop_buffer *b = p->program->buffers[i];
-        if ((!u.read[i] && !u.written[i]) || b->space == LOOP_GLOBAL)
+        if ((!u->read[i] && !u->written[i]) || b->space == LOOP_GLOBAL)
             continue;
         text_begin_line(p);
         if (b->space == LOOP_SHARED) {
@@ -51,18 +51,16 @@ static void declarations(struct printer *p, const struct loop_kernel *k) {
     }
 }
 
-static void launch_variable(struct printer *p, const struct loop_kernel *k,
-                            const struct loop_var *var) {
-    struct text_usage u = {.var = var};
-    text_use(&u, k);
-    p->scope[p->n_scope++] = (struct text_name){var, var->name};
-    if (!u.has_var)
+static void launch_variable(struct printer *p, const struct loop_var *var, bool is_used) {
+    text_bind(p, var, var->name);
+    if (!is_used)
         return;
     text_begin_line(p);
     str_printf(&p->out, "const int %s = hone_%s();\n", var->name, var->name);
 }
 
 static void kernel(struct printer *p, const struct loop_kernel *k) {
+    struct text_usage u = text_use(p->arena, p->program, k);
     if (k->text)
         str_printf(&p->out, "// %s\n", k->text);
     if (k->min_blocks)
@@ -73,9 +71,9 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, ") {\n");
     p->indent = 1;
     p->n_scope = 0;
-    declarations(p, k);
-    launch_variable(p, k, k->block);
-    launch_variable(p, k, k->thread);
+    declarations(p, k, &u);
+    launch_variable(p, k->block, u.block);
+    launch_variable(p, k->thread, u.thread);
     text_block(p, &k->body);
     p->indent = 0;
     str_puts(&p->out, "}\n");
@@ -91,9 +89,8 @@ static void launch(struct printer *p, const struct loop_kernel *k) {
 }
 
 const char *print_cuda(struct arena *a, const struct loop_program *program) {
-    struct printer p = {.arena = a, .program = program, .is_cuda = true};
     struct arena scratch = {0};
-    p.scope = arena_array(&scratch, struct text_name, TEXT_SCOPE_MAX);
+    struct printer p = {.arena = &scratch, .program = program, .is_cuda = true};
     if (program->about)
         str_puts(&p.out, program->about);
     str_puts(&p.out, "#include \"dev.h\"\n\n");
@@ -105,6 +102,7 @@ const char *print_cuda(struct arena *a, const struct loop_program *program) {
         str_puts(&p.out, "\n");
         kernel(&p, program->kernels[i]);
     }
+    const char *text = str_take(a, &p.out);
     arena_reset(&scratch);
-    return str_take(a, &p.out);
+    return text;
 }

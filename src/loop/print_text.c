@@ -15,6 +15,17 @@ static bool is_in_use(const struct printer *p, const char *name) {
     return loop_name_is_taken(p->program, name);
 }
 
+void text_bind(struct printer *p, const struct loop_var *var, const char *name) {
+    if (p->n_scope == p->cap_scope) {
+        struct text_name *scope = arena_array(p->arena, struct text_name, p->cap_scope * 2 + 64);
+        if (p->n_scope > 0)
+            memcpy(scope, p->scope, sizeof *scope * (size_t)p->n_scope);
+        p->scope = scope;
+        p->cap_scope = p->cap_scope * 2 + 64;
+    }
+    p->scope[p->n_scope++] = (struct text_name){var, name};
+}
+
 const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem) {
     stem = loop_identifier(p->arena, stem);
     const char *name = stem;
@@ -23,8 +34,7 @@ const char *text_declare(struct printer *p, const struct loop_var *var, const ch
         name = arena_printf(p->arena, "%s_v", stem);
     for (int i = 2; is_in_use(p, name); i++)
         name = arena_printf(p->arena, "%s_%d", stem, i);
-    assert(p->n_scope < TEXT_SCOPE_MAX);
-    p->scope[p->n_scope++] = (struct text_name){var, name};
+    text_bind(p, var, name);
     return name;
 }
 
@@ -374,37 +384,45 @@ void text_block(struct printer *p, const struct loop_block *b) {
         stmt(p, s);
 }
 
-static void use_expr(struct text_usage *u, const struct loop_expr *e) {
+struct user {
+    const struct loop_kernel *kernel;
+    struct text_usage *usage;
+};
+
+static void use_expr(const struct user *u, const struct loop_expr *e) {
     if (!e)
         return;
     if (e->dtype == LOOP_F32)
-        u->op[e->op] = true;
+        u->usage->op[e->op] = true;
     if (e->op == LOOP_LOAD)
-        u->read[e->buffer->id] = true;
-    if (e->op == LOOP_VAR && e->var == u->var)
-        u->has_var = true;
+        u->usage->read[e->buffer->id] = true;
+    if (e->op == LOOP_VAR) {
+        u->usage->block |= e->var == u->kernel->block;
+        u->usage->thread |= e->var == u->kernel->thread;
+    }
     for (int i = 0; i < loop_ops[e->op].arity; i++)
         use_expr(u, e->arg[i]);
 }
 
-static void use_block(struct text_usage *u, const struct loop_block *b) {
+static void use_block(const struct user *u, const struct loop_block *b) {
     for (const struct loop_stmt *s = b->first; s; s = s->next) {
         if (s->kind == LOOP_STORE)
-            u->written[s->buffer->id] = true;
+            u->usage->written[s->buffer->id] = true;
         if (s->kind == LOOP_PREFETCH)
-            u->read[s->buffer->id] = true;
-        use_expr(u, s->begin);
-        use_expr(u, s->end);
-        use_expr(u, s->low);
-        use_expr(u, s->high);
-        use_expr(u, s->index);
-        use_expr(u, s->value);
+            u->usage->read[s->buffer->id] = true;
+        const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->index, s->value};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            use_expr(u, all[i]);
         use_block(u, &s->body);
     }
 }
 
-void text_use(struct text_usage *u, const struct loop_kernel *k) {
-    use_block(u, &k->body);
+struct text_usage text_use(struct arena *a, const struct loop_program *p,
+                           const struct loop_kernel *k) {
+    struct text_usage usage = {.read = arena_array(a, bool, p->n_buffers)};
+    usage.written = arena_array(a, bool, p->n_buffers);
+    use_block(&(struct user){k, &usage}, &k->body);
+    return usage;
 }
 
 void text_shape(struct printer *p, const struct loop_buffer *b, const char *between) {
@@ -448,8 +466,7 @@ void text_grid(struct printer *p, const struct loop_kernel *k) {
 }
 
 void text_arguments(struct printer *p, const struct loop_kernel *k) {
-    struct text_usage u = {0};
-    text_use(&u, k);
+    struct text_usage u = text_use(p->arena, p->program, k);
     str_puts(&p->out, " args(");
     const char *comma = "";
     for (int i = 0; i < p->program->n_buffers; i++) {
@@ -464,8 +481,7 @@ void text_arguments(struct printer *p, const struct loop_kernel *k) {
 
 void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,
                      const char *comma) {
-    struct text_usage u = {0};
-    text_use(&u, k);
+    struct text_usage u = text_use(p->arena, p->program, k);
     for (int i = 0; i < p->program->n_buffers; i++) {
         const struct loop_buffer *b = p->program->buffers[i];
         if (b->space != LOOP_GLOBAL || (!u.read[i] && !u.written[i]))

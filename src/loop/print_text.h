@@ -12,8 +12,6 @@ struct text_name {
     const char *name;
 };
 
-enum { TEXT_SCOPE_MAX = 4096 };
-
 struct printer {
     struct arena *arena;
     const struct loop_program *program;
@@ -21,7 +19,7 @@ struct printer {
     int indent;
     bool in_plan;  // `#pragma hone` has no casts
     struct text_name *scope;
-    int n_scope;
+    int n_scope, cap_scope;
     // CUDA: indices are ints where they fit, register arrays are arrays and loops marked for
     // it are left to the compiler to unroll.
     bool is_cuda;
@@ -30,6 +28,8 @@ struct printer {
 // How tightly an operator binds.
 enum { BIND_ANY, BIND_COMPARE, BIND_ADD, BIND_MUL, BIND_UNARY };
 
+// Bind a variable to a name that is free for certain; or to one like `stem`.
+void text_bind(struct printer *p, const struct loop_var *var, const char *name);
 const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem);
 const char *text_type(struct printer *p, enum loop_dtype dtype, int lanes);
 const char *text_index_type(const struct printer *p, int64_t low, int64_t high);
@@ -41,12 +41,12 @@ const char *text_register(struct printer *p, const struct loop_buffer *b, int64_
 
 // Which buffers and launch variables a kernel touches, which operations it does on floats.
 struct text_usage {
-    bool read[LOOP_BUFFERS_MAX], written[LOOP_BUFFERS_MAX];
+    bool *read, *written;  // by buffer id
     bool op[LOOP_OP_COUNT];
-    const struct loop_var *var;  // asked for:
-    bool has_var;
+    bool block, thread;
 };
-void text_use(struct text_usage *u, const struct loop_kernel *k);
+struct text_usage text_use(struct arena *a, const struct loop_program *p,
+                           const struct loop_kernel *k);
 
 // The sizes at the head, the scratch lines, begin and end of a launch line.
 void text_dims(struct printer *p, const char *assertion);

@@ -33,7 +33,7 @@
 #include "model/bound.h"
 #include "ops/op_problem.h"
 
-enum { SETS_MAX = 8, LAUNCHES = 40, WARM_UP = 5 };
+enum { SETS_MAX = 8, LAUNCHES = 40, WARM_UP = 5, ENTRIES_MAX = 64, BUFFERS_MAX = 512 };
 
 struct options {
     const char *file, *dims;
@@ -133,17 +133,18 @@ struct entry {
 
 struct loaded_program {
     cuda_module module;
-    struct entry entries[LOOP_KERNELS_MAX];
+    struct entry entries[ENTRIES_MAX];
     int n_entries;
-    cuda_pointer scratch[LOOP_BUFFERS_MAX];  // by buffer id
-    int registers, resident;                 // of the first kernel
+    cuda_pointer scratch[BUFFERS_MAX];  // by buffer id
+    int registers, resident;            // of the first kernel
 };
 
 static void find_entry(struct bench *b, const struct loop_program *p, int i,
                        struct loaded_program *out) {
     const struct loop_kernel *k = p->kernels[i];
     struct entry *e = &out->entries[i];
-    struct text_usage u = {0};
+    struct arena scratch = {0};
+    struct text_usage u = text_use(&scratch, p, k);
     int64_t grid = 0;
     ok(b, b->cu.module_function(&e->function, out->module, k->name), "find a kernel");
     range_constant(k->grid, &grid);
@@ -154,10 +155,10 @@ static void find_entry(struct bench *b, const struct loop_program *p, int i,
     if (e->shared)
         ok(b, b->cu.function_set(e->function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)e->shared),
            "ask for shared memory");
-    text_use(&u, k);
     for (int j = 0; j < p->n_buffers; j++)
         if (p->buffers[j]->space == LOOP_GLOBAL && (u.read[j] || u.written[j]))
             e->args[e->n_args++] = j;
+    arena_reset(&scratch);
     if (i > 0)
         return;
     b->cu.function_attribute(&out->registers, CUDA_FUNCTION_REGISTERS, e->function);
@@ -181,6 +182,11 @@ static void load(struct bench *b, struct arena *a, struct loop_program *p,
                             .n_headers = 1,
                             .options = options,
                             .n_options = 2};
+    if (p->n_kernels > ENTRIES_MAX || p->n_buffers > BUFFERS_MAX) {
+        fprintf(stderr, "kernel-bench: %d kernels, %d buffers are too many\n", p->n_kernels,
+                p->n_buffers);
+        exit(4);
+    }
     *out = (struct loaded_program){.n_entries = p->n_kernels};
     if (!nvrtc_compile(a, &b->nvrtc, &job, &r, &err))
         die(&err);
