@@ -214,12 +214,19 @@ static void defaults(const struct region *r, const struct target *t, struct kern
     bool is_large = tiles >= t->sms, is_small = tiles * 4 >= t->sms;
     set_tile(s, is_large ? large : is_small ? small : tiny, is_large ? 8 : is_small ? 4 : 2);
     stage_set(s, "stages", 0, 2);
-    for (int vec = 4; vec >= 1; vec /= 2) {
+    int vec = 4;
+    for (; vec > 1; vec /= 2) {
         stage_set(s, "vec", 0, vec);
         if (is_legal(r, t, s, &why))
-            return;
+            break;
     }
-    set_tile(s, tiny, 2);
+    stage_set(s, "vec", 0, vec);
+    // Two blocks hide each other's barriers, where both fit.
+    stage_set(s, "minblocks", 0, 2);
+    if (!is_legal(r, t, s, &why))
+        stage_set(s, "minblocks", 0, 1);
+    if (!is_legal(r, t, s, &why))
+        set_tile(s, tiny, 2);
 }
 
 struct build {

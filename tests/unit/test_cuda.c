@@ -1,11 +1,14 @@
 // Emitted CUDA, executed: random blocks of random problems on the fibre runtime against the
 // reference, and texts without one of their barriers or guards, which must fail.
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "family/plain.h"
 #include "family/program.h"
 #include "fibre.h"
 #include "loop/execute.h"
@@ -303,4 +306,57 @@ Test(cuda_text, fails_without_any_one_barrier_or_guard) {
     cr_assert_gt(n_mutants, 40);
     fibre_remove(p);
     arena_reset(&a);
+}
+
+static void check_file(const char *path) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct lang_source source = {.file = path};
+    struct lang_file file;
+    const char *diagnostics = "";
+    source.text = file_read(&a, path, 1 << 20, &source.len, &err);
+    cr_assert(source.text && lang_parse(&a, &source, &file, &diagnostics, &err), "%s", err.text);
+    for (int i = 0; i < file.n_problems; i++) {
+        struct problem *p = file.problems[i];
+        struct target t;
+        struct kernel k;
+        char message[1200] = "";
+        int64_t elements = 0;
+        target_of_arch(archs[i % 3], &t);
+        lower_default(&a, p, &t, &k);
+        struct loop_program *programs[] = {program_lower(&a, p, &t, &k), plain_program(&a, p, &t)};
+        for (node_id n = 0; n < p->graph.n_nodes; n++)
+            elements += shape_count(&p->graph.nodes[n].shape);
+        for (int j = 0; j < 2; j++) {
+            cr_assert(pass_verify(programs[j], &err), "%s: %s", path, err.text);
+            // What is large is lowered too, but not run.
+            if (elements > 20000)
+                continue;
+            struct expectation e;
+            expect_open(&e, &a, p, 1);
+            cr_assert_geq(expect_execute(&e, &a, p, programs[j], message, sizeof message), 0,
+                          "%s: %s", path, message);
+            expect_close(&e);
+        }
+    }
+    arena_reset(&a);
+}
+
+Test(cuda_text, exists_for_every_accepted_problem) {
+    static const char *const directories[] = {"tests/lang/accept", "problems"};
+    int n_files = 0;
+    for (int i = 0; i < 2; i++) {
+        DIR *dir = opendir(directories[i]);
+        cr_assert_not_null(dir);
+        for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+            struct arena a = {0};
+            if (strstr(e->d_name, ".hone")) {
+                check_file(arena_printf(&a, "%s/%s", directories[i], e->d_name));
+                n_files++;
+            }
+            arena_reset(&a);
+        }
+        closedir(dir);
+    }
+    cr_assert_geq(n_files, 8);
 }

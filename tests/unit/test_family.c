@@ -71,8 +71,10 @@ static void check_problem(struct rng *r, const struct problem *p, const char *te
     for (int i = 0; i < 8; i++) {
         struct arena a = {0};
         struct target t = test_target(vector_bytes[i % 3]);
+        if (i % 2)
+            target_of_arch("sm_90a", &t);
         struct kernel *k = random_kernel(&a, r, p, &t, i);
-        if (i == 0)
+        if (i < 2)
             lower_default(&a, p, &t, k);
         check_kernel(&a, p, text, program_lower(&a, p, &t, k), kernel_print(&a, k), (uint64_t)i);
         check_kernel(&a, p, text, plain_program(&a, p, &t), "plain", (uint64_t)i);
