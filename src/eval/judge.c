@@ -10,6 +10,10 @@
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 
+static int64_t node_bytes(const struct node *n) {
+    return shape_count(&n->shape) * dtype_bytes(n->dtype);
+}
+
 static void fill_context(struct judge *j) {
     const struct problem *p = j->problem;
     struct plan_buffer *buffers = arena_array(&j->arena, struct plan_buffer, PLAN_BUFFERS_MAX);
@@ -19,20 +23,23 @@ static void fill_context(struct judge *j) {
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *node = &p->graph.nodes[p->inputs[i].node];
         buffers[n++] = (struct plan_buffer){
-            node->name, BUFFER_INPUT, shape_count(&node->shape) * dtype_bytes(node->dtype), false};
+            .name = node->name, .role = BUFFER_INPUT, .size_bytes = node_bytes(node)};
     }
     for (int i = 0; i < p->n_outputs; i++) {
         const struct node *node = &p->graph.nodes[p->outputs[i].node];
-        buffers[n++] =
-            (struct plan_buffer){p->outputs[i].name, BUFFER_OUTPUT,
-                                 shape_count(&node->shape) * dtype_bytes(node->dtype), false};
+        buffers[n++] = (struct plan_buffer){
+            .name = p->outputs[i].name, .role = BUFFER_OUTPUT, .size_bytes = node_bytes(node)};
     }
     for (int i = 0; i < p->graph.n_dims; i++) {
         names[i] = p->graph.dims[i].name;
         sizes[i] = p->graph.dims[i].size;
     }
-    j->context =
-        (struct plan_context){names, sizes, p->graph.n_dims, j->settings.n_threads, buffers, n};
+    j->context = (struct plan_context){.dim_names = names,
+                                       .dim_sizes = sizes,
+                                       .n_dims = p->graph.n_dims,
+                                       .n_threads = j->settings.n_threads,
+                                       .buffers = buffers,
+                                       .n_buffers = n};
 }
 
 // Slots so that what one call touches is out of the caches when its slot comes again.
