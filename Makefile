@@ -72,7 +72,7 @@ deps-check:
 	@scripts/install-deps.sh check
 
 demo: deps
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
 
 check-fast: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate

@@ -358,7 +358,8 @@ HONE_INLINE HONE_F HONE_(exp_less_one)(HONE_F z) {
 
 #if HONE_HAS_TABLES
 // erf around the nearest multiple of 0.26, to the fifth power of the distance; around 0 as
-// d + d (...), which rounds once.
+// d + d (...), which rounds once. The last value is 1 and not the nearest float, 1 - 2^-24: so
+// that beyond 3.95 the result is exactly 1, as it must be.
 HONE_INLINE f32x16 hone_erf16(f32x16 x) {
     f32x16 a = hone_smaller16(hone_all16(3.95f), hone_abs16(x));
     f32x16 t = a * 3.84615385f + HONE_ROUND;
@@ -396,7 +397,7 @@ HONE_INLINE f32x16 hone_erf16(f32x16 x) {
     f32x16 c0 = hone_lookup16((f32x16){0.0f, 0.286899716f, 0.5378986f, 0.73001039f, 0.858649909f,
                                        0.934007943f, 0.972628117f, 0.989943147f, 0.996734381f,
                                        0.999064565f, 0.999763966f, 0.999947608f, 0.999989748f,
-                                       0.999998271f, 0.999999762f, 0.99999994f},
+                                       0.999998271f, 0.999999762f, 1.0f},
                               i);
     f32x16 y = c5 * d + c4;
     y = y * d + c3;

@@ -13,7 +13,7 @@ say() {
     "$@"
 }
 echo "optimising problems/softmax.hone on the CPU; about a minute"
-say "$hone" optimize problems/softmax.hone --target cpu --seconds 40 --store "$demo"
+say "$hone" optimize problems/softmax.hone --target cpu --seconds 25 --store "$demo"
 say "$hone" export --store "$demo" -o "$demo/softmax"
 say make -s -C "$demo/softmax"
 cd "$demo/softmax"

@@ -7,6 +7,8 @@
 # tests/lang/reject/*.hone: check fails with exactly the mistakes that the file expects,
 # each a line `# expect error 3:7: expected ')'`, with `(did you mean 'x'?)` after it where
 # a hint is expected.
+# tests/lang/emit/*.hone: emit prints exactly the .c beside it (a first line `# plain` asks for
+# the baseline); with BLESS=1 the .c is written instead. What is emitted must compile.
 set -u
 hone=$1
 cd "$(dirname "$0")/.." || exit 1
@@ -54,12 +56,32 @@ reject() {
 $(cat "$scratch/diff")"
 }
 
+emit() {
+    local file=$1 golden=${1%.hone}.c options=
+    [ "$(head -1 "$file")" != '# plain' ] || options=--plain
+    # shellcheck disable=SC2086
+    "$hone" emit "$file" $options >"$scratch/raw" || {
+        complain "$file: emit failed"
+        return
+    }
+    sed '1s/, by hone .*/, by hone VERSION./' "$scratch/raw" >"$scratch/emitted"
+    [ -z "${BLESS:-}" ] || cp "$scratch/emitted" "$golden"
+    diff "$golden" "$scratch/emitted" >"$scratch/diff" || complain "$file:
+$(cat "$scratch/diff")"
+    "${CC:-cc}" -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Iruntime -x c \
+        "$scratch/raw" || complain "$file: what is emitted does not compile"
+}
+
 for file in tests/lang/accept/*.hone problems/*.hone; do
     accept "$file"
     n=$((n + 1))
 done
 for file in tests/lang/reject/*.hone; do
     reject "$file"
+    n=$((n + 1))
+done
+for file in tests/lang/emit/*.hone; do
+    emit "$file"
     n=$((n + 1))
 done
 echo "lang: $n files"

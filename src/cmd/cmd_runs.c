@@ -29,7 +29,10 @@ static const struct command_options options = {
     .command = "runs",
     .arguments = "",
     .summary = "list the runs in the store, newest first",
-    .text = "A run that is 'interrupted' or 'killed' goes on with hone optimize --resume RUN.",
+    .text =
+        "A run that is 'interrupted' or 'killed' goes on with hone optimize --resume RUN. A store\n"
+        "that a newer hone wrote is refused with exit status 3; one that is damaged, or cannot be\n"
+        "read or written, with 4; what is not a store, or not there, with 2.",
     .rows = rows,
 };
 

@@ -57,9 +57,25 @@ static void draw(struct judge *j, uint64_t seed) {
     rng_init(&j->rng, seed);
     oracle_reset(&j->oracle);
     oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
+    j->oracle.n_threads = j->settings.n_threads;
     j->digest_seed = rng_next(&j->rng);
+    j->screening_set =
+        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
     for (int i = 0; i < SLOTS_MAX; i++)
         j->slot_set[i] = -1;
+}
+
+// Not a number around the inputs: reading beyond them spoils results.
+static void spoil_surroundings(struct judge *j) {
+    for (int slot = 0; slot < j->layout.n_slots; slot++)
+        for (int i = 0; i < j->problem->n_inputs; i++) {
+            const struct layout_buffer *b = &j->layout.buffers[i];
+            char *pages = j->inputs.bytes + layout_offset(&j->layout, i, slot);
+            int64_t lead = layout_lead(&j->layout, i, slot);
+            memset(pages, 0xff, (size_t)lead);
+            memset(pages + lead + b->size_bytes, 0xff,
+                   (size_t)(b->span_bytes - lead - b->size_bytes));
+        }
 }
 
 bool judge_open(struct judge *j, const struct problem *p, const struct judge_settings *settings,
@@ -71,10 +87,7 @@ bool judge_open(struct judge *j, const struct problem *p, const struct judge_set
     if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
         !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
         return false;
-    // Not a number around the inputs: reading beyond them spoils results.
-    uint32_t poison = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
-    for (int64_t i = 0; i < j->inputs.size_bytes; i += 4)
-        memcpy(j->inputs.bytes + i, &poison, 4);
+    spoil_surroundings(j);
     return true;
 }
 
@@ -148,7 +161,7 @@ const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
         const float *inputs[INPUTS_MAX];
-        oracle_learn(&j->oracle, 1U << set, 1);
+        oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
         judge_load(j, 0, (enum oracle_set)set);
         for (int i = 0; i < j->problem->n_inputs; i++)
             inputs[i] = judge_input(j, i, 0);

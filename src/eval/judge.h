@@ -46,10 +46,11 @@ struct judge {
     struct plan_context context;
     struct oracle oracle;
     struct memory_file inputs, outputs;
-    struct layout layout;        // of inputs and outputs
-    uint32_t poison[SLOTS_MAX];  // what the slot's outputs hold; 0: results, or something else
-    int slot_set[SLOTS_MAX];     // enum oracle_set in each slot's inputs, -1: none
-    int next_slot;               // of the rotation
+    struct layout layout;           // of inputs and outputs
+    uint32_t poison[SLOTS_MAX];     // what the slot's outputs hold; 0: results, or something else
+    int slot_set[SLOTS_MAX];        // enum oracle_set in each slot's inputs, -1: none
+    int next_slot;                  // of the rotation
+    enum oracle_set screening_set;  // the hard set of a screening: as secret as the rest
     struct patch patches[INPUTS_MAX][PATCHES];
     int n_patches[INPUTS_MAX];
     struct rng rng;
@@ -96,7 +97,7 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
 // Longest time that a call may take.
 int64_t judge_timeout_ns(const struct judge *j);
 
-// verify.c: all the sets that a depth asks for, repeats, other buffers.
+// verify_subject.c: all the sets that a depth asks for, repeats, other buffers.
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v);
 

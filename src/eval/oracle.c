@@ -8,10 +8,19 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/parallel.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
+
+// Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(HONE_NO_CLONES)
+#define ORACLE_HOT __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define ORACLE_HOT
+#endif
 
 enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
 
@@ -22,7 +31,7 @@ static const double tolerance = 4;
 static const int64_t INPUTS_KEPT_BYTES = (int64_t)1 << 30;
 
 void oracle_init(struct oracle *o, const struct problem *p, uint64_t seed) {
-    *o = (struct oracle){.problem = p, .seed = seed};
+    *o = (struct oracle){.problem = p, .seed = seed, .n_threads = 1};
 }
 
 void oracle_reset(struct oracle *o) {
@@ -35,7 +44,7 @@ void oracle_reset(struct oracle *o) {
             free(o->sets[s].outputs[i].spread);
         }
     }
-    *o = (struct oracle){.problem = o->problem, .seed = o->seed};
+    *o = (struct oracle){.problem = o->problem, .seed = o->seed, .n_threads = o->n_threads};
 }
 
 static enum input_set input_set_of(enum oracle_set set) {
@@ -89,7 +98,8 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
         return;
     }
     enum input_set kind = input_set_of(set);
-    inputs_fill_set(o->problem, input, kind, o->seed + (uint64_t)kind, out);
+    struct inputs_job job = {o->problem, input, kind, o->seed + (uint64_t)kind, o->n_threads};
+    inputs_fill_parallel(&job, out);
     struct patch patches[PATCHES];
     int n = set == SET_PATCHED ? oracle_patches(o, 0, input, out, patches) : 0;
     for (int i = 0; i < n; i++)
@@ -142,29 +152,132 @@ static void *allocate(int64_t count, size_t size) {
     return p;
 }
 
-static void learn_output(struct oracle_output *e, const struct interpret_result *r, int output) {
+// Sums over elements as they come.
+struct tally {
+    double sum, max;
+    int64_t n_wrong, n_unwritten;
+};
+
+// Write interpreted elements into an output's expectations from `at` on, and count the honest
+// computation's errors, piece by piece.
+struct putting {
+    struct oracle_output *e;
+    const struct interpret_result *r;
+    int output;
+    int64_t at;
+    struct tally *pieces;
+};
+
+enum { PUT_GRAIN = 1 << 16 };
+
+static void put_piece(void *ctx, int64_t begin, int64_t end) {
+    const struct putting *p = ctx;
+    struct oracle_output *e = p->e;
+    struct tally t = {0};
+    for (int64_t k = begin; k < end; k++) {
+        int64_t i = p->at + k;
+        double truth = p->r->value[p->output][k];
+        float honest = p->r->honest[p->output][k];
+        e->high[i] = (float)truth;
+        e->low[i] = isfinite(e->high[i]) ? (float)(truth - (double)e->high[i]) : 0;
+        e->spread[i] = spread_of(p->r->spread[p->output][k]);
+        if (isfinite(e->high[i]) && !isfinite(honest))
+            e->spread[i] = NAN;
+        double error = error_of(honest, truth_of(e, i), e->spread[i]);
+        if (!isfinite(error))
+            continue;
+        t.sum += error * error;
+        t.max = fmax(t.max, error);
+    }
+    p->pieces[begin / PUT_GRAIN] = t;
+}
+
+static struct tally put_elements(struct putting *p, int n_threads) {
+    int64_t count = p->r->count[p->output], n_pieces = (count + PUT_GRAIN - 1) / PUT_GRAIN;
+    struct tally t = {0};
+    p->pieces = allocate(n_pieces, sizeof *p->pieces);
+    parallel_for(n_threads, count, PUT_GRAIN, put_piece, p);
+    for (int64_t i = 0; i < n_pieces; i++) {
+        t.sum += p->pieces[i].sum;
+        t.max = fmax(t.max, p->pieces[i].max);
+    }
+    free(p->pieces);
+    return t;
+}
+
+static void learn_output(struct oracle_output *e, const struct interpret_result *r, int output,
+                         int n_threads) {
     int64_t count = r->count[output];
     *e = (struct oracle_output){.count = count,
                                 .high = allocate(count, sizeof(float)),
                                 .low = allocate(count, sizeof(float)),
                                 .spread = allocate(count, sizeof(float))};
-    double sum = 0, max = 0;
-    for (int64_t i = 0; i < count; i++) {
-        double truth = r->value[output][i];
-        e->high[i] = (float)truth;
-        e->low[i] = isfinite(e->high[i]) ? (float)(truth - (double)e->high[i]) : 0;
-        e->spread[i] = spread_of(r->spread[output][i]);
-        if (isfinite(e->high[i]) && !isfinite(r->honest[output][i]))
-            e->spread[i] = NAN;
-        double error = error_of(r->honest[output][i], truth_of(e, i), e->spread[i]);
-        if (!isfinite(error))
-            continue;
-        sum += error * error;
-        max = fmax(max, error);
-    }
-    e->stats.honest_rms = count ? sqrt(sum / (double)count) : 0;
-    e->stats.honest_max = max;
+    struct putting p = {.e = e, .r = r, .output = output};
+    struct tally t = put_elements(&p, n_threads);
+    e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
+    e->stats.honest_max = t.max;
     set_limits(&e->stats, count);
+}
+
+static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
+    size_t bytes = (size_t)from->count * sizeof(float);
+    *e = (struct oracle_output){.count = from->count,
+                                .stats = from->stats,
+                                .high = allocate(from->count, sizeof(float)),
+                                .low = allocate(from->count, sizeof(float)),
+                                .spread = allocate(from->count, sizeof(float))};
+    memcpy(e->high, from->high, bytes);
+    memcpy(e->low, from->low, bytes);
+    memcpy(e->spread, from->spread, bytes);
+}
+
+// Rows that the patches touch; -1 when one of them may touch every row.
+static int patched_rows(const struct oracle *o, int64_t rows[INPUTS_MAX * PATCHES]) {
+    const struct problem *p = o->problem;
+    struct patch patches[PATCHES];
+    int n_rows = 0;
+    for (int i = 0; i < p->n_inputs; i++) {
+        int n = oracle_patches(o, 0, i, o->sets[SET_DECLARED].inputs[i], patches);
+        for (int k = 0; k < n; k++) {
+            rows[n_rows] = interpret_row_of(p, i, patches[k].index);
+            if (rows[n_rows++] < 0)
+                return -1;
+        }
+    }
+    return n_rows;
+}
+
+// The patched set differs from the declared one in a few rows: only those are computed. Their
+// honest errors can only widen the limit for one element.
+static bool learn_patched_rows(struct oracle *o) {
+    int64_t rows[INPUTS_MAX * PATCHES];
+    bool can = o->sets[SET_DECLARED].is_known && o->sets[SET_DECLARED].inputs[0];
+    int n_rows = can ? patched_rows(o, rows) : -1;
+    if (n_rows < 0)
+        return false;
+    struct interpret_data data = {0};
+    for (int i = 0; i < o->problem->n_inputs; i++) {
+        float *inputs = allocate(shape_count(input_shape(o->problem, i)), sizeof(float));
+        oracle_fill(o, SET_PATCHED, i, inputs);
+        o->sets[SET_PATCHED].inputs[i] = inputs;
+        data.inputs[i] = inputs;
+    }
+    struct oracle_output *outputs = o->sets[SET_PATCHED].outputs;
+    for (int i = 0; i < o->problem->n_outputs; i++)
+        copy_output(&outputs[i], &o->sets[SET_DECLARED].outputs[i]);
+    for (int k = 0; k < n_rows; k++) {
+        struct interpret_result row;
+        interpret_row(o->problem, &data, rows[k], &row);
+        for (int i = 0; i < o->problem->n_outputs; i++) {
+            struct putting p = {
+                .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
+            struct tally t = put_elements(&p, 1);
+            outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
+            set_limits(&outputs[i].stats, outputs[i].count);
+        }
+        interpret_reset(&row);
+    }
+    return true;
 }
 
 static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
@@ -184,7 +297,7 @@ static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
         else
             free(inputs[i]);
     for (int i = 0; i < o->problem->n_outputs; i++)
-        learn_output(&o->sets[set].outputs[i], &result, i);
+        learn_output(&o->sets[set].outputs[i], &result, i, n_threads);
     interpret_reset(&result);
 }
 
@@ -207,6 +320,11 @@ static void *learn_some(void *argument) {
 }
 
 void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
+    const unsigned declared = 1U << SET_DECLARED, patched = 1U << SET_PATCHED;
+    if ((sets & declared) && (sets & patched))
+        oracle_learn(o, declared, n_threads);  // the patched set is made from it
+    if ((sets & patched) && !o->sets[SET_PATCHED].is_known)
+        o->sets[SET_PATCHED].is_known = learn_patched_rows(o);
     for (int s = 0; s < SET_COUNT; s++)
         if (o->sets[s].is_known)
             sets &= ~(1U << s);
@@ -224,22 +342,77 @@ void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
         o->sets[s].is_known |= sets >> s & 1;
 }
 
+static void tally_one_by_one(const struct oracle_output *e, const float *values, uint32_t poison,
+                             int64_t begin, int64_t end, struct tally *t) {
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        t->n_unwritten += bits == poison;
+        double error = error_of(values[i], truth_of(e, i), e->spread[i]);
+        t->sum += error * error;
+        t->max = fmax(t->max, error);
+        t->n_wrong += !(error <= e->stats.limit_max);
+    }
+}
+
+// The same for WIDTH elements at a time where all are ordinary: finite, with a spread above zero,
+// and no zero for something tiny. False when one is not; nothing was counted then.
+enum { WIDTH = 8, STRETCH = 1024 };
+
+typedef double wide __attribute__((vector_size(64)));
+typedef long long wide_mask __attribute__((vector_size(64)));
+typedef float narrow __attribute__((vector_size(32), aligned(4)));
+typedef int narrow_mask __attribute__((vector_size(32)));
+
+ORACLE_HOT static bool tally_ordinary(const struct oracle_output *e, const float *values,
+                                      int64_t begin, int64_t end, struct tally *t) {
+    wide sum = {0}, max = {0};
+    wide_mask wrong = {0};
+    narrow_mask odd = {0};
+    const wide limit = (wide){0} + e->stats.limit_max;
+    for (int64_t i = begin; i < end; i += WIDTH) {
+        narrow value = *(const narrow *)&values[i], high = *(const narrow *)&e->high[i];
+        narrow low = *(const narrow *)&e->low[i], spread = *(const narrow *)&e->spread[i];
+        narrow_mask sign = (narrow_mask){0} + 0x7fffffff;
+        narrow size = (narrow)((narrow_mask)high & sign), got = (narrow)((narrow_mask)value & sign);
+        odd |= ~(spread > 0) | ~(size <= FLT_MAX) | ~(got <= FLT_MAX) |
+               ((value == 0) & (size < FLT_MIN));
+        wide truth = __builtin_convertvector(high, wide) + __builtin_convertvector(low, wide);
+        wide error = __builtin_convertvector(value, wide) - truth;
+        error = (wide)((wide_mask)error & ((wide_mask){0} + INT64_MAX));
+        error /= __builtin_convertvector(spread, wide);
+        sum += error * error;
+        wide_mask larger = error > max;
+        max = (wide)((larger & (wide_mask)error) | (~larger & (wide_mask)max));
+        wrong -= ~(error <= limit);
+    }
+    for (int i = 0; i < WIDTH; i++)
+        if (odd[i])
+            return false;
+    for (int i = 0; i < WIDTH; i++) {
+        t->sum += sum[i];
+        t->max = fmax(t->max, max[i]);
+        t->n_wrong += wrong[i];
+    }
+    return true;
+}
+
 bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
                     struct comparison *c) {
     *c = (struct comparison){.stats = e->stats};
-    double sum = 0, max = 0;
-    for (int64_t i = 0; i < e->count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        c->n_unwritten += bits == poison;
-        double error = error_of(values[i], truth_of(e, i), e->spread[i]);
-        sum += error * error;
-        max = fmax(max, error);
-        c->n_wrong += !(error <= e->stats.limit_max);
+    struct tally t = {0};
+    for (int64_t i = 0; i < e->count; i += STRETCH) {
+        int64_t end = i + STRETCH < e->count ? i + STRETCH : e->count;
+        // The poison is not a number, so what was not written is never ordinary.
+        bool done = (end - i) % WIDTH == 0 && tally_ordinary(e, values, i, end, &t);
+        if (!done)
+            tally_one_by_one(e, values, poison, i, end, &t);
     }
-    c->stats.rms = e->count ? sqrt(sum / (double)e->count) : 0;
-    c->stats.max = max;
-    c->is_ok = c->stats.rms <= e->stats.limit_rms && max <= e->stats.limit_max && !c->n_unwritten;
+    c->n_wrong = t.n_wrong;
+    c->n_unwritten = t.n_unwritten;
+    c->stats.rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
+    c->stats.max = t.max;
+    c->is_ok = c->stats.rms <= e->stats.limit_rms && t.max <= e->stats.limit_max && !t.n_unwritten;
     return c->is_ok;
 }
 

@@ -44,6 +44,7 @@ struct oracle_output {
 struct oracle {
     const struct problem *problem;
     uint64_t seed;
+    int n_threads;  // to draw inputs with; 1 unless the owner sets it
     struct {
         bool is_known;
         float *inputs[INPUTS_MAX];  // kept while they are not too large; NULL: drawn anew

@@ -106,7 +106,7 @@ static enum runner_status wait_until_loaded(struct runner *r) {
             return RUNNER_TIMEOUT;
         futex_wait(&r->control->state, CONTROL_STARTING, tick_ns);
     }
-    switch (r->control->state) {
+    switch ((enum control_state)r->control->state) {
     case CONTROL_READY:
         return RUNNER_OK;
     case CONTROL_REFUSED:
@@ -257,17 +257,18 @@ char *runner_bytes(const struct runner *r, int buffer, int slot) {
     return pages(r, buffer, slot) + layout_lead(&r->layout, buffer, slot);
 }
 
-static void fill_words(char *bytes, int64_t size, uint32_t word) {
-    for (int64_t i = 0; i + 4 <= size; i += 4)
+// Whole pages; the first word by word, the others from it, as fast as memory can copy.
+static void fill_pages(char *bytes, int64_t size, uint32_t word) {
+    for (int i = 0; i < LAYOUT_PAGE; i += 4)
         memcpy(bytes + i, &word, 4);
-    for (int64_t i = size / 4 * 4; i < size; i++)
-        bytes[i] = (char)(word >> (8 * (i % 4)));
+    for (int64_t i = LAYOUT_PAGE; i < size; i += LAYOUT_PAGE)
+        memcpy(bytes + i, bytes, LAYOUT_PAGE);
 }
 
 void runner_poison(const struct runner *r, enum layout_file file, int slot, uint32_t poison) {
     for (int b = 0; b < r->layout.n_buffers; b++)
         if (r->layout.buffers[b].file == file)
-            fill_words(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison);
+            fill_pages(pages(r, b, slot), r->layout.buffers[b].span_bytes, poison);
 }
 
 static bool holds_word(const char *bytes, int64_t from, int64_t to, uint32_t word) {

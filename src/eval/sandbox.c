@@ -15,17 +15,16 @@
 
 #include "base/error.h"
 
-// Address space that loading may take beyond what is mapped already: an object with
-// gigabytes of zeroes in it is refused by the loader.
-static const int64_t loading_bytes = (int64_t)1 << 30;
-
 static void limit(int resource, rlim_t value) {
     struct rlimit l = {.rlim_cur = value, .rlim_max = value};
     setrlimit(resource, &l);
 }
 
+// Address space that loading may take beyond what is mapped already: an object with
+// gigabytes of zeroes in it is refused by the loader.
 static void limit_memory(int64_t reserved_bytes) {
 #if !defined(__SANITIZE_ADDRESS__)  // its shadow takes terabytes of addresses
+    const int64_t loading_bytes = (int64_t)1 << 30;
     long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");
     if (f && fscanf(f, "%ld", &pages) == 1)
@@ -80,6 +79,9 @@ static const int always[] = {
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(gettid),
     SCMP_SYS(getpid),
+#if defined(__SANITIZE_ADDRESS__)
+    SCMP_SYS(sigaltstack),  // its _exit() looks at the stacks
+#endif
     -1,
 };
 
@@ -124,8 +126,8 @@ static int add_rules(scmp_filter_ctx f, uint32_t action, const int *calls) {
 }
 
 static int add_own_signals(scmp_filter_ctx f) {
-    return seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+    struct scmp_arg_cmp is_us = {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid()};
+    return seccomp_rule_add_array(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &is_us);
 }
 
 static bool apply(scmp_filter_ctx f, int why, struct error *err) {
@@ -156,9 +158,10 @@ bool sandbox_filter_loading(struct error *err) {
         why = add_rules(f, SCMP_ACT_ALLOW, loading);
     if (!why)
         why = add_own_signals(f);
-    if (!why)  // as the loader does it: for reading, nothing created
-        why = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-                               SCMP_A2(SCMP_CMP_EQ, O_RDONLY | O_CLOEXEC));
+    // As the loader does it: for reading, nothing created.
+    struct scmp_arg_cmp reads = {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = O_RDONLY | O_CLOEXEC};
+    if (!why)
+        why = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, &reads);
     return apply(f, why, err);
 }
 

@@ -20,34 +20,42 @@ struct allowance {
     const char *words;
 };
 
+// Behind a comment that begins at `s`, or `s` itself when there is none.
+static const char *skip_comment(const char *s) {
+    if (s[0] != '/' || (s[1] != '/' && s[1] != '*'))
+        return s;
+    if (s[1] == '*') {
+        const char *end = strstr(s + 2, "*/");
+        return end ? end + 2 : s + strlen(s);
+    }
+    while (*s && (*s != '\n' || s[-1] == '\\'))
+        s++;
+    return s;
+}
+
+// Behind a string or character literal that begins at `s`.
+static const char *skip_literal(const char *s) {
+    char quote = *s++;
+    while (*s && *s != quote && *s != '\n')
+        s += s[0] == '\\' && s[1] ? 2 : 1;
+    return *s == quote ? s + 1 : s;
+}
+
 // The source as the compiler reads it: continued lines joined, comments as one space. What
-// is in strings stays.
+// is in literals stays.
 static const char *without_comments(struct arena *a, const char *s) {
     struct str out = {0};
-    char quote = 0;
-    for (; *s; s++) {
-        if (s[0] == '\\' && s[1] == '\n') {
-            s++;
-            continue;
-        }
-        if (!quote && s[0] == '/' && s[1] == '/') {
-            while (s[1] && (s[1] != '\n' || s[0] == '\\'))
-                s++;
-            continue;
-        }
-        if (!quote && s[0] == '/' && s[1] == '*') {
-            const char *end = strstr(s + 2, "*/");
+    while (*s) {
+        const char *end = skip_comment(s);
+        if (end != s) {
             str_puts(&out, " ");
-            s = end ? end + 1 : s + strlen(s) - 1;
-            continue;
+        } else if (s[0] == '\\' && s[1] == '\n') {
+            end = s + 2;
+        } else {
+            end = *s == '"' || *s == '\'' ? skip_literal(s) : s + 1;
+            str_append(&out, s, (size_t)(end - s));
         }
-        if (quote && s[0] == '\\' && s[1] && s[1] != '\n')
-            str_append(&out, s++, 1);
-        else if (s[0] == quote || s[0] == '\n')
-            quote = 0;
-        else if (!quote && (s[0] == '"' || s[0] == '\''))
-            quote = s[0];
-        str_append(&out, s, 1);
+        s = end;
     }
     return str_take(a, &out);
 }

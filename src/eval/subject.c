@@ -141,7 +141,9 @@ static bool reject_late(struct verdict *v) {
 }
 
 static void keep_worst(struct error_stats *worst, const struct error_stats *s) {
-    bool is_worse = isnan(worst->max) || s->max * worst->limit_max >= worst->max * s->limit_max;
+    // A set on which everything is exact says little about how near the limit is.
+    bool is_worse = isnan(worst->max) || worst->limit_max == 0 ||
+                    (s->limit_max > 0 && s->max * worst->limit_max >= worst->max * s->limit_max);
     if (is_worse)
         *worst = *s;
 }

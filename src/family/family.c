@@ -207,14 +207,14 @@ bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct object
 }
 
 double estimate_stream(const struct region *r, const struct target *t, const struct kernel_stage *s,
-                       double passes) {
+                       double work, double serial) {
     struct region_work w;
     region_count(r, &w);
     double threads = t->n_threads > 0 ? t->n_threads : 1;
     double bandwidth = t->ceilings.present ? ceilings_bandwidth(&t->ceilings, 0.5) : 1e10 * threads;
     double rate = t->ceilings.present ? t->ceilings.f32_flops_per_s : 5e10 * threads;
     // Twelve instructions for a function such as exp; narrower vectors do less per turn.
-    double flops = (w.flops + 12 * w.slow_flops) * passes;
+    double flops = (w.flops + 12 * w.slow_flops) * work;
     int vec = stage_number(s, "vec", 0);
     double share = fmin(1.0, 4.0 * vec / t->vector_bytes);
     // An ordinary store reads the line first; only a long stream is worth going round it.
@@ -223,5 +223,5 @@ double estimate_stream(const struct region *r, const struct target *t, const str
     double written = w.bytes_written * (streams == large ? 1 : 2);
     double memory = (w.bytes_read + written) / bandwidth;
     double compute = flops / (rate / 2 * share);
-    return fmax(memory, compute) + 0.3 * fmin(memory, compute);
+    return fmax(memory, compute) + serial * fmin(memory, compute);
 }

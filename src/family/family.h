@@ -83,6 +83,7 @@ enum { LOCAL_BYTES_MAX = 1 << 20 };  // arrays of one block live on a thread's s
 // not break them.
 bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
 bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why);
-// Seconds of a memory- or compute-bound sweep, given how well it is vectorised.
+// Seconds of sweeps over memory. `work` multiplies the arithmetic (what is computed again),
+// `serial` is the share of the shorter of traffic and arithmetic that the longer cannot hide.
 double estimate_stream(const struct region *r, const struct target *t, const struct kernel_stage *s,
-                       double passes);
+                       double work, double serial);

@@ -129,6 +129,27 @@ static int64_t local_bytes(const struct sizes *z) {
                 (z->pack_rhs ? z->tile_n * z->tile_k : 0));
 }
 
+// The tile made smaller, its largest part first, until its local arrays fit.
+static struct kernel_stage shrink(const struct gemm_form *f, const struct kernel_stage *s) {
+    struct kernel_stage fits = *s;
+    for (;;) {
+        struct sizes z = read_sizes(f, &fits);
+        if (local_bytes(&z) <= LOCAL_BYTES_MAX)
+            return fits;
+        int part = 0;
+        for (int i = 1; i < 3; i++)
+            if (stage_number(&fits, "tile", i) > stage_number(&fits, "tile", part))
+                part = i;
+        int micro = part < 2 ? stage_number(s, "micro", part) : 1;
+        int at = knob_position(&knobs[0], part, stage_number(&fits, "tile", part));
+        do
+            at--;
+        while (at > 0 && knobs[0].grid[part][at] % micro != 0);
+        assert(at >= 0);
+        stage_set(&fits, "tile", part, knobs[0].grid[part][at]);
+    }
+}
+
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct gemm_form f;
@@ -136,12 +157,16 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
         !gemm_find_form(r, &f, why))
         return false;
     struct sizes z = read_sizes(&f, s);
-    if (local_bytes(&z) > LOCAL_BYTES_MAX)
+    if (local_bytes(&z) > LOCAL_BYTES_MAX) {
+        struct kernel_stage fits = shrink(&f, s);
         return objection(why, "tile",
-                         "tile %dx%dx%d needs %lld bytes of local arrays, above %d: "
-                         "halve one part",
+                         "tile %dx%dx%d needs %lld bytes of local arrays, above %d: the nearest is "
+                         "%dx%dx%d",
                          stage_number(s, "tile", 0), stage_number(s, "tile", 1),
-                         stage_number(s, "tile", 2), (long long)local_bytes(&z), LOCAL_BYTES_MAX);
+                         stage_number(s, "tile", 2), (long long)local_bytes(&z), LOCAL_BYTES_MAX,
+                         stage_number(&fits, "tile", 0), stage_number(&fits, "tile", 1),
+                         stage_number(&fits, "tile", 2));
+    }
     if (!z.pack_lhs && !f.lhs_is_plain)
         return objection(why, "pack",
                          "the left operand is computed on the way in: it needs pack "

@@ -149,7 +149,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
 
 static double estimate(const struct region *r, const struct target *t,
                        const struct kernel_stage *s) {
-    double seconds = estimate_stream(r, t, s, 1);
+    double seconds = estimate_stream(r, t, s, 1, 0.3);
     double count = (double)shape_count(&r->graph->nodes[r->value[0]].shape);
     double blocks = count / stage_number(s, "grain", 0);
     // Too few blocks leave threads idle at the end, each costs a little.

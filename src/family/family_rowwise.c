@@ -52,10 +52,24 @@ static bool accepts(const struct region *r, struct objection *why) {
     return rows_find_form(r, &f, why);
 }
 
+// Blocks as large as they can be with sixteen left for each thread: fetching ahead and
+// overlapping stop at the end of a block.
+static int default_rows(const struct region *r, const struct target *t) {
+    struct rows_form f;
+    struct objection why;
+    bool ok = rows_find_form(r, &f, &why);
+    assert(ok);
+    int64_t n_rows = shape_count(f.full) / f.full->size[f.full->rank - 1];
+    int best = rows_grid[0];
+    for (const int *rows = rows_grid; *rows > 0 && *rows <= 64; rows++)
+        if (n_rows / *rows >= 16 * (int64_t)t->n_threads)
+            best = *rows;
+    return best;
+}
+
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    (void)r;
     stage_set(s, "vec", 0, t->vector_bytes >= 32 ? 8 : 4);
-    stage_set(s, "rows", 0, 4);
+    stage_set(s, "rows", 0, default_rows(r, t));
 }
 
 static int64_t kept_bytes(const struct region *r) {
@@ -338,11 +352,15 @@ static double estimate(const struct region *r, const struct target *t,
     struct objection why;
     if (!rows_find_form(r, &f, &why))
         return 1;
-    double passes = stage_word_is(s, "keep", "local") ? 1 : 1.6;
-    double seconds = estimate_stream(r, t, s, passes);
+    // Walks wait for each other; asking ahead and storing meanwhile is what hides that.
+    double work = stage_word_is(s, "keep", "local") ? 1 : 1.8;
+    work *= stage_word_is(s, "divide", "exact") ? 1.15 : 1;
+    double serial = 0.9 - (stage_number(s, "ahead", 0) > 0 ? 0.3 : 0) -
+                    (stage_word_is(s, "overlap", "rows") ? 0.3 : 0);
+    double seconds = estimate_stream(r, t, s, work, serial);
     double n_rows = (double)shape_count(f.full) / (double)f.full->size[f.column];
     double blocks = n_rows / stage_number(s, "rows", 0);
-    double chains = stage_number(s, "unroll", 0) + (stage_number(s, "ahead", 0) > 0);
+    double chains = stage_number(s, "unroll", 0);
     return seconds * (1 + 0.5 * t->n_threads / (blocks + t->n_threads) + 0.1 / chains) +
            blocks * 100e-9;
 }

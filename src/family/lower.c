@@ -32,6 +32,7 @@ static const char *about(struct arena *a, const struct problem *p, const char *h
 static const char *print(struct arena *a, struct loop_program *program) {
     struct error err;
     pass_unroll(program);
+    pass_prune(program);
     bool ok = pass_verify(program, &err);
     assert(ok);
     return print_c(a, program);

@@ -28,9 +28,12 @@ complain(struct checker *c, struct place at, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    const char *file = c->kernel->file;
     if (at.line > 0)
-        snprintf(where, sizeof where, "%s%s%d:%d: ", c->kernel->file ? c->kernel->file : "",
-                 c->kernel->file ? ":" : "", at.line, at.column);
+        snprintf(where, sizeof where, "%s%s%d:%d: ", file ? file : "", file ? ":" : "", at.line,
+                 at.column);
+    else if (file)
+        snprintf(where, sizeof where, "%s: ", file);
     return error_set(c->err, ERROR_PARSE, "%s%s", where, text);
 }
 
@@ -100,10 +103,6 @@ static bool check_knob_names(struct checker *c, const struct kernel_stage *s,
         if (!family_knob(f, k->name))
             return complain(c, k->at, "stage %s: %s has no knob '%s'%s", s->values[0], f->name,
                             k->name, hint(c, k->name, names));
-        for (int j = 0; j < i; j++)
-            if (strcmp(s->knobs[j].name, k->name) == 0)
-                return complain(c, k->at, "stage %s: the knob %s is set twice", s->values[0],
-                                k->name);
     }
     return true;
 }

@@ -9,7 +9,7 @@
 
 #include "family/region.h"
 #include "family/space.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 
 // What one stage's lowering needs throughout.
 struct lowering {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "family/family.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 
 // A program with the problem's sizes, inputs and outputs; buffers 0.. are the inputs and then
 // the outputs, in the problem's order.

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "ir/graph.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 
 enum { SPACE_AXES_MAX = 2 * RANK_MAX };  // a value's axes, and those reduced away
 

@@ -3,9 +3,12 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/parallel.h"
 #include "hone_rng.h"
 
 enum { STREAM_VALUE, STREAM_SCALE };
+
+enum { FILL_GRAIN = 1 << 16 };  // elements that a thread draws at a time
 
 // A distribution made ready for drawing: numbers in float, draws times a power of two.
 struct source {
@@ -84,22 +87,28 @@ static struct source shifted(const struct distribution *d) {
     return source_of(&out);
 }
 
-static void fill(const struct source *s, int input, uint64_t seed, int64_t count, float *out) {
-    uint32_t words[4];
-    for (int64_t i = 0; i < count; i += 4) {
-        hone_random4(seed, (uint32_t)input, STREAM_VALUE, (uint64_t)i >> 2, words);
-        for (int j = 0; j < 4 && i + j < count; j++)
-            out[i + j] = draw(s, words[j]);
-    }
-}
+// What one input of one set is drawn from, and where it goes.
+struct filling {
+    struct source source;
+    uint32_t input;
+    uint64_t seed;
+    bool is_wide;  // each element times 2^-6 .. 2^6
+    float *out;
+};
 
-// Each element times 2^-6 .. 2^6.
-static void widen(int input, uint64_t seed, int64_t count, float *out) {
-    uint32_t words[4];
-    for (int64_t i = 0; i < count; i += 4) {
-        hone_random4(seed, (uint32_t)input, STREAM_SCALE, (uint64_t)i >> 2, words);
-        for (int j = 0; j < 4 && i + j < count; j++)
-            out[i + j] *= (float)(1 << (int)hone_integer(words[j], 0, 12)) / 64;
+// Elements [begin, end); begin is a multiple of 4.
+static void fill(void *ctx, int64_t begin, int64_t end) {
+    const struct filling *f = ctx;
+    uint32_t words[4], scales[4] = {0};
+    for (int64_t i = begin; i < end; i += 4) {
+        hone_random4(f->seed, f->input, STREAM_VALUE, (uint64_t)i >> 2, words);
+        if (f->is_wide)
+            hone_random4(f->seed, f->input, STREAM_SCALE, (uint64_t)i >> 2, scales);
+        for (int j = 0; j < 4 && i + j < end; j++) {
+            f->out[i + j] = draw(&f->source, words[j]);
+            if (f->is_wide)
+                f->out[i + j] *= (float)(1 << (int)hone_integer(scales[j], 0, 12)) / 64;
+        }
     }
 }
 
@@ -109,21 +118,29 @@ const char *input_set_name(enum input_set set) {
     return names[set];
 }
 
+void inputs_fill_parallel(const struct inputs_job *job, float *out) {
+    const struct problem *p = job->problem;
+    assert(job->input >= 0 && job->input < p->n_inputs);
+    const struct distribution *d = &p->inputs[job->input].distribution;
+    // Whole numbers and signs mean something: they are not stretched.
+    bool can_stretch = d->kind == DISTRIBUTION_NORMAL || d->kind == DISTRIBUTION_UNIFORM;
+    struct filling f = {.source = source_of(d),
+                        .input = (uint32_t)job->input,
+                        .seed = job->seed,
+                        .is_wide = job->set == INPUT_SET_WIDE && can_stretch,
+                        .out = out};
+    if (job->set == INPUT_SET_INTEGERS)
+        f.source = small_integers(d);
+    else if (job->set == INPUT_SET_SHIFTED)
+        f.source = shifted(d);
+    int64_t count = shape_count(&p->graph.nodes[p->inputs[job->input].node].shape);
+    parallel_for(job->n_threads, count, FILL_GRAIN, fill, &f);
+}
+
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
                      float *out) {
-    assert(input >= 0 && input < p->n_inputs);
-    const struct distribution *d = &p->inputs[input].distribution;
-    struct source s = source_of(d);
-    if (set == INPUT_SET_INTEGERS)
-        s = small_integers(d);
-    else if (set == INPUT_SET_SHIFTED)
-        s = shifted(d);
-    int64_t count = shape_count(&p->graph.nodes[p->inputs[input].node].shape);
-    fill(&s, input, seed, count, out);
-    // Whole numbers and signs mean something: they are not stretched.
-    if (set == INPUT_SET_WIDE &&
-        (d->kind == DISTRIBUTION_NORMAL || d->kind == DISTRIBUTION_UNIFORM))
-        widen(input, seed, count, out);
+    struct inputs_job job = {p, input, set, seed, 1};
+    inputs_fill_parallel(&job, out);
 }
 
 void inputs_fill(const struct problem *p, int input, uint64_t seed, float *out) {

@@ -23,3 +23,13 @@ const char *input_set_name(enum input_set set);
 
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
                      float *out);
+
+// The same on several threads, to the bit.
+struct inputs_job {
+    const struct problem *problem;
+    int input;
+    enum input_set set;
+    uint64_t seed;
+    int n_threads;
+};
+void inputs_fill_parallel(const struct inputs_job *job, float *out);

@@ -38,6 +38,14 @@ void interpret(const struct problem *p, const struct interpret_data *data,
 // Do the rows (the outermost axis of every output) not depend on one another?
 bool interpret_rows_independent(const struct problem *p);
 
+// The row of the outputs that element `index` of an input has a part in; -1 when that may be more
+// than one.
+int64_t interpret_row_of(const struct problem *p, int input, int64_t index);
+
+// One row of the outputs alone; the rows must be independent.
+void interpret_row(const struct problem *p, const struct interpret_data *data, int64_t row,
+                   struct interpret_result *result);
+
 // The same on several threads, to the bit: independent rows are shared out, anything else is
 // done by one thread.
 void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,

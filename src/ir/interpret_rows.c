@@ -1,12 +1,12 @@
 // Rows on several threads. A node *carries rows* when its axis 0 is the outermost axis of the
 // outputs, row for row. Where all outputs do and no row looks at another, a part of the rows is a
 // problem of its own: the same graph with axis 0 of the carriers cut short.
-#include <pthread.h>
-#include <stdatomic.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/parallel.h"
 #include "ir/interpret.h"
 #include "ir/reading.h"
 
@@ -19,8 +19,7 @@ struct rows {
     const struct problem *problem;
     const struct interpret_data *data;
     const bool *carries;  // per node
-    int64_t n_rows, per_piece;
-    atomic_long next;  // first row that nobody has taken
+    int64_t n_rows;
     struct interpret_result *result;
 };
 
@@ -118,23 +117,16 @@ static void put(const struct rows *r, int64_t first, struct interpret_result *pi
     interpret_reset(piece);
 }
 
-static void *work(void *arg) {
-    struct rows *r = arg;
+static void interpret_piece(void *ctx, int64_t begin, int64_t end) {
+    const struct rows *r = ctx;
     struct problem piece = *r->problem;
+    struct interpret_data data;
+    struct interpret_result result;
     piece.graph.nodes = reading_alloc(r->problem->graph.n_nodes, sizeof(struct node));
-    for (;;) {
-        int64_t first = atomic_fetch_add(&r->next, r->per_piece);
-        if (first >= r->n_rows)
-            break;
-        int64_t n = r->n_rows - first < r->per_piece ? r->n_rows - first : r->per_piece;
-        struct interpret_data data;
-        struct interpret_result result;
-        cut(r, first, n, &piece, &data);
-        interpret(&piece, &data, &result);
-        put(r, first, &result);
-    }
+    cut(r, begin, end - begin, &piece, &data);
+    interpret(&piece, &data, &result);
+    put(r, begin, &result);
     free(piece.graph.nodes);
-    return NULL;
 }
 
 static void allocate(const struct problem *p, struct interpret_result *result) {
@@ -148,18 +140,6 @@ static void allocate(const struct problem *p, struct interpret_result *result) {
     }
 }
 
-// The calling thread works too; a thread that cannot be started only makes it slower.
-static void share_out(struct rows *r, int n_threads) {
-    pthread_t *threads = reading_alloc(n_threads, sizeof *threads);
-    int n_started = 0;
-    while (n_started < n_threads - 1 && pthread_create(&threads[n_started], NULL, work, r) == 0)
-        n_started++;
-    work(r);
-    for (int i = 0; i < n_started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-}
-
 bool interpret_rows_independent(const struct problem *p) {
     struct arena a = {0};
     const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
@@ -167,6 +147,34 @@ bool interpret_rows_independent(const struct problem *p) {
     bool independent = s->rank > 0 && find_carriers(p, s->size[0], carries);
     arena_reset(&a);
     return independent;
+}
+
+int64_t interpret_row_of(const struct problem *p, int input, int64_t index) {
+    struct arena a = {0};
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    bool *carries = arena_array(&a, bool, p->graph.n_nodes);
+    node_id id = p->inputs[input].node;
+    int64_t row = -1;
+    if (s->rank > 0 && find_carriers(p, s->size[0], carries) && carries[id])
+        row = index / row_length(&p->graph.nodes[id]);
+    arena_reset(&a);
+    return row;
+}
+
+void interpret_row(const struct problem *p, const struct interpret_data *data, int64_t row,
+                   struct interpret_result *result) {
+    struct arena a = {0};
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    bool *carries = arena_array(&a, bool, p->graph.n_nodes);
+    bool independent = find_carriers(p, s->size[0], carries);
+    assert(independent && row >= 0 && row < s->size[0]);
+    struct rows r = {.problem = p, .data = data, .carries = carries, .n_rows = s->size[0]};
+    struct problem piece = *p;
+    struct interpret_data cut_data;
+    piece.graph.nodes = arena_array(&a, struct node, p->graph.n_nodes);
+    cut(&r, row, 1, &piece, &cut_data);
+    interpret(&piece, &cut_data, result);
+    arena_reset(&a);
 }
 
 void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,
@@ -182,13 +190,9 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
     struct arena a = {0};
     bool *carries = arena_array(&a, bool, p->graph.n_nodes);
     find_carriers(p, s->size[0], carries);
-    struct rows r = {.problem = p,
-                     .data = data,
-                     .carries = carries,
-                     .n_rows = s->size[0],
-                     .per_piece = (s->size[0] + n_pieces - 1) / n_pieces,
-                     .result = result};
+    struct rows r = {
+        .problem = p, .data = data, .carries = carries, .n_rows = s->size[0], .result = result};
     allocate(p, result);
-    share_out(&r, n_threads);
+    parallel_for(n_threads, r.n_rows, (r.n_rows + n_pieces - 1) / n_pieces, interpret_piece, &r);
     arena_reset(&a);
 }

@@ -11,6 +11,9 @@ struct loop_program;
 // gives: no marked loop left, so that register indices are constants.
 void pass_unroll(struct loop_program *p);
 
+// Remove what nobody reads: lets, and stores to local arrays and registers.
+void pass_prune(struct loop_program *p);
+
 // Check what a printer relies on: every variable is bound before it is used, lanes and types
 // agree, register indices are constants, streaming stores go to global memory. False and
 // the broken rule otherwise; a broken rule is a bug of whoever built the program.

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 #include "loop/range.h"
 
 // Names in scope: a let may be called like one in an outer block, and C would then take
@@ -44,6 +44,9 @@ static bool name_in_use(const struct printer *p, const char *name) {
 static const char *declare(struct printer *p, const struct loop_var *var, const char *stem) {
     stem = loop_identifier(p->arena, stem);
     const char *name = stem;
+    // A value beside the array that it is an element of.
+    if (loop_name_is_taken(p->program, name))
+        name = arena_printf(p->arena, "%s_v", stem);
     for (int i = 2; name_in_use(p, name); i++)
         name = arena_printf(p->arena, "%s_%d", stem, i);
     assert(p->n_scope < SCOPE_MAX);
@@ -118,9 +121,10 @@ static void infix(struct printer *p, const struct loop_expr *e, int own, int bin
     bool parens = own < bind;
     if (parens)
         str_puts(&p->out, "(");
-    // Sizes are ints in C; a product of two may not be one.
+    // Sizes are ints in C; a product of them may not be one.
     int64_t v;
-    if (!p->in_plan && e->op == LOOP_MUL && e->dtype == LOOP_INDEX && range_constant(e, &v))
+    if (!p->in_plan && e->op == LOOP_MUL && e->dtype == LOOP_INDEX && range_constant(e, &v) &&
+        v > INT32_MAX)
         str_puts(&p->out, "(long)");
     operand(p, x, y, own);
     str_printf(&p->out, " %s ", loop_ops[e->op].text);
@@ -356,14 +360,17 @@ static void block(struct printer *p, const struct loop_block *b) {
         stmt(p, s);
 }
 
-// Which buffers a kernel touches.
+// Which buffers a kernel touches, which operations it does on floats.
 struct usage {
     bool read[LOOP_BUFFERS_MAX], written[LOOP_BUFFERS_MAX];
+    bool op[LOOP_OP_COUNT];
 };
 
 static void use_expr(struct usage *u, const struct loop_expr *e) {
     if (!e)
         return;
+    if (e->dtype == LOOP_F32)
+        u->op[e->op] = true;
     if (e->op == LOOP_LOAD)
         u->read[e->buffer->id] = true;
     for (int i = 0; i < loop_ops[e->op].arity; i++)
@@ -380,6 +387,13 @@ static void use_block(struct usage *u, const struct loop_block *b) {
         use_expr(u, s->value);
         use_block(u, &s->body);
     }
+}
+
+static bool program_uses(const struct loop_program *program, enum loop_op op) {
+    struct usage u = {0};
+    for (int i = 0; i < program->n_kernels; i++)
+        use_block(&u, &program->kernels[i]->body);
+    return u.op[op];
 }
 
 static void declarations(struct printer *p, const struct usage *u) {
@@ -475,12 +489,14 @@ static void head(struct printer *p) {
                    program->dims[i].name, (long long)program->dims[i].value, program->dims[i].name,
                    (long long)program->dims[i].value);
     str_puts(&p->out, program->n_dims ? "\n" : "");
-    if (program->libm)
-        str_puts(&p->out, "// The larger and the smaller of two, NaN when either is.\n"
-                          "static inline float maxf(float a, float b) {\n"
-                          "    return a != a || a > b ? a : b;\n}\n"
-                          "static inline float minf(float a, float b) {\n"
-                          "    return a != a || a < b ? a : b;\n}\n\n");
+    for (int smaller = 0; program->libm && smaller < 2; smaller++)
+        if (program_uses(program, smaller ? LOOP_MIN : LOOP_MAX))
+            str_printf(&p->out,
+                       "// The %s of two, NaN when either is.\n"
+                       "static inline float %sf(float a, float b) {\n"
+                       "    return a != a || a %s b ? a : b;\n}\n\n",
+                       smaller ? "smaller" : "larger", smaller ? "min" : "max",
+                       smaller ? "<" : ">");
 }
 
 const char *print_c(struct arena *a, const struct loop_program *program) {

@@ -209,7 +209,8 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                m->median_s * 1e3, m->speedup, m->rival, m->speedup_low, m->speedup_high,
                100 * m->confidence, m->n_pairs);
     str_puts(&out, "kernel.c      what was searched for: the kernel, with its plan\n");
-    str_printf(&out, "%s.c, .h  the host function that runs the plan\n", e->symbol);
+    str_printf(&out, "%-13s the host function that runs the plan\n",
+               arena_printf(a, "%s.c, .h", e->symbol));
     str_puts(&out, "check.c       the check; samples.h holds what it expects\n"
                    "PROOF.json    bound, samples, checks, versions, how to repeat it\n\n"
                    "This code is yours, without conditions.\n");
@@ -232,7 +233,7 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
                      r->target, r->policy, r->proposer, (unsigned long long)r->seed),
         "problem_file", "problem.hone");
     json_t *proof = json_pack(
-        "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "schema", "hone.proof/1", "version", r->version, "problem", "name", r->problem_name, "text",
         r->problem_text, "hash", r->problem_hash, "target", r->target, "device", r->device,
         "source_hash", e->champion->candidate.hash, "baseline", r->confirm.rival, "kernel",
@@ -240,7 +241,7 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
         "speedup", json_incref(json_object_get(result, "speedup")), "reach",
         json_incref(json_object_get(result, "reach")), "measurement",
         measurement_to_json(&r->confirm), "verdict", verdict_to_json(&r->confirm_verdict), "repeat",
-        repeat);
+        repeat, "compiler", json_optional_text(e->compiler));
     json_decref(result);
     const char *text = json_print_pretty(a, proof);
     json_decref(proof);

@@ -18,6 +18,7 @@ struct export_view {
     const struct oracle *oracle;  // its declared set is learnt
     uint64_t seed;                // of the check's inputs
     const char *symbol;           // the host function's name and its files'
+    const char *compiler;         // first line of its --version; NULL: could not be asked
 };
 
 // "void softmax(const float *x, float *y)"

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "ops/export_text.h"
@@ -165,6 +166,18 @@ static bool write_directory(struct arena *a, const struct export_request *q,
     return ok;
 }
 
+// For the proof: which compiler this machine builds kernels with.
+static const char *ask_compiler(struct arena *a, const char *cc) {
+    const char *path = file_find_program(a, cc);
+    const char *const argv[] = {path, "--version", NULL};
+    struct process_spec spec = {.argv = argv, .timeout_ns = (int64_t)5e9};
+    struct process_result result;
+    struct error ignored;
+    if (!path || !process_run(a, &spec, &result, &ignored) || result.exit_status != 0)
+        return NULL;
+    return arena_strndup(a, result.out, strcspn(result.out, "\n"));
+}
+
 static bool find_champion(const struct run_view *v, const struct search_node **n,
                           struct error *err) {
     const struct run *r = &v->run;
@@ -205,7 +218,8 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
                             .plan = &plan,
                             .oracle = &oracle,
                             .seed = seed,
-                            .symbol = choose_symbol(a, problem->name, &plan)};
+                            .symbol = choose_symbol(a, problem->name, &plan),
+                            .compiler = ask_compiler(a, target.cc)};
     bool ok = write_directory(a, q, &e, err);
     oracle_reset(&oracle);
     *out = (struct export_outcome){.run = view.run.id,

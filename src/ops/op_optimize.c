@@ -123,8 +123,11 @@ static void fill_run(struct session *s) {
     s->run.baseline.label = "plain";
 }
 
-// Before anything is stored or measured: without a compiler nothing can come of it.
-static bool find_compiler(struct session *s, struct error *err) {
+// Before anything is stored or measured: can something come of it at all?
+static bool check_target(struct session *s, struct error *err) {
+    if (s->target.is_gpu)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "target %s: kernels are made for the cpu only so far", s->target.name);
     return file_find_program(s->a, s->target.cc) ||
            error_set(err, ERROR_UNSUPPORTED,
                      "the compiler '%s' is not there; install one or set build.cc", s->target.cc);
@@ -146,7 +149,7 @@ static bool begin_new(struct session *s, struct error *err) {
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
         !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
         !op_load(s->a, q->file, q->dims, &loaded, err) ||
-        !op_target(s->a, q->target, &s->target, err) || !find_compiler(s, err) ||
+        !op_target(s->a, q->target ? q->target : "cpu", &s->target, err) || !check_target(s, err) ||
         !measure_ceilings(s, err))
         return false;
     s->problem = loaded.problem;
@@ -210,7 +213,7 @@ static bool begin_resumed(struct session *s, struct error *err) {
     take_limits(&s->run, q);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           op_target(s->a, s->run.target, &s->target, err) && find_compiler(s, err) &&
+           op_target(s->a, s->run.target, &s->target, err) && check_target(s, err) &&
            check_device(s, err) && start_judge(s, err);
 }
 

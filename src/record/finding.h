@@ -10,7 +10,7 @@ struct error;
 
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
 
-enum { FINDING_ACTIONS_MAX = 6 };
+enum { FINDING_ACTIONS_MAX = 10 };
 
 // One thing to try. `knob` and `direction` name a move on the stage's knobs
 // ("vec", +1: the next larger legal value; "store", "stream": that word).

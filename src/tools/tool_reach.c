@@ -13,9 +13,12 @@ static const struct action memory_actions[] = {
     {"write past the caches: the result is not read again", "store", 0, "stream"},
     {"load and store wider vectors", "vec", +1, NULL},
     {"keep the row close instead of reading it again", "keep", 0, "local"},
+    {"compute on one row while the next arrives", "overlap", 0, "rows"},
     {"fetch rows before they are needed", "ahead", +1, NULL},
+    {"larger blocks, so that fetching ahead is not cut short", "rows", +1, NULL},
     {"keep more loads in flight", "unroll", +1, NULL},
     {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
+    {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
 };
 
 static const struct action compute_actions[] = {

@@ -1,3 +1,4 @@
+#!/bin/sh
 # hone eval: verdicts for a person and for a program, exit status, bad input.
 . "$(dirname "$0")/lib.sh"
 E=$ROOT/tests/exploits

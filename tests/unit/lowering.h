@@ -10,7 +10,7 @@
 #include "family/lower.h"
 #include "ir/interpret.h"
 #include "lang/lang.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 
 // The one problem of a text; fails the test when it has a mistake.
 struct problem *problem_from(struct arena *a, const char *text);

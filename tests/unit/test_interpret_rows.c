@@ -68,3 +68,25 @@ Test(interpret_rows, a_scalar_and_a_short_problem_work) {
     check_same(HEAD "in x : f32[M, N]\nout s : f32[]\ns = sum(x)\n", false);
     check_same("problem p\ndim M = 3\nin x : f32[M]\nout y : f32[M]\ny = exp(x)\n", true);
 }
+
+Test(interpret_rows, one_row_alone_is_that_row) {
+    struct arena a = {0};
+    const struct problem *p =
+        parsed(&a, HEAD "in x : f32[M, N]\nin b : f32[N]\nout y : f32[M, N]\ny = softmax(x + b)\n");
+    float *x = arena_array(&a, float, 97 * 33), *b = arena_array(&a, float, 33);
+    inputs_fill(p, 0, 7, x);
+    inputs_fill(p, 1, 7, b);
+    struct interpret_data data = {.inputs = {x, b}};
+    struct interpret_result all, one;
+    interpret(p, &data, &all);
+    interpret_row(p, &data, 41, &one);
+    cr_assert_eq(one.count[0], 33);
+    cr_assert(same_bits(one.value[0], all.value[0] + 41 * 33, 33 * sizeof(double)));
+    cr_assert(same_bits(one.spread[0], all.spread[0] + 41 * 33, 33 * sizeof(double)));
+    cr_assert(same_bits(one.honest[0], all.honest[0] + 41 * 33, 33 * sizeof(float)));
+    cr_assert_eq(interpret_row_of(p, 0, 41 * 33 + 5), 41);
+    cr_assert_eq(interpret_row_of(p, 1, 5), -1, "a bias has a part in every row");
+    interpret_reset(&all);
+    interpret_reset(&one);
+    arena_reset(&a);
+}

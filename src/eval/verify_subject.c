@@ -29,9 +29,7 @@ bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth
     bool is_screening = depth == EVAL_SCREEN;
     const struct check *checks = is_screening ? screening : full;
     int n = is_screening ? sizeof screening / sizeof screening[0] : sizeof full / sizeof full[0];
-    // One of the hard sets, which one nobody knows before.
-    enum oracle_set any =
-        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
+    enum oracle_set any = j->screening_set;
     unsigned sets = 0;
     for (int i = 0; i < n; i++)
         sets |= 1U << (checks[i].set == SET_COUNT ? any : checks[i].set);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 #include "loop/passes.h"
 #include "loop/range.h"
 

@@ -1,7 +1,4 @@
-// Building programs. Index expressions are simplified here, where they are made, so
-// that a family can write the general form (a tail loop, a `min` at the edge) and
-// gets the special one where sizes divide; there is no separate pass to forget.
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -255,26 +252,48 @@ static int64_t fold(enum loop_op op, int64_t x, int64_t y) {
     }
 }
 
-// x + 0, x * 1 and their like; NULL when nothing simpler is known.
-static const struct loop_expr *identity(struct arena *a, enum loop_op op, const struct loop_expr *x,
-                                        const struct loop_expr *y) {
+// x + 0, x - x, (x + y) - x, (x + 2) + 1; NULL when nothing simpler is known.
+static const struct loop_expr *simplify_sum(struct arena *a, enum loop_op op,
+                                            const struct loop_expr *x, const struct loop_expr *y) {
     int64_t v;
-    if ((op == LOOP_ADD || op == LOOP_SUB) && is_int(y, 0))
+    if (is_int(y, 0))
         return x;
     if (op == LOOP_ADD && is_int(x, 0))
         return y;
     if (op == LOOP_SUB && range_difference(x, y, &v))
         return loop_int(a, v);
-    if (op == LOOP_SUB && x->op == LOOP_ADD && range_same(x->arg[0], y))
+    if (x->op != LOOP_ADD)
+        return NULL;
+    if (op == LOOP_SUB && range_same(x->arg[0], y))
         return x->arg[1];
-    if ((op == LOOP_MUL || op == LOOP_DIV) && is_int(y, 1))
+    if (!is_literal(y) || !is_literal(x->arg[1]))
+        return NULL;
+    v = x->arg[1]->integer + (op == LOOP_ADD ? y->integer : -y->integer);
+    return v < 0 ? NULL : loop_binary(a, LOOP_ADD, x->arg[0], loop_int(a, v));
+}
+
+// x * 1, x * 0, (x / c) * c where c divides x.
+static const struct loop_expr *simplify_product(struct arena *a, const struct loop_expr *x,
+                                                const struct loop_expr *y) {
+    int64_t v, c;
+    if (is_int(y, 1))
         return x;
-    if (op == LOOP_MUL && is_int(x, 1))
+    if (is_int(x, 1))
         return y;
-    if (op == LOOP_MUL && (is_int(x, 0) || is_int(y, 0)))
+    if (is_int(x, 0) || is_int(y, 0))
         return loop_int(a, 0);
-    if (op == LOOP_MOD && is_int(y, 1))
-        return loop_int(a, 0);
+    bool undoes = x->op == LOOP_DIV && range_constant(y, &c) && is_int(x->arg[1], c);
+    return undoes && range_constant(x->arg[0], &v) && v % c == 0 ? x->arg[0] : NULL;
+}
+
+// x / 1, x % 1, x / y and x % y where x is below y.
+static const struct loop_expr *simplify_quotient(struct arena *a, enum loop_op op,
+                                                 const struct loop_expr *x,
+                                                 const struct loop_expr *y) {
+    if (is_int(y, 1))
+        return op == LOOP_DIV ? x : loop_int(a, 0);
+    if (range_of(x).low >= 0 && range_of(x).high < range_of(y).low)
+        return op == LOOP_DIV ? loop_int(a, 0) : x;
     return NULL;
 }
 
@@ -282,30 +301,20 @@ static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const 
                                         const struct loop_expr *y) {
     if (is_literal(x) && is_literal(y))
         return loop_int(a, fold(op, x->integer, y->integer));
-    const struct loop_expr *simple = identity(a, op, x, y);
-    if (simple)
-        return simple;
-    // (x / c) * c where c divides x: the whole.
-    int64_t v, c;
-    if (op == LOOP_MUL && x->op == LOOP_DIV && range_constant(x->arg[0], &v) &&
-        range_constant(y, &c) && is_int(x->arg[1], c) && v % c == 0)
-        return x->arg[0];
-    if ((op == LOOP_DIV || op == LOOP_MOD) && range_of(x).low >= 0 &&
-        range_of(x).high < range_of(y).low)
-        return op == LOOP_DIV ? loop_int(a, 0) : x;
-    if (op == LOOP_MIN || op == LOOP_MAX) {
+    switch (op) {
+    case LOOP_ADD:
+    case LOOP_SUB:
+        return simplify_sum(a, op, x, y);
+    case LOOP_MUL:
+        return simplify_product(a, x, y);
+    case LOOP_DIV:
+    case LOOP_MOD:
+        return simplify_quotient(a, op, x, y);
+    default:
         if (range_at_most(x, y))
             return op == LOOP_MIN ? x : y;
-        if (range_at_most(y, x))
-            return op == LOOP_MIN ? y : x;
+        return !range_at_most(y, x) ? NULL : op == LOOP_MIN ? y : x;
     }
-    // (x + 1) + 2, as unrolling makes it.
-    if (op == LOOP_ADD && x->op == LOOP_ADD && is_literal(y) && is_literal(x->arg[1]))
-        return loop_binary(a, LOOP_ADD, x->arg[0], loop_int(a, x->arg[1]->integer + y->integer));
-    if (op == LOOP_SUB && x->op == LOOP_ADD && is_literal(y) && is_literal(x->arg[1]) &&
-        x->arg[1]->integer >= y->integer)
-        return loop_binary(a, LOOP_ADD, x->arg[0], loop_int(a, x->arg[1]->integer - y->integer));
-    return NULL;
 }
 
 const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,

@@ -1,0 +1,76 @@
+// Building loop programs: names, buffers, kernels, expressions, statements.
+//
+// Index expressions are simplified where they are made, by the ranges of their variables, and
+// loops that run once or never disappear, so that a family can write the general form (a
+// tail loop, a `min` at the edge) and gets the special one where sizes divide.
+#pragma once
+
+#include "loop/loop.h"
+
+// Where statements go. A for or if collects its body in a block of its own and joins its
+// parent only at loop_close, so what is added to the parent meanwhile stands before it.
+struct loop_builder {
+    struct loop_program *program;
+    struct loop_block *at;
+    struct loop_stmt *stmt;  // whose body this fills; NULL: the kernel's
+};
+
+struct loop_program *loop_program_new(struct arena *a);
+// An identifier like `name` that nothing in the program is called yet; it is taken now.
+const char *loop_unique_name(struct loop_program *p, const char *name);
+// `name` as an identifier of C, and whether that is a word of C or of the program already.
+const char *loop_identifier(struct arena *a, const char *name);
+bool loop_name_is_taken(const struct loop_program *p, const char *name);
+// Define a size by its name at the head. False when C or another name is in the way: the
+// size is then printed as a number.
+bool loop_add_dim(struct loop_program *p, struct loop_size size);
+
+struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
+                                const struct loop_size *shape, int rank);
+struct loop_buffer *loop_local(struct loop_program *p, const char *name,
+                               const struct loop_size *shape, int rank);
+struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
+                                  int lanes);
+
+// A kernel with an empty body; `b` then adds to it.
+struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
+                                    const struct loop_expr *grid, struct loop_builder *b);
+
+// Expressions. Those over indices are simplified as they are built, by the ranges of their
+// variables; those over floats bring a scalar argument to the lanes of the other.
+const struct loop_expr *loop_int(struct arena *a, int64_t value);
+const struct loop_expr *loop_named(struct arena *a, struct loop_size size);
+const struct loop_expr *loop_real(struct arena *a, double value);
+const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var);
+// The scalar in every lane.
+const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *x, int lanes);
+const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x);
+const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                    const struct loop_expr *y);
+const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                     const struct loop_expr *y, const struct loop_expr *z);
+const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,
+                                  const struct loop_expr *index, int lanes, int64_t stride);
+const struct loop_expr *loop_ceildiv(struct arena *a, const struct loop_expr *x, int64_t y);
+
+// Statements.
+struct loop_for {
+    const char *name;
+    const struct loop_expr *begin, *end;
+    int64_t step;  // 0: 1
+    bool unroll;
+};
+// Open a loop and return its variable; `inner` adds to the body. A loop known to run once
+// becomes its body, one known never to run is dropped by loop_close.
+const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_for *f,
+                                      struct loop_builder *inner);
+void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
+                  struct loop_builder *inner);
+void loop_close(struct loop_builder *b, struct loop_builder *inner);
+const struct loop_expr *loop_let(struct loop_builder *b, const char *name,
+                                 const struct loop_expr *value);
+void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
+                const struct loop_expr *index, const struct loop_expr *value, bool stream);
+void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
+                   const struct loop_expr *index);
+void loop_note(struct loop_builder *b, const char *text);

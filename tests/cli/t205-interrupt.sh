@@ -1,0 +1,54 @@
+#!/bin/sh
+# Ctrl-C and kill -9 in the middle of a verdict: the right status, and nobody is left behind.
+. "$(dirname "$0")/lib.sh"
+E=$ROOT/tests/exploits
+
+# Processes of this test are those whose program has this name.
+command -v pgrep >/dev/null || skip "pgrep is missing"
+me=hc$$
+cp "$HONE" ./$me
+left() { pgrep -c -x $me || true; }
+# Wait for something to become true; fails after ten seconds.
+until_true() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 1000 ] || fail "never came true: $*"
+        sleep 0.01
+    done
+}
+has() { [ "$(left)" -ge "$1" ]; }
+none() { [ "$(left)" = 0 ]; }
+
+for signal in INT KILL; do
+    # Command, worker and a runner that never comes back.
+    ./$me eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+    pid=$!
+    until_true has 3
+    kill -$signal $pid
+    status=0
+    wait $pid || status=$?
+    [ $signal != INT ] || [ $status = 130 ] || fail "status $status after Ctrl-C: $(cat out)"
+    until_true none
+done
+
+# A worker that dies is replaced, and the job done again; three times, then it is our fault.
+worker() { pgrep -f "^$TMP/$me _worker" || true; }
+is_new() { [ -n "$(worker)" ] && [ "$(worker)" != "$old" ]; }
+for kills in 1 3; do
+    ./$me eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+    pid=$!
+    old=
+    for _ in $(seq $kills); do
+        until_true is_new
+        old=$(worker)
+        until_true has 3
+        kill -KILL "$old"
+    done
+    status=0
+    wait $pid || status=$?
+    [ $status = 1 ] || fail "status $status after $kills deaths of the worker: $(cat out)"
+    [ $kills = 1 ] && want=': timeout$' || want=': infra$'
+    grep -q "$want" out || fail "after $kills deaths of the worker: $(cat out)"
+    until_true none
+done

@@ -1,0 +1,137 @@
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "eval/compile.h"
+#include "scratch.h"
+
+static const char *const names[] = {"N"};
+static const int64_t sizes[] = {12};
+
+static struct compile_result compiled(struct arena *a, const char *cache, const char *source) {
+    struct error err = {0};
+    struct compile_result r;
+    struct compile_spec spec = {.source = source,
+                                .cc = "cc",
+                                .machine = "here",
+                                .cache = cache,
+                                .dim_names = names,
+                                .dim_sizes = sizes,
+                                .n_dims = 1};
+    cr_assert(compile(a, &spec, &r, &err), "%s", err.text);
+    return r;
+}
+
+Test(compile, keeps_objects_by_content) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    const char *source = "int f(void);\nint f(void) { return N; }\n";
+    struct compile_result first = compiled(&a, cache, source);
+    cr_assert_eq(first.outcome, COMPILE_OK, "%s", first.message);
+    cr_expect(file_exists(first.object));
+    cr_expect_gt(first.seconds, 0);
+    struct compile_result again = compiled(&a, cache, source);
+    cr_expect_str_eq(again.object, first.object);
+    cr_expect_eq(again.seconds, 0);
+    struct compile_result other =
+        compiled(&a, cache, "int f(void);\nint f(void) { return N + 1; }\n");
+    cr_expect_str_neq(other.object, first.object);
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+Test(compile, gives_the_first_errors) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    struct compile_result r = compiled(&a, cache, "int x;\nint f( { return N; }\n");
+    cr_expect_eq(r.outcome, COMPILE_FAILED);
+    cr_expect(strstr(r.message, "candidate.c:2:"), "%s", r.message);
+    r = compiled(&a, cache,
+                 "float g(float);\nfloat f(float x);\n"
+                 "float f(float x) { return g(x); }\n");
+    cr_expect_eq(r.outcome, COMPILE_FAILED);
+    cr_expect(strstr(r.message, "undefined reference"), "%s", r.message);
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+Test(compile, refuses_what_the_scans_find) {
+    static const struct {
+        const char *source, *want;
+    } cases[] = {
+        {"#include <unistd.h>\n", "#include of 'unistd.h'"},
+        {"int counter = 1;\n", "'counter' outlives a call"},
+        {"static int n;\nint f(void);\nint f(void) { return n++; }\n", "'n' outlives a call"},
+        {"_Thread_local int n;\nint f(void);\nint f(void) { return n++; }\n", "outlives a call"},
+        {"void g(void);\n__attribute__((constructor)) void g(void) {}\n", "runs on loading"},
+        {"#include <stdlib.h>\nvoid *f(void);\nvoid *f(void) { return malloc(N); }\n",
+         "'malloc' is not available"},
+        {"#include <stdio.h>\nvoid f(void);\nvoid f(void) { puts(\"x\"); }\n", "is not available"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena a = {0};
+        const char *cache = scratch_make(&a);
+        struct compile_result r = compiled(&a, cache, cases[i].source);
+        cr_expect_eq(r.outcome, COMPILE_ILLEGAL, "%s", cases[i].source);
+        cr_expect(r.message && strstr(r.message, cases[i].want), "%s", r.message);
+        scratch_remove(cache);
+        arena_reset(&a);
+    }
+}
+
+Test(compile, allows_tables_and_mathematics) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    struct compile_result r =
+        compiled(&a, cache,
+                 "#include <math.h>\n#include <string.h>\n"
+                 "static const float table[3] = {1, 2, 3};\n"
+                 "static const char *const words[2] = {\"a\", \"b\"};\n"
+                 "void f(long b, float *y);\n"
+                 "void f(long b, float *y) {\n"
+                 "    long double l = sqrtl(expl(y[1]) + fmal(y[0], y[1], y[2]));\n"
+                 "    y[b] = expf(table[b]) + words[b][0] + tanhf(y[0]) + (float)l;\n"
+                 "    memcpy(y + 4, y, 400 * sizeof *y);\n}\n");
+    cr_expect_eq(r.outcome, COMPILE_OK, "%s", r.message);
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+Test(compile, says_when_there_is_no_compiler) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    struct error err = {0};
+    struct compile_result r;
+    struct compile_spec spec = {
+        .source = "", .cc = "no-such-compiler", .machine = "", .cache = cache};
+    cr_expect(!compile(&a, &spec, &r, &err));
+    cr_expect_eq(err.kind, ERROR_UNSUPPORTED);
+    cr_expect(strstr(err.text, "no-such-compiler"), "%s", err.text);
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+Test(compile, removes_the_least_recently_used) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    const char *old = arena_printf(&a, "%s/old.so", cache);
+    const char *recent = arena_printf(&a, "%s/recent.so", cache);
+    for (int i = 0; i < 2; i++) {  // sparse: no disk is filled
+        const char *path = i ? recent : old;
+        int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        cr_assert(fd >= 0 && ftruncate(fd, (off_t)300 << 20) == 0);
+        struct timespec times[2] = {{.tv_sec = i ? 2000 : 1000}, {.tv_sec = i ? 2000 : 1000}};
+        cr_assert_eq(futimens(fd, times), 0);
+        close(fd);
+    }
+    compiled(&a, cache, "int f(void);\nint f(void) { return 1; }\n");
+    cr_expect(!file_exists(old));
+    cr_expect(file_exists(recent));
+    scratch_remove(cache);
+    arena_reset(&a);
+}
