@@ -59,4 +59,3 @@ bool cuda_compile(struct arena *a, struct cuda_compiler *c, const struct cuda_so
 // Resources of the kernels in a log, the largest of each: "registers", "spill_bytes",
 // "stack_bytes", "static_shared_bytes".
 void cuda_read_resources(const char *log, struct profile *p);
-

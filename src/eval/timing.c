@@ -7,8 +7,9 @@
 // when it is over. Data change between uses of a slot, and now and then (`novel`) to
 // something that was never seen before: whoever keeps results by content is slow then.
 //
-// A block in which a thread had to wait for a processor is left out, as long as more than
-// half remain: that says something about the machine, not about the code.
+// A block in which a thread had to wait for a processor, or the clocks were held down, is left
+// out, as long as more than half remain: that says something about the machine, not about the
+// code.
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ struct timing {
 
 static void prepare_slot(struct timing *t, int slot) {
     enum oracle_set set = t->j->slot_set[slot] == SET_DECLARED ? SET_PATCHED : SET_DECLARED;
-    judge_load(t->j, slot, set);
+    t->j->device->load(t->j, slot, set);
     subject_poison(t->j, t->subject, slot);
     subject_poison(t->j, t->rival, slot);
 }
@@ -63,7 +64,7 @@ static int next_slot(struct judge *j) {
 }
 
 static bool is_disturbed(const struct call_result *c) {
-    return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
+    return c->is_throttled || (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
 }
 
 static bool timed_call(struct timing *t, struct subject *s, double *seconds, bool *disturbed) {
@@ -83,7 +84,7 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds, boo
     prepare_slot(t, slot);
     *seconds = call.time_s;
     *disturbed = *disturbed || is_disturbed(&call);
-    if (s == t->subject && t->n_busy < 2 * PAIRS_MAX)
+    if (s == t->subject && t->n_busy < 2 * PAIRS_MAX && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
     return true;
 }
@@ -110,22 +111,16 @@ static bool novel_call(struct timing *t, double *seconds) {
     struct judge *j = t->j;
     int slot = next_slot(j);
     uint64_t salt = rng_next(&j->rng) | 1;
-    struct patch patches[INPUTS_MAX][PATCHES];
-    int n[INPUTS_MAX];
-    judge_load(j, slot, SET_DECLARED);
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        float *values = judge_input_to_patch(j, i, slot);
-        n[i] = oracle_patches(&j->oracle, salt, i, values, patches[i]);
-        for (int k = 0; k < n[i]; k++)
-            values[patches[i][k].index] = patches[i][k].after;
-    }
+    struct novelty n;
+    j->device->load(j, slot, SET_DECLARED);
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        n.n[i] = oracle_patches(&j->oracle, salt, i, j->device->declared(j, i, slot), n.patches[i]);
+    j->device->patch(j, t->subject, slot, &n, false);
     struct call_result call;
     subject_touch(j, t->subject, slot);
-    runner_call(&t->subject->runner, slot, judge_timeout_ns(j), &call);
-    runner_explain(t->a, &t->subject->runner, call.status, t->v);
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n[i]; k++)
-            judge_input_to_patch(j, i, slot)[patches[i][k].index] = patches[i][k].before;
+    j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
+    j->device->explain(t->a, t->subject, call.status, t->v);
+    j->device->patch(j, t->subject, slot, &n, true);
     prepare_slot(t, slot);
     *seconds = call.time_s;
     return t->v->kind == VERDICT_OK;
@@ -206,7 +201,6 @@ static bool is_enough(struct timing *t) {
 
 static void report(struct timing *t, struct eval_result *result) {
     struct measurement *m = &result->measurement;
-    struct judge *j = t->j;
     m->present = true;
     m->rival = arena_strdup(t->a, t->rival->candidate.label);
     m->subject_s = arena_array(t->a, double, t->n_pairs);
@@ -219,23 +213,14 @@ static void report(struct timing *t, struct eval_result *result) {
     m->speedup_low = i.low;
     m->speedup_high = i.high;
     m->confidence = i.confidence;
-    int64_t touched = 0;
-    for (int b = 0; b < j->context.n_buffers; b++)
-        touched += j->context.buffers[b].size_bytes;
-    bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
-    m->method =
-        arena_printf(t->a,
-                     "ABBA, %s by rotation over %d slots, %d threads, judge's clock; "
-                     "interval: bootstrap and order statistics",
-                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads);
     profile_set(&result->profile, "time_s", m->median_s);
-    profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
+    if (t->n_busy)
+        profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
             blocks = t->subject->plan.steps[s].grid;
     profile_set(&result->profile, "blocks", (double)blocks);
-    profile_set(&result->profile, "threads", j->settings.n_threads);
 }
 
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
