@@ -55,31 +55,64 @@ struct judge_expected {
     double limit;  // for one element
 };
 
+JUDGE_FN void judge_result(struct judge_part *p, float value, double truth, double spread,
+                           double limit, unsigned poison) {
+    double error = judge_error(value, truth, spread);
+    p->sum += error * error;
+    p->max = error > p->max ? error : p->max;
+    p->n_wrong += !(error <= limit);
+    p->n_same += JUDGE_BITS(value) == poison;
+}
+
+// Four at a time; every buffer begins at a multiple of 16 bytes.
 JUDGE_KERNEL judge_compare(const float *values, struct judge_expected e, u64 n, unsigned poison,
-                           u64 seed, struct judge_part *parts) {
+                           struct judge_part *parts) {
     struct judge_part p = {0, 0, 0, 0, 0, 0};
-    for (u64 i = first(); i < n; i += stride()) {
-        float value = values[i];
-        unsigned bits = JUDGE_BITS(value);
-        double error = judge_error(value, (double)e.high[i] + (double)e.low[i], e.spread[i]);
-        p.sum += error * error;
-        p.max = error > p.max ? error : p.max;
-        p.n_wrong += !(error <= e.limit);
-        p.n_same += bits == poison;
-        p.n_other += bits != poison;
-        p.digest += judge_mix(bits, i, seed);
+    const float4 *v4 = (const float4 *)values, *h4 = (const float4 *)e.high;
+    const float4 *l4 = (const float4 *)e.low, *s4 = (const float4 *)e.spread;
+    for (u64 i = first(); i < n / 4; i += stride()) {
+        float4 v = v4[i], h = h4[i], l = l4[i], s = s4[i];
+        judge_result(&p, v.x, (double)h.x + (double)l.x, s.x, e.limit, poison);
+        judge_result(&p, v.y, (double)h.y + (double)l.y, s.y, e.limit, poison);
+        judge_result(&p, v.z, (double)h.z + (double)l.z, s.z, e.limit, poison);
+        judge_result(&p, v.w, (double)h.w + (double)l.w, s.w, e.limit, poison);
     }
+    for (u64 i = n / 4 * 4 + first(); i < n; i += stride())
+        judge_result(&p, values[i], (double)e.high[i] + (double)e.low[i], e.spread[i], e.limit,
+                     poison);
     parts[first()] = p;
 }
 
-JUDGE_KERNEL judge_scan(const unsigned *words, u64 n, unsigned poison, u64 seed,
-                        struct judge_part *parts) {
+// Several pieces of memory that are looked at together.
+#define JUDGE_REGIONS 48
+struct judge_regions {
+    const unsigned *at[JUDGE_REGIONS];
+    u64 n[JUDGE_REGIONS], seed[JUDGE_REGIONS];
+    int count;
+    unsigned poison;
+};
+
+JUDGE_FN void judge_word(struct judge_part *p, unsigned word, u64 index, u64 seed,
+                         unsigned poison) {
+    p->n_same += word == poison;
+    p->n_other += word != poison;
+    p->digest += judge_mix(word, index, seed);
+}
+
+JUDGE_KERNEL judge_scan(struct judge_regions r, struct judge_part *parts) {
     struct judge_part p = {0, 0, 0, 0, 0, 0};
-    for (u64 i = first(); i < n; i += stride()) {
-        unsigned word = words[i];
-        p.n_same += word == poison;
-        p.n_other += word != poison;
-        p.digest += judge_mix(word, i, seed);
+    for (int k = 0; k < r.count; k++) {
+        const unsigned *words = r.at[k];
+        u64 n = r.n[k], seed = r.seed[k], n4 = (u64)words % 16 ? 0 : n / 4;
+        for (u64 i = first(); i < n4; i += stride()) {
+            uint4 w = ((const uint4 *)words)[i];
+            judge_word(&p, w.x, 4 * i, seed, r.poison);
+            judge_word(&p, w.y, 4 * i + 1, seed, r.poison);
+            judge_word(&p, w.z, 4 * i + 2, seed, r.poison);
+            judge_word(&p, w.w, 4 * i + 3, seed, r.poison);
+        }
+        for (u64 i = 4 * n4 + first(); i < n; i += stride())
+            judge_word(&p, words[i], i, seed, r.poison);
     }
     parts[first()] = p;
 }

@@ -22,7 +22,7 @@ enum { RUNNERS = 2, FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16, EXCESS_MAX = 256 };
 // How much longer a call may take by the judge's clock than by the events, beyond what an empty
 // call does.
 static const double clock_slack_s = 200e-6, clock_slack_share = 0.3;
-static const int64_t throttle_every_ns = 2000000;
+static const int64_t throttle_every_ns = 20000000;  // asking takes a while
 
 // The data of one set in the judge's own device memory.
 struct gpu_set {
@@ -38,11 +38,13 @@ struct judge_gpu {
     struct cuda_compiler compiler;
     struct cubin ours;
     struct plan problem;  // its buffers alone
+    struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
     float *declared[INPUTS_MAX];
     float *values;  // an output on its way into evidence
     struct nvml nvml;
+    nvml_device nvml_device;
     bool has_nvml, is_throttled;
     int64_t throttle_read_ns;
 };
@@ -87,8 +89,12 @@ static bool choose_slots(struct judge *j, struct error *err) {
         g->problem.buffers[i] = j->context.buffers[i];
         bytes += g->problem.buffers[i].size_bytes;
     }
-    layout_make(&j->layout, &g->problem,
-                layout_slots(bytes, j->settings.llc_bytes, (int64_t)free_bytes / 8));
+    int n_slots = layout_slots(bytes, j->settings.llc_bytes, (int64_t)free_bytes / 8);
+    if (n_slots > GPU_SLOTS_MAX)
+        n_slots = GPU_SLOTS_MAX;
+    layout_make(&j->layout, &g->problem, n_slots);
+    g->memory.problem = &g->problem;
+    g->memory.n_slots = n_slots;
     return true;
 }
 
@@ -100,16 +106,22 @@ static bool gpu_open(struct judge *j, struct error *err) {
     j->gpu = g;
     for (int i = 0; i < RUNNERS; i++)
         g->runners[i].process.socket = -1;
-    // The compiler gets ready while the context is made.
-    if (!cuda_compiler_start(&g->compiler, &j->arena, err) ||
-        !gpu_bench_open(&g->bench, j->settings.ordinal, err) ||
+    // The compiler and the runners get ready while the context is made.
+    if (!cuda_compiler_start(&g->compiler, &j->arena, err))
+        return false;
+    for (int i = 0; i < RUNNERS; i++)
+        if (!gpu_runner_start(&g->runners[i], j->settings.ordinal, err))
+            return false;
+    if (!gpu_bench_open(&g->bench, j->settings.ordinal, err) ||
         !cuda_read_facts(&j->arena, &g->bench.cu, g->bench.device, &g->facts, err) ||
         !build_kernels(j, err) || !choose_slots(j, err))
         return false;
     j->context.n_sms = g->facts.sms;
     j->context.shared_per_block = g->facts.shared_per_block;
     j->context.cluster_max = g->facts.has_clusters ? CLUSTER_MAX : 0;
-    g->has_nvml = nvml_open(&g->nvml, &no_nvml);
+    // Without it throttling goes unseen; nothing else depends on it.
+    g->has_nvml =
+        nvml_open(&g->nvml, &no_nvml) && g->nvml.by_uuid(g->facts.uuid, &g->nvml_device) == 0;
     return true;
 }
 
@@ -150,10 +162,10 @@ static void gpu_close(struct judge *j) {
         gpu_runner_close(&g->runners[i]);
     if (g->bench.is_open)
         forget_sets(j);
+    gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
     cuda_compiler_stop(&g->compiler);
-    if (g->has_nvml)
-        nvml_close(&g->nvml);
+    nvml_close(&g->nvml);
     free(g->values);
     free(g);
     j->gpu = NULL;
@@ -168,19 +180,17 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
         if (!g->runners[i].is_taken)
             r = &g->runners[i];
     struct gpu_runner_spec spec = {.bench = &g->bench,
+                                   .memory = &g->memory,
                                    .ordinal = j->settings.ordinal,
-                                   .n_slots = j->layout.n_slots,
                                    .flush_bytes = FLUSH_TIMES_L2 * j->settings.llc_bytes,
-                                   .problem = &g->problem,
                                    .cubin = g->ours.bytes,
                                    .cubin_len = g->ours.len};
-    if (!gpu_runner_is_alive(r)) {
+    if (!gpu_runner_is_alive(r))
         gpu_runner_close(r);
-        if (!gpu_runner_open(r, &spec, err)) {
-            gpu_runner_close(r);
-            fail(j, err);
-            return NULL;
-        }
+    if (!r->is_open && !gpu_runner_open(r, &spec, err)) {
+        gpu_runner_close(r);
+        fail(j, err);
+        return NULL;
     }
     r->is_taken = true;
     return r;
@@ -236,6 +246,11 @@ static bool gpu_start(struct judge *j, struct arena *a, struct subject *s,
         return false;
     if (v->kind != VERDICT_OK)
         return true;
+    // Whoever was here before may have written anywhere.
+    for (int slot = 0; slot < j->layout.n_slots; slot++) {
+        j->slot_set[slot] = -1;
+        j->poison[slot] = j->outputs_poison[slot] = 0;
+    }
     s->gpu = arena_new(&s->arena, struct gpu_subject);
     s->gpu->runner = take_runner(j, err);
     if (!s->gpu->runner)
@@ -284,8 +299,9 @@ static bool upload_inputs(struct judge *j, enum oracle_set set, struct error *er
             abort();
         oracle_fill(&j->oracle, set, i, values);
         bool ok = gpu_bench_upload(&g->bench, values, bytes, &s->inputs[i], err);
-        struct gpu_words w = {.at = s->inputs[i], .n = bytes / 4, .seed = input_seed(j, i)};
-        ok = ok && gpu_bench_scan(&g->bench, &w, &sum, err);
+        struct judge_regions r = {0};
+        gpu_regions_add(&r, s->inputs[i], bytes, input_seed(j, i));
+        ok = ok && gpu_bench_scan(&g->bench, &r, &sum, err);
         s->digests[i] = sum.digest;
         if (set == SET_DECLARED)
             g->declared[i] = values;
@@ -322,8 +338,35 @@ static bool prepare_inputs(struct judge *j, enum oracle_set set) {
     return false;
 }
 
-// Runners get their copy when they are poisoned for the slot.
+static bool check(struct judge *j, cuda_result code, const char *what) {
+    struct error err = {0};
+    if (cuda_ok(&j->gpu->bench.cu, code, what, &err))
+        return true;
+    fail(j, &err);
+    return false;
+}
+
+// Where a buffer lies, in the judge's addresses. Scratch is the subject's own.
+static cuda_pointer buffer_at(const struct judge *j, const struct subject *s, int buffer,
+                              int slot) {
+    struct gpu_layout l;
+    int n = j->gpu->problem.n_buffers;
+    bool is_scratch = buffer >= n;
+    gpu_layout_make(&l, is_scratch ? s->plan.buffers : j->gpu->problem.buffers, is_scratch ? n : 0,
+                    is_scratch ? s->plan.n_buffers - n : n, slot, j->gpu->bench.page_bytes);
+    const struct cuda_mapping *m =
+        is_scratch ? &s->gpu->runner->scratch[slot] : &j->gpu->memory.slots[slot];
+    return m->at + (cuda_pointer)l.offset[buffer];
+}
+
 static void gpu_load(struct judge *j, int slot, enum oracle_set set) {
+    if (j->slot_set[slot] == (int)set || !prepare_inputs(j, set))
+        return;
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        check(j,
+              j->gpu->bench.cu.copy(buffer_at(j, NULL, i, slot), j->gpu->sets[set].inputs[i],
+                                    (size_t)j->context.buffers[i].size_bytes),
+              "copy inputs");
     j->slot_set[slot] = (int)set;
 }
 
@@ -333,39 +376,13 @@ static const float *gpu_declared(struct judge *j, int input, int slot) {
     return j->gpu->declared[input];
 }
 
-static bool check(struct judge *j, cuda_result code, const char *what) {
-    struct error err = {0};
-    if (cuda_ok(&j->gpu->bench.cu, code, what, &err))
-        return true;
-    fail(j, &err);
-    return false;
-}
-
-static void load_runner(struct judge *j, struct subject *s, int slot) {
-    struct gpu_runner *r = s->gpu->runner;
-    enum oracle_set set = (enum oracle_set)j->slot_set[slot];
-    if (r->slot_set[slot] == (int)set || !prepare_inputs(j, set))
-        return;
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        check(j,
-              j->gpu->bench.cu.copy(gpu_runner_buffer(r, &s->plan, i, slot),
-                                    j->gpu->sets[set].inputs[i],
-                                    (size_t)j->context.buffers[i].size_bytes),
-              "copy inputs");
-    r->slot_set[slot] = (int)set;
-}
-
 static void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n,
                       bool is_back) {
-    if (!is_back)
-        load_runner(j, s, slot);
-    if (!gpu_is_alive(s))
-        return;
+    (void)s;
     for (int i = 0; i < j->problem->n_inputs; i++)
         for (int k = 0; k < n->n[i]; k++) {
             const struct patch *p = &n->patches[i][k];
-            cuda_pointer at =
-                gpu_runner_buffer(s->gpu->runner, &s->plan, i, slot) + 4 * (cuda_pointer)p->index;
+            cuda_pointer at = buffer_at(j, NULL, i, slot) + 4 * (cuda_pointer)p->index;
             check(j, j->gpu->bench.cu.copy_to(at, is_back ? &p->before : &p->after, 4),
                   "change inputs");
         }
@@ -378,15 +395,14 @@ struct piece {
 };
 
 static int find_pieces(struct judge *j, struct subject *s, int slot, struct piece pieces[2]) {
-    const struct gpu_runner *r = s->gpu->runner;
     int n = j->gpu->problem.n_buffers;
     int64_t page = j->gpu->bench.page_bytes;
     gpu_layout_make(&pieces[0].layout, s->plan.buffers, 0, n, slot, page);
-    pieces[0].at = r->memory[slot].at;
+    pieces[0].at = j->gpu->memory.slots[slot].at;
     if (s->plan.n_buffers == n)
         return 1;
     gpu_layout_make(&pieces[1].layout, s->plan.buffers, n, s->plan.n_buffers - n, slot, page);
-    pieces[1].at = r->scratch[slot].at;
+    pieces[1].at = s->gpu->runner->scratch[slot].at;
     return 2;
 }
 
@@ -395,61 +411,56 @@ static void fill_words(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t
         check(j, j->gpu->bench.cu.fill32(at, word, (size_t)bytes / 4), "poison device memory");
 }
 
+// All of a piece but inputs.
+static void poison_piece(struct judge *j, const struct subject *s, const struct piece *p,
+                         uint32_t word) {
+    const struct gpu_layout *l = &p->layout;
+    for (int i = 0; i <= l->n; i++) {
+        int64_t offset, bytes;
+        gpu_layout_guard(l, i, &offset, &bytes);
+        fill_words(j, p->at + (cuda_pointer)offset, bytes, word);
+    }
+    for (int b = l->first; b < l->first + l->n; b++)
+        if (s->plan.buffers[b].role != BUFFER_INPUT)
+            fill_words(j, p->at + (cuda_pointer)l->offset[b], l->size[b], word);
+}
+
 static void gpu_poison(struct judge *j, struct subject *s, int slot) {
     struct piece pieces[2];
     uint32_t word = j->poison[slot];
-    load_runner(j, s, slot);
-    if (s->own_poison[slot] == word)
-        return;
-    s->own_poison[slot] = word;
     int n = find_pieces(j, s, slot, pieces);
-    for (int p = 0; p < n; p++) {
-        const struct gpu_layout *l = &pieces[p].layout;
-        for (int i = 0; i <= l->n; i++) {
-            int64_t offset, bytes;
-            gpu_layout_guard(l, i, &offset, &bytes);
-            fill_words(j, pieces[p].at + (cuda_pointer)offset, bytes, word);
-        }
-        for (int b = l->first; b < l->first + l->n; b++)
-            if (s->plan.buffers[b].role != BUFFER_INPUT)
-                fill_words(j, pieces[p].at + (cuda_pointer)l->offset[b], l->size[b], word);
-    }
+    if (j->outputs_poison[slot] != word)
+        poison_piece(j, s, &pieces[0], word);
+    if (s->own_poison[slot] != word && n == 2)
+        poison_piece(j, s, &pieces[1], word);
+    j->outputs_poison[slot] = s->own_poison[slot] = word;
 }
 
-static void scan(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word, uint64_t seed,
-                 struct judge_part *sum) {
+static struct judge_part scan(struct judge *j, const struct judge_regions *r) {
     struct error err = {0};
-    struct gpu_words w = {.at = at, .n = bytes / 4, .poison = word, .seed = seed};
-    *sum = (struct judge_part){0};
-    if (!gpu_bench_scan(&j->gpu->bench, &w, sum, &err))
+    struct judge_part sum = {0};
+    if (!gpu_bench_scan(&j->gpu->bench, r, &sum, &err))
         fail(j, &err);
+    return sum;
 }
 
 // ---- checks
 
 static bool gpu_is_untouched(struct judge *j, struct subject *s, int slot) {
-    for (int b = 0; b < s->plan.n_buffers; b++) {
-        const struct plan_buffer *p = &s->plan.buffers[b];
-        struct judge_part sum;
-        if (p->role == BUFFER_INPUT)
-            continue;
-        scan(j, gpu_runner_buffer(s->gpu->runner, &s->plan, b, slot), p->size_bytes,
-             j->poison[slot], 0, &sum);
-        if (sum.n_other)
-            return false;
-    }
-    return true;
+    struct judge_regions r = {.poison = j->poison[slot]};
+    for (int b = 0; b < s->plan.n_buffers; b++)
+        if (s->plan.buffers[b].role != BUFFER_INPUT)
+            gpu_regions_add(&r, buffer_at(j, s, b, slot), s->plan.buffers[b].size_bytes, 0);
+    return scan(j, &r).n_other == 0;
 }
 
 static bool is_throttled(struct judge_gpu *g) {
-    struct nvml_state state;
-    struct error ignored = {0};
     int64_t now = clock_now_ns();
     if (!g->has_nvml || now - g->throttle_read_ns < throttle_every_ns)
         return g->is_throttled;
     g->throttle_read_ns = now;
-    g->is_throttled = nvml_read(&g->nvml, g->facts.uuid, &state, &ignored) &&
-                      state.throttle_bits > 0 && (state.throttle_bits & NVML_THROTTLE_DISTURBING);
+    int64_t bits = nvml_throttle_bits(&g->nvml, g->nvml_device);
+    g->is_throttled = bits > 0 && (bits & NVML_THROTTLE_DISTURBING);
     return g->is_throttled;
 }
 
@@ -474,40 +485,65 @@ static void gpu_explain(struct arena *a, struct subject *s, enum runner_status s
     gpu_runner_explain(a, s->gpu->runner, status, v);
 }
 
-static int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word) {
+// The guard zones of a slot: all of them, or (i >= 0) the i-th, and the buffer before it.
+static int guard_regions(struct judge *j, struct subject *s, int slot, int i,
+                         struct judge_regions *r) {
     struct piece pieces[2];
-    int n = find_pieces(j, s, slot, pieces);
+    int n = find_pieces(j, s, slot, pieces), number = 0, buffer = -1;
     for (int p = 0; p < n; p++) {
         const struct gpu_layout *l = &pieces[p].layout;
-        for (int i = 0; i <= l->n; i++) {
+        for (int k = 0; k <= l->n; k++, number++) {
             int64_t offset, bytes;
-            struct judge_part sum;
-            gpu_layout_guard(l, i, &offset, &bytes);
-            scan(j, pieces[p].at + (cuda_pointer)offset, bytes, word, 0, &sum);
-            if (sum.n_other)
-                return l->first + (i ? i - 1 : 0);
+            if (i >= 0 && i != number)
+                continue;
+            gpu_layout_guard(l, k, &offset, &bytes);
+            gpu_regions_add(r, pieces[p].at + (cuda_pointer)offset, bytes, 0);
+            buffer = l->first + (k ? k - 1 : 0);
         }
     }
-    return -1;
+    return buffer;
+}
+
+static int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word) {
+    struct judge_regions all = {.poison = word};
+    guard_regions(j, s, slot, -1, &all);
+    if (scan(j, &all).n_other == 0)
+        return -1;
+    for (int i = 0; i < all.count; i++) {
+        struct judge_regions one = {.poison = word};
+        int buffer = guard_regions(j, s, slot, i, &one);
+        if (scan(j, &one).n_other)
+            return buffer;
+    }
+    return 0;
 }
 
 static int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
     const struct gpu_set *set = &j->gpu->sets[j->slot_set[slot]];
+    struct judge_regions all = {0};
+    uint64_t expected = 0;
     for (int i = 0; i < j->problem->n_inputs; i++) {
-        struct judge_part sum;
-        scan(j, gpu_runner_buffer(s->gpu->runner, &s->plan, i, slot),
-             j->context.buffers[i].size_bytes, 0, input_seed(j, i), &sum);
-        if (sum.digest == set->digests[i])
-            continue;
-        s->gpu->runner->slot_set[slot] = -1;
-        return i;
+        gpu_regions_add(&all, buffer_at(j, s, i, slot), j->context.buffers[i].size_bytes,
+                        input_seed(j, i));
+        expected += set->digests[i];
     }
-    return -1;
+    if (scan(j, &all).digest == expected)
+        return -1;
+    j->slot_set[slot] = -1;
+    for (int i = 0; i < all.count; i++) {
+        struct judge_regions one = {.count = 1};
+        one.at[0] = all.at[i];
+        one.n[0] = all.n[i];
+        one.seed[0] = all.seed[i];
+        if (scan(j, &one).digest != set->digests[i])
+            return i;
+    }
+    return 0;
 }
 
 static cuda_pointer output_at(const struct judge *j, const struct subject *s, int slot,
                               int output) {
-    return gpu_runner_buffer(s->gpu->runner, &s->plan, j->problem->n_inputs + output, slot);
+    return buffer_at(j, s, j->problem->n_inputs + output, slot);
 }
 
 static int64_t output_bytes(const struct judge *j, int output) {
@@ -515,15 +551,11 @@ static int64_t output_bytes(const struct judge *j, int output) {
 }
 
 static uint64_t gpu_digest(struct judge *j, struct subject *s, int slot) {
-    uint64_t h = j->digest_seed;
-    for (int i = 0; i < j->problem->n_outputs; i++) {
-        struct judge_part sum;
-        scan(j, output_at(j, s, slot, i), output_bytes(j, i), 0, j->digest_seed + (uint64_t)i,
-             &sum);
-        h = (h ^ sum.digest) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 29;
-    }
-    return h;
+    struct judge_regions r = {0};
+    for (int i = 0; i < j->problem->n_outputs; i++)
+        gpu_regions_add(&r, output_at(j, s, slot, i), output_bytes(j, i),
+                        j->digest_seed + (uint64_t)i);
+    return scan(j, &r).digest;
 }
 
 static bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
@@ -532,10 +564,10 @@ static bool gpu_compare(struct judge *j, struct subject *s, int slot, int output
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     const struct oracle_output *o = &j->oracle.sets[set].outputs[output];
     struct judge_part sum = {0};
-    struct gpu_words w = {.at = output_at(j, s, slot, output), .n = o->count, .poison = word};
+    struct gpu_results r = {.at = output_at(j, s, slot, output), .n = o->count, .poison = word};
     *c = (struct comparison){.stats = o->stats};
     if ((!j->gpu->sets[set].has_expected && !upload_expected(j, set, &err)) ||
-        !gpu_bench_compare(&j->gpu->bench, &w, &j->gpu->sets[set].expected[output], &sum, &err)) {
+        !gpu_bench_compare(&j->gpu->bench, &r, &j->gpu->sets[set].expected[output], &sum, &err)) {
         fail(j, &err);
         return false;
     }

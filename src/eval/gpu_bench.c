@@ -1,10 +1,18 @@
 #include "eval/gpu_bench.h"
 
+#include <assert.h>
+
 #include "base/error.h"
 #include "gpu/mapping.h"
 
-// Enough threads to keep the memory busy, few enough that their parts are little.
-enum { BLOCKS = 256, THREADS = 256, PARTS = BLOCKS * THREADS, FOLDED = 256 };
+// Enough threads to keep the memory busy, few enough that their parts are little. How many
+// there are depends on the number of words alone, so that sums do not change.
+enum { BLOCKS = 256, THREADS = 256, PARTS = BLOCKS * THREADS, FOLDED = 1024, WORDS_EACH = 4 };
+
+static int blocks_for(uint64_t n) {
+    uint64_t blocks = n / (THREADS * WORDS_EACH) + 1;
+    return blocks < BLOCKS ? (int)blocks : BLOCKS;
+}
 
 bool gpu_bench_open(struct gpu_bench *b, int ordinal, struct error *err) {
     struct cuda *cu = &b->cu;
@@ -57,16 +65,17 @@ static bool run(struct gpu_bench *b, cuda_function f, int blocks, void **argumen
                    "look at device memory", err);
 }
 
-static bool sum_parts(struct gpu_bench *b, struct judge_part *sum, struct error *err) {
-    uint64_t n = PARTS;
+static bool sum_parts(struct gpu_bench *b, int blocks, struct judge_part *sum, struct error *err) {
+    uint64_t n = (uint64_t)blocks * THREADS;
+    int n_folded = n < FOLDED ? (int)n : FOLDED;
     void *arguments[] = {&b->parts, &n, &b->folded};
     struct judge_part parts[FOLDED];
-    if (!run(b, b->fold, FOLDED / THREADS, arguments, err) ||
-        !cuda_ok(&b->cu, b->cu.copy_from(parts, b->folded, sizeof parts), "look at device memory",
-                 err))
+    if (!run(b, b->fold, n_folded / THREADS, arguments, err) ||
+        !cuda_ok(&b->cu, b->cu.copy_from(parts, b->folded, sizeof *parts * (size_t)n_folded),
+                 "look at device memory", err))
         return false;
     *sum = (struct judge_part){0};
-    for (int i = 0; i < FOLDED; i++) {
+    for (int i = 0; i < n_folded; i++) {
         sum->sum += parts[i].sum;
         sum->max = parts[i].max > sum->max ? parts[i].max : sum->max;
         sum->n_wrong += parts[i].n_wrong;
@@ -77,19 +86,31 @@ static bool sum_parts(struct gpu_bench *b, struct judge_part *sum, struct error 
     return true;
 }
 
-bool gpu_bench_scan(struct gpu_bench *b, const struct gpu_words *w, struct judge_part *sum,
-                    struct error *err) {
-    struct gpu_words words = *w;
-    void *arguments[] = {&words.at, &words.n, &words.poison, &words.seed, &b->parts};
-    return run(b, b->scan, BLOCKS, arguments, err) && sum_parts(b, sum, err);
+void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed) {
+    assert(r->count < JUDGE_REGIONS);
+    r->at[r->count] = at;
+    r->n[r->count] = (uint64_t)bytes / 4;
+    r->seed[r->count++] = seed;
 }
 
-bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_words *w,
+bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
+                    struct error *err) {
+    struct judge_regions regions = *r;
+    uint64_t most = 0;
+    for (int i = 0; i < r->count; i++)
+        most = r->n[i] > most ? r->n[i] : most;
+    int blocks = blocks_for(most);
+    void *arguments[] = {&regions, &b->parts};
+    return run(b, b->scan, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
+}
+
+bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err) {
-    struct gpu_words words = *w;
+    struct gpu_results results = *r;
     struct judge_expected expected = *e;
-    void *arguments[] = {&words.at, &expected, &words.n, &words.poison, &words.seed, &b->parts};
-    return run(b, b->compare, BLOCKS, arguments, err) && sum_parts(b, sum, err);
+    int blocks = blocks_for((uint64_t)r->n);
+    void *arguments[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
+    return run(b, b->compare, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
 }
 
 bool gpu_bench_upload(struct gpu_bench *b, const void *from, int64_t bytes, cuda_pointer *to,

@@ -29,18 +29,29 @@ bool gpu_bench_open(struct gpu_bench *b, int ordinal, struct error *err);
 bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err);
 void gpu_bench_close(struct gpu_bench *b);
 
-// Words of device memory: how many are the poison, how many are not, and their digest.
-struct gpu_words {
+// Pieces of device memory that are looked at together. As in runtime/judge.cu.
+enum { JUDGE_REGIONS = 48 };
+struct judge_regions {
+    cuda_pointer at[JUDGE_REGIONS];
+    uint64_t n[JUDGE_REGIONS];  // words of four bytes
+    uint64_t seed[JUDGE_REGIONS];
+    int count;
+    uint32_t poison;
+};
+
+void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed);
+
+// How many words are the poison, how many are not, and the sum of all digests.
+bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
+                    struct error *err);
+
+// `n` results: how they differ from what is expected, and how many are still the poison.
+struct gpu_results {
     cuda_pointer at;
     int64_t n;
     uint32_t poison;
-    uint64_t seed;  // of the digest
 };
-bool gpu_bench_scan(struct gpu_bench *b, const struct gpu_words *w, struct judge_part *sum,
-                    struct error *err);
-
-// The same for results, and how they differ from what is expected.
-bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_words *w,
+bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err);
 
 // A copy of host memory on the device; the caller releases it.

@@ -44,7 +44,8 @@ static void copy_text(char *into, size_t size, const char *text) {
 
 struct question {
     json_t *message;  // goes with the question
-    int fd;           // -1: none
+    int sent[FRAME_MAX_FDS];
+    int n_sent;
     int64_t timeout_ns;
     int fds[FRAME_MAX_FDS];  // that came with the answer
     int n_fds;
@@ -54,10 +55,10 @@ struct question {
 static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status *status) {
     struct error err = {0};
     json_t *told = NULL;
-    bool sent = frame_write(r->process.socket, q->message, &q->fd, q->fd >= 0, &err);
+    // Where it cannot be asked any more, it may have said why.
+    frame_write(r->process.socket, q->message, q->sent, q->n_sent, &err);
     json_decref(q->message);
-    bool heard =
-        sent && frame_read(r->process.socket, q->timeout_ns, &told, q->fds, &q->n_fds, &err);
+    bool heard = frame_read(r->process.socket, q->timeout_ns, &told, q->fds, &q->n_fds, &err);
     const char *schema = json_string_value(json_object_get(told, "schema"));
     if (heard && schema && strcmp(schema, "hone.gpu_failed/1") != 0) {
         *status = RUNNER_OK;
@@ -76,85 +77,112 @@ static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status 
 }
 
 // Open what the runner shares: buffers first .. of a plan, a descriptor per slot.
-static bool import(struct gpu_runner *r, const struct plan *p, int first, const struct question *q,
-                   struct error *err) {
-    struct cuda_mapping *memory = first ? r->scratch : r->memory;
-    for (int slot = 0; slot < r->n_slots; slot++) {
+static bool import(struct gpu_bench *b, const struct plan *p, int first, const struct question *q,
+                   struct cuda_mapping *memory, struct error *err) {
+    for (int slot = 0; slot < q->n_fds; slot++) {
         struct gpu_layout l;
-        gpu_layout_make(&l, p->buffers, first, p->n_buffers - first, slot, r->bench->page_bytes);
-        if (!cuda_mapping_import(&r->bench->cu, r->bench->device, (size_t)l.total_bytes,
-                                 q->fds[slot], &memory[slot], err))
+        gpu_layout_make(&l, p->buffers, first, p->n_buffers - first, slot, b->page_bytes);
+        if (!cuda_mapping_import(&b->cu, b->device, (size_t)l.total_bytes, q->fds[slot],
+                                 &memory[slot], err))
             return false;
     }
     return true;
 }
 
-static bool receive_memory(struct gpu_runner *r, const struct plan *p, int first,
-                           const struct question *q, struct error *err) {
-    bool ok = q->n_fds == r->n_slots ? import(r, p, first, q, err)
-                                     : error_set(err, ERROR_IO, "the runner shares %d of %d slots",
-                                                 q->n_fds, r->n_slots);
-    for (int i = 0; i < q->n_fds; i++)
-        close(q->fds[i]);
-    return ok;
+static bool has_all(const struct gpu_runner *r, const struct question *q, struct error *err) {
+    return q->n_fds == r->memory->n_slots ||
+           error_set(err, ERROR_IO, "the runner shares %d of %d slots", q->n_fds,
+                     r->memory->n_slots);
+}
+
+void gpu_memory_reset(struct gpu_memory *m, struct gpu_bench *b) {
+    for (int i = 0; m->is_there && i < m->n_slots; i++) {
+        cuda_mapping_reset(&b->cu, &m->slots[i]);
+        close(m->fds[i]);
+    }
+    m->is_there = false;
 }
 
 // What goes around every call, by the judge's clock: measured before any candidate is there.
-static bool measure_overhead(struct gpu_runner *r) {
+// The device has to change from the judge's context to the runner's, as it does then.
+static bool measure_overhead(struct gpu_runner *r, struct error *err) {
     double samples[OVERHEAD_CALLS];
     for (int i = 0; i < OVERHEAD_CALLS; i++) {
         struct gpu_call c;
+        struct judge_part ignored;
+        struct judge_regions regions = {0};
+        gpu_regions_add(&regions, r->memory->slots[0].at, GPU_GUARD, 0);
+        if (!gpu_bench_scan(r->bench, &regions, &ignored, err))
+            return false;
         gpu_runner_call(r, -1, open_timeout_ns, &c);
         if (c.status != RUNNER_OK)
-            return false;
+            return error_set(err, ERROR_IO, "%s", r->what);
         samples[i] = c.host_s - c.event_s;
     }
     r->overhead_s = stats_median(samples, OVERHEAD_CALLS);
     return true;
 }
 
-static bool start_process(struct gpu_runner *r, struct error *err) {
+bool gpu_runner_start(struct gpu_runner *r, int ordinal, struct error *err) {
     struct arena a = {0};
     const char *self = file_self(&a, err);
     const char *argv[] = {self, "_gpu_runner", NULL};
+    *r = (struct gpu_runner){.process = {.socket = -1}};
     bool ok = self && process_start(&r->process, &(struct process_spec){.argv = argv}, err);
     arena_reset(&a);
+    json_t *start = json_pack("{s:s, s:i}", "schema", "hone.gpu_start/1", "ordinal", ordinal);
+    ok = ok && frame_write(r->process.socket, start, NULL, 0, err);
+    json_decref(start);
+    return ok || error_wrap(err, "start a runner");
+}
+
+static bool keep_memory(struct gpu_runner *r, const struct question *q, struct error *err) {
+    struct gpu_memory *m = r->memory;
+    bool ok = has_all(r, q, err) && import(r->bench, m->problem, 0, q, m->slots, err);
+    memcpy(m->fds, q->fds, sizeof m->fds);
+    m->is_there = true;
     return ok;
 }
 
-bool gpu_runner_open(struct gpu_runner *r, const struct gpu_runner_spec *spec, struct error *err) {
-    enum runner_status status = RUNNER_ENDED;
-    *r = (struct gpu_runner){.process = {.socket = -1},
-                             .bench = spec->bench,
-                             .n_slots = spec->n_slots,
-                             .problem = spec->problem};
-    for (int i = 0; i < SLOTS_MAX; i++)
-        r->slot_set[i] = -1;
-    if (!start_process(r, err))
-        return error_wrap(err, "start a runner");
-    struct question q = {
-        .message = json_pack("{s:s, s:i, s:i, s:I, s:o}", "schema", "hone.gpu_open/1", "ordinal",
-                             spec->ordinal, "slots", spec->n_slots, "flush_bytes",
-                             (json_int_t)spec->flush_bytes, "plan", plan_to_json(spec->problem)),
-        .fd = memory_file_of(spec->cubin, spec->cubin_len),
-        .timeout_ns = open_timeout_ns};
+static bool open_memory(struct gpu_runner *r, const struct gpu_runner_spec *spec,
+                        struct error *err) {
+    enum runner_status status;
+    struct gpu_memory *m = spec->memory;
+    int cubin = memory_file_of(spec->cubin, spec->cubin_len);
+    struct question q = {.message =
+                             json_pack("{s:s, s:i, s:I, s:o}", "schema", "hone.gpu_open/1", "slots",
+                                       m->n_slots, "flush_bytes", (json_int_t)spec->flush_bytes,
+                                       "plan", plan_to_json(m->problem)),
+                         .timeout_ns = open_timeout_ns};
+    q.sent[q.n_sent++] = cubin;
+    for (int i = 0; m->is_there && i < m->n_slots; i++)
+        q.sent[q.n_sent++] = m->fds[i];
     json_t *told = ask(r, &q, &status);
-    if (q.fd >= 0)
-        close(q.fd);
+    if (cubin >= 0)
+        close(cubin);
     json_decref(told);
-    if (told && !receive_memory(r, r->problem, 0, &q, err))
-        return error_wrap(err, "start a runner");
-    if (told && measure_overhead(r))
-        return true;
-    return error_set(err, ERROR_IO, "start a runner: %s", r->what);
+    if (!told)
+        return error_set(err, ERROR_IO, "%s", r->what);
+    return m->is_there || keep_memory(r, &q, err);
+}
+
+bool gpu_runner_open(struct gpu_runner *r, const struct gpu_runner_spec *spec, struct error *err) {
+    if (r->process.pid == 0 && !gpu_runner_start(r, spec->ordinal, err))
+        return false;
+    r->bench = spec->bench;
+    r->memory = spec->memory;
+    r->is_open = open_memory(r, spec, err) && measure_overhead(r, err);
+    return r->is_open || error_wrap(err, "start a runner");
+}
+
+static void release_scratch(struct gpu_runner *r) {
+    for (int i = 0; r->bench && i < r->memory->n_slots; i++)
+        cuda_mapping_reset(&r->bench->cu, &r->scratch[i]);
 }
 
 void gpu_runner_close(struct gpu_runner *r) {
     process_kill(&r->process);
-    for (int i = 0; i < r->n_slots; i++) {
-        cuda_mapping_reset(&r->bench->cu, &r->memory[i]);
-        cuda_mapping_reset(&r->bench->cu, &r->scratch[i]);
-    }
+    release_scratch(r);
     *r = (struct gpu_runner){.process = {.socket = -1}};
 }
 
@@ -189,26 +217,31 @@ static void read_facts(const struct gpu_load *load, const json_t *told, struct p
 
 bool gpu_runner_load(struct gpu_runner *r, const struct gpu_load *load, struct profile *p,
                      enum runner_status *status, struct error *err) {
+    int cubin = memory_file_of(load->cubin, load->cubin_len);
     struct question q = {.message = json_pack("{s:s, s:o}", "schema", "hone.gpu_load/1", "plan",
                                               plan_to_json(load->plan)),
-                         .fd = memory_file_of(load->cubin, load->cubin_len),
+                         .sent = {cubin},
+                         .n_sent = 1,
                          .timeout_ns = load_timeout_ns};
     json_t *told = ask(r, &q, status);
-    if (q.fd >= 0)
-        close(q.fd);
+    if (cubin >= 0)
+        close(cubin);
     if (!told)
         return true;
     read_facts(load, told, p);
     json_decref(told);
-    int first = r->problem->n_buffers;
-    return load->plan->n_buffers == first || receive_memory(r, load->plan, first, &q, err);
+    int first = r->memory->problem->n_buffers;
+    bool ok = load->plan->n_buffers == first ||
+              (has_all(r, &q, err) && import(r->bench, load->plan, first, &q, r->scratch, err));
+    for (int i = 0; i < q.n_fds; i++)
+        close(q.fds[i]);
+    return ok;
 }
 
 void gpu_runner_unload(struct gpu_runner *r) {
     enum runner_status status;
-    struct question q = {.fd = -1, .timeout_ns = load_timeout_ns};
-    for (int i = 0; i < r->n_slots; i++)
-        cuda_mapping_reset(&r->bench->cu, &r->scratch[i]);
+    struct question q = {.timeout_ns = load_timeout_ns};
+    release_scratch(r);
     if (!gpu_runner_is_alive(r))
         return;
     q.message = json_pack("{s:s}", "schema", "hone.gpu_unload/1");
@@ -218,7 +251,6 @@ void gpu_runner_unload(struct gpu_runner *r) {
 void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct gpu_call *call) {
     struct question q = {.message =
                              json_pack("{s:s, s:i}", "schema", "hone.gpu_call/1", "slot", slot),
-                         .fd = -1,
                          .timeout_ns = timeout_ns};
     *call = (struct gpu_call){.event_s = NAN};
     int64_t start_ns = clock_now_ns();
@@ -227,17 +259,6 @@ void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct 
     if (told)
         call->event_s = json_number_value(json_object_get(told, "time_s"));
     json_decref(told);
-}
-
-cuda_pointer gpu_runner_buffer(const struct gpu_runner *r, const struct plan *plan, int buffer,
-                               int slot) {
-    struct gpu_layout l;
-    int n = r->problem->n_buffers;
-    bool is_scratch = buffer >= n;
-    gpu_layout_make(&l, plan->buffers, is_scratch ? n : 0, is_scratch ? plan->n_buffers - n : n,
-                    slot, r->bench->page_bytes);
-    const struct cuda_mapping *m = is_scratch ? &r->scratch[slot] : &r->memory[slot];
-    return m->at + (cuda_pointer)l.offset[buffer];
 }
 
 // A plan that this device cannot launch, as opposed to kernels that go wrong.

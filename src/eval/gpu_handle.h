@@ -5,34 +5,46 @@
 #include "base/process.h"
 #include "eval/gpu_bench.h"
 #include "eval/gpu_layout.h"
-#include "eval/layout.h"
 #include "eval/runner_handle.h"
 #include "gpu/mapping.h"
 
 struct profile;
 
+// The problem's buffers in every slot. The first runner makes them; the judge and every other
+// runner open the same memory, so that subject and rival work in the same place.
+struct gpu_memory {
+    const struct plan *problem;  // its buffers alone
+    int n_slots;
+    struct cuda_mapping slots[GPU_SLOTS_MAX];  // in the judge's addresses
+    int fds[GPU_SLOTS_MAX];
+    bool is_there;
+};
+
+void gpu_memory_reset(struct gpu_memory *m, struct gpu_bench *b);
+
 struct gpu_runner_spec {
     struct gpu_bench *bench;
-    int ordinal, n_slots;
+    struct gpu_memory *memory;
+    int ordinal;
     int64_t flush_bytes;
-    const struct plan *problem;  // its buffers alone
-    const char *cubin;           // of runtime/judge.cu
+    const char *cubin;  // of runtime/judge.cu
     size_t cubin_len;
 };
 
 struct gpu_runner {
     struct process process;
     struct gpu_bench *bench;
-    int n_slots;
-    const struct plan *problem;
-    struct cuda_mapping memory[SLOTS_MAX], scratch[SLOTS_MAX];
-    int slot_set[SLOTS_MAX];  // enum oracle_set in its inputs, -1: none
-    bool is_taken;
+    struct gpu_memory *memory;
+    struct cuda_mapping scratch[GPU_SLOTS_MAX];  // of the candidate that it has loaded
+    bool is_open, is_taken;
     double overhead_s;  // of a call by the judge's clock, beyond what the events say
     int code;           // of the driver, when it failed
     char name[64], what[1024];
 };
 
+// Start the process and have it make its context, without waiting for that. Not needed before
+// gpu_runner_open, which otherwise does it.
+bool gpu_runner_start(struct gpu_runner *r, int ordinal, struct error *err);
 bool gpu_runner_open(struct gpu_runner *r, const struct gpu_runner_spec *spec, struct error *err);
 void gpu_runner_close(struct gpu_runner *r);
 bool gpu_runner_is_alive(struct gpu_runner *r);
@@ -55,10 +67,6 @@ struct gpu_call {
     double host_s;   // by the judge's clock, with everything around it
 };
 void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct gpu_call *call);
-
-// Where a buffer of the plan lies in the judge's addresses.
-cuda_pointer gpu_runner_buffer(const struct gpu_runner *r, const struct plan *plan, int buffer,
-                               int slot);
 
 void gpu_runner_explain(struct arena *a, const struct gpu_runner *r, enum runner_status status,
                         struct verdict *v);

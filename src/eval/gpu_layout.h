@@ -12,7 +12,8 @@
 
 #include "record/plan.h"
 
-enum { GPU_GUARD = 64 << 10, GPU_ALIGN = 256 };
+// Slots have a descriptor each, and these travel in one message.
+enum { GPU_GUARD = 64 << 10, GPU_ALIGN = 256, GPU_SLOTS_MAX = 48 };
 
 struct gpu_layout {
     int first, n;                      // buffers first .. first + n of the plan

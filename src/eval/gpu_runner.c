@@ -15,7 +15,6 @@
 #include "eval/compile_cuda.h"
 #include "eval/evaluate.h"
 #include "eval/gpu_layout.h"
-#include "eval/layout.h"
 #include "gpu/mapping.h"
 
 enum { JUDGE = 3, FLUSH_BLOCKS_PER_SM = 4, FLUSH_THREADS = 512 };
@@ -33,11 +32,11 @@ struct gpu_state {
     int64_t page_bytes;
     int n_slots;
     struct plan problem;  // its buffers alone
-    struct cuda_mapping memory[SLOTS_MAX], scratch[SLOTS_MAX];
+    struct cuda_mapping memory[GPU_SLOTS_MAX], scratch[GPU_SLOTS_MAX];
     cuda_module module;  // the candidate's; NULL: none
     struct plan plan;
     struct gpu_program program;
-    cuda_graph_exec graphs[SLOTS_MAX];
+    cuda_graph_exec graphs[GPU_SLOTS_MAX];
     cuda_result code;  // of the first call that failed
 };
 
@@ -125,20 +124,42 @@ static bool send(json_t *message, const int *fds, int n_fds, struct error *err) 
     return ok;
 }
 
-static bool open_all(struct gpu_state *g, const json_t *message, int fd, struct error *err) {
-    struct json_reader r = {.where = "gpu_open"};
-    int fds[SLOTS_MAX];
+static bool start(struct gpu_state *g, const json_t *message, struct error *err) {
+    struct json_reader r = {.where = "gpu_start"};
     int ordinal = (int)json_read_int(&r, message, "ordinal");
+    return json_reader_done(&r, err) && open_device(g, ordinal, err);
+}
+
+// The memory of every slot, which another runner has made.
+static bool import(struct gpu_state *g, const int *fds, struct error *err) {
+    for (int slot = 0; slot < g->n_slots; slot++) {
+        struct gpu_layout l;
+        gpu_layout_make(&l, g->problem.buffers, 0, g->problem.n_buffers, slot, g->page_bytes);
+        if (!cuda_mapping_import(&g->cu, g->device, (size_t)l.total_bytes, fds[slot],
+                                 &g->memory[slot], err))
+            return false;
+    }
+    return true;
+}
+
+static bool open_all(struct gpu_state *g, const json_t *message, const int *given, int n_given,
+                     struct error *err) {
+    struct json_reader r = {.where = "gpu_open"};
+    int fds[GPU_SLOTS_MAX];
     g->n_slots = (int)json_read_int(&r, message, "slots");
     g->flush_bytes = json_read_int(&r, message, "flush_bytes");
     json_t *plan = json_read_object(&r, message, "plan");
     if (!json_reader_done(&r, err) || !plan_from_json(&g->arena, plan, &g->problem, err))
         return false;
-    if (g->n_slots < 1 || g->n_slots > SLOTS_MAX || g->flush_bytes < 16)
-        return error_set(err, ERROR_IO, "gpu_open: sizes out of range");
-    return open_device(g, ordinal, err) && open_flush(g, fd, err) &&
-           share(g, &g->problem, 0, g->memory, fds, err) &&
-           send(json_pack("{s:s}", "schema", "hone.gpu_memory/1"), fds, g->n_slots, err);
+    bool is_given = n_given == g->n_slots + 1;
+    if (g->n_slots < 1 || g->n_slots > GPU_SLOTS_MAX || g->flush_bytes < 16 ||
+        (n_given != 1 && !is_given))
+        return error_set(err, ERROR_IO, "gpu_open: sizes or descriptors out of range");
+    if (!open_flush(g, given[0], err) ||
+        !(is_given ? import(g, given + 1, err) : share(g, &g->problem, 0, g->memory, fds, err)))
+        return false;
+    return send(json_pack("{s:s}", "schema", "hone.gpu_memory/1"), fds, is_given ? 0 : g->n_slots,
+                err);
 }
 
 static json_t *launch_facts(struct gpu_state *g, int step) {
@@ -189,7 +210,7 @@ static bool capture(struct gpu_state *g, struct error *err) {
 
 static bool load(struct gpu_state *g, const json_t *message, int fd, struct error *err) {
     struct json_reader r = {.where = "gpu_load"};
-    int fds[SLOTS_MAX];
+    int fds[GPU_SLOTS_MAX];
     unload(g);
     json_t *plan = json_read_object(&r, message, "plan");
     if (!json_reader_done(&r, err) || !plan_from_json(&g->candidate, plan, &g->plan, err))
@@ -245,14 +266,17 @@ static bool call(struct gpu_state *g, const json_t *message, struct error *err) 
                 0, err);
 }
 
-static bool answer(struct gpu_state *g, const json_t *message, int fd, struct error *err) {
+static bool answer(struct gpu_state *g, const json_t *message, const int *fds, int n_fds,
+                   struct error *err) {
     const char *schema = json_string_value(json_object_get(message, "schema"));
     if (!schema)
         schema = "";
-    if (strcmp(schema, "hone.gpu_open/1") == 0 && fd >= 0 && !g->n_slots)
-        return open_all(g, message, fd, err);
-    if (strcmp(schema, "hone.gpu_load/1") == 0 && fd >= 0 && g->n_slots)
-        return load(g, message, fd, err);
+    if (strcmp(schema, "hone.gpu_start/1") == 0)
+        return start(g, message, err);
+    if (strcmp(schema, "hone.gpu_open/1") == 0 && n_fds > 0 && g->page_bytes && !g->n_slots)
+        return open_all(g, message, fds, n_fds, err);
+    if (strcmp(schema, "hone.gpu_load/1") == 0 && n_fds == 1 && g->n_slots)
+        return load(g, message, fds[0], err);
     if (strcmp(schema, "hone.gpu_call/1") == 0 && g->n_slots)
         return call(g, message, err);
     if (strcmp(schema, "hone.gpu_unload/1") != 0)
@@ -268,7 +292,7 @@ static bool serve(struct gpu_state *g) {
     int fds[FRAME_MAX_FDS], n_fds = 0;
     if (!frame_read(JUDGE, -1, &message, fds, &n_fds, &err))
         return false;
-    bool ok = answer(g, message, n_fds == 1 ? fds[0] : -1, &err);
+    bool ok = answer(g, message, fds, n_fds, &err);
     for (int i = 0; i < n_fds; i++)
         close(fds[i]);
     json_decref(message);

@@ -2,9 +2,11 @@
 // of the runner. Every question gets one answer, or hone.gpu_failed/1
 // {"code": 700, "name": "CUDA_ERROR_ILLEGAL_ADDRESS", "what": "run the kernels"}.
 //
-//   -> hone.gpu_open/1   {"ordinal": 0, "slots": 8, "flush_bytes", "plan": hone.plan/1 with the
-//                        problem's buffers alone} and a memory file with our own kernels
-//   <- hone.gpu_memory/1 and a descriptor per slot
+//   -> hone.gpu_start/1  {"ordinal": 0}; no answer: what goes wrong is told to the next question
+//   -> hone.gpu_open/1   {"slots": 8, "flush_bytes", "plan": hone.plan/1 with the problem's
+//                        buffers alone}, a memory file with our own kernels, and the memory of
+//                        every slot where another runner has made it
+//   <- hone.gpu_memory/1 and a descriptor per slot, when it has made it
 //   -> hone.gpu_load/1   {"plan"} and a memory file with the cubin
 //   <- hone.gpu_memory/1 {"launches": [{"function", "registers", "static_shared", "local",
 //                        "blocks_per_sm"}]} and, if the plan has scratch, a descriptor per slot

@@ -67,13 +67,21 @@ static bool is_disturbed(const struct call_result *c) {
     return c->is_throttled || (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
 }
 
+// Both work on the same memory. The rival was verified alone, so what is wrong with memory when
+// it is called is the subject's doing.
+static bool is_about_memory(const struct verdict *v) {
+    static const char *const rules[] = {"writes-ahead", "input-mutated", "out-of-bounds"};
+    for (size_t i = 0; v->rule && i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(v->rule, rules[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool timed_call(struct timing *t, struct subject *s, double *seconds, bool *disturbed) {
     int slot = next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        // The rival is not the one who writes ahead: its yardstick is older than the data.
-        bool is_ahead = t->v->rule && strcmp(t->v->rule, "writes-ahead") == 0;
-        if (s == t->rival && !is_ahead) {
+        if (s == t->rival && !is_about_memory(t->v)) {
             t->v->evidence = arena_printf(t->a, "the rival failed while timed: %s: %s",
                                           verdict_kind_name(t->v->kind), t->v->evidence);
             t->v->kind = VERDICT_INFRA;
