@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PEER_PAIRS = 15 };
+enum { PEER_PAIRS = 31 };
 
 static double peer_now(void) {
     struct timespec t;
@@ -14,10 +14,13 @@ static double peer_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Thread pools of both sides spin for a while after a call; a timed call waits that out.
-static double peer_time(void (*call)(void)) {
-    nanosleep(&(struct timespec){.tv_nsec = 60 * 1000 * 1000}, NULL);
+// Before a timed call: wait, awake, until another library's threads have stopped spinning after
+// the call before. A sleep would let the processor's clock or a virtual machine's host doze off.
+static double peer_time(void (*call)(void), double pause_s) {
     double start = peer_now();
+    while (peer_now() - start < pause_s)
+        ;
+    start = peer_now();
     call();
     return peer_now() - start;
 }
@@ -33,16 +36,16 @@ static double peer_median(double *values, int n) {
 }
 
 // Prints: name, our median ms, the peer's, peer time / our time (above 1: we are faster).
-static void peer_run(const char *name, void (*ours)(void), void (*peer)(void)) {
+static void peer_run(const char *name, void (*ours)(void), void (*peer)(void), double pause_s) {
     double a[PEER_PAIRS], b[PEER_PAIRS], ratio[PEER_PAIRS];
     ours();
     peer();
     for (int i = 0; i < PEER_PAIRS; i++) {
         if (i % 2 == 0)
-            a[i] = peer_time(ours);
-        b[i] = peer_time(peer);
+            a[i] = peer_time(ours, pause_s);
+        b[i] = peer_time(peer, pause_s);
         if (i % 2 == 1)
-            a[i] = peer_time(ours);
+            a[i] = peer_time(ours, pause_s);
         ratio[i] = b[i] / a[i];
     }
     double ours_s = peer_median(a, PEER_PAIRS), peer_s = peer_median(b, PEER_PAIRS);

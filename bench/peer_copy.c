@@ -1,16 +1,29 @@
-// A streaming copy of 64 MiB to 64 MiB: what softmax and other kernels that read and write
-// each element once can hope for. Run beside an exported softmax by bench/run.sh.
+// What kernels that stream their data can hope for: an exported softmax beside a copy of the same
+// bytes, or with -DGELU an exported GELU chain beside a kernel that reads three arrays and writes
+// one. Streaming stores, all threads, the same process and arrays of the same size. Run by
+// bench/run.sh.
 #include "peer.h"
+#ifdef GELU
+#include "gelu.h"
+#else
 #include "softmax.h"
+#endif
 
-enum { COUNT = 4096 * 4096, CHUNK = 1 << 16 };
+enum { ROWS = 2048, COLUMNS = 4096, COUNT = ROWS * COLUMNS, CHUNK = 1 << 16, SLOTS = 2 };
 
 typedef float lanes __attribute__((vector_size(64)));
 
-static float *x, *y, *y_peer;
+// Two sets of arrays, used in turns, so that caches are as cold as for a first call.
+static float *x[SLOTS], *gate[SLOTS], *skip[SLOTS], *y[SLOTS], *y_peer[SLOTS], bias[COLUMNS];
+static int slot;
 
 static void ours(void) {
-    softmax(x, y);
+    slot = (slot + 1) % SLOTS;
+#ifdef GELU
+    gelu(x[slot], bias, gate[slot], skip[slot], y[slot]);
+#else
+    softmax(x[slot], y[slot]);
+#endif
 }
 
 static void stream(lanes *to, lanes value) {
@@ -24,21 +37,32 @@ static void stream(lanes *to, lanes value) {
 }
 
 static void peer(void) {
+    slot = (slot + 1) % SLOTS;
 #pragma omp parallel for schedule(dynamic)
     for (int chunk = 0; chunk < COUNT / CHUNK; chunk++) {
-        const lanes *from = (const lanes *)(x + (size_t)chunk * CHUNK);
-        lanes *to = (lanes *)(y_peer + (size_t)chunk * CHUNK);
+        size_t at = (size_t)chunk * CHUNK;
+        const lanes *from = (const lanes *)(x[slot] + at);
+        lanes *to = (lanes *)(y_peer[slot] + at);
+#ifdef GELU
+        const lanes *second = (const lanes *)(gate[slot] + at);
+        const lanes *third = (const lanes *)(skip[slot] + at);
+        for (int i = 0; i < CHUNK / 16; i++)
+            stream(to + i, from[i] + second[i] + third[i]);
+#else
         for (int i = 0; i < CHUNK / 16; i++)
             stream(to + i, from[i]);
+#endif
     }
 }
 
 int main(void) {
-    float **buffers[] = {&x, &y, &y_peer};
-    for (int i = 0; i < 3; i++)
-        *buffers[i] = aligned_alloc(64, sizeof(float) * COUNT);
-    for (int i = 0; i < COUNT; i++)
-        x[i] = (float)(i * 7 % 31) / 8;
-    peer_run("copy", ours, peer);
+    float **arrays[] = {x, gate, skip, y, y_peer};
+    for (int s = 0; s < SLOTS; s++)
+        for (int k = 0; k < 5; k++) {
+            arrays[k][s] = aligned_alloc(64, sizeof(float) * COUNT);
+            for (int i = 0; i < COUNT; i++)
+                arrays[k][s][i] = (float)(i * 7 % 31) / 8 - 2;
+        }
+    peer_run("stream", ours, peer, 0);
     return 0;
 }

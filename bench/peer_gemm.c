@@ -38,7 +38,7 @@ int main(void) {
         a[i] = (float)(i * 7 % 31) - 15;
         b[i] = (float)(i * 5 % 29) - 14;
     }
-    peer_run("openblas", ours, peer);
+    peer_run("openblas", ours, peer, 0.04);
     for (int i = 0; i < SIZE * SIZE; i++)
         if (!(fabsf(c[i] - c_peer[i]) <= 0)) {
             printf("differs from OpenBLAS at %d: %g and %g\n", i, (double)c[i], (double)c_peer[i]);

@@ -89,6 +89,16 @@ generated() {
         complain "docs/cli is out of date; run make bless"
 }
 
+# The walk through the code names files; a file that was moved must move there too.
+walk() {
+    local file n=0
+    for file in $(grep -oE '`[a-z]+/[a-z_]+\.[ch]`' docs/architecture.md | tr -d '`' | sort -u); do
+        n=$((n + 1))
+        [ -e "src/$file" ] || [ -e "$file" ] || complain "docs/architecture.md names $file"
+    done
+    [ $n -ge 40 ] || complain "docs/architecture.md names only $n files"
+}
+
 shell() {
     command -v shellcheck >/dev/null || {
         echo "lint: no shellcheck here, left out"
@@ -108,6 +118,7 @@ banned
 format
 size
 generated
+walk
 shell
 [ $status = 0 ] && echo "lint: ok"
 exit $status

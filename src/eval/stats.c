@@ -7,17 +7,23 @@
 
 #include "base/rng.h"
 
-enum { RESAMPLES = 2000 };
+// Long series are cut into this many units.
+enum { RESAMPLES = 2000, UNITS = 20 };
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double *sorted(const double *values, int n) {
-    double *copy = malloc(sizeof *copy * (size_t)(n ? n : 1));
-    if (!copy)
+static double *allocate(int n) {
+    double *values = malloc(sizeof *values * (size_t)(n ? n : 1));
+    if (!values)
         abort();
+    return values;
+}
+
+static double *sorted(const double *values, int n) {
+    double *copy = allocate(n);
     memcpy(copy, values, sizeof *copy * (size_t)n);
     qsort(copy, (size_t)n, sizeof *copy, ascending);
     return copy;
@@ -54,48 +60,53 @@ static int order_rank(int n, double confidence, double *attained) {
     return k;
 }
 
-static void bootstrap(const double *ratios, int n, double confidence, uint64_t seed,
+// Resample blocks of `length` neighbours with replacement.
+static void bootstrap(const double *ratios, int n, int length, uint64_t seed,
                       struct stats_interval *out) {
-    int n_blocks = n / 2;
-    double *sample = malloc(sizeof *sample * (size_t)(2 * n_blocks));
-    double *medians = malloc(sizeof *medians * RESAMPLES);
-    if (!sample || !medians)
-        abort();
+    int n_blocks = n / length;
+    double *sample = allocate(n_blocks * length), *medians = allocate(RESAMPLES);
     struct rng r;
     rng_init(&r, seed);
     for (int i = 0; i < RESAMPLES; i++) {
         for (int b = 0; b < n_blocks; b++) {
-            uint64_t pick = rng_below(&r, (uint64_t)n_blocks);
-            sample[2 * b] = ratios[2 * pick];
-            sample[2 * b + 1] = ratios[2 * pick + 1];
+            uint64_t pick = rng_below(&r, (uint64_t)n_blocks) * (uint64_t)length;
+            memcpy(sample + b * length, ratios + pick, sizeof *sample * (size_t)length);
         }
-        medians[i] = stats_median(sample, 2 * n_blocks);
+        medians[i] = stats_median(sample, n_blocks * length);
     }
     qsort(medians, RESAMPLES, sizeof *medians, ascending);
-    int cut = (int)floor((1 - confidence) / 2 * RESAMPLES);
+    int cut = (int)floor((1 - out->confidence) / 2 * RESAMPLES);
     out->low = medians[cut];
     out->high = medians[RESAMPLES - 1 - cut];
     free(sample);
     free(medians);
 }
 
+// Between the k-th smallest and the k-th largest of the medians of `length` neighbours each.
+static void by_order(const double *ratios, int n, int length, struct stats_interval *out) {
+    int n_units = n / length;
+    double *units = allocate(n_units), attained;
+    for (int i = 0; i < n_units; i++)
+        units[i] = stats_median(ratios + i * length, length);
+    qsort(units, (size_t)n_units, sizeof *units, ascending);
+    int k = order_rank(n_units, out->confidence, &attained);
+    out->confidence = fmin(out->confidence, attained);
+    out->low = units[k];
+    out->high = units[n_units - 1 - k];
+    free(units);
+}
+
 struct stats_interval stats_ratio(const double *ratios, int n, double confidence, uint64_t seed) {
-    struct stats_interval out = {NAN, NAN, NAN, 0};
+    struct stats_interval order = {.confidence = confidence}, boot = {.confidence = confidence};
     if (n == 0)
-        return out;
-    double *order = sorted(ratios, n);
-    out.median = middle(order, n);
-    double attained;
-    int k = order_rank(n, confidence, &attained);
-    out.confidence = attained < confidence ? attained : confidence;
-    out.low = order[k];
-    out.high = order[n - 1 - k];
-    free(order);
-    if (n >= 4) {
-        struct stats_interval b = {0};
-        bootstrap(ratios, n, confidence, seed, &b);
-        out.low = fmin(out.low, b.low);
-        out.high = fmax(out.high, b.high);
-    }
-    return out;
+        return (struct stats_interval){NAN, NAN, NAN, 0};
+    int length = n / UNITS;
+    by_order(ratios, n, length > 1 ? length : 1, &order);
+    order.median = stats_median(ratios, n);
+    if (n < 4)
+        return order;
+    bootstrap(ratios, n, length > 2 ? length / 2 * 2 : 2, seed, &boot);
+    order.low = fmin(order.low, boot.low);
+    order.high = fmax(order.high, boot.high);
+    return order;
 }

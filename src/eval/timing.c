@@ -4,8 +4,10 @@
 // call takes the next slot of the rotation: its inputs and outputs were last touched a
 // whole rotation ago, by checking and poisoning, so caches are cold in the same way for
 // both. Every timed call is checked like any other; which call counts is decided only
-// when it is over. Data change between uses of a slot, and now and then (`novel`) to
-// something that was never seen before: whoever keeps results by content is slow then.
+// when it is over. Data change between uses of a slot, and in the end (`novel`) to
+// something that was never seen before: whoever keeps results by content is slow then. Not
+// in between: whose call came last decides whose code and page tables are at hand, and that
+// must be a matter of chance.
 //
 // A block in which a thread had to wait for a processor, or the clocks were held down, is left
 // out, as long as more than half remain: that says something about the machine, not about the
@@ -25,7 +27,7 @@ enum {
     SCREEN_PAIRS = 8,
     RANK_PAIRS_MIN = 8,
     PAIRS_MAX = 400,
-    NOVEL_MIN = 3,
+    NOVEL_CALLS = 3,
     NOVEL_PAIRS = 10,
 };
 
@@ -44,8 +46,6 @@ struct timing {
     double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX];
     bool is_disturbed[PAIRS_MAX];
     int n_pairs;
-    double novel_s[PAIRS_MAX];
-    int n_novel;
     double busy[2 * PAIRS_MAX];
     int n_busy;
     struct verdict *v;
@@ -138,12 +138,15 @@ static bool novel_call(struct timing *t, double *seconds) {
 // so ten pairs, called in turns, must confirm it nearly without exception.
 static bool check_novelty(struct timing *t) {
     double least = INFINITY, usual = stats_median(t->subject_s, t->n_pairs);
-    for (int i = 0; i < t->n_novel; i++)
-        least = fmin(least, t->novel_s[i]);
-    if (t->n_novel < NOVEL_MIN || least <= novel_factor * usual + novel_slack_s)
-        return true;
     int n_slower = 0;
     double known_s = 0, novel_s = 0;
+    for (int i = 0; i < NOVEL_CALLS; i++) {
+        if (!novel_call(t, &novel_s))
+            return false;
+        least = fmin(least, novel_s);
+    }
+    if (least <= novel_factor * usual + novel_slack_s)
+        return true;
     bool disturbed = false;
     for (int i = 0; i < NOVEL_PAIRS; i++) {
         if (!timed_call(t, t->subject, &known_s, &disturbed) || !novel_call(t, &novel_s))
@@ -201,7 +204,9 @@ static bool is_enough(struct timing *t) {
         return false;
     if (spent_s > t->seconds)
         return true;
-    if (t->n_pairs % 8)
+    // Looking costs more than a pair: look rarely.
+    bool is_time_to_look = t->n_pairs % 64 == 0 || (t->n_pairs & (t->n_pairs - 1)) == 0;
+    if (!is_time_to_look)
         return false;
     struct stats_interval i = interval_now(t);
     return (i.high - i.low) / 2 < narrow_enough * i.median;
@@ -248,9 +253,6 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
     t->start_ns = clock_now_ns();
     do {
         if (!timed_block(t))
-            return false;
-        int wanted = t->depth == EVAL_SCREEN ? NOVEL_MIN : t->n_pairs / 8 + NOVEL_MIN;
-        if (t->n_novel < wanted && !novel_call(t, &t->novel_s[t->n_novel++]))
             return false;
     } while (!is_enough(t));
     if (!check_novelty(t))

@@ -18,10 +18,21 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
+bool family_accepts(const struct family *f, const struct region *r, struct objection *why) {
+    if (r->n_members > REGION_MEMBERS_MAX)
+        return objection(why, NULL, "it computes %d operations, and a stage takes %d", r->n_members,
+                         REGION_MEMBERS_MAX);
+    if (r->n_levels > REGION_LEVELS_MAX)
+        return objection(why, NULL,
+                         "it has %d reductions one behind the other, and a stage takes %d",
+                         r->n_levels, REGION_LEVELS_MAX);
+    return f->accepts(r, why);
+}
+
 const struct family *family_for(const struct region *r) {
     struct objection why;
     for (const struct family *const *f = families; *f; f++)
-        if ((*f)->accepts(r, &why))
+        if (family_accepts(*f, r, &why))
             return *f;
     return NULL;
 }

@@ -48,7 +48,8 @@ struct family {
 extern const struct family family_map, family_rowwise, family_reduce, family_gemm;
 extern const struct family *const families[];  // NULL-terminated, in the order they are tried
 
-const struct family *family_find(const char *name);       // NULL: unknown
+const struct family *family_find(const char *name);  // NULL: unknown
+bool family_accepts(const struct family *f, const struct region *r, struct objection *why);
 const struct family *family_for(const struct region *r);  // first that accepts, or NULL
 
 // Knob tables.

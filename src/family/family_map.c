@@ -55,8 +55,9 @@ static void build_space(struct lowering *l) {
         space_add(&l->space, (struct loop_size){1, NULL});
     space_join(&l->space, 0, l->space.n_axes);
     struct axis_map map = map_identity(shape->rank);
+    struct point_visit visit = {l->region, -1, cut_access, l};
     for (int i = 0; i < l->region->n_values; i++)
-        point_visit(l->region, l->region->value[i], &map, -1, cut_access, l);
+        point_visit(&visit, l->region->value[i], &map);
     space_finish(l->arena, &l->space);
 }
 

@@ -51,11 +51,12 @@ static bool find_form(const struct region *r, struct form *f, struct objection *
     *f = (struct form){.region = r, .anchor = r->anchor[0]};
     const struct shape *value = &g->nodes[r->value[0]].shape;
     struct axis_map map = map_identity(value->rank);
+    struct point_visit visit = {r, -1, find_anchor, f};
     for (int i = 0; i < r->n_values; i++) {
         if (!shape_equal(&g->nodes[r->value[i]].shape, value))
             return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
                              r->value_name[i]);
-        point_visit(r, r->value[i], &map, -1, find_anchor, f);
+        point_visit(&visit, r->value[i], &map);
     }
     const char *name = g->nodes[f->anchor].name;
     for (int i = 0; i < value->rank; i++)
@@ -111,11 +112,12 @@ static int group_space(struct lowering *l, const struct form *f, const struct ax
     int kept = g->nodes[l->region->value[0]].shape.rank;
     struct axis_map map = map_identity(kept);
     struct cutter c = {l, f->anchor};
+    struct point_visit visit = {l->region, -1, cut_access, &c};
     space_join(&l->space, 0, kept);
     space_join(&l->space, kept, l->space.n_axes - kept);
     for (int i = 0; i < l->region->n_values; i++)
-        point_visit(l->region, l->region->value[i], &map, -1, cut_access, &c);
-    point_visit(l->region, g->nodes[f->anchor].arg[0], arg, -1, cut_access, &c);
+        point_visit(&visit, l->region->value[i], &map);
+    point_visit(&visit, g->nodes[f->anchor].arg[0], arg);
     space_finish(l->arena, &l->space);
     return kept == 0 ? 0 : l->space.group[kept - 1] + 1;
 }
@@ -250,7 +252,7 @@ static void build_result(struct build *b, struct scope *s) {
     struct scope term = scope_inside(s, &inner);
     scope_split(&term, r, b->n_kept, last);
     fold_init(&b->fold, b->l, b->form->anchor, &b->sweep);
-    folds_build(&b->fold, 1, &term, &b->sweep, sweep_terms, b);
+    folds_build(&(struct folds){&b->fold, 1}, &term, &b->sweep, sweep_terms, b);
     loop_store(&inner, total, zero,
                loop_binary(a, b->fold.op, loop_load(a, total, zero, 1, 1), b->fold.result), false);
     loop_close(s->builder, &inner);

@@ -122,8 +122,7 @@ struct build {
 
     // Of the walk being built.
     int walk;
-    struct fold *folds;
-    int n_folds;
+    struct folds folds;
     struct scope *before;  // the row before, stored meanwhile; NULL: none
 };
 
@@ -144,17 +143,23 @@ static void prefetch(const struct build *b, struct scope *s) {
     // Rows are one group wherever this helps; their index alone moves.
     struct scope later = *s;
     later.index[0] = loop_binary(a, LOOP_ADD, s->index[0], loop_int(a, b->ahead));
+    struct point_visit visit = {r, b->form->column, prefetch_leaf, &later};
     for (int i = 0; i < r->n_anchors; i++)
-        if (b->walks.level[r->anchor[i]] == 1)
-            point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, b->form->column,
-                        prefetch_leaf, &later);
+        if (r->level[r->anchor[i]] == 1)
+            point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &identity);
 }
 
-// Where in a kept row the scope stands. With `overlap` there are two, used in turn.
-static const struct loop_expr *kept_index(const struct build *b, const struct scope *s) {
+// With `overlap`, a row kept by an early walk is still needed when the next row's is written:
+// there are two, used in turn. One kept by the last walk is read just before, at every place.
+static bool is_double(const struct build *b, node_id n) {
+    return b->overlap && b->walks.first[n] < b->walks.n_levels;
+}
+
+// Where in a kept row the scope stands.
+static const struct loop_expr *kept_index(const struct build *b, const struct scope *s, node_id n) {
     struct arena *a = b->l->arena;
     const struct loop_expr *j = s->index[b->sweep.group];
-    if (!b->overlap || b->sweep.group == 0)
+    if (!is_double(b, n) || b->sweep.group == 0)
         return j;
     const struct loop_expr *turn = loop_binary(a, LOOP_MOD, s->index[0], loop_int(a, 2));
     return loop_binary(a, LOOP_ADD,
@@ -169,7 +174,7 @@ static void use_kept(const struct build *b, struct scope *s, int walk) {
         if (!b->kept[n] || b->walks.first[n] >= walk)
             continue;
         const struct loop_expr *e =
-            loop_load(b->l->arena, b->kept[n], kept_index(b, s), s->lanes, 1);
+            loop_load(b->l->arena, b->kept[n], kept_index(b, s, n), s->lanes, 1);
         point_define(s, n, &identity, loop_let(s->builder, r->graph->nodes[n].name, e));
     }
 }
@@ -177,24 +182,25 @@ static void use_kept(const struct build *b, struct scope *s, int walk) {
 static void store_values(const struct build *b, struct scope *s) {
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank);
-    use_kept(b, s, b->walks.n_levels + 1);
     for (int i = 0; i < r->n_values; i++)
         if (rows_is_full(b->form, r->value[i]))
             point_store(s, i, &identity, b->stream);
 }
 
 static void store_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
+    const struct build *b = ctx;
     (void)copy;
-    store_values(ctx, s);
+    use_kept(b, s, b->walks.n_levels + 1);
+    store_values(b, s);
 }
 
 // The same place in the row before.
-static void store_before(const struct build *b, struct scope *s) {
+static struct scope place_before(const struct build *b, struct scope *s) {
     struct scope before = scope_inside(b->before, s->builder);
     before.index[b->sweep.group] = s->index[b->sweep.group];
     before.lane_group = s->lane_group;
     before.lanes = s->lanes;
-    store_values(b, &before);
+    return before;
 }
 
 static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
@@ -205,17 +211,24 @@ static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy
     bool asks = b->walk == (b->walks.n_levels > 1 ? 2 : 1);
     if (b->ahead && asks && s->lanes > 1)
         prefetch(b, s);
+    // What the row before kept is read before its place is written, and stored at the end:
+    // measured, stores at the beginning cost a quarter more.
+    struct scope before = *s;
+    if (b->before) {
+        before = place_before(b, s);
+        use_kept(b, &before, b->walks.n_levels + 1);
+    }
     use_kept(b, s, b->walk);
-    for (int i = 0; i < b->n_folds; i++) {
-        node_id arg = r->graph->nodes[b->folds[i].node].arg[0];
-        fold_add(&b->folds[i], s, point_value(s, arg, &identity), copy);
+    for (int i = 0; i < b->folds.n; i++) {
+        node_id arg = r->graph->nodes[b->folds.fold[i].node].arg[0];
+        fold_add(&b->folds.fold[i], s, point_value(s, arg, &identity), copy);
     }
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (b->kept[n] && b->walks.first[n] == b->walk)
-            loop_store(s->builder, b->kept[n], kept_index(b, s),
+            loop_store(s->builder, b->kept[n], kept_index(b, s, n),
                        loop_broadcast(b->l->arena, point_value(s, n, &identity), s->lanes), false);
     if (b->before)
-        store_before(b, s);
+        store_values(b, &before);
 }
 
 // A scope for a row whose reductions are known from `carry`.
@@ -259,14 +272,13 @@ static void walk_sweeps(void *ctx, struct scope *s, const struct sweep *w) {
 static void build_walk(struct build *b, struct scope *row) {
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank - 1);
-    b->folds = arena_array(b->l->arena, struct fold, r->n_anchors);
-    b->n_folds = 0;
+    b->folds = (struct folds){.fold = arena_array(b->l->arena, struct fold, r->n_anchors)};
     for (int i = 0; i < r->n_anchors; i++)
-        if (b->walks.level[r->anchor[i]] == b->walk)
-            fold_init(&b->folds[b->n_folds++], b->l, r->anchor[i], &b->sweep);
-    folds_build(b->folds, b->n_folds, row, &b->sweep, walk_sweeps, b);
-    for (int i = 0; i < b->n_folds; i++)
-        point_define(row, b->folds[i].node, &identity, b->folds[i].result);
+        if (r->level[r->anchor[i]] == b->walk)
+            fold_init(&b->folds.fold[b->folds.n++], b->l, r->anchor[i], &b->sweep);
+    folds_build(&b->folds, row, &b->sweep, walk_sweeps, b);
+    for (int i = 0; i < b->folds.n; i++)
+        point_define(row, b->folds.fold[i].node, &identity, b->folds.fold[i].result);
 }
 
 static void build_row(struct build *b, struct scope *row) {
@@ -294,7 +306,7 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (b->walks.is_kept[n] && stage_word_is(stage, "keep", "local"))
             b->kept[n] = loop_local(p, arena_printf(a, "%s_row", r->graph->nodes[n].name),
-                                    b->overlap ? size : size + 1, b->overlap ? 2 : 1);
+                                    is_double(b, n) ? size : size + 1, is_double(b, n) ? 2 : 1);
     for (int i = 0; b->overlap && i < r->n_anchors; i++)
         b->carry[i] = loop_register(
             p, arena_printf(a, "%s_before", r->graph->nodes[r->anchor[i]].name), 1, 1);

@@ -79,15 +79,15 @@ static const struct loop_expr *gather(struct fold *f) {
     return all ? loop_binary(a, f->op, all, rest) : rest;
 }
 
-static void build_chunks(struct fold *folds, int n_folds, struct scope *outer,
-                         const struct sweep *w, fold_sweep_fn fn, void *ctx) {
+static void build_chunks(struct folds *folds, struct scope *outer, const struct sweep *w,
+                         fold_sweep_fn fn, void *ctx) {
     const struct lowering *l = outer->lowering;
     struct arena *a = l->arena;
-    struct loop_buffer **total = arena_array(a, struct loop_buffer *, n_folds);
-    for (int i = 0; i < n_folds; i++) {
-        const char *name = l->region->graph->nodes[folds[i].node].name;
+    struct loop_buffer **total = arena_array(a, struct loop_buffer *, folds->n);
+    for (int i = 0; i < folds->n; i++) {
+        const char *name = l->region->graph->nodes[folds->fold[i].node].name;
         total[i] = loop_register(l->program, arena_printf(a, "%s_total", name), 1, 1);
-        loop_store(outer->builder, total[i], loop_int(a, 0), loop_real(a, folds[i].identity),
+        loop_store(outer->builder, total[i], loop_int(a, 0), loop_real(a, folds->fold[i].identity),
                    false);
     }
     int64_t run = (int64_t)CHUNK_TERMS * w->lanes * w->unroll;
@@ -99,35 +99,36 @@ static void build_chunks(struct fold *folds, int n_folds, struct scope *outer,
     part.begin = begin;
     part.end = loop_binary(a, LOOP_MIN, w->end, loop_binary(a, LOOP_ADD, begin, loop_int(a, run)));
     part.multiple = sweep_multiple(w->multiple, run);
-    for (int i = 0; i < n_folds; i++)
-        clear(&folds[i], &inner);
+    for (int i = 0; i < folds->n; i++)
+        clear(&folds->fold[i], &inner);
     fn(ctx, &s, &part);
-    for (int i = 0; i < n_folds; i++) {
+    for (int i = 0; i < folds->n; i++) {
         const struct loop_expr *old = loop_load(a, total[i], loop_int(a, 0), 1, 1);
         loop_store(&inner, total[i], loop_int(a, 0),
-                   loop_binary(a, folds[i].op, old, gather(&folds[i])), false);
-        folds[i].result = old;
+                   loop_binary(a, folds->fold[i].op, old, gather(&folds->fold[i])), false);
+        folds->fold[i].result = old;
     }
     loop_close(outer->builder, &inner);
 }
 
-void folds_build(struct fold *folds, int n_folds, struct scope *outer, const struct sweep *w,
-                 fold_sweep_fn fn, void *ctx) {
+void folds_build(struct folds *folds, struct scope *outer, const struct sweep *w, fold_sweep_fn fn,
+                 void *ctx) {
     const struct lowering *l = outer->lowering;
     int64_t length = range_of(w->end).high - range_of(w->begin).low;
     bool any_sum = false;
-    for (int i = 0; i < n_folds; i++)
-        any_sum |= folds[i].op == LOOP_ADD;
+    for (int i = 0; i < folds->n; i++)
+        any_sum |= folds->fold[i].op == LOOP_ADD;
     if (any_sum && length > (int64_t)CHUNK_TERMS * w->lanes * w->unroll) {
-        build_chunks(folds, n_folds, outer, w, fn, ctx);
+        build_chunks(folds, outer, w, fn, ctx);
     } else {
-        for (int i = 0; i < n_folds; i++)
-            clear(&folds[i], outer->builder);
+        for (int i = 0; i < folds->n; i++)
+            clear(&folds->fold[i], outer->builder);
         fn(ctx, outer, w);
-        for (int i = 0; i < n_folds; i++)
-            folds[i].result = gather(&folds[i]);
+        for (int i = 0; i < folds->n; i++)
+            folds->fold[i].result = gather(&folds->fold[i]);
     }
-    for (int i = 0; i < n_folds; i++)
-        folds[i].result =
-            loop_let(outer->builder, l->region->graph->nodes[folds[i].node].name, folds[i].result);
+    for (int i = 0; i < folds->n; i++)
+        folds->fold[i].result =
+            loop_let(outer->builder, l->region->graph->nodes[folds->fold[i].node].name,
+                     folds->fold[i].result);
 }

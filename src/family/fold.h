@@ -25,9 +25,15 @@ void fold_init(struct fold *f, struct lowering *l, node_id node, const struct sw
 void fold_add(struct fold *f, struct scope *s, const struct loop_expr *value,
               const struct loop_expr *copy);
 
+// All folds along one sweep.
+struct folds {
+    struct fold *fold;
+    int n;
+};
+
 // Called to build the loops over `w`, by sweep_build, with fold_add in their body.
 typedef void (*fold_sweep_fn)(void *ctx, struct scope *s, const struct sweep *w);
 
 // Build the sweep with its folds around it; results are let-bound in `outer`.
-void folds_build(struct fold *folds, int n_folds, struct scope *outer, const struct sweep *w,
-                 fold_sweep_fn fn, void *ctx);
+void folds_build(struct folds *folds, struct scope *outer, const struct sweep *w, fold_sweep_fn fn,
+                 void *ctx);

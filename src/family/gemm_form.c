@@ -66,11 +66,12 @@ bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objectio
     f->anchor = r->anchor[0];
     struct search s = {.region = r, .anchor = f->anchor, .rank = n->shape.rank};
     struct axis_map map = map_identity(n->shape.rank);
+    struct point_visit visit = {r, -1, find_anchor, &s};
     for (int i = 0; i < r->n_values; i++) {
         if (!shape_equal(&g->nodes[r->value[i]].shape, &n->shape))
             return objection(why, NULL, "%s has not the shape of the product %s", r->value_name[i],
                              n->name);
-        point_visit(r, r->value[i], &map, -1, find_anchor, &s);
+        point_visit(&visit, r->value[i], &map);
     }
     if (s.is_elsewhere)
         return objection(why, NULL, "%s is used transposed; materialise it first", n->name);
@@ -102,10 +103,11 @@ void gemm_build_space(struct lowering *l, struct gemm_form *f) {
     space_add(&l->space, point_size(l, lhs, rank - 1));
     space_join(&l->space, 0, rank - 2);
     struct axis_map map = map_identity(rank);
+    struct point_visit visit = {l->region, -1, cut_access, l};
     for (int i = 0; i < l->region->n_values; i++)
-        point_visit(l->region, l->region->value[i], &map, -1, cut_access, l);
-    point_visit(l->region, f->lhs, &f->lhs_map, -1, cut_access, l);
-    point_visit(l->region, f->rhs, &f->rhs_map, -1, cut_access, l);
+        point_visit(&visit, l->region->value[i], &map);
+    point_visit(&visit, f->lhs, &f->lhs_map);
+    point_visit(&visit, f->rhs, &f->rhs_map);
     space_finish(l->arena, &l->space);
     f->group_m = l->space.group[rank - 2];
     f->group_n = l->space.group[rank - 1];

@@ -23,7 +23,8 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
                   const struct kernel *k, struct candidate *c, struct error *err);
 
 // The kernel block that is tried first: as few stages as the families accept, default knobs.
-// Every checked problem has one.
+// Every checked problem has one, unless it takes more than STAGES_MAX stages: then the block
+// is not complete and lower_check says so.
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k);
 

@@ -110,7 +110,7 @@ static bool check_knob_names(struct checker *c, const struct kernel_stage *s,
 static bool check_region(struct checker *c, const struct kernel_stage *s, const struct family *f,
                          const struct region *r) {
     struct objection why;
-    if (f->accepts(r, &why))
+    if (family_accepts(f, r, &why))
         return true;
     const struct family *other = family_for(r);
     node_id cut = region_cut(r);
@@ -190,8 +190,10 @@ static bool check_completeness(struct checker *c) {
             for (int v = 0; v < c->kernel->stages[i].n_values; v++)
                 found |= strcmp(c->kernel->stages[i].values[v], c->problem->outputs[o].name) == 0;
         if (!found)
-            return complain(c, (struct place){0}, "kernel for %s: no stage computes the output %s",
-                            c->problem->name, c->problem->outputs[o].name);
+            return complain(
+                c, (struct place){0}, "kernel for %s: no stage computes the output %s%s",
+                c->problem->name, c->problem->outputs[o].name,
+                c->kernel->n_stages == STAGES_MAX ? " (a block has no room for more stages)" : "");
     }
     for (int i = 0; i < c->kernel->n_stages; i++)
         for (int v = 0; v < c->kernel->stages[i].n_values; v++) {

@@ -90,8 +90,8 @@ static int n_parts(const struct knob *k) {
     return k->words ? 1 : k->n_parts;
 }
 
-// Turn other knobs, at most `depth` of them, as little as possible until the stage is legal.
-// The knob `fixed` keeps what the move gave it. Returns how many steps were made, -1: none.
+// Turning other knobs as little as possible until a stage is legal. The knob `fixed` keeps
+// what the move gave it.
 struct repair {
     const struct family *family;
     const struct region *region;
@@ -167,38 +167,45 @@ static const char *turn_words(struct list *l, const struct family *f, const stru
     return words;
 }
 
-static void turn(struct list *l, int stage, const struct family *f, const struct region *r,
-                 const struct knob *k, int part, int choice) {
+// A stage whose knobs are turned.
+struct turning {
+    int stage;
+    const struct family *family;
+    const struct region *region;
+};
+
+static void turn(struct list *l, const struct turning *t, const struct knob *k, int part,
+                 int choice) {
     if (choice < 0 || choice >= knob_choices(k, part))
         return;
     struct kernel next = *l->from;
-    struct kernel_stage *s = &next.stages[stage];
+    struct kernel_stage *s = &next.stages[t->stage];
     int now = get_choice(k, s, part);
     set_choice(k, s, part, choice);
-    if (!repair(l, f, r, k, s))
+    if (!repair(l, t->family, t->region, k, s))
         return;
     struct move m = {.stage = s->values[0], .knob = k->name};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
     m.word = k->words ? k->words[choice] : NULL;
-    m.words = turn_words(l, f, k, &l->from->stages[stage], s);
+    m.words = turn_words(l, t->family, k, &l->from->stages[t->stage], s);
     add(l, m, &next);
 }
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = &l->from->stages[stage];
-    const struct family *f = family_find(s->family);
-    const struct region *r = stages_region(l->arena, l->problem, l->from, stage);
-    for (const struct knob *k = f->knobs; k->name; k++)
+    struct turning t = {stage, family_find(s->family),
+                        stages_region(l->arena, l->problem, l->from, stage)};
+    for (const struct knob *k = t.family->knobs; k->name; k++)
         for (int part = 0; part < n_parts(k); part++) {
             int now = get_choice(k, s, part);
             if (!k->words) {
-                turn(l, stage, f, r, k, part, now + 1);
-                turn(l, stage, f, r, k, part, now - 1);
+                turn(l, &t, k, part, now + 1);
+                turn(l, &t, k, part, now - 1);
                 continue;
             }
             for (int i = 0; k->words[i]; i++)
                 if (i != now)
-                    turn(l, stage, f, r, k, part, i);
+                    turn(l, &t, k, part, i);
         }
 }
 
@@ -206,7 +213,8 @@ static void change_stages(struct list *l, int stage) {
     const struct kernel_stage *s = &l->from->stages[stage];
     struct arena *a = l->arena;
     struct kernel next;
-    if (stages_merge(a, l->problem, l->target, l->from, stage, &next)) {
+    struct stages_edit edit = {a, l->problem, l->target, l->from, stage};
+    if (stages_merge(&edit, &next)) {
         struct move m = {.stage = s->values[0]};
         m.words =
             arena_printf(a, "merge %s into %s", s->values[0], l->from->stages[stage + 1].values[0]);
@@ -217,15 +225,14 @@ static void change_stages(struct list *l, int stage) {
         const struct node *node = &r->graph->nodes[n];
         if (!r->is_member[n] || node->op == OP_CONST || node->op == OP_VIEW)
             continue;
-        if (!stages_split(a, l->problem, l->target, l->from, stage, n, &next))
+        if (!stages_split(&edit, n, &next))
             continue;
         struct move m = {.stage = s->values[0]};
         m.words = arena_printf(a, "split %s at %s", s->values[0], node->name);
         add(l, m, &next);
     }
     for (const struct family *const *f = families; *f; f++) {
-        if (strcmp((*f)->name, s->family) == 0 ||
-            !stages_change_family(a, l->problem, l->target, l->from, stage, (*f)->name, &next))
+        if (strcmp((*f)->name, s->family) == 0 || !stages_change_family(&edit, (*f)->name, &next))
             continue;
         struct move m = {.stage = s->values[0]};
         m.words = arena_printf(a, "%s: %s -> %s", s->values[0], s->family, (*f)->name);

@@ -36,9 +36,11 @@ static void store_values(struct nest *n, struct scope *s, const struct loop_expr
         point_store(s, i, &map, false);
 }
 
+// A loop over one group, called j or k after it.
 static const struct loop_expr *open(struct nest *n, struct scope *outer, int group,
-                                    const char *name, struct loop_builder *b, struct scope *s) {
+                                    struct loop_builder *b, struct scope *s) {
     struct arena *a = n->l->arena;
+    const char *name = group == n->form.group_k ? "k" : "j";
     struct loop_for f = {name, loop_int(a, 0), n->l->space.extent[group], 1, false};
     const struct loop_expr *index = loop_open_for(outer->builder, &f, b);
     *s = scope_inside(outer, b);
@@ -51,16 +53,16 @@ static void build_by_rows(struct nest *n, struct scope *row) {
     struct arena *a = n->l->arena;
     struct loop_builder b, c;
     struct scope s, t;
-    const struct loop_expr *j = open(n, row, n->form.group_n, "j", &b, &s);
+    const struct loop_expr *j = open(n, row, n->form.group_n, &b, &s);
     loop_store(&b, n->sum, j, loop_real(a, 0), false);
     loop_close(row->builder, &b);
-    open(n, row, n->form.group_k, "k", &b, &s);
-    j = open(n, &s, n->form.group_n, "j", &c, &t);
+    open(n, row, n->form.group_k, &b, &s);
+    j = open(n, &s, n->form.group_n, &c, &t);
     const struct loop_expr *e = product(n, &t);
     loop_store(&c, n->sum, j, loop_binary(a, LOOP_ADD, loop_load(a, n->sum, j, 1, 1), e), false);
     loop_close(&b, &c);
     loop_close(row->builder, &b);
-    j = open(n, row, n->form.group_n, "j", &b, &s);
+    j = open(n, row, n->form.group_n, &b, &s);
     store_values(n, &s, j);
     loop_close(row->builder, &b);
 }
@@ -71,9 +73,9 @@ static void build_by_dots(struct nest *n, struct scope *row) {
     const struct loop_expr *zero = loop_int(a, 0);
     struct loop_builder b, c;
     struct scope s, t;
-    open(n, row, n->form.group_n, "j", &b, &s);
+    open(n, row, n->form.group_n, &b, &s);
     loop_store(&b, n->sum, zero, loop_real(a, 0), false);
-    open(n, &s, n->form.group_k, "k", &c, &t);
+    open(n, &s, n->form.group_k, &c, &t);
     const struct loop_expr *e = product(n, &t);
     loop_store(&c, n->sum, zero, loop_binary(a, LOOP_ADD, loop_load(a, n->sum, zero, 1, 1), e),
                false);

@@ -267,16 +267,14 @@ struct seen {
 };
 
 struct visitor {
-    const struct region *region;
-    int column;
-    point_visit_fn fn;
-    void *ctx;
+    const struct point_visit *what;
     struct arena arena;
     struct seen *seen;
 };
 
 static void visit(struct visitor *v, node_id n, const struct axis_map *map) {
-    const struct node *node = &v->region->graph->nodes[n];
+    const struct region *r = v->what->region;
+    const struct node *node = &r->graph->nodes[n];
     for (const struct seen *s = v->seen; s; s = s->next)
         if (s->node == n && map_equal(&s->map, map, &node->shape))
             return;
@@ -284,16 +282,16 @@ static void visit(struct visitor *v, node_id n, const struct axis_map *map) {
     *now = (struct seen){v->seen, n, *map};
     v->seen = now;
 
-    if (!v->fn(v->ctx, n, map) || !v->region->is_member[n])
+    if (!v->what->fn(v->what->ctx, n, map) || !r->is_member[n])
         return;
     struct axis_map arg = *map;
     if (node->op == OP_VIEW)
-        arg = map_through_view(v->region->graph, node, map);
+        arg = map_through_view(r->graph, node, map);
     if (op_infos[node->op].class == OP_CLASS_REDUCE) {
-        const struct shape *shape = &v->region->graph->nodes[node->arg[0]].shape;
-        if (v->column < 0 || node->axes != 1u << (shape->rank - 1))
+        const struct shape *shape = &r->graph->nodes[node->arg[0]].shape;
+        if (v->what->column < 0 || node->axes != 1u << (shape->rank - 1))
             return;
-        arg.axis[shape->rank - 1] = v->column;
+        arg.axis[shape->rank - 1] = v->what->column;
     }
     if (op_infos[node->op].class == OP_CLASS_CONTRACT)
         return;
@@ -301,9 +299,8 @@ static void visit(struct visitor *v, node_id n, const struct axis_map *map) {
         visit(v, node->arg[i], &arg);
 }
 
-void point_visit(const struct region *r, node_id n, const struct axis_map *map, int column,
-                 point_visit_fn fn, void *ctx) {
-    struct visitor v = {.region = r, .column = column, .fn = fn, .ctx = ctx};
-    visit(&v, n, map);
-    arena_reset(&v.arena);
+void point_visit(const struct point_visit *v, node_id n, const struct axis_map *map) {
+    struct visitor visitor = {.what = v};
+    visit(&visitor, n, map);
+    arena_reset(&visitor.arena);
 }

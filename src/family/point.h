@@ -63,9 +63,15 @@ int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
 // Store the stage's value number `i` at the scope's point.
 void point_store(struct scope *s, int i, const struct axis_map *map, bool stream);
 
-// Visit every distinct (node, map) that the value of `n` at `map` needs, itself first.
-// `fn` returns whether to look at the node's arguments too. A reduction's argument gets
-// `column` for the axis that is reduced, when that is one axis and the last.
+// Called for each distinct (node, map) that a value needs, a node before its arguments;
+// returns whether to look at the arguments too.
 typedef bool (*point_visit_fn)(void *ctx, node_id n, const struct axis_map *map);
-void point_visit(const struct region *r, node_id n, const struct axis_map *map, int column,
-                 point_visit_fn fn, void *ctx);
+
+struct point_visit {
+    const struct region *region;
+    int column;  // a reduction over the last axis alone walks this axis of the space; -1: none,
+                 // and reductions are not looked into
+    point_visit_fn fn;
+    void *ctx;
+};
+void point_visit(const struct point_visit *v, node_id n, const struct axis_map *map);

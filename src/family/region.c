@@ -40,10 +40,23 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
         r->is_member[i] = !r->is_leaf[i];
         for (int k = 0; r->is_member[i] && k < n->n_args; k++)
             wanted[n->arg[k]] = true;
+        r->n_members += r->is_member[i];
     }
-    for (node_id i = 0; i < g->n_nodes; i++)
-        if (r->is_member[i] && is_anchor(&g->nodes[i]))
+    r->level = arena_array(a, int, g->n_nodes);
+    for (node_id i = 0; i < g->n_nodes; i++) {
+        const struct node *n = &g->nodes[i];
+        if (!r->is_member[i])
+            continue;
+        for (int k = 0; k < n->n_args; k++)
+            if (r->level[n->arg[k]] > r->level[i])
+                r->level[i] = r->level[n->arg[k]];
+        if (is_anchor(n)) {
             r->anchor[r->n_anchors++] = i;
+            r->level[i]++;
+        }
+        if (r->level[i] > r->n_levels)
+            r->n_levels = r->level[i];
+    }
     return r;
 }
 
@@ -83,7 +96,26 @@ static bool has_other_anchor(const struct region *r, node_id n, node_id but) {
     return false;
 }
 
+// The last elementwise node that is within the limits together with all before it; a named
+// one where there is one.
+static node_id cut_by_size(const struct region *r) {
+    node_id cut = -1;
+    int members = 0;
+    for (node_id i = 0; i < r->graph->n_nodes && members < REGION_MEMBERS_MAX; i++) {
+        const struct node *n = &r->graph->nodes[i];
+        members += r->is_member[i];
+        if (!r->is_member[i] || op_infos[n->op].class != OP_CLASS_ELEMENTWISE ||
+            r->level[i] > REGION_LEVELS_MAX)
+            continue;
+        if (cut < 0 || n->is_named || !r->graph->nodes[cut].is_named)
+            cut = i;
+    }
+    return cut;
+}
+
 node_id region_cut(const struct region *r) {
+    if (r->n_members > REGION_MEMBERS_MAX || r->n_levels > REGION_LEVELS_MAX)
+        return cut_by_size(r);
     if (r->n_anchors == 0)
         return -1;
     node_id first = r->anchor[0], cut = first;

@@ -21,7 +21,14 @@ struct region {
     bool *is_leaf;    // per node: materialised before, read here
     node_id *anchor;  // members that are reductions or contractions, by rising id
     int n_anchors;
+    int n_members;
+    int *level;    // per node: anchors of the region on the longest way to it, itself included
+    int n_levels;  // the largest of them
 };
+
+// Limits of one stage. Lowering recurses along chains of operations, and every level of
+// reductions is another walk over the data, which repeats what the walks before it did.
+enum { REGION_MEMBERS_MAX = 2000, REGION_LEVELS_MAX = 8 };
 
 // Where a value named in a stage is in the graph: an output's node or any node's name; -1.
 node_id region_find_value(const struct problem *p, const char *name);
@@ -31,7 +38,8 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
                             int n_values, const bool *is_ready);
 
 // What to materialise first when no family takes the region as it is: its first anchor,
-// carried on through the elementwise nodes that only it feeds. -1: nothing inside to cut at.
+// carried on through the elementwise nodes that only it feeds; in a region beyond the limits,
+// as much as a stage can hold. -1: nothing inside to cut at.
 node_id region_cut(const struct region *r);
 
 // Least traffic and work of the region, for estimates.

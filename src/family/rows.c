@@ -50,27 +50,16 @@ bool rows_find_form(const struct region *r, struct rows_form *f, struct objectio
         f->full = arg;
     }
     f->column = f->full->rank - 1;
+    struct point_visit visit = {r, f->column, check_reduction, f};
     for (int i = 0; i < r->n_values; i++) {
         struct axis_map map;
         if (!rows_value_map(f, r->value[i], &map))
             return objection(why, NULL, "%s has not the shape of the rows", r->value_name[i]);
-        point_visit(r, r->value[i], &map, f->column, check_reduction, f);
+        point_visit(&visit, r->value[i], &map);
         if (f->mistake)
             return objection(why, NULL, "%s %s", g->nodes[f->culprit].name, f->mistake);
     }
     return true;
-}
-
-static int find_level(struct rows_walks *w, node_id n) {
-    const struct region *r = w->form->region;
-    const struct node *node = &r->graph->nodes[n];
-    if (!r->is_member[n])
-        return 0;
-    int level = 0;
-    for (int i = 0; i < node->n_args; i++)
-        if (w->level[node->arg[i]] > level)
-            level = w->level[node->arg[i]];
-    return level + (op_infos[node->op].class == OP_CLASS_REDUCE);
 }
 
 static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
@@ -99,22 +88,17 @@ void rows_plan_walks(struct arena *a, const struct rows_form *f, struct rows_wal
     const struct region *r = f->region;
     struct axis_map identity = map_identity(f->full->rank);
     *w = (struct rows_walks){.form = f};
-    w->level = arena_array(a, int, r->graph->n_nodes);
     w->first = arena_array(a, int, r->graph->n_nodes);
     w->is_kept = arena_array(a, bool, r->graph->n_nodes);
-    for (node_id n = 0; n < r->graph->n_nodes; n++) {
-        w->level[n] = find_level(w, n);
-        if (w->level[n] > w->n_levels)
-            w->n_levels = w->level[n];
-    }
+    w->n_levels = r->n_levels;
+    struct point_visit visit = {r, f->column, note_walk, w};
     for (w->now = 1; w->now <= w->n_levels; w->now++)
         for (int i = 0; i < r->n_anchors; i++)
-            if (w->level[r->anchor[i]] == w->now)
-                point_visit(r, r->graph->nodes[r->anchor[i]].arg[0], &identity, f->column,
-                            note_walk, w);
+            if (r->level[r->anchor[i]] == w->now)
+                point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &identity);
     for (int i = 0; i < r->n_values; i++)
         if (rows_is_full(f, r->value[i]))
-            point_visit(r, r->value[i], &identity, f->column, note_walk, w);
+            point_visit(&visit, r->value[i], &identity);
 }
 
 bool rows_any_full_value(const struct rows_form *f) {
@@ -136,10 +120,11 @@ void rows_build_space(struct lowering *l, const struct rows_form *f) {
     for (int i = 0; i < f->full->rank; i++)
         space_add(&l->space, point_size(l, f->full, i));
     space_join(&l->space, 0, f->column);
+    struct point_visit visit = {l->region, f->column, cut_access, l};
     for (int i = 0; i < l->region->n_values; i++) {
         struct axis_map map;
         rows_value_map(f, l->region->value[i], &map);
-        point_visit(l->region, l->region->value[i], &map, f->column, cut_access, l);
+        point_visit(&visit, l->region->value[i], &map);
     }
     space_finish(l->arena, &l->space);
 }

@@ -18,7 +18,6 @@ struct rows_form {
 struct rows_walks {
     const struct rows_form *form;
     int n_levels;
-    int *level;     // per node: how many reductions deep
     int *first;     // per node: the walk that computes it, from 1; 0: none yet
     bool *is_kept;  // per node: an earlier walk's value that a later one needs
     int now;

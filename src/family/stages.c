@@ -23,8 +23,10 @@ struct region *stages_region(struct arena *a, const struct problem *p, const str
 }
 
 // Choose a family for stage `i`, keep the knobs that it knows and that stay legal, check all.
-static bool settle(struct arena *a, const struct problem *p, const struct target *t,
-                   struct kernel *k, int i) {
+static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
+    struct arena *a = e->arena;
+    const struct problem *p = e->problem;
+    const struct target *t = e->target;
     struct region *r = stages_region(a, p, k, i);
     const struct family *f = family_for(r);
     struct error err;
@@ -46,14 +48,15 @@ static bool settle(struct arena *a, const struct problem *p, const struct target
     return lower_check(a, p, t, k, &err);
 }
 
-bool stages_merge(struct arena *a, const struct problem *p, const struct target *t,
-                  const struct kernel *k, int i, struct kernel *out) {
+bool stages_merge(const struct stages_edit *e, struct kernel *out) {
+    const struct kernel *k = e->kernel;
+    int i = e->stage;
     if (i + 1 >= k->n_stages)
         return false;
     *out = *k;
     struct kernel_stage *to = &out->stages[i + 1];
     for (int v = 0; v < k->stages[i].n_values; v++) {
-        if (!is_output(p, k->stages[i].values[v]))
+        if (!is_output(e->problem, k->stages[i].values[v]))
             continue;
         if (to->n_values == STAGE_VALUES_MAX)
             return false;
@@ -62,31 +65,32 @@ bool stages_merge(struct arena *a, const struct problem *p, const struct target 
     memmove(&out->stages[i], &out->stages[i + 1],
             sizeof *out->stages * (size_t)(k->n_stages - i - 1));
     out->n_stages--;
-    return settle(a, p, t, out, i);
+    return settle(e, out, i);
 }
 
-bool stages_split(struct arena *a, const struct problem *p, const struct target *t,
-                  const struct kernel *k, int i, node_id node, struct kernel *out) {
+bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out) {
+    const struct kernel *k = e->kernel;
+    const struct problem *p = e->problem;
+    int i = e->stage;
     if (k->n_stages == STAGES_MAX)
         return false;
     *out = *k;
     memmove(&out->stages[i + 1], &out->stages[i], sizeof *out->stages * (size_t)(k->n_stages - i));
     out->n_stages++;
     out->stages[i] = (struct kernel_stage){.values = {p->graph.nodes[node].name}, .n_values = 1};
-    struct region *r = stages_region(a, p, out, i);
+    struct region *r = stages_region(e->arena, p, out, i);
     const struct family *f = family_for(r);
     if (!f)
         return false;
     out->stages[i].family = f->name;
-    family_complete(f, r, t, &out->stages[i]);
-    return settle(a, p, t, out, i + 1);
+    family_complete(f, r, e->target, &out->stages[i]);
+    return settle(e, out, i + 1);
 }
 
-bool stages_change_family(struct arena *a, const struct problem *p, const struct target *t,
-                          const struct kernel *k, int i, const char *family, struct kernel *out) {
+bool stages_change_family(const struct stages_edit *e, const char *family, struct kernel *out) {
     struct error err;
-    *out = *k;
-    out->stages[i].family = family;
-    out->stages[i].n_knobs = 0;
-    return lower_check(a, p, t, out, &err);
+    *out = *e->kernel;
+    out->stages[e->stage].family = family;
+    out->stages[e->stage].n_knobs = 0;
+    return lower_check(e->arena, e->problem, e->target, out, &err);
 }

@@ -9,16 +9,19 @@
 
 // Emitted code carries the problem's names, in C and in CUDA's C++.
 static const char *const c_words[] = {
-    "alignas", "alignof", "and",       "asm",      "auto",      "bool",     "break",    "case",
-    "catch",   "char",    "class",     "const",    "constexpr", "continue", "decltype", "default",
-    "delete",  "do",      "double",    "else",     "enum",      "explicit", "export",   "extern",
-    "false",   "float",   "for",       "friend",   "goto",      "if",       "inline",   "int",
-    "long",    "mutable", "namespace", "new",      "noexcept",  "not",      "nullptr",  "operator",
-    "or",      "private", "protected", "public",   "register",  "restrict", "return",   "short",
-    "signed",  "sizeof",  "static",    "struct",   "switch",    "template", "this",     "throw",
-    "true",    "try",     "typedef",   "typeid",   "typename",  "typeof",   "union",    "unsigned",
-    "using",   "virtual", "void",      "volatile", "while",     "xor",      "main",     "NULL",
-    "linux",   "unix",    "errno",     "NAN",      "INFINITY",  "EOF",      "assert",   NULL};
+    "alignas",   "alignof",  "and",      "asm",        "auto",     "bool",      "break",
+    "case",      "catch",    "char",     "class",      "const",    "constexpr", "continue",
+    "decltype",  "default",  "delete",   "do",         "double",   "else",      "enum",
+    "explicit",  "export",   "extern",   "false",      "float",    "for",       "friend",
+    "goto",      "if",       "inline",   "int",        "long",     "mutable",   "namespace",
+    "new",       "noexcept", "not",      "nullptr",    "operator", "or",        "private",
+    "protected", "public",   "register", "restrict",   "return",   "short",     "signed",
+    "sizeof",    "static",   "struct",   "switch",     "template", "this",      "throw",
+    "true",      "try",      "typedef",  "typeid",     "typename", "typeof",    "union",
+    "unsigned",  "using",    "virtual",  "void",       "volatile", "while",     "xor",
+    "main",      "NULL",     "linux",    "unix",       "errno",    "NAN",       "INFINITY",
+    "EOF",       "assert",   "free",     "malloc",     "calloc",   "memcpy",    "memset",
+    "abort",     "exit",     "allocate", "is_aligned", NULL};
 
 // Words of the language, and those that plans and emitted functions use: their launches have
 // a parameter `block`, their grids are expressions over dims.

@@ -115,17 +115,17 @@ struct loop_kernel {
     struct loop_block body;
 };
 
-enum { LOOP_KERNELS_MAX = 64, LOOP_BUFFERS_MAX = 512, LOOP_DIMS_MAX = 32 };
+enum { LOOP_DIMS_MAX = 32 };
 
 struct loop_program {
     struct arena *arena;
     const char *about;                     // lines for the comment at the head
     struct loop_size dims[LOOP_DIMS_MAX];  // defined by name at the head of the text
     int n_dims;
-    struct loop_buffer *buffers[LOOP_BUFFERS_MAX];
-    int n_buffers;
-    struct loop_kernel *kernels[LOOP_KERNELS_MAX];
-    int n_kernels;
+    struct loop_buffer **buffers;
+    int n_buffers, cap_buffers;
+    struct loop_kernel **kernels;
+    int n_kernels, cap_kernels;
     bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
     const char **names;  // every identifier taken so far
     int n_names, cap_names;

@@ -43,14 +43,19 @@ bool loop_name_is_taken(const struct loop_program *p, const char *name) {
     return false;
 }
 
+// Room for one more pointer in an array that doubles; returns the array.
+static void *grow(struct arena *a, void *array, int n, int *cap) {
+    if (n < *cap)
+        return array;
+    void **larger = arena_array(a, void *, *cap * 2 + 16);
+    if (n > 0)
+        memcpy(larger, array, sizeof *larger * (size_t)n);
+    *cap = *cap * 2 + 16;
+    return larger;
+}
+
 static void take_name(struct loop_program *p, const char *name) {
-    if (p->n_names == p->cap_names) {
-        const char **names = arena_array(p->arena, const char *, p->cap_names * 2 + 16);
-        if (p->n_names > 0)
-            memcpy(names, p->names, sizeof *names * (size_t)p->n_names);
-        p->names = names;
-        p->cap_names = p->cap_names * 2 + 16;
-    }
+    p->names = grow(p->arena, p->names, p->n_names, &p->cap_names);
     p->names[p->n_names++] = name;
 }
 
@@ -87,7 +92,7 @@ bool loop_add_dim(struct loop_program *p, struct loop_size size) {
 
 static struct loop_buffer *add_buffer(struct loop_program *p, enum loop_space space,
                                       const char *name) {
-    assert(p->n_buffers < LOOP_BUFFERS_MAX);
+    p->buffers = grow(p->arena, p->buffers, p->n_buffers, &p->cap_buffers);
     struct loop_buffer *b = arena_new(p->arena, struct loop_buffer);
     *b = (struct loop_buffer){.name = loop_unique_name(p, name), .space = space, .lanes = 1};
     b->id = p->n_buffers;
@@ -155,7 +160,7 @@ static struct loop_var *new_var(struct loop_program *p, const char *name, enum l
 
 struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
                                     const struct loop_expr *grid, struct loop_builder *b) {
-    assert(p->n_kernels < LOOP_KERNELS_MAX);
+    p->kernels = grow(p->arena, p->kernels, p->n_kernels, &p->cap_kernels);
     struct loop_kernel *k = arena_new(p->arena, struct loop_kernel);
     k->name = loop_unique_name(p, name);
     k->grid = grid;

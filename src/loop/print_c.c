@@ -17,8 +17,6 @@ struct scoped {
     const char *name;
 };
 
-enum { SCOPE_MAX = 4096 };
-
 struct printer {
     struct arena *arena;
     const struct loop_program *program;
@@ -26,7 +24,7 @@ struct printer {
     int indent;
     bool in_plan;  // `#pragma hone` has no casts
     struct scoped *scope;
-    int n_scope;
+    int n_scope, cap_scope;
 };
 
 // How tightly an operator binds.
@@ -41,6 +39,17 @@ static bool name_in_use(const struct printer *p, const char *name) {
     return loop_name_is_taken(p->program, name);
 }
 
+static void add_to_scope(struct printer *p, const struct loop_var *var, const char *name) {
+    if (p->n_scope == p->cap_scope) {
+        struct scoped *scope = arena_array(p->arena, struct scoped, p->cap_scope * 2 + 64);
+        if (p->n_scope > 0)
+            memcpy(scope, p->scope, sizeof *scope * (size_t)p->n_scope);
+        p->scope = scope;
+        p->cap_scope = p->cap_scope * 2 + 64;
+    }
+    p->scope[p->n_scope++] = (struct scoped){var, name};
+}
+
 static const char *declare(struct printer *p, const struct loop_var *var, const char *stem) {
     stem = loop_identifier(p->arena, stem);
     const char *name = stem;
@@ -49,8 +58,7 @@ static const char *declare(struct printer *p, const struct loop_var *var, const 
         name = arena_printf(p->arena, "%s_v", stem);
     for (int i = 2; name_in_use(p, name); i++)
         name = arena_printf(p->arena, "%s_%d", stem, i);
-    assert(p->n_scope < SCOPE_MAX);
-    p->scope[p->n_scope++] = (struct scoped){var, name};
+    add_to_scope(p, var, name);
     return name;
 }
 
@@ -362,7 +370,7 @@ static void block(struct printer *p, const struct loop_block *b) {
 
 // Which buffers a kernel touches, which operations it does on floats.
 struct usage {
-    bool read[LOOP_BUFFERS_MAX], written[LOOP_BUFFERS_MAX];
+    bool *read, *written;  // by buffer id
     bool op[LOOP_OP_COUNT];
 };
 
@@ -389,10 +397,16 @@ static void use_block(struct usage *u, const struct loop_block *b) {
     }
 }
 
-static bool program_uses(const struct loop_program *program, enum loop_op op) {
-    struct usage u = {0};
-    for (int i = 0; i < program->n_kernels; i++)
-        use_block(&u, &program->kernels[i]->body);
+static struct usage new_usage(struct printer *p) {
+    struct usage u = {.read = arena_array(p->arena, bool, p->program->n_buffers)};
+    u.written = arena_array(p->arena, bool, p->program->n_buffers);
+    return u;
+}
+
+static bool program_uses(struct printer *p, enum loop_op op) {
+    struct usage u = new_usage(p);
+    for (int i = 0; i < p->program->n_kernels; i++)
+        use_block(&u, &p->program->kernels[i]->body);
     return u.op[op];
 }
 
@@ -419,7 +433,7 @@ static void declarations(struct printer *p, const struct usage *u) {
 }
 
 static void launch(struct printer *p, const struct loop_kernel *k) {
-    struct usage u = {0};
+    struct usage u = new_usage(p);
     use_block(&u, &k->body);
     str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
     p->in_plan = true;
@@ -438,7 +452,7 @@ static void launch(struct printer *p, const struct loop_kernel *k) {
 }
 
 static void kernel(struct printer *p, const struct loop_kernel *k) {
-    struct usage u = {0};
+    struct usage u = new_usage(p);
     use_block(&u, &k->body);
     if (k->text)
         str_printf(&p->out, "// %s\n", k->text);
@@ -451,7 +465,7 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
     str_puts(&p->out, ") {\n");
     p->indent = 1;
     p->n_scope = 0;
-    p->scope[p->n_scope++] = (struct scoped){k->block, "block"};
+    add_to_scope(p, k->block, "block");
     declarations(p, &u);
     block(p, &k->body);
     p->indent = 0;
@@ -490,7 +504,7 @@ static void head(struct printer *p) {
                    (long long)program->dims[i].value);
     str_puts(&p->out, program->n_dims ? "\n" : "");
     for (int smaller = 0; program->libm && smaller < 2; smaller++)
-        if (program_uses(program, smaller ? LOOP_MIN : LOOP_MAX))
+        if (program_uses(p, smaller ? LOOP_MIN : LOOP_MAX))
             str_printf(&p->out,
                        "// The %s of two, NaN when either is.\n"
                        "static inline float %sf(float a, float b) {\n"
@@ -500,15 +514,15 @@ static void head(struct printer *p) {
 }
 
 const char *print_c(struct arena *a, const struct loop_program *program) {
-    struct printer p = {.arena = a, .program = program};
     struct arena scratch = {0};
-    p.scope = arena_array(&scratch, struct scoped, SCOPE_MAX);
+    struct printer p = {.arena = &scratch, .program = program};
     head(&p);
     plan(&p);
     for (int i = 0; i < program->n_kernels; i++) {
         str_puts(&p.out, "\n");
         kernel(&p, program->kernels[i]);
     }
+    const char *text = str_take(a, &p.out);
     arena_reset(&scratch);
-    return str_take(a, &p.out);
+    return text;
 }

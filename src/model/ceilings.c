@@ -1,5 +1,6 @@
 // Ceilings as they are cached: one JSON file per device, read here, measured in eval/.
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -100,6 +101,24 @@ bool target_save_ceilings(struct arena *a, const struct target *t, struct error 
     const char *text = json_print_pretty(a, json);
     json_decref(json);
     return file_write(path, text, strlen(text), err) || error_wrap(err, "save ceilings");
+}
+
+static double better(double old, double fresh) {
+    return isnan(old) || fresh > old ? fresh : old;
+}
+
+void ceilings_raise(struct ceilings *c, const struct ceilings *fresh) {
+    assert(c->present && fresh->present);
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        if (fresh->traffic[i].bytes_per_s > c->traffic[i].bytes_per_s)
+            c->traffic[i] = fresh->traffic[i];
+    if (fresh->launch_s < c->launch_s)
+        c->launch_s = fresh->launch_s;
+    c->f32_flops_per_s = better(c->f32_flops_per_s, fresh->f32_flops_per_s);
+    c->f64_flops_per_s = better(c->f64_flops_per_s, fresh->f64_flops_per_s);
+    c->bf16_flops_per_s = better(c->bf16_flops_per_s, fresh->bf16_flops_per_s);
+    c->tf32_flops_per_s = better(c->tf32_flops_per_s, fresh->tf32_flops_per_s);
+    c->measured_at = fresh->measured_at;
 }
 
 double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {

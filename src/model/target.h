@@ -73,6 +73,10 @@ bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, s
 bool target_load_ceilings(struct arena *a, struct target *t, struct error *err);
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err);
 
+// Take from `fresh` whatever is better: of two measurements on a busy machine the faster is nearer
+// to what the device can do.
+void ceilings_raise(struct ceilings *c, const struct ceilings *fresh);
+
 // Bytes per second for traffic of which `read_fraction` is reads: interpolated in time per
 // byte between the measured mixes.
 double ceilings_bandwidth(const struct ceilings *c, double read_fraction);

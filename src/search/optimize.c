@@ -18,6 +18,11 @@
 // evaluator's own, mean that the machine cannot judge at present.
 enum { INFRA_MAX = 3 };
 
+// Faster than this fraction of reach nothing should be; then the ceilings are measured again, but
+// only so often.
+static const double BEYOND = 1.02;
+enum { REMEASURE_MAX = 3 };
+
 struct loop {
     const struct optimize_job *job;
     struct run *run;
@@ -27,6 +32,7 @@ struct loop {
     int n_nodes, room;
     int64_t started_ns;
     double elapsed_before_s;  // by earlier processes
+    int n_remeasured;
 };
 
 static void update_elapsed(struct loop *l) {
@@ -303,10 +309,24 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
     return ok;
 }
 
+// A champion beyond reach means that reach is wrong, not that physics is.
+static bool settle_reach(struct loop *l, struct error *err) {
+    while (l->job->remeasure && l->n_remeasured < REMEASURE_MAX) {
+        int best = progress_champion(l->nodes, l->n_nodes);
+        if (best < 0 || !(l->job->bound->reach_s / l->nodes[best].time_s > BEYOND))
+            break;
+        l->n_remeasured++;
+        if (!l->job->remeasure(l->job->remeasure_ctx, l->run, err) ||
+            !store_update_run(l->job->store, l->run, err))
+            return false;
+    }
+    return true;
+}
+
 // Improve until there is a reason to stop.
 static bool search(struct loop *l, struct error *err) {
-    const char *why;
-    while (!(why = stop_reason(l))) {
+    const char *why = NULL;
+    while (settle_reach(l, err) && !(why = stop_reason(l))) {
         bool more;
         if (!add_next(l, &more, err))
             return false;
@@ -318,7 +338,7 @@ static bool search(struct loop *l, struct error *err) {
             return false;
     }
     l->run->stop_reason = why;
-    return true;
+    return why != NULL;
 }
 
 bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, struct error *err) {

@@ -34,6 +34,10 @@ struct optimize_job {
     const struct proposer *proposer;
     struct judge judge;
     struct store *store;
+    // Called when the champion is faster than reach, which says that the ceilings are too low:
+    // measure again, raise `bound` and the run's copy of it. May be NULL: reach stays.
+    bool (*remeasure)(void *ctx, struct run *run, struct error *err);
+    void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;
 };

@@ -7,12 +7,16 @@
 #include "base/error.h"
 #include "model/bound.h"
 
-static const struct shape square = {.rank = 2, .size = {1024, 1024}, .dim = {-1, -1}};
+// A macro: to clang a constant is no initializer.
+#define SQUARE                                             \
+    {                                                      \
+        .rank = 2, .size = {1024, 1024}, .dim = { -1, -1 } \
+    }
 
 // y = exp(x): 4 MiB in, 4 MiB out, one operation per element.
 static struct node exp_nodes[] = {
-    {.op = OP_INPUT, .shape = square, .name = "x"},
-    {.op = OP_EXP, .shape = square, .n_args = 1, .arg = {0}, .name = "y"},
+    {.op = OP_INPUT, .shape = SQUARE, .name = "x"},
+    {.op = OP_EXP, .shape = SQUARE, .n_args = 1, .arg = {0}, .name = "y"},
 };
 static const struct problem exp_problem = {
     .name = "exp",
@@ -24,9 +28,9 @@ static const struct problem exp_problem = {
 };
 
 static struct node gemm_nodes[] = {
-    {.op = OP_INPUT, .shape = square, .name = "a"},
-    {.op = OP_INPUT, .shape = square, .name = "b"},
-    {.op = OP_MATMUL, .shape = square, .n_args = 2, .arg = {0, 1}, .name = "c"},
+    {.op = OP_INPUT, .shape = SQUARE, .name = "a"},
+    {.op = OP_INPUT, .shape = SQUARE, .name = "b"},
+    {.op = OP_MATMUL, .shape = SQUARE, .n_args = 2, .arg = {0, 1}, .name = "c"},
 };
 static const struct problem gemm_problem = {
     .name = "gemm",
@@ -146,4 +150,19 @@ Test(ceilings, interpolate_in_time_per_byte) {
     // A quarter reads: half way between write only and copy.
     cr_assert(
         epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.25), 1 / (0.5 / 20e9 + 0.5 / 10e9), 1));
+}
+
+Test(ceilings, only_rise) {
+    struct target t = test_target(), fresh = test_target();
+    fresh.ceilings.traffic[0].bytes_per_s = 50e9;
+    fresh.ceilings.traffic[2].bytes_per_s = 5e9;
+    fresh.ceilings.f32_flops_per_s = 50e9;
+    fresh.ceilings.tf32_flops_per_s = 7;
+    fresh.ceilings.launch_s = 2e-6;
+    ceilings_raise(&t.ceilings, &fresh.ceilings);
+    cr_assert(eq(dbl, t.ceilings.traffic[0].bytes_per_s, 50e9));
+    cr_assert(eq(dbl, t.ceilings.traffic[2].bytes_per_s, 20e9));
+    cr_assert(eq(dbl, t.ceilings.f32_flops_per_s, 100e9));
+    cr_assert(eq(dbl, t.ceilings.tf32_flops_per_s, 7), "absent before");
+    cr_assert(eq(dbl, t.ceilings.launch_s, 2e-6));
 }

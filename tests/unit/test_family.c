@@ -1,9 +1,12 @@
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/str.h"
 #include "family/moves.h"
 #include "family/plain.h"
 #include "family/program.h"
@@ -61,6 +64,120 @@ Test(family, plain_of_random_problems_computes_the_problem) {
         check_kernel(&a, p, text, plain_program(&a, p, &t), "plain", (uint64_t)i);
         arena_reset(&a);
     }
+}
+
+// The default block, random ones and plain.
+static void check_problem(struct rng *r, const struct problem *p, const char *text) {
+    for (int i = 0; i < 8; i++) {
+        struct arena a = {0};
+        struct target t = test_target(vector_bytes[i % 3]);
+        struct kernel *k = random_kernel(&a, r, p, &t, i);
+        if (i == 0)
+            lower_default(&a, p, &t, k);
+        check_kernel(&a, p, text, program_lower(&a, p, k), kernel_print(&a, k), (uint64_t)i);
+        check_kernel(&a, p, text, plain_program(&a, p, &t), "plain", (uint64_t)i);
+        arena_reset(&a);
+    }
+}
+
+Test(family, every_accepted_file_is_lowered) {
+    struct rng r;
+    glob_t files;
+    rng_init(&r, 99);
+    cr_assert(glob("tests/lang/accept/*.hone", 0, NULL, &files) == 0 && files.gl_pathc > 5);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct arena a = {0};
+        struct lang_source source = {.file = files.gl_pathv[i]};
+        struct lang_file file;
+        struct error err;
+        const char *diagnostics;
+        source.text = file_read(&a, source.file, 1 << 20, &source.len, &err);
+        cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err));
+        for (int j = 0; j < file.n_problems; j++) {
+            int64_t elements = 0;
+            for (node_id n = 0; n < file.problems[j]->graph.n_nodes; n++)
+                elements += shape_count(&file.problems[j]->graph.nodes[n].shape);
+            // What is large is lowered too, but not run.
+            struct target t = test_target(64);
+            struct kernel k;
+            lower_default(&a, file.problems[j], &t, &k);
+            cr_assert(program_lower(&a, file.problems[j], &k)->n_kernels > 0);
+            if (elements < 100000)
+                check_problem(&r, file.problems[j], source.text);
+        }
+        arena_reset(&a);
+    }
+    globfree(&files);
+}
+
+// Batches, several axes, views in every place.
+Test(family, higher_ranks_are_lowered) {
+    static const char *const bodies[] = {
+        "in x : f32[B, M, K] ~ normal\nin w : f32[B, K, N] ~ normal\nout y : f32[B, M, N]\n"
+        "y = gelu(x @ w)\n",
+        "in x : f32[B, M, K] ~ normal\nin w : f32[N, K] ~ normal\nin b : f32[N] ~ normal\n"
+        "out y : f32[B, M, N]\ny = softmax(x @ w.T + b)\n",
+        "in x : f32[B, M, K] ~ normal\nin w : f32[M, N] ~ normal\nout y : f32[B, N]\n"
+        "y = sum(x, axis=2) @ w\n",
+        "in x : f32[B, M, N] ~ normal\nin z : f32[B, K] ~ normal\nout y : f32[M]\n"
+        "out s : f32\ny = sum(x * x, axis=(0, 2))\ns = max(z) + sum(y)\n",
+        "in x : f32[B, M, N] ~ normal\nin z : f32[K] ~ normal\nout y : f32[B, N]\n"
+        "y = min(x, axis=1) * max(z)\n",
+        "in x : f32[B, M, N] ~ normal\nin z : f32[B, K] ~ normal\nout y : f32[B, M, N]\n"
+        "y = softmax(x) * sum(z, axis=1)[:, None, None]\n",
+        "in x : f32[B, M, N] ~ normal\nin z : f32[M, K] ~ normal\nout y : f32[B, M, N]\n"
+        "y = (x - mean(x, axis=1, keepdims=true)) * mean(z, axis=1)[:, None]\n",
+    };
+    struct rng r;
+    rng_init(&r, 5);
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct arena a = {0};
+        const char *text =
+            arena_printf(&a, "problem ranks\ndim B = 3, M = 7, N = 18, K = 33\n%s", bodies[i]);
+        check_problem(&r, problem_from(&a, text), text);
+        arena_reset(&a);
+    }
+}
+
+// A chain of `n` steps, each from the one before it, which `$` stands for.
+static struct problem *chain(struct arena *a, int n, const char *step) {
+    struct str text = {0};
+    str_puts(&text, "problem chain\ndim M = 8, N = 8\nin x : f32[M, N] ~ normal\n"
+                    "out y : f32[M, N]\nt0 = x * 0.5\n");
+    for (int i = 1; i < n; i++) {
+        str_printf(&text, "t%d = ", i);
+        for (const char *c = step; *c; c++)
+            if (*c == '$')
+                str_printf(&text, "t%d", i - 1);
+            else
+                str_append(&text, c, 1);
+        str_puts(&text, "\n");
+    }
+    str_printf(&text, "y = t%d * 2\n", n - 1);
+    return problem_from(a, str_take(a, &text));
+}
+
+Test(family, large_problems_are_cut_into_stages_or_refused) {
+    struct arena a = {0};
+    struct target t = test_target(64);
+    struct kernel k;
+    struct error err = {0};
+    struct problem *p = chain(&a, 1200, "erf($) + x * 0.1");
+    lower_default(&a, p, &t, &k);
+    cr_assert(k.n_stages > 1 && lower_check(&a, p, &t, &k, &err), "%s", err.text);
+    check_kernel(&a, p, "a long chain", program_lower(&a, p, &k), "default", 1);
+
+    // Ten softmaxes are twenty walks over a row, more than one stage takes.
+    p = chain(&a, 11, "softmax($) * x");
+    lower_default(&a, p, &t, &k);
+    cr_assert(k.n_stages > 1 && k.n_stages < 6);
+    check_kernel(&a, p, "softmaxes", program_lower(&a, p, &k), "default", 1);
+
+    p = chain(&a, 60, "$ - max($, axis=0)");
+    lower_default(&a, p, &t, &k);
+    cr_assert(!lower_check(&a, p, &t, &k, &err));
+    cr_assert(strstr(err.text, "no room for more stages"), "%s", err.text);
+    arena_reset(&a);
 }
 
 static const char softmax[] = "problem p\ndim M = 64, N = 60\nin x : f32[M, N] ~ normal\n"

@@ -57,3 +57,22 @@ Test(stats, same_seed_same_interval) {
     cr_expect_eq(a.low, b.low);
     cr_expect_eq(a.high, b.high);
 }
+
+// Busy moments of eight pairs: neighbours are alike, and the interval must know.
+Test(stats, interval_covers_the_median_of_correlated_samples) {
+    struct rng r;
+    rng_init(&r, 11);
+    int missed = 0;
+    enum { TRIALS = 500, PAIRS = 200 };
+    for (int t = 0; t < TRIALS; t++) {
+        double v[PAIRS], moment = 0;
+        for (int i = 0; i < PAIRS; i++) {
+            if (i % 8 == 0)
+                moment = 0.05 * (rng_unit(&r) - 0.5);
+            v[i] = exp(moment + 0.01 * (rng_unit(&r) - 0.5));
+        }
+        struct stats_interval i = stats_ratio(v, PAIRS, 0.99, (uint64_t)t);
+        missed += i.low > 1 || i.high < 1;
+    }
+    cr_expect_leq(missed, 10, "%d of %d", missed, TRIALS);
+}

@@ -16,7 +16,7 @@ _Static_assert(N == 128, "lowered for N = 128");
 #pragma hone launch y_rowwise grid(M / 8) args(x, y)
 
 void y_rowwise(long block, const float *restrict x, float *restrict y) {
-    _Alignas(64) float y_exp_row[2 * N];
+    _Alignas(64) float y_exp_row[N];
     float y_sum_before;
     f32x4 y_max_part_0, y_max_part_1;
     f32x4 y_sum_part_0, y_sum_part_1;
@@ -36,22 +36,22 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
             float y_sum_before_v = y_sum_before;
             for (long j = 0; j < N; j += 8) {
                 __builtin_prefetch(&x[(row + 1) * N + j], 0, 2);
+                f32x4 y_exp_0 = hone_load4(&y_exp_row[j]);
                 f32x4 x_0 = hone_load4(&x[row * N + j]);
                 f32x4 y_shifted_0 = x_0 - y_max;
-                f32x4 y_exp_0 = hone_exp4(y_shifted_0);
-                y_sum_part_0 += y_exp_0;
-                hone_store4(&y_exp_row[row % 2 * N + j], y_exp_0);
-                f32x4 y_exp_0_2 = hone_load4(&y_exp_row[(row - 1) % 2 * N + j]);
-                f32x4 y_0 = y_exp_0_2 / y_sum_before_v;
+                f32x4 y_exp_0_2 = hone_exp4(y_shifted_0);
+                y_sum_part_0 += y_exp_0_2;
+                hone_store4(&y_exp_row[j], y_exp_0_2);
+                f32x4 y_0 = y_exp_0 / y_sum_before_v;
                 hone_stream4(&y[(row - 1) * N + j], y_0);
                 __builtin_prefetch(&x[(row + 1) * N + j + 4], 0, 2);
+                f32x4 y_exp_1 = hone_load4(&y_exp_row[j + 4]);
                 f32x4 x_1 = hone_load4(&x[row * N + j + 4]);
                 f32x4 y_shifted_1 = x_1 - y_max;
-                f32x4 y_exp_1 = hone_exp4(y_shifted_1);
-                y_sum_part_1 += y_exp_1;
-                hone_store4(&y_exp_row[row % 2 * N + j + 4], y_exp_1);
-                f32x4 y_exp_1_2 = hone_load4(&y_exp_row[(row - 1) % 2 * N + j + 4]);
-                f32x4 y_1 = y_exp_1_2 / y_sum_before_v;
+                f32x4 y_exp_1_2 = hone_exp4(y_shifted_1);
+                y_sum_part_1 += y_exp_1_2;
+                hone_store4(&y_exp_row[j + 4], y_exp_1_2);
+                f32x4 y_1 = y_exp_1 / y_sum_before_v;
                 hone_stream4(&y[(row - 1) * N + j + 4], y_1);
             }
         }
@@ -62,13 +62,13 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
                 f32x4 y_shifted_0 = x_0 - y_max;
                 f32x4 y_exp_0 = hone_exp4(y_shifted_0);
                 y_sum_part_0 += y_exp_0;
-                hone_store4(&y_exp_row[row % 2 * N + j], y_exp_0);
+                hone_store4(&y_exp_row[j], y_exp_0);
                 __builtin_prefetch(&x[(row + 1) * N + j + 4], 0, 2);
                 f32x4 x_1 = hone_load4(&x[row * N + j + 4]);
                 f32x4 y_shifted_1 = x_1 - y_max;
                 f32x4 y_exp_1 = hone_exp4(y_shifted_1);
                 y_sum_part_1 += y_exp_1;
-                hone_store4(&y_exp_row[row % 2 * N + j + 4], y_exp_1);
+                hone_store4(&y_exp_row[j + 4], y_exp_1);
             }
         }
         float y_sum = hone_lanes_sum4(y_sum_part_0 + y_sum_part_1);
@@ -76,10 +76,10 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
     }
     float y_sum_before_v = y_sum_before;
     for (long j = 0; j < N; j += 8) {
-        f32x4 y_exp_0 = hone_load4(&y_exp_row[(block * 8 + 7) % 2 * N + j]);
+        f32x4 y_exp_0 = hone_load4(&y_exp_row[j]);
         f32x4 y_0 = y_exp_0 / y_sum_before_v;
         hone_stream4(&y[(block * 8 + 7) * N + j], y_0);
-        f32x4 y_exp_1 = hone_load4(&y_exp_row[(block * 8 + 7) % 2 * N + j + 4]);
+        f32x4 y_exp_1 = hone_load4(&y_exp_row[j + 4]);
         f32x4 y_1 = y_exp_1 / y_sum_before_v;
         hone_stream4(&y[(block * 8 + 7) * N + j + 4], y_1);
     }
