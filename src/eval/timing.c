@@ -9,6 +9,10 @@
 // in between: whose call came last decides whose code and page tables are at hand, and that
 // must be a matter of chance.
 //
+// Where subject and rival have processes of their own (GPU), these differ a little from each
+// other for as long as they live. So they change places half way, and what is left of the
+// difference is added to the interval.
+//
 // A block in which a thread had to wait for a processor, or the clocks were held down, is left
 // out, as long as more than half remain: that says something about the machine, not about the
 // code.
@@ -46,6 +50,7 @@ struct timing {
     double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX];
     bool is_disturbed[PAIRS_MAX];
     int n_pairs;
+    int n_before_swap;  // of these; 0: they have not changed places
     double busy[2 * PAIRS_MAX];
     int n_busy;
     struct verdict *v;
@@ -163,28 +168,40 @@ static bool check_novelty(struct timing *t) {
     return false;
 }
 
-// The pairs that count: undisturbed blocks, or all when those are too few.
-static int pick_pairs(const struct timing *t, double *subject_s, double *rival_s, int *n_dropped) {
+// The pairs from .. to that count: undisturbed blocks, or all when those are too few.
+static int pick_pairs(const struct timing *t, int from, int to, int *picked) {
     int n_quiet = 0, n = 0;
-    for (int i = 0; i < t->n_pairs; i++)
+    for (int i = from; i < to; i++)
         n_quiet += !t->is_disturbed[i];
-    bool drop = 2 * n_quiet > t->n_pairs && n_quiet >= RANK_PAIRS_MIN;
-    for (int i = 0; i < t->n_pairs; i++) {
-        if (drop && t->is_disturbed[i])
-            continue;
-        subject_s[n] = t->subject_s[i];
-        rival_s[n++] = t->rival_s[i];
-    }
-    *n_dropped = t->n_pairs - n;
+    bool drop = 2 * n_quiet > to - from && n_quiet >= RANK_PAIRS_MIN;
+    for (int i = from; i < to; i++)
+        if (!drop || !t->is_disturbed[i])
+            picked[n++] = i;
     return n;
 }
 
+static double ratio(const struct timing *t, int pair) {
+    return t->rival_s[pair] / t->subject_s[pair];
+}
+
+// Where they changed places, a pair before and one after that count as one: what the places add
+// is in both, the other way round.
 static struct stats_interval interval_now(struct timing *t) {
-    double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX], ratios[PAIRS_MAX];
-    int n_dropped, n = pick_pairs(t, subject_s, rival_s, &n_dropped);
+    int before[PAIRS_MAX], after[PAIRS_MAX];
+    double ratios[PAIRS_MAX] = {0};
+    bool swapped = t->n_before_swap && t->n_before_swap < t->n_pairs;
+    int n = pick_pairs(t, 0, swapped ? t->n_before_swap : t->n_pairs, before);
+    int n_after = swapped ? pick_pairs(t, t->n_before_swap, t->n_pairs, after) : n;
+    if (n_after < n)
+        n = n_after;
     for (int i = 0; i < n; i++)
-        ratios[i] = rival_s[i] / subject_s[i];
-    return stats_ratio(ratios, n, confidence, t->j->digest_seed);
+        ratios[i] = swapped ? sqrt(ratio(t, before[i]) * ratio(t, after[i])) : ratio(t, before[i]);
+    struct stats_interval interval = stats_ratio(ratios, n, confidence, t->j->digest_seed);
+    double place_s = swapped ? t->j->device->place_swapped_s : t->j->device->place_s;
+    double unsure = place_s / stats_median(t->subject_s, t->n_pairs);
+    interval.low -= unsure;
+    interval.high += unsure;
+    return interval;
 }
 
 static bool is_clearly_slower(const struct timing *t) {
@@ -194,22 +211,23 @@ static bool is_clearly_slower(const struct timing *t) {
     return t->n_pairs >= 2 * BLOCK_PAIRS;
 }
 
+// Is this half enough, or all of it where they do not change places?
 static bool is_enough(struct timing *t) {
     double spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9;
-    if (t->n_pairs + BLOCK_PAIRS > PAIRS_MAX || spent_s > 4 * t->seconds)
+    int half = t->j->device->swap && t->depth != EVAL_SCREEN ? 2 : 1;
+    if (half * t->n_pairs + BLOCK_PAIRS > PAIRS_MAX || spent_s > 4 * t->seconds)
         return true;
     if (t->depth == EVAL_SCREEN)
         return t->n_pairs >= SCREEN_PAIRS || is_clearly_slower(t);
     if (t->n_pairs < RANK_PAIRS_MIN)
         return false;
-    if (spent_s > t->seconds)
+    if (half * spent_s > t->seconds)
         return true;
-    // Looking costs more than a pair: look rarely.
-    bool is_time_to_look = t->n_pairs % 64 == 0 || (t->n_pairs & (t->n_pairs - 1)) == 0;
-    if (!is_time_to_look)
+    if (t->n_pairs % 8)
         return false;
     struct stats_interval i = interval_now(t);
-    return (i.high - i.low) / 2 < narrow_enough * i.median;
+    double unsure = t->j->device->place_s / stats_median(t->subject_s, t->n_pairs);
+    return (i.high - i.low) / 2 - unsure < narrow_enough * i.median;
 }
 
 static void report(struct timing *t, struct eval_result *result) {
@@ -218,7 +236,13 @@ static void report(struct timing *t, struct eval_result *result) {
     m->rival = arena_strdup(t->a, t->rival->candidate.label);
     m->subject_s = arena_array(t->a, double, t->n_pairs);
     m->rival_s = arena_array(t->a, double, t->n_pairs);
-    m->n_pairs = pick_pairs(t, m->subject_s, m->rival_s, &m->n_dropped);
+    int picked[PAIRS_MAX];
+    m->n_pairs = pick_pairs(t, 0, t->n_pairs, picked);
+    for (int i = 0; i < m->n_pairs; i++) {
+        m->subject_s[i] = t->subject_s[picked[i]];
+        m->rival_s[i] = t->rival_s[picked[i]];
+    }
+    m->n_dropped = t->n_pairs - m->n_pairs;
     m->median_s = stats_median(m->subject_s, m->n_pairs);
     m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
     struct stats_interval i = interval_now(t);
@@ -236,6 +260,25 @@ static void report(struct timing *t, struct eval_result *result) {
     profile_set(&result->profile, "blocks", (double)blocks);
 }
 
+static void prepare_slots(struct timing *t) {
+    for (int slot = 0; slot < t->j->layout.n_slots; slot++)
+        prepare_slot(t, slot);
+}
+
+// As many pairs again, with subject and rival in each other's place.
+static bool time_swapped(struct timing *t) {
+    if (!t->j->device->swap || t->depth == EVAL_SCREEN)
+        return true;
+    if (!t->j->device->swap(t->j, t->a, t->subject, t->rival, t->v))
+        return false;
+    prepare_slots(t);
+    t->n_before_swap = t->n_pairs;
+    while (t->n_pairs < 2 * t->n_before_swap)
+        if (!timed_block(t))
+            return false;
+    return true;
+}
+
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
                  const struct eval_job *job, struct eval_result *result) {
     struct timing *t = arena_new(a, struct timing);
@@ -248,14 +291,13 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
                                     : job->depth == EVAL_SCREEN ? 0.5
                                                                 : 2,
                          .v = &result->verdict};
-    for (int slot = 0; slot < j->layout.n_slots; slot++)
-        prepare_slot(t, slot);
+    prepare_slots(t);
     t->start_ns = clock_now_ns();
     do {
         if (!timed_block(t))
             return false;
     } while (!is_enough(t));
-    if (!check_novelty(t))
+    if (!time_swapped(t) || !check_novelty(t))
         return false;
     report(t, result);
     return true;
