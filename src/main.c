@@ -101,6 +101,10 @@ static int run_hidden(int argc, char **argv) {
         return worker_main();
     if (strcmp(argv[1], "_runner") == 0 && argc == 2)
         return runner_main();
+    if (strcmp(argv[1], "_compile") == 0 && argc == 2)
+        return compile_child_main();
+    if (strcmp(argv[1], "_gpu_runner") == 0 && argc == 2)
+        return gpu_runner_main();
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
     return -1;

@@ -59,6 +59,11 @@ static const char *const kept_variables[] = {
     "LANG",
     "TMPDIR",
     "LD_LIBRARY_PATH",
+    // Where CUDA is, and which device the numbers mean.
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
 #if defined(__SANITIZE_ADDRESS__)
     // A sanitised build's children write their findings where the tests look for them.
     "ASAN_OPTIONS",

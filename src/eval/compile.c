@@ -1,13 +1,11 @@
 #include "eval/compile.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -17,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "eval/cache.h"
 #include "eval/scan.h"
 #include "eval/text.h"
 
@@ -28,7 +27,6 @@ enum {
     MESSAGE_BYTES = 2000,
 };
 static const int64_t compile_memory_bytes = (int64_t)4 << 30;
-static const int64_t cache_max_bytes = (int64_t)512 << 20;
 
 // No crt files: they bring variables of their own, and the object would have code that
 // runs on loading. Everything is bound on loading, because later the loader may not work.
@@ -156,51 +154,6 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
     return true;
 }
 
-struct cached {
-    char name[80];
-    int64_t size;
-    struct timespec used;
-};
-
-static int by_age(const void *a, const void *b) {
-    const struct cached *x = a, *y = b;
-    if (x->used.tv_sec != y->used.tv_sec)
-        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-    return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
-}
-
-// Remove the least recently used objects beyond the limit. Failing to is no harm.
-static void trim_cache(const char *cache) {
-    DIR *d = opendir(cache);
-    struct cached *list = NULL;
-    int n = 0;
-    int64_t total = 0;
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        struct stat st;
-        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof list->name ||
-            fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
-            continue;
-        if ((n & (n - 1)) == 0)
-            list = realloc(list, sizeof *list * (n ? 2 * (size_t)n : 1));
-        if (!list)
-            abort();
-        list[n] = (struct cached){.size = st.st_size, .used = st.st_mtim};
-        memcpy(list[n++].name, e->d_name, strlen(e->d_name) + 1);
-        total += st.st_size;
-    }
-    if (total > cache_max_bytes)
-        qsort(list, (size_t)n, sizeof *list, by_age);
-    for (int i = 0; i < n && total > cache_max_bytes * 3 / 4; i++) {
-        if (total <= cache_max_bytes * 3 / 4)
-            break;
-        unlinkat(dirfd(d), list[i].name, 0);
-        total -= list[i].size;
-    }
-    free(list);
-    if (d)
-        closedir(d);
-}
-
 // Into the cache in one step, once its bytes are safe on the disk.
 static bool place(const char *from, const char *to, struct error *err) {
     int fd = open(from, O_RDONLY | O_CLOEXEC);
@@ -220,7 +173,7 @@ static bool compile_new(struct arena *a, const struct compile_spec *s, const cha
     bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);
     if (ok && result->outcome == COMPILE_OK) {
         ok = place(arena_printf(a, "%s/candidate.so", dir), result->object, err);
-        trim_cache(s->cache);
+        cache_trim(s->cache);
     }
     struct error ignored = {0};
     file_remove_tree(dir, &ignored);

@@ -1,6 +1,7 @@
 #include "eval/evaluate.h"
 
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,15 @@ struct evaluator {
     const char *null_kernel;
 };
 
-static bool read_error(const json_t *message, struct error *err) {
+// 0: it is none; 1: nothing can be judged; -1: not by this worker.
+static int read_error(const json_t *message, struct error *err) {
     const char *schema = json_string_value(json_object_get(message, "schema"));
     if (!schema || strcmp(schema, "hone.error/1") != 0)
-        return false;
+        return 0;
     int kind = (int)json_integer_value(json_object_get(message, "kind"));
     const char *text = json_string_value(json_object_get(message, "text"));
     error_set(err, (enum error_kind)kind, "%s", text ? text : "the worker failed");
-    return true;
+    return json_is_true(json_object_get(message, "again")) ? -1 : 1;
 }
 
 // An answer from the worker; the caller owns it. NULL: it died, or (`err` kept) refused.
@@ -43,9 +45,10 @@ static json_t *receive(struct evaluator *e, bool *refused, struct error *err) {
     *refused = false;
     if (!frame_read(e->worker.socket, -1, &message, NULL, NULL, err))
         return NULL;
-    *refused = read_error(message, err);
-    if (!*refused)
+    int error = read_error(message, err);
+    if (!error)
         return message;
+    *refused = error > 0;
     json_decref(message);
     return NULL;
 }
@@ -71,6 +74,12 @@ static bool start_worker(struct evaluator *e, struct error *err) {
     return ok;
 }
 
+// Those that compute the truth for a GPU.
+static int usable_cpus(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err) {
     struct evaluator *e = calloc(1, sizeof *e);
@@ -81,8 +90,10 @@ bool evaluator_open(struct evaluator **out, const struct problem *p, const struc
     e->problem = p;
     e->worker.socket = -1;
     e->settings = (struct judge_settings){
-        .n_threads = t->n_threads,
-        .cc = arena_strdup(&e->arena, t->cc),
+        .n_threads = t->is_gpu ? usable_cpus() : t->n_threads,
+        .cc = arena_strdup(&e->arena, t->cc ? t->cc : ""),
+        .is_gpu = t->is_gpu,
+        .ordinal = t->ordinal,
         .machine = arena_strdup(&e->arena, t->id),
         .llc_bytes = t->llc_bytes > 0 ? t->llc_bytes : 32 << 20,
         .limit_s = b.limit_s,

@@ -56,10 +56,12 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
 
 void evaluator_close(struct evaluator *e);
 
-// Bodies of the hidden commands `hone _worker` and `hone _runner`; descriptor 3 is the
-// socket to whoever started us. They return the exit status.
+// Bodies of the hidden commands `hone _worker`, `_runner`, `_compile` and `_gpu_runner`;
+// descriptor 3 is the socket to whoever started us. They return the exit status.
 int worker_main(void);
 int runner_main(void);
+int compile_child_main(void);
+int gpu_runner_main(void);
 
 // Measure the ceilings of a target through the same runner, pool and clock.
 // `progress` (may be NULL) is called with a few words before each part.

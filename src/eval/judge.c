@@ -6,9 +6,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "eval/inspect.h"
 
-static const int64_t memory_max_bytes = (int64_t)1 << 30;
+static int64_t node_bytes(const struct node *n) {
+    return shape_count(&n->shape) * dtype_bytes(n->dtype);
+}
 
 static void fill_context(struct judge *j) {
     const struct problem *p = j->problem;
@@ -19,31 +20,24 @@ static void fill_context(struct judge *j) {
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *node = &p->graph.nodes[p->inputs[i].node];
         buffers[n++] = (struct plan_buffer){
-            node->name, BUFFER_INPUT, shape_count(&node->shape) * dtype_bytes(node->dtype), false};
+            .name = node->name, .role = BUFFER_INPUT, .size_bytes = node_bytes(node)};
     }
     for (int i = 0; i < p->n_outputs; i++) {
         const struct node *node = &p->graph.nodes[p->outputs[i].node];
-        buffers[n++] =
-            (struct plan_buffer){p->outputs[i].name, BUFFER_OUTPUT,
-                                 shape_count(&node->shape) * dtype_bytes(node->dtype), false};
+        buffers[n++] = (struct plan_buffer){
+            .name = p->outputs[i].name, .role = BUFFER_OUTPUT, .size_bytes = node_bytes(node)};
     }
     for (int i = 0; i < p->graph.n_dims; i++) {
         names[i] = p->graph.dims[i].name;
         sizes[i] = p->graph.dims[i].size;
     }
-    j->context =
-        (struct plan_context){names, sizes, p->graph.n_dims, j->settings.n_threads, buffers, n};
-}
-
-// Slots so that what one call touches is out of the caches when its slot comes again.
-static void choose_layout(struct judge *j) {
-    struct plan p = {.n_buffers = j->context.n_buffers};
-    int64_t bytes = 0;
-    for (int i = 0; i < p.n_buffers; i++) {
-        p.buffers[i] = j->context.buffers[i];
-        bytes += p.buffers[i].size_bytes;
-    }
-    layout_make(&j->layout, &p, layout_slots(bytes, j->settings.llc_bytes, memory_max_bytes));
+    j->context = (struct plan_context){.dim_names = names,
+                                       .dim_sizes = sizes,
+                                       .n_dims = p->graph.n_dims,
+                                       .n_threads = j->settings.n_threads,
+                                       .buffers = buffers,
+                                       .n_buffers = n,
+                                       .is_gpu = j->settings.is_gpu};
 }
 
 static void draw(struct judge *j, uint64_t seed) {
@@ -58,35 +52,18 @@ static void draw(struct judge *j, uint64_t seed) {
         j->slot_set[i] = -1;
 }
 
-// Not a number around the inputs: reading beyond them spoils results.
-static void spoil_surroundings(struct judge *j) {
-    for (int slot = 0; slot < j->layout.n_slots; slot++)
-        for (int i = 0; i < j->problem->n_inputs; i++) {
-            const struct layout_buffer *b = &j->layout.buffers[i];
-            char *pages = j->inputs.bytes + layout_offset(&j->layout, i, slot);
-            int64_t lead = layout_lead(&j->layout, i, slot);
-            memset(pages, 0xff, (size_t)lead);
-            memset(pages + lead + b->size_bytes, 0xff,
-                   (size_t)(b->span_bytes - lead - b->size_bytes));
-        }
-}
-
 bool judge_open(struct judge *j, const struct problem *p, const struct judge_settings *settings,
                 struct error *err) {
     *j = (struct judge){.problem = p, .settings = *settings};
+    j->device = settings->is_gpu ? &judge_device_gpu : &judge_device_cpu;
     fill_context(j);
-    choose_layout(j);
     draw(j, settings->seed ? settings->seed : rng_entropy());
-    if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
-        !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
-        return false;
-    spoil_surroundings(j);
-    return true;
+    return j->device->open(j, err);
 }
 
 static void close_rival(struct judge *j) {
     if (j->rival)
-        subject_close(j->rival);
+        subject_close(j, j->rival);
     free(j->rival);
     j->rival = NULL;
 }
@@ -94,71 +71,30 @@ static void close_rival(struct judge *j) {
 void judge_close(struct judge *j) {
     close_rival(j);
     oracle_reset(&j->oracle);
-    memory_file_close(&j->inputs);
-    memory_file_close(&j->outputs);
+    j->device->close(j);
     arena_reset(&j->arena);
 }
 
-float *judge_input_to_patch(struct judge *j, int input, int slot) {
-    return (float *)(j->inputs.bytes + layout_offset(&j->layout, input, slot) +
-                     layout_lead(&j->layout, input, slot));
-}
-
-const float *judge_input(const struct judge *j, int input, int slot) {
-    return judge_input_to_patch((struct judge *)(uintptr_t)j, input, slot);
-}
-
-static int find_slot_with(const struct judge *j, enum oracle_set set) {
-    for (int i = 0; i < j->layout.n_slots; i++)
-        if (j->slot_set[i] == (int)set)
-            return i;
-    return -1;
-}
-
-// From declared to patched data and back only a few elements change.
-static void toggle_patches(struct judge *j, int slot, bool patched) {
+// As oracle_null_kernel(), on a set's data drawn for this.
+static const char *null_kernel_on(struct judge *j, enum oracle_set set) {
+    float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
-        float *values = judge_input_to_patch(j, i, slot);
-        for (int k = 0; k < j->n_patches[i]; k++)
-            values[j->patches[i][k].index] =
-                patched ? j->patches[i][k].after : j->patches[i][k].before;
+        inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
+        if (!inputs[i])
+            abort();
+        oracle_fill(&j->oracle, set, i, inputs[i]);
     }
-}
-
-void judge_load(struct judge *j, int slot, enum oracle_set set) {
-    int before = j->slot_set[slot];
-    int source = find_slot_with(j, set);
-    j->slot_set[slot] = (int)set;
-    if (before == (int)set)
-        return;
-    if (before == SET_DECLARED && set == SET_PATCHED) {
-        toggle_patches(j, slot, true);
-        return;
-    }
-    if (before == SET_PATCHED && set == SET_DECLARED) {
-        toggle_patches(j, slot, false);
-        return;
-    }
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        float *values = judge_input_to_patch(j, i, slot);
-        if (source >= 0)
-            memcpy(values, judge_input(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
-        else
-            oracle_fill(&j->oracle, set, i, values);
-        if (set == SET_DECLARED)
-            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
-    }
+    const char *what = oracle_null_kernel(&j->oracle, set, (const float *const *)inputs);
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        free(inputs[i]);
+    return what;
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
-        const float *inputs[INPUTS_MAX];
         oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
-        judge_load(j, 0, (enum oracle_set)set);
-        for (int i = 0; i < j->problem->n_inputs; i++)
-            inputs[i] = judge_input(j, i, 0);
-        what = oracle_null_kernel(&j->oracle, (enum oracle_set)set, inputs);
+        what = null_kernel_on(j, (enum oracle_set)set);
         if (!what)
             return NULL;
     }
@@ -172,8 +108,7 @@ int64_t judge_timeout_ns(const struct judge *j) {
 
 static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
                        struct verdict *v, struct error *err) {
-    if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
-        runner_is_alive(&j->rival->runner))
+    if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 && j->device->is_alive(j->rival))
         return true;
     close_rival(j);
     j->rival = calloc(1, sizeof *j->rival);
@@ -240,7 +175,9 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         return true;
     v->timed_calls_checked = true;
     check_physics(j, a, result->measurement.median_s, v);
-    inspect(a, s->object, &result->profile);
+    if (v->kind == VERDICT_OK && j->device->audit)
+        j->device->audit(j, a, s, v);
+    j->device->describe(j, a, s, result);
     return true;
 }
 
@@ -251,12 +188,17 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
     if (job->depth == EVAL_CONFIRM) {
         close_rival(j);
         draw(j, rng_next(&j->rng));
+        j->device->forget(j);
     }
     struct subject *s = calloc(1, sizeof *s);
     if (!s)
         abort();
     bool ok = judge_subject(j, a, job, s, result, err);
-    subject_close(s);
+    subject_close(j, s);
     free(s);
+    if (ok && j->broken.kind != ERROR_NONE) {
+        *err = j->broken;
+        return false;
+    }
     return ok;
 }

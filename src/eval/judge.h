@@ -8,15 +8,17 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/rng.h"
+#include "eval/device.h"
 #include "eval/evaluate.h"
-#include "eval/oracle.h"
-#include "eval/runner_handle.h"
 
 struct judge_settings {
-    int n_threads;
+    int n_threads;                     // CPU: the runner's; both: those that compute the truth
     const char *cc, *machine, *cache;  // see compile.h
     int64_t llc_bytes;
+    bool is_gpu;
+    int ordinal;              // GPU: as the driver counts
     double limit_s, reach_s;  // NAN: not known
     uint64_t seed;
     bool skip_scans;  // tests only
@@ -25,18 +27,20 @@ struct judge_settings {
 struct subject {
     struct arena arena;
     struct candidate candidate;
-    const char *object;
     struct plan plan;
-    struct runner runner;
     bool is_open;
+    const char *object;    // CPU: path
+    struct runner runner;  // CPU
+    struct gpu_subject *gpu;
     struct {
         bool is_known;
         uint64_t digest;  // of all outputs, as verified
     } sets[SET_COUNT];
-    uint32_t scratch_poison[SLOTS_MAX];  // what its scratch holds; 0: something else
-    int n_calls;                         // checked so far
-    int n_late;                          // calls after which it went on working
-    struct error_stats worst;            // nearest to its limit so far
+    // What its own memory holds (CPU: scratch, GPU: outputs too); 0: something else.
+    uint32_t own_poison[SLOTS_MAX];
+    int n_calls;               // checked so far
+    int n_late;                // calls after which it went on working
+    struct error_stats worst;  // nearest to its limit so far
 };
 
 struct judge {
@@ -45,12 +49,16 @@ struct judge {
     struct judge_settings settings;
     struct plan_context context;
     struct oracle oracle;
-    struct memory_file inputs, outputs;
-    struct layout layout;           // of inputs and outputs
-    uint32_t poison[SLOTS_MAX];     // what the slot's outputs hold; 0: results, or something else
-    int slot_set[SLOTS_MAX];        // enum oracle_set in each slot's inputs, -1: none
-    int next_slot;                  // of the rotation
-    enum oracle_set screening_set;  // the hard set of a screening: as secret as the rest
+    const struct judge_device *device;
+    struct memory_file inputs, outputs;  // CPU
+    struct judge_gpu *gpu;
+    struct error broken;         // kind set: the judge's own device failed; nothing can be judged
+    struct layout layout;        // of inputs and outputs
+    uint32_t poison[SLOTS_MAX];  // of the slot until it is called; 0: to be drawn
+    uint32_t outputs_poison[SLOTS_MAX];  // CPU: what the outputs hold; 0: something else
+    int slot_set[SLOTS_MAX];             // enum oracle_set in each slot's inputs, -1: none
+    int next_slot;                       // of the rotation
+    enum oracle_set screening_set;       // the hard set of a screening: as secret as the rest
     struct patch patches[INPUTS_MAX][PATCHES];
     int n_patches[INPUTS_MAX];
     struct rng rng;
@@ -75,13 +83,7 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
 // Compile and load. True and v->kind VERDICT_OK: it can be called. False: no verdict possible.
 bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
                   struct eval_result *result, struct error *err);
-void subject_close(struct subject *s);
-
-// Put a set's data into a slot's inputs.
-void judge_load(struct judge *j, int slot, enum oracle_set set);
-const float *judge_input(const struct judge *j, int input, int slot);
-// The same, to be changed: only for patches that are taken back.
-float *judge_input_to_patch(struct judge *j, int input, int slot);
+void subject_close(struct judge *j, struct subject *s);
 
 // Make outputs of a slot and the subject's scratch there unlike anything it could have written.
 void subject_poison(struct judge *j, struct subject *s, int slot);

@@ -64,10 +64,11 @@ bool runner_is_alive(struct runner *r);
 
 struct call_result {
     enum runner_status status;
-    double time_s;       // judge's clock, from the command to the answer
+    double time_s;       // CPU: judge's clock, from the command to the answer; GPU: by events
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
-    double thread_busy;  // as the runner tells it
+    double thread_busy;  // as the runner tells it; NAN on a GPU
     bool fp_changed;
+    bool is_throttled;  // GPU: the clocks were held down
 };
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);

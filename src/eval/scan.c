@@ -6,11 +6,18 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-static const char *const headers[] = {
+static const char *const c_headers[] = {
     "hone_math.h", "hone_rng.h",  "assert.h", "complex.h", "errno.h",  "fenv.h",
     "float.h",     "inttypes.h",  "iso646.h", "limits.h",  "math.h",   "stdalign.h",
     "stdbool.h",   "stddef.h",    "stdint.h", "stdio.h",   "stdlib.h", "stdnoreturn.h",
     "string.h",    "stdatomic.h", "tgmath.h", NULL,
+};
+static const char *const cuda_headers[] = {"dev.h", "stdint.h", NULL};
+
+// What may be included, as a list and in words.
+struct allowance {
+    const char *const *headers;
+    const char *words;
 };
 
 // Behind a comment that begins at `s`, or `s` itself when there is none.
@@ -59,14 +66,14 @@ static const char *skip_blanks(const char *s) {
     return s;
 }
 
-static bool is_known_header(const char *name, size_t len) {
+static bool is_known_header(const char *const *headers, const char *name, size_t len) {
     for (const char *const *h = headers; *h; h++)
         if (strlen(*h) == len && strncmp(*h, name, len) == 0)
             return true;
     return false;
 }
 
-static const char *check_include(struct arena *a, const char *s) {
+static const char *check_include(struct arena *a, const struct allowance *allowed, const char *s) {
     s = skip_blanks(s);
     char end = *s == '<' ? '>' : *s == '"' ? '"' : 0;
     if (!end)
@@ -74,21 +81,20 @@ static const char *check_include(struct arena *a, const char *s) {
     size_t len = strcspn(++s, "\n");
     const char *close = memchr(s, end, len);
     len = close ? (size_t)(close - s) : len;
-    if (is_known_header(s, len))
+    if (is_known_header(allowed->headers, s, len))
         return NULL;
-    return arena_printf(a,
-                        "#include of '%.*s'; allowed are hone_math.h, hone_rng.h and the headers "
-                        "of standard C",
-                        len > 80 ? 80 : (int)len, s);
+    return arena_printf(a, "#include of '%.*s'; allowed are %s", len > 80 ? 80 : (int)len, s,
+                        allowed->words);
 }
 
 // One line that starts a directive, behind its '#'.
-static const char *check_directive(struct arena *a, const char *s) {
+static const char *check_directive(struct arena *a, const struct allowance *allowed,
+                                   const char *s) {
     s = skip_blanks(s);
     size_t len = strspn(s, "abcdefghijklmnopqrstuvwxyz_");
     struct span word = {s, len};
     if (span_is(word, "include"))
-        return check_include(a, s + len);
+        return check_include(a, allowed, s + len);
     static const char *const never[] = {"include_next", "import", "embed", "line", NULL};
     for (const char *const *n = never; *n; n++)
         if (span_is(word, *n))
@@ -136,7 +142,7 @@ static const char *check_assembly(struct arena *a, const char *text) {
     return NULL;
 }
 
-const char *scan_source(struct arena *a, const char *source) {
+static const char *scan(struct arena *a, const struct allowance *allowed, const char *source) {
     const char *text = without_comments(a, source);
     if (has_word(text, "__has_include") || has_word(text, "__has_embed"))
         return "__has_include is not allowed";
@@ -144,13 +150,24 @@ const char *scan_source(struct arena *a, const char *source) {
         const char *s = skip_blanks(line);
         const char *why = NULL;
         if (*s == '#')
-            why = check_directive(a, s + 1);
+            why = check_directive(a, allowed, s + 1);
         else if (s[0] == '%' && s[1] == ':')
-            why = check_directive(a, s + 2);
+            why = check_directive(a, allowed, s + 2);
         if (why)
             return why;
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
     return check_assembly(a, text);
+}
+
+const char *scan_source(struct arena *a, const char *source) {
+    static const struct allowance allowed = {
+        c_headers, "hone_math.h, hone_rng.h and the headers of standard C"};
+    return scan(a, &allowed, source);
+}
+
+const char *scan_cuda_source(struct arena *a, const char *source) {
+    static const struct allowance allowed = {cuda_headers, "dev.h and stdint.h"};
+    return scan(a, &allowed, source);
 }

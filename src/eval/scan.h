@@ -11,6 +11,13 @@ struct arena;
 // the standard C ones, or pull in files by other means. NULL when it is fine, else why not.
 const char *scan_source(struct arena *a, const char *source);
 
+// The same for CUDA, which has no standard headers.
+const char *scan_cuda_source(struct arena *a, const char *source);
+
 // What an object may not have: variables that outlive a call, code that runs on loading,
 // functions beyond mathematics and memory copies. NULL when it is fine, else why not.
 const char *scan_object(struct arena *a, const char *bytes, size_t len);
+
+// What a cubin may not have: variables in device memory that outlive a call (tables belong into
+// __constant__), calls of functions that are not in it (malloc, printf). NULL when it is fine.
+const char *scan_cubin(struct arena *a, const char *bytes, size_t len);

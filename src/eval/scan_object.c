@@ -155,3 +155,48 @@ const char *scan_object(struct arena *a, const char *bytes, size_t len) {
     const char *why = check_sections(a, &o);
     return why ? why : check_imports(a, &o);
 }
+
+// Device memory of a module: `.nv.global` and `.nv.global.init`. Constants have sections of their
+// own, shared memory does not outlive a block.
+static const char *check_device_memory(struct arena *a, const struct object *o) {
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        const char *name = table_text(o->names, o->names_len, s->sh_name);
+        if (s->sh_size == 0 || !starts_with(name, ".nv.global"))
+            continue;
+        const char *variable = variable_in(o, i);
+        return arena_printf(a,
+                            "the variable%s%s%s in device memory outlives a call; use locals, "
+                            "__constant__ tables or '#pragma hone scratch'",
+                            *variable ? " '" : "", variable, *variable ? "'" : "");
+    }
+    return NULL;
+}
+
+// Functions that the driver would bring: malloc, free, vprintf, __assertfail.
+static const char *check_device_imports(struct arena *a, const struct object *o) {
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (s->sh_type != SHT_SYMTAB || s->sh_link >= (uint32_t)o->n_sections ||
+            s->sh_offset % _Alignof(Elf64_Sym) || !is_within(o, s->sh_offset, s->sh_size))
+            continue;
+        const Elf64_Shdr *texts = &o->sections[s->sh_link];
+        if (!is_within(o, texts->sh_offset, texts->sh_size))
+            return "the cubin's symbols cannot be read";
+        const Elf64_Sym *symbols = (const Elf64_Sym *)(o->bytes + s->sh_offset);
+        for (uint64_t k = 1; k < s->sh_size / sizeof *symbols; k++)
+            if (symbols[k].st_shndx == SHN_UNDEF && ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC)
+                return arena_printf(
+                    a, "'%s' is not available to a candidate: it has no heap and prints nothing",
+                    table_text(o->bytes + texts->sh_offset, texts->sh_size, symbols[k].st_name));
+    }
+    return NULL;
+}
+
+const char *scan_cubin(struct arena *a, const char *bytes, size_t len) {
+    struct object o = {.bytes = bytes, .len = len};
+    if (!read_sections(&o))
+        return "the cubin cannot be read";
+    const char *why = check_device_memory(a, &o);
+    return why ? why : check_device_imports(a, &o);
+}

@@ -4,73 +4,25 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
-#include "eval/compile.h"
 #include "eval/judge.h"
 
-// Processor time beyond the call: this much is threads waking up and going to sleep.
-static const int64_t late_ns = 200000;
-static const int64_t scratch_max_bytes = (int64_t)4 << 30;
-
-static bool is_late(int64_t excess_ns, double call_s) {
-    return (double)excess_ns > (double)late_ns + 0.05e9 * call_s;
-}
-
-static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
-                            struct eval_result *result, struct error *err) {
-    struct verdict *v = &result->verdict;
-    struct compile_spec spec = {.source = s->candidate.source,
-                                .cc = j->settings.cc,
-                                .machine = j->settings.machine,
-                                .cache = j->settings.cache,
-                                .dim_names = j->context.dim_names,
-                                .dim_sizes = j->context.dim_sizes,
-                                .n_dims = j->context.n_dims,
-                                .skip_scans = j->settings.skip_scans};
-    struct compile_result c;
-    if (!compile(&s->arena, &spec, &c, err))
-        return false;
-    result->compile_s = c.seconds;
-    s->object = c.object;
-    if (c.outcome == COMPILE_OK)
-        return true;
-    v->kind = c.outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
-    v->evidence = arena_strdup(a, c.message);
-    return true;
+static const char *illegal_tier(const struct judge *j, enum tier tier) {
+    if (tier == TIER_C && j->settings.is_gpu)
+        return "this is C for the CPU; a GPU takes CUDA (tier D)";
+    if (tier == TIER_D && !j->settings.is_gpu)
+        return "this is CUDA (tier D); the CPU takes C";
+    return NULL;
 }
 
 static void read_plan(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     struct error mistake = {0};
-    struct layout l;
-    if (!plan_parse(&s->arena, s->candidate.source, &j->context, &s->plan, &mistake)) {
+    const char *why = illegal_tier(j, s->candidate.tier);
+    if (!why && !plan_parse(&s->arena, s->candidate.source, &j->context, &s->plan, &mistake))
+        why = mistake.text;
+    if (why) {
         v->kind = VERDICT_ILLEGAL;
-        v->evidence = arena_strdup(a, mistake.text);
-        return;
+        v->evidence = arena_strdup(a, why);
     }
-    layout_make(&l, &s->plan, j->layout.n_slots);
-    if (l.file_bytes[FILE_SCRATCH] <= scratch_max_bytes)
-        return;
-    v->kind = VERDICT_LIMITS;
-    v->evidence = arena_printf(a, "scratch takes %lld MiB in %d slots, at most %lld",
-                               (long long)(l.file_bytes[FILE_SCRATCH] >> 20), l.n_slots,
-                               (long long)(scratch_max_bytes >> 20));
-}
-
-static bool start_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
-                         struct error *err) {
-    struct runner_spec spec = {.plan = &s->plan,
-                               .n_slots = j->layout.n_slots,
-                               .n_threads = j->settings.n_threads,
-                               .inputs = &j->inputs,
-                               .outputs = &j->outputs,
-                               .object = s->object};
-    enum runner_status status;
-    s->is_open = true;
-    if (!runner_open(&s->runner, &spec, &status, err))
-        return false;
-    v->sandbox_level = s->runner.sandbox_level;
-    runner_explain(a, &s->runner, status, v);
-    return true;
 }
 
 bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
@@ -82,48 +34,25 @@ bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, s
                                       .label = arena_strdup(&s->arena, c->label),
                                       .hash = arena_strdup(&s->arena, c->hash)};
     read_plan(j, a, s, v);
-    if (v->kind != VERDICT_OK)
-        return true;
-    if (!compile_subject(j, a, s, result, err))
-        return false;
-    return v->kind != VERDICT_OK || start_runner(j, a, s, v, err);
+    return v->kind != VERDICT_OK || j->device->start(j, a, s, result, err);
 }
 
-void subject_close(struct subject *s) {
+void subject_close(struct judge *j, struct subject *s) {
     if (s->is_open)
-        runner_close(&s->runner);
+        j->device->stop(j, s);
     arena_reset(&s->arena);
     *s = (struct subject){0};
 }
 
 void subject_poison(struct judge *j, struct subject *s, int slot) {
-    if (!j->poison[slot]) {
-        // A quiet NaN whose payload nobody can guess.
+    // A quiet NaN whose payload nobody can guess.
+    if (!j->poison[slot])
         j->poison[slot] = 0x7fc00000 | (uint32_t)(rng_next(&j->rng) & 0x3fffff);
-        runner_poison(&s->runner, FILE_OUTPUTS, slot, j->poison[slot]);
-    }
-    if (s->scratch_poison[slot] != j->poison[slot]) {
-        s->scratch_poison[slot] = j->poison[slot];
-        runner_poison(&s->runner, FILE_SCRATCH, slot, j->poison[slot]);
-    }
+    j->device->poison(j, s, slot);
 }
 
 void subject_touch(struct judge *j, struct subject *s, int slot) {
-    j->poison[slot] = s->scratch_poison[slot] = 0;
-}
-
-static uint64_t digest(const struct judge *j, const struct subject *s, int slot) {
-    uint64_t h = j->digest_seed;
-    for (int b = 0; b < s->plan.n_buffers; b++)
-        if (s->plan.buffers[b].role == BUFFER_OUTPUT)
-            h = hash_bytes(runner_bytes(&s->runner, b, slot), (size_t)s->plan.buffers[b].size_bytes,
-                           h);
-    return h;
-}
-
-static const float *output_values(const struct judge *j, const struct subject *s, int output,
-                                  int slot) {
-    return (const float *)runner_bytes(&s->runner, j->problem->n_inputs + output, slot);
+    j->poison[slot] = j->outputs_poison[slot] = s->own_poison[slot] = 0;
 }
 
 static bool reject(struct verdict *v, enum verdict_kind kind, const char *rule,
@@ -149,12 +78,10 @@ static void keep_worst(struct error_stats *worst, const struct error_stats *s) {
 }
 
 // The first output that is not as expected, or -1.
-static int compare_outputs(const struct judge *j, struct subject *s, int slot, uint32_t poison,
+static int compare_outputs(struct judge *j, struct subject *s, int slot, uint32_t poison,
                            struct comparison *c) {
-    enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     for (int i = 0; i < j->problem->n_outputs; i++) {
-        bool ok = oracle_compare(&j->oracle.sets[set].outputs[i], output_values(j, s, i, slot),
-                                 poison, c);
+        bool ok = j->device->compare(j, s, slot, i, poison, c);
         keep_worst(&s->worst, &c->stats);
         if (!ok) {
             s->worst = c->stats;
@@ -177,10 +104,10 @@ static bool explain_wrong(struct judge *j, struct arena *a, struct subject *s, i
                           int output) {
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     const char *evidence =
-        oracle_evidence(a, &j->oracle, set, output, output_values(j, s, output, slot), c);
+        oracle_evidence(a, &j->oracle, set, output, j->device->values(j, s, slot, output), c);
     struct timespec moment = {.tv_nsec = 20000000};
     nanosleep(&moment, NULL);
-    if (runner_is_alive(&s->runner) && digest(j, s, slot) != seen)
+    if (j->device->is_alive(s) && j->device->digest(j, s, slot) != seen)
         return reject_late(v);
     const char *other = known_as(s, seen, set);
     if (c->n_unwritten)
@@ -202,14 +129,14 @@ static bool explain_wrong(struct judge *j, struct arena *a, struct subject *s, i
 static bool check_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
                           uint32_t poison, struct verdict *v) {
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
-    uint64_t seen = digest(j, s, slot);
+    uint64_t seen = j->device->digest(j, s, slot);
     // Bit for bit what was found right before needs no second look.
     bool is_repeat = s->sets[set].is_known && s->sets[set].digest == seen;
     struct comparison c;
     int wrong = is_repeat ? -1 : compare_outputs(j, s, slot, poison, &c);
     if (wrong >= 0)
         return explain_wrong(j, a, s, slot, seen, v, &c, wrong);
-    if (!is_repeat && digest(j, s, slot) != seen)
+    if (!is_repeat && j->device->digest(j, s, slot) != seen)
         return reject_late(v);
     if (s->sets[set].is_known && !is_repeat)
         return reject(v, VERDICT_UNSTABLE, NULL,
@@ -222,34 +149,42 @@ static bool check_outputs(struct judge *j, struct arena *a, struct subject *s, i
     return true;
 }
 
-// Had the candidate written to this slot before it was asked to? A few words show it.
-static bool is_untouched(struct judge *j, const struct subject *s, int slot) {
-    for (int b = 0; b < s->plan.n_buffers; b++) {
-        const struct plan_buffer *p = &s->plan.buffers[b];
-        if (p->role != BUFFER_OUTPUT || p->size_bytes < 4)
-            continue;
-        const char *bytes = runner_bytes(&s->runner, b, slot);
-        for (int i = 0; i < 16; i++) {
-            uint32_t word;
-            memcpy(&word, bytes + 4 * rng_below(&j->rng, (uint64_t)p->size_bytes / 4), 4);
-            if (word != j->poison[slot])
-                return false;
-        }
-    }
-    return true;
+static bool reject_broken(struct judge *j, struct arena *a, struct verdict *v) {
+    return reject(v, VERDICT_INFRA, NULL, arena_strdup(a, j->broken.text));
+}
+
+// The call has ended: is everything as it should be?
+static bool check_call(struct judge *j, struct arena *a, struct subject *s, int slot,
+                       uint32_t poison, struct verdict *v) {
+    const struct judge_device *d = j->device;
+    int overrun = d->find_overrun(j, s, slot, poison);
+    if (overrun >= 0)
+        return reject(
+            v, VERDICT_WRONG, "out-of-bounds",
+            arena_printf(a, "wrote beyond the ends of '%s'", s->plan.buffers[overrun].name));
+    int changed = d->find_changed_input ? d->find_changed_input(j, s, slot) : -1;
+    if (changed >= 0)
+        return reject(v, VERDICT_CHEAT, "input-mutated",
+                      arena_printf(a, "wrote to the input '%s'; inputs are read-only",
+                                   s->plan.buffers[changed].name));
+    return check_outputs(j, a, s, slot, poison, v);
 }
 
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v) {
-    if (!is_untouched(j, s, slot))
+    const struct judge_device *d = j->device;
+    bool is_untouched = d->is_untouched(j, s, slot);
+    if (j->broken.kind != ERROR_NONE)
+        return reject_broken(j, a, v);
+    if (!is_untouched)
         return reject(v, VERDICT_CHEAT, "writes-ahead",
                       "wrote outputs of a call that had not been made yet");
     uint32_t poison = j->poison[slot];
     subject_touch(j, s, slot);
     int64_t timeout_ns = judge_timeout_ns(j);
-    runner_call(&s->runner, slot, timeout_ns, call);
+    d->call(j, s, slot, timeout_ns, call);
     v->kind = VERDICT_OK;
-    runner_explain(a, &s->runner, call->status, v);
+    d->explain(a, s, call->status, v);
     if (call->status == RUNNER_TIMEOUT)
         v->evidence =
             arena_printf(a, "a call took more than %s", clock_duration(a, (double)timeout_ns));
@@ -259,14 +194,12 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (call->fp_changed)
         return reject(v, VERDICT_CHEAT, "fp-environment",
                       "a block left the rounding mode or flush-to-zero changed");
-    int overrun = runner_find_overrun(&s->runner, slot, poison);
-    if (overrun >= 0)
-        return reject(
-            v, VERDICT_WRONG, "out-of-bounds",
-            arena_printf(a, "wrote beyond the ends of '%s'", s->plan.buffers[overrun].name));
-    if (!check_outputs(j, a, s, slot, poison, v))
+    bool ok = check_call(j, a, s, slot, poison, v);
+    if (j->broken.kind != ERROR_NONE)
+        return reject_broken(j, a, v);
+    if (!ok)
         return false;
-    s->n_late += is_late(runner_excess_ns(&s->runner), call->time_s);
+    s->n_late += d->is_late && d->is_late(s, call);
     if (s->n_late >= 3 && 2 * s->n_late > s->n_calls)
         return reject_late(v);
     return true;

@@ -9,8 +9,13 @@
 // in between: whose call came last decides whose code and page tables are at hand, and that
 // must be a matter of chance.
 //
-// A block in which a thread had to wait for a processor is left out, as long as more than
-// half remain: that says something about the machine, not about the code.
+// Where subject and rival have processes of their own (GPU), these differ a little from each
+// other for as long as they live. So they change places half way, and what is left of the
+// difference is added to the interval.
+//
+// A block in which a thread had to wait for a processor, or the clocks were held down, is left
+// out, as long as more than half remain: that says something about the machine, not about the
+// code.
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +50,7 @@ struct timing {
     double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX];
     bool is_disturbed[PAIRS_MAX];
     int n_pairs;
+    int n_before_swap;  // of these; 0: they have not changed places
     double busy[2 * PAIRS_MAX];
     int n_busy;
     struct verdict *v;
@@ -52,7 +58,7 @@ struct timing {
 
 static void prepare_slot(struct timing *t, int slot) {
     enum oracle_set set = t->j->slot_set[slot] == SET_DECLARED ? SET_PATCHED : SET_DECLARED;
-    judge_load(t->j, slot, set);
+    t->j->device->load(t->j, slot, set);
     subject_poison(t->j, t->subject, slot);
     subject_poison(t->j, t->rival, slot);
 }
@@ -63,16 +69,24 @@ static int next_slot(struct judge *j) {
 }
 
 static bool is_disturbed(const struct call_result *c) {
-    return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
+    return c->is_throttled || (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
+}
+
+// Both work on the same memory. The rival was verified alone, so what is wrong with memory when
+// it is called is the subject's doing.
+static bool is_about_memory(const struct verdict *v) {
+    static const char *const rules[] = {"writes-ahead", "input-mutated", "out-of-bounds"};
+    for (size_t i = 0; v->rule && i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(v->rule, rules[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool timed_call(struct timing *t, struct subject *s, double *seconds, bool *disturbed) {
     int slot = next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        // The rival is not the one who writes ahead: its yardstick is older than the data.
-        bool is_ahead = t->v->rule && strcmp(t->v->rule, "writes-ahead") == 0;
-        if (s == t->rival && !is_ahead) {
+        if (s == t->rival && !is_about_memory(t->v)) {
             t->v->evidence = arena_printf(t->a, "the rival failed while timed: %s: %s",
                                           verdict_kind_name(t->v->kind), t->v->evidence);
             t->v->kind = VERDICT_INFRA;
@@ -83,7 +97,7 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds, boo
     prepare_slot(t, slot);
     *seconds = call.time_s;
     *disturbed = *disturbed || is_disturbed(&call);
-    if (s == t->subject && t->n_busy < 2 * PAIRS_MAX)
+    if (s == t->subject && t->n_busy < 2 * PAIRS_MAX && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
     return true;
 }
@@ -110,22 +124,16 @@ static bool novel_call(struct timing *t, double *seconds) {
     struct judge *j = t->j;
     int slot = next_slot(j);
     uint64_t salt = rng_next(&j->rng) | 1;
-    struct patch patches[INPUTS_MAX][PATCHES];
-    int n[INPUTS_MAX];
-    judge_load(j, slot, SET_DECLARED);
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        float *values = judge_input_to_patch(j, i, slot);
-        n[i] = oracle_patches(&j->oracle, salt, i, values, patches[i]);
-        for (int k = 0; k < n[i]; k++)
-            values[patches[i][k].index] = patches[i][k].after;
-    }
+    struct novelty n;
+    j->device->load(j, slot, SET_DECLARED);
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        n.n[i] = oracle_patches(&j->oracle, salt, i, j->device->declared(j, i, slot), n.patches[i]);
+    j->device->patch(j, t->subject, slot, &n, false);
     struct call_result call;
     subject_touch(j, t->subject, slot);
-    runner_call(&t->subject->runner, slot, judge_timeout_ns(j), &call);
-    runner_explain(t->a, &t->subject->runner, call.status, t->v);
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n[i]; k++)
-            judge_input_to_patch(j, i, slot)[patches[i][k].index] = patches[i][k].before;
+    j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
+    j->device->explain(t->a, t->subject, call.status, t->v);
+    j->device->patch(j, t->subject, slot, &n, true);
     prepare_slot(t, slot);
     *seconds = call.time_s;
     return t->v->kind == VERDICT_OK;
@@ -160,28 +168,40 @@ static bool check_novelty(struct timing *t) {
     return false;
 }
 
-// The pairs that count: undisturbed blocks, or all when those are too few.
-static int pick_pairs(const struct timing *t, double *subject_s, double *rival_s, int *n_dropped) {
+// The pairs from .. to that count: undisturbed blocks, or all when those are too few.
+static int pick_pairs(const struct timing *t, int from, int to, int *picked) {
     int n_quiet = 0, n = 0;
-    for (int i = 0; i < t->n_pairs; i++)
+    for (int i = from; i < to; i++)
         n_quiet += !t->is_disturbed[i];
-    bool drop = 2 * n_quiet > t->n_pairs && n_quiet >= RANK_PAIRS_MIN;
-    for (int i = 0; i < t->n_pairs; i++) {
-        if (drop && t->is_disturbed[i])
-            continue;
-        subject_s[n] = t->subject_s[i];
-        rival_s[n++] = t->rival_s[i];
-    }
-    *n_dropped = t->n_pairs - n;
+    bool drop = 2 * n_quiet > to - from && n_quiet >= RANK_PAIRS_MIN;
+    for (int i = from; i < to; i++)
+        if (!drop || !t->is_disturbed[i])
+            picked[n++] = i;
     return n;
 }
 
+static double ratio(const struct timing *t, int pair) {
+    return t->rival_s[pair] / t->subject_s[pair];
+}
+
+// Where they changed places, a pair before and one after that count as one: what the places add
+// is in both, the other way round.
 static struct stats_interval interval_now(struct timing *t) {
-    double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX], ratios[PAIRS_MAX];
-    int n_dropped, n = pick_pairs(t, subject_s, rival_s, &n_dropped);
+    int before[PAIRS_MAX], after[PAIRS_MAX];
+    double ratios[PAIRS_MAX] = {0};
+    bool swapped = t->n_before_swap && t->n_before_swap < t->n_pairs;
+    int n = pick_pairs(t, 0, swapped ? t->n_before_swap : t->n_pairs, before);
+    int n_after = swapped ? pick_pairs(t, t->n_before_swap, t->n_pairs, after) : n;
+    if (n_after < n)
+        n = n_after;
     for (int i = 0; i < n; i++)
-        ratios[i] = rival_s[i] / subject_s[i];
-    return stats_ratio(ratios, n, confidence, t->j->digest_seed);
+        ratios[i] = swapped ? sqrt(ratio(t, before[i]) * ratio(t, after[i])) : ratio(t, before[i]);
+    struct stats_interval interval = stats_ratio(ratios, n, confidence, t->j->digest_seed);
+    double place_s = swapped ? t->j->device->place_swapped_s : t->j->device->place_s;
+    double unsure = place_s / stats_median(t->subject_s, t->n_pairs);
+    interval.low -= unsure;
+    interval.high += unsure;
+    return interval;
 }
 
 static bool is_clearly_slower(const struct timing *t) {
@@ -191,32 +211,38 @@ static bool is_clearly_slower(const struct timing *t) {
     return t->n_pairs >= 2 * BLOCK_PAIRS;
 }
 
+// Is this half enough, or all of it where they do not change places?
 static bool is_enough(struct timing *t) {
     double spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9;
-    if (t->n_pairs + BLOCK_PAIRS > PAIRS_MAX || spent_s > 4 * t->seconds)
+    int half = t->j->device->swap && t->depth != EVAL_SCREEN ? 2 : 1;
+    if (half * t->n_pairs + BLOCK_PAIRS > PAIRS_MAX || spent_s > 4 * t->seconds)
         return true;
     if (t->depth == EVAL_SCREEN)
         return t->n_pairs >= SCREEN_PAIRS || is_clearly_slower(t);
     if (t->n_pairs < RANK_PAIRS_MIN)
         return false;
-    if (spent_s > t->seconds)
+    if (half * spent_s > t->seconds)
         return true;
-    // Looking costs more than a pair: look rarely.
-    bool is_time_to_look = t->n_pairs % 64 == 0 || (t->n_pairs & (t->n_pairs - 1)) == 0;
-    if (!is_time_to_look)
+    if (t->n_pairs % 8)
         return false;
     struct stats_interval i = interval_now(t);
-    return (i.high - i.low) / 2 < narrow_enough * i.median;
+    double unsure = t->j->device->place_s / stats_median(t->subject_s, t->n_pairs);
+    return (i.high - i.low) / 2 - unsure < narrow_enough * i.median;
 }
 
 static void report(struct timing *t, struct eval_result *result) {
     struct measurement *m = &result->measurement;
-    struct judge *j = t->j;
     m->present = true;
     m->rival = arena_strdup(t->a, t->rival->candidate.label);
     m->subject_s = arena_array(t->a, double, t->n_pairs);
     m->rival_s = arena_array(t->a, double, t->n_pairs);
-    m->n_pairs = pick_pairs(t, m->subject_s, m->rival_s, &m->n_dropped);
+    int picked[PAIRS_MAX];
+    m->n_pairs = pick_pairs(t, 0, t->n_pairs, picked);
+    for (int i = 0; i < m->n_pairs; i++) {
+        m->subject_s[i] = t->subject_s[picked[i]];
+        m->rival_s[i] = t->rival_s[picked[i]];
+    }
+    m->n_dropped = t->n_pairs - m->n_pairs;
     m->median_s = stats_median(m->subject_s, m->n_pairs);
     m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
     struct stats_interval i = interval_now(t);
@@ -224,23 +250,33 @@ static void report(struct timing *t, struct eval_result *result) {
     m->speedup_low = i.low;
     m->speedup_high = i.high;
     m->confidence = i.confidence;
-    int64_t touched = 0;
-    for (int b = 0; b < j->context.n_buffers; b++)
-        touched += j->context.buffers[b].size_bytes;
-    bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
-    m->method =
-        arena_printf(t->a,
-                     "ABBA, %s by rotation over %d slots, %d threads, judge's clock; "
-                     "interval: bootstrap and order statistics",
-                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads);
     profile_set(&result->profile, "time_s", m->median_s);
-    profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
+    if (t->n_busy)
+        profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
             blocks = t->subject->plan.steps[s].grid;
     profile_set(&result->profile, "blocks", (double)blocks);
-    profile_set(&result->profile, "threads", j->settings.n_threads);
+}
+
+static void prepare_slots(struct timing *t) {
+    for (int slot = 0; slot < t->j->layout.n_slots; slot++)
+        prepare_slot(t, slot);
+}
+
+// As many pairs again, with subject and rival in each other's place.
+static bool time_swapped(struct timing *t) {
+    if (!t->j->device->swap || t->depth == EVAL_SCREEN)
+        return true;
+    if (!t->j->device->swap(t->j, t->a, t->subject, t->rival, t->v))
+        return false;
+    prepare_slots(t);
+    t->n_before_swap = t->n_pairs;
+    while (t->n_pairs < 2 * t->n_before_swap)
+        if (!timed_block(t))
+            return false;
+    return true;
 }
 
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
@@ -255,14 +291,13 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
                                     : job->depth == EVAL_SCREEN ? 0.5
                                                                 : 2,
                          .v = &result->verdict};
-    for (int slot = 0; slot < j->layout.n_slots; slot++)
-        prepare_slot(t, slot);
+    prepare_slots(t);
     t->start_ns = clock_now_ns();
     do {
         if (!timed_block(t))
             return false;
     } while (!is_enough(t));
-    if (!check_novelty(t))
+    if (!time_swapped(t) || !check_novelty(t))
         return false;
     report(t, result);
     return true;

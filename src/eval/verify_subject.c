@@ -38,7 +38,7 @@ bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth
         struct check c = checks[i];
         if (c.set == SET_COUNT)
             c.set = any;
-        judge_load(j, c.slot, c.set);
+        j->device->load(j, c.slot, c.set);
         subject_poison(j, s, c.slot);
         struct call_result call;
         bool ok = subject_check(j, a, s, c.slot, &call, v);

@@ -31,12 +31,12 @@ json_t *worker_open_message(const struct problem *p, const struct judge_settings
     json_t *dims = json_object();
     for (int i = 0; i < p->graph.n_dims; i++)
         json_object_set_new(dims, p->graph.dims[i].name, json_integer(p->graph.dims[i].size));
-    return json_pack("{s:s, s:s, s:o, s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:s, s:b}", "schema",
-                     "hone.open/1", "problem", p->text, "dims", dims, "threads", s->n_threads, "cc",
-                     s->cc, "machine", s->machine, "cache", s->cache, "llc_bytes",
-                     (json_int_t)s->llc_bytes, "limit_s", json_optional_real(s->limit_s), "reach_s",
-                     json_optional_real(s->reach_s), "seed", seed, "skip_scans",
-                     (int)s->skip_scans);
+    return json_pack(
+        "{s:s, s:s, s:o, s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:s, s:b, s:b, s:i}", "schema",
+        "hone.open/1", "problem", p->text, "dims", dims, "threads", s->n_threads, "cc", s->cc,
+        "machine", s->machine, "cache", s->cache, "llc_bytes", (json_int_t)s->llc_bytes, "limit_s",
+        json_optional_real(s->limit_s), "reach_s", json_optional_real(s->reach_s), "seed", seed,
+        "skip_scans", (int)s->skip_scans, "gpu", (int)s->is_gpu, "ordinal", s->ordinal);
 }
 
 json_t *worker_job_message(const struct eval_job *job) {
@@ -69,9 +69,9 @@ static json_t *result_message(const struct eval_result *r) {
                      "compile_s", r->compile_s, "verify_s", r->verify_s, "timing_s", r->timing_s);
 }
 
-static json_t *error_message(const struct error *err) {
-    return json_pack("{s:s, s:i, s:s}", "schema", "hone.error/1", "kind", (int)err->kind, "text",
-                     err->text);
+static json_t *error_message(const struct error *err, bool again) {
+    return json_pack("{s:s, s:i, s:s, s:b}", "schema", "hone.error/1", "kind", (int)err->kind,
+                     "text", err->text, "again", (int)again);
 }
 
 static const struct problem *read_problem(struct arena *a, const json_t *message,
@@ -116,6 +116,8 @@ static bool open_judge(struct arena *a, const json_t *message, struct judge *j, 
         .reach_s = json_read_optional_number(&r, message, "reach_s"),
         .seed = strtoull(json_read_string(&r, a, message, "seed"), NULL, 16),
         .skip_scans = json_read_bool(&r, message, "skip_scans"),
+        .is_gpu = json_read_bool(&r, message, "gpu"),
+        .ordinal = (int)json_read_int(&r, message, "ordinal"),
     };
     const struct problem *p = read_problem(a, message, &r, err);
     return p && judge_open(j, p, &s, err);
@@ -153,7 +155,8 @@ static json_t *judge_job(struct judge *j, struct arena *a, const json_t *message
     struct eval_result result;
     if (read_job(a, message, &job, &err) && judge_candidate(j, a, &job, &result, &err))
         return result_message(&result);
-    return error_message(&err);
+    // With a new process, and a new context on the device, it may go better.
+    return error_message(&err, j->broken.kind != ERROR_NONE);
 }
 
 // One message from the socket, one answer; false when the conversation is over.
@@ -185,7 +188,7 @@ int worker_main(void) {
     bool ok = open_judge(&a, message, j, &err);
     json_decref(message);
     if (!ok) {
-        answer(error_message(&err), &err);
+        answer(error_message(&err, false), &err);
         return 4;
     }
     while (ok)

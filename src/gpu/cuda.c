@@ -24,19 +24,42 @@ static bool fill_table(struct cuda *cu, struct error *err) {
         {"cuDevicePrimaryCtxRelease_v2", NULL, (void **)&cu->context_release, false},
         {"cuCtxSetCurrent", NULL, (void **)&cu->context_set, false},
         {"cuCtxSynchronize", NULL, (void **)&cu->context_synchronize, false},
+        {"cuCtxSetLimit", NULL, (void **)&cu->context_limit, false},
         {"cuMemGetInfo_v2", NULL, (void **)&cu->memory_info, false},
         {"cuMemAlloc_v2", NULL, (void **)&cu->allocate, false},
         {"cuMemFree_v2", NULL, (void **)&cu->release, false},
         {"cuMemcpyHtoD_v2", NULL, (void **)&cu->copy_to, false},
         {"cuMemcpyDtoH_v2", NULL, (void **)&cu->copy_from, false},
+        {"cuMemcpyDtoD_v2", NULL, (void **)&cu->copy, false},
         {"cuMemsetD32_v2", NULL, (void **)&cu->fill32, false},
+        {"cuMemsetD8Async", NULL, (void **)&cu->fill8_async, false},
+        {"cuMemsetD32Async", NULL, (void **)&cu->fill32_async, false},
+        {"cuMemGetAllocationGranularity", NULL, (void **)&cu->memory_granularity, false},
+        {"cuMemCreate", NULL, (void **)&cu->memory_create, false},
+        {"cuMemRelease", NULL, (void **)&cu->memory_release, false},
+        {"cuMemExportToShareableHandle", NULL, (void **)&cu->memory_export, false},
+        {"cuMemImportFromShareableHandle", NULL, (void **)&cu->memory_import, false},
+        {"cuMemAddressReserve", NULL, (void **)&cu->address_reserve, false},
+        {"cuMemAddressFree", NULL, (void **)&cu->address_free, false},
+        {"cuMemMap", NULL, (void **)&cu->memory_map, false},
+        {"cuMemUnmap", NULL, (void **)&cu->memory_unmap, false},
+        {"cuMemSetAccess", NULL, (void **)&cu->memory_access, false},
         {"cuModuleLoadData", NULL, (void **)&cu->module_load, false},
         {"cuModuleUnload", NULL, (void **)&cu->module_unload, false},
         {"cuModuleGetFunction", NULL, (void **)&cu->module_function, false},
         {"cuFuncGetAttribute", NULL, (void **)&cu->function_attribute, false},
         {"cuFuncSetAttribute", NULL, (void **)&cu->function_set, false},
+        {"cuFuncGetParamInfo", NULL, (void **)&cu->function_parameter, true},
         {"cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL, (void **)&cu->occupancy, false},
         {"cuLaunchKernel", NULL, (void **)&cu->launch, false},
+        {"cuLaunchKernelEx", NULL, (void **)&cu->launch_with, false},
+        {"cuStreamBeginCapture_v2", NULL, (void **)&cu->capture_begin, false},
+        {"cuStreamEndCapture", NULL, (void **)&cu->capture_end, false},
+        {"cuGraphInstantiateWithFlags", NULL, (void **)&cu->graph_instantiate, false},
+        {"cuGraphUpload", NULL, (void **)&cu->graph_upload, false},
+        {"cuGraphLaunch", NULL, (void **)&cu->graph_launch, false},
+        {"cuGraphDestroy", NULL, (void **)&cu->graph_destroy, false},
+        {"cuGraphExecDestroy", NULL, (void **)&cu->graph_exec_destroy, false},
         {"cuStreamCreate", NULL, (void **)&cu->stream_create, false},
         {"cuStreamDestroy_v2", NULL, (void **)&cu->stream_destroy, false},
         {"cuStreamSynchronize", NULL, (void **)&cu->stream_synchronize, false},
@@ -45,6 +68,7 @@ static bool fill_table(struct cuda *cu, struct error *err) {
         {"cuEventRecord", NULL, (void **)&cu->event_record, false},
         {"cuEventSynchronize", NULL, (void **)&cu->event_synchronize, false},
         {"cuEventElapsedTime_v2", "cuEventElapsedTime", (void **)&cu->event_elapsed, false},
+        {"cuTensorMapEncodeTiled", NULL, (void **)&cu->tensormap_encode, false},
         {"cuGetErrorName", NULL, (void **)&cu->error_name, false},
         {"cuGetErrorString", NULL, (void **)&cu->error_text, false},
     };
@@ -52,15 +76,20 @@ static bool fill_table(struct cuda *cu, struct error *err) {
     return cu->handle != NULL;
 }
 
+const char *cuda_error_name(const struct cuda *cu, cuda_result result) {
+    const char *name = NULL;
+    cu->error_name(result, &name);
+    return name ? name : "?";
+}
+
 bool cuda_ok(const struct cuda *cu, cuda_result result, const char *what, struct error *err) {
     if (result == 0)
         return true;
-    const char *name = NULL, *text = NULL;
-    cu->error_name(result, &name);
+    const char *text = NULL;
     cu->error_text(result, &text);
     enum error_kind kind = result == CUDA_ERROR_NO_DEVICE ? ERROR_UNSUPPORTED : ERROR_IO;
     return error_set(err, kind, "%s: %s (%s, %d)", what, text ? text : "unknown error",
-                     name ? name : "?", result);
+                     cuda_error_name(cu, result), result);
 }
 
 static bool start(struct cuda *cu, struct error *err) {
@@ -131,11 +160,13 @@ bool cuda_read_facts(struct arena *a, const struct cuda *cu, cuda_device device,
         !cuda_ok(cu, cu->device_memory(&memory, device), "read the GPU's memory size", err))
         return false;
 
-    int64_t major, minor, sms, registers, threads, blocks, clock_khz, memory_khz, bus_bits;
+    int64_t major, minor, clusters, sms, registers, threads, blocks, clock_khz, memory_khz,
+        bus_bits;
     const struct attribute_row rows[] = {
         {CUDA_MAJOR, &major},
         {CUDA_MINOR, &minor},
         {CUDA_SMS, &sms},
+        {CUDA_CLUSTERS, &clusters},
         {CUDA_L2_BYTES, &f->l2_bytes},
         {CUDA_SHARED_PER_BLOCK_OPTIN, &f->shared_per_block},
         {CUDA_SHARED_PER_SM, &f->shared_per_sm},
@@ -155,6 +186,7 @@ bool cuda_read_facts(struct arena *a, const struct cuda *cu, cuda_device device,
     f->major = (int)major;
     f->minor = (int)minor;
     f->sms = (int)sms;
+    f->has_clusters = clusters != 0;
     f->memory_bytes = (int64_t)memory;
     f->registers_per_sm = (int)registers;
     f->threads_per_sm = (int)threads;

@@ -47,6 +47,11 @@ static double read_clock(int (*get)(nvml_device, unsigned, unsigned *), nvml_dev
     return get && get(device, type, &mhz) == 0 ? mhz * 1e6 : NAN;
 }
 
+int64_t nvml_throttle_bits(const struct nvml *n, nvml_device device) {
+    unsigned long long bits;
+    return n->throttle && n->throttle(device, &bits) == 0 ? (int64_t)bits : -1;
+}
+
 bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state,
                struct error *err) {
     nvml_device device;
@@ -66,7 +71,6 @@ bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state,
     bool hot = n->temperature && n->temperature(device, SENSOR_GPU, &value) == 0;
     state->temperature_c = hot ? value : NAN;
     state->energy_j = n->energy && n->energy(device, &wide) == 0 ? (double)wide / 1e3 : NAN;
-    bool known = n->throttle && n->throttle(device, &wide) == 0;
-    state->throttle_bits = known ? (int64_t)wide : -1;
+    state->throttle_bits = nvml_throttle_bits(n, device);
     return true;
 }

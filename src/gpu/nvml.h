@@ -41,5 +41,8 @@ struct nvml_state {
 // power, heat, hardware slow-down. Samples taken under any of these are disturbed.
 enum { NVML_THROTTLE_DISTURBING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80 };
 
+// The reasons alone, which is quick; -1 absent.
+int64_t nvml_throttle_bits(const struct nvml *n, nvml_device device);
+
 // False when the card cannot be found at all; what cannot be read is absent.
 bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state, struct error *err);

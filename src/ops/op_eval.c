@@ -56,7 +56,7 @@ static bool read_source(struct arena *a, const char *path, struct candidate *c, 
     if (!string)
         return error_set(err, ERROR_PARSE, "%s: is not valid UTF-8", path);
     json_decref(string);
-    *c = (struct candidate){.tier = TIER_C, .source = text};
+    *c = (struct candidate){.tier = tier_of_file(path), .source = text};
     candidate_seal(a, c);
     return true;
 }

@@ -46,7 +46,12 @@ static bool parse_plan(struct arena *a, const struct problem *p, const char *sou
             .name = p->outputs[i].name,
             .role = BUFFER_OUTPUT,
             .size_bytes = shape_count(&g->nodes[p->outputs[i].node].shape) * 4};
-    struct plan_context context = {names, sizes, g->n_dims, n_threads, buffers, n};
+    struct plan_context context = {.dim_names = names,
+                                   .dim_sizes = sizes,
+                                   .n_dims = g->n_dims,
+                                   .n_threads = n_threads,
+                                   .buffers = buffers,
+                                   .n_buffers = n};
     return plan_parse(a, source, &context, plan, err);
 }
 

@@ -12,8 +12,19 @@ void candidate_seal(struct arena *a, struct candidate *c) {
 }
 
 const char *tier_name(enum tier t) {
-    static const char *const names[TIER_COUNT] = {[TIER_K] = "K", [TIER_C] = "C"};
+    static const char *const names[TIER_COUNT] = {[TIER_K] = "K", [TIER_C] = "C", [TIER_D] = "D"};
     return names[t];
+}
+
+const char *tier_language(enum tier t) {
+    static const char *const names[TIER_COUNT] = {
+        [TIER_K] = "hone", [TIER_C] = "C", [TIER_D] = "CUDA"};
+    return names[t];
+}
+
+enum tier tier_of_file(const char *path) {
+    size_t len = strlen(path);
+    return len > 3 && strcmp(path + len - 3, ".cu") == 0 ? TIER_D : TIER_C;
 }
 
 json_t *candidate_to_json(const struct candidate *c) {

@@ -10,6 +10,32 @@
 static const char *const role_names[] = {
     [BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output", [BUFFER_SCRATCH] = "scratch"};
 
+int plan_type_bytes(const char *type) {
+    static const struct {
+        const char *name;
+        int bytes;
+    } types[] = {{"f32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2},
+                 {"i32", 4}, {"i64", 8}, {"u8", 1}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, type) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+static json_t *numbers_to_json(const int64_t *values, int n) {
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_integer((json_int_t)values[i]));
+    return list;
+}
+
+static json_t *shape_to_json(const struct plan_shape *s) {
+    return json_pack("{s:o, s:o, s:I, s:o, s:b}", "grid", numbers_to_json(s->grid, 3), "block",
+                     numbers_to_json(s->block, 3), "shared", (json_int_t)s->shared_bytes, "cluster",
+                     s->cluster[0] ? numbers_to_json(s->cluster, 3) : json_null(), "cooperative",
+                     (int)s->is_cooperative);
+}
+
 static json_t *step_to_json(const struct plan_step *s) {
     if (s->kind == STEP_FILL)
         return json_pack("{s:s, s:i, s:f}", "kind", "fill", "buffer", s->fill_buffer, "value",
@@ -17,22 +43,43 @@ static json_t *step_to_json(const struct plan_step *s) {
     json_t *args = json_array();
     for (int i = 0; i < s->n_args; i++)
         json_array_append_new(args, json_integer(s->args[i]));
-    return json_pack("{s:s, s:s, s:I, s:o}", "kind", "launch", "function", s->function, "grid",
-                     (json_int_t)s->grid, "args", args);
+    json_t *step = json_pack("{s:s, s:s, s:I, s:o}", "kind", "launch", "function", s->function,
+                             "grid", (json_int_t)s->grid, "args", args);
+    if (s->shape.block[0])
+        json_object_set_new(step, "gpu", shape_to_json(&s->shape));
+    return step;
+}
+
+static json_t *buffer_to_json(const struct plan_buffer *b) {
+    json_t *json = json_pack("{s:s, s:s, s:I, s:b}", "name", b->name, "role", role_names[b->role],
+                             "bytes", (json_int_t)b->size_bytes, "zeroed", (int)b->is_zeroed);
+    if (b->type)
+        json_object_set_new(json, "type", json_string(b->type));
+    return json;
+}
+
+static json_t *tensormap_to_json(const struct plan_tensormap *m) {
+    return json_pack("{s:s, s:i, s:o, s:o, s:o, s:i, s:i, s:b}", "name", m->name, "buffer",
+                     m->buffer, "dims", numbers_to_json(m->dims, m->rank), "strides",
+                     numbers_to_json(m->strides_bytes, m->rank - 1), "box",
+                     numbers_to_json(m->box, m->rank), "swizzle", m->swizzle_bytes, "promote",
+                     m->promote_bytes, "nan_outside", (int)m->is_nan_outside);
 }
 
 json_t *plan_to_json(const struct plan *p) {
-    json_t *buffers = json_array(), *steps = json_array();
-    for (int i = 0; i < p->n_buffers; i++) {
-        const struct plan_buffer *b = &p->buffers[i];
-        json_array_append_new(
-            buffers, json_pack("{s:s, s:s, s:I, s:b}", "name", b->name, "role", role_names[b->role],
-                               "bytes", (json_int_t)b->size_bytes, "zeroed", (int)b->is_zeroed));
-    }
+    json_t *buffers = json_array(), *steps = json_array(), *maps = json_array();
+    for (int i = 0; i < p->n_buffers; i++)
+        json_array_append_new(buffers, buffer_to_json(&p->buffers[i]));
+    for (int i = 0; i < p->n_tensormaps; i++)
+        json_array_append_new(maps, tensormap_to_json(&p->tensormaps[i]));
     for (int i = 0; i < p->n_steps; i++)
         json_array_append_new(steps, step_to_json(&p->steps[i]));
-    return json_pack("{s:s, s:o, s:o}", "schema", "hone.plan/1", "buffers", buffers, "steps",
-                     steps);
+    json_t *plan =
+        json_pack("{s:s, s:o, s:o}", "schema", "hone.plan/1", "buffers", buffers, "steps", steps);
+    if (p->n_tensormaps)
+        json_object_set(plan, "tensormaps", maps);
+    json_decref(maps);
+    return plan;
 }
 
 static void buffer_from_json(struct json_reader *r, struct arena *a, const json_t *json,
@@ -40,6 +87,7 @@ static void buffer_from_json(struct json_reader *r, struct arena *a, const json_
     b->name = json_read_string(r, a, json, "name");
     b->size_bytes = json_read_int(r, json, "bytes");
     b->is_zeroed = json_read_bool(r, json, "zeroed");
+    b->type = json_read_optional_string(r, a, json, "type");
     const char *role = json_read_string(r, a, json, "role");
     for (int i = BUFFER_INPUT; i <= BUFFER_SCRATCH; i++) {
         b->role = (enum buffer_role)i;
@@ -50,13 +98,64 @@ static void buffer_from_json(struct json_reader *r, struct arena *a, const json_
     }
     if (b->size_bytes <= 0)
         json_reader_fail(r, "buffer '%s' has no bytes", b->name);
+    if (b->type && !plan_type_bytes(b->type))
+        json_reader_fail(r, "unknown type '%s'", b->type);
 }
 
-static int buffer_index(struct json_reader *r, const struct plan *p, json_int_t index) {
-    if (index >= 0 && index < p->n_buffers)
+static int index_below(struct json_reader *r, const char *what, json_int_t index, int n) {
+    if (index >= 0 && index < n)
         return (int)index;
-    json_reader_fail(r, "there is no buffer %lld", (long long)index);
+    json_reader_fail(r, "there is no %s %lld", what, (long long)index);
     return 0;
+}
+
+// Numbers of a list of at most `max`; how many.
+static int numbers_from_json(struct json_reader *r, const json_t *json, const char *key,
+                             int64_t *values, int max) {
+    const json_t *list = json_read_array(r, json, key);
+    int n = (int)json_array_size(list);
+    if (n > max) {
+        json_reader_fail(r, "%s: more than %d numbers", key, max);
+        return 0;
+    }
+    for (int i = 0; i < n; i++)
+        values[i] = json_integer_value(json_array_get(list, (size_t)i));
+    return n;
+}
+
+static void tensormap_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                                const struct plan *p, struct plan_tensormap *m) {
+    m->name = json_read_string(r, a, json, "name");
+    m->buffer = index_below(r, "buffer", json_read_int(r, json, "buffer"), p->n_buffers);
+    m->rank = numbers_from_json(r, json, "dims", m->dims, TENSORMAP_RANK_MAX);
+    int n_strides = numbers_from_json(r, json, "strides", m->strides_bytes, TENSORMAP_RANK_MAX - 1);
+    int n_box = numbers_from_json(r, json, "box", m->box, TENSORMAP_RANK_MAX);
+    m->swizzle_bytes = (int)json_read_int(r, json, "swizzle");
+    m->promote_bytes = (int)json_read_int(r, json, "promote");
+    m->is_nan_outside = json_read_bool(r, json, "nan_outside");
+    if (m->rank < 1 || n_box != m->rank || n_strides != m->rank - 1)
+        json_reader_fail(r, "tensor map '%s' has %d dims, %d strides, %d in its box", m->name,
+                         m->rank, n_strides, n_box);
+}
+
+static void shape_from_json(struct json_reader *r, const json_t *json, struct plan_shape *s) {
+    const json_t *cluster = json_object_get(json, "cluster");
+    bool ok = numbers_from_json(r, json, "grid", s->grid, 3) == 3 &&
+              numbers_from_json(r, json, "block", s->block, 3) == 3 &&
+              (!cluster || json_is_null(cluster) ||
+               numbers_from_json(r, json, "cluster", s->cluster, 3) == 3);
+    s->shared_bytes = json_read_int(r, json, "shared");
+    s->is_cooperative = json_read_bool(r, json, "cooperative");
+    for (int i = 0; ok && i < 3; i++)
+        ok = s->grid[i] > 0 && s->block[i] > 0 && s->block[i] <= 1024 && s->cluster[i] >= 0;
+    if (!ok || s->shared_bytes < 0 || s->shared_bytes > INT32_MAX)
+        json_reader_fail(r, "a launch has no grid or block, or one out of range");
+}
+
+static int argument(struct json_reader *r, const struct plan *p, json_int_t index) {
+    if (index < 0)
+        return -1 - index_below(r, "tensor map", -1 - index, p->n_tensormaps);
+    return index_below(r, "buffer", index, p->n_buffers);
 }
 
 static void step_from_json(struct json_reader *r, struct arena *a, const json_t *json,
@@ -64,7 +163,7 @@ static void step_from_json(struct json_reader *r, struct arena *a, const json_t 
     const char *kind = json_read_string(r, a, json, "kind");
     if (strcmp(kind, "fill") == 0) {
         s->kind = STEP_FILL;
-        s->fill_buffer = buffer_index(r, p, json_read_int(r, json, "buffer"));
+        s->fill_buffer = index_below(r, "buffer", json_read_int(r, json, "buffer"), p->n_buffers);
         s->fill_value = json_read_number(r, json, "value");
         return;
     }
@@ -73,11 +172,13 @@ static void step_from_json(struct json_reader *r, struct arena *a, const json_t 
     s->kind = STEP_LAUNCH;
     s->function = json_read_string(r, a, json, "function");
     s->grid = json_read_int(r, json, "grid");
+    if (json_object_get(json, "gpu"))
+        shape_from_json(r, json_read_object(r, json, "gpu"), &s->shape);
     const json_t *args = json_read_array(r, json, "args");
     if (json_array_size(args) > PLAN_ARGS_MAX)
         json_reader_fail(r, "more than %d arguments", PLAN_ARGS_MAX);
     for (size_t i = 0; !r->failed && i < json_array_size(args); i++)
-        s->args[s->n_args++] = buffer_index(r, p, json_integer_value(json_array_get(args, i)));
+        s->args[s->n_args++] = argument(r, p, json_integer_value(json_array_get(args, i)));
 }
 
 bool plan_from_json(struct arena *a, const json_t *json, struct plan *p, struct error *err) {
@@ -85,11 +186,15 @@ bool plan_from_json(struct arena *a, const json_t *json, struct plan *p, struct 
     json_read_schema(&r, json, "hone.plan/1");
     *p = (struct plan){0};
     const json_t *buffers = json_read_array(&r, json, "buffers");
+    const json_t *maps = json_object_get(json, "tensormaps");
     const json_t *steps = json_read_array(&r, json, "steps");
-    if (json_array_size(buffers) > PLAN_BUFFERS_MAX || json_array_size(steps) > PLAN_STEPS_MAX)
-        json_reader_fail(&r, "too many buffers or steps");
+    if (json_array_size(buffers) > PLAN_BUFFERS_MAX || json_array_size(steps) > PLAN_STEPS_MAX ||
+        json_array_size(maps) > PLAN_TENSORMAPS_MAX)
+        json_reader_fail(&r, "too many buffers, tensor maps or steps");
     for (size_t i = 0; !r.failed && i < json_array_size(buffers); i++)
         buffer_from_json(&r, a, json_array_get(buffers, i), &p->buffers[p->n_buffers++]);
+    for (size_t i = 0; !r.failed && i < json_array_size(maps); i++)
+        tensormap_from_json(&r, a, json_array_get(maps, i), p, &p->tensormaps[p->n_tensormaps++]);
     for (size_t i = 0; !r.failed && i < json_array_size(steps); i++)
         step_from_json(&r, a, json_array_get(steps, i), p, &p->steps[p->n_steps++]);
     return json_reader_done(&r, err);

@@ -5,9 +5,15 @@
 //     #pragma hone launch rows grid(M) args(x, packed, y)
 //
 // For tier C, `launch F grid(e)` names `void F(long block, <args>)`, which the
-// runner's thread pool calls once for every block in [0, e). Steps run in order, each to
-// its end before the next begins. Expressions: integers, dims, THREADS, + - * / %,
-// min max ceildiv, parentheses; they are evaluated here, once, when the plan is parsed.
+// runner's thread pool calls once for every block in [0, e). On a GPU (tier D) a launch
+// has threads too, and may say more:
+//
+//     #pragma hone tensormap xa = x dims(K, M) strides(4*K) box(32, 128) swizzle(128)
+//     #pragma hone launch rows grid(M, 2) block(256) shared(4*N) cluster(2, 1, 1) args(xa, y)
+//
+// Steps run in order, each to its end before the next begins. Expressions: integers, dims,
+// THREADS (tier C) or SMS (tier D), + - * / %, min max ceildiv, parentheses; they are evaluated
+// here, once, when the plan is parsed.
 #pragma once
 
 #include <jansson.h>
@@ -17,7 +23,13 @@
 struct arena;
 struct error;
 
-enum { PLAN_STEPS_MAX = 32, PLAN_ARGS_MAX = 24, PLAN_BUFFERS_MAX = 40 };
+enum {
+    PLAN_STEPS_MAX = 32,
+    PLAN_ARGS_MAX = 24,
+    PLAN_BUFFERS_MAX = 40,
+    PLAN_TENSORMAPS_MAX = 16,
+    TENSORMAP_RANK_MAX = 5,
+};
 
 enum buffer_role { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_SCRATCH };
 
@@ -25,7 +37,29 @@ struct plan_buffer {
     const char *name;
     enum buffer_role role;
     int64_t size_bytes;
-    bool is_zeroed;  // scratch declared with `= 0`: cleared before every call, inside the window
+    bool is_zeroed;    // scratch declared with `= 0`: cleared before every call, inside the window
+    const char *type;  // of its elements: "f32"; NULL is f32
+};
+
+// How the copy engine of a GPU sees a buffer; innermost axis first.
+struct plan_tensormap {
+    const char *name;
+    int buffer;
+    int rank;
+    int64_t dims[TENSORMAP_RANK_MAX];
+    int64_t strides_bytes[TENSORMAP_RANK_MAX - 1];
+    int64_t box[TENSORMAP_RANK_MAX];
+    int swizzle_bytes;  // 0: none, 32, 64, 128
+    int promote_bytes;  // 0: none, 64, 128, 256
+    bool is_nan_outside;
+};
+
+// How a launch on a GPU is cut up; all zero in tier C.
+struct plan_shape {
+    int64_t grid[3], block[3];
+    int64_t shared_bytes;  // dynamic
+    int64_t cluster[3];    // 0: none
+    bool is_cooperative;
 };
 
 enum step_kind { STEP_LAUNCH, STEP_FILL };
@@ -33,8 +67,9 @@ enum step_kind { STEP_LAUNCH, STEP_FILL };
 struct plan_step {
     enum step_kind kind;
     const char *function;     // STEP_LAUNCH
-    int64_t grid;             // STEP_LAUNCH: number of blocks
-    int args[PLAN_ARGS_MAX];  // indices into buffers
+    int64_t grid;             // STEP_LAUNCH: number of blocks in all
+    struct plan_shape shape;  // STEP_LAUNCH on a GPU
+    int args[PLAN_ARGS_MAX];  // indices into buffers; below zero: -1 - index into tensormaps
     int n_args;
     int fill_buffer;  // STEP_FILL
     double fill_value;
@@ -43,6 +78,8 @@ struct plan_step {
 struct plan {
     struct plan_buffer buffers[PLAN_BUFFERS_MAX];  // inputs, outputs, then scratch
     int n_buffers;
+    struct plan_tensormap tensormaps[PLAN_TENSORMAPS_MAX];
+    int n_tensormaps;
     struct plan_step steps[PLAN_STEPS_MAX];
     int n_steps;
 };
@@ -55,7 +92,15 @@ struct plan_context {
     int n_threads;                      // THREADS
     const struct plan_buffer *buffers;  // the problem's inputs and outputs, in order
     int n_buffers;
+    // A GPU's limits; is_gpu decides which launches are read.
+    bool is_gpu;
+    int n_sms;                 // SMS
+    int64_t shared_per_block;  // dynamic shared memory that a block can ask for
+    int cluster_max;           // blocks in a cluster; 0: it has none (and no tensor maps)
 };
+
+// Bytes of an element of that type, 0 when there is no such type.
+int plan_type_bytes(const char *type);
 
 // Read the `#pragma hone` lines of a source. A mistake is ERROR_PARSE with the line; no
 // launch at all is one too, and so is an output that no step writes.

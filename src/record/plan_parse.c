@@ -1,226 +1,18 @@
-// Reads the `#pragma hone` lines of a source: one function per rule, the rule above
-// it. After the first mistake nothing more is read (`failed`), so rules need not
-// check each other.
+// Reads the `#pragma hone` lines of a source: one function per rule, the rule above it.
 //
 // Only lines of the source's text count: a pragma within a comment is a comment. The
 // preprocessor is not asked, so a pragma under #if 0 is read all the same, and the
 // candidate then launches what it declares; nothing is gained by hiding one.
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "record/plan.h"
-
-enum { DEPTH_MAX = 64, WORD_MAX = 64 };
+#include "record/plan_reader.h"
 
 static const int64_t grid_max = INT32_MAX;
 static const int64_t scratch_max_bytes = (int64_t)1 << 32;
-
-static const struct scratch_type {
-    const char *name;
-    int bytes;
-} scratch_types[] = {{"f32", 4}, {"f64", 8}, {"i32", 4}, {"i64", 8}, {"u8", 1}, {NULL, 0}};
-
-struct plan_reader {
-    struct arena *arena;
-    const struct plan_context *context;
-    struct plan *plan;
-    struct error *err;
-    int line;        // of the source, from 1
-    const char *at;  // next unread character of the line
-    int depth;       // of parentheses
-    bool failed;
-};
-
-static void fail(struct plan_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void fail(struct plan_reader *r, const char *fmt, ...) {
-    if (r->failed)
-        return;
-    char text[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    error_set(r->err, ERROR_PARSE, "plan, line %d: %s", r->line, text);
-    r->failed = true;
-}
-
-static void skip_space(struct plan_reader *r) {
-    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r')
-        r->at++;
-}
-
-static bool consume(struct plan_reader *r, char c) {
-    skip_space(r);
-    if (r->failed || *r->at != c)
-        return false;
-    r->at++;
-    return true;
-}
-
-// What stands at the reading position, for messages.
-static const char *here(struct plan_reader *r) {
-    skip_space(r);
-    return *r->at ? arena_printf(r->arena, "'%.20s'", r->at) : "the end of the line";
-}
-
-static void expect(struct plan_reader *r, char c) {
-    if (!consume(r, c))
-        fail(r, "expected '%c' before %s", c, here(r));
-}
-
-// word = letter (letter | digit)*; "" when there is none
-static const char *word(struct plan_reader *r) {
-    skip_space(r);
-    const char *start = r->at;
-    if (r->failed || !(isalpha((unsigned char)*start) || *start == '_'))
-        return "";
-    while (isalnum((unsigned char)*r->at) || *r->at == '_')
-        r->at++;
-    if (r->at - start > WORD_MAX)
-        fail(r, "a name of more than %d characters", WORD_MAX);
-    return arena_strndup(r->arena, start, (size_t)(r->at - start));
-}
-
-static const char *name(struct plan_reader *r, const char *what) {
-    const char *text = word(r);
-    if (!*text)
-        fail(r, "expected %s before %s", what, here(r));
-    return text;
-}
-
-static int64_t expression(struct plan_reader *r);
-
-static int64_t checked(struct plan_reader *r, bool overflow, int64_t value) {
-    if (overflow)
-        fail(r, "the expression overflows 64 bits");
-    return overflow ? 0 : value;
-}
-
-static int64_t divide(struct plan_reader *r, int64_t a, int64_t b, char op) {
-    if (b <= 0 || a < 0) {
-        fail(r, "division of %lld by %lld", (long long)a, (long long)b);
-        return 0;
-    }
-    return op == '/' ? a / b : op == '%' ? a % b : a / b + (a % b != 0);
-}
-
-// call = ("min" | "max" | "ceildiv") "(" expression "," expression ")"
-static int64_t call(struct plan_reader *r, const char *function) {
-    expect(r, '(');
-    int64_t a = expression(r);
-    expect(r, ',');
-    int64_t b = expression(r);
-    expect(r, ')');
-    if (strcmp(function, "ceildiv") == 0)
-        return divide(r, a, b, 'c');
-    return (strcmp(function, "min") == 0) == (a < b) ? a : b;
-}
-
-static int64_t named_size(struct plan_reader *r, const char *text) {
-    const struct plan_context *c = r->context;
-    if (strcmp(text, "THREADS") == 0)
-        return c->n_threads;
-    for (int i = 0; i < c->n_dims; i++)
-        if (strcmp(text, c->dim_names[i]) == 0)
-            return c->dim_sizes[i];
-    const char **known = arena_array(r->arena, const char *, c->n_dims + 5);
-    for (int i = 0; i < c->n_dims; i++)
-        known[i] = c->dim_names[i];
-    static const char *const words[] = {"THREADS", "min", "max", "ceildiv"};
-    memcpy(known + c->n_dims, words, sizeof words);
-    const char *near = str_nearest(text, known);
-    fail(r, "unknown size '%s'%s%s%s", text, near ? ", did you mean '" : "", near ? near : "",
-         near ? "'?" : "");
-    return 0;
-}
-
-// primary = number | name | call | "(" expression ")" | "-" primary
-static int64_t primary(struct plan_reader *r) {
-    if (r->failed || ++r->depth > DEPTH_MAX) {
-        fail(r, "parentheses deeper than %d", DEPTH_MAX);
-        return 0;
-    }
-    int64_t value = 0;
-    skip_space(r);
-    if (consume(r, '(')) {
-        value = expression(r);
-        expect(r, ')');
-    } else if (consume(r, '-')) {
-        value = primary(r);
-        value = checked(r, value == INT64_MIN, value == INT64_MIN ? 0 : -value);
-    } else if (isdigit((unsigned char)*r->at)) {
-        bool overflow = false;
-        for (; isdigit((unsigned char)*r->at); r->at++) {
-            overflow |= __builtin_mul_overflow(value, 10, &value);
-            overflow |= __builtin_add_overflow(value, *r->at - '0', &value);
-        }
-        value = checked(r, overflow, value);
-    } else {
-        const char *text = name(r, "a number or a size");
-        bool is_call = !strcmp(text, "min") || !strcmp(text, "max") || !strcmp(text, "ceildiv");
-        if (*text)
-            value = is_call ? call(r, text) : named_size(r, text);
-    }
-    r->depth--;
-    return value;
-}
-
-// term = primary (("*" | "/" | "%") primary)*
-static int64_t term(struct plan_reader *r) {
-    int64_t value = primary(r);
-    while (!r->failed) {
-        if (consume(r, '*')) {
-            int64_t factor = primary(r);
-            bool overflow = __builtin_mul_overflow(value, factor, &value);
-            value = checked(r, overflow, value);
-        } else if (consume(r, '/')) {
-            value = divide(r, value, primary(r), '/');
-        } else if (consume(r, '%')) {
-            value = divide(r, value, primary(r), '%');
-        } else {
-            break;
-        }
-    }
-    return value;
-}
-
-// expression = term (("+" | "-") term)*
-static int64_t expression(struct plan_reader *r) {
-    int64_t value = term(r);
-    while (!r->failed) {
-        bool overflow;
-        if (consume(r, '+'))
-            overflow = __builtin_add_overflow(value, term(r), &value);
-        else if (consume(r, '-'))
-            overflow = __builtin_sub_overflow(value, term(r), &value);
-        else
-            break;
-        value = checked(r, overflow, value);
-    }
-    return value;
-}
-
-// Index of the buffer that is named next, or 0 after a mistake.
-static int buffer(struct plan_reader *r) {
-    const char *text = name(r, "a buffer");
-    const char *names[PLAN_BUFFERS_MAX + 1] = {NULL};
-    for (int i = 0; i < r->plan->n_buffers; i++) {
-        names[i] = r->plan->buffers[i].name;
-        if (strcmp(names[i], text) == 0)
-            return i;
-    }
-    const char *near = str_nearest(text, names);
-    fail(r, "unknown buffer '%s'%s%s%s", text, near ? ", did you mean '" : "", near ? near : "",
-         near ? "'?" : "");
-    return 0;
-}
 
 static int64_t scratch_total(const struct plan *p) {
     int64_t total = 0;
@@ -229,45 +21,48 @@ static int64_t scratch_total(const struct plan *p) {
     return total;
 }
 
-static int type_bytes(struct plan_reader *r, const char *text) {
-    for (const struct scratch_type *t = scratch_types; t->name; t++)
-        if (strcmp(t->name, text) == 0)
-            return t->bytes;
-    fail(r, "unknown type '%s'; scratch is f32, f64, i32, i64 or u8", text);
-    return 1;
+static int scratch_type(struct plan_reader *r, struct plan_buffer *b) {
+    b->type = reader_name(r, "the scratch's type");
+    int bytes = plan_type_bytes(b->type);
+    if (!bytes)
+        reader_fail(r, "unknown type '%s'; scratch is f32, f64, f16, bf16, i32, i64 or u8",
+                    b->type);
+    return bytes ? bytes : 1;
 }
 
 // scratch = "scratch" name type "[" expression ("," expression)* "]" ["=" "0"]
 static void scratch(struct plan_reader *r) {
-    struct plan_buffer b = {.role = BUFFER_SCRATCH, .name = name(r, "the scratch's name")};
+    struct plan_buffer b = {.role = BUFFER_SCRATCH, .name = reader_name(r, "the scratch's name")};
     for (int i = 0; i < r->plan->n_buffers; i++)
         if (strcmp(r->plan->buffers[i].name, b.name) == 0)
-            fail(r, "there is a buffer '%s' already", b.name);
-    b.size_bytes = type_bytes(r, name(r, "the scratch's type"));
-    expect(r, '[');
+            reader_fail(r, "there is a buffer '%s' already", b.name);
+    if (reader_find_tensormap(r->plan, b.name) >= 0)
+        reader_fail(r, "there is a tensor map '%s' already", b.name);
+    b.size_bytes = scratch_type(r, &b);
+    reader_expect(r, '[');
     do {
-        int64_t size = expression(r);
+        int64_t size = reader_expression(r);
         if (!r->failed && size <= 0)
-            fail(r, "scratch '%s' has size %lld", b.name, (long long)size);
+            reader_fail(r, "scratch '%s' has size %lld", b.name, (long long)size);
         if (!r->failed && __builtin_mul_overflow(b.size_bytes, size, &b.size_bytes))
-            fail(r, "scratch '%s' overflows 64 bits", b.name);
-    } while (consume(r, ','));
-    expect(r, ']');
-    if (consume(r, '=')) {
-        expect(r, '0');
+            reader_fail(r, "scratch '%s' overflows 64 bits", b.name);
+    } while (reader_consume(r, ','));
+    reader_expect(r, ']');
+    if (reader_consume(r, '=')) {
+        reader_expect(r, '0');
         b.is_zeroed = true;
     }
     if (!r->failed && b.size_bytes > scratch_max_bytes - scratch_total(r->plan))
-        fail(r, "scratch is more than %lld bytes in all", (long long)scratch_max_bytes);
+        reader_fail(r, "scratch is more than %lld bytes in all", (long long)scratch_max_bytes);
     if (!r->failed && r->plan->n_buffers == PLAN_BUFFERS_MAX)
-        fail(r, "more than %d buffers", PLAN_BUFFERS_MAX);
+        reader_fail(r, "more than %d buffers", PLAN_BUFFERS_MAX);
     if (!r->failed)
         r->plan->buffers[r->plan->n_buffers++] = b;
 }
 
 static struct plan_step *add_step(struct plan_reader *r, enum step_kind kind) {
     if (r->plan->n_steps == PLAN_STEPS_MAX) {
-        fail(r, "more than %d steps", PLAN_STEPS_MAX);
+        reader_fail(r, "more than %d steps", PLAN_STEPS_MAX);
         return &r->plan->steps[0];
     }
     struct plan_step *s = &r->plan->steps[r->plan->n_steps++];
@@ -278,87 +73,108 @@ static struct plan_step *add_step(struct plan_reader *r, enum step_kind kind) {
 // fill = "fill" buffer number
 static void fill(struct plan_reader *r) {
     struct plan_step *s = add_step(r, STEP_FILL);
-    s->fill_buffer = buffer(r);
+    s->fill_buffer = reader_buffer(r);
     const struct plan_buffer *b = &r->plan->buffers[s->fill_buffer];
     if (!r->failed && b->role == BUFFER_INPUT)
-        fail(r, "'%s' is an input and cannot be filled", b->name);
+        reader_fail(r, "'%s' is an input and cannot be filled", b->name);
     if (!r->failed && b->size_bytes % 4)
-        fail(r, "'%s' does not hold f32 values", b->name);
-    skip_space(r);
+        reader_fail(r, "'%s' does not hold f32 values", b->name);
+    reader_skip_space(r);
     char *end;
     s->fill_value = strtod(r->at, &end);
     if (end == r->at || !(s->fill_value - s->fill_value == 0))
-        fail(r, "expected a finite number before %s", here(r));
+        reader_fail(r, "expected a finite number before %s", reader_here(r));
     r->at = end;
 }
 
-// args = "(" [buffer ("," buffer)*] ")"
-static void arguments(struct plan_reader *r, struct plan_step *s) {
-    expect(r, '(');
-    if (consume(r, ')'))
-        return;
-    do {
-        int index = buffer(r);
-        for (int i = 0; i < s->n_args; i++)
-            if (!r->failed && s->args[i] == index)
-                fail(r, "'%s' is passed twice; arguments never overlap",
-                     r->plan->buffers[index].name);
-        if (!r->failed && s->n_args == PLAN_ARGS_MAX)
-            fail(r, "more than %d arguments", PLAN_ARGS_MAX);
-        if (!r->failed)
-            s->args[s->n_args++] = index;
-    } while (consume(r, ','));
-    expect(r, ')');
+// argument = buffer | tensor map
+static int argument(struct plan_reader *r) {
+    const char *start = r->at;
+    int map = reader_find_tensormap(r->plan, reader_word(r));
+    if (map >= 0)
+        return -1 - map;
+    r->at = start;
+    return reader_buffer(r);
 }
 
-// launch = "launch" name ("grid" "(" expression ")" | "args" args)*
+// args = "(" [argument ("," argument)*] ")"
+static void arguments(struct plan_reader *r, struct plan_step *s) {
+    reader_expect(r, '(');
+    if (reader_consume(r, ')'))
+        return;
+    do {
+        int index = argument(r);
+        for (int i = 0; i < s->n_args; i++)
+            if (!r->failed && s->args[i] == index)
+                reader_fail(r, "'%s' is passed twice; arguments never overlap",
+                            index < 0 ? r->plan->tensormaps[-1 - index].name
+                                      : r->plan->buffers[index].name);
+        if (!r->failed && s->n_args == PLAN_ARGS_MAX)
+            reader_fail(r, "more than %d arguments", PLAN_ARGS_MAX);
+        if (!r->failed)
+            s->args[s->n_args++] = index;
+    } while (reader_consume(r, ','));
+    reader_expect(r, ')');
+}
+
+// grid = "grid" "(" expression ")"
+static void grid(struct plan_reader *r, struct plan_step *s) {
+    int64_t blocks = 0;
+    if (reader_list(r, &blocks, 1) == 1 && (blocks < 1 || blocks > grid_max))
+        reader_fail(r, "grid of %lld blocks", (long long)blocks);
+    s->grid = blocks;
+}
+
+// launch = "launch" name (grid | "args" args | gpu_clause)*
 static void launch(struct plan_reader *r) {
     struct plan_step *s = add_step(r, STEP_LAUNCH);
-    s->function = name(r, "the function's name");
-    bool has_args = false;
-    for (const char *clause = word(r); *clause && !r->failed; clause = word(r)) {
+    bool is_gpu = r->context->is_gpu, has_args = false;
+    s->function = reader_name(r, "the function's name");
+    for (const char *clause = reader_word(r); *clause && !r->failed; clause = reader_word(r)) {
         if (strcmp(clause, "grid") == 0 && !s->grid) {
-            expect(r, '(');
-            s->grid = expression(r);
-            expect(r, ')');
-            if (!r->failed && (s->grid < 1 || s->grid > grid_max))
-                fail(r, "grid of %lld blocks", (long long)s->grid);
+            (is_gpu ? reader_gpu_grid : grid)(r, s);
         } else if (strcmp(clause, "args") == 0 && !has_args) {
             arguments(r, s);
             has_args = true;
-        } else {
-            fail(r, "unexpected '%s'; a launch has grid(...) and args(...), once each", clause);
+        } else if (!is_gpu || !reader_gpu_clause(r, s, clause)) {
+            reader_fail(r, "unexpected '%s'; a launch has grid(...)%s and args(...), once each",
+                        clause,
+                        is_gpu ? ", block(...), shared(...), cluster(...), cooperative" : "");
         }
     }
     if (!s->grid)
-        fail(r, "launch '%s' has no grid(...)", s->function);
+        reader_fail(r, "launch '%s' has no grid(...)", s->function);
     if (!has_args)
-        fail(r, "launch '%s' has no args(...)", s->function);
+        reader_fail(r, "launch '%s' has no args(...)", s->function);
+    if (is_gpu)
+        reader_check_gpu_launch(r, s);
 }
 
-// line = "#pragma hone" (scratch | fill | launch)
+// line = "#pragma hone" (scratch | fill | launch | tensormap)
 static void line(struct plan_reader *r, const char *text) {
     static const struct {
         const char *word;
         void (*read)(struct plan_reader *r);
-    } rules[] = {{"scratch", scratch}, {"fill", fill}, {"launch", launch}};
-    static const char *const words[] = {"scratch", "fill", "launch", NULL};
+    } rules[] = {
+        {"scratch", scratch}, {"fill", fill}, {"launch", launch}, {"tensormap", reader_tensormap}};
+    static const char *const words[] = {"scratch", "fill", "launch", "tensormap", NULL};
     r->at = text;
-    if (!consume(r, '#') || strcmp(word(r), "pragma") != 0 || strcmp(word(r), "hone") != 0)
+    if (!reader_consume(r, '#') || strcmp(reader_word(r), "pragma") != 0 ||
+        strcmp(reader_word(r), "hone") != 0)
         return;
-    const char *first = word(r);
+    const char *first = reader_word(r);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (strcmp(first, rules[i].word) != 0)
             continue;
         rules[i].read(r);
-        skip_space(r);
+        reader_skip_space(r);
         if (!r->failed && *r->at && strncmp(r->at, "//", 2) != 0 && strncmp(r->at, "/*", 2) != 0)
-            fail(r, "unexpected %s", here(r));
+            reader_fail(r, "unexpected %s", reader_here(r));
         return;
     }
     const char *near = str_nearest(first, words);
-    fail(r, "unknown '#pragma hone %s'%s%s%s", first, near ? ", did you mean '" : "",
-         near ? near : "", near ? "'?" : "");
+    reader_fail(r, "unknown '#pragma hone %s'%s%s%s", first, near ? ", did you mean '" : "",
+                near ? near : "", near ? "'?" : "");
 }
 
 // Where in a C source a character stands.
@@ -417,7 +233,7 @@ static bool is_written(const struct plan *p, int index) {
         if (s->kind == STEP_FILL && s->fill_buffer == index)
             return true;
         for (int k = 0; k < s->n_args; k++)
-            if (s->args[k] == index)
+            if (index == (s->args[k] < 0 ? p->tensormaps[-1 - s->args[k]].buffer : s->args[k]))
                 return true;
     }
     return false;

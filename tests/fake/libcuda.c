@@ -1,13 +1,35 @@
-// A driver that is not there: the calls of gpu/cuda.h with scripted answers, for tests of what
-// hone does when the driver fails. FAKE_CUDA names the fault; nothing is computed.
+// A driver that is not there: the calls of gpu/cuda.h over ordinary memory, for tests of what hone
+// does when the driver or a kernel fails. A fault has a name (is_fault). Kernels are known by
+// name: the judge's own are compiled here as C, and a few candidates (fake_kernels.h) stand for
+// everything that kernels do. Nothing here is timed, and nothing about a GPU is learned from it.
+#define _GNU_SOURCE
+#include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
+typedef uint64_t pointer;
+
+// The fault is in the environment, or, for processes that get none, in a file beside the library.
 static int is_fault(const char *name) {
-    const char *fault = getenv("FAKE_CUDA");
-    return fault && strcmp(fault, name) == 0;
+    static char from_file[64];
+    const char *fault = getenv("FAKE_CUDA"), *home = getenv("CUDA_HOME");
+    if (!fault && home && !from_file[0]) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/fault", home);
+        FILE *f = fopen(path, "r");
+        if (!f || !fgets(from_file, sizeof from_file, f))
+            snprintf(from_file, sizeof from_file, "none of them");
+        from_file[strcspn(from_file, "\n")] = '\0';
+        if (f)
+            fclose(f);
+    }
+    return strcmp(fault ? fault : from_file, name) == 0;
 }
 
 // Calls that only need to exist.
@@ -16,31 +38,9 @@ static int is_fault(const char *name) {
     int name(void) {      \
         return 999;       \
     }
-UNUSED_CALL(cuDevicePrimaryCtxRetain)
-UNUSED_CALL(cuDevicePrimaryCtxRelease_v2)
-UNUSED_CALL(cuCtxSetCurrent)
-UNUSED_CALL(cuCtxSynchronize)
-UNUSED_CALL(cuMemGetInfo_v2)
-UNUSED_CALL(cuMemAlloc_v2)
-UNUSED_CALL(cuMemFree_v2)
-UNUSED_CALL(cuMemcpyHtoD_v2)
-UNUSED_CALL(cuMemcpyDtoH_v2)
-UNUSED_CALL(cuMemsetD32_v2)
-UNUSED_CALL(cuModuleLoadData)
-UNUSED_CALL(cuModuleUnload)
-UNUSED_CALL(cuModuleGetFunction)
-UNUSED_CALL(cuFuncGetAttribute)
-UNUSED_CALL(cuFuncSetAttribute)
-UNUSED_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-UNUSED_CALL(cuLaunchKernel)
-UNUSED_CALL(cuStreamCreate)
 UNUSED_CALL(cuStreamDestroy_v2)
-UNUSED_CALL(cuStreamSynchronize)
-UNUSED_CALL(cuEventCreate)
 UNUSED_CALL(cuEventDestroy_v2)
-UNUSED_CALL(cuEventRecord)
-UNUSED_CALL(cuEventSynchronize)
-UNUSED_CALL(cuEventElapsedTime)
+UNUSED_CALL(cuTensorMapEncodeTiled)
 
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
@@ -98,7 +98,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
         return 1;
     static const int values[][2] = {{16, 100},    {75, 9},       {76, 0},       {38, 50 << 20},
                                     {97, 232448}, {81, 233472},  {82, 65536},   {39, 2048},
-                                    {106, 32},    {13, 2000000}, {36, 3000000}, {37, 4096}};
+                                    {106, 32},    {13, 2000000}, {36, 3000000}, {37, 4096}, {103, 1}, {120, 1}};
     *value = 0;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (values[i][0] == attribute)
@@ -107,11 +107,267 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 int cuGetErrorName(int result, const char **name) {
-    *name = result == 100 ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_OTHER";
+    *name = result == 100   ? "CUDA_ERROR_NO_DEVICE"
+            : result == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                            : "CUDA_ERROR_OTHER";
     return 0;
 }
 
 int cuGetErrorString(int result, const char **text) {
     *text = result == 100 ? "no CUDA-capable device is detected" : NULL;
     return 0;
+}
+
+// ---- memory: device pointers are addresses of this process
+
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    *context = (void *)1;
+    return is_fault("context") ? 999 : 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    return 0;
+}
+int cuCtxSetCurrent(void *context) {
+    return 0;
+}
+int cuCtxSetLimit(int limit, size_t value) {
+    return 0;
+}
+
+int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    *free_bytes = (size_t)4 << 30;
+    *total = (size_t)8 << 30;
+    return 0;
+}
+
+int cuMemAlloc_v2(pointer *p, size_t bytes) {
+    if (is_fault("full"))
+        return 2;
+    *p = (pointer)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return *p ? 0 : 2;
+}
+int cuMemFree_v2(pointer p) {
+    free((void *)p);
+    return 0;
+}
+
+int cuMemGetAllocationGranularity(size_t *bytes, const void *properties, int option) {
+    *bytes = 2 << 20;
+    return 0;
+}
+
+// A handle is the descriptor of a memory file, and one more so that it is not 0.
+int cuMemCreate(unsigned long long *handle, size_t bytes, const void *p, unsigned long long flags) {
+    int fd = memfd_create("device", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0 || is_fault("no-memory"))
+        return 2;
+    *handle = (unsigned long long)fd + 1;
+    return 0;
+}
+int cuMemRelease(unsigned long long handle) {
+    return close((int)handle - 1);
+}
+int cuMemExportToShareableHandle(int *fd, unsigned long long handle, int type,
+                                 unsigned long long flags) {
+    *fd = dup((int)handle - 1);
+    return 0;
+}
+int cuMemImportFromShareableHandle(unsigned long long *handle, void *fd, int type) {
+    *handle = (unsigned long long)dup((int)(intptr_t)fd) + 1;
+    return is_fault("import") ? 1 : 0;
+}
+int cuMemAddressReserve(pointer *p, size_t bytes, size_t alignment, pointer wanted,
+                        unsigned long long flags) {
+    *p = (pointer)mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return 0;
+}
+int cuMemAddressFree(pointer p, size_t bytes) {
+    return munmap((void *)p, bytes);
+}
+int cuMemMap(pointer p, size_t bytes, size_t offset, unsigned long long handle,
+             unsigned long long flags) {
+    return mmap((void *)p, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, (int)handle - 1,
+                0) == MAP_FAILED;
+}
+int cuMemUnmap(pointer p, size_t bytes) {
+    return mmap((void *)p, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+           MAP_FAILED;
+}
+int cuMemSetAccess(pointer p, size_t bytes, const void *access, size_t count) {
+    return 0;
+}
+
+int cuMemcpyHtoD_v2(pointer to, const void *from, size_t bytes) {
+    memcpy((void *)to, from, bytes);
+    return 0;
+}
+int cuMemcpyDtoH_v2(void *to, pointer from, size_t bytes) {
+    memcpy(to, (void *)from, bytes);
+    return is_fault("lost") ? 999 : 0;
+}
+int cuMemcpyDtoD_v2(pointer to, pointer from, size_t bytes) {
+    memcpy((void *)to, (void *)from, bytes);
+    return 0;
+}
+int cuMemsetD32_v2(pointer to, unsigned value, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        ((unsigned *)to)[i] = value;
+    return 0;
+}
+
+// ---- kernels
+
+static int error;  // sticky, as after an illegal address
+
+#include "fake_kernels.h"
+
+int cuModuleLoadData(void **module, const void *image) {
+    *module = (void *)1;
+    return memcmp(image, "\177ELF", 4) == 0 ? 0 : 200;
+}
+int cuModuleUnload(void *module) {
+    return error;
+}
+int cuModuleGetFunction(const struct kernel **f, void *module, const char *name) {
+    for (*f = kernels; (*f)->name; ++*f)
+        if (strcmp((*f)->name, name) == 0)
+            return 0;
+    return 500;
+}
+int cuFuncGetAttribute(int *value, int attribute, const struct kernel *f) {
+    *value = 32;
+    return 0;
+}
+int cuFuncSetAttribute(const struct kernel *f, int attribute, int value) {
+    return 0;
+}
+int cuFuncGetParamInfo(const struct kernel *f, size_t i, size_t *offset, size_t *bytes) {
+    *bytes = 8;
+    *offset = 8 * i;
+    return i < (size_t)f->n_parameters ? 0 : 1;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, const struct kernel *f, int block,
+                                                size_t shared) {
+    *n = 2;
+    return 0;
+}
+
+// A stream or a graph is a list of launches; outside of a capture they run at once.
+struct node {
+    const struct kernel *kernel;  // NULL: fill
+    pointer arguments[8];
+    unsigned value;
+    size_t count;
+};
+struct list {
+    struct node nodes[64];
+    int n, is_captured;
+};
+static struct list stream;
+
+static void execute(const struct node *n) {
+    void *arguments[8];
+    for (int i = 0; i < 8; i++)
+        arguments[i] = (void *)&n->arguments[i];
+    if (error)
+        return;
+    if (!n->kernel)
+        cuMemsetD32_v2(n->arguments[0], n->value, n->count);
+    else
+        n->kernel->run(arguments);
+}
+
+static int add(const struct node *n) {
+    if (stream.is_captured)
+        stream.nodes[stream.n++] = *n;
+    else
+        execute(n);
+    return error;
+}
+
+static void run_threads(const struct kernel *f, unsigned blocks, unsigned block, void **arguments) {
+    n_threads = (u64)blocks * block;
+    for (thread = 0; thread < n_threads; thread++)
+        f->run(arguments);
+}
+
+int cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                   unsigned by, unsigned bz, unsigned shared, void *s, void **arguments,
+                   void **extra) {
+    if (!error)
+        run_threads(f, gx, bx, arguments);
+    return error;
+}
+int cuLaunchKernelEx(const void *config, const struct kernel *f, void **arguments, void **extra) {
+    struct node n = {.kernel = f};
+    for (int i = 0; i < f->n_parameters; i++)
+        n.arguments[i] = *(pointer *)arguments[i];
+    return is_fault("resources") ? 701 : add(&n);
+}
+int cuMemsetD32Async(pointer to, unsigned value, size_t count, void *s) {
+    return add(&(struct node){.arguments = {to}, .value = value, .count = count});
+}
+int cuMemsetD8Async(pointer to, unsigned char value, size_t count, void *s) {
+    memset((void *)to, value, count);
+    return 0;
+}
+
+int cuStreamCreate(void **s, unsigned flags) {
+    *s = &stream;
+    return 0;
+}
+int cuStreamSynchronize(void *s) {
+    return error;
+}
+int cuCtxSynchronize(void) {
+    return error;
+}
+int cuStreamBeginCapture_v2(void *s, int mode) {
+    stream = (struct list){.is_captured = 1};
+    return 0;
+}
+int cuStreamEndCapture(void *s, struct list **graph) {
+    *graph = malloc(sizeof stream);
+    **graph = stream;
+    stream.is_captured = 0;
+    return 0;
+}
+int cuGraphInstantiateWithFlags(struct list **exec, struct list *graph, unsigned long long flags) {
+    *exec = malloc(sizeof stream);
+    **exec = *graph;
+    return 0;
+}
+int cuGraphUpload(struct list *exec, void *s) {
+    return 0;
+}
+int cuGraphLaunch(struct list *exec, void *s) {
+    for (int i = 0; i < exec->n; i++)
+        execute(&exec->nodes[i]);
+    return 0;
+}
+int cuGraphDestroy(struct list *graph) {
+    free(graph);
+    return 0;
+}
+int cuGraphExecDestroy(struct list *exec) {
+    free(exec);
+    return 0;
+}
+
+int cuEventCreate(struct timespec **e, unsigned flags) {
+    *e = calloc(1, sizeof **e);
+    return 0;
+}
+int cuEventRecord(struct timespec *e, void *s) {
+    clock_gettime(CLOCK_MONOTONIC, e);
+    return 0;
+}
+int cuEventSynchronize(struct timespec *e) {
+    return error;
+}
+int cuEventElapsedTime(float *ms, struct timespec *from, struct timespec *to) {
+    *ms = (float)((double)(to->tv_sec - from->tv_sec) * 1e3 +
+                  (double)(to->tv_nsec - from->tv_nsec) * 1e-6);
+    return error;
 }

@@ -9,6 +9,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void read_plan(const uint8_t *data, size_t size, const struct plan_context *context) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct plan p, q;
+    const char *source = arena_strndup(&a, (const char *)data, size);
+    if (plan_parse(&a, source, context, &p, &err)) {
+        json_t *json = plan_to_json(&p);
+        if (!plan_from_json(&a, json, &q, &err))
+            abort();
+        json_decref(json);
+    } else if (!err.text[0]) {
+        abort();
+    }
+    arena_reset(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"M", "N"};
     static const int64_t sizes[] = {64, 100};
@@ -21,18 +37,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                                 .n_threads = 3,
                                                 .buffers = buffers,
                                                 .n_buffers = 2};
-    struct arena a = {0};
-    struct error err = {0};
-    struct plan p, q;
-    const char *source = arena_strndup(&a, (const char *)data, size);
-    if (plan_parse(&a, source, &context, &p, &err)) {
-        json_t *json = plan_to_json(&p);
-        if (!plan_from_json(&a, json, &q, &err))
-            abort();
-        json_decref(json);
-    } else if (!err.text[0]) {
-        abort();
-    }
-    arena_reset(&a);
+    static const struct plan_context gpu = {.dim_names = names,
+                                            .dim_sizes = sizes,
+                                            .n_dims = 2,
+                                            .buffers = buffers,
+                                            .n_buffers = 2,
+                                            .is_gpu = true,
+                                            .n_sms = 132,
+                                            .shared_per_block = 232448,
+                                            .cluster_max = 16};
+    read_plan(data, size, &context);
+    read_plan(data, size, &gpu);
     return 0;
 }

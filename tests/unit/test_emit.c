@@ -31,19 +31,25 @@ static void read_plan(struct arena *a, struct emitted *e) {
     int n = 0;
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *node = &p->graph.nodes[p->inputs[i].node];
-        buffers[n++] =
-            (struct plan_buffer){node->name, BUFFER_INPUT, 4 * shape_count(&node->shape), false};
+        buffers[n++] = (struct plan_buffer){
+            .name = node->name, .role = BUFFER_INPUT, .size_bytes = 4 * shape_count(&node->shape)};
     }
     for (int i = 0; i < p->n_outputs; i++) {
         const struct node *node = &p->graph.nodes[p->outputs[i].node];
-        buffers[n++] = (struct plan_buffer){p->outputs[i].name, BUFFER_OUTPUT,
-                                            4 * shape_count(&node->shape), false};
+        buffers[n++] = (struct plan_buffer){.name = p->outputs[i].name,
+                                            .role = BUFFER_OUTPUT,
+                                            .size_bytes = 4 * shape_count(&node->shape)};
     }
     for (int i = 0; i < p->graph.n_dims; i++) {
         names[i] = p->graph.dims[i].name;
         sizes[i] = p->graph.dims[i].size;
     }
-    struct plan_context context = {names, sizes, p->graph.n_dims, 2, buffers, n};
+    struct plan_context context = {.dim_names = names,
+                                   .dim_sizes = sizes,
+                                   .n_dims = p->graph.n_dims,
+                                   .n_threads = 2,
+                                   .buffers = buffers,
+                                   .n_buffers = n};
     struct error err;
     cr_assert(plan_parse(a, e->candidate.source, &context, &e->plan, &err), "%s\n%s", err.text,
               e->candidate.source);

@@ -147,3 +147,147 @@ Test(plan, survives_its_json_form) {
     json_decref(json);
     arena_reset(&a);
 }
+
+static const struct plan_context gpu = {
+    .dim_names = names,
+    .dim_sizes = sizes,
+    .n_dims = 2,
+    .buffers = buffers,
+    .n_buffers = 2,
+    .is_gpu = true,
+    .n_sms = 132,
+    .shared_per_block = 232448,
+    .cluster_max = 16,
+};
+
+static const char *const gpu_source =
+    "#pragma hone scratch part f16[SMS, N] = 0\n"
+    "#pragma hone tensormap xa = x dims(N, M) strides(4*N) box(32, 64) swizzle(128) promote(256) "
+    "oob nan\n"
+    "#pragma hone launch rows grid(M, 2) block(32, 8) shared(100 * 1024) cluster(2, 1, 1) "
+    "args(xa, part)\n"
+    "#pragma hone launch end block(1024) cooperative args(part, y) grid(SMS)\n";
+
+Test(plan, reads_launches_with_threads_and_tensor_maps) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct plan p;
+    cr_assert(plan_parse(&a, gpu_source, &gpu, &p, &err), "%s", err.text);
+    cr_expect_eq(p.buffers[2].size_bytes, 132 * 100 * 2);
+    cr_expect_eq(p.n_tensormaps, 1);
+    const struct plan_tensormap *m = &p.tensormaps[0];
+    cr_expect_eq(m->rank, 2);
+    cr_expect_eq(m->dims[0], 100);
+    cr_expect_eq(m->strides_bytes[0], 400);
+    cr_expect_eq(m->box[1], 64);
+    cr_expect_eq(m->swizzle_bytes, 128);
+    cr_expect_eq(m->promote_bytes, 256);
+    cr_expect(m->is_nan_outside);
+    const struct plan_step *s = &p.steps[0];
+    cr_expect_eq(s->grid, 128);
+    cr_expect_eq(s->shape.grid[1], 2);
+    cr_expect_eq(s->shape.grid[2], 1);
+    cr_expect_eq(s->shape.block[1], 8);
+    cr_expect_eq(s->shape.shared_bytes, 102400);
+    cr_expect_eq(s->shape.cluster[0], 2);
+    cr_expect_eq(s->args[0], -1);
+    cr_expect_eq(s->args[1], 2);
+    cr_expect(!s->shape.is_cooperative);
+    cr_expect(p.steps[1].shape.is_cooperative);
+    cr_expect_eq(p.steps[1].grid, 132);
+    arena_reset(&a);
+}
+
+Test(plan, names_the_mistakes_of_gpu_launches) {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"launch f grid(1) args(y)", "launch 'f' has no block(...)"},
+        {"launch f grid(0) block(1) args(y)", "a grid of 0 along x"},
+        {"launch f grid(1, 65536) block(1) args(y)", "a grid of 65536 along y"},
+        {"launch f grid(1, 1, 1, 1) block(1) args(y)", "more than 3 numbers"},
+        {"launch f grid(1) block(2048) args(y)", "a block of 2048 along x"},
+        {"launch f grid(1) block(1, 1, 65) args(y)", "a block of 65 along z"},
+        {"launch f grid(1) block(64, 32) args(y)", "a block of 2048 threads; at most 1024"},
+        {"launch f grid(1) block(0) args(y)", "a block of 0 along x"},
+        {"launch f grid(1) block(1) shared(300000) args(y)",
+         "300000 bytes of shared memory; a block has at most 232448"},
+        {"launch f grid(1) block(1) shared(-1) args(y)", "-1 bytes of shared"},
+        {"launch f grid(1) block(1) block(1) args(y)", "unexpected 'block'"},
+        {"launch f grid(1) block(1) cluster(17) args(y)", "a cluster of 17 along x"},
+        {"launch f grid(8, 8) block(1) cluster(8, 8) args(y)", "a cluster of 64 blocks"},
+        {"launch f grid(3) block(1) cluster(2) args(y)", "no multiple of its cluster's 2"},
+        {"launch f grid(1) block(1) overlap args(y)", "unexpected 'overlap'"},
+        {"launch f grid(THREADS) block(1) args(y)", "unknown size 'THREADS'"},
+        {"launch f grid(SMSS) block(1) args(y)", "did you mean 'SMS'?"},
+        {"launch f grid(1) block(1) args(z)", "unknown buffer 'z'"},
+        {"launch f grid(1) block(1) args(y, y)", "'y' is passed twice"},
+        {"tensormap x = y dims(4) box(4)", "there is a 'x' already"},
+        {"tensormap t = z dims(4) box(4)", "unknown buffer 'z'"},
+        {"tensormap t = x", "has 0 dims"},
+        {"tensormap t = x dims(4, 4) box(4, 4)", "has 2 dims, 0 strides, 2 in its box"},
+        {"tensormap t = x dims(0) box(4)", "dims: 0 is not from 1"},
+        {"tensormap t = x dims(4) box(257)", "box: 257"},
+        {"tensormap t = x dims(4) box(3)", "take 12 bytes, no multiple of 16"},
+        {"tensormap t = x dims(4, 4) strides(24) box(4, 4)", "strides: 24"},
+        {"tensormap t = x dims(64, 4) strides(256) box(64, 1) swizzle(64)",
+         "more than the swizzle"},
+        {"tensormap t = x dims(4) box(4) swizzle(16)", "swizzle(16); it is 0, 32, 64 or 128"},
+        {"tensormap t = x dims(4) box(4) promote(32)", "promote(32); it is 0, 64, 128 or 256"},
+        {"tensormap t = x dims(4) box(4) oob one", "oob one; it is zero or nan"},
+        {"tensormap t = x dims(4) box(4) dims(4)", "unexpected 'dims'"},
+        {"tensormap t = x dims(100, 65) strides(400) box(4, 4)", "reaches beyond the 25600 bytes"},
+        {"tensormap t = x dims(4294967296, 4294967296) strides(1099511627760) box(4, 4)",
+         "reaches beyond"},
+        {"tensormap t = x dims(4) box(4)\n#pragma hone scratch t f32[1]",
+         "there is a tensor map 't' already"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct plan p;
+        const char *source = arena_printf(&a, "#pragma hone %s\n", cases[i].text);
+        cr_expect(!plan_parse(&a, source, &gpu, &p, &err), "%s", cases[i].text);
+        cr_expect_eq(err.kind, ERROR_PARSE);
+        cr_expect(strstr(err.text, cases[i].want), "%s: %s", cases[i].text, err.text);
+        arena_reset(&a);
+    }
+}
+
+Test(plan, knows_what_a_device_lacks) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct plan p;
+    struct plan_context old = gpu;
+    old.cluster_max = 0;
+    cr_expect(!plan_parse(&a, gpu_source, &old, &p, &err));
+    cr_expect(strstr(err.text, "line 2: this device has no tensor maps"), "%s", err.text);
+    cr_expect(!plan_parse(&a, "#pragma hone launch f grid(2) block(1) cluster(2) args(y)", &old, &p,
+                          &err));
+    cr_expect(strstr(err.text, "this device has no clusters"), "%s", err.text);
+    cr_expect(!plan_parse(&a, gpu_source, &context, &p, &err));
+    cr_expect(strstr(err.text, "line 1: unknown size 'SMS'"), "%s", err.text);
+    arena_reset(&a);
+}
+
+Test(plan, of_a_gpu_survives_its_json_form) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct plan p, q;
+    cr_assert(plan_parse(&a, gpu_source, &gpu, &p, &err));
+    json_t *json = plan_to_json(&p);
+    cr_assert(plan_from_json(&a, json, &q, &err), "%s", err.text);
+    json_t *again = plan_to_json(&q);
+    cr_expect(json_equal(json, again));
+    json_decref(again);
+    json_t *step = json_array_get(json_object_get(json, "steps"), 0);
+    json_array_set_new(json_object_get(step, "args"), 0, json_integer(-2));
+    cr_expect(!plan_from_json(&a, json, &q, &err));
+    cr_expect(strstr(err.text, "no tensor map 1"), "%s", err.text);
+    json_array_set_new(json_object_get(step, "args"), 0, json_integer(0));
+    json_array_clear(json_object_get(json_object_get(step, "gpu"), "block"));
+    cr_expect(!plan_from_json(&a, json, &q, &err));
+    cr_expect(strstr(err.text, "no grid or block"), "%s", err.text);
+    json_decref(json);
+    arena_reset(&a);
+}

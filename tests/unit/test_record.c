@@ -223,3 +223,11 @@ Test(record, run_survives_its_json_form) {
     json_decref(json);
     arena_reset(&a);
 }
+
+Test(candidate, tier_follows_the_name_of_a_file) {
+    cr_expect_eq(tier_of_file("a.cu"), TIER_D);
+    cr_expect_eq(tier_of_file(".cu"), TIER_C);
+    cr_expect_eq(tier_of_file("dir.cu/a.c"), TIER_C);
+    cr_expect_str_eq(tier_language(TIER_D), "CUDA");
+    cr_expect_str_eq(tier_language(TIER_C), "C");
+}

@@ -1,0 +1,143 @@
+// Kernels with which the judge looks at device memory: compare results with what is expected,
+// take the digest of a buffer, and read a buffer so that caches hold nothing else. Built by NVRTC;
+// plain C otherwise, without barriers or shared memory, so that tests run it on a CPU as well.
+//
+// Every thread leaves one `judge_part` of what it saw; judge_fold adds them up in a fixed order, so
+// that the same data give the same sums.
+
+typedef unsigned long long u64;
+
+#ifdef __CUDACC__
+static __device__ __forceinline__ u64 first(void) {
+    return (u64)blockIdx.x * blockDim.x + threadIdx.x;
+}
+static __device__ __forceinline__ u64 stride(void) {
+    return (u64)gridDim.x * blockDim.x;
+}
+#define JUDGE_KERNEL extern "C" __global__ void
+#define JUDGE_FN static __device__ __forceinline__
+#define JUDGE_INFINITY __longlong_as_double(0x7ff0000000000000ll)
+#define JUDGE_BITS(f) __float_as_uint(f)
+#endif
+
+struct judge_part {
+    double sum, max;                        // of squared errors; the largest error
+    u64 n_wrong, n_same, n_other, digest;   // n_same: words equal to the poison; n_other: others
+};
+
+// As eval/oracle.c counts errors: in units of the spread.
+JUDGE_FN double judge_error(float value, double truth, double spread) {
+    float rounded = (float)truth;
+    if (isnan(spread))
+        return 0;
+    if (value == rounded)
+        return spread > 0 ? fabs((double)value - truth) / spread : 0;
+    if (isnan(rounded))
+        return isnan(value) ? 0 : JUDGE_INFINITY;
+    if (isinf(rounded) || !(spread > 0))
+        return JUDGE_INFINITY;
+    if (value == 0 && fabsf(rounded) < 1.17549435e-38f)
+        return 0;
+    double e = fabs((double)value - truth) / spread;
+    return isnan(e) ? JUDGE_INFINITY : e;
+}
+
+// Mixes all bits of a word with its place; sums of these do not depend on their order.
+JUDGE_FN u64 judge_mix(unsigned word, u64 index, u64 seed) {
+    u64 x = (index + 1) * 0x9e3779b97f4a7c15ull + seed + word;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+struct judge_expected {
+    const float *high, *low, *spread;
+    double limit;  // for one element
+};
+
+JUDGE_FN void judge_result(struct judge_part *p, float value, double truth, double spread,
+                           double limit, unsigned poison) {
+    double error = judge_error(value, truth, spread);
+    p->sum += error * error;
+    p->max = error > p->max ? error : p->max;
+    p->n_wrong += !(error <= limit);
+    p->n_same += JUDGE_BITS(value) == poison;
+}
+
+// Four at a time; every buffer begins at a multiple of 16 bytes.
+JUDGE_KERNEL judge_compare(const float *values, struct judge_expected e, u64 n, unsigned poison,
+                           struct judge_part *parts) {
+    struct judge_part p = {0, 0, 0, 0, 0, 0};
+    const float4 *v4 = (const float4 *)values, *h4 = (const float4 *)e.high;
+    const float4 *l4 = (const float4 *)e.low, *s4 = (const float4 *)e.spread;
+    for (u64 i = first(); i < n / 4; i += stride()) {
+        float4 v = v4[i], h = h4[i], l = l4[i], s = s4[i];
+        judge_result(&p, v.x, (double)h.x + (double)l.x, s.x, e.limit, poison);
+        judge_result(&p, v.y, (double)h.y + (double)l.y, s.y, e.limit, poison);
+        judge_result(&p, v.z, (double)h.z + (double)l.z, s.z, e.limit, poison);
+        judge_result(&p, v.w, (double)h.w + (double)l.w, s.w, e.limit, poison);
+    }
+    for (u64 i = n / 4 * 4 + first(); i < n; i += stride())
+        judge_result(&p, values[i], (double)e.high[i] + (double)e.low[i], e.spread[i], e.limit,
+                     poison);
+    parts[first()] = p;
+}
+
+// Several pieces of memory that are looked at together.
+#define JUDGE_REGIONS 48
+struct judge_regions {
+    const unsigned *at[JUDGE_REGIONS];
+    u64 n[JUDGE_REGIONS], seed[JUDGE_REGIONS];
+    int count;
+    unsigned poison;
+};
+
+JUDGE_FN void judge_word(struct judge_part *p, unsigned word, u64 index, u64 seed,
+                         unsigned poison) {
+    p->n_same += word == poison;
+    p->n_other += word != poison;
+    p->digest += judge_mix(word, index, seed);
+}
+
+JUDGE_KERNEL judge_scan(struct judge_regions r, struct judge_part *parts) {
+    struct judge_part p = {0, 0, 0, 0, 0, 0};
+    for (int k = 0; k < r.count; k++) {
+        const unsigned *words = r.at[k];
+        u64 n = r.n[k], seed = r.seed[k], n4 = (u64)words % 16 ? 0 : n / 4;
+        for (u64 i = first(); i < n4; i += stride()) {
+            uint4 w = ((const uint4 *)words)[i];
+            judge_word(&p, w.x, 4 * i, seed, r.poison);
+            judge_word(&p, w.y, 4 * i + 1, seed, r.poison);
+            judge_word(&p, w.z, 4 * i + 2, seed, r.poison);
+            judge_word(&p, w.w, 4 * i + 3, seed, r.poison);
+        }
+        for (u64 i = 4 * n4 + first(); i < n; i += stride())
+            judge_word(&p, words[i], i, seed, r.poison);
+    }
+    parts[first()] = p;
+}
+
+// n parts into as many as there are threads.
+JUDGE_KERNEL judge_fold(const struct judge_part *parts, u64 n, struct judge_part *out) {
+    struct judge_part p = {0, 0, 0, 0, 0, 0};
+    for (u64 i = first(); i < n; i += stride()) {
+        p.sum += parts[i].sum;
+        p.max = parts[i].max > p.max ? parts[i].max : p.max;
+        p.n_wrong += parts[i].n_wrong;
+        p.n_same += parts[i].n_same;
+        p.n_other += parts[i].n_other;
+        p.digest += parts[i].digest;
+    }
+    out[first()] = p;
+}
+
+JUDGE_KERNEL judge_flush(const float4 *buffer, u64 n, float *out) {
+    float s = 0;
+#pragma unroll 8
+    for (u64 i = first(); i < n; i += stride()) {
+        float4 v = buffer[i];
+        s += v.x + v.y + v.z + v.w;
+    }
+    if (s == 1.2345e30f)  // never, but the compiler cannot know
+        *out = s;
+}

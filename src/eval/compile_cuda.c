@@ -1,0 +1,270 @@
+#include "eval/compile_cuda.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/frame.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "eval/cache.h"
+#include "eval/scan.h"
+#include "eval/text.h"
+#include "record/profile.h"
+
+enum {
+    COMPILE_SECONDS = 60,
+    READY_SECONDS = 30,
+    JOBS_MAX = 200,  // then a new child: whatever has piled up in it goes
+    MESSAGE_LINES = 14,
+    MESSAGE_BYTES = 2000,
+    LOG_MAX = 1 << 20,
+};
+static const int64_t memory_max_bytes = (int64_t)8 << 30;
+static const int64_t second_ns = 1000000000;
+
+// Everything but the architecture and the sizes. Fused multiply-adds are the hardware's own and
+// more precise; flushing and approximate division are not f32.
+static const char *const flags[] = {"--fmad=true", "--ftz=false", "--prec-div=true",
+                                    "--prec-sqrt=true"};
+enum { N_FLAGS = sizeof flags / sizeof flags[0] };
+
+bool cuda_compiler_start(struct cuda_compiler *c, struct arena *a, struct error *err) {
+    struct arena scratch = {0};
+    const char *self = file_self(&scratch, err);
+    const char *argv[] = {self, "_compile", NULL};
+    struct process_spec spec = {.argv = argv,
+                                .limit_cpu_s = (int64_t)JOBS_MAX * COMPILE_SECONDS,
+                                .limit_memory_bytes = memory_max_bytes};
+    *c = (struct cuda_compiler){.process = {.socket = -1}, .arena = a};
+    bool ok = self && process_start(&c->process, &spec, err);
+    arena_reset(&scratch);
+    return ok || error_wrap(err, "start the compiler");
+}
+
+void cuda_compiler_stop(struct cuda_compiler *c) {
+    process_kill(&c->process);
+    c->version = NULL;
+    c->n_jobs = 0;
+}
+
+// Wait until the child has told its version.
+static bool wait_until_ready(struct cuda_compiler *c, struct error *err) {
+    json_t *message = NULL;
+    if (c->version)
+        return true;
+    if (!frame_read(c->process.socket, READY_SECONDS * second_ns, &message, NULL, NULL, err))
+        return error_wrap(err, "the compiler does not start");
+    struct json_reader r = {.where = "compiler"};
+    json_read_schema(&r, message, "hone.compiler/1");
+    const char *version = json_read_string(&r, c->arena, message, "version");
+    const char *refused = json_read_optional_string(&r, c->arena, message, "error");
+    int kind = (int)json_read_int(&r, message, "kind");
+    json_decref(message);
+    if (!json_reader_done(&r, err))
+        return false;
+    if (refused)
+        return error_set(err, (enum error_kind)kind, "no CUDA compiler: %s", refused);
+    c->version = version;
+    return true;
+}
+
+static bool prepare(struct cuda_compiler *c, struct error *err) {
+    if (c->n_jobs >= JOBS_MAX)
+        cuda_compiler_stop(c);
+    if (c->process.pid == 0 && !cuda_compiler_start(c, c->arena, err))
+        return false;
+    if (wait_until_ready(c, err))
+        return true;
+    cuda_compiler_stop(c);
+    return false;
+}
+
+// What a candidate may include is part of the key; so is the compiler's version.
+static const char *key(struct arena *a, const struct cuda_source *s, const char *version) {
+    struct sha256 h;
+    char hex[SHA256_HEX];
+    sha256_init(&h);
+    sha256_add_text(&h, "cubin 1");
+    sha256_add_text(&h, s->text);
+    sha256_add_text(&h, s->arch);
+    sha256_add_text(&h, version);
+    for (int i = 0; i < N_FLAGS; i++)
+        sha256_add_text(&h, flags[i]);
+    for (int i = 0; i < s->n_dims; i++) {
+        sha256_add_text(&h, s->dim_names[i]);
+        sha256_add(&h, &s->dim_sizes[i], sizeof s->dim_sizes[i]);
+    }
+    for (const struct embedded_file *f = embedded_files; f->name; f++)
+        sha256_add_text(&h, f->text);
+    sha256_hex(&h, hex);
+    return arena_strdup(a, hex);
+}
+
+static json_t *job_message(struct arena *a, const struct cuda_source *s) {
+    json_t *options = json_array();
+    for (int i = 0; i < N_FLAGS; i++)
+        json_array_append_new(options, json_string(flags[i]));
+    for (int i = 0; i < s->n_dims; i++)
+        json_array_append_new(options, json_string(arena_printf(a, "-D%s=%lld", s->dim_names[i],
+                                                                (long long)s->dim_sizes[i])));
+    return json_pack("{s:s, s:s, s:s, s:o}", "schema", "hone.compile/1", "source", s->text, "arch",
+                     s->arch, "options", options);
+}
+
+// The first errors with the lines that belong to them.
+static const char *first_errors(struct arena *a, const char *log) {
+    const char *at = strstr(log, "error");
+    while (at && at > log && at[-1] != '\n')
+        at--;
+    return text_head(a, at ? at : log, MESSAGE_LINES, MESSAGE_BYTES);
+}
+
+// The child's answer as a result; what it could not do is charged to the source.
+static bool read_answer(struct arena *a, const json_t *message, int fd, struct cubin *result,
+                        struct error *err) {
+    struct json_reader r = {.where = "compiled"};
+    json_read_schema(&r, message, "hone.compiled/1");
+    bool compiled = json_read_bool(&r, message, "compiled");
+    int64_t len = json_read_int(&r, message, "bytes");
+    const char *refused = json_read_optional_string(&r, a, message, "error");
+    result->log = json_read_string(&r, a, message, "log");
+    if (!json_reader_done(&r, err))
+        return false;
+    result->outcome = compiled ? COMPILE_OK : COMPILE_FAILED;
+    if (!compiled) {
+        result->message = refused ? text_head(a, refused, MESSAGE_LINES, MESSAGE_BYTES)
+                                  : first_errors(a, result->log);
+        return true;
+    }
+    if (len <= 0 || len > CUBIN_MAX)
+        return error_set(err, ERROR_IO, "the compiler gave a cubin of %lld bytes", (long long)len);
+    char *bytes = arena_alloc(a, (size_t)len);
+    result->bytes = bytes;
+    result->len = (size_t)len;
+    return pread(fd, bytes, (size_t)len, 0) == len ||
+           error_set(err, ERROR_IO, "read the cubin: %s", strerror(errno));
+}
+
+static bool ask(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s, int fd,
+                struct cubin *result, struct error *err) {
+    json_t *message = job_message(a, s), *told = NULL;
+    bool ok = frame_write(c->process.socket, message, &fd, 1, err);
+    json_decref(message);
+    c->n_jobs++;
+    ok = ok && frame_read(c->process.socket, COMPILE_SECONDS * second_ns, &told, NULL, NULL, err);
+    if (ok) {
+        ok = read_answer(a, told, fd, result, err);
+        json_decref(told);
+        return ok;
+    }
+    cuda_compiler_stop(c);
+    if (err->kind == ERROR_INTERRUPTED)
+        return false;
+    result->outcome = COMPILE_FAILED;
+    result->message = err->kind == ERROR_TIMEOUT
+                          ? arena_printf(a, "the compiler took more than %d s", COMPILE_SECONDS)
+                          : "the compiler broke down on this source, or ran out of memory";
+    *err = (struct error){0};
+    return true;
+}
+
+static bool compile_new(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s,
+                        struct cubin *result, struct error *err) {
+    int64_t start_ns = clock_now_ns();
+    int fd = memfd_create("cubin", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, CUBIN_MAX) != 0) {
+        error_set(err, ERROR_IO, "make a memory file: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool ok = ask(a, c, s, fd, result, err);
+    close(fd);
+    result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
+    return ok;
+}
+
+// The log goes first: a cubin that is there has one.
+static bool keep(struct arena *a, const char *path, const char *cache, const struct cubin *r,
+                 struct error *err) {
+    if (!file_write(arena_printf(a, "%s.log", path), r->log, strlen(r->log), err) ||
+        !file_write(arena_printf(a, "%s.cubin", path), r->bytes, r->len, err))
+        return false;
+    cache_trim(cache);
+    return true;
+}
+
+static bool read_cache(struct arena *a, const char *path, struct cubin *r) {
+    struct error missing = {0};
+    const char *cubin = arena_printf(a, "%s.cubin", path), *log = arena_printf(a, "%s.log", path);
+    // A hit is marked as used now.
+    if (utimensat(AT_FDCWD, cubin, NULL, 0) != 0 || utimensat(AT_FDCWD, log, NULL, 0) != 0)
+        return false;
+    r->log = file_read(a, log, LOG_MAX, NULL, &missing);
+    r->bytes = r->log ? file_read(a, cubin, CUBIN_MAX, &r->len, &missing) : NULL;
+    return r->bytes != NULL;
+}
+
+bool cuda_compile(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s,
+                  struct cubin *result, struct error *err) {
+    *result = (struct cubin){.log = ""};
+    bool scans = !s->is_ours && !s->skip_scans;
+    result->message = scans ? scan_cuda_source(a, s->text) : NULL;
+    if (result->message) {
+        result->outcome = COMPILE_ILLEGAL;
+        return true;
+    }
+    if (!prepare(c, err))
+        return false;
+    const char *path = arena_printf(a, "%s/%s", s->cache, key(a, s, c->version));
+    if (!read_cache(a, path, result)) {
+        if (!compile_new(a, c, s, result, err))
+            return error_wrap(err, "compile");
+        if (result->outcome == COMPILE_OK && !keep(a, path, s->cache, result, err))
+            return error_wrap(err, "compile");
+    }
+    if (result->outcome != COMPILE_OK || !scans)
+        return true;
+    result->message = scan_cubin(a, result->bytes, result->len);
+    if (result->message) {
+        result->outcome = COMPILE_ILLEGAL;
+        result->rule = "global-state";
+    }
+    return true;
+}
+
+// The number in front of `words` within one line, -1 when they are not there.
+static double number_before(const char *line, size_t len, const char *words) {
+    const char *at = memmem(line, len, words, strlen(words));
+    const char *start = at;
+    while (start && start > line && strchr("0123456789", start[-1]))
+        start--;
+    return start && start < at ? strtod(start, NULL) : -1;
+}
+
+static void keep_largest(struct profile *p, const char *name, double value) {
+    if (value >= 0 && !(profile_get(p, name) >= value))
+        profile_set(p, name, value);
+}
+
+void cuda_read_resources(const char *log, struct profile *p) {
+    for (const char *line = log; *line;) {
+        size_t len = strcspn(line, "\n");
+        keep_largest(p, "registers", number_before(line, len, " registers"));
+        keep_largest(p, "static_shared_bytes", number_before(line, len, " bytes smem"));
+        keep_largest(p, "stack_bytes", number_before(line, len, " bytes stack frame"));
+        keep_largest(p, "spill_bytes", number_before(line, len, " bytes spill stores"));
+        line += len + (line[len] == '\n');
+    }
+}

@@ -1,0 +1,80 @@
+// What a kind of device gives the judge: memory to fill and to look at, and calls. The judge's
+// rules (judge.c, subject.c, verify_subject.c, timing.c) are the same on all of them; where
+// buffers lie, how a candidate is compiled and run, and who compares is in one table each.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eval/oracle.h"
+#include "eval/runner_handle.h"
+
+struct eval_result;
+struct judge;
+struct subject;
+
+// A few elements of every input changed.
+struct novelty {
+    struct patch patches[INPUTS_MAX][PATCHES];
+    int n[INPUTS_MAX];
+};
+
+struct judge_device {
+    // Called once the judge knows its problem: chooses j->layout and takes memory.
+    bool (*open)(struct judge *j, struct error *err);
+    void (*close)(struct judge *j);
+    // Called when new inputs were drawn: nothing that was loaded holds any more.
+    void (*forget)(struct judge *j);
+
+    // Called with the subject's source and plan: compile it and make it ready for calls. False
+    // when there is no verdict on it.
+    bool (*start)(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
+                  struct error *err);
+    void (*stop)(struct judge *j, struct subject *s);
+    bool (*is_alive)(struct subject *s);
+
+    // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
+    void (*load)(struct judge *j, int slot, enum oracle_set set);
+    // The declared data of an input, which `slot` is loaded with.
+    const float *(*declared)(struct judge *j, int input, int slot);
+    // Called to change a slot that is loaded with declared data, or to take that back.
+    void (*patch)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
+                  bool is_back);
+    // Called to fill outputs and scratch with j->poison[slot].
+    void (*poison)(struct judge *j, struct subject *s, int slot);
+
+    // Do the slot's outputs still hold the poison?
+    bool (*is_untouched)(struct judge *j, struct subject *s, int slot);
+    void (*call)(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
+                 struct call_result *result);
+    void (*explain)(struct arena *a, struct subject *s, enum runner_status status,
+                    struct verdict *v);
+    // Called after a call: the buffer around which something was written, or -1.
+    int (*find_overrun)(struct judge *j, struct subject *s, int slot, uint32_t poison);
+    // The input that the call has changed, or -1. May be NULL: inputs cannot be written to.
+    int (*find_changed_input)(struct judge *j, struct subject *s, int slot);
+    // Of all outputs.
+    uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
+    bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
+                    struct comparison *c);
+    // An output's values, for evidence; valid until the next call.
+    const float *(*values)(struct judge *j, struct subject *s, int slot, int output);
+    // Did it go on working after the call? May be NULL: it cannot.
+    bool (*is_late)(struct subject *s, const struct call_result *call);
+
+    // Called half way through timing: let subject and rival change places, so that what a place
+    // adds to the time cancels. May be NULL: they share everything. False: `v` says why not.
+    bool (*swap)(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+                 struct verdict *v);
+    // Seconds by which equal kernels may differ for reasons that more pairs do not average out:
+    // without the change of places, and after it.
+    double place_s, place_swapped_s;
+
+    // Called after timing: does the clock deserve belief? May be NULL: it is the judge's own.
+    void (*audit)(struct judge *j, struct arena *a, struct subject *s, struct verdict *v);
+    // Called last: metrics of the subject, and how the time was taken.
+    void (*describe)(struct judge *j, struct arena *a, struct subject *s,
+                     struct eval_result *result);
+};
+
+extern const struct judge_device judge_device_cpu, judge_device_gpu;

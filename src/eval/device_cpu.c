@@ -1,0 +1,292 @@
+// The CPU as the judge's device: inputs and outputs are memory files of the judge's own, which it
+// shares with a runner per candidate; it compares by looking at them.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "eval/compile.h"
+#include "eval/inspect.h"
+#include "eval/judge.h"
+
+static const int64_t memory_max_bytes = (int64_t)1 << 30;
+static const int64_t scratch_max_bytes = (int64_t)4 << 30;
+// Processor time beyond the call: this much is threads waking up and going to sleep.
+static const int64_t late_ns = 200000;
+
+// Slots so that what one call touches is out of the caches when its slot comes again.
+static void choose_layout(struct judge *j) {
+    struct plan p = {.n_buffers = j->context.n_buffers};
+    int64_t bytes = 0;
+    for (int i = 0; i < p.n_buffers; i++) {
+        p.buffers[i] = j->context.buffers[i];
+        bytes += p.buffers[i].size_bytes;
+    }
+    layout_make(&j->layout, &p, layout_slots(bytes, j->settings.llc_bytes, memory_max_bytes));
+}
+
+// Not a number around the inputs: reading beyond them spoils results.
+static void spoil_surroundings(struct judge *j) {
+    for (int slot = 0; slot < j->layout.n_slots; slot++)
+        for (int i = 0; i < j->problem->n_inputs; i++) {
+            const struct layout_buffer *b = &j->layout.buffers[i];
+            char *pages = j->inputs.bytes + layout_offset(&j->layout, i, slot);
+            int64_t lead = layout_lead(&j->layout, i, slot);
+            memset(pages, 0xff, (size_t)lead);
+            memset(pages + lead + b->size_bytes, 0xff,
+                   (size_t)(b->span_bytes - lead - b->size_bytes));
+        }
+}
+
+static bool open(struct judge *j, struct error *err) {
+    choose_layout(j);
+    if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
+        !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
+        return false;
+    spoil_surroundings(j);
+    return true;
+}
+
+static void close(struct judge *j) {
+    memory_file_close(&j->inputs);
+    memory_file_close(&j->outputs);
+}
+
+// What is loaded where is in the judge's own table.
+static void forget(struct judge *j) {
+    (void)j;
+}
+
+static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
+                            struct eval_result *result, struct error *err) {
+    struct verdict *v = &result->verdict;
+    struct compile_spec spec = {.source = s->candidate.source,
+                                .cc = j->settings.cc,
+                                .machine = j->settings.machine,
+                                .cache = j->settings.cache,
+                                .dim_names = j->context.dim_names,
+                                .dim_sizes = j->context.dim_sizes,
+                                .n_dims = j->context.n_dims,
+                                .skip_scans = j->settings.skip_scans};
+    struct compile_result c;
+    if (!compile(&s->arena, &spec, &c, err))
+        return false;
+    result->compile_s = c.seconds;
+    s->object = c.object;
+    if (c.outcome == COMPILE_OK)
+        return true;
+    v->kind = c.outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
+    v->evidence = arena_strdup(a, c.message);
+    return true;
+}
+
+static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
+    struct layout l;
+    layout_make(&l, &s->plan, j->layout.n_slots);
+    if (l.file_bytes[FILE_SCRATCH] <= scratch_max_bytes)
+        return true;
+    v->kind = VERDICT_LIMITS;
+    v->evidence = arena_printf(a, "scratch takes %lld MiB in %d slots, at most %lld",
+                               (long long)(l.file_bytes[FILE_SCRATCH] >> 20), l.n_slots,
+                               (long long)(scratch_max_bytes >> 20));
+    return false;
+}
+
+static bool start_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                         struct error *err) {
+    struct runner_spec spec = {.plan = &s->plan,
+                               .n_slots = j->layout.n_slots,
+                               .n_threads = j->settings.n_threads,
+                               .inputs = &j->inputs,
+                               .outputs = &j->outputs,
+                               .object = s->object};
+    enum runner_status status;
+    s->is_open = true;
+    if (!runner_open(&s->runner, &spec, &status, err))
+        return false;
+    v->sandbox_level = s->runner.sandbox_level;
+    runner_explain(a, &s->runner, status, v);
+    return true;
+}
+
+static bool start(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
+                  struct error *err) {
+    struct verdict *v = &result->verdict;
+    if (!fits(j, a, s, v))
+        return true;
+    if (!compile_subject(j, a, s, result, err))
+        return false;
+    return v->kind != VERDICT_OK || start_runner(j, a, s, v, err);
+}
+
+static void stop(struct judge *j, struct subject *s) {
+    (void)j;
+    runner_close(&s->runner);
+}
+
+static bool is_alive(struct subject *s) {
+    return runner_is_alive(&s->runner);
+}
+
+static float *input_to_patch(const struct judge *j, int input, int slot) {
+    return (float *)(j->inputs.bytes + layout_offset(&j->layout, input, slot) +
+                     layout_lead(&j->layout, input, slot));
+}
+
+static const float *declared(struct judge *j, int input, int slot) {
+    return input_to_patch(j, input, slot);
+}
+
+static int find_slot_with(const struct judge *j, enum oracle_set set) {
+    for (int i = 0; i < j->layout.n_slots; i++)
+        if (j->slot_set[i] == (int)set)
+            return i;
+    return -1;
+}
+
+// From declared to patched data and back only a few elements change.
+static void toggle_patches(struct judge *j, int slot, bool patched) {
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        float *values = input_to_patch(j, i, slot);
+        for (int k = 0; k < j->n_patches[i]; k++)
+            values[j->patches[i][k].index] =
+                patched ? j->patches[i][k].after : j->patches[i][k].before;
+    }
+}
+
+static void load(struct judge *j, int slot, enum oracle_set set) {
+    int before = j->slot_set[slot];
+    int source = find_slot_with(j, set);
+    j->slot_set[slot] = (int)set;
+    if (before == (int)set)
+        return;
+    if (before == SET_DECLARED && set == SET_PATCHED) {
+        toggle_patches(j, slot, true);
+        return;
+    }
+    if (before == SET_PATCHED && set == SET_DECLARED) {
+        toggle_patches(j, slot, false);
+        return;
+    }
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        float *values = input_to_patch(j, i, slot);
+        if (source >= 0)
+            memcpy(values, input_to_patch(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
+        else
+            oracle_fill(&j->oracle, set, i, values);
+        if (set == SET_DECLARED)
+            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
+    }
+}
+
+static void patch(struct judge *j, struct subject *s, int slot, const struct novelty *n,
+                  bool is_back) {
+    (void)s;
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        for (int k = 0; k < n->n[i]; k++)
+            input_to_patch(j, i, slot)[n->patches[i][k].index] =
+                is_back ? n->patches[i][k].before : n->patches[i][k].after;
+}
+
+static void poison(struct judge *j, struct subject *s, int slot) {
+    uint32_t word = j->poison[slot];
+    if (j->outputs_poison[slot] != word)
+        runner_poison(&s->runner, FILE_OUTPUTS, slot, word);
+    if (s->own_poison[slot] != word)
+        runner_poison(&s->runner, FILE_SCRATCH, slot, word);
+    j->outputs_poison[slot] = s->own_poison[slot] = word;
+}
+
+// A few words show whether the candidate wrote to this slot before it was asked to.
+static bool is_untouched(struct judge *j, struct subject *s, int slot) {
+    for (int b = 0; b < s->plan.n_buffers; b++) {
+        const struct plan_buffer *p = &s->plan.buffers[b];
+        if (p->role != BUFFER_OUTPUT || p->size_bytes < 4)
+            continue;
+        const char *bytes = runner_bytes(&s->runner, b, slot);
+        for (int i = 0; i < 16; i++) {
+            uint32_t word;
+            memcpy(&word, bytes + 4 * rng_below(&j->rng, (uint64_t)p->size_bytes / 4), 4);
+            if (word != j->poison[slot])
+                return false;
+        }
+    }
+    return true;
+}
+
+static void call(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
+                 struct call_result *result) {
+    (void)j;
+    runner_call(&s->runner, slot, timeout_ns, result);
+}
+
+static void explain(struct arena *a, struct subject *s, enum runner_status status,
+                    struct verdict *v) {
+    runner_explain(a, &s->runner, status, v);
+}
+
+static int find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word) {
+    (void)j;
+    return runner_find_overrun(&s->runner, slot, word);
+}
+
+static uint64_t digest(struct judge *j, struct subject *s, int slot) {
+    uint64_t h = j->digest_seed;
+    for (int b = 0; b < s->plan.n_buffers; b++)
+        if (s->plan.buffers[b].role == BUFFER_OUTPUT)
+            h = hash_bytes(runner_bytes(&s->runner, b, slot), (size_t)s->plan.buffers[b].size_bytes,
+                           h);
+    return h;
+}
+
+static const float *values(struct judge *j, struct subject *s, int slot, int output) {
+    return (const float *)runner_bytes(&s->runner, j->problem->n_inputs + output, slot);
+}
+
+static bool compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
+                    struct comparison *c) {
+    return oracle_compare(&j->oracle.sets[j->slot_set[slot]].outputs[output],
+                          values(j, s, slot, output), word, c);
+}
+
+static bool is_late(struct subject *s, const struct call_result *result) {
+    double excess_ns = (double)runner_excess_ns(&s->runner);
+    return excess_ns > (double)late_ns + 0.05e9 * result->time_s;
+}
+
+static void describe(struct judge *j, struct arena *a, struct subject *s,
+                     struct eval_result *result) {
+    int64_t touched = 0;
+    for (int b = 0; b < j->context.n_buffers; b++)
+        touched += j->context.buffers[b].size_bytes;
+    bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
+    result->measurement.method =
+        arena_printf(a,
+                     "ABBA, %s by rotation over %d slots, %d threads, judge's clock; "
+                     "interval: bootstrap and order statistics",
+                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads);
+    profile_set(&result->profile, "threads", j->settings.n_threads);
+    inspect(a, s->object, &result->profile);
+}
+
+const struct judge_device judge_device_cpu = {
+    .open = open,
+    .close = close,
+    .forget = forget,
+    .start = start,
+    .stop = stop,
+    .is_alive = is_alive,
+    .load = load,
+    .declared = declared,
+    .patch = patch,
+    .poison = poison,
+    .is_untouched = is_untouched,
+    .call = call,
+    .explain = explain,
+    .find_overrun = find_overrun,
+    .digest = digest,
+    .compare = compare,
+    .values = values,
+    .is_late = is_late,
+    .describe = describe,
+};

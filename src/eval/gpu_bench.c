@@ -1,0 +1,120 @@
+#include "eval/gpu_bench.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "gpu/mapping.h"
+
+// Enough threads to keep the memory busy, few enough that their parts are little. How many
+// there are depends on the number of words alone, so that sums do not change.
+enum { BLOCKS = 256, THREADS = 256, PARTS = BLOCKS * THREADS, FOLDED = 1024, WORDS_EACH = 4 };
+
+static int blocks_for(uint64_t n) {
+    uint64_t blocks = n / (THREADS * WORDS_EACH) + 1;
+    return blocks < BLOCKS ? (int)blocks : BLOCKS;
+}
+
+bool gpu_bench_open(struct gpu_bench *b, int ordinal, struct error *err) {
+    struct cuda *cu = &b->cu;
+    cuda_context context;
+    size_t page = 0;
+    *b = (struct gpu_bench){0};
+    if (!cuda_open(cu, err))
+        return false;
+    b->is_open = true;
+    int shares = 0;
+    if (!cuda_ok(cu, cu->device_get(&b->device, ordinal), "open the GPU", err) ||
+        !cuda_ok(cu, cu->device_attribute(&shares, CUDA_SHARES_MEMORY, b->device), "ask the GPU",
+                 err) ||
+        !cuda_ok(cu, cu->context_retain(&context, b->device), "make a context", err) ||
+        !cuda_ok(cu, cu->context_set(context), "use the context", err) ||
+        !cuda_mapping_granularity(cu, b->device, &page, err))
+        return false;
+    b->page_bytes = (int64_t)page;
+    return shares || error_set(err, ERROR_UNSUPPORTED,
+                               "this GPU cannot share memory between processes, which judging "
+                               "takes");
+}
+
+bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err) {
+    struct cuda *cu = &b->cu;
+    cuda_module m;
+    return cuda_ok(cu, cu->module_load(&m, cubin), "load the judge's kernels", err) &&
+           cuda_ok(cu, cu->module_function(&b->compare, m, "judge_compare"), "compare", err) &&
+           cuda_ok(cu, cu->module_function(&b->scan, m, "judge_scan"), "scan", err) &&
+           cuda_ok(cu, cu->module_function(&b->fold, m, "judge_fold"), "fold", err) &&
+           cuda_ok(cu, cu->allocate(&b->parts, sizeof(struct judge_part) * PARTS), "take memory",
+                   err) &&
+           cuda_ok(cu, cu->allocate(&b->folded, sizeof(struct judge_part) * FOLDED), "take memory",
+                   err);
+}
+
+// Releasing the context frees everything that was made in it.
+void gpu_bench_close(struct gpu_bench *b) {
+    if (b->is_open) {
+        b->cu.context_release(b->device);
+        cuda_close(&b->cu);
+    }
+    *b = (struct gpu_bench){0};
+}
+
+static bool run(struct gpu_bench *b, cuda_function f, int blocks, void **arguments,
+                struct error *err) {
+    return cuda_ok(&b->cu,
+                   b->cu.launch(f, (unsigned)blocks, 1, 1, THREADS, 1, 1, 0, NULL, arguments, NULL),
+                   "look at device memory", err);
+}
+
+static bool sum_parts(struct gpu_bench *b, int blocks, struct judge_part *sum, struct error *err) {
+    uint64_t n = (uint64_t)blocks * THREADS;
+    int n_folded = n < FOLDED ? (int)n : FOLDED;
+    void *arguments[] = {&b->parts, &n, &b->folded};
+    struct judge_part parts[FOLDED];
+    if (!run(b, b->fold, n_folded / THREADS, arguments, err) ||
+        !cuda_ok(&b->cu, b->cu.copy_from(parts, b->folded, sizeof *parts * (size_t)n_folded),
+                 "look at device memory", err))
+        return false;
+    *sum = (struct judge_part){0};
+    for (int i = 0; i < n_folded; i++) {
+        sum->sum += parts[i].sum;
+        sum->max = parts[i].max > sum->max ? parts[i].max : sum->max;
+        sum->n_wrong += parts[i].n_wrong;
+        sum->n_same += parts[i].n_same;
+        sum->n_other += parts[i].n_other;
+        sum->digest += parts[i].digest;
+    }
+    return true;
+}
+
+void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed) {
+    assert(r->count < JUDGE_REGIONS);
+    r->at[r->count] = at;
+    r->n[r->count] = (uint64_t)bytes / 4;
+    r->seed[r->count++] = seed;
+}
+
+bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
+                    struct error *err) {
+    struct judge_regions regions = *r;
+    uint64_t most = 0;
+    for (int i = 0; i < r->count; i++)
+        most = r->n[i] > most ? r->n[i] : most;
+    int blocks = blocks_for(most);
+    void *arguments[] = {&regions, &b->parts};
+    return run(b, b->scan, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
+}
+
+bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
+                       const struct judge_expected *e, struct judge_part *sum, struct error *err) {
+    struct gpu_results results = *r;
+    struct judge_expected expected = *e;
+    int blocks = blocks_for((uint64_t)r->n);
+    void *arguments[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
+    return run(b, b->compare, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
+}
+
+bool gpu_bench_upload(struct gpu_bench *b, const void *from, int64_t bytes, cuda_pointer *to,
+                      struct error *err) {
+    return cuda_ok(&b->cu, b->cu.allocate(to, (size_t)bytes), "take memory", err) &&
+           cuda_ok(&b->cu, b->cu.copy_to(*to, from, (size_t)bytes), "copy to the GPU", err);
+}

@@ -1,0 +1,59 @@
+// The judge's own context on a GPU: its kernels (runtime/judge.cu) look at device memory, its own
+// and what runners share with it. Sums are the same for the same data.
+#pragma once
+
+#include "gpu/cuda.h"
+
+// As in runtime/judge.cu.
+struct judge_part {
+    double sum, max;
+    uint64_t n_wrong, n_same, n_other, digest;
+};
+
+struct judge_expected {
+    cuda_pointer high, low, spread;
+    double limit;
+};
+
+struct gpu_bench {
+    struct cuda cu;
+    cuda_device device;
+    bool is_open;
+    cuda_function compare, scan, fold;
+    cuda_pointer parts, folded;
+    int64_t page_bytes;
+};
+
+// `cubin`: of runtime/judge.cu.
+bool gpu_bench_open(struct gpu_bench *b, int ordinal, struct error *err);
+bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err);
+void gpu_bench_close(struct gpu_bench *b);
+
+// Pieces of device memory that are looked at together. As in runtime/judge.cu.
+enum { JUDGE_REGIONS = 48 };
+struct judge_regions {
+    cuda_pointer at[JUDGE_REGIONS];
+    uint64_t n[JUDGE_REGIONS];  // words of four bytes
+    uint64_t seed[JUDGE_REGIONS];
+    int count;
+    uint32_t poison;
+};
+
+void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed);
+
+// How many words are the poison, how many are not, and the sum of all digests.
+bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
+                    struct error *err);
+
+// `n` results: how they differ from what is expected, and how many are still the poison.
+struct gpu_results {
+    cuda_pointer at;
+    int64_t n;
+    uint32_t poison;
+};
+bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
+                       const struct judge_expected *e, struct judge_part *sum, struct error *err);
+
+// A copy of host memory on the device; the caller releases it.
+bool gpu_bench_upload(struct gpu_bench *b, const void *from, int64_t bytes, cuda_pointer *to,
+                      struct error *err);

@@ -1,0 +1,194 @@
+// The plan of a candidate as a CUDA graph: captured once per slot, before anything is timed.
+#include <string.h>
+
+#include "base/error.h"
+#include "eval/gpu_runner.h"
+
+// Beyond this a kernel must ask for dynamic shared memory. A kernel takes at most 4 KiB of
+// parameters, so of the smallest kind (one byte) there are at most so many.
+enum { SHARED_PLAIN = 48 << 10, PARAMETER_BYTES = 4096, PORTABLE_CLUSTER = 8 };
+
+// Numbers of the driver's interface (CUtensorMapDataType).
+static int tensormap_type(const char *type) {
+    static const struct {
+        const char *name;
+        int number;
+    } types[] = {{"u8", 0},  {"i32", 3}, {"i64", 5}, {"f16", 6},
+                 {"f32", 7}, {"f64", 8}, {"bf16", 9}};
+    for (size_t i = 0; type && i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].name, type) == 0)
+            return types[i].number;
+    return 7;
+}
+
+static int log2_of(int value, int one) {
+    int n = 0;
+    for (; value > one; value /= 2)
+        n++;
+    return n;
+}
+
+static cuda_result encode(const struct cuda *cu, const struct plan *plan,
+                          const struct plan_tensormap *m, cuda_pointer at,
+                          struct cuda_tensormap *out) {
+    uint64_t dims[TENSORMAP_RANK_MAX], strides[TENSORMAP_RANK_MAX] = {0};
+    unsigned box[TENSORMAP_RANK_MAX], ones[TENSORMAP_RANK_MAX];
+    for (int i = 0; i < m->rank; i++) {
+        dims[i] = (uint64_t)m->dims[i];
+        box[i] = (unsigned)m->box[i];
+        ones[i] = 1;
+        if (i + 1 < m->rank)
+            strides[i] = (uint64_t)m->strides_bytes[i];
+    }
+    // Swizzles none, 32, 64, 128 are 0 to 3; promotions none, 64, 128, 256 as well.
+    int swizzle = m->swizzle_bytes ? 1 + log2_of(m->swizzle_bytes, 32) : 0;
+    int promotion = m->promote_bytes ? 1 + log2_of(m->promote_bytes, 64) : 0;
+    return cu->tensormap_encode(out, tensormap_type(plan->buffers[m->buffer].type),
+                                (unsigned)m->rank, (void *)(uintptr_t)at, dims, strides, box, ones,
+                                0, swizzle, promotion, m->is_nan_outside);
+}
+
+static bool fail(const struct cuda *cu, cuda_result result, const char *what, cuda_result *code,
+                 struct error *err) {
+    *code = result;
+    return cuda_ok(cu, result, what, err);
+}
+
+// Does a kernel take what the plan passes? Old drivers cannot say.
+static bool check_parameters(const struct cuda *cu, cuda_function f, const struct plan_step *s,
+                             cuda_result *code, struct error *err) {
+    size_t n = 0, offset, bytes;
+    for (; cu->function_parameter && n <= PLAN_ARGS_MAX; n++) {
+        if (cu->function_parameter(f, n, &offset, &bytes) != 0)
+            break;
+        size_t want = n < (size_t)s->n_args && s->args[n] < 0 ? sizeof(struct cuda_tensormap)
+                                                              : sizeof(cuda_pointer);
+        if (n < (size_t)s->n_args && bytes != want) {
+            *code = CUDA_ERROR_INVALID_VALUE;
+            return error_set(err, ERROR_PARSE,
+                             "parameter %zu of '%s' has %zu bytes; the plan passes %zu", n + 1,
+                             s->function, bytes, want);
+        }
+    }
+    if (!cu->function_parameter || n == (size_t)s->n_args)
+        return true;
+    *code = CUDA_ERROR_INVALID_VALUE;
+    return error_set(err, ERROR_PARSE, "'%s' takes %zu parameters, the plan passes %d", s->function,
+                     n, s->n_args);
+}
+
+static bool open_step(struct gpu_program *p, cuda_module module, int step, cuda_result *code,
+                      struct error *err) {
+    const struct cuda *cu = p->cu;
+    const struct plan_step *s = &p->plan->steps[step];
+    cuda_function *f = &p->functions[step];
+    *code = cu->module_function(f, module, s->function);
+    if (*code == CUDA_ERROR_NOT_FOUND)
+        return error_set(err, ERROR_PARSE,
+                         "the plan launches '%s', but the source has no such kernel (it must be "
+                         "extern \"C\")",
+                         s->function);
+    if (!cuda_ok(cu, *code, "find a kernel", err) || !check_parameters(cu, *f, s, code, err))
+        return false;
+    const struct plan_shape *h = &s->shape;
+    if (h->shared_bytes > SHARED_PLAIN &&
+        !fail(cu, cu->function_set(*f, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)h->shared_bytes),
+              "ask for shared memory", code, err))
+        return false;
+    return h->cluster[0] * h->cluster[1] * h->cluster[2] <= PORTABLE_CLUSTER ||
+           fail(cu, cu->function_set(*f, CUDA_FUNCTION_ANY_CLUSTER, 1), "ask for a large cluster",
+                code, err);
+}
+
+bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module module,
+                      const struct plan *plan, cuda_result *code, struct error *err) {
+    *p = (struct gpu_program){.cu = cu, .plan = plan};
+    for (int i = 0; i < plan->n_steps; i++)
+        if (plan->steps[i].kind == STEP_LAUNCH && !open_step(p, module, i, code, err))
+            return false;
+    return true;
+}
+
+static cuda_result launch(const struct gpu_program *p, int step, cuda_stream stream,
+                          const cuda_pointer *buffers) {
+    const struct plan_step *s = &p->plan->steps[step];
+    const struct plan_shape *h = &s->shape;
+    static char nothing[PARAMETER_BYTES];  // for parameters that the plan does not pass
+    cuda_pointer pointers[PLAN_ARGS_MAX];
+    struct cuda_tensormap maps[PLAN_ARGS_MAX];
+    void *arguments[PARAMETER_BYTES];
+    for (int i = 0; i < PARAMETER_BYTES; i++)
+        arguments[i] = nothing;
+    for (int i = 0; i < s->n_args; i++) {
+        if (s->args[i] >= 0) {
+            pointers[i] = buffers[s->args[i]];
+            arguments[i] = &pointers[i];
+            continue;
+        }
+        const struct plan_tensormap *m = &p->plan->tensormaps[-1 - s->args[i]];
+        cuda_result code = encode(p->cu, p->plan, m, buffers[m->buffer], &maps[i]);
+        arguments[i] = &maps[i];
+        if (code != 0)
+            return code;
+    }
+    struct cuda_launch_attribute attributes[2];
+    struct cuda_launch_config c = {
+        .shared_bytes = (unsigned)h->shared_bytes, .stream = stream, .attributes = attributes};
+    for (int i = 0; i < 3; i++) {
+        c.grid[i] = (unsigned)h->grid[i];
+        c.block[i] = (unsigned)h->block[i];
+    }
+    if (h->cluster[0])
+        attributes[c.n_attributes++] = (struct cuda_launch_attribute){
+            .id = CUDA_ATTRIBUTE_CLUSTER,
+            .value.cluster = {(unsigned)h->cluster[0], (unsigned)h->cluster[1],
+                              (unsigned)h->cluster[2]}};
+    if (h->is_cooperative)
+        attributes[c.n_attributes++] = (struct cuda_launch_attribute){
+            .id = CUDA_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    return p->cu->launch_with(&c, p->functions[step], arguments, NULL);
+}
+
+static cuda_result fill(const struct gpu_program *p, int buffer, double value, cuda_stream stream,
+                        const cuda_pointer *buffers) {
+    const struct plan_buffer *b = &p->plan->buffers[buffer];
+    float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    if (b->size_bytes % 4)
+        return p->cu->fill8_async(buffers[buffer], 0, (size_t)b->size_bytes, stream);
+    return p->cu->fill32_async(buffers[buffer], bits, (size_t)b->size_bytes / 4, stream);
+}
+
+static cuda_result issue(const struct gpu_program *p, cuda_stream stream,
+                         const cuda_pointer *buffers) {
+    cuda_result code = 0;
+    for (int i = 0; i < p->plan->n_buffers && code == 0; i++)
+        if (p->plan->buffers[i].is_zeroed)
+            code = fill(p, i, 0, stream, buffers);
+    for (int i = 0; i < p->plan->n_steps && code == 0; i++) {
+        const struct plan_step *s = &p->plan->steps[i];
+        code = s->kind == STEP_FILL ? fill(p, s->fill_buffer, s->fill_value, stream, buffers)
+                                    : launch(p, i, stream, buffers);
+    }
+    return code;
+}
+
+bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,
+                         const cuda_pointer *buffers, cuda_graph_exec *exec, cuda_result *code,
+                         struct error *err) {
+    const struct cuda *cu = p->cu;
+    cuda_graph graph = NULL;
+    *exec = NULL;
+    if (!fail(cu, cu->capture_begin(stream, 0), "begin a graph", code, err))
+        return false;
+    *code = issue(p, stream, buffers);
+    cuda_result ended = cu->capture_end(stream, &graph);
+    bool ok = cuda_ok(cu, *code, "launch the plan", err) &&
+              fail(cu, ended, "end a graph", code, err) &&
+              fail(cu, cu->graph_instantiate(exec, graph, 0), "make a graph", code, err) &&
+              fail(cu, cu->graph_upload(*exec, stream), "upload a graph", code, err);
+    if (graph)
+        cu->graph_destroy(graph);
+    return ok;
+}
