@@ -62,7 +62,8 @@ void lower_plain(struct arena *a, const struct problem *p, const struct target *
                     "no vectors. The baseline that speed-ups are stated against.\n"
                   : "plain: one straightforward loop nest per named value, no vectors, the C\n"
                     "library's functions. The baseline that speed-ups are stated against.\n");
-    *c = (struct candidate){.tier = TIER_C, .source = print(a, t, program), .label = "plain"};
+    *c = (struct candidate){.source = print(a, t, program), .label = "plain"};
+    c->tier = t->is_gpu ? TIER_D : TIER_C;
     candidate_seal(a, c);
 }
 

@@ -14,6 +14,7 @@
 #include "loop/execute.h"
 #include "loop/passes.h"
 #include "lowering.h"
+#include "record/plan.h"
 
 static const char *const archs[] = {"sm_90a", "sm_80", "sm_100a"};
 
@@ -97,6 +98,42 @@ static void check_races(struct subject *s, const struct target *t, const struct 
     cr_assert(error >= 0, "%s\n%s", s->candidate.source, message);
 }
 
+// The plan in the text is one that the runner can read.
+static void check_plan(struct subject *s, const struct target *t) {
+    const struct problem *q = s->problem;
+    struct plan_buffer buffers[INPUTS_MAX + OUTPUTS_MAX];
+    const char *names[DIMS_MAX];
+    int64_t sizes[DIMS_MAX];
+    struct plan_context context = {.dim_names = names,
+                                   .dim_sizes = sizes,
+                                   .n_dims = q->graph.n_dims,
+                                   .buffers = buffers,
+                                   .n_buffers = q->n_inputs + q->n_outputs,
+                                   .is_gpu = true,
+                                   .n_sms = t->sms,
+                                   .shared_per_block = t->shared_per_block};
+    for (int i = 0; i < q->n_inputs; i++) {
+        const struct node *n = &q->graph.nodes[q->inputs[i].node];
+        buffers[i] = (struct plan_buffer){
+            .name = n->name, .role = BUFFER_INPUT, .size_bytes = 4 * shape_count(&n->shape)};
+    }
+    for (int i = 0; i < q->n_outputs; i++)
+        buffers[q->n_inputs + i] =
+            (struct plan_buffer){.name = q->outputs[i].name,
+                                 .role = BUFFER_OUTPUT,
+                                 .size_bytes = 4 * s->expected.result.count[i]};
+    for (int i = 0; i < q->graph.n_dims; i++) {
+        names[i] = q->graph.dims[i].name;
+        sizes[i] = q->graph.dims[i].size;
+    }
+    struct error err = {0};
+    struct plan *plan = arena_new(&s->arena, struct plan);
+    cr_assert(plan_parse(&s->arena, s->candidate.source, &context, plan, &err), "%s\n%s", err.text,
+              s->candidate.source);
+    for (int i = 0; i < plan->n_steps; i++)
+        cr_assert(plan->steps[i].shape.block[0] >= 32);
+}
+
 static void make_random(struct subject *s, struct rng *r, int i) {
     struct target t;
     struct error err = {0};
@@ -106,10 +143,12 @@ static void make_random(struct subject *s, struct rng *r, int i) {
     expect(s, (uint64_t)i);
     if (i % 6 == 5) {
         lower_plain(&s->arena, s->problem, &t, &s->candidate);
+        check_plan(s, &t);
         return;
     }
     struct kernel *k = random_kernel(&s->arena, r, s->problem, &t, (int)rng_below(r, 5));
     cr_assert(lower_kernel(&s->arena, s->problem, &t, k, &s->candidate, &err), "%s", err.text);
+    check_plan(s, &t);
     check_races(s, &t, k);
 }
 
