@@ -50,6 +50,10 @@ $(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath 
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
 
+# Runs and times emitted kernels on a GPU, for work on the families.
+$(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
 $(BUILD)/%.o: %.c $(BUILD)/config
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' -c -o $@ $<

@@ -7,8 +7,9 @@
 # tests/lang/reject/*.hone: check fails with exactly the mistakes that the file expects,
 # each a line `# expect error 3:7: expected ')'`, with `(did you mean 'x'?)` after it where
 # a hint is expected.
-# tests/lang/emit/*.hone: emit prints exactly the .c beside it (a first line `# plain` asks for
-# the baseline); with BLESS=1 the .c is written instead. What is emitted must compile.
+# tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) beside it. A first line
+# `# plain` or `# plain TARGET` asks for the baseline. With BLESS=1 the text is written instead.
+# What is emitted must compile, CUDA as C over dev_cpu.h (test_nvrtc.c compiles it as CUDA).
 set -u
 hone=$1
 cd "$(dirname "$0")/.." || exit 1
@@ -57,8 +58,13 @@ $(cat "$scratch/diff")"
 }
 
 emit() {
-    local file=$1 golden=${1%.hone}.c options=
-    [ "$(head -1 "$file")" != '# plain' ] || options=--plain
+    local file=$1 golden=${1%.hone}.c options='' target
+    target=$(sed -n '1s/^# plain \(sm_.*\)/\1/p; s/^kernel for .* on \(sm_.*\)/\1/p' "$file")
+    [ -z "$target" ] || golden=${1%.hone}.cu
+    case $(head -1 "$file") in
+    '# plain') options=--plain ;;
+    '# plain '*) options="--plain --target $target" ;;
+    esac
     # shellcheck disable=SC2086
     "$hone" emit "$file" $options >"$scratch/raw" || {
         complain "$file: emit failed"
@@ -68,8 +74,9 @@ emit() {
     [ -z "${BLESS:-}" ] || cp "$scratch/emitted" "$golden"
     diff "$golden" "$scratch/emitted" >"$scratch/diff" || complain "$file:
 $(cat "$scratch/diff")"
-    "${CC:-cc}" -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Iruntime -x c \
-        "$scratch/raw" || complain "$file: what is emitted does not compile"
+    "${CC:-cc}" -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
+        -Iruntime ${target:+-DHONE_DEV_CPU} -x c "$scratch/raw" ||
+        complain "$file: what is emitted does not compile"
 }
 
 for file in tests/lang/accept/*.hone problems/*.hone; do

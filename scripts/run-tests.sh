@@ -43,6 +43,7 @@ unit() {
         return 1
     }
     n=$(sed -n 's/.*Synthesis: Tested: .*\b\([0-9][0-9]*\) | Passing.*/\1/p' "$logs/unit.txt")
+    grep "^mutants:" "$logs/unit.txt"
     echo "unit: ${n:-0} tests"
     [ "${n:-0}" -gt 0 ]
 }

@@ -7,7 +7,7 @@
 #include "ops/op_emit.h"
 
 struct emit_options {
-    const char *kernel, *dims;
+    const char *kernel, *target, *dims;
     bool plain;
 };
 
@@ -17,6 +17,11 @@ static const struct option_row rows[] = {
      .value = "FILE",
      .summary = "lower the kernel block in this file",
      .offset = offsetof(struct emit_options, kernel)},
+    {.name = "target",
+     .type = OPTION_STRING,
+     .value = "TARGET",
+     .summary = "cpu, cuda, or an architecture: sm_80, sm_90a, sm_100a",
+     .offset = offsetof(struct emit_options, target)},
     {.name = "plain",
      .type = OPTION_FLAG,
      .summary = "print the baseline: one straightforward loop nest per named value",
@@ -32,10 +37,12 @@ static const struct option_row rows[] = {
 static const struct command_options options = {
     .command = "emit",
     .arguments = "FILE",
-    .summary = "show the C that a problem becomes",
-    .text = "Lowers the problem by the kernel block in the file, by that of --kernel, or else by\n"
-            "the default lowering, and prints the C source. Its plan is in `#pragma hone` lines;\n"
-            "it is compiled with cc -std=gnu17 -O3 -march=native and needs hone_math.h only.",
+    .summary = "show the C or CUDA that a problem becomes",
+    .text =
+        "Lowers the problem by the kernel block in the file, by that of --kernel, or else by\n"
+        "the default lowering, and prints the source. Its plan is in `#pragma hone` lines. C is\n"
+        "compiled with cc -std=gnu17 -O3 -march=native and needs hone_math.h only; CUDA is\n"
+        "compiled by NVRTC and needs dev.h only. No GPU is needed to emit for one.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,
@@ -50,7 +57,11 @@ static bool run(int argc, char **argv, struct error *err) {
         return error_set(err, ERROR_USAGE, "emit: --plain and --kernel exclude each other");
 
     struct arena a = {0};
-    struct emit_request request = {args.values[0], o.kernel, o.plain, o.dims};
+    struct emit_request request = {.file = args.values[0],
+                                   .kernel_file = o.kernel,
+                                   .plain = o.plain,
+                                   .target = o.target,
+                                   .dims = o.dims};
     struct candidate c;
     bool ok = op_emit(&a, &request, &c, err);
     if (ok)

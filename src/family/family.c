@@ -18,6 +18,10 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
+const struct family *family_on(const struct family *f, const struct target *t) {
+    return f && t->is_gpu ? f->gpu : f;
+}
+
 bool family_accepts(const struct family *f, const struct region *r, struct objection *why) {
     if (r->n_members > REGION_MEMBERS_MAX)
         return objection(why, NULL, "it computes %d operations, and a stage takes %d", r->n_members,

@@ -43,10 +43,18 @@ struct family {
     // Called to rank legal stages without running them: seconds, roughly.
     double (*estimate)(const struct region *r, const struct target *t,
                        const struct kernel_stage *s);
+    // How a GPU computes the same regions, with knobs, rules and loops of its own. NULL in
+    // the GPU's own row.
+    const struct family *gpu;
 };
 
 extern const struct family family_map, family_rowwise, family_reduce, family_gemm;
 extern const struct family *const families[];  // NULL-terminated, in the order they are tried
+
+extern const struct family gpu_map, gpu_rowwise, gpu_reduce, gpu_gemm;
+
+// The family's row for a target; NULL when `f` is.
+const struct family *family_on(const struct family *f, const struct target *t);
 
 const struct family *family_find(const char *name);  // NULL: unknown
 bool family_accepts(const struct family *f, const struct region *r, struct objection *why);

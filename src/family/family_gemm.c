@@ -544,4 +544,5 @@ const struct family family_gemm = {
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
+    .gpu = &gpu_gemm,
 };

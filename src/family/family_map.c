@@ -2,6 +2,7 @@
 // a block takes a run of the innermost group, or several whole ones.
 #include "base/arena.h"
 #include "family/family.h"
+#include "family/map_form.h"
 #include "family/sweep.h"
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
@@ -21,44 +22,10 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static bool accepts(const struct region *r, struct objection *why) {
-    const struct graph *g = r->graph;
-    if (r->n_anchors > 0)
-        return objection(why, NULL, "map computes elementwise values, but %s is a %s",
-                         g->nodes[r->anchor[0]].name, op_infos[g->nodes[r->anchor[0]].op].name);
-    for (int i = 1; i < r->n_values; i++)
-        if (!shape_equal(&g->nodes[r->value[i]].shape, &g->nodes[r->value[0]].shape))
-            return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
-                             r->value_name[i]);
-    return true;
-}
-
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
     (void)r;
     stage_set(s, "vec", 0, t->vector_bytes >= 32 ? 8 : 4);
     stage_set(s, "grain", 0, 16384);
-}
-
-static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct lowering *l = ctx;
-    if (l->region->is_leaf[n])
-        space_cut(&l->space, &l->region->graph->nodes[n].shape, map);
-    return true;
-}
-
-static void build_space(struct lowering *l) {
-    const struct shape *shape = &l->region->graph->nodes[l->region->value[0]].shape;
-    l->space = (struct space){0};
-    for (int i = 0; i < shape->rank; i++)
-        space_add(&l->space, point_size(l, shape, i));
-    if (shape->rank == 0)
-        space_add(&l->space, (struct loop_size){1, NULL});
-    space_join(&l->space, 0, l->space.n_axes);
-    struct axis_map map = map_identity(shape->rank);
-    struct point_visit visit = {l->region, -1, cut_access, l};
-    for (int i = 0; i < l->region->n_values; i++)
-        point_visit(&visit, l->region->value[i], &map);
-    space_finish(l->arena, &l->space);
 }
 
 // How the space is dealt out: rows are all groups but the innermost.
@@ -86,7 +53,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
         return true;
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = r};
-    build_space(&l);
+    map_build_space(&l);
     struct deal d = deal_out(&l.space, stage_number(s, "grain", 0));
     arena_reset(&scratch);
     return legal_stream(s, d.n_rows > 1 ? d.n_columns : 0, why);
@@ -108,7 +75,7 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
 }
 
 static void lower(struct lowering *l, const struct kernel_stage *stage) {
-    build_space(l);
+    map_build_space(l);
     struct arena *a = l->arena;
     const struct space *space = &l->space;
     struct deal d = deal_out(space, stage_number(stage, "grain", 0));
@@ -162,9 +129,10 @@ const struct family family_map = {
     .name = "map",
     .summary = "elementwise values, with broadcasts and transposes",
     .knobs = knobs,
-    .accepts = accepts,
+    .accepts = map_accepts,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
+    .gpu = &gpu_map,
 };

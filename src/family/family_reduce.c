@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "family/family.h"
 #include "family/fold.h"
+#include "family/reduce_form.h"
 #include "family/sweep.h"
 #include "loop/range.h"
 
@@ -25,106 +26,14 @@ static const struct knob knobs[] = {
 // Terms that one accumulator takes before its sum is put aside: what honest f32 does.
 enum { CHUNK_TERMS = 1024 };
 
-struct form {
-    const struct region *region;
-    node_id anchor;
-    bool found, mistaken;
-    struct axis_map at;  // the reduction's axes in those of the stage's value
-};
-
-static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
-    struct form *f = ctx;
-    if (n != f->anchor)
-        return true;
-    if (f->found && !map_equal(&f->at, map, &f->region->graph->nodes[n].shape))
-        f->mistaken = true;
-    f->found = true;
-    f->at = *map;
-    return false;
-}
-
-static bool find_form(const struct region *r, struct form *f, struct objection *why) {
-    const struct graph *g = r->graph;
-    if (r->n_anchors != 1 || op_infos[g->nodes[r->anchor[0]].op].class != OP_CLASS_REDUCE)
-        return objection(why, NULL, "reduce takes one reduction; materialise %s first",
-                         r->n_anchors ? g->nodes[r->anchor[0]].name : "one");
-    *f = (struct form){.region = r, .anchor = r->anchor[0]};
-    const struct shape *value = &g->nodes[r->value[0]].shape;
-    struct axis_map map = map_identity(value->rank);
-    struct point_visit visit = {r, -1, find_anchor, f};
-    for (int i = 0; i < r->n_values; i++) {
-        if (!shape_equal(&g->nodes[r->value[i]].shape, value))
-            return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
-                             r->value_name[i]);
-        point_visit(&visit, r->value[i], &map);
-    }
-    const char *name = g->nodes[f->anchor].name;
-    for (int i = 0; i < value->rank; i++)
-        if (value->size[i] > 1 && !map_uses(&f->at, g->nodes[f->anchor].shape.rank, i))
-            f->mistaken = true;
-    if (f->mistaken)
-        return objection(why, NULL,
-                         "%s is needed more than once for each result; materialise it "
-                         "first",
-                         name);
-    return true;
-}
-
 static bool accepts(const struct region *r, struct objection *why) {
-    struct form f;
-    return find_form(r, &f, why);
-}
-
-// Axes of the space: the value's, then those reduced. `arg` is the map of the reduction's
-// argument.
-static struct axis_map build_space(struct lowering *l, const struct form *f) {
-    const struct graph *g = l->region->graph;
-    const struct node *anchor = &g->nodes[f->anchor];
-    const struct shape *value = &g->nodes[l->region->value[0]].shape;
-    const struct shape *shape = &g->nodes[anchor->arg[0]].shape;
-    l->space = (struct space){0};
-    for (int i = 0; i < value->rank; i++)
-        space_add(&l->space, point_size(l, value, i));
-    struct axis_map arg = map_identity(0);
-    int kept = 0;
-    for (int i = 0; i < shape->rank; i++)
-        arg.axis[i] = anchor->axes >> i & 1 ? space_add(&l->space, point_size(l, shape, i))
-                                            : f->at.axis[kept++];
-    return arg;
-}
-
-struct cutter {
-    struct lowering *l;
-    node_id anchor;
-};
-
-static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct cutter *c = ctx;
-    if (c->l->region->is_leaf[n])
-        space_cut(&c->l->space, &c->l->region->graph->nodes[n].shape, map);
-    return n != c->anchor;
-}
-
-// Group the kept axes and the reduced ones, never one with the other. Returns how many
-// groups are kept.
-static int group_space(struct lowering *l, const struct form *f, const struct axis_map *arg) {
-    const struct graph *g = l->region->graph;
-    int kept = g->nodes[l->region->value[0]].shape.rank;
-    struct axis_map map = map_identity(kept);
-    struct cutter c = {l, f->anchor};
-    struct point_visit visit = {l->region, -1, cut_access, &c};
-    space_join(&l->space, 0, kept);
-    space_join(&l->space, kept, l->space.n_axes - kept);
-    for (int i = 0; i < l->region->n_values; i++)
-        point_visit(&visit, l->region->value[i], &map);
-    point_visit(&visit, g->nodes[f->anchor].arg[0], arg);
-    space_finish(l->arena, &l->space);
-    return kept == 0 ? 0 : l->space.group[kept - 1] + 1;
+    struct reduce_form f;
+    return reduce_find_form(r, &f, why);
 }
 
 struct build {
     struct lowering *l;
-    const struct form *form;
+    const struct reduce_form *form;
     struct axis_map arg;  // of the reduction's argument
     int n_kept;           // groups
     struct sweep sweep;
@@ -322,13 +231,13 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
 }
 
 static void lower(struct lowering *l, const struct kernel_stage *stage) {
-    struct form form;
+    struct reduce_form form;
     struct objection why;
-    bool ok = find_form(l->region, &form, &why);
+    bool ok = reduce_find_form(l->region, &form, &why);
     assert(ok);
     struct build b = {.l = l, .form = &form};
-    b.arg = build_space(l, &form);
-    b.n_kept = group_space(l, &form, &b.arg);
+    b.arg = reduce_build_space(l, &form);
+    b.n_kept = reduce_group_space(l, &form, &b.arg);
     b.sweep = (struct sweep){.name = "j", .begin = loop_int(l->arena, 0), .multiple = 1};
     b.sweep.end = loop_int(l->arena, 1);
     b.sweep.lanes = stage_number(stage, "vec", 0);
@@ -374,4 +283,5 @@ const struct family family_reduce = {
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
+    .gpu = &gpu_reduce,
 };

@@ -386,4 +386,5 @@ const struct family family_rowwise = {
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
+    .gpu = &gpu_rowwise,
 };

@@ -44,6 +44,8 @@ static void look_at_operands(const struct region *r, struct gemm_form *f) {
     node_id leaf;
     struct axis_map map;
     f->lhs_is_plain = is_plain(r, f->lhs, f->lhs_map, &leaf, &map);
+    const struct shape *left = &r->graph->nodes[leaf].shape;
+    f->lhs_is_along_k = !f->lhs_is_plain || left->rank == 0 || map.axis[left->rank - 1] != rank - 2;
     f->rhs_is_plain = is_plain(r, f->rhs, f->rhs_map, &leaf, &map);
     // Where an operand is computed, its own order is as good as any.
     const struct shape *shape = &r->graph->nodes[leaf].shape;

@@ -12,6 +12,7 @@ struct gemm_form {
     int axis_k;                       // the space has the product's axes, then this
     bool lhs_is_plain, rhs_is_plain;  // materialised values, perhaps seen through views
     bool rhs_is_contiguous;           // neighbours along n lie side by side
+    bool lhs_is_along_k;              // neighbours along k do
     int group_m, group_n, group_k;    // once the space is built
 };
 

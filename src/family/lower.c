@@ -10,6 +10,7 @@
 #include "family/program.h"
 #include "loop/passes.h"
 #include "loop/print_c.h"
+#include "loop/print_cuda.h"
 
 // Every line of `text` as a comment.
 static void comment(struct str *out, const char *text) {
@@ -29,13 +30,13 @@ static const char *about(struct arena *a, const struct problem *p, const char *h
     return str_take(a, &out);
 }
 
-static const char *print(struct arena *a, struct loop_program *program) {
+static const char *print(struct arena *a, const struct target *t, struct loop_program *program) {
     struct error err;
     pass_unroll(program);
     pass_prune(program);
     bool ok = pass_verify(program, &err);
     assert(ok);
-    return print_c(a, program);
+    return t->is_gpu ? print_cuda(a, program) : print_c(a, program);
 }
 
 bool lower_kernel(struct arena *a, const struct problem *p, const struct target *t,
@@ -44,9 +45,9 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
     if (!lower_check(a, p, t, &checked, err))
         return false;
     const char *text = kernel_print(a, &checked);
-    struct loop_program *program = program_lower(a, p, &checked);
+    struct loop_program *program = program_lower(a, p, t, &checked);
     program->about = about(a, p, text);
-    *c = (struct candidate){.tier = TIER_K, .source = print(a, program), .kernel = text};
+    *c = (struct candidate){.tier = TIER_K, .source = print(a, t, program), .kernel = text};
     c->label = "kernel";
     candidate_seal(a, c);
     return true;
@@ -55,11 +56,13 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
 void lower_plain(struct arena *a, const struct problem *p, const struct target *t,
                  struct candidate *c) {
     struct loop_program *program = plain_program(a, p, t);
-    program->about =
-        about(a, p,
-              "plain: one straightforward loop nest per named value, no vectors, the C\n"
-              "library's functions. The baseline that speed-ups are stated against.\n");
-    *c = (struct candidate){.tier = TIER_C, .source = print(a, program), .label = "plain"};
+    program->about = about(
+        a, p,
+        t->is_gpu ? "plain: one straightforward kernel per value, a thread for each element,\n"
+                    "no vectors. The baseline that speed-ups are stated against.\n"
+                  : "plain: one straightforward loop nest per named value, no vectors, the C\n"
+                    "library's functions. The baseline that speed-ups are stated against.\n");
+    *c = (struct candidate){.tier = TIER_C, .source = print(a, t, program), .label = "plain"};
     candidate_seal(a, c);
 }
 
@@ -76,5 +79,5 @@ static const char contract[] =
 const char *lower_scaffold(struct arena *a, const struct problem *p, const struct target *t) {
     struct loop_program *program = plain_program(a, p, t);
     program->about = about(a, p, contract);
-    return print(a, program);
+    return print(a, t, program);
 }

@@ -86,7 +86,7 @@ static bool check_family(struct checker *c, struct kernel_stage *s, const struct
     for (const struct family *const *each = families; *each; each++)
         names[n++] = (*each)->name;
     names[n] = NULL;
-    *f = family_find(s->family);
+    *f = family_on(family_find(s->family), c->target);
     return *f || complain(c, s->family_at, "stage %s: unknown family '%s'%s", s->values[0],
                           s->family, hint(c, s->family, names));
 }
@@ -211,9 +211,9 @@ bool lower_check(struct arena *a, const struct problem *p, const struct target *
     struct place nowhere = {0};
     if (strcmp(k->problem, p->name) != 0)
         return complain(&c, nowhere, "the kernel is for %s, not for %s", k->problem, p->name);
-    if (strcmp(k->target, t->name) != 0)
+    if (strcmp(k->target, target_kernel_name(t)) != 0)
         return complain(&c, nowhere, "the kernel is for the target %s, not for %s", k->target,
-                        t->name);
+                        target_kernel_name(t));
     c.is_ready = arena_array(a, bool, p->graph.n_nodes);
     c.contracted = arena_array(a, int, p->graph.n_nodes);
     for (int i = 0; i < k->n_stages; i++)

@@ -21,7 +21,7 @@ struct choice {
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
-        const struct family *f = family_for(r);
+        const struct family *f = family_on(family_for(r), c->target);
         if (c->kernel->n_stages == STAGES_MAX)
             return;
         if (f) {
@@ -39,7 +39,7 @@ static void materialise(struct choice *c, const char *name) {
 
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k) {
-    *k = (struct kernel){.problem = p->name, .target = t->name};
+    *k = (struct kernel){.problem = p->name, .target = target_kernel_name(t)};
     struct choice c = {a, p, t, k, arena_array(a, bool, p->graph.n_nodes)};
     for (int i = 0; i < p->n_outputs; i++)
         materialise(&c, p->outputs[i].name);

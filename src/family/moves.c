@@ -24,7 +24,7 @@ struct list {
 static double estimate(struct list *l, const struct kernel *k) {
     double seconds = 0;
     for (int i = 0; i < k->n_stages; i++) {
-        const struct family *f = family_find(k->stages[i].family);
+        const struct family *f = family_on(family_find(k->stages[i].family), l->target);
         seconds += f->estimate(stages_region(l->arena, l->problem, k, i), l->target, &k->stages[i]);
     }
     return seconds;
@@ -193,7 +193,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = &l->from->stages[stage];
-    struct turning t = {stage, family_find(s->family),
+    struct turning t = {stage, family_on(family_find(s->family), l->target),
                         stages_region(l->arena, l->problem, l->from, stage)};
     for (const struct knob *k = t.family->knobs; k->name; k++)
         for (int part = 0; part < n_parts(k); part++) {

@@ -120,6 +120,11 @@ static void add_nest(struct program_state *s, const struct target *t, const stru
                      const struct family *f) {
     struct lowering l;
     program_prepare(s, r, &l);
+    if (t->is_gpu) {
+        gpu_plain_lower(&l, r->value_name[0]);
+        program_done(s, r, &l);
+        return;
+    }
     struct kernel_stage stage = {.values = {r->value_name[0]}, .n_values = 1, .family = f->name};
     family_complete(f, r, t, &stage);
     set_if_there(&stage, "vec", 1);
@@ -144,7 +149,7 @@ static void materialise(struct program_state *s, const struct target *t, const c
     for (;;) {
         struct region *r = program_region(s, &stage);
         const struct family *f = family_for(r);
-        node_id cut = f ? -1 : region_cut(r);
+        node_id cut = f && (!t->is_gpu || gpu_plain_accepts(r)) ? -1 : region_cut(r);
         struct gemm_form form;
         struct objection why;
         // A product reads each operand often, so none is computed on the way in.
@@ -173,7 +178,7 @@ struct loop_program *plain_program(struct arena *a, const struct problem *p,
                                    const struct target *t) {
     struct program_state s;
     program_begin(&s, a, p);
-    s.program->libm = true;
+    s.program->libm = !t->is_gpu;
     bool *needed = arena_array(a, bool, p->graph.n_nodes);
     mark_needed(p, needed);
     for (node_id n = 0; n < p->graph.n_nodes; n++) {

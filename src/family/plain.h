@@ -4,6 +4,12 @@
 #include "family/lower.h"
 
 struct loop_program;
+struct lowering;
+struct region;
 
 struct loop_program *plain_program(struct arena *a, const struct problem *p,
                                    const struct target *t);
+
+// Its kernels on a GPU, one thread per element: for regions with at most one anchor.
+bool gpu_plain_accepts(const struct region *r);
+void gpu_plain_lower(struct lowering *l, const char *name);

@@ -86,6 +86,10 @@ static bool hangs_on(const struct scope *s, node_id n, bool *seen) {
     for (const struct memo *m = s->memo; m; m = m->next)
         if (m->is_definition && m->node == n)
             return true;
+    // Reductions and products are defined, here or further out, never computed.
+    enum op_class class = op_infos[r->graph->nodes[n].op].class;
+    if (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT)
+        return false;
     for (int i = 0; r->is_member[n] && i < r->graph->nodes[n].n_args; i++)
         if (hangs_on(s, r->graph->nodes[n].arg[i], seen))
             return true;

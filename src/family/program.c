@@ -71,7 +71,7 @@ void program_done(struct program_state *s, const struct region *r, const struct 
     }
 }
 
-struct loop_program *program_lower(struct arena *a, const struct problem *p,
+struct loop_program *program_lower(struct arena *a, const struct problem *p, const struct target *t,
                                    const struct kernel *k) {
     struct program_state s;
     program_begin(&s, a, p);
@@ -79,7 +79,7 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p,
         const struct region *r = program_region(&s, &k->stages[i]);
         struct lowering l;
         program_prepare(&s, r, &l);
-        const struct family *f = family_find(k->stages[i].family);
+        const struct family *f = family_on(family_find(k->stages[i].family), t);
         assert(f);
         f->lower(&l, &k->stages[i]);
         program_done(&s, r, &l);

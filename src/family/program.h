@@ -25,5 +25,5 @@ void program_prepare(struct program_state *s, const struct region *r, struct low
 void program_done(struct program_state *s, const struct region *r, const struct lowering *l);
 
 // All stages of a checked kernel; loops not yet unrolled.
-struct loop_program *program_lower(struct arena *a, const struct problem *p,
+struct loop_program *program_lower(struct arena *a, const struct problem *p, const struct target *t,
                                    const struct kernel *k);

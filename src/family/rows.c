@@ -69,14 +69,20 @@ static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     struct axis_map identity = map_identity(w->form->full->rank);
     if (op_infos[node->op].class == OP_CLASS_REDUCE)
         return false;
+    if (r->is_leaf[n] && shape_equal(&node->shape, w->form->full) &&
+        map_equal(map, &identity, &node->shape)) {
+        w->first[n] = w->first[n] ? w->first[n] : w->now;
+        w->last[n] = w->now;
+    }
     if (!r->is_member[n] || op_infos[node->op].class != OP_CLASS_ELEMENTWISE ||
         !shape_equal(&node->shape, w->form->full) || !map_equal(map, &identity, &node->shape))
         return true;
     if (w->first[n] && w->first[n] < w->now) {
         w->is_kept[n] = true;
+        w->last[n] = w->now;
         return false;
     }
-    w->first[n] = w->now;
+    w->first[n] = w->last[n] = w->now;
     return true;
 }
 
@@ -89,6 +95,7 @@ void rows_plan_walks(struct arena *a, const struct rows_form *f, struct rows_wal
     struct axis_map identity = map_identity(f->full->rank);
     *w = (struct rows_walks){.form = f};
     w->first = arena_array(a, int, r->graph->n_nodes);
+    w->last = arena_array(a, int, r->graph->n_nodes);
     w->is_kept = arena_array(a, bool, r->graph->n_nodes);
     w->n_levels = r->n_levels;
     struct point_visit visit = {r, f->column, note_walk, w};

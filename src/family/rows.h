@@ -18,7 +18,8 @@ struct rows_form {
 struct rows_walks {
     const struct rows_form *form;
     int n_levels;
-    int *first;     // per node: the walk that computes it, from 1; 0: none yet
+    int *first;     // per node: the walk that computes or reads it first, from 1; 0: none
+    int *last;      // per node: the last walk that needs it
     bool *is_kept;  // per node: an earlier walk's value that a later one needs
     int now;
 };

@@ -28,7 +28,7 @@ static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     const struct problem *p = e->problem;
     const struct target *t = e->target;
     struct region *r = stages_region(a, p, k, i);
-    const struct family *f = family_for(r);
+    const struct family *f = family_on(family_for(r), t);
     struct error err;
     if (!f)
         return false;
@@ -79,7 +79,7 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     out->n_stages++;
     out->stages[i] = (struct kernel_stage){.values = {p->graph.nodes[node].name}, .n_values = 1};
     struct region *r = stages_region(e->arena, p, out, i);
-    const struct family *f = family_for(r);
+    const struct family *f = family_on(family_for(r), e->target);
     if (!f)
         return false;
     out->stages[i].family = f->name;

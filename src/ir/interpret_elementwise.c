@@ -10,6 +10,11 @@ static inline double carried(double derivative_squared, double variance) {
     return variance == 0 ? 0 : derivative_squared * variance;
 }
 
+// Carried variance c, and what rounding the result v adds.
+static inline double rounded(double v, double c) {
+    return c + reading_round_from(v, c);
+}
+
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 
 // Loops over one argument: A value, V variance, H honest; over two: also B, W, G.
@@ -19,7 +24,7 @@ static inline double carried(double derivative_squared, double variance) {
         const float *restrict h = args[0].honest;                                         \
         EACH(i, n) {                                                                      \
             double A = a[i], v = VALUE;                                                   \
-            out.variance[i] = carried(DERIVATIVE2, va[i]) + reading_round(v);             \
+            out.variance[i] = rounded(v, carried(DERIVATIVE2, va[i]));                    \
             out.value[i] = v;                                                             \
         }                                                                                 \
         EACH(i, n) {                                                                      \
@@ -55,11 +60,10 @@ UNARY(run_tanh,  tanh(A),     (1 - v * v) * (1 - v * v), (float)tanh((double)H))
 // The derivative of erf is 2/sqrt(pi) exp(-x^2); its square has 4/pi.
 UNARY(run_erf,   erf(A),      1.2732395447351628 * exp(-2 * A * A), (float)erf((double)H))
 
-BINARY(run_add, A + B, V + W + reading_round(v), H + G)
-BINARY(run_sub, A - B, V + W + reading_round(v), H - G)
-BINARY(run_mul, A * B, carried(B * B, V) + carried(A * A, W) + reading_round(v), H * G)
-BINARY(run_div, A / B, carried(1 / (B * B), V) + carried(v * v / (B * B), W) + reading_round(v),
-       H / G)
+BINARY(run_add, A + B, rounded(v, V + W), H + G)
+BINARY(run_sub, A - B, rounded(v, V + W), H - G)
+BINARY(run_mul, A * B, rounded(v, carried(B * B, V) + carried(A * A, W)), H * G)
+BINARY(run_div, A / B, rounded(v, carried(1 / (B * B), V) + carried(v * v / (B * B), W)), H / G)
 // NaN wins, as in NumPy; a choice does not round.
 BINARY(run_max, A > B || A != A ? A : B, A > B || A != A ? V : W, H > G || H != H ? H : G)
 BINARY(run_min, A < B || A != A ? A : B, A < B || A != A ? V : W, H < G || H != H ? H : G)

@@ -2,9 +2,8 @@
 //
 // The right matrix is packed into panels of eight columns, so that one row of a panel is
 // one vector; a tile of ROWS rows times eight columns stays in registers while k runs.
-// Sums are cut into runs of RUN_MAX terms, as everywhere. Each product and each partial
-// sum rounds once in f32; the variance counts those that change something. Partial sums
-// count as reading_sum_square says, in no order.
+// Sums are cut into runs of RUN_MAX terms, as everywhere. Each product rounds once in f32 where
+// that changes something, each partial sum unless none does in any order (reading.h).
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +15,10 @@ typedef double vector __attribute__((vector_size(64)));
 typedef long long mask __attribute__((vector_size(64)));
 typedef float vector_f32 __attribute__((vector_size(32)));
 
-// Sums of one run and, in `rounded`, the squares of all that was rounded.
+// Sums of one run: of the products, their sizes, and the squares of what is rounded, products
+// and partial sums apart.
 struct tile {
-    vector value[ROWS], rounded[ROWS], carried[ROWS];
+    vector value[ROWS], size[ROWS], products[ROWS], sums[ROWS], carried[ROWS];
     vector_f32 honest[ROWS];
 };
 
@@ -34,6 +34,8 @@ struct strip {
 #define INEXACT(v) \
     ((mask)(__builtin_convertvector(__builtin_convertvector(v, vector_f32), vector) != (v)))
 
+#define SIZE(v) ((vector)((mask)(v)&0x7fffffffffffffffLL))
+
 READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
     for (int r = 0; r < s->n_rows; r++) {
         const double *a = s->left.value + r * s->stride;
@@ -41,8 +43,7 @@ READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
         const double *b = s->panel.value;
         const float *g = s->panel.honest;
         vector sum = *(const vector *)b * a[0], squares = sum * sum;
-        vector rounded = (vector)((mask)squares & INEXACT(sum));
-        mask n_rounded = {0};
+        vector rounded = (vector)((mask)squares & INEXACT(sum)), size = SIZE(sum);
         vector_f32 honest = *(const vector_f32 *)g * h[0];
         for (int k = 1; k < s->n; k++) {
             vector product = *(const vector *)(b + k * COLUMNS) * a[k];
@@ -51,12 +52,13 @@ READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
             sum += product;
             honest += honest_product;
             squares += square;
+            size += SIZE(product);
             rounded += (vector)((mask)square & INEXACT(product));
-            n_rounded -= INEXACT(sum);
         }
         t->value[r] = sum;
-        t->rounded[r] = rounded + __builtin_convertvector(n_rounded, vector) *
-                                      (squares / 2 + (sum * sum - squares) / 3);
+        t->size[r] = size;
+        t->products[r] = rounded;
+        t->sums[r] = (double)(s->n - 1) * (squares / 2 + (sum * sum - squares) / 3);
         t->honest[r] = honest;
     }
 }
@@ -73,6 +75,16 @@ READING_HOT static void run_carried(const struct strip *s, struct tile *t) {
         }
         t->carried[r] = carried;
     }
+}
+
+// The lowest bit of n values, `stride` apart.
+static int lowest(const double *values, int64_t stride, int64_t n) {
+    int low = READING_NO_BIT;
+    for (int64_t i = 0; i < n; i++) {
+        int one = reading_low(values[i * stride]);
+        low = one < low ? one : low;
+    }
+    return low;
 }
 
 // Columns [column, column + COLUMNS) of the right matrix, row after row; whatever stood there
@@ -101,16 +113,33 @@ static void store(const struct reading_matmul *mm, struct reading_fold *folds, i
     }
 }
 
-static void add_tile(const struct tile *t, int row, struct reading_fold *folds) {
-    for (int j = 0; j < COLUMNS; j++)
-        reading_fold_add(&folds[j], (struct reading_partial){t->value[row][j],
-                                                             t->rounded[row][j] * READING_ROUND +
-                                                                 t->carried[row][j],
-                                                             t->honest[row][j]});
+// `low` has the lowest bits of the row and of the panel's columns: every product is a multiple of
+// their product.
+static void add_tile(const struct tile *t, int row, const int *low, struct reading_fold *folds) {
+    for (int j = 0; j < COLUMNS; j++) {
+        int low_left = low[0], low_right = low[1 + j];
+        bool zero = low_left == READING_NO_BIT || low_right == READING_NO_BIT;
+        struct reading_partial p = {.value = t->value[row][j],
+                                    .variance =
+                                        t->products[row][j] * READING_ROUND + t->carried[row][j],
+                                    .honest = t->honest[row][j],
+                                    .size = t->size[row][j],
+                                    .low = zero ? READING_NO_BIT : low_left + low_right};
+        if (p.variance > 0 || !reading_sums_exactly(p.size, p.low))
+            p.variance += t->sums[row][j] * READING_ROUND;
+        reading_fold_add(&folds[j], p);
+    }
 }
 
-static void multiply_tile(const struct reading_matmul *mm, struct reading panel, int64_t row,
-                          int64_t column) {
+// Per run of k: the lowest bit in each row of the left and in each column of the panel.
+struct lows {
+    int64_t n_runs;
+    int *rows;     // [m][n_runs]
+    int *columns;  // [n_runs][COLUMNS]
+};
+
+static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
+                          const struct lows *lows, int64_t row, int64_t column) {
     struct reading_fold folds[ROWS][COLUMNS];
     for (int r = 0; r < ROWS; r++)
         for (int j = 0; j < COLUMNS; j++) {
@@ -131,14 +160,19 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
             .n = mm->k - k < RUN_MAX ? (int)(mm->k - k) : RUN_MAX,
         };
         struct tile t = {0};
+        int low[1 + COLUMNS];
+        for (int j = 0; j < COLUMNS; j++)
+            low[1 + j] = lows->columns[k / RUN_MAX * COLUMNS + j];
         run_exact(&s, &t);
         if (!is_exact) {
             s.left.variance = mm->left.variance + at;
             s.panel.variance = panel.variance + k * COLUMNS;
             run_carried(&s, &t);
         }
-        for (int r = 0; r < n_rows; r++)
-            add_tile(&t, r, folds[r]);
+        for (int r = 0; r < n_rows; r++) {
+            low[0] = lows->rows[(row + r) * lows->n_runs + k / RUN_MAX];
+            add_tile(&t, r, low, folds[r]);
+        }
     }
     for (int r = 0; r < n_rows; r++)
         store(mm, folds[r], row + r, column);
@@ -152,6 +186,10 @@ static void *aligned_zeros(int64_t count, size_t size) {
     return memset(p, 0, bytes);
 }
 
+static int64_t run_length(const struct reading_matmul *mm, int64_t run) {
+    return mm->k - run * RUN_MAX < RUN_MAX ? mm->k - run * RUN_MAX : RUN_MAX;
+}
+
 void reading_matmul(const struct reading_matmul *whole) {
     struct reading_matmul mm = *whole;
     // When one operand is exact and the other is not, both get variances.
@@ -161,11 +199,24 @@ void reading_matmul(const struct reading_matmul *whole) {
     struct reading panel = {aligned_zeros(mm.k * COLUMNS, sizeof(double)),
                             aligned_zeros(mm.k * COLUMNS, sizeof(double)),
                             aligned_zeros(mm.k * COLUMNS, sizeof(float))};
+    struct lows lows = {.n_runs = (mm.k + RUN_MAX - 1) / RUN_MAX};
+    lows.rows = reading_alloc(mm.m * lows.n_runs, sizeof(int));
+    lows.columns = reading_alloc(lows.n_runs * COLUMNS, sizeof(int));
+    for (int64_t row = 0; row < mm.m; row++)
+        for (int64_t run = 0; run < lows.n_runs; run++)
+            lows.rows[row * lows.n_runs + run] =
+                lowest(mm.left.value + row * mm.k + run * RUN_MAX, 1, run_length(&mm, run));
     for (int64_t column = 0; column < mm.n; column += COLUMNS) {
         pack(&mm, column, panel);
+        for (int64_t run = 0; run < lows.n_runs; run++)
+            for (int j = 0; j < COLUMNS; j++)
+                lows.columns[run * COLUMNS + j] = lowest(panel.value + run * RUN_MAX * COLUMNS + j,
+                                                         COLUMNS, run_length(&mm, run));
         for (int64_t row = 0; row < mm.m; row += ROWS)
-            multiply_tile(&mm, panel, row, column);
+            multiply_tile(&mm, panel, &lows, row, column);
     }
+    free(lows.rows);
+    free(lows.columns);
     free(panel.value);
     free(panel.variance);
     free(panel.honest);

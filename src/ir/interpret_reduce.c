@@ -1,44 +1,61 @@
 // Sums as an honest program makes them: in sequence within a run, runs pairwise.
 //
-// The variance of a sum is that of its terms, plus what each rounding of a partial sum
-// adds: as many as change something in the honest order, each as large as partial sums are
-// in the mean over all orders.
+// The variance of a sum is that of its terms, plus what each rounding of a partial sum adds:
+// one per addition, each as large as partial sums are in the mean over all orders. None where
+// the terms are such that no order rounds anything.
 #include <assert.h>
 
 #include "ir/reading.h"
 
 static struct reading_partial first(struct reading x) {
-    return (struct reading_partial){x.value[0], x.variance[0], x.honest[0]};
+    return (struct reading_partial){
+        .value = x.value[0], .variance = x.variance[0], .honest = x.honest[0]};
 }
 
 static struct reading_partial run_sum(struct reading x, int n) {
     struct reading_partial p = first(x);
     double squares = p.value * p.value;
-    int n_rounded = 0;
+    p.size = fabs(p.value);
+    p.low = reading_low(p.value);
     for (int i = 1; i < n; i++) {
+        int low = reading_low(x.value[i]);
+        p.low = low < p.low ? low : p.low;
+        p.size += fabs(x.value[i]);
         p.value += x.value[i];
         squares += x.value[i] * x.value[i];
-        n_rounded += (double)(float)p.value != p.value;
         p.variance += x.variance[i];
         p.honest += x.honest[i];
     }
-    if (n_rounded)
+    if (p.variance > 0 || !reading_sums_exactly(p.size, p.low))
         p.variance +=
-            n_rounded * (reading_sum_square(p.value, squares) * READING_ROUND + READING_QUANTUM);
+            (n - 1) * (reading_sum_square(p.value, squares) * READING_ROUND + READING_QUANTUM);
     return p;
+}
+
+// Two sums become one.
+static struct reading_partial plus(struct reading_partial p, struct reading_partial q) {
+    struct reading_partial r = {.value = p.value + q.value,
+                                .variance = p.variance + q.variance,
+                                .honest = p.honest + q.honest,
+                                .size = p.size + q.size,
+                                .low = p.low < q.low ? p.low : q.low};
+    if (r.variance > 0 || !reading_sums_exactly(r.size, r.low))
+        r.variance += r.value * r.value * READING_ROUND + READING_QUANTUM;
+    return r;
 }
 
 static struct reading_partial times(struct reading_partial p, struct reading_partial q) {
     struct reading_partial r = {.value = p.value * q.value, .honest = p.honest * q.honest};
-    r.variance =
-        q.value * q.value * p.variance + p.value * p.value * q.variance + reading_round(r.value);
+    r.variance = q.value * q.value * p.variance + p.value * p.value * q.variance;
+    r.variance += reading_round_from(r.value, r.variance);
     return r;
 }
 
 static struct reading_partial run_prod(struct reading x, int n) {
     struct reading_partial p = first(x);
     for (int i = 1; i < n; i++)
-        p = times(p, (struct reading_partial){x.value[i], x.variance[i], x.honest[i]});
+        p = times(p, (struct reading_partial){
+                         .value = x.value[i], .variance = x.variance[i], .honest = x.honest[i]});
     return p;
 }
 
@@ -70,7 +87,8 @@ struct reading_partial reading_run(enum op op, struct reading x, int n) {
         return run_prod(x, n);
     struct reading_partial p = first(x);
     for (int i = 1; i < n; i++) {
-        struct reading_partial q = {x.value[i], x.variance[i], x.honest[i]};
+        struct reading_partial q = {
+            .value = x.value[i], .variance = x.variance[i], .honest = x.honest[i]};
         p = op == OP_RMAX ? larger(p, q) : smaller(p, q);
     }
     return p;
@@ -78,11 +96,8 @@ struct reading_partial reading_run(enum op op, struct reading x, int n) {
 
 static struct reading_partial join(enum op op, struct reading_partial p, struct reading_partial q) {
     switch (op) {
-    case OP_RSUM: {
-        double value = p.value + q.value;
-        return (struct reading_partial){value, p.variance + q.variance + reading_round(value),
-                                        p.honest + q.honest};
-    }
+    case OP_RSUM:
+        return plus(p, q);
     case OP_RPROD:
         return times(p, q);
     case OP_RMAX:

@@ -6,8 +6,10 @@
 // exact all the way.
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ir/graph.h"
 
@@ -43,6 +45,34 @@ static inline double reading_round(double v) {
     return (double)(float)v != v ? v * v * READING_ROUND + READING_QUANTUM : 0;
 }
 
+// The same for the result of an operation whose operands vary by `carried`: where they are not
+// exact, that our result happens to need no rounding says nothing about another's.
+static inline double reading_round_from(double v, double carried) {
+    return carried > 0 ? v * v * READING_ROUND + READING_QUANTUM : reading_round(v);
+}
+
+// Exponent of the lowest bit that is set in v; READING_NO_BIT for zero. What is not finite has
+// bits without end.
+enum { READING_NO_BIT = 1 << 20, READING_ALL_BITS = -(1 << 20) };
+static inline int reading_low(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
+    if (exponent == 0x7ff)
+        return READING_ALL_BITS;
+    if (exponent == 0)
+        return mantissa ? __builtin_ctzll(mantissa) - 1074 : READING_NO_BIT;
+    return exponent - 1075 + __builtin_ctzll(mantissa | UINT64_C(1) << 52);
+}
+
+// Does f32 hold every partial sum, in whatever order, of terms that are multiples of 2^low and
+// whose sizes add up to `size`? That our own order needs no rounding would not be enough: small
+// partial sums on a grid can be exact by luck.
+static inline bool reading_sums_exactly(double size, int low) {
+    return low == READING_NO_BIT || (low >= -149 && size <= ldexp(1, 24 + low));
+}
+
 // Mean square of the partial sums of some terms, over all orders in which they can be added:
 // of `sum` and of the sum of their squares. A candidate may add in any order, so one unit of
 // error must not hang on ours: with one large term, those who meet it first err most.
@@ -58,6 +88,9 @@ void reading_elementwise(enum op op, struct reading out, const struct reading *a
 struct reading_partial {
     double value, variance;
     float honest;
+    // Of a sum: the sizes of its terms added up, and the lowest bit that any of them has.
+    double size;
+    int low;
 };
 struct reading_fold {
     enum op op;

@@ -18,17 +18,30 @@ struct value {
 // Who wrote an element: nobody, or (launch, block) as one number.
 enum { NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an earlier launch
 
+// Which threads touched an element last, and after how many barriers.
+struct touch {
+    int writer, reader;  // thread + 1; 0: none; MANY readers
+    int write_epoch, read_epoch;
+};
+enum { MANY = -1, WARP = 32, THREADS_MAX = 1024 };
+
 struct memory {
     float *element;
-    int64_t *writer;  // per element
-    int64_t count;    // floats: elements times lanes
+    int64_t *writer;      // per element
+    struct touch *touch;  // per element; NULL: nobody shares it
+    int64_t count;        // floats: elements times lanes
+    int64_t per_thread;   // registers: floats that each thread has of its own; else 0
 };
 
 struct machine {
     const struct loop_program *program;
     struct memory *memory;  // by buffer id
-    struct value *var;      // by variable id
-    int64_t self;           // this block as a writer
+    struct value *var;      // by variable id, of the thread
+    struct value *all_vars;
+    int n_threads;  // at least 1
+    int thread;     // whose turn it is
+    int epoch;      // barriers passed in this block
+    int64_t self;   // this block as a writer
     struct error *err;
     bool failed;
 };
@@ -42,13 +55,34 @@ static void fail(struct machine *m, const struct loop_buffer *b, int64_t i, cons
     m->failed = true;
 }
 
-// The float that lane `lane` of element `i` is, or NULL after a failure.
+// The float that lane `lane` of element `i` is, or -1 after a failure.
 static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
     if (i < 0 || i >= b->count) {
         fail(m, b, i, "is out of bounds");
         return -1;
     }
-    return i * b->lanes + lane;
+    return m->memory[b->id].per_thread * m->thread + i * b->lanes + lane;
+}
+
+static void touch_read(struct machine *m, const struct loop_buffer *b, int64_t i,
+                       struct touch *touch) {
+    int self = m->thread + 1;
+    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
+        fail(m, b, i, "is read by a thread before a barrier after another wrote it");
+    bool alone = touch->reader == self || touch->read_epoch != m->epoch || !touch->reader;
+    touch->reader = alone ? self : MANY;
+    touch->read_epoch = m->epoch;
+}
+
+static void touch_write(struct machine *m, const struct loop_buffer *b, int64_t i,
+                        struct touch *touch) {
+    int self = m->thread + 1;
+    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
+        fail(m, b, i, "is written by two threads");
+    if (touch->reader && touch->reader != self && touch->read_epoch == m->epoch)
+        fail(m, b, i, "is written by a thread before a barrier after another read it");
+    touch->writer = self;
+    touch->write_epoch = m->epoch;
 }
 
 static float read_element(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
@@ -60,6 +94,8 @@ static float read_element(struct machine *m, const struct loop_buffer *b, int64_
         fail(m, b, i, "is read before it is written");
     if (mem->writer[at] != BEFORE && mem->writer[at] != m->self)
         fail(m, b, i, "is read while another block writes it");
+    if (mem->touch)
+        touch_read(m, b, i, &mem->touch[at]);
     return mem->element[at];
 }
 
@@ -73,6 +109,8 @@ static void write_element(struct machine *m, const struct loop_buffer *b, int64_
         fail(m, b, i, "is an input and cannot be written");
     if (mem->writer[at] > BEFORE && mem->writer[at] != m->self)
         fail(m, b, i, "is written by two blocks");
+    if (mem->touch)
+        touch_write(m, b, i, &mem->touch[at]);
     mem->element[at] = value;
     mem->writer[at] = m->self;
 }
@@ -193,6 +231,9 @@ static struct value eval(struct machine *m, const struct loop_expr *e) {
         arg[i] = eval(m, e->arg[i]);
     if (e->dtype == LOOP_INDEX) {
         v.index = index_op(e->op, arg[0].index, arg[1].index);
+    } else if (e->op == LOOP_LANE) {
+        assert(arg[1].index >= 0 && arg[1].index < e->arg[0]->lanes);
+        v.lane[0] = arg[0].lane[arg[1].index];
     } else if (e->op == LOOP_BROADCAST) {
         for (int l = 0; l < e->lanes; l++)
             v.lane[l] = arg[0].lane[0];
@@ -205,7 +246,12 @@ static struct value eval(struct machine *m, const struct loop_expr *e) {
     return v;
 }
 
-static void run_block(struct machine *m, const struct loop_block *block);
+static void run_block(struct machine *m, const struct loop_block *block, const bool *active);
+
+static void turn(struct machine *m, int thread) {
+    m->thread = thread;
+    m->var = m->all_vars + (int64_t)thread * m->program->n_vars;
+}
 
 static void run_store(struct machine *m, const struct loop_stmt *s) {
     int64_t at = eval(m, s->index).index;
@@ -218,50 +264,147 @@ static void run_store(struct machine *m, const struct loop_stmt *s) {
         fail(m, s->buffer, at, "is streamed to but not aligned");
 }
 
-static void run_stmt(struct machine *m, const struct loop_stmt *s) {
-    switch (s->kind) {
-    case LOOP_FOR: {
-        int64_t end = eval(m, s->end).index;
-        for (int64_t i = eval(m, s->begin).index; i < end && !m->failed; i += s->step) {
+static bool any(const struct machine *m, const bool *active) {
+    for (int t = 0; t < m->n_threads; t++)
+        if (active[t])
+            return true;
+    return false;
+}
+
+static bool *copy_mask(const struct machine *m, const bool *active) {
+    bool *copy = malloc((size_t)m->n_threads);
+    assert(copy);
+    memcpy(copy, active, (size_t)m->n_threads);
+    return copy;
+}
+
+static void run_for(struct machine *m, const struct loop_stmt *s, const bool *outer) {
+    bool *active = copy_mask(m, outer);
+    for (int64_t step = 0; !m->failed; step++) {
+        for (int t = 0; t < m->n_threads; t++) {
+            turn(m, t);
+            if (!active[t])
+                continue;
+            int64_t i = step == 0 ? eval(m, s->begin).index : m->var[s->var->id].index + s->step;
+            // The end may not change while the loop runs: no index does.
+            active[t] = i < eval(m, s->end).index;
             m->var[s->var->id].index = i;
-            run_block(m, &s->body);
         }
-        break;
+        if (!any(m, active))
+            break;
+        run_block(m, &s->body, active);
     }
-    case LOOP_IF:
-        if (eval(m, s->low).index < eval(m, s->high).index)
-            run_block(m, &s->body);
-        break;
-    case LOOP_LET:
-        m->var[s->var->id] = eval(m, s->value);
-        break;
-    case LOOP_STORE:
-        run_store(m, s);
-        break;
-    case LOOP_PREFETCH:
-    case LOOP_NOTE:
-        break;
+    free(active);
+}
+
+static void run_if(struct machine *m, const struct loop_stmt *s, const bool *outer) {
+    bool *active = copy_mask(m, outer);
+    for (int t = 0; t < m->n_threads; t++) {
+        turn(m, t);
+        active[t] = active[t] && eval(m, s->low).index < eval(m, s->high).index;
+    }
+    if (any(m, active))
+        run_block(m, &s->body, active);
+    free(active);
+}
+
+static enum loop_op lanes_op(enum loop_op op) {
+    return op - LOOP_WARP_SUM + LOOP_LANES_SUM;
+}
+
+static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    for (int first = 0; first < m->n_threads; first += WARP) {
+        float lane[WARP];
+        int n = 0;
+        for (int i = 0; i < WARP; i++) {
+            turn(m, first + i);
+            n += active[first + i];
+            if (active[first + i])
+                lane[i] = eval(m, s->value->arg[0]).lane[0];
+        }
+        if (n != 0 && n != WARP && !m->failed)
+            m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warp take part",
+                                   s->var->name, n);
+        for (int i = 0; i < WARP && n == WARP; i++) {
+            turn(m, first + i);
+            m->var[s->var->id].lane[0] = across(lanes_op(s->value->op), lane, WARP);
+        }
     }
 }
 
-static void run_block(struct machine *m, const struct loop_block *block) {
+static void run_barrier(struct machine *m, const bool *active) {
+    for (int t = 0; t < m->n_threads; t++)
+        if (!active[t] && !m->failed)
+            m->failed = !error_set(m->err, ERROR_PARSE, "thread %d does not come to a barrier", t);
+    m->epoch++;
+}
+
+static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    switch (s->kind) {
+    case LOOP_FOR:
+        run_for(m, s, active);
+        return;
+    case LOOP_IF:
+        run_if(m, s, active);
+        return;
+    case LOOP_BARRIER:
+        run_barrier(m, active);
+        return;
+    case LOOP_PREFETCH:
+    case LOOP_NOTE:
+        return;
+    case LOOP_LET:
+        if (s->value->op >= LOOP_WARP_SUM && s->value->op <= LOOP_WARP_MAX) {
+            run_warps(m, s, active);
+            return;
+        }
+        break;
+    case LOOP_STORE:
+        break;
+    }
+    for (int t = 0; t < m->n_threads && !m->failed; t++) {
+        turn(m, t);
+        if (active[t] && s->kind == LOOP_LET)
+            m->var[s->var->id] = eval(m, s->value);
+        else if (active[t])
+            run_store(m, s);
+    }
+}
+
+static void run_block(struct machine *m, const struct loop_block *block, const bool *active) {
     for (const struct loop_stmt *s = block->first; s && !m->failed; s = s->next)
-        run_stmt(m, s);
+        run_stmt(m, s, active);
 }
 
 static void forget(struct memory *mem) {
     memset(mem->writer, 0, sizeof *mem->writer * (size_t)mem->count);
+    if (mem->touch)
+        memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
 }
 
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
+    turn(m, 0);
     int64_t grid = eval(m, k->grid).index;
+    m->n_threads = k->threads ? k->threads : 1;
+    bool active[THREADS_MAX];
+    memset(active, true, sizeof active);
     for (int64_t b = 0; b < grid && !m->failed; b++) {
         m->self = BEFORE + 1 + b;
-        m->var[k->block->id].index = b;
-        for (int i = 0; i < m->program->n_buffers; i++)
+        m->epoch = 0;
+        for (int t = 0; t < m->n_threads; t++) {
+            turn(m, t);
+            m->var[k->block->id].index = b;
+            if (k->threads)
+                m->var[k->thread->id].index = t;
+        }
+        for (int i = 0; i < m->program->n_buffers; i++) {
+            struct memory *mem = &m->memory[i];
             if (m->program->buffers[i]->space != LOOP_GLOBAL)
-                forget(&m->memory[i]);
-        run_block(m, &k->body);
+                forget(mem);
+            else if (mem->touch)
+                memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
+        }
+        run_block(m, &k->body, active);
     }
     // What this launch wrote is there for the next.
     for (int i = 0; i < m->program->n_buffers; i++)
@@ -270,23 +413,42 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
                 m->memory[i].writer[j] = BEFORE;
 }
 
+static int most_threads(const struct loop_program *p) {
+    int most = 1;
+    for (int i = 0; i < p->n_kernels; i++)
+        if (p->kernels[i]->threads > most)
+            most = p->kernels[i]->threads;
+    assert(most <= THREADS_MAX);
+    return most;
+}
+
+static void make_memory(struct machine *m, struct arena *a, const struct loop_buffer *b,
+                        float *data, int threads) {
+    struct memory *mem = &m->memory[b->id];
+    bool given = b->space == LOOP_GLOBAL && b->role != LOOP_SCRATCH;
+    assert(!given || data);
+    mem->count = b->count * b->lanes;
+    if (b->space == LOOP_REGISTER) {
+        mem->per_thread = mem->count;
+        mem->count *= threads;
+    } else if (threads > 1 && !(given && b->role == LOOP_INPUT)) {
+        mem->touch = arena_array(a, struct touch, mem->count);
+    }
+    mem->writer = arena_array(a, int64_t, mem->count);
+    mem->element = given ? data : arena_array(a, float, mem->count);
+    if (given && b->role == LOOP_INPUT)
+        for (int64_t j = 0; j < mem->count; j++)
+            mem->writer[j] = BEFORE;
+}
+
 bool execute(const struct loop_program *p, float *const *data, struct error *err) {
     struct arena a = {0};
     struct machine m = {.program = p, .err = err};
+    int threads = most_threads(p);
     m.memory = arena_array(&a, struct memory, p->n_buffers);
-    m.var = arena_array(&a, struct value, p->n_vars);
-    for (int i = 0; i < p->n_buffers; i++) {
-        const struct loop_buffer *b = p->buffers[i];
-        struct memory *mem = &m.memory[i];
-        mem->count = b->count * b->lanes;
-        mem->writer = arena_array(&a, int64_t, mem->count);
-        bool given = b->space == LOOP_GLOBAL && b->role != LOOP_SCRATCH;
-        assert(!given || data[i]);
-        mem->element = given ? data[i] : arena_array(&a, float, mem->count);
-        if (given && b->role == LOOP_INPUT)
-            for (int64_t j = 0; j < mem->count; j++)
-                mem->writer[j] = BEFORE;
-    }
+    m.all_vars = arena_array(&a, struct value, (int64_t)p->n_vars * threads);
+    for (int i = 0; i < p->n_buffers; i++)
+        make_memory(&m, &a, p->buffers[i], data[i], threads);
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
     arena_reset(&a);

@@ -3,6 +3,10 @@
 // Blocks run one after the other. An access outside its buffer, a read of something
 // never written, and an element that one block of a launch writes and another then
 // reads or writes are errors, since on a real machine they would be silent.
+//
+// Threads of a block go step by step side by side. Between two barriers an element that
+// one thread writes and another reads or writes is an error, whatever the order was here;
+// so is a barrier that not all threads come to, or an operation of half a warp.
 #pragma once
 
 #include <stdbool.h>

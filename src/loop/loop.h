@@ -8,9 +8,12 @@
 // array, whose indices are constants once loops marked `unroll` are unrolled.
 //
 // Families build programs, passes.h improves them, execute.h runs them and
-// print_c.h turns them into C. Nothing here knows tensors. Indices are 64-bit.
-// A printer for another machine adds spaces and statements (shared memory,
-// barriers), not another structure.
+// print_c.h and print_cuda.h turn them into text. Nothing here knows tensors. Indices
+// are 64-bit.
+//
+// A kernel for a GPU has threads: its body runs once for every thread of a block, at
+// the same time. Registers are then a thread's own, shared arrays are the block's, and
+// what one thread wrote to them another may read after a barrier that all come to.
 #pragma once
 
 #include <stdbool.h>
@@ -41,7 +44,7 @@ struct loop_size {
     const char *name;  // NULL: none
 };
 
-enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER };
+enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER, LOOP_SHARED };
 enum loop_role { LOOP_INPUT, LOOP_OUTPUT, LOOP_SCRATCH };  // of a global buffer
 
 struct loop_buffer {
@@ -49,14 +52,14 @@ struct loop_buffer {
     const char *plan;  // global: the name that the plan knows it by
     enum loop_space space;
     enum loop_role role;
-    int rank;  // global and local: the shape, only for printing; else 0
+    int rank;  // global, local, shared: the shape, only for printing; else 0
     struct loop_size shape[BUFFER_RANK_MAX];
     int64_t count;  // elements
     int lanes;      // register: lanes of each element; else 1
     int id;         // position in its program
 };
 
-// A name bound once: by a let, by a for, or `block` by the launch.
+// A name bound once: by a let, by a for, or `block` and `thread` by the launch.
 struct loop_var {
     const char *name;
     enum loop_dtype dtype;
@@ -85,6 +88,7 @@ enum loop_kind {
     LOOP_STORE,     // buffer[index ...] = value
     LOOP_PREFETCH,  // a hint that buffer[index] is wanted soon; need not exist
     LOOP_NOTE,      // a comment
+    LOOP_BARRIER,   // all threads of the block come by here before one goes on
 };
 
 struct loop_block {
@@ -112,6 +116,9 @@ struct loop_kernel {
     const char *text;  // a comment: what it computes and how; may be NULL
     const struct loop_expr *grid;
     struct loop_var *block;
+    int threads;              // of a block; 0: not for a GPU
+    int min_blocks;           // that a multiprocessor shall hold at once; 0: as it comes
+    struct loop_var *thread;  // NULL when there are no threads
     struct loop_block body;
 };
 

@@ -33,9 +33,21 @@ static const char *const reserved[] = {
     "f32x16",   "i32x4",   "i32x8",  "i32x16",   "linux",    "unix",     "main",     "isnan",
     "NAN",      "INFINITY"};
 
+// What CUDA reserves beyond C, and what the launch binds.
+static const char *const reserved_cuda[] = {
+    "and",     "bool",     "catch",  "class",     "constexpr", "decltype", "delete",   "explicit",
+    "export",  "false",    "friend", "mutable",   "namespace", "new",      "noexcept", "not",
+    "nullptr", "operator", "or",     "private",   "protected", "public",   "template", "this",
+    "throw",   "true",     "try",    "typeid",    "typename",  "using",    "virtual",  "wchar_t",
+    "xor",     "f32x2",    "i32x2",  "threadIdx", "blockIdx",  "blockDim", "gridDim",  "warpSize",
+    "dim3",    "block",    "thread"};
+
 bool loop_name_is_taken(const struct loop_program *p, const char *name) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(reserved[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof reserved_cuda / sizeof *reserved_cuda; i++)
+        if (strcmp(reserved_cuda[i], name) == 0)
             return true;
     for (int i = 0; i < p->n_names; i++)
         if (strcmp(p->names[i], name) == 0)
@@ -149,6 +161,13 @@ struct loop_buffer *loop_register(struct loop_program *p, const char *name, int6
     return b;
 }
 
+struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
+                                const struct loop_size *shape, int rank) {
+    struct loop_buffer *b = add_buffer(p, LOOP_SHARED, name);
+    set_shape(b, shape, rank);
+    return b;
+}
+
 static struct loop_var *new_var(struct loop_program *p, const char *name, enum loop_dtype dtype,
                                 int lanes) {
     struct loop_var *v = arena_new(p->arena, struct loop_var);
@@ -171,6 +190,16 @@ struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
     p->kernels[p->n_kernels++] = k;
     *b = (struct loop_builder){.program = p, .at = &k->body};
     return k;
+}
+
+const struct loop_expr *loop_kernel_threads(struct loop_program *p, struct loop_kernel *k,
+                                            int threads) {
+    assert(threads > 0 && threads % 32 == 0);
+    k->threads = threads;
+    k->thread = new_var(p, "thread", LOOP_INDEX, 1);
+    k->thread->low = 0;
+    k->thread->high = threads - 1;
+    return loop_ref(p->arena, k->thread);
 }
 
 // Expressions.
@@ -291,7 +320,7 @@ static const struct loop_expr *simplify_product(struct arena *a, const struct lo
     return undoes && range_constant(x->arg[0], &v) && v % c == 0 ? x->arg[0] : NULL;
 }
 
-// x / 1, x % 1, x / y and x % y where x is below y.
+// x / 1, x % 1, x / y and x % y where x is below y, (x * 8) / 4 and its rest.
 static const struct loop_expr *simplify_quotient(struct arena *a, enum loop_op op,
                                                  const struct loop_expr *x,
                                                  const struct loop_expr *y) {
@@ -299,7 +328,12 @@ static const struct loop_expr *simplify_quotient(struct arena *a, enum loop_op o
         return op == LOOP_DIV ? x : loop_int(a, 0);
     if (range_of(x).low >= 0 && range_of(x).high < range_of(y).low)
         return op == LOOP_DIV ? loop_int(a, 0) : x;
-    return NULL;
+    int64_t by = is_literal(y) ? y->integer : 0;
+    if (by <= 0 || x->op != LOOP_MUL || !is_literal(x->arg[1]) || x->arg[1]->integer % by != 0)
+        return NULL;
+    return op == LOOP_MOD
+               ? loop_int(a, 0)
+               : loop_binary(a, LOOP_MUL, x->arg[0], loop_int(a, x->arg[1]->integer / by));
 }
 
 static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const struct loop_expr *x,
@@ -336,6 +370,17 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
     struct loop_expr *e = new_expr(a, op, compares ? LOOP_MASK : x->dtype, lanes);
     e->arg[0] = loop_broadcast(a, x, lanes);
     e->arg[1] = loop_broadcast(a, y, lanes);
+    return e;
+}
+
+const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
+                                  const struct loop_expr *lane) {
+    assert(x->dtype == LOOP_F32 && lane->dtype == LOOP_INDEX);
+    if (x->lanes == 1)
+        return x;
+    struct loop_expr *e = new_expr(a, LOOP_LANE, LOOP_F32, 1);
+    e->arg[0] = x;
+    e->arg[1] = lane;
     return e;
 }
 
@@ -488,4 +533,8 @@ void loop_note(struct loop_builder *b, const char *text) {
     struct loop_stmt *s = new_stmt(b->program->arena, LOOP_NOTE);
     s->text = text;
     append(b->at, s);
+}
+
+void loop_barrier(struct loop_builder *b) {
+    append(b->at, new_stmt(b->program->arena, LOOP_BARRIER));
 }

@@ -31,10 +31,16 @@ struct loop_buffer *loop_local(struct loop_program *p, const char *name,
                                const struct loop_size *shape, int rank);
 struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
                                   int lanes);
+struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
+                                const struct loop_size *shape, int rank);
 
 // A kernel with an empty body; `b` then adds to it.
 struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
                                     const struct loop_expr *grid, struct loop_builder *b);
+
+// Give it threads, a multiple of 32; returns the thread's number.
+const struct loop_expr *loop_kernel_threads(struct loop_program *p, struct loop_kernel *k,
+                                            int threads);
 
 // Expressions. Those over indices are simplified as they are built, by the ranges of their
 // variables; those over floats bring a scalar argument to the lanes of the other.
@@ -47,6 +53,9 @@ const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *
 const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x);
 const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                     const struct loop_expr *y);
+// One lane of a vector; in a kernel for a GPU, where loops over lanes are unrolled later.
+const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
+                                  const struct loop_expr *lane);
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                      const struct loop_expr *y, const struct loop_expr *z);
 const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,
@@ -74,3 +83,4 @@ void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
 void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
                    const struct loop_expr *index);
 void loop_note(struct loop_builder *b, const char *text);
+void loop_barrier(struct loop_builder *b);

@@ -86,6 +86,9 @@ static void stmt(struct rebuild *r, struct loop_builder *b, const struct loop_st
     case LOOP_NOTE:
         loop_note(b, s->text);
         return;
+    case LOOP_BARRIER:
+        loop_barrier(b);
+        return;
     }
 }
 
@@ -99,6 +102,8 @@ void pass_unroll(struct loop_program *p) {
     struct rebuild r = {.arena = p->arena, .suffix = ""};
     r.replacement = arena_array(p->arena, const struct loop_expr *, p->n_vars);
     for (int i = 0; i < p->n_kernels; i++) {
+        if (p->kernels[i]->threads)
+            continue;
         struct loop_block old = p->kernels[i]->body;
         p->kernels[i]->body = (struct loop_block){0};
         struct loop_builder b = {.program = p, .at = &p->kernels[i]->body};

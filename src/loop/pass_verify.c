@@ -7,7 +7,9 @@
 #include "loop/range.h"
 
 struct checker {
-    bool *bound;  // by variable id: in scope here
+    bool *bound;     // by variable id: in scope here
+    bool *unrolled;  // by variable id: of a loop that will be unrolled
+    bool threads;    // the kernel has some
     struct error *err;
 };
 
@@ -15,24 +17,46 @@ static bool complain(struct checker *c, const char *name, const char *rule) {
     return error_set(c->err, ERROR_PARSE, "loop program: %s: %s", name, rule);
 }
 
+// Will the index be a constant once loops are unrolled?
+static bool becomes_constant(const struct checker *c, const struct loop_expr *e) {
+    int64_t i;
+    if (range_constant(e, &i))
+        return true;
+    if (e->op == LOOP_VAR)
+        return c->unrolled[e->var->id];
+    for (int k = 0; k < loop_ops[e->op].arity; k++)
+        if (!becomes_constant(c, e->arg[k]))
+            return false;
+    return loop_ops[e->op].arity > 0;
+}
+
 static bool access(struct checker *c, const struct loop_buffer *b, const struct loop_expr *index,
                    int lanes) {
-    int64_t i;
+    if (b->space == (c->threads ? LOOP_LOCAL : LOOP_SHARED))
+        return complain(c, b->name, "shared arrays are for threads, local ones for blocks alone");
     if (b->space == LOOP_REGISTER && lanes != b->lanes)
         return complain(c, b->name, "register accessed with other lanes than its own");
-    if (b->space == LOOP_REGISTER && !range_constant(index, &i))
+    if (b->space == LOOP_REGISTER && !becomes_constant(c, index))
         return complain(c, b->name, "register index is not a constant");
     return true;
+}
+
+static bool is_across_threads(const struct loop_expr *e) {
+    return e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_MAX;
 }
 
 static bool expr(struct checker *c, const struct loop_expr *e) {
     if (e->op == LOOP_VAR && !c->bound[e->var->id])
         return complain(c, e->var->name, "used where it is not bound");
+    if (e->op == LOOP_LANE && (!c->threads || !becomes_constant(c, e->arg[1])))
+        return complain(c, "lane", "number is not a constant, or there are no threads");
     if (e->op == LOOP_LOAD && !access(c, e->buffer, e->arg[0], e->lanes))
         return false;
-    bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST ||
+    bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||
                  (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_MAX);
     for (int i = 0; i < loop_ops[e->op].arity; i++) {
+        if (is_across_threads(e->arg[i]))
+            return complain(c, loop_ops[e->arg[i]->op].text, "inside another expression");
         if (!expr(c, e->arg[i]))
             return false;
         if (!mixes && e->arg[i]->lanes != e->lanes)
@@ -48,8 +72,9 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
     case LOOP_FOR:
         if (!expr(c, s->begin) || !expr(c, s->end))
             return false;
-        if (s->unroll)
+        if (s->unroll && !c->threads)
             return complain(c, s->var->name, "loop marked for unrolling is still there");
+        c->unrolled[s->var->id] = s->unroll;
         c->bound[s->var->id] = true;
         if (!block(c, &s->body))
             return false;
@@ -58,6 +83,8 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
     case LOOP_IF:
         return expr(c, s->low) && expr(c, s->high) && block(c, &s->body);
     case LOOP_LET:
+        if (is_across_threads(s->value) && (!c->threads || s->value->lanes != 1))
+            return complain(c, s->var->name, "an operation of a warp where there is none");
         if (!expr(c, s->value))
             return false;
         c->bound[s->var->id] = true;
@@ -65,12 +92,16 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
     case LOOP_STORE:
         if (s->stream && s->buffer->space != LOOP_GLOBAL)
             return complain(c, s->buffer->name, "streamed to but not global");
+        if (is_across_threads(s->value))
+            return complain(c, s->buffer->name, "an operation of a warp in a store");
         return expr(c, s->index) && expr(c, s->value) &&
                access(c, s->buffer, s->index, s->value->lanes);
     case LOOP_PREFETCH:
         return expr(c, s->index);
     case LOOP_NOTE:
         return true;
+    case LOOP_BARRIER:
+        return c->threads || complain(c, "barrier", "where there are no threads");
     }
     return true;
 }
@@ -90,8 +121,12 @@ bool pass_verify(const struct loop_program *p, struct error *err) {
     struct arena a = {0};
     struct checker c = {.bound = arena_array(&a, bool, p->n_vars), .err = err};
     bool ok = true;
+    c.unrolled = arena_array(&a, bool, p->n_vars);
     for (int i = 0; i < p->n_kernels && ok; i++) {
+        c.threads = p->kernels[i]->threads > 0;
         c.bound[p->kernels[i]->block->id] = true;
+        if (c.threads)
+            c.bound[p->kernels[i]->thread->id] = true;
         ok = block(&c, &p->kernels[i]->body);
     }
     arena_reset(&a);

@@ -7,7 +7,8 @@
 struct error;
 struct loop_program;
 
-// Unroll the loops marked for it. requires: their ends are constants.
+// Unroll the loops marked for it, in kernels without threads: compilers for GPUs unroll, and
+// the text stays short. requires: their ends are constants.
 // gives: no marked loop left, so that register indices are constants.
 void pass_unroll(struct loop_program *p);
 
@@ -15,6 +16,8 @@ void pass_unroll(struct loop_program *p);
 void pass_prune(struct loop_program *p);
 
 // Check what a printer relies on: every variable is bound before it is used, lanes and types
-// agree, register indices are constants, streaming stores go to global memory. False and
+// agree, register indices are constants (with threads: constants and variables of loops marked
+// for unrolling), streaming stores go to global memory, shared arrays and barriers only stand
+// where there are threads, warp operations are whole values of lets. False and
 // the broken rule otherwise; a broken rule is a bug of whoever built the program.
 bool pass_verify(const struct loop_program *p, struct error *err);

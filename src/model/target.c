@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 
-const char *const target_names[] = {"cpu", "cuda", NULL};
+const char *const target_names[] = {"cpu", "cuda", "sm_80", "sm_90a", "sm_100a", NULL};
 
 // No x86 or Arm server part that ships boosts above this; used for the limit, where too
 // high is merely a weaker alarm, when a guest hides the real top clock.

@@ -62,6 +62,13 @@ struct target {
 bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct target *t,
                      struct error *err);
 
+// Facts that every GPU of an architecture (`sm_80`, `sm_90a`, `sm_100a`) shares, and otherwise
+// those of the first one: enough to check, lower and emit without the card. False: unknown.
+bool target_of_arch(const char *arch, struct target *t);
+
+// What a kernel block calls the target: `cpu`, or a GPU's architecture.
+const char *target_kernel_name(const struct target *t);
+
 // Every name that `--target` takes, NULL-terminated; `cuda:N` names the N-th GPU.
 extern const char *const target_names[];
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "family/lower.h"
+#include "ops/op_machine.h"
 #include "ops/op_problem.h"
 
 enum { KERNEL_FILE_MAX = 16 << 20 };
@@ -26,20 +27,45 @@ static bool load_kernel(struct arena *a, const char *path, const struct kernel *
     return true;
 }
 
+// The block to lower: the one of its own file, or the file's first for the target.
+static bool choose_kernel(struct arena *a, const struct emit_request *request,
+                          const struct loaded *loaded, const struct target *t,
+                          const struct kernel **k, struct error *err) {
+    if (request->kernel_file)
+        return load_kernel(a, request->kernel_file, k, err);
+    for (int i = 0; i < loaded->n_kernels && !*k; i++)
+        if (!request->target || strcmp(loaded->kernels[i]->target, target_kernel_name(t)) == 0)
+            *k = loaded->kernels[i];
+    return true;
+}
+
+// The target asked for, else that of the block which will be lowered, else the CPU.
+static bool choose_target(struct arena *a, const struct emit_request *request,
+                          const struct loaded *loaded, struct target *t, struct error *err) {
+    const struct kernel *k = NULL;
+    if (request->target)
+        return op_code_target(a, request->target, t, err);
+    if (!request->plain && !choose_kernel(a, request, loaded, t, &k, err))
+        return false;
+    if (k && target_of_arch(k->target, t))
+        return true;
+    return target_read_cpu(a, 0, "cc", t, err);
+}
+
 bool op_emit(struct arena *a, const struct emit_request *request, struct candidate *out,
              struct error *err) {
     struct loaded loaded;
-    struct target target;
+    struct target target = {0};
     if (!op_load(a, request->file, request->dims, &loaded, err) ||
-        !target_read_cpu(a, 0, "cc", &target, err))
+        !choose_target(a, request, &loaded, &target, err))
         return false;
     if (request->plain) {
         lower_plain(a, loaded.problem, &target, out);
         return true;
     }
     struct kernel fallback;
-    const struct kernel *k = loaded.n_kernels > 0 ? loaded.kernels[0] : NULL;
-    if (request->kernel_file && !load_kernel(a, request->kernel_file, &k, err))
+    const struct kernel *k = NULL;
+    if (!choose_kernel(a, request, &loaded, &target, &k, err))
         return false;
     if (!k) {
         lower_default(a, loaded.problem, &target, &fallback);

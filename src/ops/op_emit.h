@@ -1,4 +1,4 @@
-// The C that a problem becomes: by a kernel block, by the default lowering, or plain.
+// The C or CUDA that a problem becomes: by a kernel block, by the default lowering, or plain.
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,12 @@ struct arena;
 struct error;
 
 struct emit_request {
-    const char *file;         // holds the problem, perhaps kernel blocks
-    const char *kernel_file;  // holds the kernel block; NULL: the first one in `file`, if any
-    bool plain;               // the baseline instead of a kernel block
-    const char *dims;         // sizes from outside, "M=64,N=32"; NULL: the file's own
+    const char *file;  // holds the problem, perhaps kernel blocks
+    const char
+        *kernel_file;    // holds the kernel block; NULL: the first one in `file` for the target
+    bool plain;          // the baseline instead of a kernel block
+    const char *target;  // `cpu`, `cuda`, an architecture; NULL: the kernel block's, else cpu
+    const char *dims;    // sizes from outside, "M=64,N=32"; NULL: the file's own
 };
 
 bool op_emit(struct arena *a, const struct emit_request *request, struct candidate *out,

@@ -25,8 +25,9 @@ static bool parse_gpu_name(const char *name, int *ordinal) {
 static bool unknown_target(const char *name, struct error *err) {
     const char *near = str_nearest(name, target_names);
     return error_set(err, ERROR_USAGE, "unknown target '%s'%s%s%s", name,
-                     near ? "; did you mean '" : "; there are cpu and cuda", near ? near : "",
-                     near ? "'?" : "");
+                     near ? "; did you mean '"
+                          : "; there are cpu, cuda, and to emit for sm_80, sm_90a, sm_100a",
+                     near ? near : "", near ? "'?" : "");
 }
 
 static bool read_cpu(struct arena *a, struct target *t, struct error *err) {
@@ -49,10 +50,19 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
     } else if (parse_gpu_name(name, &ordinal)) {
         if (!cuda_target_read(a, ordinal, t, err))
             return error_wrap(err, "target %s", name);
+    } else if (target_of_arch(name, t)) {
+        return error_set(err, ERROR_USAGE,
+                         "target %s is an architecture, which can be emitted for; to run on a GPU "
+                         "name it: cuda",
+                         name);
     } else {
         return unknown_target(name, err);
     }
     return target_load_ceilings(a, t, err);
+}
+
+bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+    return target_of_arch(name, t) || op_target(a, name, t, err);
 }
 
 bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err) {

@@ -12,6 +12,9 @@ struct error;
 // and read its ceilings if they were measured. Every operation on a target begins here.
 bool op_target(struct arena *a, const char *name, struct target *t, struct error *err);
 
+// A target to check and emit for, which need not be here: also `sm_80`, `sm_90a`, `sm_100a`.
+bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err);
+
 // Every target of this machine, the CPU first.
 bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err);
 

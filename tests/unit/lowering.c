@@ -172,8 +172,8 @@ const char *random_problem(struct arena *a, struct rng *r) {
 }
 
 // Set every knob of a stage to some value of its grid.
-static void shuffle_knobs(struct rng *r, struct kernel_stage *s) {
-    const struct family *f = family_find(s->family);
+static void shuffle_knobs(struct rng *r, const struct target *t, struct kernel_stage *s) {
+    const struct family *f = family_on(family_find(s->family), t);
     for (const struct knob *k = f->knobs; k->name; k++) {
         int n = 0;
         if (k->words) {
@@ -205,7 +205,7 @@ struct kernel *random_kernel(struct arena *a, struct rng *r, const struct proble
         struct kernel *jumped = arena_copy(a, k, sizeof *k);
         struct error err;
         for (int s = 0; s < k->n_stages; s++)
-            shuffle_knobs(r, &jumped->stages[s]);
+            shuffle_knobs(r, t, &jumped->stages[s]);
         if (lower_check(a, p, t, jumped, &err))
             return jumped;
     }

@@ -48,7 +48,7 @@ Test(family, random_blocks_of_random_problems_compute_the_problem) {
         struct problem *p = problem_from(&a, text);
         struct target t = test_target(vector_bytes[i % 3]);
         struct kernel *k = random_kernel(&a, &r, p, &t, (int)rng_below(&r, 7));
-        check_kernel(&a, p, text, program_lower(&a, p, k), kernel_print(&a, k), (uint64_t)i);
+        check_kernel(&a, p, text, program_lower(&a, p, &t, k), kernel_print(&a, k), (uint64_t)i);
         arena_reset(&a);
     }
 }
@@ -71,10 +71,12 @@ static void check_problem(struct rng *r, const struct problem *p, const char *te
     for (int i = 0; i < 8; i++) {
         struct arena a = {0};
         struct target t = test_target(vector_bytes[i % 3]);
+        if (i % 2)
+            target_of_arch("sm_90a", &t);
         struct kernel *k = random_kernel(&a, r, p, &t, i);
-        if (i == 0)
+        if (i < 2)
             lower_default(&a, p, &t, k);
-        check_kernel(&a, p, text, program_lower(&a, p, k), kernel_print(&a, k), (uint64_t)i);
+        check_kernel(&a, p, text, program_lower(&a, p, &t, k), kernel_print(&a, k), (uint64_t)i);
         check_kernel(&a, p, text, plain_program(&a, p, &t), "plain", (uint64_t)i);
         arena_reset(&a);
     }
@@ -101,7 +103,7 @@ Test(family, every_accepted_file_is_lowered) {
             struct target t = test_target(64);
             struct kernel k;
             lower_default(&a, file.problems[j], &t, &k);
-            cr_assert(program_lower(&a, file.problems[j], &k)->n_kernels > 0);
+            cr_assert(program_lower(&a, file.problems[j], &t, &k)->n_kernels > 0);
             if (elements < 100000)
                 check_problem(&r, file.problems[j], source.text);
         }
@@ -165,13 +167,13 @@ Test(family, large_problems_are_cut_into_stages_or_refused) {
     struct problem *p = chain(&a, 1200, "erf($) + x * 0.1");
     lower_default(&a, p, &t, &k);
     cr_assert(k.n_stages > 1 && lower_check(&a, p, &t, &k, &err), "%s", err.text);
-    check_kernel(&a, p, "a long chain", program_lower(&a, p, &k), "default", 1);
+    check_kernel(&a, p, "a long chain", program_lower(&a, p, &t, &k), "default", 1);
 
     // Ten softmaxes are twenty walks over a row, more than one stage takes.
     p = chain(&a, 11, "softmax($) * x");
     lower_default(&a, p, &t, &k);
     cr_assert(k.n_stages > 1 && k.n_stages < 6);
-    check_kernel(&a, p, "softmaxes", program_lower(&a, p, &k), "default", 1);
+    check_kernel(&a, p, "softmaxes", program_lower(&a, p, &t, &k), "default", 1);
 
     p = chain(&a, 60, "$ - max($, axis=0)");
     lower_default(&a, p, &t, &k);

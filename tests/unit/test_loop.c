@@ -231,7 +231,7 @@ Test(loop, a_wrong_bound_is_always_noticed) {
             struct error err;
             cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
             cr_assert(lower_check(&a, p, &t, file.kernels[0], &err), "%s", err.text);
-            struct loop_program *program = program_lower(&a, p, file.kernels[0]);
+            struct loop_program *program = program_lower(&a, p, &t, file.kernels[0]);
             struct loop_stmt *loops[128];
             n = 0;
             for (int k = 0; k < program->n_kernels; k++)

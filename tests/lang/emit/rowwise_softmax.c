@@ -34,6 +34,7 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
         y_sum_part_1 = hone_all4(0.0f);
         if (block * 8 < row) {
             float y_sum_before_v = y_sum_before;
+            float y_sum_inverse = 1.0f / y_sum_before_v;
             for (long j = 0; j < N; j += 8) {
                 __builtin_prefetch(&x[(row + 1) * N + j], 0, 2);
                 f32x4 y_exp_0 = hone_load4(&y_exp_row[j]);
@@ -42,7 +43,7 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
                 f32x4 y_exp_0_2 = hone_exp4(y_shifted_0);
                 y_sum_part_0 += y_exp_0_2;
                 hone_store4(&y_exp_row[j], y_exp_0_2);
-                f32x4 y_0 = y_exp_0 / y_sum_before_v;
+                f32x4 y_0 = y_exp_0 * y_sum_inverse;
                 hone_stream4(&y[(row - 1) * N + j], y_0);
                 __builtin_prefetch(&x[(row + 1) * N + j + 4], 0, 2);
                 f32x4 y_exp_1 = hone_load4(&y_exp_row[j + 4]);
@@ -51,7 +52,7 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
                 f32x4 y_exp_1_2 = hone_exp4(y_shifted_1);
                 y_sum_part_1 += y_exp_1_2;
                 hone_store4(&y_exp_row[j + 4], y_exp_1_2);
-                f32x4 y_1 = y_exp_1 / y_sum_before_v;
+                f32x4 y_1 = y_exp_1 * y_sum_inverse;
                 hone_stream4(&y[(row - 1) * N + j + 4], y_1);
             }
         }
@@ -75,12 +76,13 @@ void y_rowwise(long block, const float *restrict x, float *restrict y) {
         y_sum_before = y_sum;
     }
     float y_sum_before_v = y_sum_before;
+    float y_sum_inverse = 1.0f / y_sum_before_v;
     for (long j = 0; j < N; j += 8) {
         f32x4 y_exp_0 = hone_load4(&y_exp_row[j]);
-        f32x4 y_0 = y_exp_0 / y_sum_before_v;
+        f32x4 y_0 = y_exp_0 * y_sum_inverse;
         hone_stream4(&y[(block * 8 + 7) * N + j], y_0);
         f32x4 y_exp_1 = hone_load4(&y_exp_row[j + 4]);
-        f32x4 y_1 = y_exp_1 / y_sum_before_v;
+        f32x4 y_1 = y_exp_1 * y_sum_inverse;
         hone_stream4(&y[(block * 8 + 7) * N + j + 4], y_1);
     }
 }

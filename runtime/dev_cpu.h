@@ -1,0 +1,478 @@
+// The interface of dev.h on a CPU: emitted CUDA compiled as C, run slowly, to find mistakes.
+//
+// A block is one fibre per thread. A fibre runs until it stops at a barrier, a shuffle or its
+// end. Which warp goes on, and in which order its threads do, is drawn from the seed, and so is
+// the order of the blocks, so that whatever lacks a barrier computes something else for some
+// seeds. Shared memory is NaN when a block begins, and every array of it ends (or, for odd seeds,
+// begins) at a page that cannot be touched. Asynchronous copies land as late as they may: when
+// somebody waits. A barrier or shuffle that some threads do not come to, a misaligned vector, an
+// access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
+//
+// For one source that is a program of its own. Needs glibc; run on x86-64 so far.
+#pragma once
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum {
+    HONE_DEV_FAULT = 3,
+    HONE_DEV_THREADS_MAX = 1024,
+    HONE_DEV_STACK_BYTES = 64 << 10,
+    HONE_DEV_ARRAYS_MAX = 32,
+    HONE_DEV_COPIES_MAX = 256,
+    HONE_DEV_PAGE = 4096,
+    HONE_DEV_WARP = 32,
+};
+
+enum hone_dev_state { HONE_DEV_READY, HONE_DEV_AT_BARRIER, HONE_DEV_AT_SHUFFLE, HONE_DEV_DONE };
+
+struct hone_dev_copy {
+    float *to;
+    const float *from;
+    int count;
+    int group;
+};
+
+struct hone_dev_fibre {
+    jmp_buf at;
+    ucontext_t start;
+    int started;
+    int thread;
+    enum hone_dev_state state;
+    int line;       // of the barrier or shuffle it stands at
+    float offered;  // to the other threads of its warp
+    int source;     // lane whose offer it wants
+    struct hone_dev_copy copies[HONE_DEV_COPIES_MAX];
+    int n_copies, group;
+};
+
+// An array in shared memory, known by the address of its name.
+struct hone_dev_array {
+    const char *name;
+    float *data;
+    size_t count;
+};
+
+// A kernel with its arguments bound.
+typedef void (*hone_dev_kernel)(float *const *arg);
+
+struct hone_dev_launch {
+    const char *name;
+    hone_dev_kernel kernel;
+    float *const *arg;
+    long grid;
+    int threads;
+    long shared_bytes;
+};
+
+static struct {
+    struct hone_dev_fibre *fibres;
+    jmp_buf scheduler;
+    ucontext_t scheduler_start;
+    struct hone_dev_fibre *now;
+    const struct hone_dev_launch *launch;
+    long block;
+    uint64_t random;
+    int begins_at_page;
+    struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
+    int n_arrays;
+} hone_dev;
+
+#define HONE_FN static inline __attribute__((unused))
+#define HONE_KERNEL(threads) static void
+#define HONE_KERNEL_OF(threads, blocks) static void
+#define HONE_ASSERT(condition, text) _Static_assert(condition, text)
+#define HONE_INFINITY __builtin_inff()
+#define HONE_NAN __builtin_nanf("")
+
+// Faults.
+
+__attribute__((noreturn, format(printf, 1, 2))) static void hone_dev_fault(const char *fmt, ...) {
+    fprintf(stderr, "%s, block %ld", hone_dev.launch ? hone_dev.launch->name : "?", hone_dev.block);
+    if (hone_dev.now)
+        fprintf(stderr, ", thread %d", hone_dev.now->thread);
+    fputs(": ", stderr);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputs("\n", stderr);
+    fflush(stderr);
+    _exit(HONE_DEV_FAULT);
+}
+
+// Small and good enough to shuffle with: xorshift*.
+static unsigned hone_dev_random(unsigned below) {
+    hone_dev.random ^= hone_dev.random >> 12;
+    hone_dev.random ^= hone_dev.random << 25;
+    hone_dev.random ^= hone_dev.random >> 27;
+    return (unsigned)((hone_dev.random * 0x2545f4914f6cdd1dull >> 33) % below);
+}
+
+// `bytes` that end where a page begins that nobody may touch; for odd seeds they begin where
+// one ends.
+static void *hone_dev_guarded(size_t bytes) {
+    size_t pages = (bytes + HONE_DEV_PAGE - 1) / HONE_DEV_PAGE * HONE_DEV_PAGE;
+    char *all = mmap(NULL, pages + 2 * HONE_DEV_PAGE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED || mprotect(all, HONE_DEV_PAGE, PROT_NONE) != 0 ||
+        mprotect(all + HONE_DEV_PAGE + pages, HONE_DEV_PAGE, PROT_NONE) != 0) {
+        perror("mmap");
+        exit(4);
+    }
+    return all + HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : pages - bytes);
+}
+
+static void hone_dev_poison(float *data, size_t count) {
+    memset(data, 0xff, count * sizeof *data);  // a NaN
+}
+
+// Fibres.
+
+// Out of line, so that nothing of the caller's is in registers that longjmp forgets.
+__attribute__((noinline)) static void hone_dev_resume(jmp_buf from, jmp_buf to) {
+    if (_setjmp(from) == 0)
+        _longjmp(to, 1);
+}
+
+static void hone_dev_stop(enum hone_dev_state state, int line) {
+    hone_dev.now->state = state;
+    hone_dev.now->line = line;
+    hone_dev_resume(hone_dev.now->at, hone_dev.scheduler);
+}
+
+static void hone_dev_fibre_main(void) {
+    for (;;) {
+        hone_dev.launch->kernel(hone_dev.launch->arg);
+        hone_dev_stop(HONE_DEV_DONE, 0);
+    }
+}
+
+__attribute__((noinline)) static void hone_dev_run(struct hone_dev_fibre *f) {
+    hone_dev.now = f;
+    if (f->started) {
+        hone_dev_resume(hone_dev.scheduler, f->at);
+    } else if (_setjmp(hone_dev.scheduler) == 0) {
+        f->started = 1;
+        getcontext(&f->start);
+        f->start.uc_stack.ss_sp = malloc(HONE_DEV_STACK_BYTES);
+        f->start.uc_stack.ss_size = HONE_DEV_STACK_BYTES;
+        f->start.uc_link = NULL;
+        makecontext(&f->start, hone_dev_fibre_main, 0);
+        setcontext(&f->start);
+    }
+    hone_dev.now = NULL;
+}
+
+// Scheduling.
+
+static int hone_dev_warp_is(int warp, enum hone_dev_state state, int any) {
+    int first = warp * HONE_DEV_WARP, n = 0;
+    for (int i = 0; i < HONE_DEV_WARP; i++)
+        n += hone_dev.fibres[first + i].state == state;
+    return any ? n > 0 : n == HONE_DEV_WARP;
+}
+
+// Run every ready thread of a warp once, in a random order.
+static void hone_dev_run_warp(int warp) {
+    int order[HONE_DEV_WARP];
+    for (int i = 0; i < HONE_DEV_WARP; i++) {
+        int j = (int)hone_dev_random((unsigned)i + 1);
+        order[i] = order[j];
+        order[j] = warp * HONE_DEV_WARP + i;
+    }
+    for (int i = 0; i < HONE_DEV_WARP; i++)
+        if (hone_dev.fibres[order[i]].state == HONE_DEV_READY)
+            hone_dev_run(&hone_dev.fibres[order[i]]);
+}
+
+// All threads of the warp stand at the same shuffle: exchange.
+static void hone_dev_exchange(int warp) {
+    struct hone_dev_fibre *f = &hone_dev.fibres[warp * HONE_DEV_WARP];
+    float offer[HONE_DEV_WARP];
+    for (int i = 0; i < HONE_DEV_WARP; i++) {
+        offer[i] = f[i].offered;
+        hone_dev.now = &f[i];
+        if (f[i].line != f[0].line)
+            hone_dev_fault("shuffles at line %d, but thread %d at line %d", f[i].line, f[0].thread,
+                           f[0].line);
+    }
+    for (int i = 0; i < HONE_DEV_WARP; i++) {
+        f[i].offered = offer[f[i].source];
+        f[i].state = HONE_DEV_READY;
+    }
+    hone_dev.now = NULL;
+}
+
+// Let the threads that stand at a barrier go on when all do. 0: some are missing.
+static int hone_dev_release(void) {
+    struct hone_dev_fibre *first = &hone_dev.fibres[0];
+    for (int i = 0; i < hone_dev.launch->threads; i++) {
+        struct hone_dev_fibre *f = &hone_dev.fibres[i];
+        if (f->state != HONE_DEV_AT_BARRIER)
+            return 0;
+        hone_dev.now = f;
+        if (f->line != first->line)
+            hone_dev_fault("is at the barrier of line %d, but thread 0 at that of line %d", f->line,
+                           first->line);
+    }
+    hone_dev.now = NULL;
+    for (int i = 0; i < hone_dev.launch->threads; i++)
+        hone_dev.fibres[i].state = HONE_DEV_READY;
+    return 1;
+}
+
+// Nobody can go on: say who stands where.
+__attribute__((noreturn)) static void hone_dev_stuck(void) {
+    static const char *const where[] = {"ready", "at a barrier", "at a shuffle", "at its end"};
+    struct hone_dev_fibre *a = &hone_dev.fibres[0];
+    for (int i = 0; i < hone_dev.launch->threads; i++)
+        if (hone_dev.fibres[i].state == HONE_DEV_AT_BARRIER ||
+            hone_dev.fibres[i].state == HONE_DEV_AT_SHUFFLE)
+            a = &hone_dev.fibres[i];
+    for (int i = 0; i < hone_dev.launch->threads; i++) {
+        struct hone_dev_fibre *b = &hone_dev.fibres[i];
+        hone_dev.now = a;
+        if (b->state != a->state)
+            hone_dev_fault("is %s (line %d) while thread %d is %s", where[a->state], a->line,
+                           b->thread, where[b->state]);
+    }
+    hone_dev_fault("cannot go on");
+}
+
+static void hone_dev_run_block(void) {
+    int n_warps = hone_dev.launch->threads / HONE_DEV_WARP;
+    for (int i = 0; i < hone_dev.n_arrays; i++)
+        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].count);
+    for (int i = 0; i < hone_dev.launch->threads; i++) {
+        hone_dev.fibres[i].thread = i;
+        hone_dev.fibres[i].state = HONE_DEV_READY;
+        hone_dev.fibres[i].n_copies = hone_dev.fibres[i].group = 0;
+    }
+    for (;;) {
+        int runnable[HONE_DEV_THREADS_MAX / HONE_DEV_WARP], n = 0, done = 0;
+        for (int w = 0; w < n_warps; w++) {
+            if (hone_dev_warp_is(w, HONE_DEV_AT_SHUFFLE, 0))
+                hone_dev_exchange(w);
+            done += hone_dev_warp_is(w, HONE_DEV_DONE, 0);
+            if (hone_dev_warp_is(w, HONE_DEV_READY, 1))
+                runnable[n++] = w;
+        }
+        if (done == n_warps)
+            return;
+        if (n > 0)
+            hone_dev_run_warp(runnable[hone_dev_random((unsigned)n)]);
+        else if (!hone_dev_release())
+            hone_dev_stuck();
+    }
+}
+
+static void hone_dev_signal(int number) {
+    const char *what = number == SIGSEGV || number == SIGBUS ? "touches memory that is not its own"
+                       : number == SIGALRM                   ? "does not end"
+                                                             : "divides by zero or the like";
+    hone_dev_fault("%s", what);
+}
+
+static void hone_dev_prepare(uint64_t seed) {
+    static char signal_stack[64 << 10];
+    stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
+    struct sigaction action = {.sa_handler = hone_dev_signal, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    hone_dev.begins_at_page = seed & 1;
+    hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
+    if (!hone_dev.fibres)
+        hone_dev.fibres = calloc(HONE_DEV_THREADS_MAX, sizeof *hone_dev.fibres);
+}
+
+// Run all blocks of a launch, in a random order, one after the other.
+__attribute__((unused)) static void hone_dev_launch(const struct hone_dev_launch *launch) {
+    hone_dev.launch = launch;
+    if (launch->threads < HONE_DEV_WARP || launch->threads > HONE_DEV_THREADS_MAX ||
+        launch->threads % HONE_DEV_WARP != 0 || launch->grid < 1)
+        hone_dev_fault("cannot be launched with %ld blocks of %d threads", launch->grid,
+                       launch->threads);
+    long *order = malloc((size_t)launch->grid * sizeof *order);
+    for (long i = 0; i < launch->grid; i++) {
+        long j = (long)hone_dev_random((unsigned)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    hone_dev.n_arrays = 0;
+    for (long i = 0; i < launch->grid; i++) {
+        hone_dev.block = order[i];
+        hone_dev_run_block();
+    }
+    free(order);
+    hone_dev.launch = NULL;
+}
+
+// What kernels call.
+
+static float *hone_dev_shared(const char *name, size_t count) {
+    for (int i = 0; i < hone_dev.n_arrays; i++)
+        if (hone_dev.arrays[i].name == name)
+            return hone_dev.arrays[i].data;
+    if (hone_dev.n_arrays == HONE_DEV_ARRAYS_MAX)
+        hone_dev_fault("has too many arrays in shared memory");
+    struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
+    *a = (struct hone_dev_array){name, hone_dev_guarded(count * sizeof(float)), count};
+    hone_dev_poison(a->data, count);
+    return a->data;
+}
+
+// One literal for each declaration, so that its address tells them apart.
+#define HONE_SHARED(name, count)             \
+    static const char name##_name[] = #name; \
+    float *const name = hone_dev_shared(name##_name, count)
+#define HONE_DYNAMIC(name, offset, count)    \
+    static const char name##_name[] = #name; \
+    float *const name = hone_dev_dynamic(name##_name, offset, count)
+
+static __attribute__((unused)) float *hone_dev_dynamic(const char *name, long offset, long count) {
+    if (offset % 4 != 0 || (offset + count) * 4 > hone_dev.launch->shared_bytes)
+        hone_dev_fault("%s needs %ld bytes of shared memory, the launch gives %ld", name,
+                       (offset + count) * 4, hone_dev.launch->shared_bytes);
+    return hone_dev_shared(name, (size_t)count);
+}
+
+HONE_FN int hone_thread(void) {
+    return hone_dev.now->thread;
+}
+HONE_FN int hone_block(void) {
+    return (int)hone_dev.block;
+}
+
+#define hone_barrier() hone_dev_stop(HONE_DEV_AT_BARRIER, __LINE__)
+
+static __attribute__((unused)) float hone_dev_shuffle(float v, int source, int line) {
+    hone_dev.now->offered = v;
+    hone_dev.now->source = source;
+    hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
+    return hone_dev.now->offered;
+}
+#define HONE_DEV_LANE (hone_dev.now->thread % HONE_DEV_WARP)
+#define hone_shuffle_xor(v, mask) hone_dev_shuffle(v, HONE_DEV_LANE ^ (mask), __LINE__)
+#define hone_shuffle_down(v, distance)                                                       \
+    hone_dev_shuffle(v,                                                                      \
+                     HONE_DEV_LANE + (distance) < HONE_DEV_WARP ? HONE_DEV_LANE + (distance) \
+                                                                : HONE_DEV_LANE,             \
+                     __LINE__)
+#define hone_shuffle(v, lane) hone_dev_shuffle(v, lane, __LINE__)
+
+HONE_FN void hone_atomic_add(float *to, float v) {
+    *to += v;
+}
+
+typedef float f32x2 __attribute__((vector_size(8)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef int i32x2 __attribute__((vector_size(8)));
+typedef int i32x4 __attribute__((vector_size(16)));
+
+#define HONE_X(v) (v)[0]
+#define HONE_Y(v) (v)[1]
+#define HONE_Z(v) (v)[2]
+#define HONE_W(v) (v)[3]
+
+HONE_FN f32x2 hone_pack2(float x, float y) {
+    return (f32x2){x, y};
+}
+HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
+    return (f32x4){x, y, z, w};
+}
+
+HONE_FN i32x2 hone_all_mask2(int m) {
+    return (i32x2){m, m};
+}
+HONE_FN i32x4 hone_all_mask4(int m) {
+    return (i32x4){m, m, m, m};
+}
+
+static __attribute__((unused)) void hone_dev_aligned(const void *p, size_t bytes) {
+    if ((uintptr_t)p % bytes != 0)
+        hone_dev_fault("reads or writes %zu bytes where only %zu are aligned", bytes,
+                       (size_t)((uintptr_t)p & -(uintptr_t)p));
+}
+#define HONE_DEV_ACCESS(n)                              \
+    HONE_FN f32x##n hone_load##n(const float *from) {   \
+        f32x##n v;                                      \
+        hone_dev_aligned(from, sizeof v);               \
+        memcpy(&v, from, sizeof v);                     \
+        return v;                                       \
+    }                                                   \
+    HONE_FN f32x##n hone_once##n(const float *from) {   \
+        return hone_load##n(from);                      \
+    }                                                   \
+    HONE_FN void hone_store##n(float *to, f32x##n v) {  \
+        hone_dev_aligned(to, sizeof v);                 \
+        memcpy(to, &v, sizeof v);                       \
+    }                                                   \
+    HONE_FN void hone_stream##n(float *to, f32x##n v) { \
+        hone_store##n(to, v);                           \
+    }
+HONE_DEV_ACCESS(2)
+HONE_DEV_ACCESS(4)
+#undef HONE_DEV_ACCESS
+HONE_FN float hone_once1(const float *from) {
+    return *from;
+}
+HONE_FN void hone_stream1(float *to, float v) {
+    *to = v;
+}
+HONE_FN void hone_prefetch(const float *from) {
+    (void)from;
+}
+
+static __attribute__((unused)) void hone_dev_copy(float *to, const float *from, int count) {
+    struct hone_dev_fibre *f = hone_dev.now;
+    hone_dev_aligned(to, (size_t)count * 4);
+    hone_dev_aligned(from, (size_t)count * 4);
+    if (f->n_copies == HONE_DEV_COPIES_MAX)
+        hone_dev_fault("has more than %d asynchronous copies under way", HONE_DEV_COPIES_MAX);
+    f->copies[f->n_copies++] = (struct hone_dev_copy){to, from, count, f->group};
+}
+HONE_FN void hone_async1(float *to, const float *from) {
+    hone_dev_copy(to, from, 1);
+}
+HONE_FN void hone_async4(float *to, const float *from) {
+    hone_dev_copy(to, from, 4);
+}
+HONE_FN void hone_async_commit(void) {
+    hone_dev.now->group++;
+}
+// Copies of groups older than the newest `groups` land now; copies not committed never do.
+HONE_FN void hone_async_wait(int groups) {
+    struct hone_dev_fibre *f = hone_dev.now;
+    int kept = 0;
+    for (int i = 0; i < f->n_copies; i++) {
+        struct hone_dev_copy *c = &f->copies[i];
+        if (c->group < f->group - groups)
+            memcpy(c->to, c->from, (size_t)c->count * 4);
+        else
+            f->copies[kept++] = *c;
+    }
+    f->n_copies = kept;
+}
+
+HONE_FN float hone_max1(float a, float b) {
+    return a != a || a > b ? a : b;
+}
+HONE_FN float hone_min1(float a, float b) {
+    return a != a || a < b ? a : b;
+}
+HONE_FN float hone_rsqrt1(float x) {
+    return 1 / sqrtf(x);
+}

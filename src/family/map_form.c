@@ -1,0 +1,35 @@
+#include "family/map_form.h"
+
+bool map_accepts(const struct region *r, struct objection *why) {
+    const struct graph *g = r->graph;
+    if (r->n_anchors > 0)
+        return objection(why, NULL, "map computes elementwise values, but %s is a %s",
+                         g->nodes[r->anchor[0]].name, op_infos[g->nodes[r->anchor[0]].op].name);
+    for (int i = 1; i < r->n_values; i++)
+        if (!shape_equal(&g->nodes[r->value[i]].shape, &g->nodes[r->value[0]].shape))
+            return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
+                             r->value_name[i]);
+    return true;
+}
+
+static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
+    struct lowering *l = ctx;
+    if (l->region->is_leaf[n])
+        space_cut(&l->space, &l->region->graph->nodes[n].shape, map);
+    return true;
+}
+
+void map_build_space(struct lowering *l) {
+    const struct shape *shape = &l->region->graph->nodes[l->region->value[0]].shape;
+    l->space = (struct space){0};
+    for (int i = 0; i < shape->rank; i++)
+        space_add(&l->space, point_size(l, shape, i));
+    if (shape->rank == 0)
+        space_add(&l->space, (struct loop_size){1, NULL});
+    space_join(&l->space, 0, l->space.n_axes);
+    struct axis_map map = map_identity(shape->rank);
+    struct point_visit visit = {l->region, -1, cut_access, l};
+    for (int i = 0; i < l->region->n_values; i++)
+        point_visit(&visit, l->region->value[i], &map);
+    space_finish(l->arena, &l->space);
+}

@@ -1,0 +1,9 @@
+// The form of an elementwise region: any number of values of one shape.
+#pragma once
+
+#include "family/family.h"
+
+bool map_accepts(const struct region *r, struct objection *why);
+
+// The space: the values' own axes, grouped where no access tells them apart.
+void map_build_space(struct lowering *l);

@@ -1,0 +1,108 @@
+#include "loop/print_cuda.h"
+
+#include "base/arena.h"
+#include "loop/print_text.h"
+
+// What an array declared in a kernel may take in all; beyond it the launch has to ask.
+enum { STATIC_SHARED_BYTES = 48 << 10 };
+
+static int64_t padded(const struct loop_buffer *b) {
+    return (b->count + 3) / 4 * 4;
+}
+
+int64_t print_cuda_shared(const struct loop_program *p, const struct loop_kernel *k) {
+    struct arena scratch = {0};
+    struct text_usage u = text_use(&scratch, p, k);
+    int64_t elements = 0;
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i]->space == LOOP_SHARED && (u.read[i] || u.written[i]))
+            elements += padded(p->buffers[i]);
+    arena_reset(&scratch);
+    return elements * 4;
+}
+
+static void shared_array(struct printer *p, const struct loop_buffer *b, int64_t offset) {
+    if (offset < 0)
+        str_printf(&p->out, "HONE_SHARED(%s, ", b->name);
+    else
+        str_printf(&p->out, "HONE_DYNAMIC(%s, %lld, ", b->name, (long long)offset);
+    text_shape(p, b, " * ");
+    str_puts(&p->out, ");\n");
+}
+
+static void declarations(struct printer *p, const struct loop_kernel *k,
+                         const struct text_usage *u) {
+    bool dynamic = print_cuda_shared(p->program, k) > STATIC_SHARED_BYTES;
+    int64_t offset = 0;
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        const struct loop_buffer *b = p->program->buffers[i];
+        if ((!u->read[i] && !u->written[i]) || b->space == LOOP_GLOBAL)
+            continue;
+        text_begin_line(p);
+        if (b->space == LOOP_SHARED) {
+            shared_array(p, b, dynamic ? offset : -1);
+            offset += padded(b);
+            continue;
+        }
+        str_printf(&p->out, "%s %s", text_type(p, LOOP_F32, b->lanes), b->name);
+        if (b->count > 1)
+            str_printf(&p->out, "[%lld]", (long long)b->count);
+        str_puts(&p->out, ";\n");
+    }
+}
+
+static void launch_variable(struct printer *p, const struct loop_var *var, bool is_used) {
+    text_bind(p, var, var->name);
+    if (!is_used)
+        return;
+    text_begin_line(p);
+    str_printf(&p->out, "const int %s = hone_%s();\n", var->name, var->name);
+}
+
+static void kernel(struct printer *p, const struct loop_kernel *k) {
+    struct text_usage u = text_use(p->arena, p->program, k);
+    if (k->text)
+        str_printf(&p->out, "// %s\n", k->text);
+    if (k->min_blocks)
+        str_printf(&p->out, "HONE_KERNEL_OF(%d, %d) %s(", k->threads, k->min_blocks, k->name);
+    else
+        str_printf(&p->out, "HONE_KERNEL(%d) %s(", k->threads, k->name);
+    text_parameters(p, k, "__restrict__", "");
+    str_puts(&p->out, ") {\n");
+    p->indent = 1;
+    p->n_scope = 0;
+    declarations(p, k, &u);
+    launch_variable(p, k->block, u.block);
+    launch_variable(p, k->thread, u.thread);
+    text_block(p, &k->body);
+    p->indent = 0;
+    str_puts(&p->out, "}\n");
+}
+
+static void launch(struct printer *p, const struct loop_kernel *k) {
+    int64_t shared = print_cuda_shared(p->program, k);
+    text_grid(p, k);
+    str_printf(&p->out, " block(%d)", k->threads);
+    if (shared > STATIC_SHARED_BYTES)
+        str_printf(&p->out, " shared(%lld)", (long long)shared);
+    text_arguments(p, k);
+}
+
+const char *print_cuda(struct arena *a, const struct loop_program *program) {
+    struct arena scratch = {0};
+    struct printer p = {.arena = &scratch, .program = program, .is_cuda = true};
+    if (program->about)
+        str_puts(&p.out, program->about);
+    str_puts(&p.out, "#include \"dev.h\"\n\n");
+    text_dims(&p, "HONE_ASSERT");
+    text_scratch(&p);
+    for (int i = 0; i < program->n_kernels; i++)
+        launch(&p, program->kernels[i]);
+    for (int i = 0; i < program->n_kernels; i++) {
+        str_puts(&p.out, "\n");
+        kernel(&p, program->kernels[i]);
+    }
+    const char *text = str_take(a, &p.out);
+    arena_reset(&scratch);
+    return text;
+}

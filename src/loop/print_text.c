@@ -1,0 +1,493 @@
+#include "loop/print_text.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "loop/range.h"
+
+static bool is_in_use(const struct printer *p, const char *name) {
+    for (int i = 0; i < p->n_scope; i++)
+        if (strcmp(p->scope[i].name, name) == 0)
+            return true;
+    return loop_name_is_taken(p->program, name);
+}
+
+void text_bind(struct printer *p, const struct loop_var *var, const char *name) {
+    if (p->n_scope == p->cap_scope) {
+        struct text_name *scope = arena_array(p->arena, struct text_name, p->cap_scope * 2 + 64);
+        if (p->n_scope > 0)
+            memcpy(scope, p->scope, sizeof *scope * (size_t)p->n_scope);
+        p->scope = scope;
+        p->cap_scope = p->cap_scope * 2 + 64;
+    }
+    p->scope[p->n_scope++] = (struct text_name){var, name};
+}
+
+const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem) {
+    stem = loop_identifier(p->arena, stem);
+    const char *name = stem;
+    // A value beside the array that it is an element of.
+    if (loop_name_is_taken(p->program, name))
+        name = arena_printf(p->arena, "%s_v", stem);
+    for (int i = 2; is_in_use(p, name); i++)
+        name = arena_printf(p->arena, "%s_%d", stem, i);
+    text_bind(p, var, name);
+    return name;
+}
+
+static const char *name_of(const struct printer *p, const struct loop_var *var) {
+    for (int i = p->n_scope - 1; i >= 0; i--)
+        if (p->scope[i].var == var)
+            return p->scope[i].name;
+    assert(!"variable is in scope");
+    return "";
+}
+
+static bool fits_int(int64_t low, int64_t high) {
+    return low >= INT32_MIN && high <= INT32_MAX;
+}
+
+const char *text_index_type(const struct printer *p, int64_t low, int64_t high) {
+    return p->is_cuda && fits_int(low, high) ? "int" : "long";
+}
+
+const char *text_type(struct printer *p, enum loop_dtype dtype, int lanes) {
+    assert(dtype != LOOP_INDEX);
+    if (lanes == 1)
+        return dtype == LOOP_F32 ? "float" : "int";
+    return arena_printf(p->arena, "%s32x%d", dtype == LOOP_F32 ? "f" : "i", lanes);
+}
+
+static void real(struct printer *p, double v) {
+    if (isnan(v)) {
+        str_puts(&p->out, p->is_cuda ? "HONE_NAN" : "__builtin_nanf(\"\")");
+    } else if (isinf(v)) {
+        str_printf(&p->out, "%s%s", v < 0 ? "-" : "",
+                   p->is_cuda ? "HONE_INFINITY" : "__builtin_inff()");
+    } else {
+        char text[64];
+        snprintf(text, sizeof text, "%.9g", v);
+        str_printf(&p->out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".0");
+    }
+}
+
+const char *text_register(struct printer *p, const struct loop_buffer *b, int64_t i) {
+    if (b->count == 1)
+        return b->name;
+    return arena_printf(p->arena, p->is_cuda ? "%s[%lld]" : "%s_%lld", b->name, (long long)i);
+}
+
+static void element(struct printer *p, const struct loop_buffer *b, const struct loop_expr *index) {
+    int64_t i;
+    if (b->space == LOOP_REGISTER && range_constant(index, &i)) {
+        str_puts(&p->out, text_register(p, b, i));
+        return;
+    }
+    str_printf(&p->out, "%s[", b->name);
+    text_expr(p, index, BIND_ANY);
+    str_puts(&p->out, "]");
+}
+
+static void load(struct printer *p, const struct loop_expr *e) {
+    if (e->buffer->space == LOOP_REGISTER || e->lanes == 1) {
+        element(p, e->buffer, e->arg[0]);
+        return;
+    }
+    str_printf(&p->out, "hone_%s%d(&", e->stride == 1 ? "load" : "gather", e->lanes);
+    element(p, e->buffer, e->arg[0]);
+    if (e->stride != 1)
+        str_printf(&p->out, ", %lld", (long long)e->stride);
+    str_puts(&p->out, ")");
+}
+
+// An operand beside a vector: C brings a scalar to the vector's lanes by itself.
+static void operand(struct printer *p, const struct loop_expr *e, const struct loop_expr *beside,
+                    int bind) {
+    bool implicit = e->op == LOOP_BROADCAST && beside->op != LOOP_BROADCAST;
+    text_expr(p, implicit ? e->arg[0] : e, bind);
+}
+
+// Does C compute it in 64 bits, given that names are as wide as they need to be?
+static bool is_wide(const struct printer *p, const struct loop_expr *e) {
+    struct range r = range_of(e);
+    if (!fits_int(r.low, r.high) || (e->op == LOOP_VAR && !p->is_cuda))
+        return true;
+    for (int i = 0; i < loop_ops[e->op].arity; i++)
+        if (is_wide(p, e->arg[i]))
+            return true;
+    return false;
+}
+
+// Both operands are ints, but the result needs more: sizes are ints in C, and so are most
+// indices in CUDA.
+static bool needs_widening(const struct printer *p, const struct loop_expr *e) {
+    int64_t v;
+    if (p->in_plan || e->dtype != LOOP_INDEX || is_wide(p, e->arg[0]) || is_wide(p, e->arg[1]))
+        return false;
+    return p->is_cuda ? is_wide(p, e) : e->op == LOOP_MUL && range_constant(e, &v) && v > INT32_MAX;
+}
+
+static void infix(struct printer *p, const struct loop_expr *e, int own, int bind) {
+    const struct loop_expr *x = e->arg[0], *y = e->arg[1];
+    bool parens = own < bind;
+    if (parens)
+        str_puts(&p->out, "(");
+    bool widens = needs_widening(p, e);
+    str_puts(&p->out, widens ? "(long)" : "");
+    operand(p, x, y, widens ? BIND_UNARY : own);
+    str_printf(&p->out, " %s ", loop_ops[e->op].text);
+    // Sums of indices need no order; floats keep theirs, and so do - / %.
+    bool free_order = e->op == LOOP_ADD && e->dtype == LOOP_INDEX;
+    operand(p, y, x, free_order ? own : own + 1);
+    if (parens)
+        str_puts(&p->out, ")");
+}
+
+static void call(struct printer *p, const struct loop_expr *e) {
+    bool across_threads = e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_MAX;
+    if (p->program->libm)
+        str_printf(&p->out, "%sf(", e->op == LOOP_ABS ? "fabs" : loop_ops[e->op].text);
+    else if (across_threads)
+        str_printf(&p->out, "hone_%s(", loop_ops[e->op].text);
+    else
+        str_printf(&p->out, "hone_%s%s%d(", loop_ops[e->op].text,
+                   e->op == LOOP_BROADCAST && e->dtype == LOOP_MASK ? "_mask" : "",
+                   e->arg[0]->lanes > e->lanes ? e->arg[0]->lanes : e->lanes);
+    for (int i = 0; i < loop_ops[e->op].arity; i++) {
+        str_puts(&p->out, i ? ", " : "");
+        text_expr(p, e->arg[i], BIND_ANY);
+    }
+    str_puts(&p->out, ")");
+}
+
+// min, max and select of indices and scalars have no operator but ?:.
+static void choose(struct printer *p, const struct loop_expr *e) {
+    const struct loop_expr *x = e->arg[0], *y = e->arg[1];
+    str_puts(&p->out, "(");
+    if (e->op == LOOP_SELECT) {
+        text_expr(p, x, BIND_COMPARE);
+        str_puts(&p->out, " ? ");
+        text_expr(p, y, BIND_COMPARE);
+        str_puts(&p->out, " : ");
+        text_expr(p, e->arg[2], BIND_COMPARE);
+    } else {
+        text_expr(p, x, BIND_ADD);
+        str_puts(&p->out, e->op == LOOP_MIN ? " < " : " > ");
+        text_expr(p, y, BIND_ADD);
+        str_puts(&p->out, " ? ");
+        text_expr(p, x, BIND_ADD);
+        str_puts(&p->out, " : ");
+        text_expr(p, y, BIND_ADD);
+    }
+    str_puts(&p->out, ")");
+}
+
+static void fma_expr(struct printer *p, const struct loop_expr *e, int bind) {
+    bool parens = bind > BIND_ADD;
+    str_puts(&p->out, parens ? "(" : "");
+    operand(p, e->arg[0], e->arg[1], BIND_MUL);
+    str_puts(&p->out, " * ");
+    operand(p, e->arg[1], e->arg[0], BIND_UNARY);
+    str_puts(&p->out, " + ");
+    operand(p, e->arg[2], e->arg[0], BIND_MUL);
+    str_puts(&p->out, parens ? ")" : "");
+}
+
+static void constant(struct printer *p, const struct loop_expr *e) {
+    if (e->dtype == LOOP_F32)
+        real(p, e->real);
+    else if (e->name)
+        str_puts(&p->out, e->name);
+    else
+        str_printf(&p->out, "%lld", (long long)e->integer);
+}
+
+void text_expr(struct printer *p, const struct loop_expr *e, int bind) {
+    switch (e->op) {
+    case LOOP_CONST:
+        constant(p, e);
+        return;
+    case LOOP_VAR:
+        str_puts(&p->out, name_of(p, e->var));
+        return;
+    case LOOP_LOAD:
+        load(p, e);
+        return;
+    case LOOP_ADD:
+    case LOOP_SUB:
+        infix(p, e, BIND_ADD, bind);
+        return;
+    case LOOP_MUL:
+    case LOOP_DIV:
+    case LOOP_MOD:
+        infix(p, e, BIND_MUL, bind);
+        return;
+    case LOOP_LT:
+    case LOOP_LE:
+    case LOOP_EQ:
+        infix(p, e, BIND_COMPARE, bind);
+        return;
+    case LOOP_NEG:
+        str_puts(&p->out, "-");
+        text_expr(p, e->arg[0], BIND_UNARY + 1);
+        return;
+    case LOOP_FMA:
+        fma_expr(p, e, bind);
+        return;
+    case LOOP_RSQRT:
+        if (p->program->libm) {
+            str_puts(&p->out, "(1.0f / sqrtf(");
+            text_expr(p, e->arg[0], BIND_ANY);
+            str_puts(&p->out, "))");
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    if ((e->op == LOOP_SELECT && e->lanes == 1) || e->dtype == LOOP_INDEX)
+        choose(p, e);
+    else
+        call(p, e);
+}
+
+void text_begin_line(struct printer *p) {
+    str_printf(&p->out, "%*s", 4 * p->indent, "");
+}
+
+// Is `e` the element that the store writes?
+static bool is_target(const struct loop_expr *e, const struct loop_stmt *s) {
+    return e->op == LOOP_LOAD && e->buffer == s->buffer && e->lanes == s->value->lanes &&
+           range_same(e->arg[0], s->index);
+}
+
+// acc += x, where the value is acc + x.
+static bool accumulate(struct printer *p, const struct loop_stmt *s) {
+    const struct loop_expr *v = s->value;
+    if (s->buffer->space != LOOP_REGISTER && v->lanes > 1)
+        return false;
+    bool adds = v->op == LOOP_ADD && is_target(v->arg[0], s);
+    bool fuses = v->op == LOOP_FMA && is_target(v->arg[2], s);
+    if (!adds && !fuses)
+        return false;
+    element(p, s->buffer, s->index);
+    str_puts(&p->out, " += ");
+    operand(p, adds ? v->arg[1] : v->arg[0], adds ? v->arg[0] : v->arg[1], BIND_MUL);
+    if (fuses) {
+        str_puts(&p->out, " * ");
+        operand(p, v->arg[1], v->arg[0], BIND_UNARY);
+    }
+    str_puts(&p->out, ";\n");
+    return true;
+}
+
+static void store(struct printer *p, const struct loop_stmt *s) {
+    if (accumulate(p, s))
+        return;
+    bool vector =
+        s->buffer->space != LOOP_REGISTER && (s->value->lanes > 1 || (s->stream && p->is_cuda));
+    if (vector)
+        str_printf(&p->out, "hone_%s%d(&", s->stream ? "stream" : "store", s->value->lanes);
+    element(p, s->buffer, s->index);
+    str_puts(&p->out, vector ? ", " : " = ");
+    text_expr(p, s->value, BIND_ANY);
+    str_puts(&p->out, vector ? ");\n" : ";\n");
+}
+
+static void body(struct printer *p, const struct loop_block *b, int scope) {
+    str_puts(&p->out, ") {\n");
+    p->indent++;
+    text_block(p, b);
+    p->indent--;
+    text_begin_line(p);
+    str_puts(&p->out, "}\n");
+    p->n_scope = scope;
+}
+
+static void for_stmt(struct printer *p, const struct loop_stmt *s) {
+    // The ends are printed before the variable is in scope.
+    int scope = p->n_scope;
+    struct str out = p->out;
+    p->out = (struct str){0};
+    text_expr(p, s->begin, BIND_ANY);
+    const char *begin = str_take(p->arena, &p->out);
+    text_expr(p, s->end, BIND_ADD);
+    const char *end = str_take(p->arena, &p->out);
+    p->out = out;
+
+    const char *name = text_declare(p, s->var, s->var->name);
+    if (s->unroll) {
+        str_puts(&p->out, "#pragma unroll\n");
+        text_begin_line(p);
+    }
+    // The variable goes one step beyond its last value.
+    str_printf(&p->out, "for (%s %s = %s; %s < %s; ",
+               text_index_type(p, s->var->low, s->var->high + s->step), name, begin, name, end);
+    if (s->step == 1)
+        str_printf(&p->out, "%s++", name);
+    else
+        str_printf(&p->out, "%s += %lld", name, (long long)s->step);
+    body(p, &s->body, scope);
+}
+
+static void let_stmt(struct printer *p, const struct loop_stmt *s) {
+    struct str out = p->out;
+    p->out = (struct str){0};
+    text_expr(p, s->value, BIND_ANY);
+    const char *value = str_take(p->arena, &p->out);
+    p->out = out;
+    const char *name = text_declare(p, s->var, s->var->name);
+    const char *type = s->var->dtype == LOOP_INDEX ? text_index_type(p, s->var->low, s->var->high)
+                                                   : text_type(p, s->var->dtype, s->var->lanes);
+    str_printf(&p->out, "%s %s = %s;\n", type, name, value);
+}
+
+static void stmt(struct printer *p, const struct loop_stmt *s) {
+    text_begin_line(p);
+    switch (s->kind) {
+    case LOOP_FOR:
+        for_stmt(p, s);
+        break;
+    case LOOP_IF:
+        str_puts(&p->out, "if (");
+        text_expr(p, s->low, BIND_ADD);
+        str_puts(&p->out, " < ");
+        text_expr(p, s->high, BIND_ADD);
+        body(p, &s->body, p->n_scope);
+        break;
+    case LOOP_LET:
+        let_stmt(p, s);
+        break;
+    case LOOP_STORE:
+        store(p, s);
+        break;
+    case LOOP_PREFETCH:
+        str_puts(&p->out, p->is_cuda ? "hone_prefetch(&" : "__builtin_prefetch(&");
+        element(p, s->buffer, s->index);
+        // Into the second cache: the first is in use by what is computed meanwhile.
+        str_puts(&p->out, p->is_cuda ? ");\n" : ", 0, 2);\n");
+        break;
+    case LOOP_NOTE:
+        str_printf(&p->out, "// %s\n", s->text);
+        break;
+    case LOOP_BARRIER:
+        str_puts(&p->out, "hone_barrier();\n");
+        break;
+    }
+}
+
+void text_block(struct printer *p, const struct loop_block *b) {
+    for (const struct loop_stmt *s = b->first; s; s = s->next)
+        stmt(p, s);
+}
+
+struct user {
+    const struct loop_kernel *kernel;
+    struct text_usage *usage;
+};
+
+static void use_expr(const struct user *u, const struct loop_expr *e) {
+    if (!e)
+        return;
+    if (e->dtype == LOOP_F32)
+        u->usage->op[e->op] = true;
+    if (e->op == LOOP_LOAD)
+        u->usage->read[e->buffer->id] = true;
+    if (e->op == LOOP_VAR) {
+        u->usage->block |= e->var == u->kernel->block;
+        u->usage->thread |= e->var == u->kernel->thread;
+    }
+    for (int i = 0; i < loop_ops[e->op].arity; i++)
+        use_expr(u, e->arg[i]);
+}
+
+static void use_block(const struct user *u, const struct loop_block *b) {
+    for (const struct loop_stmt *s = b->first; s; s = s->next) {
+        if (s->kind == LOOP_STORE)
+            u->usage->written[s->buffer->id] = true;
+        if (s->kind == LOOP_PREFETCH)
+            u->usage->read[s->buffer->id] = true;
+        const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->index, s->value};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            use_expr(u, all[i]);
+        use_block(u, &s->body);
+    }
+}
+
+struct text_usage text_use(struct arena *a, const struct loop_program *p,
+                           const struct loop_kernel *k) {
+    struct text_usage usage = {.read = arena_array(a, bool, p->n_buffers)};
+    usage.written = arena_array(a, bool, p->n_buffers);
+    use_block(&(struct user){k, &usage}, &k->body);
+    return usage;
+}
+
+void text_shape(struct printer *p, const struct loop_buffer *b, const char *between) {
+    for (int i = 0; i < b->rank; i++) {
+        str_puts(&p->out, i ? between : "");
+        text_expr(p, loop_named(p->arena, b->shape[i]), BIND_ANY);
+    }
+}
+
+void text_dims(struct printer *p, const char *assertion) {
+    const struct loop_program *program = p->program;
+    for (int i = 0; i < program->n_dims; i++)
+        str_printf(&p->out, "#ifndef %s\n#define %s %lld\n#endif\n", program->dims[i].name,
+                   program->dims[i].name, (long long)program->dims[i].value);
+    str_puts(&p->out, program->n_dims ? "\n" : "");
+    // Tails and guards were left out where these sizes allow it.
+    for (int i = 0; i < program->n_dims; i++)
+        str_printf(&p->out, "%s(%s == %lld, \"lowered for %s = %lld\");\n", assertion,
+                   program->dims[i].name, (long long)program->dims[i].value, program->dims[i].name,
+                   (long long)program->dims[i].value);
+    str_puts(&p->out, program->n_dims ? "\n" : "");
+}
+
+void text_scratch(struct printer *p) {
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        const struct loop_buffer *b = p->program->buffers[i];
+        if (b->space != LOOP_GLOBAL || b->role != LOOP_SCRATCH)
+            continue;
+        str_printf(&p->out, "#pragma hone scratch %s f32[", b->plan);
+        text_shape(p, b, ", ");
+        str_puts(&p->out, b->rank ? "]\n" : "1]\n");
+    }
+}
+
+void text_grid(struct printer *p, const struct loop_kernel *k) {
+    str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
+    p->in_plan = true;
+    text_expr(p, k->grid, BIND_ANY);
+    p->in_plan = false;
+    str_puts(&p->out, ")");
+}
+
+void text_arguments(struct printer *p, const struct loop_kernel *k) {
+    struct text_usage u = text_use(p->arena, p->program, k);
+    str_puts(&p->out, " args(");
+    const char *comma = "";
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        const struct loop_buffer *b = p->program->buffers[i];
+        if (b->space != LOOP_GLOBAL || (!u.read[i] && !u.written[i]))
+            continue;
+        str_printf(&p->out, "%s%s", comma, b->plan);
+        comma = ", ";
+    }
+    str_puts(&p->out, ")\n");
+}
+
+void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,
+                     const char *comma) {
+    struct text_usage u = text_use(p->arena, p->program, k);
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        const struct loop_buffer *b = p->program->buffers[i];
+        if (b->space != LOOP_GLOBAL || (!u.read[i] && !u.written[i]))
+            continue;
+        str_printf(&p->out, "%s%sfloat *%s %s", comma, u.written[i] ? "" : "const ", restrict_word,
+                   b->name);
+        comma = ", ";
+    }
+}

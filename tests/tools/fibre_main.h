@@ -1,0 +1,73 @@
+// The main function of a program that runs emitted CUDA on the fibre runtime. Included after
+// dev.h and before the emitted text (whose sizes are macros and could hit our names).
+//
+//     program INPUTS OUTPUTS SEED MUTANT
+//
+// INPUTS holds the inputs' elements one after the other; OUTPUTS gets those of the outputs.
+#include "dev.h"
+
+enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH };
+
+struct hone_buffer {
+    const char *name;
+    enum hone_role role;
+    long count;
+};
+
+struct hone_step {
+    const char *name;
+    hone_dev_kernel kernel;
+    long grid, threads, shared;
+    int args[24];
+    int n_args;
+};
+
+// Which mutation of the text is switched on; 0: none.
+static int hone_mutant;
+
+static long ceildiv(long a, long b) {
+    return (a + b - 1) / b;
+}
+
+static float *hone_make(const struct hone_buffer *b, FILE *in) {
+    size_t bytes = (size_t)b->count * sizeof(float);
+    float *data = hone_dev_guarded(bytes);
+    hone_dev_poison(data, (size_t)b->count);
+    if (b->role != HONE_IN)
+        return data;
+    if (fread(data, 1, bytes, in) != bytes)
+        exit(4);
+    // Inputs cannot be written.
+    uintptr_t page = (uintptr_t)data / HONE_DEV_PAGE * HONE_DEV_PAGE;
+    mprotect((void *)page, (uintptr_t)data + bytes - page, PROT_READ);
+    return data;
+}
+
+static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n_buffers,
+                           const struct hone_step *steps, int n_steps) {
+    (void)ceildiv;
+    float *data[64], *arg[24];
+    hone_mutant = (int)strtol(argv[4], NULL, 10);
+    hone_dev_prepare(strtoull(argv[3], NULL, 10));
+    FILE *in = fopen(argv[1], "rb");
+    if (!in)
+        return 4;
+    for (int i = 0; i < n_buffers; i++)
+        data[i] = hone_make(&buffers[i], in);
+    fclose(in);
+    alarm(10);
+    for (int i = 0; i < n_steps; i++) {
+        for (int j = 0; j < steps[i].n_args; j++)
+            arg[j] = data[steps[i].args[j]];
+        hone_dev_launch(&(struct hone_dev_launch){steps[i].name, steps[i].kernel, arg,
+                                                  steps[i].grid, (int)steps[i].threads,
+                                                  steps[i].shared});
+    }
+    FILE *out = fopen(argv[2], "wb");
+    if (!out)
+        return 4;
+    for (int i = 0; i < n_buffers; i++)
+        if (buffers[i].role == HONE_OUT)
+            fwrite(data[i], sizeof(float), (size_t)buffers[i].count, out);
+    return fclose(out) == 0 ? 0 : 4;
+}

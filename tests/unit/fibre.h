@@ -1,0 +1,49 @@
+// Emitted CUDA, run without a GPU: its text is compiled as C over runtime/dev_cpu.h and run in
+// a process of its own, so that a fault or an endless loop is a result like any other. Several
+// texts share one program, since starting the compiler costs most.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+
+enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 32, FIBRE_MUTANTS_MAX = 64 };
+
+// A buffer that the plan's launches name; `data` NULL: an output.
+struct fibre_buffer {
+    const char *name;
+    int64_t count;
+    const float *data;
+};
+
+struct fibre_text {
+    const char *source;
+    struct fibre_buffer buffers[FIBRE_BUFFERS_MAX];
+    int n_buffers;
+    // Every barrier, guard and wait of the text can be taken out when it is run: mutant i + 1
+    // is the text without mutant[i]. Filled by fibre_build.
+    const char *mutant[FIBRE_MUTANTS_MAX];
+    int n_mutants;
+};
+
+struct fibre_program {
+    const char *dir;  // where it lives; fibre_remove() deletes it
+    struct fibre_text texts[FIBRE_TEXTS_MAX];
+    int n_texts;
+};
+
+// Compile all texts with `cc`; one that does not compile fails the test with the compiler's
+// words.
+void fibre_build(struct arena *a, const char *cc, struct fibre_program *p);
+
+// Run one of them. False and what went wrong, or true and the outputs, one after the other.
+struct fibre_run {
+    int text;
+    uint64_t seed;
+    int mutant;  // 0: the text as it is
+};
+bool fibre_run(struct arena *a, const struct fibre_program *p, struct fibre_run run,
+               float **outputs, const char **fault);
+
+void fibre_remove(const struct fibre_program *p);

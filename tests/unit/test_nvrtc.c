@@ -1,0 +1,95 @@
+// Every golden CUDA text compiles for every architecture, with the real compiler where there is
+// one. No GPU is needed.
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "gpu/nvrtc.h"
+#include "lowering.h"
+
+static const char *const directory = "tests/lang/emit";
+
+static void compile(const struct nvrtc *n, const char *name, const char *arch, const char *source) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct nvrtc_result r;
+    const char *const names[] = {"dev.h"}, *const texts[] = {embedded_text("dev.h")};
+    // The plan's lines are not the compiler's.
+    const char *const options[] = {"--diag-suppress=161"};
+    struct nvrtc_job job = {.source = source,
+                            .name = name,
+                            .arch = arch,
+                            .header_names = names,
+                            .header_texts = texts,
+                            .n_headers = 1,
+                            .options = options,
+                            .n_options = 1};
+    cr_assert(nvrtc_compile(&a, n, &job, &r, &err), "%s", err.text);
+    cr_assert(r.compiled, "%s for %s:\n%s\n%s", name, arch, r.log, source);
+    cr_assert_null(strstr(r.log, "warning"), "%s for %s:\n%s", name, arch, r.log);
+    cr_assert_null(strstr(r.log, "error"), "%s for %s:\n%s", name, arch, r.log);
+    arena_reset(&a);
+}
+
+static void open_nvrtc(struct nvrtc *n) {
+    struct error err = {0};
+    if (!nvrtc_open(n, &err))
+        cr_skip_test("%s", err.text);
+}
+
+static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a"};
+
+Test(nvrtc, compiles_every_golden_text) {
+    struct nvrtc n;
+    open_nvrtc(&n);
+    DIR *dir = opendir(directory);
+    cr_assert_not_null(dir);
+    int n_texts = 0;
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        size_t len = strlen(e->d_name);
+        if (len < 3 || strcmp(e->d_name + len - 3, ".cu") != 0)
+            continue;
+        struct arena a = {0};
+        struct error err = {0};
+        const char *path = arena_printf(&a, "%s/%s", directory, e->d_name);
+        const char *source = file_read(&a, path, 1 << 20, NULL, &err);
+        cr_assert_not_null(source, "%s", err.text);
+        for (int i = 0; i < 3; i++)
+            compile(&n, e->d_name, archs[i], source);
+        arena_reset(&a);
+        n_texts++;
+    }
+    closedir(dir);
+    cr_assert_geq(n_texts, 10);
+    nvrtc_close(&n);
+}
+
+// What is legal builds: a launch bound that leaves too few registers, or too large arrays in
+// shared memory, would be an error.
+Test(nvrtc, compiles_random_legal_blocks) {
+    static const char *const files[] = {
+        "problems/softmax.hone", "problems/gelu.hone", "problems/gemm.hone",
+        "tests/lang/emit/cuda_reduce_along.hone", "tests/lang/emit/cuda_norm_shared.hone"};
+    struct nvrtc n;
+    struct rng r;
+    open_nvrtc(&n);
+    rng_init(&r, 20261117);
+    for (int i = 0; i < 15; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct target t;
+        struct candidate c;
+        const char *file = files[i % 5], *arch = archs[(int)rng_below(&r, 3)];
+        target_of_arch(arch, &t);
+        struct problem *p = problem_from(&a, file_read(&a, file, 1 << 20, NULL, &err));
+        struct kernel *k = random_kernel(&a, &r, p, &t, 2);
+        cr_assert(lower_kernel(&a, p, &t, k, &c, &err), "%s", err.text);
+        compile(&n, file, arch, c.source);
+        arena_reset(&a);
+    }
+    nvrtc_close(&n);
+}
