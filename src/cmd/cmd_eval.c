@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary = "cpu (the default)",
+     .summary = "cpu (the default), cuda, cuda:1",
      .offset = offsetof(struct eval_options, target)},
     {.name = "aa",
      .type = OPTION_INT,
@@ -71,10 +71,12 @@ static const struct command_options options = {
     .command = "eval",
     .arguments = "PROBLEM CANDIDATE",
     .summary = "compile, verify and time one candidate",
-    .text = "CANDIDATE is C with its launches in '#pragma hone' lines (see hone scaffold), or a\n"
-            ".hone file with a kernel block. It runs in a process of its own, locked in, on\n"
-            "inputs drawn after it was frozen; every call is checked, the timed ones too. The\n"
-            "exit status is 1 when the verdict is not ok.",
+    .text =
+        "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
+        "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
+        "locked in, on\n"
+        "inputs drawn after it was frozen; every call is checked, the timed ones too. The\n"
+        "exit status is 1 when the verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
     .max_arguments = 2,

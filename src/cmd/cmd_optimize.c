@@ -139,6 +139,11 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
         return error_set(err, ERROR_USAGE,
                          "optimize: expected FILE or --resume [RUN]; see 'hone "
                          "optimize --help'");
+    const struct optimize_request *q = &o->request;
+    if (q->resume && (q->dims || q->policy || q->proposer || q->target || q->seed))
+        return error_set(err, ERROR_USAGE,
+                         "optimize: a resumed run keeps its sizes, target, policy, proposer and "
+                         "seed; only --evals, --seconds and --until can be given anew");
     if (o->json && o->events)
         return error_set(err, ERROR_USAGE,
                          "optimize: --json and --events exclude each other; "

@@ -9,7 +9,7 @@
 #include "ops/op_eval.h"
 
 struct scaffold_options {
-    const char *output, *dims, *target;
+    const char *output, *dims, *target, *tier;
 };
 
 static const struct option_row rows[] = {
@@ -31,15 +31,20 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary = "cpu (the default)",
+     .summary = "cpu (the default), cuda, or an architecture: sm_90a",
      .offset = offsetof(struct scaffold_options, target)},
+    {.name = "tier",
+     .type = OPTION_STRING,
+     .value = "C|D",
+     .summary = "C for the CPU, D for CUDA; the target decides otherwise",
+     .offset = offsetof(struct scaffold_options, tier)},
     {0},
 };
 
 static const struct command_options options = {
     .command = "scaffold",
     .arguments = "PROBLEM",
-    .summary = "write C for a problem, correct and slow, to start from",
+    .summary = "write C or CUDA for a problem, correct and slow, to start from",
     .text = "Change what it computes with, not what it computes, and let `hone eval` judge.",
     .rows = rows,
     .min_arguments = 1,
@@ -57,7 +62,9 @@ static bool run(int argc, char **argv, struct error *err) {
         return error_set(err, ERROR_USAGE, "%s exists already", o.output);
     struct arena a = {0};
     const char *source;
-    bool ok = op_scaffold(&a, args.values[0], o.dims, o.target, &source, err);
+    struct scaffold_request q = {
+        .problem = args.values[0], .dims = o.dims, .target = o.target, .tier = o.tier};
+    bool ok = op_scaffold(&a, &q, &source, err);
     if (ok && o.output)
         ok = file_write(o.output, source, strlen(source), err);
     else if (ok)

@@ -30,7 +30,11 @@ enum {
     MESSAGE_BYTES = 2000,
     LOG_MAX = 1 << 20,
 };
+#if defined(__SANITIZE_ADDRESS__)
+static const int64_t memory_max_bytes = 0;  // its shadow takes terabytes of addresses
+#else
 static const int64_t memory_max_bytes = (int64_t)8 << 30;
+#endif
 static const int64_t second_ns = 1000000000;
 
 // Everything but the architecture and the sizes. Fused multiply-adds are the hardware's own and

@@ -62,8 +62,8 @@ void lower_plain(struct arena *a, const struct problem *p, const struct target *
                     "no vectors. The baseline that speed-ups are stated against.\n"
                   : "plain: one straightforward loop nest per named value, no vectors, the C\n"
                     "library's functions. The baseline that speed-ups are stated against.\n");
-    *c = (struct candidate){.source = print(a, t, program), .label = "plain"};
-    c->tier = t->is_gpu ? TIER_D : TIER_C;
+    *c = (struct candidate){
+        .tier = t->is_gpu ? TIER_D : TIER_C, .source = print(a, t, program), .label = "plain"};
     candidate_seal(a, c);
 }
 
@@ -77,8 +77,21 @@ static const char contract[] =
     "NAME f32[shape]` gives a buffer that holds nothing you can rely on. Buffers begin at\n"
     "multiples of 64 bytes and never overlap. No threads, no writable globals, no system calls.\n";
 
+static const char gpu_contract[] =
+    "A candidate of tier D. Edit the kernels, keep or change the plan, then `hone eval`.\n"
+    "\n"
+    "The plan is in the #pragma hone lines. `launch K grid(x, y, z) block(x, y, z) args(...)`\n"
+    "launches the kernel K, which is extern \"C\" and takes a pointer per argument; "
+    "`shared(bytes)`,\n"
+    "`cluster(x, y, z)` and `cooperative` may stand there too. Launches run in order, each to its\n"
+    "end before the next begins. Sizes may use the problem's dims and SMS. `scratch NAME\n"
+    "f32[shape]` gives a buffer that holds nothing you can rely on (`= 0`: zeros). Buffers begin "
+    "at\n"
+    "multiples of 256 bytes and never overlap. dev.h is the only header; tables go into\n"
+    "__constant__; no variables in device memory, no printf, no malloc.\n";
+
 const char *lower_scaffold(struct arena *a, const struct problem *p, const struct target *t) {
     struct loop_program *program = plain_program(a, p, t);
-    program->about = about(a, p, contract);
+    program->about = about(a, p, t->is_gpu ? gpu_contract : contract);
     return print(a, t, program);
 }

@@ -240,7 +240,7 @@ static void stage_statement(struct parser *p, struct statement *s) {
     } while (parser_take(p, ","));
     parser_expect(p, ":");
     stage->family_at = p->token.at.at;
-    stage->family = parser_name(p, "a family: map, rowwise or gemm");
+    stage->family = parser_name(p, "a family: map, rowwise, reduce or gemm");
     while (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END)
         knob(p, stage);
     s->stage = stage;

@@ -211,11 +211,26 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
     return ok;
 }
 
-bool op_scaffold(struct arena *a, const char *problem, const char *dims, const char *target,
-                 const char **source, struct error *err) {
+// The target that a scaffold is written for; tier D needs no GPU to be written.
+static bool scaffold_target(struct arena *a, const struct scaffold_request *q, struct target *t,
+                            struct error *err) {
+    bool wants_c = q->tier && strcmp(q->tier, "C") == 0;
+    bool wants_d = q->tier && strcmp(q->tier, "D") == 0;
+    if (q->tier && !wants_c && !wants_d)
+        return error_set(err, ERROR_USAGE,
+                         "unknown tier '%s'; a scaffold is C for the CPU or D, CUDA", q->tier);
+    if (!op_code_target(a, q->target ? q->target : wants_d ? "sm_90a" : "cpu", t, err))
+        return false;
+    if ((wants_c && t->is_gpu) || (wants_d && !t->is_gpu))
+        return error_set(err, ERROR_USAGE, "tier %s is not for target %s", q->tier, q->target);
+    return true;
+}
+
+bool op_scaffold(struct arena *a, const struct scaffold_request *q, const char **source,
+                 struct error *err) {
     struct loaded loaded;
     struct target t;
-    if (!op_load(a, problem, dims, &loaded, err) || !op_target(a, target ? target : "cpu", &t, err))
+    if (!op_load(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
         return false;
     *source = lower_scaffold(a, loaded.problem, &t);
     return true;

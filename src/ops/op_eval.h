@@ -53,6 +53,11 @@ struct aa_report {
 bool op_eval_aa(struct arena *a, const struct eval_request *request, int n,
                 struct aa_report *report, struct error *err);
 
-// C to start from, which is correct; what `hone scaffold` writes.
-bool op_scaffold(struct arena *a, const char *problem, const char *dims, const char *target,
-                 const char **source, struct error *err);
+// C or CUDA to start from, which is correct; what `hone scaffold` writes.
+struct scaffold_request {
+    const char *problem, *dims;
+    const char *target;  // NULL: by the tier
+    const char *tier;    // "C", "D"; NULL: by the target
+};
+bool op_scaffold(struct arena *a, const struct scaffold_request *request, const char **source,
+                 struct error *err);

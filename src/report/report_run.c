@@ -24,9 +24,14 @@ static void say_problem(struct str *out, const struct run *r) {
     if (side) {
         str_printf(out, "It is %s-bound on this device. Nothing honest is faster than ", side);
         report_seconds(out, report_limit(r), 0);
-        str_puts(out, "\n(limit); by the ceilings measured here ");
-        report_seconds(out, report_reach(r), 0);
-        str_puts(out, " can be reached (reach).\n");
+        if (isnan(report_reach(r))) {
+            str_puts(out,
+                     "\n(limit); its ceilings were not measured, so its reach is not known.\n");
+        } else {
+            str_puts(out, "\n(limit); by the ceilings measured here ");
+            report_seconds(out, report_reach(r), 0);
+            str_puts(out, " can be reached (reach).\n");
+        }
     }
     arena_reset(&a);
 }

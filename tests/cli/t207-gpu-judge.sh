@@ -1,0 +1,92 @@
+#!/bin/sh
+# The judge of a GPU against a driver that is not there (tests/fake): everything that kernels and
+# drivers do wrong gets its verdict, and the next candidate is judged as if nothing had been.
+. "$(dirname "$0")/lib.sh"
+mkdir -p cuda
+ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
+export CUDA_HOME="$TMP/cuda"
+: >cuda/fault
+
+cat >affine.hone <<'END'
+problem affine
+dim N = 1000
+in x : f32[N] ~ normal
+out y : f32[N]
+y = x * 2 + 1
+END
+
+# A kernel that the fake driver knows by its name; its text only has to compile.
+kernel() { # NAME [CLAUSES [TEXT]]
+    printf '#pragma hone launch %s grid(4) block(256) %s args(x, y)\n' "$1" "${2:-}" >"$1.cu"
+    printf '%s\nextern "C" __global__ void %s(const float *x, float *y) { *y = *x; }\n' "${3:-}" "$1" >>"$1.cu"
+}
+judge() {
+    file=$1
+    shift
+    "$HONE" eval affine.hone "$file.cu" --target cuda --verify "$@"
+}
+
+kernel right
+run judge right
+case $got in *'no CUDA compiler'*) skip "no NVRTC" ;; esac
+expect_match 0 '^right.cu: ok$' judge right
+expect_match 0 'correct +9 calls on 5 input sets' judge right
+
+for name in partial noop overrun mutate illegal ends stale endless missing; do
+    kernel $name
+done
+expect_match 1 '^partial.cu: wrong$' judge partial
+expect_match 1 'y\[999\] is 0, expected' judge partial
+expect_match 1 '^noop.cu: wrong \(unwritten\)$' judge noop
+expect_match 1 "wrote beyond the ends of 'y'" judge overrun
+expect_match 1 '^mutate.cu: cheat \(input-mutated\)$' judge mutate
+expect_match 1 "wrote to the input 'x'" judge mutate
+expect_match 1 'CUDA_ERROR_ILLEGAL_ADDRESS' judge illegal
+expect_match 1 '^ends.cu: crash$' judge ends
+expect_match 1 '^stale.cu: cheat \(stale-output\)$' judge stale
+expect_match 1 '^endless.cu: timeout$' judge endless
+expect_match 1 "the plan launches 'missing', but the source has no such kernel" judge missing
+
+# Timed: a rival that crashes is not charged to the candidate.
+expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
+expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+expect_match 1 '^right.cu: infra \(rival\)$' "$HONE" eval affine.hone right.cu --target cuda --rival illegal.cu --screen
+valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
+grep -q '"registers"' json
+
+# Refused before anything runs.
+kernel right 'shared(300000)'
+expect_match 1 '300000 bytes of shared memory; a block has at most 232448 here' judge right
+kernel right 'cluster(3)'
+expect_match 1 'no multiple of its cluster' judge right
+kernel right '' '__device__ float kept[10]; __global__ void keep() { kept[threadIdx.x] += 1; }'
+expect_match 1 '^right.cu: illegal \(global-state\)$' judge right
+expect_match 1 "variable 'kept' in device memory outlives a call" judge right
+kernel right '' '#include "/etc/hostname"'
+expect_match 1 "#include of '/etc/hostname'; allowed are dev.h and stdint.h" judge right
+# The compiler itself cannot open it either.
+expect_match 1 'cannot open source file "/etc/hostname"' env HONE_SKIP_SCANS=1 "$HONE" eval affine.hone right.cu --target cuda --verify
+kernel right '' 'int f() { return undefined; }'
+expect_match 1 'candidate.cu\(2\): error: identifier "undefined" is undefined' judge right
+kernel right '' '__global__ void p() { printf("x"); }'
+expect_match 1 'in device memory outlives a call|is not available' judge right
+printf 'void right(long block, const float *x, float *y) {}\n' >right.c
+expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hone right.c --target cuda --verify
+kernel right
+expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --verify
+
+# Drivers that fail.
+expect_fault() { # FAULT STATUS PATTERN
+    printf '%s\n' "$1" >cuda/fault
+    expect_match "$2" "$3" judge right
+    : >cuda/fault
+}
+expect_fault resources 1 '^right.cu: limits$'
+expect_fault full 4 'out of memory|CUDA_ERROR_OUT_OF_MEMORY'
+expect_fault no-memory 1 '^right.cu: infra$'
+expect_fault no-memory 1 'the worker failed 3 times: .*take device memory'
+expect_fault import 1 'the worker failed 3 times: .*open shared memory'
+expect_fault lost 1 'the worker failed 3 times: .*look at device memory'
+expect_fault context 4 'make a context'
+expect_fault none 3 'the driver sees no GPU'
+expect_match 0 '^right.cu: ok$' judge right
