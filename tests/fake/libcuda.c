@@ -98,7 +98,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
         return 1;
     static const int values[][2] = {{16, 100},    {75, 9},       {76, 0},       {38, 50 << 20},
                                     {97, 232448}, {81, 233472},  {82, 65536},   {39, 2048},
-                                    {106, 32},    {13, 2000000}, {36, 3000000}, {37, 4096}, {103, 1}, {120, 1}};
+                                    {106, 32},    {13, 2000000}, {36, 3000000}, {37, 4096},
+                                    {103, 1},     {120, 1}};
     *value = 0;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (values[i][0] == attribute)
