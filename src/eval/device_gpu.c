@@ -34,7 +34,10 @@ static bool build_kernels(struct judge *j, struct error *err) {
         return false;
     if (g->ours.outcome != COMPILE_OK)
         return error_set(err, ERROR_IO, "the judge's kernels do not compile: %s", g->ours.message);
-    return gpu_bench_load(&g->bench, g->ours.bytes, err);
+    int version = g->bench.cu.version;
+    return gpu_bench_load(&g->bench, g->ours.bytes, err) ||
+           error_wrap(err, "code of NVRTC %s on a driver for CUDA %d.%d", g->compiler.version,
+                      version / 1000, version % 1000 / 10);
 }
 
 // As on the CPU: what one call touches is out of the caches when its slot comes again.

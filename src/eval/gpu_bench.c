@@ -118,6 +118,12 @@ bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
 
 bool gpu_bench_upload(struct gpu_bench *b, const void *from, int64_t bytes, cuda_pointer *to,
                       struct error *err) {
-    return cuda_ok(&b->cu, b->cu.allocate(to, (size_t)bytes), "take memory", err) &&
-           cuda_ok(&b->cu, b->cu.copy_to(*to, from, (size_t)bytes), "copy to the GPU", err);
+    *to = 0;
+    if (!cuda_ok(&b->cu, b->cu.allocate(to, (size_t)bytes), "take memory", err))
+        return false;
+    if (cuda_ok(&b->cu, b->cu.copy_to(*to, from, (size_t)bytes), "copy to the GPU", err))
+        return true;
+    b->cu.release(*to);
+    *to = 0;
+    return false;
 }

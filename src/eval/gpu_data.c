@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -12,58 +13,104 @@ void gpu_fail(struct judge *j, const struct error *err) {
         j->broken = *err;
 }
 
+// Free what a set has on the device; it is uploaded again when it is needed. Slots may still be
+// loaded with it, so its digests stay.
+static void evict(struct judge *j, struct gpu_set *set) {
+    const struct cuda *cu = &j->gpu->bench.cu;
+    for (int i = 0; i < INPUTS_MAX; i++)
+        if (set->inputs[i])
+            cu->release(set->inputs[i]);
+    for (int i = 0; i < OUTPUTS_MAX; i++) {
+        const cuda_pointer parts[] = {set->expected[i].high, set->expected[i].low,
+                                      set->expected[i].spread};
+        for (int k = 0; k < 3; k++)
+            if (parts[k])
+                cu->release(parts[k]);
+    }
+    struct gpu_set empty = {0};
+    memcpy(empty.digests, set->digests, sizeof empty.digests);
+    *set = empty;
+}
+
+void gpu_forget_sets(struct judge *j) {
+    for (int s = 0; s < SET_COUNT; s++)
+        evict(j, &j->gpu->sets[s]);
+    for (int i = 0; i < INPUTS_MAX; i++) {
+        free(j->gpu->declared[i]);
+        j->gpu->declared[i] = NULL;
+    }
+}
+
+// On a card that has no room for all sets, only the one that is needed stays.
+static bool upload(struct judge *j, enum oracle_set set, const void *from, int64_t bytes,
+                   cuda_pointer *to) {
+    struct error err = {0};
+    if (gpu_bench_upload(&j->gpu->bench, from, bytes, to, &err))
+        return true;
+    for (int s = 0; s < SET_COUNT; s++)
+        if (s != (int)set)
+            evict(j, &j->gpu->sets[s]);
+    if (gpu_bench_upload(&j->gpu->bench, from, bytes, to, &err))
+        return true;
+    gpu_fail(j, &err);
+    return false;
+}
+
 static uint64_t input_seed(const struct judge *j, int input) {
     return j->digest_seed + 1000 + (uint64_t)input;
 }
 
-static bool upload_inputs(struct judge *j, enum oracle_set set, struct error *err) {
-    struct judge_gpu *g = j->gpu;
-    struct gpu_set *s = &g->sets[set];
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        int64_t bytes = j->context.buffers[i].size_bytes;
-        float *values = malloc((size_t)bytes);
-        struct judge_part sum;
-        if (!values)
-            abort();
-        oracle_fill(&j->oracle, set, i, values);
-        bool ok = gpu_bench_upload(&g->bench, values, bytes, &s->inputs[i], err);
-        struct judge_regions r = {0};
-        gpu_regions_add(&r, s->inputs[i], bytes, input_seed(j, i));
-        ok = ok && gpu_bench_scan(&g->bench, &r, &sum, err);
-        s->digests[i] = sum.digest;
-        if (set == SET_DECLARED)
-            g->declared[i] = values;
-        else
-            free(values);
-        if (!ok)
-            return false;
-    }
-    s->has_inputs = true;
-    return true;
+static struct judge_part scan(struct judge *j, const struct judge_regions *r) {
+    struct error err = {0};
+    struct judge_part sum = {0};
+    if (!gpu_bench_scan(&j->gpu->bench, r, &sum, &err))
+        gpu_fail(j, &err);
+    return sum;
 }
 
-static bool upload_expected(struct judge *j, enum oracle_set set, struct error *err) {
+static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
     struct judge_gpu *g = j->gpu;
-    for (int i = 0; i < j->problem->n_outputs; i++) {
-        const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
-        struct judge_expected *e = &g->sets[set].expected[i];
-        int64_t bytes = o->count * (int64_t)sizeof(float);
-        e->limit = o->stats.limit_max;
-        if (!gpu_bench_upload(&g->bench, o->high, bytes, &e->high, err) ||
-            !gpu_bench_upload(&g->bench, o->low, bytes, &e->low, err) ||
-            !gpu_bench_upload(&g->bench, o->spread, bytes, &e->spread, err))
-            return false;
+    struct gpu_set *s = &g->sets[set];
+    int64_t bytes = j->context.buffers[i].size_bytes;
+    struct judge_regions r = {0};
+    float *values = malloc((size_t)bytes);
+    if (!values)
+        abort();
+    oracle_fill(&j->oracle, set, i, values);
+    bool ok = upload(j, set, values, bytes, &s->inputs[i]);
+    if (ok) {
+        gpu_regions_add(&r, s->inputs[i], bytes, input_seed(j, i));
+        s->digests[i] = scan(j, &r).digest;
     }
-    g->sets[set].has_expected = true;
-    return true;
+    if (set == SET_DECLARED && !g->declared[i])
+        g->declared[i] = values;
+    else
+        free(values);
+    return ok;
 }
 
 static bool prepare_inputs(struct judge *j, enum oracle_set set) {
-    struct error err = {0};
-    if (j->gpu->sets[set].has_inputs || upload_inputs(j, set, &err))
-        return true;
-    gpu_fail(j, &err);
-    return false;
+    struct gpu_set *s = &j->gpu->sets[set];
+    for (int i = 0; !s->has_inputs && i < j->problem->n_inputs; i++)
+        if (!prepare_input(j, set, i))
+            return false;
+    s->has_inputs = true;
+    return j->broken.kind == ERROR_NONE;
+}
+
+static bool prepare_expected(struct judge *j, enum oracle_set set) {
+    struct gpu_set *s = &j->gpu->sets[set];
+    for (int i = 0; !s->has_expected && i < j->problem->n_outputs; i++) {
+        const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
+        struct judge_expected *e = &s->expected[i];
+        int64_t bytes = o->count * (int64_t)sizeof(float);
+        e->limit = o->stats.limit_max;
+        if (!upload(j, set, o->high, bytes, &e->high) || !upload(j, set, o->low, bytes, &e->low) ||
+            !upload(j, set, o->spread, bytes, &e->spread))
+            return false;
+    }
+    s->has_expected = true;
+    return true;
 }
 
 bool gpu_check(struct judge *j, cuda_result code, const char *what) {
@@ -164,14 +211,6 @@ void gpu_poison(struct judge *j, struct subject *s, int slot) {
     j->outputs_poison[slot] = s->own_poison[slot] = word;
 }
 
-static struct judge_part scan(struct judge *j, const struct judge_regions *r) {
-    struct error err = {0};
-    struct judge_part sum = {0};
-    if (!gpu_bench_scan(&j->gpu->bench, r, &sum, &err))
-        gpu_fail(j, &err);
-    return sum;
-}
-
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot) {
     struct judge_regions r = {.poison = j->poison[slot]};
     for (int b = 0; b < s->plan.n_buffers; b++)
@@ -261,8 +300,9 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
     struct judge_part sum = {0};
     struct gpu_results r = {.at = output_at(j, s, slot, output), .n = o->count, .poison = word};
     *c = (struct comparison){.stats = o->stats};
-    if ((!j->gpu->sets[set].has_expected && !upload_expected(j, set, &err)) ||
-        !gpu_bench_compare(&j->gpu->bench, &r, &j->gpu->sets[set].expected[output], &sum, &err)) {
+    if (!prepare_expected(j, set))
+        return false;
+    if (!gpu_bench_compare(&j->gpu->bench, &r, &j->gpu->sets[set].expected[output], &sum, &err)) {
         gpu_fail(j, &err);
         return false;
     }
@@ -285,26 +325,4 @@ const float *gpu_values(struct judge *j, struct subject *s, int slot, int output
         j, j->gpu->bench.cu.copy_from(j->gpu->values, output_at(j, s, slot, output), (size_t)bytes),
         "copy results");
     return j->gpu->values;
-}
-
-void gpu_forget_sets(struct judge *j) {
-    struct judge_gpu *g = j->gpu;
-    for (int s = 0; s < SET_COUNT; s++) {
-        struct gpu_set *set = &g->sets[s];
-        for (int i = 0; i < INPUTS_MAX; i++)
-            if (set->inputs[i])
-                g->bench.cu.release(set->inputs[i]);
-        for (int i = 0; i < OUTPUTS_MAX; i++) {
-            const cuda_pointer parts[] = {set->expected[i].high, set->expected[i].low,
-                                          set->expected[i].spread};
-            for (int k = 0; k < 3; k++)
-                if (parts[k])
-                    g->bench.cu.release(parts[k]);
-        }
-        *set = (struct gpu_set){0};
-    }
-    for (int i = 0; i < INPUTS_MAX; i++) {
-        free(g->declared[i]);
-        g->declared[i] = NULL;
-    }
 }

@@ -82,6 +82,8 @@ expect_fault() { # FAULT STATUS PATTERN
     : >cuda/fault
 }
 expect_fault resources 1 '^right.cu: limits$'
+expect_fault image 4 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0: load the judge.s kernels'
+expect_fault nearly-full 0 '^right.cu: ok$'
 expect_fault full 4 'out of memory|CUDA_ERROR_OUT_OF_MEMORY'
 expect_fault no-memory 1 '^right.cu: infra$'
 expect_fault no-memory 1 'the worker failed 3 times: .*take device memory'
