@@ -4,6 +4,10 @@
 //   thread_busy           mean share of the call that the pool's threads spent in blocks, 0..1
 //   blocks, threads       blocks of the largest launch; threads in the pool
 //   hot_scalar, hot_vector  floating point instructions in innermost loops: one lane / packed
+// On a GPU, of the launch with the most threads:
+//   registers, local_bytes, shared_bytes, threads_per_block   as the driver tells them
+//   blocks_per_sm, occupancy       blocks that a multiprocessor holds; share of its threads, 0..1
+//   spill_bytes, stack_bytes, static_shared_bytes   the largest of all kernels, by the assembler
 #pragma once
 
 #include <jansson.h>
