@@ -3,6 +3,7 @@
 # make check       every test that needs no GPU and no network (installs what is missing)
 # make check-fast  unit, language and basic command-line tests, under 20 s
 # make check-asan  the same tests under AddressSanitizer and UBSan; a leak fails
+# make check-gpu   the tests that need a GPU; says so and succeeds where there is none
 # make check-long  the long tests: kill -9, fuzzing for minutes, many seeds
 # make fuzz        the fuzzers, FUZZ_SECONDS each (default 60)
 # make lint        layers, banned functions, format, complexity, generated files
@@ -88,6 +89,8 @@ check-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 check-long: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
+check-gpu: $(BUILD)/hone
+	scripts/run-gpu-tests.sh $(abspath $(BUILD)/hone)
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
 	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
@@ -114,6 +117,6 @@ clean:
 	rm -rf build build-asan build-fuzz build-clang
 
 FORCE:
-.PHONY: FORCE all deps deps-check demo check check-fast check-built check-long check-asan \
+.PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
         check-asan-built fuzz fuzz-built lint bench bless install clean
 -include $(OBJ:.o=.d) $(TOBJ:.o=.d)

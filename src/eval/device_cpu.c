@@ -40,6 +40,7 @@ static void spoil_surroundings(struct judge *j) {
 
 static bool open(struct judge *j, struct error *err) {
     choose_layout(j);
+    j->inputs = j->outputs = (struct memory_file){.fd = -1, .read_only_fd = -1};
     if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
         !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
         return false;

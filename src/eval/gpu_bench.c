@@ -49,8 +49,11 @@ bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err) {
                    err);
 }
 
-// Releasing the context frees everything that was made in it.
 void gpu_bench_close(struct gpu_bench *b) {
+    if (b->parts)
+        b->cu.release(b->parts);
+    if (b->folded)
+        b->cu.release(b->folded);
     if (b->is_open) {
         b->cu.context_release(b->device);
         cuda_close(&b->cu);

@@ -191,7 +191,7 @@ static double fact(const json_t *launch, const char *key) {
 }
 
 // The largest launch speaks for the plan.
-static void read_facts(const struct gpu_load *load, const json_t *told, struct profile *p) {
+static void read_facts(const struct gpu_load_spec *load, const json_t *told, struct profile *p) {
     const json_t *launches = json_object_get(told, "launches");
     int64_t most = 0;
     size_t next = 0;
@@ -215,7 +215,7 @@ static void read_facts(const struct gpu_load *load, const json_t *told, struct p
     }
 }
 
-bool gpu_runner_load(struct gpu_runner *r, const struct gpu_load *load, struct profile *p,
+bool gpu_runner_load(struct gpu_runner *r, const struct gpu_load_spec *load, struct profile *p,
                      enum runner_status *status, struct error *err) {
     int cubin = memory_file_of(load->cubin, load->cubin_len);
     struct question q = {.message = json_pack("{s:s, s:o}", "schema", "hone.gpu_load/1", "plan",

@@ -51,13 +51,13 @@ bool gpu_runner_is_alive(struct gpu_runner *r);
 
 // Load a candidate. False only when the judge itself failed; whether it could be loaded is in
 // `status` (and in the runner, for gpu_runner_explain). Facts of its launches go to `p`.
-struct gpu_load {
+struct gpu_load_spec {
     const struct plan *plan;
     const char *cubin;
     size_t cubin_len;
     int64_t threads_per_sm;
 };
-bool gpu_runner_load(struct gpu_runner *r, const struct gpu_load *load, struct profile *p,
+bool gpu_runner_load(struct gpu_runner *r, const struct gpu_load_spec *load, struct profile *p,
                      enum runner_status *status, struct error *err);
 void gpu_runner_unload(struct gpu_runner *r);
 

@@ -58,7 +58,10 @@ bool judge_open(struct judge *j, const struct problem *p, const struct judge_set
     j->device = settings->is_gpu ? &judge_device_gpu : &judge_device_cpu;
     fill_context(j);
     draw(j, settings->seed ? settings->seed : rng_entropy());
-    return j->device->open(j, err);
+    if (j->device->open(j, err))
+        return true;
+    judge_close(j);
+    return false;
 }
 
 static void close_rival(struct judge *j) {

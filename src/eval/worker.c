@@ -189,6 +189,7 @@ int worker_main(void) {
     json_decref(message);
     if (!ok) {
         answer(error_message(&err, false), &err);
+        arena_reset(&a);
         return 4;
     }
     while (ok)

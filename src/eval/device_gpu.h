@@ -1,0 +1,63 @@
+// What the two halves of the GPU's judge share: device_gpu.c (opening, subjects, calls) and
+// gpu_data.c (data, checks).
+#pragma once
+
+#include "eval/compile_cuda.h"
+#include "eval/gpu_handle.h"
+#include "eval/judge.h"
+#include "gpu/nvml.h"
+
+enum { RUNNERS = 2, EXCESS_MAX = 256 };
+
+// The data of one set in the judge's own device memory.
+struct gpu_set {
+    bool has_inputs, has_expected;
+    cuda_pointer inputs[INPUTS_MAX];
+    uint64_t digests[INPUTS_MAX];
+    struct judge_expected expected[OUTPUTS_MAX];
+};
+
+struct judge_gpu {
+    struct gpu_bench bench;
+    struct cuda_facts facts;
+    struct cuda_compiler compiler;
+    struct cubin ours;
+    struct plan problem;  // its buffers alone
+    struct gpu_memory memory;
+    struct gpu_runner runners[RUNNERS];
+    struct gpu_set sets[SET_COUNT];
+    float *declared[INPUTS_MAX];
+    float *values;  // an output on its way into evidence
+    struct nvml nvml;
+    nvml_device nvml_device;
+    bool has_nvml, is_throttled;
+    int64_t throttle_read_ns;
+};
+
+struct gpu_subject {
+    struct gpu_runner *runner;
+    struct cubin cubin;
+    struct profile profile;
+    double excess_s[EXCESS_MAX];  // of calls, by the judge's clock
+    double event_s[EXCESS_MAX];
+    int n_excess;
+};
+
+// Note that a call of the judge's own context failed.
+void gpu_fail(struct judge *j, const struct error *err);
+bool gpu_check(struct judge *j, cuda_result code, const char *what);
+
+void gpu_forget_sets(struct judge *j);
+
+// As in struct judge_device.
+void gpu_load(struct judge *j, int slot, enum oracle_set set);
+const float *gpu_declared(struct judge *j, int input, int slot);
+void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
+void gpu_poison(struct judge *j, struct subject *s, int slot);
+bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);
+int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word);
+int gpu_find_changed_input(struct judge *j, struct subject *s, int slot);
+uint64_t gpu_digest(struct judge *j, struct subject *s, int slot);
+bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
+                 struct comparison *c);
+const float *gpu_values(struct judge *j, struct subject *s, int slot, int output);
