@@ -12,20 +12,27 @@ static struct reading_partial first(struct reading x) {
         .value = x.value[0], .variance = x.variance[0], .honest = x.honest[0]};
 }
 
+// Sizes and lowest bit of exact terms.
+static void measure_terms(struct reading x, int n, struct reading_partial *p) {
+    p->low = READING_NO_BIT;
+    for (int i = 0; i < n; i++) {
+        int low = reading_low(x.value[i]);
+        p->low = low < p->low ? low : p->low;
+        p->size += fabs(x.value[i]);
+    }
+}
+
 static struct reading_partial run_sum(struct reading x, int n) {
     struct reading_partial p = first(x);
     double squares = p.value * p.value;
-    p.size = fabs(p.value);
-    p.low = reading_low(p.value);
     for (int i = 1; i < n; i++) {
-        int low = reading_low(x.value[i]);
-        p.low = low < p.low ? low : p.low;
-        p.size += fabs(x.value[i]);
         p.value += x.value[i];
         squares += x.value[i] * x.value[i];
         p.variance += x.variance[i];
         p.honest += x.honest[i];
     }
+    if (!(p.variance > 0))
+        measure_terms(x, n, &p);
     if (p.variance > 0 || !reading_sums_exactly(p.size, p.low))
         p.variance +=
             (n - 1) * (reading_sum_square(p.value, squares) * READING_ROUND + READING_QUANTUM);
