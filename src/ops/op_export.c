@@ -193,6 +193,17 @@ static bool find_champion(const struct run_view *v, const struct search_node **n
                      (long long)r->id, (long long)r->id);
 }
 
+// Exported directories are for the CPU so far.
+static bool check_is_cpu(const struct run *r, const struct search_node *champion,
+                         struct error *err) {
+    if (strcmp(r->target, "cpu") == 0)
+        return true;
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "run %lld was made for %s, and CUDA cannot be exported yet; hone show %lld.%d "
+                     "--source prints the kernel",
+                     (long long)r->id, r->target, (long long)r->id, champion->number);
+}
+
 bool op_export(struct arena *a, const struct export_request *q, struct export_outcome *out,
                struct error *err) {
     struct run_view view;
@@ -202,7 +213,8 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     const struct search_node *champion = NULL;
     int node;
     if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
-        !check_directory(a, q, err) || !op_stored_problem(a, &view.run, &problem, err) ||
+        !check_is_cpu(&view.run, champion, err) || !check_directory(a, q, err) ||
+        !op_stored_problem(a, &view.run, &problem, err) ||
         !op_target(a, view.run.target, &target, err) ||
         !parse_plan(a, problem, champion->candidate.source, target.n_threads, &plan, err))
         return false;
