@@ -64,3 +64,10 @@ status=0
 wait "$pid" || status=$?
 [ "$status:$(cat out)" = "130:hone: interrupted" ] || fail "Ctrl-C gave $status: $(cat out)"
 wait "$reader"
+
+# The same rows by a command that reads a file. (130: t205 and t403.)
+printf 'problem p\nin x : f32[4]\nout y : f32[4]\ny = x\n' >good.hone
+printf 'problem p\ny = \n' >bad.hone
+expect_match 0 'ok' "$HONE" check good.hone
+expect_match 1 'bad.hone:2' "$HONE" check bad.hone
+expect_match 2 'missing.hone' "$HONE" check missing.hone
