@@ -53,6 +53,14 @@ expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.
 expect_match 1 '^right.cu: infra \(rival\)$' "$HONE" eval affine.hone right.cu --target cuda --rival illegal.cu --screen
 valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
 grep -q '"registers"' json
+expect_match 0 '^  launch    4 blocks, 256 threads each, 32 registers, 32 bytes shared, 32 bytes local' \
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+# What limits it is in the document and in words; the fake card's 100 multiprocessors have 4 blocks.
+grep -q '"tool": "spill"' json || fail "no findings in the document"
+expect_match 0 ' spill \(medium\): arrays of a thread lie in memory' \
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+expect_match 0 'findings +waves \(high\): multiprocessors have no work.*; 4 blocks for 100 multiprocessors' \
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
 
 # Refused before anything runs.
 kernel right 'shared(300000)'
