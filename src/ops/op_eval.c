@@ -166,6 +166,8 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     if (m->n_dropped)
         str_printf(s, ", %d disturbed ones left out", m->n_dropped);
     str_printf(s, ", %.3g%% confidence; %s\n", 100 * m->confidence, m->method);
+    if (m->clocks)
+        str_printf(s, "  clocks    %s\n", m->clocks);
 }
 
 // What the driver and the assembler say about the largest launch of a GPU's candidate.
