@@ -29,6 +29,7 @@ RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sq
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
+FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
 TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
@@ -38,11 +39,11 @@ all: $(BUILD)/hone
 $(BUILD)/hone: $(OBJ) $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
-$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(BUILD)/fake/lib64/libcuda.so.1
+$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c
+$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h)
 	@mkdir -p $(@D)
 	$(CC) -shared -fPIC -w -o $@ $<
 
