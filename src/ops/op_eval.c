@@ -203,6 +203,11 @@ static void put_findings(struct str *s, const struct eval_report *r) {
     }
 }
 
+// How long a part took; a part that did not happen, or came out of the cache, has no time.
+static const char *part(struct arena *a, double seconds) {
+    return seconds > 0 ? clock_duration(a, seconds * 1e9) : "not timed";
+}
+
 const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     const struct verdict *v = &r->result.verdict;
     struct str s = {0};
@@ -226,9 +231,8 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     put_resources(&s, &r->result.profile);
     put_findings(&s, r);
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
-               clock_duration(a, r->seconds * 1e9), clock_duration(a, r->result.compile_s * 1e9),
-               clock_duration(a, r->result.verify_s * 1e9),
-               clock_duration(a, r->result.timing_s * 1e9));
+               clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
+               part(a, r->result.verify_s), part(a, r->result.timing_s));
     return str_take(a, &s);
 }
 
