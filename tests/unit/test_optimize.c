@@ -113,7 +113,7 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     bool is_game = job->rival && strncmp(job->rival->label, "node ", 5) == 0;
     t->n_games += is_game;
     if (t->is_lucky && !is_game && !is_root)
-        time *= 1 - 0.003 * (double)(hash_bytes(job->candidate->hash, 16, 3) % 5);
+        time = 0.506e-3 * (0.506e-3 / time);  // the slower it is, the faster it looks
     *r = (struct eval_result){.verdict = {.kind = VERDICT_OK, .evidence = ""}};
     uint64_t h = hash_bytes(job->candidate->kernel, strlen(job->candidate->kernel), 2);
     if ((is_root && t->root_fails) || (!is_root && h % 7 == 0))
@@ -527,12 +527,13 @@ Test(optimize, the_champion_is_the_best_not_the_luckiest) {
     cr_assert(go(&usual, &t, &run), "%s", err.text);
     cr_assert_eq(run.state, RUN_DONE);
     struct search_node *nodes;
-    int n = nodes_of("a.db", &nodes), contenders[CONTENDERS_MAX];
+    int n = nodes_of("a.db", &nodes), luckiest = 1;
     cr_assert_eq(run.champion, progress_champion(nodes, n));
     cr_assert_gt(t.n_games, 0);
-    int n_near = finale_contenders(nodes, n, run.champion, contenders);
-    cr_assert_gt(n_near, 0);
-    for (int i = 0; i < n_near && i < t.n_games; i++)
-        cr_expect_leq(table_time(&t, &nodes[run.champion].candidate),
-                      table_time(&t, &nodes[contenders[i]].candidate));
+    for (int i = 1; i < n; i++)
+        if (nodes[i].verdict.kind == VERDICT_OK &&
+            nodes[i].measurement.speedup > nodes[luckiest].measurement.speedup)
+            luckiest = i;
+    cr_assert_lt(table_time(&t, &nodes[run.champion].candidate),
+                 table_time(&t, &nodes[luckiest].candidate));
 }
