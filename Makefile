@@ -43,9 +43,9 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(BUILD)/fake/lib64/libcuda.s
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
 $(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c tests/fake/fake_kernels.h $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O1 -ffp-contract=off -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -shared -fPIC -w -o $@ $< -lm
 
-$(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
+$(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
 # Checks documents against docs/schema, for the command-line tests.
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config

@@ -294,7 +294,9 @@ bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, str
     for (int i = 0; i < p->n_outputs; i++)
         budget +=
             2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
-    oracle_plan_make(&a, p, budget > work_least_bytes ? budget : work_least_bytes, &l.plan);
+    if (budget < work_least_bytes)
+        budget = work_least_bytes;
+    oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
     bool ok = learn(&l, err);
     arena_reset(&a);
     return ok;

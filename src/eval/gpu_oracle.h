@@ -13,6 +13,7 @@ struct gpu_oracle {
     cuda_function fill, map, runs, join, matmul, put, mean, guess;
     cuda_pointer work;  // kept from set to set
     int64_t work_bytes;
+    int64_t budget_bytes;  // for learning one set; 0: what the outputs allow
 };
 
 // `cubin`: of runtime/oracle.cu.
