@@ -57,6 +57,9 @@ static bool find_carriers(const struct problem *p, int64_t n_rows, bool *carries
         case OP_CLASS_LEAF:
             carries[i] =
                 n->op == OP_INPUT && has_rows && row_dim >= 0 && n->shape.dim[0] == row_dim;
+            // A row of packed elements need not begin with a byte.
+            if (carries[i] && n->dtype == DTYPE_I4)
+                return false;
             break;
         case OP_CLASS_VIEW:
             if (view_breaks_rows(n, carries))
@@ -97,8 +100,9 @@ static void cut(const struct rows *r, int64_t first, int64_t n, struct problem *
     *data = *r->data;
     for (int i = 0; i < r->problem->n_inputs; i++) {
         node_id id = r->problem->inputs[i].node;
+        int64_t at = first * row_length(&g->nodes[id]);
         if (r->carries[id])
-            data->inputs[i] += first * row_length(&g->nodes[id]);
+            data->inputs[i] = (const char *)data->inputs[i] + dtype_size(g->nodes[id].dtype, at);
     }
     memcpy(piece->graph.nodes, g->nodes, sizeof *g->nodes * (size_t)g->n_nodes);
     for (int i = 0; i < g->n_nodes; i++)
@@ -112,7 +116,10 @@ static void put(const struct rows *r, int64_t first, struct interpret_result *pi
         size_t at = (size_t)(first * row_length(n)), count = (size_t)piece->count[i];
         memcpy(r->result->value[i] + at, piece->value[i], count * sizeof(double));
         memcpy(r->result->spread[i] + at, piece->spread[i], count * sizeof(double));
-        memcpy(r->result->honest[i] + at, piece->honest[i], count * sizeof(float));
+        if (piece->honest[i])
+            memcpy(r->result->honest[i] + at, piece->honest[i], count * sizeof(float));
+        else
+            memcpy(r->result->wide[i] + at, piece->wide[i], count * sizeof(double));
     }
     interpret_reset(piece);
 }
@@ -136,7 +143,10 @@ static void allocate(const struct problem *p, struct interpret_result *result) {
         result->count[i] = count;
         result->value[i] = reading_alloc(count, sizeof(double));
         result->spread[i] = reading_alloc(count, sizeof(double));
-        result->honest[i] = reading_alloc(count, sizeof(float));
+        if (dtype_is_wide(p->graph.nodes[p->outputs[i].node].dtype))
+            result->wide[i] = reading_alloc(count, sizeof(double));
+        else
+            result->honest[i] = reading_alloc(count, sizeof(float));
     }
 }
 

@@ -29,7 +29,7 @@ struct function {
 };
 
 static struct operand number(double value) {
-    return (struct operand){.is_number = true, .number = (float)value};
+    return (struct operand){.is_number = true, .number = value};
 }
 
 // An inner part of the result: y.max.
@@ -170,11 +170,27 @@ static const struct function *find_function(const char *name) {
 }
 
 bool call_is_function(const char *name) {
-    return find_function(name) != NULL;
+    enum dtype type;
+    return find_function(name) != NULL || dtype_find(name, &type);
+}
+
+// A type called like a function: f16(x).
+static bool is_cast(const struct expr *e, enum dtype *type) {
+    return dtype_find(e->text, type);
+}
+
+static void check_cast(struct builder *b, const struct expr *e) {
+    if (e->n_args != 1 || e->n_keywords)
+        mistake_fail(b->mistakes, e->at, NULL, "%s() takes one value and no keyword", e->text);
 }
 
 void call_check(struct builder *b, const struct expr *e) {
     const struct function *f = find_function(e->text);
+    enum dtype type;
+    if (is_cast(e, &type)) {
+        check_cast(b, e);
+        return;
+    }
     if (!f)
         mistake_fail(b->mistakes, e->at, str_nearest(e->text, function_names),
                      "no function is named '%s'", e->text);
@@ -259,6 +275,9 @@ static void read_keywords(struct call *c, const struct function *f, const struct
 struct operand call_build(struct builder *b, const struct label *l, const struct expr *e,
                           const struct operand *args) {
     const struct function *f = find_function(e->text);
+    enum dtype type;
+    if (is_cast(e, &type))
+        return build_cast(b, l, args[0], type);
     if (!f->expand)
         return build_elementwise(b, l, f->op, args);
 

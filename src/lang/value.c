@@ -35,7 +35,8 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
     if (found->kind == SYMBOL_DIM)
         return (struct operand){
             .is_number = true,
-            .number = (float)s->builder.graph->dims[found->index].size,
+            .is_whole = true,
+            .number = (double)s->builder.graph->dims[found->index].size,
         };
     if (found->node < 0)
         mistake_fail(s->builder.mistakes, e->at, NULL, "output '%s' is read before it is assigned",
@@ -44,10 +45,10 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
 }
 
 static struct operand number_value(struct scope *s, const struct expr *e) {
-    float number = (float)e->number;
-    if (!isfinite(number))
-        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f32", e->text);
-    return (struct operand){.is_number = true, .number = number};
+    if (!isfinite(e->number))
+        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f64", e->text);
+    bool is_whole = !strpbrk(e->text, ".eE");
+    return (struct operand){.is_number = true, .number = e->number, .is_whole = is_whole};
 }
 
 static struct operand transpose_value(struct scope *s, const struct label *l,
