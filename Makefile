@@ -25,7 +25,7 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql) src/ir/ops.def)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
@@ -45,7 +45,7 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
 $(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -Isrc/ir -shared -fPIC -w -o $@ $< -lm
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
