@@ -81,7 +81,7 @@ expect_match 1 'in device memory outlives a call|is not available' judge right
 printf 'void right(long block, const float *x, float *y) {}\n' >right.c
 expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hone right.c --target cuda --verify
 kernel right
-expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --verify
+expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --target cpu --verify
 
 # Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
 # cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
