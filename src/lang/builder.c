@@ -86,9 +86,19 @@ struct operand build_unreduce(struct builder *b, const struct label *l, node_id 
     return build_view(b, l, arg, shape, view);
 }
 
-// Bring `id` to `shape`: axes are matched from the last, size 1 stretches, missing ones come
-// in front. requires: the shapes fit.
-static node_id broadcast(struct builder *b, const struct label *l, node_id id,
+struct operand build_add(struct builder *b, const struct label *l, const struct node *n) {
+    bool moves = op_infos[n->op].class == OP_CLASS_MOVE || n->op == OP_IOTA;
+    struct label own = named(b, l, moves ? 'v' : 't', moves ? &b->n_views : &b->n_parts);
+    return (struct operand){.node = add_node(b, &own, *n)};
+}
+
+const char *build_type_text(const struct builder *b, node_id id) {
+    return type_text(b, build_look(b, id));
+}
+
+// Axes are matched from the last, size 1 stretches, missing ones come in front. requires: the
+// shapes fit.
+node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
                          const struct shape *shape) {
     struct shape from = build_look(b, id)->shape;
     if (shape_equal(&from, shape))
@@ -205,7 +215,7 @@ struct operand build_elementwise(struct builder *b, const struct label *l, enum 
     check_types(b, l, op, ids);
     struct node n = {.op = op, .dtype = gives_bool(op) ? DTYPE_BOOL : DTYPE_F32, .shape = shape};
     for (int i = 0; i < arity; i++)
-        n.arg[i] = broadcast(b, l, ids[i], &shape);
+        n.arg[i] = build_broadcast(b, l, ids[i], &shape);
     struct label own = named(b, l, 't', &b->n_parts);
     return (struct operand){.node = add_node(b, &own, n)};
 }
@@ -266,8 +276,8 @@ struct operand build_matmul(struct builder *b, const struct label *l, node_id le
         shape.dim[rank - 2 + i] = full[i].dim[rank - 2 + i];
     }
     struct node n = {.op = OP_MATMUL, .shape = shape};
-    n.arg[0] = broadcast(b, l, left, &full[0]);
-    n.arg[1] = broadcast(b, l, right, &full[1]);
+    n.arg[0] = build_broadcast(b, l, left, &full[0]);
+    n.arg[1] = build_broadcast(b, l, right, &full[1]);
     struct label own = named(b, l, 't', &b->n_parts);
     return (struct operand){.node = add_node(b, &own, n)};
 }

@@ -33,6 +33,16 @@ struct label {
 node_id build_node(struct builder *b, const struct label *l, struct operand x);
 const struct node *build_look(const struct builder *b, node_id id);
 
+// A node as it is given; one that only moves data is named v.1, others t.1 where there is no name.
+struct operand build_add(struct builder *b, const struct label *l, const struct node *n);
+
+// Bring a value to a shape that it can be broadcast to.
+node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
+                        const struct shape *shape);
+
+// "f32[M, 128]"
+const char *build_type_text(const struct builder *b, node_id id);
+
 // A name for an unnamed part: "t.1", "t.2", ...
 const char *build_part_name(struct builder *b);
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "lang/lang.h"
+#include "lang/structure.h"
 
 // What a composite builds with: the label of its result, the axes it was given.
 struct call {
@@ -155,8 +156,19 @@ enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 static const char *const function_names[] = {
     "exp",     "log",     "sqrt",  "rsqrt",   "tanh", "erf",  "abs",
     "maximum", "minimum", "where", "sum",     "max",  "min",  "prod",
-    "mean",    "softmax", "gelu",  "sigmoid", "silu", "relu", NULL};
-_Static_assert(sizeof function_names / sizeof *function_names == N_FUNCTIONS + 1, "both lists");
+    "mean",    "softmax", "gelu",  "sigmoid", "silu", "relu",
+#define STRUCTURE(name, required, values, build, params) name,
+#include "lang/structure.def"
+#undef STRUCTURE
+    NULL};
+enum {
+    N_STRUCTURES = 0
+#define STRUCTURE(name, required, values, build, params) +1
+#include "lang/structure.def"
+#undef STRUCTURE
+};
+_Static_assert(sizeof function_names / sizeof *function_names == N_FUNCTIONS + N_STRUCTURES + 1,
+               "both lists");
 
 const char *const *lang_function_names(void) {
     return function_names;
@@ -170,7 +182,7 @@ static const struct function *find_function(const char *name) {
 }
 
 bool call_is_function(const char *name) {
-    return find_function(name) != NULL;
+    return find_function(name) != NULL || structure_is(name);
 }
 
 void call_check(struct builder *b, const struct expr *e) {
@@ -219,6 +231,8 @@ static int named_axis(struct builder *b, const struct keyword_item *it, const st
 
 static unsigned read_axes(struct builder *b, const struct keyword *k, const struct shape *s) {
     unsigned axes = 0;
+    if (k->n_items == 0)
+        mistake_fail(b->mistakes, k->value->at, NULL, "expected a whole number or a dim's name");
     for (int i = 0; i < k->n_items; i++) {
         const struct keyword_item *it = &k->items[i];
         int64_t axis = it->name ? named_axis(b, it, s) : it->number;
