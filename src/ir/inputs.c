@@ -93,8 +93,16 @@ struct filling {
     uint32_t input;
     uint64_t seed;
     bool is_wide;  // each element times 2^-6 .. 2^6
-    float *out;
+    enum dtype type;
+    void *out;
 };
+
+static void put(const struct filling *f, int64_t i, float v) {
+    if (f->type == DTYPE_F32)
+        ((float *)f->out)[i] = v;
+    else
+        dtype_put(f->type, f->out, i, (double)v);
+}
 
 // Elements [begin, end); begin is a multiple of 4.
 static void fill(void *ctx, int64_t begin, int64_t end) {
@@ -105,9 +113,10 @@ static void fill(void *ctx, int64_t begin, int64_t end) {
         if (f->is_wide)
             hone_random4(f->seed, f->input, STREAM_SCALE, (uint64_t)i >> 2, scales);
         for (int j = 0; j < 4 && i + j < end; j++) {
-            f->out[i + j] = draw(&f->source, words[j]);
+            float v = draw(&f->source, words[j]);
             if (f->is_wide)
-                f->out[i + j] *= (float)(1 << (int)hone_integer(scales[j], 0, 12)) / 64;
+                v *= (float)(1 << (int)hone_integer(scales[j], 0, 12)) / 64;
+            put(f, i + j, v);
         }
     }
 }
@@ -118,7 +127,7 @@ const char *input_set_name(enum input_set set) {
     return names[set];
 }
 
-void inputs_fill_parallel(const struct inputs_job *job, float *out) {
+void inputs_fill_parallel(const struct inputs_job *job, void *out) {
     const struct problem *p = job->problem;
     assert(job->input >= 0 && job->input < p->n_inputs);
     const struct distribution *d = &p->inputs[job->input].distribution;
@@ -128,6 +137,7 @@ void inputs_fill_parallel(const struct inputs_job *job, float *out) {
                         .input = (uint32_t)job->input,
                         .seed = job->seed,
                         .is_wide = job->set == INPUT_SET_WIDE && can_stretch,
+                        .type = p->graph.nodes[p->inputs[job->input].node].dtype,
                         .out = out};
     if (job->set == INPUT_SET_INTEGERS)
         f.source = small_integers(d);
@@ -138,11 +148,11 @@ void inputs_fill_parallel(const struct inputs_job *job, float *out) {
 }
 
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
-                     float *out) {
+                     void *out) {
     struct inputs_job job = {p, input, set, seed, 1};
     inputs_fill_parallel(&job, out);
 }
 
-void inputs_fill(const struct problem *p, int input, uint64_t seed, float *out) {
+void inputs_fill(const struct problem *p, int input, uint64_t seed, void *out) {
     inputs_fill_set(p, input, INPUT_SET_DECLARED, seed, out);
 }

@@ -7,8 +7,8 @@
 
 #include "ir/problem.h"
 
-// Fill out[0..count) with input number `input` of the problem.
-void inputs_fill(const struct problem *p, int input, uint64_t seed, float *out);
+// Fill out with all elements of input number `input`, as its type stores them.
+void inputs_fill(const struct problem *p, int input, uint64_t seed, void *out);
 
 // The sets a judge draws, beside the declared distributions (set 0).
 enum input_set {
@@ -22,7 +22,7 @@ enum input_set {
 const char *input_set_name(enum input_set set);
 
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
-                     float *out);
+                     void *out);
 
 // The same on several threads, to the bit.
 struct inputs_job {
@@ -32,4 +32,4 @@ struct inputs_job {
     uint64_t seed;
     int n_threads;
 };
-void inputs_fill_parallel(const struct inputs_job *job, float *out);
+void inputs_fill_parallel(const struct inputs_job *job, void *out);

@@ -120,9 +120,8 @@ static void put_heaps(struct structural *s, struct heap *heaps, const struct rea
     for (int64_t i = 0; i < count; i++) {
         heap_end(&heaps[i], f);
         if (honest) {
-            reading_set_honest(&s->out, i,
-                               f->type == DTYPE_F32 ? (double)heaps[i].sum.honest
-                                                    : heaps[i].sum.wide);
+            reading_set_honest(
+                &s->out, i, f->type == DTYPE_F32 ? (double)heaps[i].sum.honest : heaps[i].sum.wide);
         } else {
             s->out.value[i] = heaps[i].sum.value;
             s->out.variance[i] = heaps[i].sum.variance;

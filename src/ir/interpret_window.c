@@ -16,7 +16,7 @@ enum { COPIED_MAX = 1 << 20, POSITIONS_MIN = 128 };
 // One spatial axis: positions first, first + apart, ... of the result read elements
 // j advance + offset[t] of the argument under tap t.
 struct span {
-    int64_t first, apart, n;       // positions
+    int64_t first, apart, n;        // positions
     int64_t advance, n_taps, size;  // size: of the argument's axis
     int64_t *tap, *offset;
 };
@@ -81,8 +81,8 @@ static void pack_weights(struct conv *c, int64_t group) {
                 const struct span *p = c->span;
                 int64_t t2 = t % p[2].n_taps, t1 = t / p[2].n_taps % p[1].n_taps;
                 int64_t t0 = t / p[2].n_taps / p[1].n_taps;
-                int64_t tap = (p[0].tap[t0] * c->window[1] + p[1].tap[t1]) * c->window[2] +
-                              p[2].tap[t2];
+                int64_t tap =
+                    (p[0].tap[t0] * c->window[1] + p[1].tap[t1]) * c->window[2] + p[2].tap[t2];
                 struct reading one = structural_at(&c->left, to);
                 struct reading from = structural_at(w, at * area + tap);
                 structural_copy(&one, &from, 1, 1);
@@ -122,8 +122,7 @@ static void copy_row(const struct conv *c, const struct patch *p, int64_t base, 
     if (limit == first)
         return;
     body = structural_at(&out, first - begin);
-    struct reading from =
-        structural_at(&c->s->args[0], base + first * last->advance + offset);
+    struct reading from = structural_at(&c->s->args[0], base + first * last->advance + offset);
     structural_copy(&body, &from, last->advance, limit - first);
 }
 
@@ -186,8 +185,8 @@ static void convolve(const struct conv *c, int64_t image, int64_t group, int64_t
     int64_t rows = n / p.n_columns < 1 ? 1 : n / p.n_columns;
     rows = rows > n_rows ? n_rows : rows;
     int64_t cap = rows * p.n_columns;
-    struct reading right = structural_scratch(c->k * cap, c->s->args[0].variance != NULL,
-                                              c->s->args[0].type);
+    struct reading right =
+        structural_scratch(c->k * cap, c->s->args[0].variance != NULL, c->s->args[0].type);
     struct reading product = structural_scratch(c->m * cap, true, c->s->out.type);
     for (p.row = 0; p.row < n_rows; p.row += rows)
         for (p.column = 0; p.column < q[2].n; p.column += n) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/detail.h"
+#include "ir/interpret.h"
 #include "ir/reading.h"
 
 // One node with its arguments. `variance` of an argument may be NULL: then it is exact.
@@ -13,10 +14,12 @@ struct structural {
     char *fault;  // FAULT_MAX bytes; empty until an index is out of range
 };
 
-enum { FAULT_MAX = 160 };
-
 // Compute any node of a class from OP_CLASS_IOTA on.
 void structural_store(struct structural *s);
+
+// Is row i of the result (its axis 0) made of row i of the arguments that carry rows, and of
+// nothing else that does? `carries` says which nodes do; that of `id`, the node, is set.
+bool structural_keeps_rows(const struct graph *g, const struct node *n, bool *carries, node_id id);
 
 // Its parts, one file each.
 void structural_move(struct structural *s);

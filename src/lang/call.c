@@ -30,7 +30,7 @@ struct function {
 };
 
 static struct operand number(double value) {
-    return (struct operand){.is_number = true, .number = (float)value};
+    return (struct operand){.is_number = true, .number = value};
 }
 
 // An inner part of the result: y.max.
@@ -154,9 +154,8 @@ enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
 // In the order of `functions`; a test compares the two.
 static const char *const function_names[] = {
-    "exp",     "log",     "sqrt",  "rsqrt",   "tanh", "erf",  "abs",
-    "maximum", "minimum", "where", "sum",     "max",  "min",  "prod",
-    "mean",    "softmax", "gelu",  "sigmoid", "silu", "relu",
+    "exp", "log", "sqrt", "rsqrt", "tanh", "erf",     "abs",  "maximum", "minimum", "where",
+    "sum", "max", "min",  "prod",  "mean", "softmax", "gelu", "sigmoid", "silu",    "relu",
 #define STRUCTURE(name, required, values, build, params) name,
 #include "lang/structure.def"
 #undef STRUCTURE
@@ -182,11 +181,27 @@ static const struct function *find_function(const char *name) {
 }
 
 bool call_is_function(const char *name) {
-    return find_function(name) != NULL || structure_is(name);
+    enum dtype type;
+    return find_function(name) != NULL || structure_is(name) || dtype_find(name, &type);
+}
+
+// A type called like a function: f16(x).
+static bool is_cast(const struct expr *e, enum dtype *type) {
+    return dtype_find(e->text, type);
+}
+
+static void check_cast(struct builder *b, const struct expr *e) {
+    if (e->n_args != 1 || e->n_keywords)
+        mistake_fail(b->mistakes, e->at, NULL, "%s() takes one value and no keyword", e->text);
 }
 
 void call_check(struct builder *b, const struct expr *e) {
     const struct function *f = find_function(e->text);
+    enum dtype type;
+    if (is_cast(e, &type)) {
+        check_cast(b, e);
+        return;
+    }
     if (!f)
         mistake_fail(b->mistakes, e->at, str_nearest(e->text, function_names),
                      "no function is named '%s'", e->text);
@@ -273,6 +288,9 @@ static void read_keywords(struct call *c, const struct function *f, const struct
 struct operand call_build(struct builder *b, const struct label *l, const struct expr *e,
                           const struct operand *args) {
     const struct function *f = find_function(e->text);
+    enum dtype type;
+    if (is_cast(e, &type))
+        return build_cast(b, l, args[0], type);
     if (!f->expand)
         return build_elementwise(b, l, f->op, args);
 

@@ -248,6 +248,10 @@ struct shape structure_look(const struct structure_call *c, int i) {
     return build_look(c->builder, c->values[i])->shape;
 }
 
+const char *structure_type(const struct structure_call *c, int i) {
+    return build_type_text(c->builder, build_look(c->builder, c->values[i]));
+}
+
 static const struct expr *value_expr(const struct structure_call *c, int i) {
     return c->row->n_values < 0 ? c->expr->args[i] : c->given[i];
 }
@@ -261,7 +265,7 @@ void structure_need_number(const struct structure_call *c, int i) {
 void structure_need_index(const struct structure_call *c, int i) {
     if (!dtype_is_integer(build_look(c->builder, c->values[i])->dtype))
         structure_fail(c, value_expr(c, i), "an index is i32 or i64, and this is %s",
-                       build_type_text(c->builder, c->values[i]));
+                       structure_type(c, i));
 }
 
 enum dtype structure_promote(const struct structure_call *c, int i, int j) {
@@ -281,7 +285,7 @@ struct label structure_label(const struct structure_call *c, const char *suffix)
 struct operand structure_add(const struct structure_call *c, const char *suffix,
                              const struct node *n) {
     struct label l = structure_label(c, suffix);
-    return build_add(c->builder, &l, n);
+    return build_add(c->builder, &l, *n);
 }
 
 struct operand structure_reshape(const struct structure_call *c, const char *suffix, node_id id,

@@ -52,8 +52,7 @@ static void check_letters(const struct structure_call *c, const struct term *ter
         const struct shape *s = &build_look(c->builder, terms[i].node)->shape;
         if (s->rank != (int)strlen(terms[i].axes))
             structure_fail(c, c->expr->args[i + 1], "'%s' names %d axes, and the value is %s",
-                           terms[i].axes, (int)strlen(terms[i].axes),
-                           shape_text(c, terms[i].node));
+                           terms[i].axes, (int)strlen(terms[i].axes), shape_text(c, terms[i].node));
         structure_need_number(c, i + 1);
         for (int k = 0; k < s->rank; k++) {
             int64_t *size = &sizes[terms[i].axes[k] - 'a'];
@@ -264,12 +263,12 @@ struct operand build_qmatmul(struct structure_call *c) {
         structure_need_number(c, i);
     if (!dtype_is_integer(build_look(b, c->values[1])->dtype) || w.rank != 2)
         structure_fail(c, c->given[1], "qmatmul(x, w, scales) takes w as i8 or i4 [N, K], not %s",
-                       build_type_text(b, c->values[1]));
+                       structure_type(c, 1));
     int64_t groups = s.rank == 2 ? s.size[1] : 1;
     if (s.rank < 1 || s.rank > 2 || s.size[0] != w.size[0] || w.size[1] % groups != 0)
         structure_fail(c, c->given[2],
                        "scales are [N], or [N, K / group] for w[N, K], and this is %s",
-                       build_type_text(b, c->values[2]));
+                       structure_type(c, 2));
     int64_t group = structure_whole(c, "group", w.size[1] / groups);
     if (group * groups != w.size[1])
         structure_fail(c, structure_given(c, "group"),

@@ -122,7 +122,7 @@ struct operand build_embedding(struct structure_call *c) {
     struct shape x = structure_look(c, 0);
     if (x.rank != 2)
         structure_fail(c, c->given[0], "embedding(table, ids) takes a matrix first, not %s",
-                       build_type_text(c->builder, c->values[0]));
+                       structure_type(c, 0));
     return take(c, 0);
 }
 
@@ -263,7 +263,7 @@ static void check_offsets(const struct structure_call *c, int64_t n, const char 
     structure_need_index(c, 2);
     if (s.rank != 1 || s.size[0] < 2 || (n > 0 && s.size[0] != n + 1))
         structure_fail(c, c->given[2], "offsets are a list with one more than %s, and this is %s",
-                       of_what, build_type_text(c->builder, c->values[2]));
+                       of_what, structure_type(c, 2));
 }
 
 static struct operand ragged(struct structure_call *c, enum op op, const struct shape *shape) {

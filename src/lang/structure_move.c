@@ -80,8 +80,7 @@ static void check_parts(const struct structure_call *c, int axis) {
         if (build_look(c->builder, c->values[i])->dtype !=
             build_look(c->builder, c->values[0])->dtype)
             structure_fail(c, c->expr->args[i], "the parts have different types: %s and %s",
-                           build_type_text(c->builder, c->values[0]),
-                           build_type_text(c->builder, c->values[i]));
+                           structure_type(c, 0), structure_type(c, i));
     }
 }
 

@@ -15,8 +15,9 @@ static void read_positive(const struct structure_call *c, const char *param, int
                           int64_t *out) {
     for (int i = 0; i < n; i++)
         if (out[i] < least || out[i] > INT32_MAX)
-            structure_fail(c, structure_given(c, param), "%s is from %lld to 2^31, and this is %lld",
-                           param, (long long)least, (long long)out[i]);
+            structure_fail(c, structure_given(c, param),
+                           "%s is from %lld to 2^31, and this is %lld", param, (long long)least,
+                           (long long)out[i]);
 }
 
 static void read_list(const struct structure_call *c, const char *param, int n, int64_t least,
@@ -80,8 +81,8 @@ static void check_channels(const struct structure_call *c, const struct window *
 }
 
 // The sizes of the result's spatial axes.
-static void conv_sizes(const struct structure_call *c, const struct window *w,
-                       const int64_t *after, struct shape *to) {
+static void conv_sizes(const struct structure_call *c, const struct window *w, const int64_t *after,
+                       struct shape *to) {
     struct shape x = structure_look(c, 0);
     for (int i = 0; i < w->n_axes; i++) {
         int64_t span = w->dilation[i] * (w->size[i] - 1) + 1;

@@ -37,7 +37,8 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
     if (found->kind == SYMBOL_DIM)
         return (struct operand){
             .is_number = true,
-            .number = (float)s->builder.graph->dims[found->index].size,
+            .is_whole = true,
+            .number = (double)s->builder.graph->dims[found->index].size,
         };
     if (found->node < 0)
         mistake_fail(s->builder.mistakes, e->at, NULL, "output '%s' is read before it is assigned",
@@ -46,10 +47,10 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
 }
 
 static struct operand number_value(struct scope *s, const struct expr *e) {
-    float number = (float)e->number;
-    if (!isfinite(number))
-        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f32", e->text);
-    return (struct operand){.is_number = true, .number = number};
+    if (!isfinite(e->number))
+        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f64", e->text);
+    bool is_whole = !strpbrk(e->text, ".eE");
+    return (struct operand){.is_number = true, .number = e->number, .is_whole = is_whole};
 }
 
 // What a subscript takes of an axis.
@@ -175,7 +176,7 @@ static struct operand subscript_value(struct scope *s, const struct label *l,
             keeps_axes &= x.view[i] == i;
         struct node n = {.op = OP_SLICE, .shape = x.taken, .detail = x.detail, .arg = {id}};
         n.dtype = build_look(b, id)->dtype;
-        struct operand slice = build_add(b, keeps_axes ? l : &part, &n);
+        struct operand slice = build_add(b, keeps_axes ? l : &part, n);
         if (keeps_axes)
             return slice;
         id = slice.node;

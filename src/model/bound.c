@@ -15,7 +15,7 @@
 static const double CONTRACT_SLACK = 0.5;
 
 static double node_bytes(const struct node *n) {
-    return (double)shape_count(&n->shape) * dtype_bytes(n->dtype);
+    return (double)dtype_size(n->dtype, shape_count(&n->shape));
 }
 
 void work_count(const struct problem *p, struct work *w) {
