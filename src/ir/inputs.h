@@ -1,6 +1,7 @@
 // Input data: any element of any input from (seed, input, index), by integer
 // arithmetic only, so that every machine and device gets the same bits. The
-// generator itself is runtime/hone_rng.h, which goes into exported code as well.
+// generator itself is runtime/hone_rng.h, which goes into exported code as well; an element
+// is made of it by runtime/hone_inputs.h, in C and in CUDA.
 #pragma once
 
 #include <stdint.h>
@@ -17,6 +18,12 @@ enum input_set {
                          // error
     INPUT_SET_WIDE,      // mixed magnitudes: each element times a power of two from 2^-6 to 2^6
     INPUT_SET_SHIFTED,   // all of one sign, away from zero: dropped precision shows
+    // Adversarial ones. Whole numbers, signs and places mean something: they stay as declared.
+    INPUT_SET_EQUAL,        // one draw everywhere: ties, and nothing to tell rows apart
+    INPUT_SET_HUGE,         // every draw times 2^20 (2^5 where the exponent has 5 bits or fewer)
+    INPUT_SET_TINY,         // divided by as much
+    INPUT_SET_ALTERNATING,  // signs alternate where there are two: sums cancel
+    INPUT_SET_SPIKE,        // in each row one element stands out 4096-fold
     INPUT_SET_COUNT
 };
 const char *input_set_name(enum input_set set);
@@ -33,3 +40,11 @@ struct inputs_job {
     int n_threads;
 };
 void inputs_fill_parallel(const struct inputs_job *job, void *out);
+
+// One element, before it is rounded to the input's type. requires: the input is not computed.
+double inputs_at(const struct inputs_job *job, int64_t index);
+
+// What the elements are drawn from (runtime/hone_inputs.h), for whoever draws them elsewhere.
+// requires: the input is not computed.
+struct hone_source;
+struct hone_source inputs_source(const struct inputs_job *job);
