@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "ir/detail.h"
 
 const struct op_info op_infos[OP_COUNT] = {
 #define OP(id, name, class, arity, types, flops, pipe) \
@@ -190,8 +191,9 @@ static const char *broken_rule(const struct graph *g, node_id id) {
         return broken_reduce(g, n);
     case OP_CLASS_CONTRACT:
         return broken_matmul(g, n);
+    default:
+        return detail_broken(g, n);
     }
-    return "unknown class";
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -247,6 +249,8 @@ static void print_details(struct str *out, const struct graph *g, const struct n
             sep = ",";
         }
         str_puts(out, ")");
+    } else {
+        detail_print(out, g, n);
     }
 }
 

@@ -18,7 +18,7 @@
 struct arena;
 struct error;
 
-enum { RANK_MAX = 6, ARGS_MAX = 3, DIMS_MAX = 32 };
+enum { RANK_MAX = 6, ARGS_MAX = 5, DIMS_MAX = 32 };
 
 enum op {
 #define OP(id, name, class, arity, types, flops, pipe) OP_##id,
@@ -33,6 +33,14 @@ enum op_class {
     OP_CLASS_ELEMENTWISE,  // arguments of the result's shape
     OP_CLASS_REDUCE,       // drops the axes in `axes`
     OP_CLASS_CONTRACT,     // matmul
+    OP_CLASS_IOTA,         // from here on as ops.def says under "structure"
+    OP_CLASS_MOVE,
+    OP_CLASS_GATHER,
+    OP_CLASS_SCATTER,
+    OP_CLASS_SCAN,
+    OP_CLASS_ORDER,
+    OP_CLASS_WINDOW,
+    OP_CLASS_RAGGED,
 };
 
 // What an operation takes and gives: ops.def explains them.
@@ -83,18 +91,21 @@ struct place {
 
 typedef int node_id;
 
+struct node_detail;  // ir/detail.h
+
 struct node {
     enum op op;
     enum dtype dtype;
     struct shape shape;
     int n_args;
     node_id arg[ARGS_MAX];
-    double value;           // OP_CONST
-    unsigned axes;          // reductions: bit i set = axis i of the argument is reduced
-    int view[RANK_MAX];     // OP_VIEW: per result axis the argument's axis, or -1
-    const char *name;       // unique: "t", "y.max", "t.1"
-    bool is_named;          // the author bound this value to a name
-    const char *composite;  // "softmax" when it came from expanding one, else NULL
+    double value;                      // OP_CONST
+    unsigned axes;                     // reductions: bit i set = axis i of the argument is reduced
+    int view[RANK_MAX];                // OP_VIEW: per result axis the argument's axis, or -1
+    const struct node_detail *detail;  // of structural operations, or NULL
+    const char *name;                  // unique: "t", "y.max", "t.1"
+    bool is_named;                     // the author bound this value to a name
+    const char *composite;             // "softmax" when it came from expanding one, else NULL
     struct place at;
 };
 

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/arena.h"
-#include "ir/reading.h"
+#include "ir/structural.h"
 
 // Larger groups would fall out of the cache again.
 enum { GROUP_MAX = 24 };
@@ -38,6 +38,7 @@ struct interpreter {
     struct step steps[GROUP_MAX * (ARGS_MAX + 1)];
     int n_steps;
     double zeros[RUN_MAX];
+    char fault[FAULT_MAX];
 };
 
 void *reading_alloc(int64_t count, int64_t size) {
@@ -85,6 +86,10 @@ static bool is_leaf(const struct node *n) {
     return op_infos[n->op].class == OP_CLASS_LEAF;
 }
 
+static bool is_structural(const struct node *n) {
+    return op_infos[n->op].class >= OP_CLASS_IOTA;
+}
+
 // Do the reduced axes stand last, so that what is reduced lies together in memory?
 static bool reduces_rows(const struct interpreter *in, const struct node *n) {
     int rank = node_at(in, n->arg[0])->shape.rank;
@@ -112,10 +117,10 @@ static void choose_stored(struct interpreter *in) {
             in->is_stored[i] = true;
         if (class == OP_CLASS_LEAF)
             continue;
-        in->is_stored[i] |=
-            in->n_uses[i] > 1 || class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT;
+        in->is_stored[i] |= in->n_uses[i] > 1 || class == OP_CLASS_REDUCE ||
+                            class == OP_CLASS_CONTRACT || is_structural(n);
         bool needs_whole = class == OP_CLASS_VIEW || class == OP_CLASS_CONTRACT ||
-                           (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
+                           is_structural(n) || (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
         group_size[i] = 1;
         for (int j = 0; j < n->n_args; j++) {
             node_id arg = n->arg[j];
@@ -414,8 +419,27 @@ static void store_matmul(struct interpreter *in, node_id id) {
     free(own[1].value);
 }
 
+static void store_structural(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    struct structural s = {.graph = &in->problem->graph, .node = n, .fault = in->fault};
+    struct reading own[ARGS_MAX] = {{0}};
+    struct number numbers[ARGS_MAX];
+    for (int i = 0; i < n->n_args; i++)
+        s.args[i] = node_at(in, n->arg[i])->op == OP_CONST
+                        ? whole(in, n->arg[i], &numbers[i])
+                        : contract_operand(in, n->arg[i], &own[i]);
+    s.out = in->arrays[id] = new_array(shape_count(&n->shape), n->dtype);
+    structural_store(&s);
+    for (int i = 0; i < n->n_args; i++)
+        free(own[i].value);
+}
+
 static void store(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
+    if (is_structural(n)) {
+        store_structural(in, id);
+        return;
+    }
     switch (op_infos[n->op].class) {
     case OP_CLASS_LEAF:
         store_input(in, id);
@@ -487,6 +511,7 @@ void interpret(const struct problem *p, const struct interpret_data *data,
     *result = (struct interpret_result){.n_outputs = p->n_outputs};
     for (int i = 0; i < p->n_outputs; i++)
         take_output(in, i, result);
+    memcpy(result->fault, in->fault, sizeof result->fault);
     arena_reset(&in->arena);
     free(in);
 }

@@ -23,6 +23,8 @@ struct interpret_data {
     const void *inputs[INPUTS_MAX];
 };
 
+enum { FAULT_MAX = 160 };
+
 // Per output: malloc'ed arrays that the caller frees with interpret_reset.
 struct interpret_result {
     int n_outputs;
@@ -32,6 +34,9 @@ struct interpret_result {
                                   // something on the way was infinite
     float *honest[OUTPUTS_MAX];   // the declared precision's own answer, exactly; NULL where
     double *wide[OUTPUTS_MAX];    // f32 does not hold the output's type: then it is here
+    // The first index that was out of range ("y: index 7 ... is outside [0, 5)"); what hangs on
+    // it is NaN. Empty: there was none.
+    char fault[FAULT_MAX];
 };
 
 void interpret(const struct problem *p, const struct interpret_data *data,

@@ -109,8 +109,8 @@ struct reading_partial reading_run(const struct reading_fold *f, struct reading 
     return p;
 }
 
-static struct reading_partial join(const struct reading_fold *f, struct reading_partial p,
-                                   struct reading_partial q) {
+struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,
+                                    struct reading_partial q) {
     if (!is_plain(f))
         return reading_join_typed(f, p, q);
     switch (f->op) {
@@ -130,7 +130,7 @@ static struct reading_partial join(const struct reading_fold *f, struct reading_
 void reading_fold_add(struct reading_fold *f, struct reading_partial p) {
     int level = 0;
     for (; f->n_runs >> level & 1; level++)
-        p = join(f, f->levels[level], p);
+        p = reading_join(f, f->levels[level], p);
     f->levels[level] = p;
     f->n_runs++;
 }
@@ -142,6 +142,6 @@ struct reading_partial reading_fold_end(const struct reading_fold *f) {
     struct reading_partial p = f->levels[level++];
     for (; f->n_runs >> level; level++)
         if (f->n_runs >> level & 1)
-            p = join(f, f->levels[level], p);
+            p = reading_join(f, f->levels[level], p);
     return p;
 }

@@ -143,6 +143,9 @@ struct reading_partial reading_run(const struct reading_fold *f, struct reading 
 struct reading_partial reading_run_typed(const struct reading_fold *f, struct reading x, int n);
 struct reading_partial reading_join_typed(const struct reading_fold *f, struct reading_partial p,
                                           struct reading_partial q);
+// Two results become one.
+struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,
+                                    struct reading_partial q);
 void reading_fold_add(struct reading_fold *f, struct reading_partial p);
 struct reading_partial reading_fold_end(const struct reading_fold *f);
 

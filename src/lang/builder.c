@@ -63,7 +63,8 @@ static struct label named(struct builder *b, const struct label *l, char series,
 }
 
 struct operand build_add(struct builder *b, const struct label *l, struct node n) {
-    struct label own = named(b, l, 't', &b->n_parts);
+    bool moves = op_infos[n.op].class == OP_CLASS_MOVE || n.op == OP_IOTA;
+    struct label own = named(b, l, moves ? 'v' : 't', moves ? &b->n_views : &b->n_parts);
     return (struct operand){.node = add_node(b, &own, n)};
 }
 
@@ -101,10 +102,10 @@ struct operand build_unreduce(struct builder *b, const struct label *l, node_id 
     return build_view(b, l, arg, shape, view);
 }
 
-// Bring `id` to `shape`: axes are matched from the last, size 1 stretches, missing ones come
-// in front. requires: the shapes fit.
-static node_id broadcast(struct builder *b, const struct label *l, node_id id,
-                         const struct shape *shape) {
+// Axes are matched from the last, size 1 stretches, missing ones come in front. requires: the
+// shapes fit.
+node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
+                        const struct shape *shape) {
     struct shape from = build_look(b, id)->shape;
     if (shape_equal(&from, shape))
         return id;
@@ -221,7 +222,7 @@ struct operand build_elementwise(struct builder *b, const struct label *l, enum 
     }
     struct node n = {.op = op, .dtype = build_type(b, l, op, ids), .shape = shape};
     for (int i = 0; i < arity; i++)
-        n.arg[i] = broadcast(b, l, ids[i], &shape);
+        n.arg[i] = build_broadcast(b, l, ids[i], &shape);
     return build_add(b, l, n);
 }
 
@@ -290,7 +291,7 @@ struct operand build_matmul(struct builder *b, const struct label *l, node_id le
     }
     node_id ids[2] = {left, right};
     struct node n = {.op = OP_MATMUL, .dtype = build_type(b, l, OP_MATMUL, ids), .shape = shape};
-    n.arg[0] = broadcast(b, l, left, &full[0]);
-    n.arg[1] = broadcast(b, l, right, &full[1]);
+    n.arg[0] = build_broadcast(b, l, left, &full[0]);
+    n.arg[1] = build_broadcast(b, l, right, &full[1]);
     return build_add(b, l, n);
 }

@@ -39,9 +39,14 @@ node_id build_node_as(struct builder *b, const struct label *l, struct operand x
 enum dtype build_type(struct builder *b, const struct label *l, enum op op, const node_id *ids);
 // "f32[M, N]" for messages.
 const char *build_type_text(const struct builder *b, const struct node *n);
-// Add a node whose rank, sizes and types are right; named in the series t.1 when `l` has none.
+// Add a node whose rank, sizes and types are right; named in the series t.1 (v.1 for what
+// only moves data) when `l` has none.
 struct operand build_add(struct builder *b, const struct label *l, struct node n);
 const struct node *build_look(const struct builder *b, node_id id);
+
+// Bring a value to a shape that it can be broadcast to.
+node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
+                        const struct shape *shape);
 
 // A name for an unnamed part: "t.1", "t.2", ...
 const char *build_part_name(struct builder *b);
