@@ -35,8 +35,11 @@ static bool build_kernels(struct judge *j, struct error *err) {
         return error_set(err, ERROR_IO, "the judge's kernels do not compile: %s", g->ours.message);
     int version = g->bench.cu.version;
     return gpu_bench_load(&g->bench, g->ours.bytes, err) ||
-           error_wrap(err, "code of NVRTC %s on a driver for CUDA %d.%d", g->compiler.version,
-                      version / 1000, version % 1000 / 10);
+           error_wrap(
+               err,
+               "code of NVRTC %s on a driver for CUDA %d.%d (a newer driver, or an older NVRTC "
+               "in $CUDA_HOME, helps when that is why)",
+               g->compiler.version, version / 1000, version % 1000 / 10);
 }
 
 // As on the CPU: what one call touches is out of the caches when its slot comes again.

@@ -71,7 +71,7 @@ kernel right '' '__device__ float kept[10]; __global__ void keep() { kept[thread
 expect_match 1 '^right.cu: illegal \(global-state\)$' judge right
 expect_match 1 "variable 'kept' in device memory outlives a call" judge right
 kernel right '' '#include "/etc/hostname"'
-expect_match 1 "#include of '/etc/hostname'; allowed are dev.h and stdint.h" judge right
+expect_match 1 "#include of '/etc/hostname'; allowed are dev.h, stdint.h and CUDA" judge right
 # The compiler itself cannot open it either.
 expect_match 1 'cannot open source file "/etc/hostname"' env HONE_SKIP_SCANS=1 "$HONE" eval affine.hone right.cu --target cuda --verify
 kernel right '' 'int f() { return undefined; }'
@@ -114,7 +114,7 @@ expect_fault() { # FAULT STATUS PATTERN
     : >cuda/fault
 }
 expect_fault resources 1 '^right.cu: limits$'
-expect_fault image 4 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0: load the judge.s kernels'
+expect_fault image 3 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0 .*: load the judge.s kernels'
 expect_fault nearly-full 0 '^right.cu: ok$'
 expect_fault full 4 'out of memory|CUDA_ERROR_OUT_OF_MEMORY'
 expect_fault no-memory 1 '^right.cu: infra$'
