@@ -83,6 +83,13 @@ expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hon
 kernel right
 expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --verify
 
+# Events that tell 2 us of a call that takes 2 ms: the judge's own clock says otherwise.
+kernel slow
+printf 'events-lie\n' >cuda/fault
+expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone slow.cu --target cuda --rival slow.cu --screen
+: >cuda/fault
+expect_match 0 '^slow.cu: ok$' "$HONE" eval affine.hone slow.cu --target cuda --rival slow.cu --screen
+
 # Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
 # cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
 time_it() {
