@@ -21,7 +21,8 @@ struct optimize_options {
     }
 
 static const struct option_row rows[] = {
-    ROW("target", OPTION_STRING, "NAME", request.target, "the device: cpu"),
+    ROW("target", OPTION_STRING, "NAME", request.target,
+        "cpu, cuda or cuda:N (the first GPU, else cpu)"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds, "end after S seconds, the confirmation included (600)"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),

@@ -205,6 +205,8 @@ static bool ask(struct arena *a, struct cuda_compiler *c, const struct job *job,
     bool ok = frame_write(c->process.socket, message, &fd, 1, err);
     json_decref(message);
     c->n_jobs++;
+    if (ok && job->source->meanwhile)
+        job->source->meanwhile(job->source->ctx);
     ok = ok && frame_read(c->process.socket, compile_seconds() * second_ns, &told, NULL, NULL, err);
     if (ok) {
         ok = read_answer(a, told, fd, result, err);

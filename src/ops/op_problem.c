@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "family/lower.h"
+#include "family/support.h"
 #include "model/target.h"
 
 enum { FILE_MAX = 64 * 1024 * 1024 };
@@ -117,6 +118,11 @@ bool op_load(struct arena *a, const char *path, const char *dims, struct loaded 
     return check_dims(a, &source, &file, err) && choose(path, &file, out, err);
 }
 
+bool op_load_runnable(struct arena *a, const char *path, const char *dims, struct loaded *out,
+                      struct error *err) {
+    return op_load(a, path, dims, out, err) && support_problem(out->problem, err);
+}
+
 static const struct problem *find_problem(const struct lang_file *file, const char *name) {
     for (int i = 0; i < file->n_problems; i++)
         if (strcmp(file->problems[i]->name, name) == 0)
@@ -141,6 +147,11 @@ static bool check_kernel(struct arena *a, const struct lang_file *file, const st
     return target_read_cpu(a, 0, "cc", &target, err) && lower_check(a, p, &target, &copy, err);
 }
 
+static bool ends_line(const char *text) {
+    size_t len = strlen(text);
+    return len > 0 && text[len - 1] == '\n';
+}
+
 static bool check_kernels(struct arena *a, struct checked *out, struct error *err) {
     struct str mistakes = {0};
     bool read = true;
@@ -150,7 +161,7 @@ static bool check_kernels(struct arena *a, struct checked *out, struct error *er
             continue;
         read = why.kind == ERROR_PARSE;
         if (read)
-            str_printf(&mistakes, "%s\n", why.text);
+            str_printf(&mistakes, "%s%s", why.text, ends_line(why.text) ? "" : "\n");
         else
             *err = why;
     }
