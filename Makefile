@@ -24,6 +24,7 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
+TOOLS   := $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate $(BUILD)/llm-server
 TESTS   := $(sort $(wildcard tests/unit/*.c))
 RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql))
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
@@ -49,6 +50,10 @@ $(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath 
 
 # Checks documents against docs/schema, for the command-line tests.
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
+
+# A model's server that misbehaves on purpose.
+$(BUILD)/llm-server: tests/tools/llm_server.c $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
 
 # Runs and times emitted kernels on a GPU, for work on the families.
@@ -80,13 +85,13 @@ demo: deps
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
 
-check-fast: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-fast: $(TOOLS)
 	scripts/run-tests.sh fast $(BUILD)
 check: deps-check
 	$(MAKE) check-built
-check-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-built: $(TOOLS)
 	scripts/run-tests.sh all $(BUILD)
-check-long: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-long: $(TOOLS)
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
 check-gpu: $(BUILD)/hone
@@ -94,7 +99,7 @@ check-gpu: $(BUILD)/hone
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
 	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
-check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-asan-built: $(TOOLS)
 	scripts/run-tests.sh asan $(BUILD)
 
 fuzz:
