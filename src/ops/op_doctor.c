@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "eval/ceilings_cuda.h"
+#include "gpu/nvml.h"
 #include "llm/curl.h"
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
@@ -267,6 +268,20 @@ static void check_gpu(struct visit *v) {
     add(v, part);
 }
 
+static void check_nvml(struct visit *v) {
+    struct nvml n;
+    struct error err = {0};
+    struct doctor_part part = {.name = "nvml", .found = "clocks of a card are watched"};
+    if (nvml_open(&n, &err)) {
+        nvml_close(&n);
+    } else {
+        part.state = PART_ABSENT;
+        part.found = arena_strdup(v->a, err.text);
+        part.advice = "a GPU that slows itself down goes unseen; nothing else depends on it";
+    }
+    add(v, part);
+}
+
 static void check_curl(struct visit *v) {
     struct error err = {0};
     struct http *http;
@@ -309,6 +324,7 @@ bool op_doctor(struct arena *a, const char *llm, struct doctor *d, struct error 
     check_sandbox(&v);
     check_cpu(&v);
     check_gpu(&v);
+    check_nvml(&v);
     check_curl(&v);
     if (llm)
         check_llm(&v, llm);

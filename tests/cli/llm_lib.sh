@@ -6,7 +6,8 @@
 #
 # CANARY is a key that must not be found anywhere but in those requests.
 CANARY=sk-canary-0123456789abcdef
-server= url=
+server=""
+url=""
 # Waits between attempts are the same code however short they are.
 export HONE_LLM_BACKOFF_S=0.01 HONE_LLM_RETRIES=3
 trap 'unserve; rm -rf "$TMP"' EXIT
