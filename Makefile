@@ -25,7 +25,7 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt))
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
@@ -43,11 +43,11 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h)
+$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -shared -fPIC -w -o $@ $<
+	$(CC) -O2 -ffp-contract=off -shared -fPIC -w -o $@ $< -lm
 
-$(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
+$(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
 # Checks documents against docs/schema, for the command-line tests.
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config

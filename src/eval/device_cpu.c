@@ -134,8 +134,8 @@ static float *input_to_patch(const struct judge *j, int input, int slot) {
                      layout_lead(&j->layout, input, slot));
 }
 
-static const float *declared(struct judge *j, int input, int slot) {
-    return input_to_patch(j, input, slot);
+static void learn(struct judge *j, unsigned sets) {
+    oracle_learn(&j->oracle, sets, j->settings.n_threads);
 }
 
 static int find_slot_with(const struct judge *j, enum oracle_set set) {
@@ -176,7 +176,7 @@ static void load(struct judge *j, int slot, enum oracle_set set) {
         else
             oracle_fill(&j->oracle, set, i, values);
         if (set == SET_DECLARED)
-            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
+            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, j->patches[i]);
     }
 }
 
@@ -277,8 +277,9 @@ const struct judge_device judge_device_cpu = {
     .start = start,
     .stop = stop,
     .is_alive = is_alive,
+    .learn = learn,
+    .null_kernel = judge_null_kernel,
     .load = load,
-    .declared = declared,
     .patch = patch,
     .poison = poison,
     .is_untouched = is_untouched,

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/embedded.h"
+#include "eval/oracle_plan.h"
 #include "eval/stats.h"
 
 enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
@@ -23,18 +24,28 @@ static const double clock_slack_s = 200e-6, clock_slack_share = 0.3;
 
 // ---- opening
 
-static bool build_kernels(struct judge *j, struct error *err) {
+static bool build_text(struct judge *j, const char *name, struct cubin *cubin, struct error *err) {
     struct judge_gpu *g = j->gpu;
-    struct cuda_source source = {.text = embedded_text("judge.cu"),
+    struct cuda_source source = {.text = embedded_text(name),
                                  .arch = g->facts.arch,
                                  .cache = j->settings.cache,
                                  .is_ours = true};
-    if (!cuda_compile(&j->arena, &g->compiler, &source, &g->ours, err))
+    if (!cuda_compile(&j->arena, &g->compiler, &source, cubin, err))
         return false;
-    if (g->ours.outcome != COMPILE_OK)
-        return error_set(err, ERROR_IO, "the judge's kernels do not compile: %s", g->ours.message);
+    return cubin->outcome == COMPILE_OK ||
+           error_set(err, ERROR_IO, "our own kernels (%s) do not compile: %s", name,
+                     cubin->message);
+}
+
+static bool build_kernels(struct judge *j, struct error *err) {
+    struct judge_gpu *g = j->gpu;
     int version = g->bench.cu.version;
-    return gpu_bench_load(&g->bench, g->ours.bytes, err) ||
+    g->has_oracle = oracle_plan_takes(j->problem);
+    if (!build_text(j, "judge.cu", &g->ours, err) ||
+        (g->has_oracle && !build_text(j, "oracle.cu", &g->truth, err)))
+        return false;
+    return (gpu_bench_load(&g->bench, g->ours.bytes, err) &&
+            (!g->has_oracle || gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, err))) ||
            error_wrap(err, "code of NVRTC %s on a driver for CUDA %d.%d", g->compiler.version,
                       version / 1000, version % 1000 / 10);
 }
@@ -104,8 +115,10 @@ static void gpu_close(struct judge *j) {
         return;
     for (int i = 0; i < RUNNERS; i++)
         gpu_runner_close(&g->runners[i]);
-    if (g->bench.is_open)
+    if (g->bench.is_open) {
         gpu_forget_sets(j);
+        gpu_oracle_rest(&g->oracle);
+    }
     gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
     cuda_compiler_stop(&g->compiler);
@@ -312,7 +325,8 @@ const struct judge_device judge_device_gpu = {
     .stop = gpu_stop,
     .is_alive = gpu_is_alive,
     .load = gpu_load,
-    .declared = gpu_declared,
+    .learn = gpu_learn,
+    .null_kernel = gpu_null_kernel,
     .patch = gpu_patch,
     .poison = gpu_poison,
     .is_untouched = gpu_is_untouched,

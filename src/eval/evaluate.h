@@ -63,6 +63,10 @@ int runner_main(void);
 int compile_child_main(void);
 int gpu_runner_main(void);
 
+// `hone _gpu_selftest FILE [NAME=SIZE]...`: inputs and truth of the GPU beside the host's, a line
+// for each problem and set. False with no error: they differ.
+bool gpu_selftest_main(char **argv, struct error *err);
+
 // Measure the ceilings of a target through the same runner, pool and clock.
 // `progress` (may be NULL) is called with a few words before each part.
 bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *what, void *ctx),

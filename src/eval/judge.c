@@ -78,8 +78,7 @@ void judge_close(struct judge *j) {
     arena_reset(&j->arena);
 }
 
-// As oracle_null_kernel(), on a set's data drawn for this.
-static const char *null_kernel_on(struct judge *j, enum oracle_set set) {
+const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
     float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
@@ -96,8 +95,8 @@ static const char *null_kernel_on(struct judge *j, enum oracle_set set) {
 const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
-        oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
-        what = null_kernel_on(j, (enum oracle_set)set);
+        j->device->learn(j, 1U << set);
+        what = j->device->null_kernel(j, (enum oracle_set)set);
         if (!what)
             return NULL;
     }

@@ -77,6 +77,9 @@ void judge_close(struct judge *j);
 // is worth nothing as a test.
 const char *judge_find_null_kernel(struct judge *j);
 
+// The same on one set, by the host: draws its data for this.
+const char *judge_null_kernel(struct judge *j, enum oracle_set set);
+
 bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);
 

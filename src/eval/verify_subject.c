@@ -33,7 +33,7 @@ bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth
     unsigned sets = 0;
     for (int i = 0; i < n; i++)
         sets |= 1U << (checks[i].set == SET_COUNT ? any : checks[i].set);
-    oracle_learn(&j->oracle, sets, j->settings.n_threads);
+    j->device->learn(j, sets);
     for (int i = 0; i < n; i++) {
         struct check c = checks[i];
         if (c.set == SET_COUNT)

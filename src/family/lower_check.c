@@ -10,6 +10,7 @@
 #include "family/family.h"
 #include "family/lower.h"
 #include "family/region.h"
+#include "lang/mistake.h"
 
 struct checker {
     struct arena *arena;
@@ -34,7 +35,9 @@ complain(struct checker *c, struct place at, const char *fmt, ...) {
                  at.column);
     else if (file)
         snprintf(where, sizeof where, "%s: ", file);
-    return error_set(c->err, ERROR_PARSE, "%s%s", where, text);
+    const char *line =
+        c->kernel->text ? mistake_excerpt(c->arena, c->kernel->text, c->kernel->text_len, at) : "";
+    return error_set(c->err, ERROR_PARSE, "%s%s%s%s", where, text, *line ? "\n" : "", line);
 }
 
 // ": did you mean 'x'?", or nothing.

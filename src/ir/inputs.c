@@ -4,37 +4,19 @@
 #include <math.h>
 
 #include "base/parallel.h"
-#include "hone_rng.h"
-
-enum { STREAM_VALUE, STREAM_SCALE };
+#include "hone_inputs.h"
 
 enum { FILL_GRAIN = 1 << 16 };  // elements that a thread draws at a time
 
-// A distribution made ready for drawing: numbers in float, draws times a power of two.
-struct source {
-    enum distribution_kind kind;
-    float a, b;
-    int32_t lo, hi;
-    float step;  // draws are multiplied by this power of two: exact
+static const int32_t draw_of[DISTRIBUTION_COUNT] = {
+    [DISTRIBUTION_NORMAL] = HONE_NORMAL,     [DISTRIBUTION_UNIFORM] = HONE_UNIFORM,
+    [DISTRIBUTION_INTEGERS] = HONE_INTEGERS, [DISTRIBUTION_SIGN] = HONE_SIGN,
+    [DISTRIBUTION_CONSTANT] = HONE_CONSTANT,
 };
 
-static float draw(const struct source *s, uint32_t word) {
-    switch (s->kind) {
-    case DISTRIBUTION_NORMAL:
-        return hone_normal(word, s->a, s->b);
-    case DISTRIBUTION_UNIFORM:
-        return hone_uniform(word, s->a, s->b);
-    case DISTRIBUTION_INTEGERS:
-        return hone_integer(word, s->lo, s->hi) * s->step;
-    case DISTRIBUTION_SIGN:
-        return hone_sign(word);
-    default:
-        return s->a;
-    }
-}
-
-static struct source source_of(const struct distribution *d) {
-    struct source s = {.kind = d->kind, .a = (float)d->a, .b = (float)d->b, .step = 1};
+static struct hone_source source_of(const struct distribution *d) {
+    struct hone_source s = {
+        .kind = draw_of[d->kind], .a = (float)d->a, .b = (float)d->b, .step = 1};
     if (d->kind == DISTRIBUTION_INTEGERS) {
         s.lo = (int32_t)d->a;
         s.hi = (int32_t)d->b;
@@ -51,8 +33,8 @@ static double power_of_two(double x) {
 
 // Few whole multiples of a power of two that lie where the declared draws lie: a problem
 // that takes the logarithm of its input still gets positive ones.
-static struct source small_integers(const struct distribution *d) {
-    struct source s = source_of(d);
+static struct hone_source small_integers(const struct distribution *d) {
+    struct hone_source s = source_of(d);
     bool is_spread = (d->kind == DISTRIBUTION_NORMAL && d->b > 0) ||
                      (d->kind == DISTRIBUTION_UNIFORM && d->b > d->a);
     if (!is_spread)
@@ -63,7 +45,7 @@ static struct source small_integers(const struct distribution *d) {
     double hi = is_normal ? lo + 6 : floor(d->b / step);
     if (fabs(lo) > 4096 || fabs(hi) > 4096)
         return s;  // far from zero for its width: no small integers there
-    s.kind = DISTRIBUTION_INTEGERS;
+    s.kind = HONE_INTEGERS;
     s.lo = (int32_t)lo;
     s.hi = (int32_t)hi;
     s.step = (float)step;
@@ -71,7 +53,7 @@ static struct source small_integers(const struct distribution *d) {
 }
 
 // All of one sign, away from zero, inside the declared range where there is one.
-static struct source shifted(const struct distribution *d) {
+static struct hone_source shifted(const struct distribution *d) {
     struct distribution out = *d;
     double larger = fabs(d->a) > fabs(d->b) ? d->a : d->b;
     double half = d->kind == DISTRIBUTION_INTEGERS ? trunc(larger / 2) : larger / 2;
@@ -87,28 +69,19 @@ static struct source shifted(const struct distribution *d) {
     return source_of(&out);
 }
 
-// What one input of one set is drawn from, and where it goes.
 struct filling {
-    struct source source;
-    uint32_t input;
-    uint64_t seed;
-    bool is_wide;  // each element times 2^-6 .. 2^6
+    struct hone_source source;
     float *out;
 };
 
 // Elements [begin, end); begin is a multiple of 4.
 static void fill(void *ctx, int64_t begin, int64_t end) {
     const struct filling *f = ctx;
-    uint32_t words[4], scales[4] = {0};
     for (int64_t i = begin; i < end; i += 4) {
-        hone_random4(f->seed, f->input, STREAM_VALUE, (uint64_t)i >> 2, words);
-        if (f->is_wide)
-            hone_random4(f->seed, f->input, STREAM_SCALE, (uint64_t)i >> 2, scales);
-        for (int j = 0; j < 4 && i + j < end; j++) {
-            f->out[i + j] = draw(&f->source, words[j]);
-            if (f->is_wide)
-                f->out[i + j] *= (float)(1 << (int)hone_integer(scales[j], 0, 12)) / 64;
-        }
+        float four[4];
+        hone_input4(&f->source, (uint64_t)i >> 2, four);
+        for (int j = 0; j < 4 && i + j < end; j++)
+            f->out[i + j] = four[j];
     }
 }
 
@@ -118,21 +91,33 @@ const char *input_set_name(enum input_set set) {
     return names[set];
 }
 
-void inputs_fill_parallel(const struct inputs_job *job, float *out) {
+struct hone_source inputs_source(const struct inputs_job *job) {
     const struct problem *p = job->problem;
     assert(job->input >= 0 && job->input < p->n_inputs);
     const struct distribution *d = &p->inputs[job->input].distribution;
+    struct hone_source s = source_of(d);
+    if (job->set == INPUT_SET_INTEGERS)
+        s = small_integers(d);
+    else if (job->set == INPUT_SET_SHIFTED)
+        s = shifted(d);
     // Whole numbers and signs mean something: they are not stretched.
     bool can_stretch = d->kind == DISTRIBUTION_NORMAL || d->kind == DISTRIBUTION_UNIFORM;
-    struct filling f = {.source = source_of(d),
-                        .input = (uint32_t)job->input,
-                        .seed = job->seed,
-                        .is_wide = job->set == INPUT_SET_WIDE && can_stretch,
-                        .out = out};
-    if (job->set == INPUT_SET_INTEGERS)
-        f.source = small_integers(d);
-    else if (job->set == INPUT_SET_SHIFTED)
-        f.source = shifted(d);
+    s.is_wide = job->set == INPUT_SET_WIDE && can_stretch;
+    s.input = (uint32_t)job->input;
+    s.seed = job->seed;
+    return s;
+}
+
+float inputs_at(const struct inputs_job *job, int64_t index) {
+    struct hone_source s = inputs_source(job);
+    float four[4];
+    hone_input4(&s, (uint64_t)index >> 2, four);
+    return four[index & 3];
+}
+
+void inputs_fill_parallel(const struct inputs_job *job, float *out) {
+    const struct problem *p = job->problem;
+    struct filling f = {inputs_source(job), out};
     int64_t count = shape_count(&p->graph.nodes[p->inputs[job->input].node].shape);
     parallel_for(job->n_threads, count, FILL_GRAIN, fill, &f);
 }

@@ -1,6 +1,7 @@
 // Input data: any element of any input from (seed, input, index), by integer
 // arithmetic only, so that every machine and device gets the same bits. The
-// generator itself is runtime/hone_rng.h, which goes into exported code as well.
+// generator itself is runtime/hone_rng.h, which goes into exported code as well; an element
+// is made of it by runtime/hone_inputs.h, in C and in CUDA.
 #pragma once
 
 #include <stdint.h>
@@ -33,3 +34,10 @@ struct inputs_job {
     int n_threads;
 };
 void inputs_fill_parallel(const struct inputs_job *job, float *out);
+
+// One element of it.
+float inputs_at(const struct inputs_job *job, int64_t index);
+
+// What the elements are drawn from (runtime/hone_inputs.h), for whoever draws them elsewhere.
+struct hone_source;
+struct hone_source inputs_source(const struct inputs_job *job);

@@ -21,9 +21,9 @@ static bool ends_with(const char *text, const char *end) {
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-// A file with a kernel block for the problem; the problem itself may stand in it as well.
-static bool read_kernel(struct arena *a, const char *path, const struct eval_report *r,
-                        struct candidate *c, struct error *err) {
+// The kernel block for the problem in a file; the problem itself may stand in it as well.
+static bool read_kernel(struct arena *a, const char *path, const struct problem *p,
+                        struct kernel **found, struct error *err) {
     size_t len;
     const char *text = file_read(a, path, SOURCE_MAX, &len, err), *diagnostics;
     struct lang_file file;
@@ -32,18 +32,22 @@ static bool read_kernel(struct arena *a, const char *path, const struct eval_rep
         return false;
     if (!lang_parse(a, &source, &file, &diagnostics, err))
         return error_set(err, ERROR_PARSE, "%s", diagnostics);
-    struct kernel *found = NULL;
+    *found = NULL;
     for (int i = 0; i < file.n_kernels; i++) {
-        if (strcmp(file.kernels[i]->problem, r->problem->name) != 0)
+        if (strcmp(file.kernels[i]->problem, p->name) != 0)
             continue;
-        if (found)
-            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path,
-                             r->problem->name);
-        found = file.kernels[i];
+        if (*found)
+            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path, p->name);
+        *found = file.kernels[i];
     }
-    if (!found)
-        return error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, r->problem->name);
-    return lower_kernel(a, r->problem, &r->target, found, c, err);
+    return *found || error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, p->name);
+}
+
+static bool lower_file(struct arena *a, const char *path, const struct eval_report *r,
+                       struct candidate *c, struct error *err) {
+    struct kernel *k;
+    return read_kernel(a, path, r->problem, &k, err) &&
+           lower_kernel(a, r->problem, &r->target, k, c, err);
 }
 
 static bool read_source(struct arena *a, const char *path, struct candidate *c, struct error *err) {
@@ -71,7 +75,7 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
         lower_default(a, r->problem, &r->target, k);
         if (!lower_kernel(a, r->problem, &r->target, k, c, err))
             return false;
-    } else if (ends_with(name, ".hone") ? !read_kernel(a, name, r, c, err)
+    } else if (ends_with(name, ".hone") ? !lower_file(a, name, r, c, err)
                                         : !read_source(a, name, c, err)) {
         return false;
     }
@@ -79,12 +83,29 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
     return true;
 }
 
+// What a candidate is for when nobody says: a file knows, and `plain` and `default` go anywhere.
+static bool find_target(struct arena *a, const struct eval_request *q, const struct problem *p,
+                        const char **target, struct error *err) {
+    struct kernel *k;
+    *target = q->target;
+    if (q->target || strcmp(q->candidate, "plain") == 0 || strcmp(q->candidate, "default") == 0)
+        return true;
+    *target = tier_of_file(q->candidate) == TIER_D ? "cuda" : "cpu";
+    if (!ends_with(q->candidate, ".hone"))
+        return true;
+    if (!read_kernel(a, q->candidate, p, &k, err))
+        return false;
+    *target = strcmp(k->target, "cpu") == 0 ? "cpu" : "cuda";
+    return true;
+}
+
 static bool prepare(struct arena *a, const struct eval_request *q, struct eval_report *r,
                     struct error *err) {
     struct loaded loaded;
+    const char *target;
     *r = (struct eval_report){.depth = q->depth};
     if (!op_load(a, q->problem, q->dims, &loaded, err) ||
-        !op_target(a, q->target ? q->target : "cpu", &r->target, err))
+        !find_target(a, q, loaded.problem, &target, err) || !op_target(a, target, &r->target, err))
         return false;
     r->problem = loaded.problem;
     bound_compute(r->problem, &r->target, &r->bound);
@@ -271,12 +292,15 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
 // The target that a scaffold is written for; tier D needs no GPU to be written.
 static bool scaffold_target(struct arena *a, const struct scaffold_request *q, struct target *t,
                             struct error *err) {
-    bool wants_c = q->tier && strcmp(q->tier, "C") == 0;
-    bool wants_d = q->tier && strcmp(q->tier, "D") == 0;
+    // Without a tier or a target the file that it is written to decides, and then the default.
+    bool asks = !q->tier && !q->target && q->output;
+    bool wants_c = q->tier ? strcmp(q->tier, "C") == 0 : asks && ends_with(q->output, ".c");
+    bool wants_d = q->tier ? strcmp(q->tier, "D") == 0 : asks && ends_with(q->output, ".cu");
     if (q->tier && !wants_c && !wants_d)
         return error_set(err, ERROR_USAGE,
                          "unknown tier '%s'; a scaffold is C for the CPU or D, CUDA", q->tier);
-    if (!op_code_target(a, q->target ? q->target : wants_d ? "sm_90a" : "cpu", t, err))
+    const char *by_tier = wants_d ? "sm_90a" : wants_c ? "cpu" : NULL;
+    if (!op_code_target(a, q->target ? q->target : by_tier, t, err))
         return false;
     if ((wants_c && t->is_gpu) || (wants_d && !t->is_gpu))
         return error_set(err, ERROR_USAGE, "tier %s is not for target %s", q->tier, q->target);

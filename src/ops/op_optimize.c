@@ -85,7 +85,8 @@ static void calibrate_progress(const char *what, void *ctx) {
 static bool measure_ceilings(struct session *s, struct error *err) {
     if (s->target.ceilings.present || s->q->no_calibrate)
         return true;
-    note(s, "measuring what this machine can do, once, about 10 s");
+    note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
+                         s->target.device));
     return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
            target_save_ceilings(s->a, &s->target, err);
 }
@@ -160,7 +161,7 @@ static bool begin_new(struct session *s, struct error *err) {
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
         !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
         !op_load(s->a, q->file, q->dims, &loaded, err) ||
-        !op_target(s->a, q->target ? q->target : "cpu", &s->target, err) || !check_target(s, err) ||
+        !op_target(s->a, q->target, &s->target, err) || !check_target(s, err) ||
         !measure_ceilings(s, err))
         return false;
     s->problem = loaded.problem;

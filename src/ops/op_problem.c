@@ -141,6 +141,11 @@ static bool check_kernel(struct arena *a, const struct lang_file *file, const st
     return target_read_cpu(a, 0, "cc", &target, err) && lower_check(a, p, &target, &copy, err);
 }
 
+static bool ends_line(const char *text) {
+    size_t len = strlen(text);
+    return len > 0 && text[len - 1] == '\n';
+}
+
 static bool check_kernels(struct arena *a, struct checked *out, struct error *err) {
     struct str mistakes = {0};
     bool read = true;
@@ -150,7 +155,7 @@ static bool check_kernels(struct arena *a, struct checked *out, struct error *er
             continue;
         read = why.kind == ERROR_PARSE;
         if (read)
-            str_printf(&mistakes, "%s\n", why.text);
+            str_printf(&mistakes, "%s%s", why.text, ends_line(why.text) ? "" : "\n");
         else
             *err = why;
     }
