@@ -12,12 +12,13 @@ const char *judgement_subject(struct arena *a, const struct candidate *c) {
 
 json_t *judgement_to_json(const struct judgement *j) {
     json_t *bound = j->bound ? json_loads(j->bound, 0, NULL) : NULL;
-    return json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", "hone.judgement/1",
-                     "number", j->number, "subject", j->subject, "rival",
+    json_t *facts = j->facts ? json_loads(j->facts, 0, NULL) : NULL;
+    return json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema",
+                     "hone.judgement/1", "number", j->number, "subject", j->subject, "rival",
                      json_optional_text(j->rival), "depth", j->depth, "verdict",
                      j->bound ? json_null() : verdict_to_json(&j->verdict), "measurement",
                      measurement_to_json(&j->measurement), "profile", profile_to_json(&j->profile),
-                     "bound", bound ? bound : json_null());
+                     "bound", bound ? bound : json_null(), "facts", facts ? facts : json_null());
 }
 
 static void nested(struct json_reader *r, bool ok, const struct error *inner) {
@@ -37,6 +38,9 @@ bool judgement_from_json(struct arena *a, const json_t *json, struct judgement *
         .depth = json_read_string(&r, a, json, "depth"),
     };
     const json_t *bound = json_object_get(json, "bound");
+    const json_t *facts = json_object_get(json, "facts");
+    if (json_is_object(facts))
+        j->facts = json_print(a, facts);
     if (json_is_object(bound))
         j->bound = json_print(a, bound);
     else if (!r.failed)

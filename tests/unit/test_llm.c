@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "llm/budget.h"
 #include "llm/llm.h"
+#include "llm/prices.h"
 #include "llm/secret.h"
 #include "llm/sse.h"
 #include "record/exchange.h"
@@ -270,4 +272,80 @@ Test(exchange, survives_its_json) {
     cr_expect(!exchange_from_json(&a, json, &back, &err));
     json_decref(json);
     json_decref(again);
+}
+
+// ---- money
+
+static bool price_of(const char *table, const char *model, struct price *p) {
+    char path[] = "/tmp/hone-prices-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, table, strlen(table)) == (ssize_t)strlen(table));
+    close(fd);
+    bool ok = prices_find(&a, path, model, p, &err);
+    unlink(path);
+    return ok;
+}
+
+Test(prices, come_from_the_users_table_first) {
+    static const char table[] = "# mine\nhouse-* 1 2 0.5 -  # tokens\nclaude-sonnet-4-5 7 8 - -\n";
+    struct price p;
+    cr_assert(price_of(table, "house-model", &p), "%s", err.text);
+    cr_expect(p.in == 1 && p.out == 2 && p.cache_read == 0.5 && isnan(p.cache_write));
+    cr_assert(price_of(table, "claude-sonnet-4-5", &p));
+    cr_expect_eq(p.in, 7);
+    cr_assert(price_of(table, "claude-haiku-4-5-x", &p), "ours comes after it");
+    cr_expect_eq(p.out, 5);
+    cr_assert(price_of(table, "nobody-knows", &p));
+    cr_expect(isnan(p.in) && !p.origin);
+    cr_expect_str_eq(price_words(&a, &p), "unknown");
+}
+
+Test(prices, nonsense_names_its_line) {
+    static const char *const tables[] = {"m 1 2 3\n", "m 1 2 3 4 5\n", "m 1 2 -1 3\n",
+                                         "m 1 2 nan 3\n", "m one 2 3 4\n"};
+    struct price p;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        cr_expect(!price_of(tables[i], "other", &p), "%s", tables[i]);
+        cr_expect_eq(err.kind, ERROR_USAGE);
+        cr_expect(strstr(err.text, ":1: "), "%s", err.text);
+    }
+    cr_expect(!prices_find(&a, "/no/such/table", "m", &p, &err));
+}
+
+Test(budget, reserves_the_worst_and_settles_what_was) {
+    struct budget b = {.price = {.in = 3, .out = 15, .cache_read = 0.3, .cache_write = 3.75},
+                       .max_usd = 0.01};
+    struct reservation r;
+    cr_expect_null(budget_reserve(&b, &request, &r));
+    cr_expect_eq(r.out, request.max_tokens);
+    cr_expect_float_eq(r.usd, ((double)r.in * 3.75 + 100 * 15) / 1e6, 1e-12);
+    struct chat_usage u = {
+        .in_fresh = 1000, .in_cache_read = 1000, .in_cache_write = -1, .out = 100};
+    double usd = budget_settle(&b, &r, &u);
+    cr_expect_float_eq(usd, 0.003 + 0.0003 + 0.0015, 1e-12);
+    cr_expect(b.in == 2000 && b.in_cached == 1000 && b.out == 100 && b.n_uncounted == 0);
+    u.in_fresh = 2500;
+    budget_settle(&b, &r, &u);
+    cr_expect_str_eq(budget_reserve(&b, &request, &r), "money");
+}
+
+Test(budget, what_is_not_known_is_not_nothing) {
+    struct budget b = {.price = price_unknown(), .max_usd = 0.000001, .max_tokens = 1000};
+    struct reservation r;
+    struct chat_usage u = chat_usage_unknown();
+    cr_expect_null(budget_reserve(&b, &request, &r), "no price, no money to watch");
+    double usd = budget_settle(&b, &r, &u);
+    cr_expect(isnan(usd));
+    cr_expect(b.n_unpriced == 1 && b.n_uncounted == 1 && b.usd == 0);
+    cr_expect_eq(b.in + b.out, r.in + r.out, "our estimate stands in");
+    for (int i = 0; i < 10; i++)
+        budget_settle(&b, &r, &u);
+    cr_expect_str_eq(budget_reserve(&b, &request, &r), "tokens");
+    b.max_calls = 11;
+    cr_expect_str_eq(budget_reserve(&b, &request, &r), "calls");
+    struct budget counted = {.price = {.in = 1, .out = NAN, .cache_read = NAN, .cache_write = NAN}};
+    struct chat_usage some = {.in_fresh = 5, .in_cache_read = 0, .in_cache_write = 0, .out = 5};
+    cr_expect(isnan(price_cost(&counted.price, &some)));
+    some.out = 0;
+    cr_expect_float_eq(price_cost(&counted.price, &some), 5e-6, 1e-15);
 }
