@@ -165,6 +165,8 @@ static bool ask(struct arena *a, struct cuda_compiler *c, const struct cuda_sour
     bool ok = frame_write(c->process.socket, message, &fd, 1, err);
     json_decref(message);
     c->n_jobs++;
+    if (ok && s->meanwhile)
+        s->meanwhile(s->ctx);
     ok = ok && frame_read(c->process.socket, COMPILE_SECONDS * second_ns, &told, NULL, NULL, err);
     if (ok) {
         ok = read_answer(a, told, fd, result, err);

@@ -72,6 +72,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     struct compile_result c;
     if (!compile(&s->arena, &spec, &c, err))
         return false;
+    j->phase_s[PHASE_COMPILE] += c.seconds;
     result->compile_s = c.seconds;
     s->object = c.object;
     if (c.outcome == COMPILE_OK)
@@ -103,7 +104,10 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
                                .object = s->object};
     enum runner_status status;
     s->is_open = true;
-    if (!runner_open(&s->runner, &spec, &status, err))
+    struct stretch waiting = judge_begin(j);
+    bool ok = runner_open(&s->runner, &spec, &status, err);
+    judge_end(j, PHASE_RUNNERS, waiting);
+    if (!ok)
         return false;
     v->sandbox_level = s->runner.sandbox_level;
     runner_explain(a, &s->runner, status, v);

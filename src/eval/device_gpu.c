@@ -130,12 +130,8 @@ static void gpu_close(struct judge *j) {
 
 // ---- subjects
 
-static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
+static bool open_runner(struct judge *j, struct gpu_runner *r, struct error *err) {
     struct judge_gpu *g = j->gpu;
-    struct gpu_runner *r = NULL;
-    for (int i = RUNNERS - 1; i >= 0; i--)
-        if (!g->runners[i].is_taken)
-            r = &g->runners[i];
     struct gpu_runner_spec spec = {.bench = &g->bench,
                                    .memory = &g->memory,
                                    .ordinal = j->settings.ordinal,
@@ -144,13 +140,40 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
                                    .cubin_len = g->ours.len};
     if (!gpu_runner_is_alive(r))
         gpu_runner_close(r);
-    if (!r->is_open && !gpu_runner_open(r, &spec, err)) {
+    if (r->is_open)
+        return true;
+    struct stretch waiting = judge_begin(j);
+    bool ok = gpu_runner_open(r, &spec, err);
+    judge_end(j, PHASE_RUNNERS, waiting);
+    if (!ok)
         gpu_runner_close(r);
+    return ok;
+}
+
+static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
+    struct judge_gpu *g = j->gpu;
+    struct gpu_runner *r = NULL;
+    for (int i = RUNNERS - 1; i >= 0; i--)
+        if (!g->runners[i].is_taken)
+            r = &g->runners[i];
+    if (!open_runner(j, r, err)) {
         gpu_fail(j, err);
         return NULL;
     }
     r->is_taken = true;
     return r;
+}
+
+// While the compiler works: what the verdict will need.
+static void prepare_meanwhile(void *ctx) {
+    struct judge *j = ctx;
+    struct error later = {0};  // whoever takes the runner finds out
+    struct stretch learning = judge_begin(j);
+    gpu_learn(j, j->sets_wanted);
+    judge_end(j, PHASE_TRUTH, learning);
+    for (int i = 0; i < RUNNERS; i++)
+        if (!j->gpu->runners[i].is_taken && !open_runner(j, &j->gpu->runners[i], &later))
+            return;
 }
 
 // Memory for scratch in every slot, beside everything else.
@@ -180,8 +203,13 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
                                  .dim_names = j->context.dim_names,
                                  .dim_sizes = j->context.dim_sizes,
                                  .n_dims = j->context.n_dims,
-                                 .skip_scans = j->settings.skip_scans};
-    if (!cuda_compile(&s->arena, &j->gpu->compiler, &source, c, err))
+                                 .skip_scans = j->settings.skip_scans,
+                                 .meanwhile = prepare_meanwhile,
+                                 .ctx = j};
+    struct stretch compiling = judge_begin(j);
+    bool ok = cuda_compile(&s->arena, &j->gpu->compiler, &source, c, err);
+    judge_end(j, PHASE_COMPILE, compiling);
+    if (!ok)
         return false;
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
@@ -200,7 +228,10 @@ static bool load_subject(struct judge *j, struct arena *a, struct subject *s, st
                                  .cubin_len = s->gpu->cubin.len,
                                  .threads_per_sm = j->gpu->facts.threads_per_sm};
     memset(s->own_poison, 0, sizeof s->own_poison);
-    if (!gpu_runner_load(s->gpu->runner, &load, &s->gpu->profile, &status, err)) {
+    struct stretch loading = judge_begin(j);
+    bool ok = gpu_runner_load(s->gpu->runner, &load, &s->gpu->profile, &status, err);
+    judge_end(j, PHASE_LOAD, loading);
+    if (!ok) {
         gpu_fail(j, err);
         return false;
     }

@@ -130,9 +130,13 @@ static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
 
 static bool prepare_inputs(struct judge *j, enum oracle_set set) {
     struct gpu_set *s = &j->gpu->sets[set];
-    for (int i = 0; !s->has_inputs && i < j->problem->n_inputs; i++)
-        if (!prepare_input(j, set, i))
-            return false;
+    struct stretch drawing = judge_begin(j);
+    bool ok = true;
+    for (int i = 0; ok && !s->has_inputs && i < j->problem->n_inputs; i++)
+        ok = prepare_input(j, set, i);
+    judge_end(j, PHASE_INPUTS, drawing);
+    if (!ok)
+        return false;
     s->has_inputs = true;
     return j->broken.kind == ERROR_NONE;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
@@ -104,7 +105,7 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
     struct loaded loaded;
     const char *target;
     *r = (struct eval_report){.depth = q->depth};
-    if (!op_load(a, q->problem, q->dims, &loaded, err) ||
+    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
         !find_target(a, q, loaded.problem, &target, err) || !op_target(a, target, &r->target, err))
         return false;
     r->problem = loaded.problem;
@@ -124,39 +125,80 @@ static void explain(struct arena *a, struct eval_report *r) {
         r->n_findings = tools_examine(a, &in, r->findings, NODE_FINDINGS_MAX);
 }
 
-bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *r,
-             struct error *err) {
-    int64_t start_ns = clock_now_ns();
-    struct evaluator *e;
-    if (!prepare(a, q, r, err) || !evaluator_open(&e, r->problem, &r->target, q->seed, err))
-        return false;
+static double since(int64_t start_ns) {
+    return (double)(clock_now_ns() - start_ns) * 1e-9;
+}
+
+// Ask, and end what was started for it.
+static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
+                  struct eval_report *r, struct error *err) {
     struct eval_job job = {.candidate = &r->candidate,
                            .rival = r->rival.source ? &r->rival : NULL,
                            .depth = q->depth,
                            .seconds = q->seconds};
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
     bool is_correct = ok && !verdict_is_failure(r->result.verdict.kind);
+    int64_t start_ns = clock_now_ns();
     const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
     r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    r->null_s = since(start_ns);
+    start_ns = clock_now_ns();
     evaluator_close(e);
+    r->close_s = since(start_ns);
+    return ok;
+}
+
+static void log_phases(const struct eval_report *r) {
+    struct str s = {0};
+    for (int i = 0; i < PHASE_COUNT; i++)
+        str_printf(&s, ", %s %.3f", eval_phase_names[i], r->result.phase_s[i]);
+    log_debug("phases in seconds: all %.3f, prepare %.3f%s, null_kernel %.3f, close %.3f",
+              r->seconds, r->prepare_s, str_text(&s), r->null_s, r->close_s);
+    str_reset(&s);
+}
+
+bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *r,
+             struct error *err) {
+    int64_t start_ns = clock_now_ns();
+    struct evaluator *e;
+    if (!prepare(a, q, r, err))
+        return false;
+    r->prepare_s = since(start_ns);
+    if (!evaluator_open(&e, r->problem, &r->target, q->seed, err))
+        return false;
+    bool ok = judge(a, q, e, r, err);
     if (ok)
         explain(a, r);
-    r->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
+    r->seconds = since(start_ns);
+    log_phases(r);
     return ok;
+}
+
+// Where the time went; what is left over is starting processes and talking to them.
+static json_t *phases_json(const struct eval_report *r) {
+    json_t *phases = json_pack("{s:f, s:f, s:f}", "prepare", r->prepare_s, "null_kernel", r->null_s,
+                               "close", r->close_s);
+    double other = r->seconds - r->prepare_s - r->null_s - r->close_s;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        json_object_set_new(phases, eval_phase_names[i], json_real(r->result.phase_s[i]));
+        other -= r->result.phase_s[i];
+    }
+    json_object_set_new(phases, "other", json_real(other));
+    return phases;
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
     json_t *findings = json_array();
     for (int i = 0; i < r->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&r->findings[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "schema",
-                     "hone.eval/1", "problem", r->problem->name, "target", r->target.name, "device",
-                     r->target.device, "candidate", r->candidate.label, "hash", r->candidate.hash,
-                     "null_kernel", json_optional_text(r->null_kernel), "verdict",
-                     verdict_to_json(&r->result.verdict), "measurement",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
+                     "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name,
+                     "device", r->target.device, "candidate", r->candidate.label, "hash",
+                     r->candidate.hash, "null_kernel", json_optional_text(r->null_kernel),
+                     "verdict", verdict_to_json(&r->result.verdict), "measurement",
                      measurement_to_json(&r->result.measurement), "profile",
                      profile_to_json(&r->result.profile), "findings", findings, "bound",
-                     bound_to_json(&r->bound), "seconds", r->seconds);
+                     bound_to_json(&r->bound), "seconds", r->seconds, "phases", phases_json(r));
 }
 
 // Lines after the first are set in by two.
@@ -311,7 +353,7 @@ bool op_scaffold(struct arena *a, const struct scaffold_request *q, const char *
                  struct error *err) {
     struct loaded loaded;
     struct target t;
-    if (!op_load(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
+    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
         return false;
     *source = lower_scaffold(a, loaded.problem, &t);
     return true;

@@ -34,6 +34,9 @@ struct eval_report {
     struct finding findings[NODE_FINDINGS_MAX];  // what limits it, of one that was timed
     int n_findings;
     double seconds;  // in all
+    // Of these: reading files and the target, asking for null kernels, ending processes. The rest
+    // is the judge's (result.phase_s) and starting it.
+    double prepare_s, null_s, close_s;
 };
 
 // False when nothing could be judged; a verdict that is not ok is in the report.
