@@ -100,10 +100,10 @@ static void match(struct structure_call *c) {
     for (int i = 0; i < e->n_keywords; i++)
         match_keyword(c, &e->keywords[i]);
     if (row->n_values < 0 && e->n_args < row->n_required)
-        structure_fail(c, NULL, "%s() needs more values: %s", row->name, usage(a, row));
+        structure_fail(c, NULL, "%s() takes more values: %s", row->name, usage(a, row));
     for (int i = 0; i < row->n_required && row->n_values >= 0; i++)
         if (!c->given[i])
-            structure_fail(c, NULL, "%s() needs '%s': %s", row->name, param_name(a, row, i),
+            structure_fail(c, NULL, "%s() takes '%s' too: %s", row->name, param_name(a, row, i),
                            usage(a, row));
 }
 
