@@ -29,6 +29,12 @@ static bool is_stored(const struct problem *p, node_id id) {
 }
 
 bool support_problem(const struct problem *p, struct error *err) {
+    for (int i = 0; i < p->n_inputs; i++)
+        if (p->inputs[i].maker)
+            return error_set(err, ERROR_UNSUPPORTED,
+                             "problem %s: input '%s' is computed, and the judge draws its inputs "
+                             "alone yet",
+                             p->name, p->graph.nodes[p->inputs[i].node].name);
     for (node_id i = 0; i < p->graph.n_nodes; i++) {
         const struct node *n = &p->graph.nodes[i];
         bool is_type = n->dtype == DTYPE_F32 || (n->dtype == DTYPE_BOOL && !is_stored(p, i));
