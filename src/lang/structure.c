@@ -169,7 +169,9 @@ void structure_list(const struct structure_call *c, const char *param, int n, in
     const struct expr *e = structure_given(c, param);
     bool is_list = e && e->kind == EXPR_TUPLE;
     if (is_list && e->n_args != n)
-        structure_fail(c, e, "%s is one whole number, or %d of them", param, n);
+        structure_fail(c, e,
+                       n == 1 ? "%s is one whole number" : "%s is one whole number, or %d of them",
+                       param, n);
     for (int i = 0; i < n; i++)
         out[i] = e ? value_whole(c->scope, is_list ? e->args[i] : e) : otherwise;
 }
