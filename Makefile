@@ -61,6 +61,10 @@ $(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
 $(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
 
+# The interpreter beside a plain loop, for `make bench`.
+$(BUILD)/peer-interpret: bench/peer_interpret.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
 # Runs and times emitted kernels on a GPU, for work on the families.
 $(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
@@ -116,7 +120,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB) $(BUILD)/config
 
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
-bench: $(BUILD)/hone
+bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	bench/run.sh $(abspath $(BUILD)/hone)
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
