@@ -17,6 +17,7 @@ static const struct setting {
     const char *value;  // default
 } settings[] = {
     {"build.cc", "HONE_BUILD_CC", "cc"},
+    {"run.target", "HONE_TARGET", ""},
     {"run.threads", "HONE_RUN_THREADS", "0"},
     {"store.path", "HONE_STORE_PATH", ""},
 };

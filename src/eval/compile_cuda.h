@@ -20,6 +20,10 @@ struct profile;
 
 enum { CUBIN_MAX = 64 << 20 };
 
+// What sources are compiled with besides architecture and sizes, NULL-terminated; nvcc takes the
+// same.
+extern const char *const cuda_compile_flags[];
+
 struct cuda_compiler {
     struct process process;
     int n_jobs;           // since it was started
@@ -36,6 +40,9 @@ struct cuda_source {
     int n_dims;
     bool is_ours;     // may include what the binary carries, and is not scanned
     bool skip_scans;  // as in struct compile_spec
+    // Called once while the compiler works, if it has to; may be NULL.
+    void (*meanwhile)(void *ctx);
+    void *ctx;
 };
 
 struct cubin {

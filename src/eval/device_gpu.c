@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/embedded.h"
+#include "eval/oracle_plan.h"
 #include "eval/stats.h"
 
 enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
@@ -20,22 +21,31 @@ enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
 // How much longer a call may take by the judge's clock than by the events, beyond what an empty
 // call does.
 static const double clock_slack_s = 200e-6, clock_slack_share = 0.3;
-static const int64_t throttle_every_ns = 20000000;  // asking takes a while
 
 // ---- opening
 
-static bool build_kernels(struct judge *j, struct error *err) {
+static bool build_text(struct judge *j, const char *name, struct cubin *cubin, struct error *err) {
     struct judge_gpu *g = j->gpu;
-    struct cuda_source source = {.text = embedded_text("judge.cu"),
+    struct cuda_source source = {.text = embedded_text(name),
                                  .arch = g->facts.arch,
                                  .cache = j->settings.cache,
                                  .is_ours = true};
-    if (!cuda_compile(&j->arena, &g->compiler, &source, &g->ours, err))
+    if (!cuda_compile(&j->arena, &g->compiler, &source, cubin, err))
         return false;
-    if (g->ours.outcome != COMPILE_OK)
-        return error_set(err, ERROR_IO, "the judge's kernels do not compile: %s", g->ours.message);
+    return cubin->outcome == COMPILE_OK ||
+           error_set(err, ERROR_IO, "our own kernels (%s) do not compile: %s", name,
+                     cubin->message);
+}
+
+static bool build_kernels(struct judge *j, struct error *err) {
+    struct judge_gpu *g = j->gpu;
     int version = g->bench.cu.version;
-    return gpu_bench_load(&g->bench, g->ours.bytes, err) ||
+    g->has_oracle = oracle_plan_takes(j->problem);
+    if (!build_text(j, "judge.cu", &g->ours, err) ||
+        (g->has_oracle && !build_text(j, "oracle.cu", &g->truth, err)))
+        return false;
+    return (gpu_bench_load(&g->bench, g->ours.bytes, err) &&
+            (!g->has_oracle || gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, err))) ||
            error_wrap(err, "code of NVRTC %s on a driver for CUDA %d.%d", g->compiler.version,
                       version / 1000, version % 1000 / 10);
 }
@@ -63,7 +73,6 @@ static bool choose_slots(struct judge *j, struct error *err) {
 
 static bool gpu_open(struct judge *j, struct error *err) {
     struct judge_gpu *g = calloc(1, sizeof *g);
-    struct error no_nvml = {0};
     if (!g)
         abort();
     j->gpu = g;
@@ -82,9 +91,7 @@ static bool gpu_open(struct judge *j, struct error *err) {
     j->context.n_sms = g->facts.sms;
     j->context.shared_per_block = g->facts.shared_per_block;
     j->context.cluster_max = g->facts.has_clusters ? CLUSTER_MAX : 0;
-    // Without it throttling goes unseen; nothing else depends on it.
-    g->has_nvml =
-        nvml_open(&g->nvml, &no_nvml) && g->nvml.by_uuid(g->facts.uuid, &g->nvml_device) == 0;
+    gpu_clocks_open(&g->clocks, g->facts.uuid);
     return true;
 }
 
@@ -108,12 +115,14 @@ static void gpu_close(struct judge *j) {
         return;
     for (int i = 0; i < RUNNERS; i++)
         gpu_runner_close(&g->runners[i]);
-    if (g->bench.is_open)
+    if (g->bench.is_open) {
         gpu_forget_sets(j);
+        gpu_oracle_rest(&g->oracle);
+    }
     gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
     cuda_compiler_stop(&g->compiler);
-    nvml_close(&g->nvml);
+    gpu_clocks_close(&g->clocks);
     free(g->values);
     free(g);
     j->gpu = NULL;
@@ -121,12 +130,8 @@ static void gpu_close(struct judge *j) {
 
 // ---- subjects
 
-static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
+static bool open_runner(struct judge *j, struct gpu_runner *r, struct error *err) {
     struct judge_gpu *g = j->gpu;
-    struct gpu_runner *r = NULL;
-    for (int i = RUNNERS - 1; i >= 0; i--)
-        if (!g->runners[i].is_taken)
-            r = &g->runners[i];
     struct gpu_runner_spec spec = {.bench = &g->bench,
                                    .memory = &g->memory,
                                    .ordinal = j->settings.ordinal,
@@ -135,13 +140,40 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
                                    .cubin_len = g->ours.len};
     if (!gpu_runner_is_alive(r))
         gpu_runner_close(r);
-    if (!r->is_open && !gpu_runner_open(r, &spec, err)) {
+    if (r->is_open)
+        return true;
+    struct stretch waiting = judge_begin(j);
+    bool ok = gpu_runner_open(r, &spec, err);
+    judge_end(j, PHASE_RUNNERS, waiting);
+    if (!ok)
         gpu_runner_close(r);
+    return ok;
+}
+
+static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
+    struct judge_gpu *g = j->gpu;
+    struct gpu_runner *r = NULL;
+    for (int i = RUNNERS - 1; i >= 0; i--)
+        if (!g->runners[i].is_taken)
+            r = &g->runners[i];
+    if (!open_runner(j, r, err)) {
         gpu_fail(j, err);
         return NULL;
     }
     r->is_taken = true;
     return r;
+}
+
+// While the compiler works: what the verdict will need.
+static void prepare_meanwhile(void *ctx) {
+    struct judge *j = ctx;
+    struct error later = {0};  // whoever takes the runner finds out
+    struct stretch learning = judge_begin(j);
+    gpu_learn(j, j->sets_wanted);
+    judge_end(j, PHASE_TRUTH, learning);
+    for (int i = 0; i < RUNNERS; i++)
+        if (!j->gpu->runners[i].is_taken && !open_runner(j, &j->gpu->runners[i], &later))
+            return;
 }
 
 // Memory for scratch in every slot, beside everything else.
@@ -171,8 +203,13 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
                                  .dim_names = j->context.dim_names,
                                  .dim_sizes = j->context.dim_sizes,
                                  .n_dims = j->context.n_dims,
-                                 .skip_scans = j->settings.skip_scans};
-    if (!cuda_compile(&s->arena, &j->gpu->compiler, &source, c, err))
+                                 .skip_scans = j->settings.skip_scans,
+                                 .meanwhile = prepare_meanwhile,
+                                 .ctx = j};
+    struct stretch compiling = judge_begin(j);
+    bool ok = cuda_compile(&s->arena, &j->gpu->compiler, &source, c, err);
+    judge_end(j, PHASE_COMPILE, compiling);
+    if (!ok)
         return false;
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
@@ -191,7 +228,10 @@ static bool load_subject(struct judge *j, struct arena *a, struct subject *s, st
                                  .cubin_len = s->gpu->cubin.len,
                                  .threads_per_sm = j->gpu->facts.threads_per_sm};
     memset(s->own_poison, 0, sizeof s->own_poison);
-    if (!gpu_runner_load(s->gpu->runner, &load, &s->gpu->profile, &status, err)) {
+    struct stretch loading = judge_begin(j);
+    bool ok = gpu_runner_load(s->gpu->runner, &load, &s->gpu->profile, &status, err);
+    judge_end(j, PHASE_LOAD, loading);
+    if (!ok) {
         gpu_fail(j, err);
         return false;
     }
@@ -257,16 +297,6 @@ static bool gpu_is_alive(struct subject *s) {
 
 // ---- calls
 
-static bool is_throttled(struct judge_gpu *g) {
-    int64_t now = clock_now_ns();
-    if (!g->has_nvml || now - g->throttle_read_ns < throttle_every_ns)
-        return g->is_throttled;
-    g->throttle_read_ns = now;
-    int64_t bits = nvml_throttle_bits(&g->nvml, g->nvml_device);
-    g->is_throttled = bits > 0 && (bits & NVML_THROTTLE_DISTURBING);
-    return g->is_throttled;
-}
-
 static void gpu_call(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
                      struct call_result *result) {
     struct gpu_subject *g = s->gpu;
@@ -274,10 +304,11 @@ static void gpu_call(struct judge *j, struct subject *s, int slot, int64_t timeo
     // The runner's context does not wait for this one's work.
     gpu_check(j, j->gpu->bench.cu.context_synchronize(), "prepare device memory");
     gpu_runner_call(g->runner, slot, timeout_ns, &c);
-    *result = (struct call_result){.status = c.status, .time_s = c.event_s, .thread_busy = NAN};
+    *result = (struct call_result){
+        .status = c.status, .time_s = c.event_s, .thread_busy = NAN, .clocks = -1};
     if (c.status != RUNNER_OK)
         return;
-    result->is_throttled = is_throttled(j->gpu);
+    result->clocks = gpu_clocks_bits(&j->gpu->clocks);
     int i = g->n_excess++ % EXCESS_MAX;
     g->excess_s[i] = c.host_s - c.event_s - g->runner->overhead_s;
     g->event_s[i] = c.event_s;
@@ -311,6 +342,7 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         "ABBA, cold by rotation over %d slots and a flush that reads %lld MiB, graph launches, "
         "device events; interval: bootstrap and order statistics",
         j->layout.n_slots, (long long)FLUSH_TIMES_L2 * j->settings.llc_bytes >> 20);
+    result->measurement.clocks = gpu_clocks_words(a, &j->gpu->clocks, &s->clocks);
     const struct profile *p = &s->gpu->profile;
     for (int i = 0; i < p->n_metrics; i++)
         profile_set(&result->profile, p->metrics[i].name, p->metrics[i].value);
@@ -324,7 +356,8 @@ const struct judge_device judge_device_gpu = {
     .stop = gpu_stop,
     .is_alive = gpu_is_alive,
     .load = gpu_load,
-    .declared = gpu_declared,
+    .learn = gpu_learn,
+    .null_kernel = gpu_null_kernel,
     .patch = gpu_patch,
     .poison = gpu_poison,
     .is_untouched = gpu_is_untouched,

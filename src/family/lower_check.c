@@ -10,6 +10,8 @@
 #include "family/family.h"
 #include "family/lower.h"
 #include "family/region.h"
+#include "family/support.h"
+#include "lang/mistake.h"
 
 struct checker {
     struct arena *arena;
@@ -34,7 +36,9 @@ complain(struct checker *c, struct place at, const char *fmt, ...) {
                  at.column);
     else if (file)
         snprintf(where, sizeof where, "%s: ", file);
-    return error_set(c->err, ERROR_PARSE, "%s%s", where, text);
+    const char *line =
+        c->kernel->text ? mistake_excerpt(c->arena, c->kernel->text, c->kernel->text_len, at) : "";
+    return error_set(c->err, ERROR_PARSE, "%s%s%s%s", where, text, *line ? "\n" : "", line);
 }
 
 // ": did you mean 'x'?", or nothing.
@@ -214,6 +218,9 @@ bool lower_check(struct arena *a, const struct problem *p, const struct target *
     if (strcmp(k->target, target_kernel_name(t)) != 0)
         return complain(&c, nowhere, "the kernel is for the target %s, not for %s", k->target,
                         target_kernel_name(t));
+    struct error why;
+    if (!support_problem(p, &why))
+        return complain(&c, nowhere, "%s", why.text);
     c.is_ready = arena_array(a, bool, p->graph.n_nodes);
     c.contracted = arena_array(a, int, p->graph.n_nodes);
     for (int i = 0; i < k->n_stages; i++)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "ir/work.h"
 
 node_id region_find_value(const struct problem *p, const char *name) {
     for (int i = 0; i < p->n_outputs; i++)
@@ -150,13 +151,7 @@ void region_count(const struct region *r, struct region_work *w) {
             w->bytes_written += 4 * count;
         if (!r->is_member[i])
             continue;
-        if (op_infos[n->op].class == OP_CLASS_REDUCE)
-            count = (double)shape_count(&r->graph->nodes[n->arg[0]].shape);
-        if (op_infos[n->op].class == OP_CLASS_CONTRACT) {
-            const struct shape *lhs = &r->graph->nodes[n->arg[0]].shape;
-            count *= (double)lhs->size[lhs->rank - 1];
-        }
-        w->flops += count * op_infos[n->op].flops;
+        w->flops += work_flops(r->graph, n);
         if (is_slow(n->op))
             w->slow_flops += count;
     }

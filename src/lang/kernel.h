@@ -7,6 +7,8 @@
 // problem, finds each stage's region and checks the knobs.
 #pragma once
 
+#include <stddef.h>
+
 #include "ir/graph.h"
 
 struct arena;
@@ -37,6 +39,8 @@ struct kernel {
     struct kernel_stage stages[STAGES_MAX];
     int n_stages;
     const char *file;  // for messages; may be NULL
+    const char *text;  // of that file, which the places are in; NULL: made by us
+    size_t text_len;
 };
 
 // Canonical text: the same kernel always prints the same, so that text can be compared.

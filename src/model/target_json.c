@@ -14,11 +14,12 @@ json_t *target_to_json(const struct target *t) {
         t->peak_bytes_per_s, "peak_contract_flops_per_s", t->peak_contract_flops_per_s);
     if (t->is_gpu)
         json_object_update_new(
-            json, json_pack("{s:i, s:i, s:I, s:I, s:i, s:i, s:I, s:s}", "ordinal", t->ordinal,
-                            "sms", t->sms, "shared_per_block", (json_int_t)t->shared_per_block,
-                            "shared_per_sm", (json_int_t)t->shared_per_sm, "registers_per_sm",
-                            t->registers_per_sm, "threads_per_sm", t->threads_per_sm,
-                            "memory_bytes", (json_int_t)t->memory_bytes, "driver", t->driver));
+            json,
+            json_pack("{s:i, s:i, s:I, s:I, s:i, s:i, s:i, s:I, s:s}", "ordinal", t->ordinal, "sms",
+                      t->sms, "shared_per_block", (json_int_t)t->shared_per_block, "shared_per_sm",
+                      (json_int_t)t->shared_per_sm, "registers_per_sm", t->registers_per_sm,
+                      "threads_per_sm", t->threads_per_sm, "blocks_per_sm", t->blocks_per_sm,
+                      "memory_bytes", (json_int_t)t->memory_bytes, "driver", t->driver));
     else
         json_object_update_new(json, json_pack("{s:i, s:i}", "threads", t->n_threads,
                                                "vector_bytes", t->vector_bytes));
@@ -33,6 +34,7 @@ static void read_gpu(struct json_reader *r, struct arena *a, const json_t *json,
     t->shared_per_sm = json_read_int(r, json, "shared_per_sm");
     t->registers_per_sm = (int)json_read_int(r, json, "registers_per_sm");
     t->threads_per_sm = (int)json_read_int(r, json, "threads_per_sm");
+    t->blocks_per_sm = (int)json_read_int(r, json, "blocks_per_sm");
     t->memory_bytes = json_read_int(r, json, "memory_bytes");
     t->driver = json_read_string(r, a, json, "driver");
     if (!r->failed && (t->sms <= 0 || t->shared_per_block <= 0 || t->registers_per_sm <= 0 ||

@@ -3,29 +3,27 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "hone_inputs.h"
+#include "ir/inputs.h"
 #include "ops/export_text.h"
 
-// An expression in C for element i of an input, as ir/inputs.c draws it.
-static void draw_expression(struct str *out, const struct distribution *d, int input) {
-    switch (d->kind) {
-    case DISTRIBUTION_NORMAL:
-        str_printf(out, "hone_normal(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
-        break;
-    case DISTRIBUTION_UNIFORM:
-        str_printf(out, "hone_uniform(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
-        break;
-    case DISTRIBUTION_INTEGERS:
-        str_printf(out, "hone_integer(hone_random(SEED, %d, 0, i), %lld, %lld)", input,
-                   (long long)d->a, (long long)d->b);
-        break;
-    case DISTRIBUTION_SIGN:
-        str_printf(out, "hone_sign(hone_random(SEED, %d, 0, i))", input);
-        break;
-    case DISTRIBUTION_CONSTANT:
-    case DISTRIBUTION_COUNT:
-        str_printf(out, "%af", d->a);
-        break;
-    }
+// What input i is drawn from, as hone_inputs.h takes it.
+static void draw_source(struct str *out, const struct export_view *e, int input) {
+    const struct inputs_job job = {e->problem, input, INPUT_SET_DECLARED, e->seed, 1};
+    const struct hone_source s = inputs_source(&job);
+    str_printf(out,
+               "static const struct hone_source source_%d = {\n"
+               "    .seed = UINT64_C(%llu), .input = %d, .kind = %d, .a = %af, .b = %af,\n"
+               "    .lo = %d, .hi = %d, .step = %af, .promise = %d, .rows = %llu, .columns = %llu",
+               input, (unsigned long long)s.seed, input, s.kind, s.a, s.b, s.lo, s.hi, s.step,
+               s.promise, (unsigned long long)s.rows, (unsigned long long)s.columns);
+    const char *before = ",\n    .odds = {";
+    int n_odds = 0;
+    for (int i = 0; i < (int)(sizeof s.odds / sizeof s.odds[0]); i++)
+        n_odds = s.odds[i] ? i + 1 : n_odds;
+    for (int i = 0; i < n_odds; i++, before = ", ")
+        str_printf(out, "%s%uu", before, s.odds[i]);
+    str_puts(out, n_odds ? "}};\n" : "};\n");
 }
 
 static long long input_count(const struct problem *p, int i) {
@@ -36,25 +34,66 @@ static long long output_count(const struct problem *p, int i) {
     return (long long)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
 }
 
+// The call, of arrays called PREFIXin_0, PREFIXout_0 ...
+static void call(struct str *out, const struct export_view *e, const char *prefix) {
+    const struct problem *p = e->problem;
+    str_printf(out, "%s(", e->symbol);
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "%s%sin_%d", i ? ", " : "", prefix, i);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, ", %sout_%d", prefix, i);
+}
+
+// On a GPU the call works on copies of the arrays in device memory.
+static void device_call(struct str *out, const struct export_view *e) {
+    const struct problem *p = e->problem;
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out,
+                   "    float *device_in_%d = on_device(%lld * sizeof(float));\n"
+                   "    must(cudaMemcpy(device_in_%d, in_%d, %lld * sizeof(float),\n"
+                   "                    cudaMemcpyHostToDevice), \"copy to the device\");\n",
+                   i, input_count(p, i), i, i, input_count(p, i));
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "    float *device_out_%d = on_device(%lld * sizeof(float));\n", i,
+                   output_count(p, i));
+    str_printf(out, "    void *workspace = on_device(%s_workspace_bytes());\n    must(", e->symbol);
+    call(out, e, "device_");
+    str_printf(out,
+               ", workspace, 0), \"%s\");\n"
+               "    must(cudaDeviceSynchronize(), \"run the kernels\");\n",
+               e->symbol);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out,
+                   "    must(cudaMemcpy(out_%d, device_out_%d, %lld * sizeof(float),\n"
+                   "                    cudaMemcpyDeviceToHost), \"copy from the device\");\n",
+                   i, i, output_count(p, i));
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "    must(cudaFree(device_in_%d), \"free\");\n", i);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "    must(cudaFree(device_out_%d), \"free\");\n", i);
+    str_puts(out, "    must(cudaFree(workspace), \"free\");\n");
+}
+
 static void main_function(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
     str_puts(out, "int main(void) {\n");
     for (int i = 0; i < p->n_inputs; i++) {
         str_printf(out,
                    "    float *in_%d = allocate(%lld);\n"
-                   "    for (uint64_t i = 0; i < %lld; i++)\n        in_%d[i] = ",
-                   i, input_count(p, i), input_count(p, i), i);
-        draw_expression(out, &p->inputs[i].distribution, i);
-        str_puts(out, ";\n");
+                   "    for (uint64_t i = 0; i < %lld; i++)\n"
+                   "        in_%d[i] = (float)hone_input(&source_%d, i, 0);\n",
+                   i, input_count(p, i), input_count(p, i), i, i);
     }
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out, "    float *out_%d = allocate(%lld);\n", i, output_count(p, i));
-    str_printf(out, "    %s(", e->symbol);
-    for (int i = 0; i < p->n_inputs; i++)
-        str_printf(out, "%sin_%d", i ? ", " : "", i);
-    for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, ", out_%d", i);
-    str_puts(out, ");\n    int ok = 1;\n");
+    if (e->target->is_gpu) {
+        device_call(out, e);
+    } else {
+        str_puts(out, "    ");
+        call(out, e, "");
+        str_puts(out, ");\n");
+    }
+    str_puts(out, "    int ok = 1;\n");
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
                    "    ok &= compare(\"%s\", out_%d, samples_%d, sizeof samples_%d / sizeof "
@@ -67,6 +106,21 @@ static void main_function(struct str *out, const struct export_view *e) {
     str_puts(out, "    puts(ok ? \"ok\" : \"WRONG\");\n    return !ok;\n}\n");
 }
 
+static const char device_text[] =
+    "// What a CUDA call answers is said, and the end, unless it is success.\n"
+    "static void must(int code, const char *what) {\n"
+    "    if (code == cudaSuccess)\n        return;\n"
+    "    fprintf(stderr, \"%s: %s (error %d)\\n\", what, cudaGetErrorString((cudaError_t)code), "
+    "code);\n"
+    "    exit(2);\n}\n\n"
+    "// Filled with the same pattern.\n"
+    "static void *on_device(size_t size) {\n"
+    "    void *p = NULL;\n"
+    "    if (size > 0) {\n"
+    "        must(cudaMalloc(&p, size), \"allocate\");\n"
+    "        must(cudaMemset(p, 0xff, size), \"fill\");\n"
+    "    }\n    return p;\n}\n\n";
+
 const char *export_check(struct arena *a, const struct export_view *e) {
     struct str out = {0};
     str_printf(&out,
@@ -74,11 +128,13 @@ const char *export_check(struct arena *a, const struct export_view *e) {
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
                "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                "#include <stdlib.h>\n#include <string.h>\n\n"
-               "#include \"hone_rng.h\"\n#include \"%s.h\"\n\n"
-               "static const uint64_t SEED = UINT64_C(%llu);\n\n"
+               "#include \"hone_inputs.h\"\n#include \"%s.h\"\n\n"
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",
-               e->symbol, e->symbol, (unsigned long long)e->seed);
+               e->symbol, e->symbol);
+    for (int i = 0; i < e->problem->n_inputs; i++)
+        draw_source(&out, e, i);
+    str_puts(&out, "\n");
     str_puts(
         &out,
         "// Filled with a pattern, so that an element that is not written shows.\n"
@@ -107,6 +163,8 @@ const char *export_check(struct arena *a, const struct export_view *e) {
         "limit\\n\",\n"
         "           name, n_samples - n_wrong, n_samples, worst);\n"
         "    return n_wrong == 0;\n}\n\n");
+    if (e->target->is_gpu)
+        str_puts(&out, device_text);
     main_function(&out, e);
     return str_take(a, &out);
 }

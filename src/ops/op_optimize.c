@@ -85,7 +85,8 @@ static void calibrate_progress(const char *what, void *ctx) {
 static bool measure_ceilings(struct session *s, struct error *err) {
     if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
         return true;
-    note(s, "measuring what this machine can do, once, about 10 s");
+    note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
+                         s->target.device));
     return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
            target_save_ceilings(s->a, &s->target, err);
 }
@@ -171,8 +172,8 @@ static bool begin_new(struct session *s, struct error *err) {
     struct loaded loaded;
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
         !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
-        !op_load(s->a, q->file, q->dims, &loaded, err) || !find_target(s, q->target, err) ||
-        !measure_ceilings(s, err))
+        !op_load_runnable(s->a, q->file, q->dims, &loaded, err) ||
+        !find_target(s, q->target, err) || !measure_ceilings(s, err))
         return false;
     s->problem = loaded.problem;
     bound_compute(s->problem, &s->target, &s->bound);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "family/lower.h"
+#include "family/support.h"
 #include "model/target.h"
 
 enum { FILE_MAX = 64 * 1024 * 1024 };
@@ -39,6 +40,38 @@ static bool read_dims(struct arena *a, const char *text, struct lang_source *sou
                              (int)(len < 64 ? len : 64), text);
         list[source->n_overrides++] = (struct dim_override){.name = item, .size = size};
         text += len + (text[len] == ',');
+    }
+    return true;
+}
+
+static bool has_dim(const struct lang_file *file, const char *name) {
+    for (int i = 0; i < file->n_problems; i++)
+        for (int j = 0; j < file->problems[i]->graph.n_dims; j++)
+            if (strcmp(file->problems[i]->graph.dims[j].name, name) == 0)
+                return true;
+    return false;
+}
+
+// Every size that was given is one of a dim in the file. A file of kernels alone has none.
+static bool check_dims(struct arena *a, const struct lang_source *source,
+                       const struct lang_file *file, struct error *err) {
+    for (int i = 0; i < source->n_overrides && file->n_problems; i++) {
+        const char *name = source->overrides[i].name;
+        if (has_dim(file, name))
+            continue;
+        const struct graph *g = &file->problems[0]->graph;
+        const char **names = arena_array(a, const char *, g->n_dims + 1);
+        struct str known = {0};
+        for (int j = 0; j < g->n_dims; j++) {
+            names[j] = g->dims[j].name;
+            str_printf(&known, "%s%s", j ? ", " : "", names[j]);
+        }
+        const char *near = str_nearest(name, names), *all = str_take(a, &known);
+        return error_set(err, ERROR_USAGE, "%s has no dim '%s'; %s%s%s", source->file, name,
+                         near        ? "did you mean '"
+                         : g->n_dims ? "it has "
+                                     : "it has none",
+                         near ? near : all, near ? "'?" : "");
     }
     return true;
 }
@@ -82,7 +115,12 @@ bool op_load(struct arena *a, const char *path, const char *dims, struct loaded 
         return false;
     if (!lang_parse(a, &source, &file, &out->diagnostics, err))
         return show_mistakes(out->diagnostics, err);
-    return choose(path, &file, out, err);
+    return check_dims(a, &source, &file, err) && choose(path, &file, out, err);
+}
+
+bool op_load_runnable(struct arena *a, const char *path, const char *dims, struct loaded *out,
+                      struct error *err) {
+    return op_load(a, path, dims, out, err) && support_problem(out->problem, err);
 }
 
 static const struct problem *find_problem(const struct lang_file *file, const char *name) {
@@ -109,6 +147,11 @@ static bool check_kernel(struct arena *a, const struct lang_file *file, const st
     return target_read_cpu(a, 0, "cc", &target, err) && lower_check(a, p, &target, &copy, err);
 }
 
+static bool ends_line(const char *text) {
+    size_t len = strlen(text);
+    return len > 0 && text[len - 1] == '\n';
+}
+
 static bool check_kernels(struct arena *a, struct checked *out, struct error *err) {
     struct str mistakes = {0};
     bool read = true;
@@ -118,7 +161,7 @@ static bool check_kernels(struct arena *a, struct checked *out, struct error *er
             continue;
         read = why.kind == ERROR_PARSE;
         if (read)
-            str_printf(&mistakes, "%s\n", why.text);
+            str_printf(&mistakes, "%s%s", why.text, ends_line(why.text) ? "" : "\n");
         else
             *err = why;
     }
@@ -135,7 +178,7 @@ bool op_check(struct arena *a, const char *path, const char *dims, struct checke
         return false;
     struct error mistakes = {0};
     out->ok = lang_parse(a, &source, &out->file, &out->diagnostics, &mistakes);
-    return !out->ok || check_kernels(a, out, err);
+    return !out->ok || (check_dims(a, &source, &out->file, err) && check_kernels(a, out, err));
 }
 
 static const char *plural(int n) {

@@ -16,6 +16,7 @@ trap 'exit 130' INT TERM
 export HOME="$TMP/home" XDG_CACHE_HOME="$TMP/cache" XDG_CONFIG_HOME="$TMP/config"
 export XDG_DATA_HOME="$TMP/data" LC_ALL=C
 unset HONE_LOG HONE_BUILD_CC HONE_RUN_THREADS HONE_STORE_PATH
+export HONE_TARGET=cpu  # whatever this machine has
 mkdir "$HOME"
 cd "$TMP"
 
