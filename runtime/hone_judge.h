@@ -19,8 +19,8 @@ static __device__ __forceinline__ u64 stride(void) {
 #endif
 
 struct judge_part {
-    double sum, max;                        // of squared errors; the largest error
-    u64 n_wrong, n_same, n_other, digest;   // n_same: words equal to the poison; n_other: others
+    double sum, max;                       // of squared errors; the largest error
+    u64 n_wrong, n_same, n_other, digest;  // n_same: words equal to the poison; n_other: others
 };
 
 // As eval/oracle.c counts errors: in units of the spread.

@@ -73,7 +73,7 @@ struct oracle_reduce {
     int op, n_runs;
     struct oracle_array from, out;  // out: of oracle_join alone
     struct oracle_axes kept, reduced;
-    unsigned long long n, length;        // results; elements of each
+    unsigned long long n, length;         // results; elements of each
     unsigned long long partials, joined;  // [run][result]
 };
 
@@ -84,7 +84,7 @@ struct oracle_product {
     unsigned long long left_m, left_k, right_k, right_n;  // strides
     unsigned long long batch, m, n, k;
     unsigned long long partials;  // [run][b][m][n]
-    int is_exact;  // both sides are inputs
+    int is_exact;                 // both sides are inputs
     int unused;
 };
 

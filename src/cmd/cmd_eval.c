@@ -69,17 +69,18 @@ static const struct option_row rows[] = {
 
 static const struct command_options options = {
     .command = "eval",
-    .arguments = "PROBLEM CANDIDATE",
+    .arguments = "PROBLEM CANDIDATE...",
     .summary = "compile, verify and time one candidate",
     .text =
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
         "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
         "locked in, on\n"
-        "inputs drawn after it was frozen; every call is checked, the timed ones too. The\n"
-        "exit status is 1 when the verdict is not ok.",
+        "inputs drawn after it was frozen; every call is checked, the timed ones too. Several\n"
+        "candidates are judged one after the other by the same warm judge. The\n"
+        "exit status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
-    .max_arguments = 2,
+    .max_arguments = -1,
 };
 
 static bool run_aa(struct arena *a, const struct eval_request *q, int n, struct error *err) {
@@ -87,8 +88,9 @@ static bool run_aa(struct arena *a, const struct eval_request *q, int n, struct 
     if (!op_eval_aa(a, q, n, &r, err))
         return false;
     printf("%d comparisons of a kernel with itself: called faster %d times, slower %d times\n"
+           "called different in at most %.2g%% of trials, with 95%% confidence\n"
            "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n",
-           r.n, r.n_faster, r.n_slower, 100 * r.widest, 100 * r.half_width);
+           r.n, r.n_faster, r.n_slower, 100 * r.bound, 100 * r.widest, 100 * r.half_width);
     return true;
 }
 
@@ -106,6 +108,25 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     return r.result.verdict.kind == VERDICT_OK;
 }
 
+struct printing {
+    struct arena *a;
+    bool is_ok;  // all of them so far
+};
+
+static void print_report(const struct eval_report *r, void *ctx) {
+    struct printing *p = ctx;
+    fputs(op_eval_text(p->a, r), stdout);
+    fflush(stdout);
+    p->is_ok = p->is_ok && r->result.verdict.kind == VERDICT_OK;
+}
+
+static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
+                     struct error *err) {
+    struct printing p = {.a = a, .is_ok = true};
+    const char *const *candidates = (const char *const *)args->values + 1;
+    return op_eval_each(a, q, candidates, args->count - 1, print_report, &p, err) && p.is_ok;
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct eval_options o = {0};
     struct arguments args;
@@ -115,6 +136,8 @@ static bool run(int argc, char **argv, struct error *err) {
         return command_help(&options);
     if (o.verify + o.screen + o.confirm > 1)
         return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (args.count > 2 && (o.json || o.aa))
+        return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -128,7 +151,9 @@ static bool run(int argc, char **argv, struct error *err) {
                                                   : EVAL_RANK,
                              .seconds = o.seconds,
                              .seed = (uint64_t)o.seed};
-    bool ok = o.aa ? run_aa(&a, &q, (int)o.aa, err) : run_one(&a, &q, o.json, err);
+    bool ok = args.count > 2 ? run_each(&a, &q, &args, err)
+              : o.aa         ? run_aa(&a, &q, (int)o.aa, err)
+                             : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;
 }

@@ -322,7 +322,7 @@ const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
                e->target->isa);
     for (int i = 0; cuda_compile_flags[i]; i++)
         str_printf(&out, "%s ", cuda_compile_flags[i]);
-    str_puts(&out, "-diag-suppress 1675 -Xcompiler -Wno-unknown-pragmas\n\n");
+    str_puts(&out, "-diag-suppress 161,1675 -Xcompiler -Wno-unknown-pragmas\n\n");
     str_printf(&out,
                "all: check lib%s.a\n\n"
                "check: check.o lib%s.a\n"

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "gpu/nvrtc.h"
 #include "lowering.h"
+#include "ops/export_text.h"
 
 static const char *const directory = "tests/lang/emit";
 
@@ -91,6 +92,35 @@ Test(nvrtc, compiles_random_legal_blocks) {
         compile(&n, file, arch, c.source);
         arena_reset(&a);
     }
+    nvrtc_close(&n);
+}
+
+// An exported kernel brings its sizes, and kernels of its own for the plan's fills.
+Test(nvrtc, compiles_an_exported_kernel) {
+    struct nvrtc n;
+    struct arena a = {0};
+    open_nvrtc(&n);
+    struct problem p = {.name = "p"};
+    p.graph.dims[p.graph.n_dims++] = (struct dim){.name = "N", .size = 1000};
+    struct search_node node = {
+        .candidate = {.source =
+                          "#pragma hone fill y -0.25\n"
+                          "#pragma hone launch add grid(ceildiv(N, 32)) block(32) args(x, y)\n"
+                          "extern \"C\" __global__ void add(const float *x, float *y) {\n"
+                          "    int i = blockIdx.x * 32 + threadIdx.x;\n"
+                          "    if (i < N)\n        y[i] += x[i];\n}\n"}};
+    struct plan plan = {.n_buffers = 2,
+                        .n_steps = 1,
+                        .steps = {{STEP_FILL, .fill_buffer = 1, .fill_value = -0.25}}};
+    plan.buffers[1].size_bytes = 4000;
+    struct target target = {.is_gpu = true};
+    struct export_view e = {
+        .champion = &node, .problem = &p, .target = &target, .plan = &plan, .symbol = "p"};
+    const char *source = export_kernel(&a, &e);
+    cr_assert(strstr(source, "HONE_KERNEL(256) p_fill_0("), "%s", source);
+    for (int i = 0; i < 3; i++)
+        compile(&n, "kernel.cu", archs[i], source);
+    arena_reset(&a);
     nvrtc_close(&n);
 }
 
