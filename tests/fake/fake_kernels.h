@@ -67,6 +67,9 @@ static void run_oracle_join(void **a) {
 static void run_oracle_matmul(void **a) {
     oracle_matmul(*(struct oracle_product *)a[0]);
 }
+static void run_oracle_finish(void **a) {
+    oracle_finish(*(struct oracle_product *)a[0]);
+}
 static void run_oracle_put(void **a) {
     oracle_put(*(struct oracle_put *)a[0], *(struct judge_part **)a[1]);
 }
@@ -142,6 +145,7 @@ static const struct kernel kernels[] = {
     {"oracle_runs", run_oracle_runs, 1},
     {"oracle_join", run_oracle_join, 1},
     {"oracle_matmul", run_oracle_matmul, 1},
+    {"oracle_finish", run_oracle_finish, 1},
     {"oracle_put", run_oracle_put, 2},
     {"oracle_mean", run_oracle_mean, 4},
     {"oracle_guess", run_oracle_guess, 2},
