@@ -117,6 +117,14 @@ static void ends(void **a) {
     (void)a;
     _exit(7);
 }
+static void slow(void **a) {
+    struct timespec from, now;
+    right(a);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000LL + now.tv_nsec - from.tv_nsec < 2000000);
+}
 static void stale(void **a) {
     static float kept[COUNT];
     static int has_kept;
@@ -150,5 +158,6 @@ static const struct kernel kernels[] = {
     {"endless", endless, 2},
     {"ends", ends, 2},
     {"stale", stale, 2},
+    {"slow", slow, 2},
     {0},
 };

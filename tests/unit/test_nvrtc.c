@@ -157,3 +157,10 @@ Test(nvrtc, compiles_an_exported_kernel) {
     arena_reset(&a);
     nvrtc_close(&n);
 }
+
+Test(nvrtc, prefers_the_one_that_the_driver_understands) {
+    cr_expect_str_eq(nvrtc_sonames(13000)[0], "libnvrtc.so.13");
+    cr_expect_str_eq(nvrtc_sonames(12040)[0], "libnvrtc.so.12");
+    cr_expect_str_eq(nvrtc_sonames(12040)[1], "libnvrtc.so.13");
+    cr_expect_str_eq(nvrtc_sonames(0)[0], "libnvrtc.so.13");
+}
