@@ -30,10 +30,12 @@ static const struct command *const commands[] = {
     &cmd_show,
     &cmd_report,
     &cmd_export,
+    &cmd_replay,
     &cmd_doctor,
     &cmd_devices,
     &cmd_calibrate,
     &cmd_config,
+    &cmd_worker,
     &cmd_help,
     NULL,
 };

@@ -19,8 +19,10 @@ struct eval_request {
     const char *target;     // NULL: what the candidate is for, else the default
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
-    double seconds;  // of timing; 0: the depth's default
-    uint64_t seed;   // 0: from the operating system
+    double seconds;     // of timing; 0: the depth's default
+    uint64_t seed;      // 0: from the operating system
+    const char *spool;  // judged by a worker of this spool; NULL: here
+    double wait_s;      // for such a worker; 0: the default
 };
 
 struct eval_report {
@@ -42,6 +44,10 @@ struct eval_report {
 // False when nothing could be judged; a verdict that is not ok is in the report.
 bool op_eval(struct arena *a, const struct eval_request *request, struct eval_report *report,
              struct error *err);
+
+// Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
+// its answer, whoever gave it and wherever.
+bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, struct error *err);
 
 // hone.eval/1
 json_t *op_eval_json(const struct eval_report *r);

@@ -99,8 +99,10 @@ static bool check_drawn(const struct problem *p, struct error *err) {
 }
 
 static void learn(struct oracle *oracle, const struct problem *p, uint64_t seed) {
+    long n_threads = sysconf(_SC_NPROCESSORS_ONLN);
     oracle_init(oracle, p, seed);
-    oracle_learn(oracle, 1U << SET_DECLARED, 1);
+    oracle->n_threads = n_threads > 1 ? (int)n_threads : 1;
+    oracle_learn(oracle, 1U << SET_DECLARED, oracle->n_threads);
 }
 
 // ---- the directory
