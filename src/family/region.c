@@ -60,8 +60,7 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
     return r;
 }
 
-// The only node of the region that uses `n`, or -1 when there is none or more than one.
-static node_id only_user(const struct region *r, node_id n) {
+node_id region_only_user(const struct region *r, node_id n) {
     node_id user = -1;
     for (node_id i = n + 1; i < r->graph->n_nodes; i++) {
         const struct node *u = &r->graph->nodes[i];
@@ -76,7 +75,7 @@ static node_id only_user(const struct region *r, node_id n) {
     return user;
 }
 
-static bool is_value(const struct region *r, node_id n) {
+bool region_is_value(const struct region *r, node_id n) {
     for (int i = 0; i < r->n_values; i++)
         if (r->value[i] == n)
             return true;
@@ -123,14 +122,14 @@ node_id region_cut(const struct region *r) {
     // reduction's is small and stays as it is.
     bool carries = op_infos[r->graph->nodes[first].op].class == OP_CLASS_CONTRACT;
     while (carries) {
-        node_id user = only_user(r, cut);
+        node_id user = region_only_user(r, cut);
         if (user < 0 || op_infos[r->graph->nodes[user].op].class != OP_CLASS_ELEMENTWISE)
             break;
-        if (is_value(r, user) || has_other_anchor(r, user, first))
+        if (region_is_value(r, user) || has_other_anchor(r, user, first))
             break;
         cut = user;
     }
-    if (is_value(r, cut) && r->n_values == 1)
+    if (region_is_value(r, cut) && r->n_values == 1)
         return -1;
     return cut;
 }
@@ -139,25 +138,32 @@ static bool is_slow(enum op op) {
     return op == OP_EXP || op == OP_LOG || op == OP_TANH || op == OP_ERF;
 }
 
+double region_node_flops(const struct graph *g, node_id n) {
+    const struct node *node = &g->nodes[n];
+    double count = (double)shape_count(&node->shape);
+    if (op_infos[node->op].class == OP_CLASS_REDUCE)
+        count = (double)shape_count(&g->nodes[node->arg[0]].shape);
+    if (op_infos[node->op].class == OP_CLASS_CONTRACT) {
+        const struct shape *lhs = &g->nodes[node->arg[0]].shape;
+        count *= (double)lhs->size[lhs->rank - 1];
+    }
+    return count * op_infos[node->op].flops;
+}
+
 void region_count(const struct region *r, struct region_work *w) {
     *w = (struct region_work){0};
     for (node_id i = 0; i < r->graph->n_nodes; i++) {
         const struct node *n = &r->graph->nodes[i];
-        double count = (double)shape_count(&n->shape);
+        double bytes = 4 * (double)shape_count(&n->shape);
         if (r->is_leaf[i])
-            w->bytes_read += 4 * count;
-        if (is_value(r, i))
-            w->bytes_written += 4 * count;
+            w->bytes_read += bytes;
+        if (region_is_value(r, i))
+            w->bytes_written += bytes;
         if (!r->is_member[i])
             continue;
-        if (op_infos[n->op].class == OP_CLASS_REDUCE)
-            count = (double)shape_count(&r->graph->nodes[n->arg[0]].shape);
-        if (op_infos[n->op].class == OP_CLASS_CONTRACT) {
-            const struct shape *lhs = &r->graph->nodes[n->arg[0]].shape;
-            count *= (double)lhs->size[lhs->rank - 1];
-        }
-        w->flops += count * op_infos[n->op].flops;
+        double flops = region_node_flops(r->graph, i);
+        w->flops += flops;
         if (is_slow(n->op))
-            w->slow_flops += count;
+            w->slow_flops += flops / op_infos[n->op].flops;
     }
 }

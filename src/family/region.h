@@ -37,10 +37,16 @@ node_id region_find_value(const struct problem *p, const char *name);
 struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
                             int n_values, const bool *is_ready);
 
+bool region_is_value(const struct region *r, node_id n);
+// The only node of the region that uses `n`; -1: there is none, or more than one.
+node_id region_only_user(const struct region *r, node_id n);
+
 // What to materialise first when no family takes the region as it is: its first anchor,
 // carried on through the elementwise nodes that only it feeds; in a region beyond the limits,
 // as much as a stage can hold. -1: nothing inside to cut at.
 node_id region_cut(const struct region *r);
+
+double region_node_flops(const struct graph *g, node_id n);
 
 // Least traffic and work of the region, for estimates.
 struct region_work {

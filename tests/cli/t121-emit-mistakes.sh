@@ -23,9 +23,9 @@ kernel scale cpu 'y : map  vec 3'
 expect 1 "hone: k.hone:2:16: stage y: vec has no value 3: the nearest is 4" \
     "$HONE" emit p.hone --kernel k.hone
 kernel other cpu 'y : map'
-expect 1 'hone: k.hone: the kernel is for other, not for scale' "$HONE" emit p.hone --kernel k.hone
+expect 1 'hone: k.hone:1:1: the kernel is for other, not for scale' "$HONE" emit p.hone --kernel k.hone
 kernel scale sm_99 'y : map'
-expect 1 'hone: k.hone: the kernel is for the target sm_99, not for cpu' \
+expect 1 'hone: k.hone:1:1: the kernel is for the target sm_99, not for cpu' \
     "$HONE" emit p.hone --kernel k.hone
 expect 1 'hone: p.hone: 0 kernel blocks where one is wanted' "$HONE" emit p.hone --kernel p.hone
 
