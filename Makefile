@@ -29,7 +29,9 @@ RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sq
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
+FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
+TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -37,11 +39,11 @@ all: $(BUILD)/hone
 $(BUILD)/hone: $(OBJ) $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
-$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(BUILD)/fake/lib64/libcuda.so.1
+$(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/libcuda.so.1: tests/fake/libcuda.c
+$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h)
 	@mkdir -p $(@D)
 	$(CC) -shared -fPIC -w -o $@ $<
 
@@ -50,6 +52,10 @@ $(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath 
 # Checks documents against docs/schema, for the command-line tests.
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
+
+# Writes runs of a GPU into a store, where there is none, for the command-line tests.
+$(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
 
 # Runs and times emitted kernels on a GPU, for work on the families.
 $(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config
@@ -80,21 +86,21 @@ demo: deps
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
 
-check-fast: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-fast: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh fast $(BUILD)
 check: deps-check
 	$(MAKE) check-built
-check-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh all $(BUILD)
-check-long: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-long: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
-check-gpu: $(BUILD)/hone
+check-gpu: $(BUILD)/hone $(BUILD)/gpu-run
 	scripts/run-gpu-tests.sh $(abspath $(BUILD)/hone)
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
 	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
-check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(BUILD)/validate
+check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh asan $(BUILD)
 
 fuzz:

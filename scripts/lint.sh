@@ -50,7 +50,7 @@ banned() {
     found=$(sources 'src/*.[ch]' 'tests/*.[ch]' | xargs grep -nE \
         '\<(strcpy|strcat|v?sprintf|strncpy|strtok|gmtime|localtime|atoi)[[:space:]]*\(')
     [ -z "$found" ] || complain "banned function: $found"
-    found=$(sources 'src/*.[ch]' | xargs grep -nE '# *include [<"](cuda|nvml|nvrtc|cupti|cudnn|cublas)')
+    found=$(sources 'src/*.[ch]' | xargs grep -nE '^ *# *include [<"](cuda|nvml|nvrtc|cupti|cudnn|cublas)')
     [ -z "$found" ] || complain "a CUDA header (they are not there on most machines): $found"
     found=$(sources '*.py' | grep -v '^bridge/')
     [ -z "$found" ] || complain "Python outside bridge/: $found"

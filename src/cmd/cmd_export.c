@@ -35,8 +35,12 @@ static const struct command_options options = {
     .text =
         "The directory holds the kernel, a plain host function with its header, a check program\n"
         "with stored samples, a Makefile, and PROOF.json with the bound, the samples, the checks\n"
-        "and how to repeat them. It needs a C compiler and make, and not hone. The code in it is\n"
-        "yours, without conditions. Without a name, or with 'last', the newest run.",
+        "and how to repeat them. It needs make and a C compiler, or nvcc where the run was on a\n"
+        "GPU, and not hone. The code in it is yours, without conditions. Without a name, or with\n"
+        "'last', the newest run.\n"
+        "\n"
+        "On a GPU the host function takes device pointers, a workspace of NAME_workspace_bytes()\n"
+        "and a stream, and returns 0 or the error code of the call that failed.",
     .rows = rows,
     .max_arguments = 1,
 };

@@ -37,11 +37,10 @@ static const int64_t memory_max_bytes = (int64_t)8 << 30;
 #endif
 static const int64_t second_ns = 1000000000;
 
-// Everything but the architecture and the sizes. Fused multiply-adds are the hardware's own and
-// more precise; flushing and approximate division are not f32.
-static const char *const flags[] = {"--fmad=true", "--ftz=false", "--prec-div=true",
-                                    "--prec-sqrt=true"};
-enum { N_FLAGS = sizeof flags / sizeof flags[0] };
+// Fused multiply-adds are the hardware's own and more precise; flushing and approximate division
+// are not f32.
+const char *const cuda_compile_flags[] = {"--fmad=true", "--ftz=false", "--prec-div=true",
+                                          "--prec-sqrt=true", NULL};
 
 bool cuda_compiler_start(struct cuda_compiler *c, struct arena *a, struct error *err) {
     struct arena scratch = {0};
@@ -103,8 +102,8 @@ static const char *key(struct arena *a, const struct cuda_source *s, const char 
     sha256_add_text(&h, s->text);
     sha256_add_text(&h, s->arch);
     sha256_add_text(&h, version);
-    for (int i = 0; i < N_FLAGS; i++)
-        sha256_add_text(&h, flags[i]);
+    for (int i = 0; cuda_compile_flags[i]; i++)
+        sha256_add_text(&h, cuda_compile_flags[i]);
     for (int i = 0; i < s->n_dims; i++) {
         sha256_add_text(&h, s->dim_names[i]);
         sha256_add(&h, &s->dim_sizes[i], sizeof s->dim_sizes[i]);
@@ -117,8 +116,8 @@ static const char *key(struct arena *a, const struct cuda_source *s, const char 
 
 static json_t *job_message(struct arena *a, const struct cuda_source *s) {
     json_t *options = json_array();
-    for (int i = 0; i < N_FLAGS; i++)
-        json_array_append_new(options, json_string(flags[i]));
+    for (int i = 0; cuda_compile_flags[i]; i++)
+        json_array_append_new(options, json_string(cuda_compile_flags[i]));
     for (int i = 0; i < s->n_dims; i++)
         json_array_append_new(options, json_string(arena_printf(a, "-D%s=%lld", s->dim_names[i],
                                                                 (long long)s->dim_sizes[i])));

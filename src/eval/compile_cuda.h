@@ -20,6 +20,10 @@ struct profile;
 
 enum { CUBIN_MAX = 64 << 20 };
 
+// What sources are compiled with besides architecture and sizes, NULL-terminated; nvcc takes the
+// same.
+extern const char *const cuda_compile_flags[];
+
 struct cuda_compiler {
     struct process process;
     int n_jobs;           // since it was started

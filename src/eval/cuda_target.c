@@ -64,6 +64,7 @@ static void fill_target(struct arena *a, const struct cuda_facts *f, int ordinal
     t->shared_per_sm = t->l1_bytes = f->shared_per_sm;
     t->registers_per_sm = f->registers_per_sm;
     t->threads_per_sm = f->threads_per_sm;
+    t->blocks_per_sm = f->blocks_per_sm;
     t->memory_bytes = f->memory_bytes;
     t->l2_bytes = t->llc_bytes = f->l2_bytes;
     t->top_clock_hz = f->clock_hz;

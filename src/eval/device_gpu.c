@@ -20,7 +20,6 @@ enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
 // How much longer a call may take by the judge's clock than by the events, beyond what an empty
 // call does.
 static const double clock_slack_s = 200e-6, clock_slack_share = 0.3;
-static const int64_t throttle_every_ns = 20000000;  // asking takes a while
 
 // ---- opening
 
@@ -63,7 +62,6 @@ static bool choose_slots(struct judge *j, struct error *err) {
 
 static bool gpu_open(struct judge *j, struct error *err) {
     struct judge_gpu *g = calloc(1, sizeof *g);
-    struct error no_nvml = {0};
     if (!g)
         abort();
     j->gpu = g;
@@ -82,9 +80,7 @@ static bool gpu_open(struct judge *j, struct error *err) {
     j->context.n_sms = g->facts.sms;
     j->context.shared_per_block = g->facts.shared_per_block;
     j->context.cluster_max = g->facts.has_clusters ? CLUSTER_MAX : 0;
-    // Without it throttling goes unseen; nothing else depends on it.
-    g->has_nvml =
-        nvml_open(&g->nvml, &no_nvml) && g->nvml.by_uuid(g->facts.uuid, &g->nvml_device) == 0;
+    gpu_clocks_open(&g->clocks, g->facts.uuid);
     return true;
 }
 
@@ -113,7 +109,7 @@ static void gpu_close(struct judge *j) {
     gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
     cuda_compiler_stop(&g->compiler);
-    nvml_close(&g->nvml);
+    gpu_clocks_close(&g->clocks);
     free(g->values);
     free(g);
     j->gpu = NULL;
@@ -257,16 +253,6 @@ static bool gpu_is_alive(struct subject *s) {
 
 // ---- calls
 
-static bool is_throttled(struct judge_gpu *g) {
-    int64_t now = clock_now_ns();
-    if (!g->has_nvml || now - g->throttle_read_ns < throttle_every_ns)
-        return g->is_throttled;
-    g->throttle_read_ns = now;
-    int64_t bits = nvml_throttle_bits(&g->nvml, g->nvml_device);
-    g->is_throttled = bits > 0 && (bits & NVML_THROTTLE_DISTURBING);
-    return g->is_throttled;
-}
-
 static void gpu_call(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
                      struct call_result *result) {
     struct gpu_subject *g = s->gpu;
@@ -274,10 +260,11 @@ static void gpu_call(struct judge *j, struct subject *s, int slot, int64_t timeo
     // The runner's context does not wait for this one's work.
     gpu_check(j, j->gpu->bench.cu.context_synchronize(), "prepare device memory");
     gpu_runner_call(g->runner, slot, timeout_ns, &c);
-    *result = (struct call_result){.status = c.status, .time_s = c.event_s, .thread_busy = NAN};
+    *result = (struct call_result){
+        .status = c.status, .time_s = c.event_s, .thread_busy = NAN, .clocks = -1};
     if (c.status != RUNNER_OK)
         return;
-    result->is_throttled = is_throttled(j->gpu);
+    result->clocks = gpu_clocks_bits(&j->gpu->clocks);
     int i = g->n_excess++ % EXCESS_MAX;
     g->excess_s[i] = c.host_s - c.event_s - g->runner->overhead_s;
     g->event_s[i] = c.event_s;
@@ -311,6 +298,7 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         "ABBA, cold by rotation over %d slots and a flush that reads %lld MiB, graph launches, "
         "device events; interval: bootstrap and order statistics",
         j->layout.n_slots, (long long)FLUSH_TIMES_L2 * j->settings.llc_bytes >> 20);
+    result->measurement.clocks = gpu_clocks_words(a, &j->gpu->clocks, &s->clocks);
     const struct profile *p = &s->gpu->profile;
     for (int i = 0; i < p->n_metrics; i++)
         profile_set(&result->profile, p->metrics[i].name, p->metrics[i].value);

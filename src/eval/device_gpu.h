@@ -3,9 +3,9 @@
 #pragma once
 
 #include "eval/compile_cuda.h"
+#include "eval/gpu_clocks.h"
 #include "eval/gpu_handle.h"
 #include "eval/judge.h"
-#include "gpu/nvml.h"
 
 enum { RUNNERS = 2, EXCESS_MAX = 256 };
 
@@ -28,10 +28,7 @@ struct judge_gpu {
     struct gpu_set sets[SET_COUNT];
     float *declared[INPUTS_MAX];
     float *values;  // an output on its way into evidence
-    struct nvml nvml;
-    nvml_device nvml_device;
-    bool has_nvml, is_throttled;
-    int64_t throttle_read_ns;
+    struct gpu_clocks clocks;
 };
 
 struct gpu_subject {

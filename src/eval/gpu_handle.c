@@ -186,8 +186,15 @@ void gpu_runner_close(struct gpu_runner *r) {
     *r = (struct gpu_runner){.process = {.socket = -1}};
 }
 
+// NAN: not told.
 static double fact(const json_t *launch, const char *key) {
-    return json_number_value(json_object_get(launch, key));
+    const json_t *value = json_object_get(launch, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void set_known(struct profile *p, const char *name, double value) {
+    if (isfinite(value))
+        profile_set(p, name, value);
 }
 
 // The largest launch speaks for the plan.
@@ -195,6 +202,7 @@ static void read_facts(const struct gpu_load_spec *load, const json_t *told, str
     const json_t *launches = json_object_get(told, "launches");
     int64_t most = 0;
     size_t next = 0;
+    profile_set(p, "launches", (double)json_array_size(launches));
     for (int i = 0; i < load->plan->n_steps; i++) {
         const struct plan_step *s = &load->plan->steps[i];
         if (s->kind != STEP_LAUNCH)
@@ -205,13 +213,14 @@ static void read_facts(const struct gpu_load_spec *load, const json_t *told, str
             continue;
         most = s->grid * threads;
         double per_sm = fact(l, "blocks_per_sm");
-        profile_set(p, "registers", fact(l, "registers"));
-        profile_set(p, "local_bytes", fact(l, "local"));
-        profile_set(p, "shared_bytes", fact(l, "static_shared") + (double)s->shape.shared_bytes);
+        profile_set(p, "blocks", (double)s->grid);
         profile_set(p, "threads_per_block", (double)threads);
-        profile_set(p, "blocks_per_sm", per_sm);
+        set_known(p, "registers", fact(l, "registers"));
+        set_known(p, "local_bytes", fact(l, "local"));
+        set_known(p, "shared_bytes", fact(l, "static_shared") + (double)s->shape.shared_bytes);
+        set_known(p, "blocks_per_sm", per_sm);
         if (load->threads_per_sm > 0)
-            profile_set(p, "occupancy", per_sm * (double)threads / (double)load->threads_per_sm);
+            set_known(p, "occupancy", per_sm * (double)threads / (double)load->threads_per_sm);
     }
 }
 

@@ -162,17 +162,26 @@ static bool open_all(struct gpu_state *g, const json_t *message, const int *give
                 err);
 }
 
+static void tell(json_t *facts, const char *name, cuda_result code, int value) {
+    if (code == 0)
+        json_object_set_new(facts, name, json_integer(value));
+}
+
+// What the driver does not tell is absent.
 static json_t *launch_facts(struct gpu_state *g, int step) {
     const struct plan_step *s = &g->plan.steps[step];
-    int threads = (int)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]);
-    int registers = 0, shared = 0, local = 0, blocks = 0;
+    int threads = (int)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]), value = 0;
     cuda_function f = g->program.functions[step];
-    g->cu.function_attribute(&registers, CUDA_FUNCTION_REGISTERS, f);
-    g->cu.function_attribute(&shared, CUDA_FUNCTION_STATIC_SHARED, f);
-    g->cu.function_attribute(&local, CUDA_FUNCTION_LOCAL_BYTES, f);
-    g->cu.occupancy(&blocks, f, threads, (size_t)s->shape.shared_bytes);
-    return json_pack("{s:s, s:i, s:i, s:i, s:i}", "function", s->function, "registers", registers,
-                     "static_shared", shared, "local", local, "blocks_per_sm", blocks);
+    json_t *facts = json_pack("{s:s}", "function", s->function);
+    cuda_result code = g->cu.function_attribute(&value, CUDA_FUNCTION_REGISTERS, f);
+    tell(facts, "registers", code, value);
+    code = g->cu.function_attribute(&value, CUDA_FUNCTION_STATIC_SHARED, f);
+    tell(facts, "static_shared", code, value);
+    code = g->cu.function_attribute(&value, CUDA_FUNCTION_LOCAL_BYTES, f);
+    tell(facts, "local", code, value);
+    code = g->cu.occupancy(&value, f, threads, (size_t)s->shape.shared_bytes);
+    tell(facts, "blocks_per_sm", code, value);
+    return facts;
 }
 
 static void unload(struct gpu_state *g) {

@@ -160,8 +160,10 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     struct verdict *v = &result->verdict;
     if (!subject_open(j, a, job->candidate, s, result, err))
         return false;
+    if (v->kind != VERDICT_OK)
+        return true;
     int64_t start_ns = clock_now_ns();
-    bool ok = v->kind == VERDICT_OK && verify(j, a, s, job->depth, v);
+    bool ok = verify(j, a, s, job->depth, v);
     result->verify_s = since(start_ns);
     if (!ok || job->depth == EVAL_VERIFY)
         return true;

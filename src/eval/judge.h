@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "eval/device.h"
 #include "eval/evaluate.h"
+#include "eval/gpu_clocks.h"
 
 struct judge_settings {
     int n_threads;                     // CPU: the runner's; both: those that compute the truth
@@ -38,9 +39,10 @@ struct subject {
     } sets[SET_COUNT];
     // What its own memory holds (CPU: scratch, GPU: outputs too); 0: something else.
     uint32_t own_poison[SLOTS_MAX];
-    int n_calls;               // checked so far
-    int n_late;                // calls after which it went on working
-    struct error_stats worst;  // nearest to its limit so far
+    int n_calls;                 // checked so far
+    int n_late;                  // calls after which it went on working
+    struct error_stats worst;    // nearest to its limit so far
+    struct clock_counts clocks;  // GPU: while it was timed
 };
 
 struct judge {

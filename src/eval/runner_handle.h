@@ -68,7 +68,7 @@ struct call_result {
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
     double thread_busy;  // as the runner tells it; NAN on a GPU
     bool fp_changed;
-    bool is_throttled;  // GPU: the clocks were held down
+    int64_t clocks;  // GPU: why they are low, NVML's reasons; -1: not known
 };
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);

@@ -9,6 +9,9 @@
 
 // Long series are cut into this many units.
 enum { RESAMPLES = 2000, UNITS = 20 };
+// From FEW values on, the whole range widened by itself on both sides is an interval: for four
+// values of a normal distribution Student's is about as wide. From WIDENED on there are enough.
+enum { FEW = 4, WIDENED = 8 };
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -96,6 +99,12 @@ static void by_order(const double *ratios, int n, int length, struct stats_inter
     free(units);
 }
 
+static struct stats_interval widen(const struct stats_interval *range, double confidence) {
+    double width = range->high - range->low;
+    return (struct stats_interval){range->median, range->low - width, range->high + width,
+                                   confidence};
+}
+
 struct stats_interval stats_ratio(const double *ratios, int n, double confidence, uint64_t seed) {
     struct stats_interval order = {.confidence = confidence}, boot = {.confidence = confidence};
     if (n == 0)
@@ -103,8 +112,10 @@ struct stats_interval stats_ratio(const double *ratios, int n, double confidence
     int length = n / UNITS;
     by_order(ratios, n, length > 1 ? length : 1, &order);
     order.median = stats_median(ratios, n);
-    if (n < 4)
+    if (n < FEW)
         return order;
+    if (n < WIDENED)
+        return widen(&order, confidence);
     bootstrap(ratios, n, length > 2 ? length / 2 * 2 : 2, seed, &boot);
     order.low = fmin(order.low, boot.low);
     order.high = fmax(order.high, boot.high);

@@ -13,9 +13,9 @@
 // other for as long as they live. So they change places half way, and what is left of the
 // difference is added to the interval.
 //
-// A block in which a thread had to wait for a processor, or the clocks were held down, is left
-// out, as long as more than half remain: that says something about the machine, not about the
-// code.
+// A block in which a thread had to wait for a processor is left out, as long as more than half
+// remain: that says something about the machine, not about the code. One in which a card slowed
+// itself down is always left out; when half of them are, there is no verdict (infra).
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,21 +24,17 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "eval/judge.h"
+#include "eval/pairs.h"
 #include "eval/stats.h"
 
-enum {
-    BLOCK_PAIRS = 2,
-    SCREEN_PAIRS = 8,
-    RANK_PAIRS_MIN = 8,
-    PAIRS_MAX = 400,
-    NOVEL_CALLS = 3,
-    NOVEL_PAIRS = 10,
-};
+enum { NOVEL_CALLS = 3, NOVEL_PAIRS = 10 };
 
 static const double confidence = 0.99;
 static const double clearly_slower = 0.8;  // speed-up below which screening ends at once
 static const double narrow_enough = 0.01;  // half width of the interval
 static const double novel_factor = 1.5, novel_slack_s = 50e-6;
+// What a place adds to the time matters above this share of it.
+static const double place_matters = 0.001;
 
 struct timing {
     struct judge *j;
@@ -48,7 +44,7 @@ struct timing {
     double seconds;
     int64_t start_ns;
     double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX];
-    bool is_disturbed[PAIRS_MAX];
+    bool is_disturbed[PAIRS_MAX], is_slowed[PAIRS_MAX];
     int n_pairs;
     int n_before_swap;  // of these; 0: they have not changed places
     double busy[2 * PAIRS_MAX];
@@ -69,7 +65,7 @@ static int next_slot(struct judge *j) {
 }
 
 static bool is_disturbed(const struct call_result *c) {
-    return c->is_throttled || (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
+    return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
 }
 
 // Both work on the same memory. The rival was verified alone, so what is wrong with memory when
@@ -82,7 +78,14 @@ static bool is_about_memory(const struct verdict *v) {
     return false;
 }
 
-static bool timed_call(struct timing *t, struct subject *s, double *seconds, bool *disturbed) {
+// What was the matter with the calls of a block.
+struct trouble {
+    bool is_disturbed;
+    int64_t clocks;  // reasons of all calls
+};
+
+static bool timed_call(struct timing *t, struct subject *s, double *seconds,
+                       struct trouble *trouble) {
     int slot = next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
@@ -96,7 +99,8 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds, boo
     }
     prepare_slot(t, slot);
     *seconds = call.time_s;
-    *disturbed = *disturbed || is_disturbed(&call);
+    trouble->is_disturbed |= is_disturbed(&call);
+    trouble->clocks |= call.clocks > 0 ? call.clocks : 0;
     if (s == t->subject && t->n_busy < 2 * PAIRS_MAX && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
     return true;
@@ -104,18 +108,26 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds, boo
 
 static bool timed_block(struct timing *t) {
     bool subject_first = rng_below(&t->j->rng, 2) == 0;
-    bool disturbed = false;
+    struct trouble trouble = {0};
     int base = t->n_pairs;
-    for (int i = 0; i < BLOCK_PAIRS; i++, subject_first = !subject_first)
+    for (int i = 0; i < PAIRS_BLOCK; i++, subject_first = !subject_first)
         for (int half = 0; half < 2; half++) {
             bool is_subject = (half == 0) == subject_first;
             double *into = is_subject ? &t->subject_s[base + i] : &t->rival_s[base + i];
-            if (!timed_call(t, is_subject ? t->subject : t->rival, into, &disturbed))
+            if (!timed_call(t, is_subject ? t->subject : t->rival, into, &trouble))
                 return false;
         }
-    for (int i = 0; i < BLOCK_PAIRS; i++)
-        t->is_disturbed[base + i] = disturbed;
-    t->n_pairs += BLOCK_PAIRS;
+    bool slowed = trouble.clocks & NVML_SLOWDOWN;
+    struct clock_counts *n = &t->subject->clocks;
+    for (int i = 0; i < PAIRS_BLOCK; i++) {
+        t->is_disturbed[base + i] = trouble.is_disturbed;
+        t->is_slowed[base + i] = slowed;
+    }
+    t->n_pairs += PAIRS_BLOCK;
+    n->n_pairs = t->n_pairs;
+    n->n_slowed += slowed ? PAIRS_BLOCK : 0;
+    n->n_capped += trouble.clocks & NVML_POWER_CAP ? PAIRS_BLOCK : 0;
+    n->slowed_bits |= trouble.clocks & NVML_SLOWDOWN;
     return true;
 }
 
@@ -152,9 +164,9 @@ static bool check_novelty(struct timing *t) {
     }
     if (least <= novel_factor * usual + novel_slack_s)
         return true;
-    bool disturbed = false;
+    struct trouble ignored = {0};
     for (int i = 0; i < NOVEL_PAIRS; i++) {
-        if (!timed_call(t, t->subject, &known_s, &disturbed) || !novel_call(t, &novel_s))
+        if (!timed_call(t, t->subject, &known_s, &ignored) || !novel_call(t, &novel_s))
             return false;
         n_slower += novel_s > novel_factor * known_s;
     }
@@ -168,15 +180,10 @@ static bool check_novelty(struct timing *t) {
     return false;
 }
 
-// The pairs from .. to that count: undisturbed blocks, or all when those are too few.
 static int pick_pairs(const struct timing *t, int from, int to, int *picked) {
-    int n_quiet = 0, n = 0;
-    for (int i = from; i < to; i++)
-        n_quiet += !t->is_disturbed[i];
-    bool drop = 2 * n_quiet > to - from && n_quiet >= RANK_PAIRS_MIN;
-    for (int i = from; i < to; i++)
-        if (!drop || !t->is_disturbed[i])
-            picked[n++] = i;
+    int n = pairs_pick(t->is_slowed + from, t->is_disturbed + from, to - from, picked);
+    for (int i = 0; i < n; i++)
+        picked[i] += from;
     return n;
 }
 
@@ -208,26 +215,51 @@ static bool is_clearly_slower(const struct timing *t) {
     for (int i = 0; i < t->n_pairs; i++)
         if (t->rival_s[i] / t->subject_s[i] >= clearly_slower)
             return false;
-    return t->n_pairs >= 2 * BLOCK_PAIRS;
+    return t->n_pairs >= PAIRS_LEAST;
+}
+
+// Do they change places? Not for a first impression, nor where it makes no difference.
+static bool will_swap(const struct timing *t) {
+    const struct judge_device *d = t->j->device;
+    return d->swap && t->depth != EVAL_SCREEN &&
+           d->place_s > place_matters * stats_median(t->subject_s, t->n_pairs);
 }
 
 // Is this half enough, or all of it where they do not change places?
 static bool is_enough(struct timing *t) {
-    double spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9;
-    int half = t->j->device->swap && t->depth != EVAL_SCREEN ? 2 : 1;
-    if (half * t->n_pairs + BLOCK_PAIRS > PAIRS_MAX || spent_s > 4 * t->seconds)
+    struct pairs_state s = {.n_pairs = t->n_pairs,
+                            .n_slowed = t->subject->clocks.n_slowed,
+                            .halves = will_swap(t) ? 2 : 1,
+                            .spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9,
+                            .seconds = t->seconds};
+    enum pairs_answer answer = pairs_ask(&s);
+    if (t->depth == EVAL_SCREEN && is_clearly_slower(t))
         return true;
-    if (t->depth == EVAL_SCREEN)
-        return t->n_pairs >= SCREEN_PAIRS || is_clearly_slower(t);
-    if (t->n_pairs < RANK_PAIRS_MIN)
-        return false;
-    if (half * spent_s > t->seconds)
-        return true;
-    if (t->n_pairs % 8)
+    if (answer != PAIRS_BY_WIDTH || t->depth == EVAL_SCREEN)
+        return answer != PAIRS_MORE;
+    if (t->n_pairs % PAIRS_USUAL)
         return false;
     struct stats_interval i = interval_now(t);
     double unsure = t->j->device->place_s / stats_median(t->subject_s, t->n_pairs);
     return (i.high - i.low) / 2 - unsure < narrow_enough * i.median;
+}
+
+// A card that slowed itself down most of the time has said nothing about the code.
+static bool check_clocks(struct timing *t) {
+    const struct clock_counts *n = &t->subject->clocks;
+    int n_half = 0, n_slowed = 0;
+    for (int i = t->n_before_swap; i < t->n_pairs; i++, n_half++)
+        n_slowed += t->is_slowed[i];
+    if (2 * n->n_slowed < n->n_pairs && 2 * n_slowed < n_half)
+        return true;
+    t->v->kind = VERDICT_INFRA;
+    t->v->rule = "throttled";
+    t->v->evidence =
+        arena_printf(t->a,
+                     "the card slowed itself down (%s) in %d of %d pairs, so that times "
+                     "say nothing about the code: let it cool, or give it more power",
+                     nvml_throttle_words(n->slowed_bits), n->n_slowed, n->n_pairs);
+    return false;
 }
 
 static void report(struct timing *t, struct eval_result *result) {
@@ -267,7 +299,7 @@ static void prepare_slots(struct timing *t) {
 
 // As many pairs again, with subject and rival in each other's place.
 static bool time_swapped(struct timing *t) {
-    if (!t->j->device->swap || t->depth == EVAL_SCREEN)
+    if (!will_swap(t))
         return true;
     if (!t->j->device->swap(t->j, t->a, t->subject, t->rival, t->v))
         return false;
@@ -297,7 +329,7 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
         if (!timed_block(t))
             return false;
     } while (!is_enough(t));
-    if (!time_swapped(t) || !check_novelty(t))
+    if (!check_clocks(t) || !time_swapped(t) || !check_clocks(t) || !check_novelty(t))
         return false;
     report(t, result);
     return true;

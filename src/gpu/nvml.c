@@ -7,6 +7,12 @@
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
+static bool fail(const struct nvml *n, const char *what, int code, struct error *err) {
+    const char *text = n->error_text ? n->error_text(code) : NULL;
+    return error_set(err, ERROR_UNSUPPORTED, "%s: %s (code %d)", what, text ? text : "an error",
+                     code);
+}
+
 bool nvml_open(struct nvml *n, struct error *err) {
     static const char *const sonames[] = {"libnvidia-ml.so.1", NULL};
     *n = (struct nvml){0};
@@ -22,6 +28,7 @@ bool nvml_open(struct nvml *n, struct error *err) {
         {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",
          (void **)&n->throttle, true},
         {"nvmlDeviceGetTotalEnergyConsumption", NULL, (void **)&n->energy, true},
+        {"nvmlErrorString", NULL, (void **)&n->error_text, true},
     };
     n->handle = library_open(sonames, symbols, sizeof symbols / sizeof symbols[0], err);
     if (!n->handle)
@@ -29,9 +36,10 @@ bool nvml_open(struct nvml *n, struct error *err) {
     int code = n->init();
     if (code == 0)
         return true;
+    fail(n, "NVML does not start", code, err);
     library_close(n->handle);
     *n = (struct nvml){0};
-    return error_set(err, ERROR_UNSUPPORTED, "NVML does not start (code %d)", code);
+    return false;
 }
 
 void nvml_close(struct nvml *n) {
@@ -52,12 +60,33 @@ int64_t nvml_throttle_bits(const struct nvml *n, nvml_device device) {
     return n->throttle && n->throttle(device, &bits) == 0 ? (int64_t)bits : -1;
 }
 
+bool nvml_throttle_check(const struct nvml *n, nvml_device device, struct error *err) {
+    unsigned long long bits;
+    if (!n->throttle)
+        return error_set(err, ERROR_UNSUPPORTED, "this NVML does not tell why clocks are low");
+    int code = n->throttle(device, &bits);
+    return code == 0 || fail(n, "NVML does not tell why clocks are low", code, err);
+}
+
+const char *nvml_throttle_words(int64_t bits) {
+    bool heat = bits & (0x20 | 0x40), brake = bits & 0x80, hardware = bits & 0x8;
+    return heat && brake ? "heat and power brake"
+           : heat        ? "heat"
+           : brake       ? "power brake"
+           : hardware    ? "the hardware"
+                         : "nothing";
+}
+
+bool nvml_find(const struct nvml *n, const char *uuid, nvml_device *device, struct error *err) {
+    int code = n->by_uuid(uuid, device);
+    return code == 0 || fail(n, "NVML does not know the card", code, err);
+}
+
 bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state,
                struct error *err) {
     nvml_device device;
-    int code = n->by_uuid(uuid, &device);
-    if (code != 0)
-        return error_set(err, ERROR_IO, "NVML does not know the card %s (code %d)", uuid, code);
+    if (!nvml_find(n, uuid, &device, err))
+        return false;
 
     unsigned value;
     unsigned long long wide;

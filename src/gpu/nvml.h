@@ -22,6 +22,7 @@ struct nvml {
     int (*temperature)(nvml_device device, unsigned sensor, unsigned *celsius);
     int (*throttle)(nvml_device device, unsigned long long *reasons);
     int (*energy)(nvml_device device, unsigned long long *millijoules);
+    const char *(*error_text)(int code);
     // clang-format on
 };
 
@@ -37,12 +38,18 @@ struct nvml_state {
     int64_t throttle_bits;  // NVML's reasons; -1 absent
 };
 
-// Why the clocks are lower than they could be, beyond idleness and the user's own settings:
-// power, heat, hardware slow-down. Samples taken under any of these are disturbed.
-enum { NVML_THROTTLE_DISTURBING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80 };
+// Why the clocks are lower than they could be. A slowdown (heat, power brake, the hardware's own)
+// spoils a measurement; the software's power cap is how large cards work under load.
+enum { NVML_POWER_CAP = 0x4, NVML_SLOWDOWN = 0x8 | 0x20 | 0x40 | 0x80 };
+
+bool nvml_find(const struct nvml *n, const char *uuid, nvml_device *device, struct error *err);
 
 // The reasons alone, which is quick; -1 absent.
 int64_t nvml_throttle_bits(const struct nvml *n, nvml_device device);
+// Can they be asked for?
+bool nvml_throttle_check(const struct nvml *n, nvml_device device, struct error *err);
+// The slowdowns among them: "heat", "heat and power brake".
+const char *nvml_throttle_words(int64_t bits);
 
 // False when the card cannot be found at all; what cannot be read is absent.
 bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state, struct error *err);

@@ -22,7 +22,6 @@ struct checker {
     struct kernel *kernel;    // this, or none
     struct statement *block;  // the statement that opened it
     bool has_mistake;         // the open block has one
-    bool *override_used;
 };
 
 // ---- names
@@ -63,10 +62,8 @@ static void define_broken(struct checker *c, const char *name) {
 static const struct dim_override *find_override(struct checker *c, const char *name) {
     const struct lang_source *source = c->mistakes->source;
     for (int i = 0; i < source->n_overrides; i++)
-        if (strcmp(source->overrides[i].name, name) == 0) {
-            c->override_used[i] = true;
+        if (strcmp(source->overrides[i].name, name) == 0)
             return &source->overrides[i];
-        }
     return NULL;
 }
 
@@ -433,19 +430,10 @@ static void check_statement(struct checker *c, struct statement *st, struct pend
         define_broken(c, d->name);
 }
 
-static void check_overrides(struct checker *c) {
-    const struct lang_source *source = c->mistakes->source;
-    for (int i = 0; i < source->n_overrides && c->file->n_problems; i++)
-        if (!c->override_used[i])
-            mistake_add(c->mistakes, (struct spot){0}, NULL, "no dim is named '%s'",
-                        source->overrides[i].name);
-}
-
 void check_file(struct arena *a, struct mistakes *m, struct statement *statements,
                 struct lang_file *file) {
     struct checker c = {.arena = a, .mistakes = m, .file = file};
     struct pending pending;
-    c.override_used = arena_array(a, bool, m->source->n_overrides + 1);
     file->problems = arena_array(a, struct problem *, BLOCKS_MAX);
     file->kernels = arena_array(a, struct kernel *, BLOCKS_MAX);
     bool is_empty = true;
@@ -459,6 +447,4 @@ void check_file(struct arena *a, struct mistakes *m, struct statement *statement
     if (is_empty)
         mistake_add(m, (struct spot){m->source->text, {1, 1}}, NULL,
                     "the file holds no block; begin with 'problem NAME'");
-    if (m->count == 0)
-        check_overrides(&c);
 }

@@ -21,7 +21,8 @@ struct lang_file {
     int n_kernels;
 };
 
-// A size given from outside in place of the file's: `--dim M=1024`.
+// A size given from outside in place of the file's: `--dim M=1024`. One that no problem has a dim
+// for is no mistake in the file; whoever gives it looks.
 struct dim_override {
     const char *name;
     int64_t size;

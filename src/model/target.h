@@ -45,7 +45,7 @@ struct target {
     int ordinal;  // as the driver counts
     int sms;
     int64_t shared_per_block, shared_per_sm;
-    int registers_per_sm, threads_per_sm;
+    int registers_per_sm, threads_per_sm, blocks_per_sm;
     int64_t memory_bytes;
     const char *driver;  // "580.159.03, CUDA 13.0"
     // Both. On a GPU l1 is the shared memory of a multiprocessor and l2 the last level.

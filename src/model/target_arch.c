@@ -30,6 +30,7 @@ bool target_of_arch(const char *arch, struct target *t) {
         t->shared_per_sm = t->l1_bytes = a->shared_per_sm;
         t->registers_per_sm = 65536;
         t->threads_per_sm = 2048;
+        t->blocks_per_sm = 32;
         t->l2_bytes = t->llc_bytes = a->l2_bytes;
         t->memory_bytes = a->memory_bytes;
         t->top_clock_hz = a->clock_hz;

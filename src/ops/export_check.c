@@ -36,6 +36,46 @@ static long long output_count(const struct problem *p, int i) {
     return (long long)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
 }
 
+// The call, of arrays called PREFIXin_0, PREFIXout_0 ...
+static void call(struct str *out, const struct export_view *e, const char *prefix) {
+    const struct problem *p = e->problem;
+    str_printf(out, "%s(", e->symbol);
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "%s%sin_%d", i ? ", " : "", prefix, i);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, ", %sout_%d", prefix, i);
+}
+
+// On a GPU the call works on copies of the arrays in device memory.
+static void device_call(struct str *out, const struct export_view *e) {
+    const struct problem *p = e->problem;
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out,
+                   "    float *device_in_%d = on_device(%lld * sizeof(float));\n"
+                   "    must(cudaMemcpy(device_in_%d, in_%d, %lld * sizeof(float),\n"
+                   "                    cudaMemcpyHostToDevice), \"copy to the device\");\n",
+                   i, input_count(p, i), i, i, input_count(p, i));
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "    float *device_out_%d = on_device(%lld * sizeof(float));\n", i,
+                   output_count(p, i));
+    str_printf(out, "    void *workspace = on_device(%s_workspace_bytes());\n    must(", e->symbol);
+    call(out, e, "device_");
+    str_printf(out,
+               ", workspace, 0), \"%s\");\n"
+               "    must(cudaDeviceSynchronize(), \"run the kernels\");\n",
+               e->symbol);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out,
+                   "    must(cudaMemcpy(out_%d, device_out_%d, %lld * sizeof(float),\n"
+                   "                    cudaMemcpyDeviceToHost), \"copy from the device\");\n",
+                   i, i, output_count(p, i));
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "    must(cudaFree(device_in_%d), \"free\");\n", i);
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "    must(cudaFree(device_out_%d), \"free\");\n", i);
+    str_puts(out, "    must(cudaFree(workspace), \"free\");\n");
+}
+
 static void main_function(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
     str_puts(out, "int main(void) {\n");
@@ -49,12 +89,14 @@ static void main_function(struct str *out, const struct export_view *e) {
     }
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out, "    float *out_%d = allocate(%lld);\n", i, output_count(p, i));
-    str_printf(out, "    %s(", e->symbol);
-    for (int i = 0; i < p->n_inputs; i++)
-        str_printf(out, "%sin_%d", i ? ", " : "", i);
-    for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, ", out_%d", i);
-    str_puts(out, ");\n    int ok = 1;\n");
+    if (e->target->is_gpu) {
+        device_call(out, e);
+    } else {
+        str_puts(out, "    ");
+        call(out, e, "");
+        str_puts(out, ");\n");
+    }
+    str_puts(out, "    int ok = 1;\n");
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
                    "    ok &= compare(\"%s\", out_%d, samples_%d, sizeof samples_%d / sizeof "
@@ -66,6 +108,21 @@ static void main_function(struct str *out, const struct export_view *e) {
         str_printf(out, "    free(out_%d);\n", i);
     str_puts(out, "    puts(ok ? \"ok\" : \"WRONG\");\n    return !ok;\n}\n");
 }
+
+static const char device_text[] =
+    "// What a CUDA call answers is said, and the end, unless it is success.\n"
+    "static void must(int code, const char *what) {\n"
+    "    if (code == cudaSuccess)\n        return;\n"
+    "    fprintf(stderr, \"%s: %s (error %d)\\n\", what, cudaGetErrorString((cudaError_t)code), "
+    "code);\n"
+    "    exit(2);\n}\n\n"
+    "// Filled with the same pattern.\n"
+    "static void *on_device(size_t size) {\n"
+    "    void *p = NULL;\n"
+    "    if (size > 0) {\n"
+    "        must(cudaMalloc(&p, size), \"allocate\");\n"
+    "        must(cudaMemset(p, 0xff, size), \"fill\");\n"
+    "    }\n    return p;\n}\n\n";
 
 const char *export_check(struct arena *a, const struct export_view *e) {
     struct str out = {0};
@@ -107,6 +164,8 @@ const char *export_check(struct arena *a, const struct export_view *e) {
         "limit\\n\",\n"
         "           name, n_samples - n_wrong, n_samples, worst);\n"
         "    return n_wrong == 0;\n}\n\n");
+    if (e->target->is_gpu)
+        str_puts(&out, device_text);
     main_function(&out, e);
     return str_take(a, &out);
 }

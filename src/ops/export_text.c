@@ -26,11 +26,14 @@ static const char *shape_of(struct arena *a, const struct problem *p, const stru
 const char *export_prototype(struct arena *a, const struct export_view *e) {
     const struct problem *p = e->problem;
     struct str out = {0};
-    str_printf(&out, "void %s(", e->symbol);
+    str_printf(&out, "%s %s(", e->target->is_gpu ? "int" : "void", e->symbol);
     for (int i = 0; i < p->n_inputs; i++)
         str_printf(&out, "%sconst float *%s", i ? ", " : "", input_node(p, i)->name);
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(&out, ", float *%s", p->outputs[i].name);
+    if (e->target->is_gpu)
+        str_printf(&out, ", void *%s, cudaStream_t %s", export_cuda_workspace(a, e),
+                   export_cuda_stream(a, e));
     str_puts(&out, ")");
     return str_take(a, &out);
 }
@@ -44,8 +47,21 @@ const char *export_kernel(struct arena *a, const struct export_view *e) {
                    (long long)g->dims[i].size);
     str_puts(&out, "\n");
     str_puts(&out, e->champion->candidate.source);
+    if (e->target->is_gpu)
+        export_cuda_fills(&out, e);
     return str_take(a, &out);
 }
+
+static const char *const cpu_notes =
+    "; the last axis is fastest. Outputs overlap nothing. Arrays at\n"
+    "// multiples of 64 bytes are used in place, others are copied first.\n";
+
+static const char *const gpu_notes =
+    "; the last axis is fastest. Outputs overlap nothing.\n"
+    "// Arrays are in device memory, as cudaMalloc aligns them, and so is the workspace, whose\n"
+    "// contents do not matter and which calls at the same time may not share (NULL where its "
+    "size\n"
+    "// is 0). The work is put on the stream; 0 or the cudaError_t of the call that failed.\n";
 
 const char *export_header(struct arena *a, const struct export_view *e) {
     const struct problem *p = e->problem;
@@ -62,13 +78,14 @@ const char *export_header(struct arena *a, const struct export_view *e) {
     for (int i = 0; i < p->graph.n_dims; i++)
         str_printf(&out, "%s %s = %lld", i ? "," : "", p->graph.dims[i].name,
                    (long long)p->graph.dims[i].size);
-    str_printf(&out,
-               "; the last axis is fastest. Outputs overlap nothing. Arrays at\n"
-               "// multiples of 64 bytes are used in place, others are copied first.\n"
-               "#pragma once\n\n"
-               "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n%s;\n\n"
-               "#ifdef __cplusplus\n}\n#endif\n",
-               export_prototype(a, e));
+    str_puts(&out, e->target->is_gpu ? gpu_notes : cpu_notes);
+    str_puts(&out, "#pragma once\n\n");
+    if (e->target->is_gpu)
+        str_puts(&out, "#include <stddef.h>\n\n#include <cuda_runtime_api.h>\n\n");
+    str_puts(&out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    if (e->target->is_gpu)
+        str_printf(&out, "size_t %s_workspace_bytes(void);\n", e->symbol);
+    str_printf(&out, "%s;\n\n#ifdef __cplusplus\n}\n#endif\n", export_prototype(a, e));
     return str_take(a, &out);
 }
 
@@ -95,7 +112,7 @@ static void host_declarations(struct str *out, const struct plan *plan) {
 static void host_step(struct str *out, const struct plan *plan, const struct plan_step *step) {
     if (step->kind == STEP_FILL) {
         const struct plan_buffer *b = &plan->buffers[step->fill_buffer];
-        str_printf(out, "    for (long i = 0; i < %lld; i++)\n        b_%s[i] = %.9gf;\n",
+        str_printf(out, "    for (long i = 0; i < %lld; i++)\n        b_%s[i] = %af;\n",
                    (long long)(b->size_bytes / 4), b->name, step->fill_value);
         return;
     }
@@ -140,6 +157,8 @@ static void host_leave(struct str *out, const struct plan_buffer *b) {
 const char *export_host(struct arena *a, const struct export_view *e) {
     const struct plan *plan = e->plan;
     struct str out = {0};
+    if (e->target->is_gpu)
+        return export_cuda_host(a, e);
     str_printf(&out,
                "// The launches of kernel.c, in order; blocks of one launch run in parallel.\n"
                "#include \"%s.h\"\n\n#include <stdint.h>\n#include <stdio.h>\n#include "
@@ -167,6 +186,8 @@ const char *export_host(struct arena *a, const struct export_view *e) {
 
 const char *export_makefile(struct arena *a, const struct export_view *e) {
     const char *s = e->symbol;
+    if (e->target->is_gpu)
+        return export_cuda_makefile(a, e);
     return arena_printf(
         a,
         "# make, then ./check. OPENMP= builds for one thread.\n"
@@ -200,15 +221,17 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                "%d elements of each output with values computed in float64. It exits with\n"
                "0 when all are within what honest f32 arithmetic gives.\n\n",
                e->symbol, EXPORT_SAMPLES);
-    str_printf(&out, "Use: include %s.h, link lib%s.a (with -fopenmp):\n\n    %s;\n\n", e->symbol,
-               e->symbol, export_prototype(a, e));
+    str_printf(&out, "Use: include %s.h, link lib%s.a (%s):\n\n    %s;\n\n", e->symbol, e->symbol,
+               e->target->is_gpu ? "and the CUDA runtime" : "with -fopenmp",
+               export_prototype(a, e));
     str_printf(&out, "Measured on %s:\n", r->device);
     str_printf(&out,
                "%.4g ms, %.2f times faster than %s (%.2f to %.2f at %.0f%% confidence,\n"
                "%d pairs).\n\n",
                m->median_s * 1e3, m->speedup, m->rival, m->speedup_low, m->speedup_high,
                100 * m->confidence, m->n_pairs);
-    str_puts(&out, "kernel.c      what was searched for: the kernel, with its plan\n");
+    str_printf(&out, "%-13s what was searched for: the kernel, with its plan\n",
+               e->target->is_gpu ? "kernel.cu" : "kernel.c");
     str_printf(&out, "%-13s the host function that runs the plan\n",
                arena_printf(a, "%s.c, .h", e->symbol));
     str_puts(&out, "check.c       the check; samples.h holds what it expects\n"

@@ -3,17 +3,23 @@
 
 #include "eval/oracle.h"
 #include "ir/problem.h"
+#include "model/target.h"
 #include "record/plan.h"
 #include "report/report.h"
 
 struct arena;
+struct str;
 
-enum { EXPORT_SAMPLES = 4096 };  // elements per output whose expected value is stored
+enum {
+    EXPORT_SAMPLES = 4096,      // elements per output whose expected value is stored
+    EXPORT_FILL_THREADS = 256,  // of a block of the kernels that fill buffers
+};
 
 struct export_view {
     const struct run_view *view;
     const struct search_node *champion;
     const struct problem *problem;
+    const struct target *target;  // what the kernel is for
     const struct plan *plan;
     const struct oracle *oracle;  // its declared set is learnt
     uint64_t seed;                // of the check's inputs
@@ -21,10 +27,11 @@ struct export_view {
     const char *compiler;         // first line of its --version; NULL: could not be asked
 };
 
-// "void softmax(const float *x, float *y)"
+// "void softmax(const float *x, float *y)"; on a GPU it returns an error code, and has a
+// workspace and a stream.
 const char *export_prototype(struct arena *a, const struct export_view *e);
 
-const char *export_kernel(struct arena *a, const struct export_view *e);   // kernel.c
+const char *export_kernel(struct arena *a, const struct export_view *e);   // kernel.c, kernel.cu
 const char *export_header(struct arena *a, const struct export_view *e);   // SYMBOL.h
 const char *export_host(struct arena *a, const struct export_view *e);     // SYMBOL.c
 const char *export_check(struct arena *a, const struct export_view *e);    // check.c
@@ -32,3 +39,11 @@ const char *export_samples(struct arena *a, const struct export_view *e);  // sa
 const char *export_makefile(struct arena *a, const struct export_view *e);
 const char *export_readme(struct arena *a, const struct export_view *e);
 const char *export_proof(struct arena *a, const struct export_view *e);  // PROOF.json
+
+// The parts that only CUDA has (export_cuda.c): kernels for the plan's fills, names of the host
+// function's last parameters that no input or output has, SYMBOL.c and Makefile.
+void export_cuda_fills(struct str *out, const struct export_view *e);
+const char *export_cuda_workspace(struct arena *a, const struct export_view *e);
+const char *export_cuda_stream(struct arena *a, const struct export_view *e);
+const char *export_cuda_host(struct arena *a, const struct export_view *e);
+const char *export_cuda_makefile(struct arena *a, const struct export_view *e);

@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "eval/ceilings_cuda.h"
+#include "gpu/nvml.h"
 #include "ops/op_machine.h"
 #include "store/store.h"
 
@@ -265,6 +266,20 @@ static void check_gpu(struct visit *v) {
     add(v, part);
 }
 
+static void check_nvml(struct visit *v) {
+    struct nvml n;
+    struct error err = {0};
+    struct doctor_part part = {.name = "nvml", .found = "clocks of a card are watched"};
+    if (nvml_open(&n, &err)) {
+        nvml_close(&n);
+    } else {
+        part.state = PART_ABSENT;
+        part.found = arena_strdup(v->a, err.text);
+        part.advice = "a GPU that slows itself down goes unseen; nothing else depends on it";
+    }
+    add(v, part);
+}
+
 bool op_doctor(struct arena *a, struct doctor *d, struct error *err) {
     struct config config;
     struct error mistake = {0};
@@ -281,6 +296,7 @@ bool op_doctor(struct arena *a, struct doctor *d, struct error *err) {
     check_sandbox(&v);
     check_cpu(&v);
     check_gpu(&v);
+    check_nvml(&v);
     return !interrupt_seen() || error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 

@@ -12,8 +12,9 @@
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
+#include "tools/tool.h"
 
-enum { SOURCE_MAX = 4 << 20 };
+enum { SOURCE_MAX = 4 << 20, ACTIONS_SHOWN = 3 };
 
 static bool ends_with(const char *text, const char *end) {
     size_t len = strlen(text), n = strlen(end);
@@ -92,6 +93,16 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
             read_candidate(a, q->rival ? q->rival : "plain", r, &r->rival, err));
 }
 
+static void explain(struct arena *a, struct eval_report *r) {
+    struct tool_input in = {.problem = r->problem,
+                            .target = &r->target,
+                            .bound = &r->bound,
+                            .candidate = &r->candidate,
+                            .profile = &r->result.profile};
+    if (r->result.measurement.present)
+        r->n_findings = tools_examine(a, &in, r->findings, NODE_FINDINGS_MAX);
+}
+
 bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *r,
              struct error *err) {
     int64_t start_ns = clock_now_ns();
@@ -107,19 +118,24 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
     r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
     evaluator_close(e);
+    if (ok)
+        explain(a, r);
     r->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:f}", "schema",
+    json_t *findings = json_array();
+    for (int i = 0; i < r->n_findings; i++)
+        json_array_append_new(findings, finding_to_json(&r->findings[i]));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "schema",
                      "hone.eval/1", "problem", r->problem->name, "target", r->target.name, "device",
                      r->target.device, "candidate", r->candidate.label, "hash", r->candidate.hash,
                      "null_kernel", json_optional_text(r->null_kernel), "verdict",
                      verdict_to_json(&r->result.verdict), "measurement",
                      measurement_to_json(&r->result.measurement), "profile",
-                     profile_to_json(&r->result.profile), "bound", bound_to_json(&r->bound),
-                     "seconds", r->seconds);
+                     profile_to_json(&r->result.profile), "findings", findings, "bound",
+                     bound_to_json(&r->bound), "seconds", r->seconds);
 }
 
 // Lines after the first are set in by two.
@@ -150,6 +166,46 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     if (m->n_dropped)
         str_printf(s, ", %d disturbed ones left out", m->n_dropped);
     str_printf(s, ", %.3g%% confidence; %s\n", 100 * m->confidence, m->method);
+    if (m->clocks)
+        str_printf(s, "  clocks    %s\n", m->clocks);
+}
+
+// What the driver and the assembler say about the largest launch of a GPU's candidate.
+static void put_resources(struct str *s, const struct profile *p) {
+    static const struct {
+        const char *metric, *words;
+    } rows[] = {{"blocks", "blocks"},           {"threads_per_block", "threads each"},
+                {"registers", "registers"},     {"shared_bytes", "bytes shared"},
+                {"local_bytes", "bytes local"}, {"spill_bytes", "bytes spilled"}};
+    double occupancy = profile_get(p, "occupancy");
+    const char *between = "  launch    ";
+    if (isnan(profile_get(p, "threads_per_block")))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double value = profile_get(p, rows[i].metric);
+        if (isnan(value))
+            continue;
+        str_printf(s, "%s%.0f %s", between, value, rows[i].words);
+        between = ", ";
+    }
+    if (isfinite(occupancy))
+        str_printf(s, "; occupancy %.0f%%", 100 * occupancy);
+    str_puts(s, "\n");
+}
+
+static void put_findings(struct str *s, const struct eval_report *r) {
+    for (int i = 0; i < r->n_findings; i++) {
+        const struct finding *f = &r->findings[i];
+        str_printf(s, "  %-9s %s (%s): %s; %s\n", i == 0 ? "findings" : "", f->tool,
+                   severity_name(f->severity), f->cause, f->evidence);
+        for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
+            str_printf(s, "%*s- %s\n", 14, "", f->actions[k].words);
+    }
+}
+
+// How long a part took; a part that did not happen, or came out of the cache, has no time.
+static const char *part(struct arena *a, double seconds) {
+    return seconds > 0 ? clock_duration(a, seconds * 1e9) : "not timed";
 }
 
 const char *op_eval_text(struct arena *a, const struct eval_report *r) {
@@ -172,10 +228,11 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
                    v->n_calls, v->n_sets, v->error.max, v->error.limit_max, v->error.honest_max);
     if (r->result.measurement.present)
         put_time(a, &s, r);
+    put_resources(&s, &r->result.profile);
+    put_findings(&s, r);
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
-               clock_duration(a, r->seconds * 1e9), clock_duration(a, r->result.compile_s * 1e9),
-               clock_duration(a, r->result.verify_s * 1e9),
-               clock_duration(a, r->result.timing_s * 1e9));
+               clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
+               part(a, r->result.verify_s), part(a, r->result.timing_s));
     return str_take(a, &s);
 }
 

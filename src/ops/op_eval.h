@@ -7,6 +7,7 @@
 
 #include "eval/evaluate.h"
 #include "model/bound.h"
+#include "record/run.h"
 
 struct arena;
 struct error;
@@ -30,6 +31,8 @@ struct eval_report {
     enum eval_depth depth;
     const char *null_kernel;  // the problem is degenerate: what a null kernel does to pass
     struct eval_result result;
+    struct finding findings[NODE_FINDINGS_MAX];  // what limits it, of one that was timed
+    int n_findings;
     double seconds;  // in all
 };
 

@@ -1,5 +1,6 @@
 #include "ops/op_export.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,17 +17,20 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "gpu/nvrtc.h"
+#include "lang/lang.h"
 #include "ops/export_text.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
 
-enum { PROOF_MAX = 64 << 20 };
+enum { PROOF_MAX = 64 << 20, CLUSTER_MAX = 16, HEADERS_MAX = 64 };
 
 // ---- what is exported
 
-// The plan's expressions are evaluated here, THREADS for the threads of this machine.
-static bool parse_plan(struct arena *a, const struct problem *p, const char *source, int n_threads,
-                       struct plan *plan, struct error *err) {
+// The plan's expressions are evaluated here, THREADS for the threads of this machine. A GPU's
+// limits were kept when the plan was judged.
+static bool parse_plan(struct arena *a, const struct problem *p, const char *source,
+                       const struct target *t, struct plan *plan, struct error *err) {
     const struct graph *g = &p->graph;
     const char *names[DIMS_MAX];
     int64_t sizes[DIMS_MAX];
@@ -49,9 +53,13 @@ static bool parse_plan(struct arena *a, const struct problem *p, const char *sou
     struct plan_context context = {.dim_names = names,
                                    .dim_sizes = sizes,
                                    .n_dims = g->n_dims,
-                                   .n_threads = n_threads,
+                                   .n_threads = t->n_threads,
                                    .buffers = buffers,
-                                   .n_buffers = n};
+                                   .n_buffers = n,
+                                   .is_gpu = t->is_gpu,
+                                   .n_sms = t->sms,
+                                   .shared_per_block = INT32_MAX,
+                                   .cluster_max = CLUSTER_MAX};
     return plan_parse(a, source, &context, plan, err);
 }
 
@@ -61,13 +69,13 @@ static bool parse_plan(struct arena *a, const struct problem *p, const char *sou
 // would take libm's place), by one of our files, or by a function of the kernel.
 static const char *choose_symbol(struct arena *a, const char *name, const struct plan *plan) {
     static const char *const words[] = {
-        "auto",     "break",      "case",   "char",     "const",    "continue", "default",
-        "do",       "double",     "else",   "enum",     "extern",   "float",    "for",
-        "goto",     "if",         "inline", "int",      "long",     "register", "restrict",
-        "return",   "short",      "signed", "sizeof",   "static",   "struct",   "switch",
-        "typedef",  "union",      "void",   "unsigned", "volatile", "while",    "main",
-        "allocate", "is_aligned", "check",  "kernel",   "samples",  "compare",  "is_right",
-        NULL};
+        "auto",     "break",      "case",     "char",         "const",    "continue", "default",
+        "do",       "double",     "else",     "enum",         "extern",   "float",    "for",
+        "goto",     "if",         "inline",   "int",          "long",     "register", "restrict",
+        "return",   "short",      "signed",   "sizeof",       "static",   "struct",   "switch",
+        "typedef",  "union",      "void",     "unsigned",     "volatile", "while",    "main",
+        "allocate", "is_aligned", "check",    "kernel",       "samples",  "compare",  "is_right",
+        "must",     "on_device",  "run_plan", "find_encoder", NULL};
     bool taken = dlsym(RTLD_DEFAULT, name) != NULL;
     for (int i = 0; words[i]; i++)
         taken = taken || strcmp(words[i], name) == 0;
@@ -120,13 +128,24 @@ static bool write_file(struct arena *a, const char *dir, const char *name, const
     return file_write(arena_printf(a, "%s/%s", dir, name), text, strlen(text), err);
 }
 
-static bool write_headers(struct arena *a, const char *dir, struct error *err) {
-    for (const struct embedded_file *f = embedded_files; f->name; f++) {
-        size_t len = strlen(f->name);
-        if (len > 2 && strcmp(f->name + len - 2, ".h") == 0 &&
-            !write_file(a, dir, f->name, f->text, err))
-            return false;
-    }
+// The headers of ours that a text names, and those that they name; a comment may name one too
+// many, which does no harm.
+static bool write_headers(struct arena *a, const char *dir, const char *text, struct error *err) {
+    const char *texts[HEADERS_MAX] = {text};
+    int n = 1;
+    for (int i = 0; i < n; i++)
+        for (const struct embedded_file *f = embedded_files; f->name; f++) {
+            size_t len = strlen(f->name);
+            bool seen = strcmp(f->name + len - 2, ".h") != 0 || !strstr(texts[i], f->name);
+            for (int j = 0; j < n && !seen; j++)
+                seen = texts[j] == f->text;
+            if (seen)
+                continue;
+            assert(n < HEADERS_MAX);
+            texts[n++] = f->text;
+            if (!write_file(a, dir, f->name, f->text, err))
+                return false;
+        }
     return true;
 }
 
@@ -135,12 +154,14 @@ static bool write_all(struct arena *a, const char *dir, const struct export_view
                       struct error *err) {
     const char *header = arena_printf(a, "%s.h", e->symbol);
     const char *host = arena_printf(a, "%s.c", e->symbol);
-    return file_make_dirs(dir, err) && write_headers(a, dir, err) &&
-           write_file(a, dir, "kernel.c", export_kernel(a, e), err) &&
+    const char *kernel = export_kernel(a, e), *check = export_check(a, e);
+    return file_make_dirs(dir, err) && write_headers(a, dir, kernel, err) &&
+           write_headers(a, dir, check, err) &&
+           write_file(a, dir, e->target->is_gpu ? "kernel.cu" : "kernel.c", kernel, err) &&
            write_file(a, dir, header, export_header(a, e), err) &&
            write_file(a, dir, host, export_host(a, e), err) &&
            write_file(a, dir, "samples.h", export_samples(a, e), err) &&
-           write_file(a, dir, "check.c", export_check(a, e), err) &&
+           write_file(a, dir, "check.c", check, err) &&
            write_file(a, dir, "problem.hone", e->view->run.problem_text, err) &&
            write_file(a, dir, "Makefile", export_makefile(a, e), err) &&
            write_file(a, dir, "README.txt", export_readme(a, e), err) &&
@@ -178,6 +199,16 @@ static const char *ask_compiler(struct arena *a, const char *cc) {
     return arena_strndup(a, result.out, strcspn(result.out, "\n"));
 }
 
+static const char *ask_nvrtc(struct arena *a) {
+    struct nvrtc n;
+    struct error ignored;
+    if (!nvrtc_open(&n, &ignored))
+        return NULL;
+    const char *version = arena_printf(a, "NVRTC %d.%d", n.major, n.minor);
+    nvrtc_close(&n);
+    return version;
+}
+
 static bool find_champion(const struct run_view *v, const struct search_node **n,
                           struct error *err) {
     const struct run *r = &v->run;
@@ -193,15 +224,43 @@ static bool find_champion(const struct run_view *v, const struct search_node **n
                      (long long)r->id, (long long)r->id);
 }
 
-// Exported directories are for the CPU so far.
-static bool check_is_cpu(const struct run *r, const struct search_node *champion,
-                         struct error *err) {
+// Does the plan count the GPU's multiprocessors?
+static bool counts_sms(const char *source) {
+    for (const char *line = source; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *at = strstr(line, "SMS");
+        if (strncmp(line, "#pragma hone ", 13) == 0 && at && at < line + strcspn(line, "\n"))
+            return true;
+    }
+    return false;
+}
+
+// The architecture that a kernel block is for, or NULL.
+static const char *kernel_arch(struct arena *a, const char *text) {
+    struct lang_file file;
+    const char *diagnostics;
+    struct error ignored;
+    struct lang_source source = {.file = "kernel", .text = text, .len = text ? strlen(text) : 0};
+    if (!text || !lang_parse(a, &source, &file, &diagnostics, &ignored) || file.n_kernels != 1)
+        return NULL;
+    return file.kernels[0]->target;
+}
+
+// What the champion is for: the device it was found on, or, where that is not here, what its
+// kernel block says of it.
+static bool find_target(struct arena *a, const struct run *r, const struct search_node *champion,
+                        struct target *t, struct error *err) {
     if (strcmp(r->target, "cpu") == 0)
+        return op_target(a, r->target, t, err);
+    struct error absent = {0};
+    if (op_target(a, r->target, t, &absent) && strcmp(t->device, r->device) == 0)
+        return true;
+    const char *arch = kernel_arch(a, champion->candidate.kernel);
+    if (arch && target_of_arch(arch, t) && !counts_sms(champion->candidate.source))
         return true;
     return error_set(err, ERROR_UNSUPPORTED,
-                     "run %lld was made for %s, and CUDA cannot be exported yet; hone show %lld.%d "
-                     "--source prints the kernel",
-                     (long long)r->id, r->target, (long long)r->id, champion->number);
+                     "run %lld was made on %s, which is not here, and its champion does not say "
+                     "enough of it; hone show %lld.%d --source prints the kernel",
+                     (long long)r->id, r->device, (long long)r->id, champion->number);
 }
 
 bool op_export(struct arena *a, const struct export_request *q, struct export_outcome *out,
@@ -213,10 +272,9 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     const struct search_node *champion = NULL;
     int node;
     if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
-        !check_is_cpu(&view.run, champion, err) || !check_directory(a, q, err) ||
-        !op_stored_problem(a, &view.run, &problem, err) ||
-        !op_target(a, view.run.target, &target, err) ||
-        !parse_plan(a, problem, champion->candidate.source, target.n_threads, &plan, err))
+        !check_directory(a, q, err) || !op_stored_problem(a, &view.run, &problem, err) ||
+        !find_target(a, &view.run, champion, &target, err) ||
+        !parse_plan(a, problem, champion->candidate.source, &target, &plan, err))
         return false;
     if (node >= 0 && node != champion->number)
         return error_set(err, ERROR_USAGE, "node %d is not the champion of run %lld; that is %d",
@@ -227,11 +285,12 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     struct export_view e = {.view = &view,
                             .champion = champion,
                             .problem = problem,
+                            .target = &target,
                             .plan = &plan,
                             .oracle = &oracle,
                             .seed = seed,
                             .symbol = choose_symbol(a, problem->name, &plan),
-                            .compiler = ask_compiler(a, target.cc)};
+                            .compiler = target.is_gpu ? ask_nvrtc(a) : ask_compiler(a, target.cc)};
     bool ok = write_directory(a, q, &e, err);
     oracle_reset(&oracle);
     *out = (struct export_outcome){.run = view.run.id,

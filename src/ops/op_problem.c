@@ -43,6 +43,38 @@ static bool read_dims(struct arena *a, const char *text, struct lang_source *sou
     return true;
 }
 
+static bool has_dim(const struct lang_file *file, const char *name) {
+    for (int i = 0; i < file->n_problems; i++)
+        for (int j = 0; j < file->problems[i]->graph.n_dims; j++)
+            if (strcmp(file->problems[i]->graph.dims[j].name, name) == 0)
+                return true;
+    return false;
+}
+
+// Every size that was given is one of a dim in the file. A file of kernels alone has none.
+static bool check_dims(struct arena *a, const struct lang_source *source,
+                       const struct lang_file *file, struct error *err) {
+    for (int i = 0; i < source->n_overrides && file->n_problems; i++) {
+        const char *name = source->overrides[i].name;
+        if (has_dim(file, name))
+            continue;
+        const struct graph *g = &file->problems[0]->graph;
+        const char **names = arena_array(a, const char *, g->n_dims + 1);
+        struct str known = {0};
+        for (int j = 0; j < g->n_dims; j++) {
+            names[j] = g->dims[j].name;
+            str_printf(&known, "%s%s", j ? ", " : "", names[j]);
+        }
+        const char *near = str_nearest(name, names), *all = str_take(a, &known);
+        return error_set(err, ERROR_USAGE, "%s has no dim '%s'; %s%s%s", source->file, name,
+                         near        ? "did you mean '"
+                         : g->n_dims ? "it has "
+                                     : "it has none",
+                         near ? near : all, near ? "'?" : "");
+    }
+    return true;
+}
+
 // The mistakes themselves as the error's text: all that fit, whole ones.
 static bool show_mistakes(const char *diagnostics, struct error *err) {
     size_t room = sizeof err->text - 1, len = strlen(diagnostics);
@@ -82,7 +114,7 @@ bool op_load(struct arena *a, const char *path, const char *dims, struct loaded 
         return false;
     if (!lang_parse(a, &source, &file, &out->diagnostics, err))
         return show_mistakes(out->diagnostics, err);
-    return choose(path, &file, out, err);
+    return check_dims(a, &source, &file, err) && choose(path, &file, out, err);
 }
 
 static const struct problem *find_problem(const struct lang_file *file, const char *name) {
@@ -144,7 +176,8 @@ bool op_check(struct arena *a, const char *path, const char *dims, struct checke
         return false;
     struct error mistakes = {0};
     out->ok = lang_parse(a, &source, &out->file, &out->diagnostics, &mistakes);
-    return !out->ok || check_kernels(a, &source, out, err);
+    return !out->ok ||
+           (check_dims(a, &source, &out->file, err) && check_kernels(a, &source, out, err));
 }
 
 static const char *plural(int n) {

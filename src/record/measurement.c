@@ -32,14 +32,15 @@ json_t *measurement_to_json(const struct measurement *m) {
     if (!m->present)
         return json_null();
     return json_pack(
-        "{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:s}", "schema",
+        "{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:o, s:s}", "schema",
         "hone.measurement/1", "rival", m->rival ? m->rival : "", "pairs", m->n_pairs, "subject_s",
         samples_to_json(m->subject_s, m->n_pairs), "rival_s",
         samples_to_json(m->rival_s, m->n_pairs), "median_s", json_optional_real(m->median_s),
         "rival_median_s", json_optional_real(m->rival_median_s), "speedup",
         json_optional_real(m->speedup), "speedup_low", json_optional_real(m->speedup_low),
         "speedup_high", json_optional_real(m->speedup_high), "confidence", m->confidence, "dropped",
-        m->n_dropped, "method", m->method ? m->method : "");
+        m->n_dropped, "clocks", json_optional_text(m->clocks), "method",
+        m->method ? m->method : "");
 }
 
 static double *samples_from_json(struct json_reader *r, struct arena *a, const json_t *json,
@@ -80,6 +81,7 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     m->speedup_high = json_read_optional_number(&r, json, "speedup_high");
     m->confidence = json_read_number(&r, json, "confidence");
     m->n_dropped = (int)json_read_int(&r, json, "dropped");
+    m->clocks = json_read_optional_string(&r, a, json, "clocks");
     m->method = json_read_string(&r, a, json, "method");
     return json_reader_done(&r, err);
 }

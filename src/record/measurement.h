@@ -21,6 +21,7 @@ struct measurement {
     double speedup, speedup_low, speedup_high;
     double confidence;   // 0.99
     int n_dropped;       // disturbed samples left out by the stated rule
+    const char *clocks;  // of a GPU meanwhile: "free", "not watched: ..."; NULL: not asked
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
 };
 

@@ -5,6 +5,7 @@
 //   blocks, threads       blocks of the largest launch; threads in the pool
 //   hot_scalar, hot_vector  floating point instructions in innermost loops: one lane / packed
 // On a GPU, of the launch with the most threads:
+//   blocks                         of that launch; launches: kernels in a call
 //   registers, local_bytes, shared_bytes, threads_per_block   as the driver tells them
 //   blocks_per_sm, occupancy       blocks that a multiprocessor holds; share of its threads, 0..1
 //   spill_bytes, stack_bytes, static_shared_bytes   the largest of all kernels, by the assembler

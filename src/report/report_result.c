@@ -40,11 +40,9 @@ void report_result(struct str *out, const struct run_view *v) {
     say_stop(out, v);
     str_printf(out, "stored    run %lld in %s; see hone report %lld\n", (long long)v->run.id,
                v->store, (long long)v->run.id);
-    if (n && strcmp(v->run.target, "cpu") == 0)
+    if (n)
         str_printf(out, "next      hone export %lld -o %s-kernel\n", (long long)v->run.id,
                    v->run.problem_name);
-    else if (n)
-        str_printf(out, "next      hone show %lld.%d --source\n", (long long)v->run.id, n->number);
     if (v->run.state != RUN_DONE)
         str_printf(out, "next      hone optimize --resume %lld\n", (long long)v->run.id);
 }

@@ -59,6 +59,10 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     report_indented(out, n->candidate.kernel ? n->candidate.kernel : "", 2);
     str_puts(out, "\nMeasured:");
     report_wrap(out, m->method ? m->method : "", 9, 2);
+    if (m->clocks) {
+        str_puts(out, "Clocks: ");
+        report_wrap(out, m->clocks, 8, 2);
+    }
 }
 
 static void say_checks(struct str *out, const struct run *r) {

@@ -108,6 +108,10 @@ static void say_measurement(struct str *out, const struct measurement *m) {
     str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
                m->speedup_low, m->speedup_high, 100 * m->confidence);
     report_wrap(out, m->method ? m->method : "", 10, 10);
+    if (m->clocks) {
+        str_puts(out, "clocks    ");
+        report_wrap(out, m->clocks, 10, 10);
+    }
 }
 
 static void say_error(struct str *out, const struct error_stats *e) {

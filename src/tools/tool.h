@@ -32,6 +32,12 @@ struct tool {
 extern const struct tool tool_reach;   // far from reach, and on which side
 extern const struct tool tool_scalar;  // scalar code in the hot loop
 extern const struct tool tool_idle;    // threads idle
+// On a GPU:
+extern const struct tool tool_occupancy;  // too few threads fit on a multiprocessor, and why
+extern const struct tool tool_waves;      // multiprocessors without work
+extern const struct tool tool_spill;      // values that do not stay in registers
+extern const struct tool tool_narrow;     // narrow accesses to memory
+extern const struct tool tool_launch;     // launching takes the time
 
 extern const struct tool *const tools[];  // NULL-terminated
 

@@ -10,3 +10,6 @@
 // to the action's word. A candidate without a block gets them all: words help there too.
 void tool_add_actions(struct finding *f, const struct candidate *c, const struct action *actions,
                       int n_actions);
+
+// The least number that a knob has in the stages of the candidate's block; -1: it has none.
+int tool_knob(const struct candidate *c, const char *knob);

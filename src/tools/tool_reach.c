@@ -31,6 +31,30 @@ static const struct action compute_actions[] = {
     {"more independent work per step", "unroll", +1, NULL},
 };
 
+// On a GPU knobs have other names, and other things are in the way.
+static const struct action gpu_memory_actions[] = {
+    {"load and store wider vectors", "vec", +1, NULL},
+    {"keep the row in registers instead of reading it again", "keep", 0, "register"},
+    {"more vectors per thread, so that more is under way", "items", +1, NULL},
+    {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
+    {"write past the caches: the result is not read again", "store", 0, "stream"},
+    {"more threads per row, so that more is under way", "threads", +1, NULL},
+    {"more rows per block", "rows", +1, NULL},
+    {"split each result over more blocks", "split", +1, NULL},
+    {"larger blocks", "block", +1, NULL},
+    {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
+};
+
+static const struct action gpu_compute_actions[] = {
+    {"load the next slice while this one is used", "stages", +1, NULL},
+    {"more independent sums per thread", "micro", +1, NULL},
+    {"larger tiles, so that data are used more often while they are near", "tile", +1, NULL},
+    {"load wider vectors", "vec", +1, NULL},
+    {"more blocks at a time", "minblocks", +1, NULL},
+    {"smaller tiles, so that more blocks fit", "tile", -1, NULL},
+    {"a smaller tile per thread, so that more threads fit", "micro", -1, NULL},
+};
+
 static const struct action launch_actions[] = {
     {"larger blocks: fewer to hand out", "grain", +1, NULL},
     {"larger blocks: more rows each", "rows", +1, NULL},
@@ -38,12 +62,15 @@ static const struct action launch_actions[] = {
 };
 
 static void add_actions(const struct tool_input *in, struct finding *f) {
+    bool gpu = in->target->is_gpu;
     switch (in->bound->side) {
     case BOUND_MEMORY:
-        tool_add_actions(f, in->candidate, memory_actions, ARRAY_LEN(memory_actions));
+        tool_add_actions(f, in->candidate, gpu ? gpu_memory_actions : memory_actions,
+                         gpu ? ARRAY_LEN(gpu_memory_actions) : ARRAY_LEN(memory_actions));
         break;
     case BOUND_COMPUTE:
-        tool_add_actions(f, in->candidate, compute_actions, ARRAY_LEN(compute_actions));
+        tool_add_actions(f, in->candidate, gpu ? gpu_compute_actions : compute_actions,
+                         gpu ? ARRAY_LEN(gpu_compute_actions) : ARRAY_LEN(compute_actions));
         break;
     case BOUND_LAUNCH:
         tool_add_actions(f, in->candidate, launch_actions, ARRAY_LEN(launch_actions));

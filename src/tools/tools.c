@@ -1,26 +1,45 @@
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "tools/tool.h"
 #include "tools/tool_private.h"
 
-const struct tool *const tools[] = {&tool_reach, &tool_scalar, &tool_idle, NULL};
+const struct tool *const tools[] = {&tool_reach,     &tool_scalar, &tool_idle,
+                                    &tool_occupancy, &tool_waves,  &tool_spill,
+                                    &tool_narrow,    &tool_launch, NULL};
 
 enum { FOUND_MAX = 32 };
 
+// What stands behind the next word `knob` of the block, or NULL.
+static const char *next_value(const char *block, const char *knob) {
+    size_t len = strlen(knob);
+    for (const char *at = block; (at = strstr(at, knob)); at += len)
+        if (at > block && at[-1] == ' ' && at[len] == ' ')
+            return at + len + strspn(at + len, " ");
+    return NULL;
+}
+
 // Does the block hold the words `knob` and, right behind it unless NULL, `value`?
 static bool has_words(const char *block, const char *knob, const char *value) {
-    size_t len = strlen(knob);
-    for (const char *at = block; (at = strstr(at, knob)); at += len) {
-        bool whole = at > block && at[-1] == ' ' && at[len] == ' ';
-        const char *next = at + len + strspn(at + len, " ");
-        if (whole && (!value || (strncmp(next, value, strlen(value)) == 0 &&
-                                 strcspn(next, " \n") == strlen(value))))
+    for (const char *at = block; (at = next_value(at, knob));)
+        if (!value ||
+            (strncmp(at, value, strlen(value)) == 0 && strcspn(at, " \n") == strlen(value)))
             return true;
-    }
     return false;
+}
+
+int tool_knob(const struct candidate *c, const char *knob) {
+    int least = -1;
+    for (const char *at = c->kernel; at && (at = next_value(at, knob));) {
+        long value = strtol(at, NULL, 10);
+        if (value > 0 && value < INT_MAX && (least < 0 || value < least))
+            least = (int)value;
+    }
+    return least;
 }
 
 static int count_stages(const char *block) {

@@ -7,6 +7,9 @@ G=$E/honest/softmax_plain.c
 
 expect_match 0 '^.*softmax_plain.c: ok$' "$HONE" eval "$P" "$G" --verify
 expect_match 0 'correct +9 calls on 5 input sets' "$HONE" eval "$P" "$G" --verify
+expect_match 0 'took .*\(compile .*, verify .*, time not timed\)$' "$HONE" eval "$P" "$G" --verify
+expect_match 1 'took .*\(compile not timed, verify not timed, time not timed\)$' \
+    "$HONE" eval "$P" "$E/cheat/drop_tail.c" --verify
 expect_match 0 'speed-up .*x over .*softmax_double.c' \
     "$HONE" eval "$P" "$G" --seconds 0.1 --rival "$E/honest/softmax_double.c"
 expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat/partial.c" --screen --rival "$G"

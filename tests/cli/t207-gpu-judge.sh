@@ -53,6 +53,14 @@ expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.
 expect_match 1 '^right.cu: infra \(rival\)$' "$HONE" eval affine.hone right.cu --target cuda --rival illegal.cu --screen
 valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
 grep -q '"registers"' json
+expect_match 0 '^  launch    4 blocks, 256 threads each, 32 registers, 32 bytes shared, 32 bytes local' \
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+# What limits it is in the document and in words; the fake card's 100 multiprocessors have 4 blocks.
+grep -q '"tool": "spill"' json || fail "no findings in the document"
+expect_match 0 ' spill \(medium\): arrays of a thread lie in memory' \
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+expect_match 0 'findings +waves \(high\): multiprocessors have no work.*; 4 blocks for 100 multiprocessors' \
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
 
 # Refused before anything runs.
 kernel right 'shared(300000)'
@@ -74,6 +82,30 @@ printf 'void right(long block, const float *x, float *y) {}\n' >right.c
 expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hone right.c --target cuda --verify
 kernel right
 expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --verify
+
+# Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
+# cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
+time_it() {
+    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
+}
+kernel right
+expect_match 0 '^  clocks    free$' time_it
+expect_clocks() { # FAULT STATUS PATTERN
+    printf '%s\n' "$1" >cuda/fault
+    expect_match "$2" "$3" time_it
+    : >cuda/fault
+}
+expect_clocks power-cap 0 '^  clocks    at the power cap in ([0-9]+) of \1 pairs$'
+expect_clocks heat 1 '^right.cu: infra \(throttled\)$'
+expect_clocks heat 1 'the card slowed itself down \(heat\) in ([0-9]+) of \1 pairs'
+expect_clocks brake 1 'the card slowed itself down \(power brake\)'
+expect_clocks nvml-init 0 '^  clocks    not watched: NVML does not start: no permission \(code 4\)$'
+expect_clocks nvml-card 0 '^  clocks    not watched: NVML does not know the card: not found'
+expect_clocks nvml-denied 0 '^  clocks    not watched: NVML does not tell why clocks are low: no permission'
+mkdir -p bare/lib64
+ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" bare/lib64/
+expect_match 0 '^  clocks    not watched: (libnvidia-ml.so.1 is not installed|NVML )' \
+    env CUDA_HOME="$TMP/bare" "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
 
 # Drivers that fail.
 expect_fault() { # FAULT STATUS PATTERN

@@ -15,22 +15,7 @@
 
 typedef uint64_t pointer;
 
-// The fault is in the environment, or, for processes that get none, in a file beside the library.
-static int is_fault(const char *name) {
-    static char from_file[64];
-    const char *fault = getenv("FAKE_CUDA"), *home = getenv("CUDA_HOME");
-    if (!fault && home && !from_file[0]) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/fault", home);
-        FILE *f = fopen(path, "r");
-        if (!f || !fgets(from_file, sizeof from_file, f))
-            snprintf(from_file, sizeof from_file, "none of them");
-        from_file[strcspn(from_file, "\n")] = '\0';
-        if (f)
-            fclose(f);
-    }
-    return strcmp(fault ? fault : from_file, name) == 0;
-}
+#include "fault.h"
 
 // Calls that only need to exist.
 #define UNUSED_CALL(name) \

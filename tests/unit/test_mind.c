@@ -7,6 +7,7 @@
 #include "lang/lang.h"
 #include "mind/proposer.h"
 #include "record/run.h"
+#include "tools/tool.h"
 
 static struct arena a;
 static struct target target = {.name = "cpu",
@@ -102,4 +103,46 @@ Test(mind, both_propose_each_move_once_and_then_nothing) {
         }
         cr_assert_eq(brief.n_tried, n_moves, "%s", both[i]->name);
     }
+}
+
+// From the facts of a launch over the findings to the move: what the loop does on a GPU.
+Test(mind, expert_relieves_what_limits_a_gpu_kernel) {
+    static const char text[] = "problem g\ndim N = 2048\nin a : f32[N, N] ~ normal\n"
+                               "in b : f32[N, N] ~ normal\nout c : f32[N, N]\nc = a @ b\n";
+    struct lang_file file;
+    const char *diagnostics;
+    struct error err;
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", err.text);
+    struct target gpu;
+    cr_assert(target_of_arch("sm_90a", &gpu));
+    struct kernel k;
+    struct candidate c;
+    lower_default(&a, file.problems[0], &gpu, &k);
+    cr_assert(lower_kernel(&a, file.problems[0], &gpu, &k, &c, &err), "%s", err.text);
+    node = (struct search_node){.state = NODE_EVALUATED, .candidate = c};
+    profile_set(&node.profile, "time_s", 1e-3);
+    profile_set(&node.profile, "local_bytes", 128);
+    profile_set(&node.profile, "spill_bytes", 128);
+    profile_set(&node.profile, "registers", 128);
+    struct bound bound;
+    bound_compute(file.problems[0], &gpu, &bound);
+    struct tool_input in = {.problem = file.problems[0],
+                            .target = &gpu,
+                            .bound = &bound,
+                            .candidate = &c,
+                            .profile = &node.profile};
+    node.n_findings = tools_examine(&a, &in, node.findings, NODE_FINDINGS_MAX);
+    cr_assert_eq(node.n_findings, 1);
+    struct brief brief = {.problem = file.problems[0],
+                          .target = &gpu,
+                          .bound = &bound,
+                          .node = &node,
+                          .kernel = &k,
+                          .rng = &rng};
+    struct proposal p;
+    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert(strstr(p.reason, "spill: registers spill to memory; "), "%s", p.reason);
+    cr_assert(strcmp(knob_of(&p), "minblocks") == 0 || strcmp(knob_of(&p), "micro") == 0, "%s",
+              p.move);
 }

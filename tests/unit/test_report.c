@@ -129,13 +129,12 @@ Test(report, says_champion_baseline_interval_and_reach) {
     str_reset(&out);
 }
 
-Test(report, offers_no_export_of_a_gpu_kernel) {
+Test(report, offers_export_of_a_gpu_kernel_too) {
     struct run_view v = sample_view();
     struct str out = {0};
     v.run.target = "cuda:0";
     report_result(&out, &v);
-    expect_in(&out, "next      hone show 7.1 --source\n");
-    cr_assert_null(strstr(str_text(&out), "hone export"));
+    expect_in(&out, "next      hone export 7 -o p-kernel\n");
     str_reset(&out);
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "eval/pairs.h"
 #include "eval/stats.h"
 
 Test(stats, median_of_odd_even_and_no_values) {
@@ -12,13 +13,31 @@ Test(stats, median_of_odd_even_and_no_values) {
     cr_expect_eq(v[0], 3, "the samples keep their order");
 }
 
-Test(stats, few_pairs_attain_less_confidence_and_the_whole_range) {
+Test(stats, few_pairs_get_their_range_widened) {
     double v[] = {1.0, 1.1, 0.9, 1.2};
     struct stats_interval i = stats_ratio(v, 4, 0.99, 1);
-    cr_expect_float_eq(i.confidence, 1 - 2 * 0.0625, 1e-12);
-    cr_expect_eq(i.low, 0.9);
-    cr_expect_eq(i.high, 1.2);
+    cr_expect_eq(i.confidence, 0.99);
+    cr_expect_float_eq(i.low, 0.6, 1e-12);
+    cr_expect_float_eq(i.high, 1.5, 1e-12);
     cr_expect_float_eq(i.median, 1.05, 1e-12);
+    // Three say less than was asked for, and that is told.
+    i = stats_ratio(v, 3, 0.99, 1);
+    cr_expect_eq(i.confidence, 0.75);
+}
+
+Test(stats, so_few_pairs_cover_the_median_too) {
+    struct rng r;
+    rng_init(&r, 5);
+    int missed = 0;
+    enum { TRIALS = 2000 };
+    for (int t = 0; t < TRIALS; t++) {
+        double v[4];
+        for (int i = 0; i < 4; i++)
+            v[i] = exp(0.02 * (rng_unit(&r) + rng_unit(&r) + rng_unit(&r) - 1.5));
+        struct stats_interval i = stats_ratio(v, 4, 0.99, (uint64_t)t);
+        missed += i.low > 1 || i.high < 1;
+    }
+    cr_expect_leq(missed, 40, "%d of %d", missed, TRIALS);
 }
 
 Test(stats, one_outlier_does_not_move_a_long_series) {
@@ -75,4 +94,45 @@ Test(stats, interval_covers_the_median_of_correlated_samples) {
         missed += i.low > 1 || i.high < 1;
     }
     cr_expect_leq(missed, 4, "%d of %d", missed, TRIALS);
+}
+
+Test(pairs, are_eight_at_least_then_as_the_time_allows) {
+    static const struct {
+        struct pairs_state state;
+        enum pairs_answer want;
+    } cases[] = {
+        // Quick calls: eight pairs, then by the width of the interval.
+        {{.n_pairs = 2, .halves = 1, .spent_s = 0.001, .seconds = 2}, PAIRS_MORE},
+        {{.n_pairs = 8, .halves = 1, .spent_s = 0.001, .seconds = 2}, PAIRS_BY_WIDTH},
+        {{.n_pairs = 8, .halves = 2, .spent_s = 1.1, .seconds = 2}, PAIRS_ENOUGH},
+        {{.n_pairs = 100, .halves = 1, .spent_s = 2.1, .seconds = 2}, PAIRS_ENOUGH},
+        // The time is spent, but not four times over: eight pairs all the same.
+        {{.n_pairs = 6, .halves = 1, .spent_s = 6, .seconds = 2}, PAIRS_MORE},
+        // Slow calls: four pairs, however long they take, and not more.
+        {{.n_pairs = 2, .halves = 1, .spent_s = 60, .seconds = 2}, PAIRS_MORE},
+        {{.n_pairs = 4, .halves = 1, .spent_s = 120, .seconds = 2}, PAIRS_ENOUGH},
+        // Slowed down all the time: it ends, and others decide what it was worth.
+        {{.n_pairs = 40, .n_slowed = 40, .halves = 1, .spent_s = 1, .seconds = 2}, PAIRS_MORE},
+        {{.n_pairs = 40, .n_slowed = 40, .halves = 1, .spent_s = 8, .seconds = 2}, PAIRS_ENOUGH},
+        {{.n_pairs = PAIRS_MAX, .halves = 1, .spent_s = 0, .seconds = 2}, PAIRS_ENOUGH},
+        {{.n_pairs = PAIRS_MAX / 2, .halves = 2, .spent_s = 0, .seconds = 2}, PAIRS_ENOUGH},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        cr_expect_eq(pairs_ask(&cases[i].state), cases[i].want, "case %zu", i);
+}
+
+Test(pairs, leave_out_what_was_slowed_or_disturbed) {
+    bool slowed[20] = {0}, disturbed[20] = {0};
+    int picked[20];
+    cr_expect_eq(pairs_pick(slowed, disturbed, 20, picked), 20);
+    slowed[3] = slowed[4] = disturbed[0] = true;
+    cr_expect_eq(pairs_pick(slowed, disturbed, 20, picked), 17);
+    cr_expect_eq(picked[0], 1);
+    cr_expect_eq(picked[2], 5);
+    // Of eight, one disturbed pair stays: too few would be left. A slowed one never does.
+    cr_expect_eq(pairs_pick(slowed, disturbed, 8, picked), 6);
+    cr_expect_eq(picked[0], 0);
+    for (int i = 0; i < 20; i++)
+        disturbed[i] = i % 3 != 0;
+    cr_expect_eq(pairs_pick(slowed, disturbed, 20, picked), 18);
 }

@@ -161,3 +161,178 @@ Test(tools, rank_by_severity_then_gain_and_keep_what_fits) {
     cr_assert_eq(tools_examine(&a, &in, out, 2), 2);
     cr_assert_str_eq(out[0].tool, "scalar");
 }
+
+// ---- on a GPU
+
+static struct target gpu = {.is_gpu = true,
+                            .sms = 132,
+                            .registers_per_sm = 65536,
+                            .threads_per_sm = 2048,
+                            .blocks_per_sm = 32,
+                            .shared_per_sm = 228 << 10,
+                            .ceilings = {.present = true, .launch_s = 3e-6}};
+
+static const char map_block[] = "kernel for p on sm_90a\nstage y : map  block 256  vec 4  items 1  "
+                                "store cached\n";
+static const char gemm_block[] =
+    "kernel for p on sm_90a\nstage y : gemm  tile 128x128x8  micro 8x8 "
+    " stages 2  vec 4  minblocks 2\n";
+
+struct launch {
+    double blocks, threads, registers, shared, per_sm;
+};
+
+static struct profile profile_of(struct launch l) {
+    struct profile p = {0};
+    profile_set(&p, "time_s", 2e-3);
+    profile_set(&p, "launches", 1);
+    profile_set(&p, "blocks", l.blocks);
+    profile_set(&p, "threads_per_block", l.threads);
+    profile_set(&p, "registers", l.registers);
+    profile_set(&p, "shared_bytes", l.shared);
+    profile_set(&p, "local_bytes", 0);
+    profile_set(&p, "blocks_per_sm", l.per_sm);
+    profile_set(&p, "occupancy", l.per_sm * l.threads / 2048);
+    return p;
+}
+
+static int examine_gpu(const struct tool *tool, const char *block, const struct profile *p,
+                       enum bound_side side, struct finding *out) {
+    struct bound b = bound_of(side);
+    struct candidate c = {.kernel = block};
+    struct tool_input in = {.target = &gpu, .bound = &b, .candidate = &c, .profile = p};
+    return tool->examine(&a, &in, out, 1);
+}
+
+Test(tools, occupancy_names_what_is_in_the_way_and_the_move) {
+    static const struct {
+        struct launch launch;
+        const char *block, *cause, *knob;
+        int direction;
+    } cases[] = {
+        {{9999, 256, 128, 0, 2}, gemm_block, "registers", "minblocks", +1},
+        {{9999, 768, 80, 0, 1}, map_block, "registers", "items", -1},
+        {{9999, 256, 32, 100 << 10, 2}, gemm_block, "shared memory", "tile", -1},
+        {{9999, 32, 16, 0, 16}, map_block, "number of blocks", "block", +1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct profile p = profile_of(cases[i].launch);
+        struct finding f;
+        gpu.blocks_per_sm = i == 3 ? 16 : 32;
+        cr_assert_eq(examine_gpu(&tool_occupancy, cases[i].block, &p, BOUND_MEMORY, &f), 1,
+                     "case %zu", i);
+        cr_assert(strstr(f.cause, cases[i].cause), "case %zu: %s", i, f.cause);
+        const struct action *act = find_action(&f, cases[i].knob);
+        cr_assert(act && act->direction == cases[i].direction, "case %zu", i);
+    }
+    gpu.blocks_per_sm = 32;
+    // Blocks of 768 threads: two fit, and a quarter of the threads stays unused; not too few.
+    struct profile p = profile_of((struct launch){9999, 768, 32, 0, 2});
+    struct finding f;
+    cr_assert_eq(examine_gpu(&tool_occupancy, map_block, &p, BOUND_MEMORY, &f), 0);
+    // Arithmetic is content with a quarter; memory is not.
+    p = profile_of((struct launch){9999, 256, 80, 0, 3});
+    cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_COMPUTE, &f), 0);
+    cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 1);
+    cr_assert_float_eq(f.expected_gain, 0.5 / 0.375, 1e-9);
+    // A grid that does not fill what fits, and a kernel at reach.
+    p = profile_of((struct launch){200, 256, 128, 0, 2});
+    cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
+    p = profile_of((struct launch){9999, 256, 128, 0, 2});
+    profile_set(&p, "time_s", 1.01e-3);
+    cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
+}
+
+Test(tools, waves_counts_multiprocessors_without_work) {
+    static const struct {
+        double blocks, per_sm;
+        int n;
+        enum severity severity;
+        const char *evidence;
+    } cases[] = {
+        {16, 2, 1, SEVERITY_HIGH, "16 blocks for 132 multiprocessors"},
+        {140, 2, 1, SEVERITY_MEDIUM, "1.06 waves of 132; the last one is 6% full"},
+        {132, 2, 0, 0, NULL},
+        {264, 2, 0, 0, NULL},
+        {270, 2, 1, SEVERITY_MEDIUM, "1.02 waves of 264; the last one is 2% full"},
+        {520, 2, 0, 0, NULL},   // 1.97 waves
+        {2640, 2, 0, 0, NULL},  // ten full ones
+        {2641, 2, 0, 0, NULL},  // so many that the last weighs little
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct profile p =
+            profile_of((struct launch){cases[i].blocks, 256, 32, 0, cases[i].per_sm});
+        struct finding f = {0};
+        int n = examine_gpu(&tool_waves, gemm_block, &p, BOUND_COMPUTE, &f);
+        cr_assert_eq(n, cases[i].n, "case %zu", i);
+        if (!n)
+            continue;
+        cr_expect_eq(f.severity, cases[i].severity, "case %zu", i);
+        cr_expect(strstr(f.evidence, cases[i].evidence), "case %zu: %s", i, f.evidence);
+        cr_expect_eq(find_action(&f, "tile")->direction, -1);
+    }
+}
+
+Test(tools, spill_tells_spills_from_arrays) {
+    struct profile p = profile_of((struct launch){9999, 256, 255, 0, 1});
+    struct finding f;
+    cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 0);
+    profile_set(&p, "local_bytes", 64);
+    cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 1);
+    cr_expect_eq(f.severity, SEVERITY_MEDIUM);
+    profile_set(&p, "spill_bytes", 48);
+    cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 1);
+    cr_expect_eq(f.severity, SEVERITY_HIGH);
+    cr_expect(strstr(f.evidence, "48 bytes per thread, at 255 registers"), "%s", f.evidence);
+    cr_expect_eq(find_action(&f, "minblocks")->direction, -1);
+    cr_expect_eq(find_action(&f, "micro")->direction, -1);
+}
+
+Test(tools, narrow_reads_the_width_off_the_block) {
+    struct profile p = profile_of((struct launch){9999, 256, 32, 0, 8});
+    struct finding f;
+    static const char narrow[] =
+        "kernel for p on sm_90a\nstage y : map  block 256  vec 2  items 1\n";
+    cr_assert_eq(examine_gpu(&tool_narrow, narrow, &p, BOUND_MEMORY, &f), 1);
+    cr_expect(strstr(f.evidence, "8 bytes at once"), "%s", f.evidence);
+    cr_expect_eq(find_action(&f, "vec")->direction, +1);
+    cr_expect_eq(examine_gpu(&tool_narrow, map_block, &p, BOUND_MEMORY, &f), 0);
+    cr_expect_eq(examine_gpu(&tool_narrow, narrow, &p, BOUND_COMPUTE, &f), 0);
+    cr_expect_eq(examine_gpu(&tool_narrow, NULL, &p, BOUND_MEMORY, &f), 0);
+}
+
+Test(tools, launch_speaks_when_launching_is_the_time) {
+    struct finding f;
+    struct profile p = profile_of((struct launch){9999, 256, 32, 0, 8});
+    static const char two[] =
+        "kernel for p on sm_90a\nstage t : map  vec 4\nstage y : map  vec 4\n";
+    cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);
+    profile_set(&p, "launches", 2);
+    cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);  // 3 us of 2 ms
+    profile_set(&p, "time_s", 9e-6);
+    cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 1);
+    cr_expect(find_action(&f, "merge"));
+    cr_expect_float_eq(f.expected_gain, 1.5, 1e-9);
+    profile_set(&p, "launches", 1);
+    cr_assert_eq(examine_gpu(&tool_launch, map_block, &p, BOUND_MEMORY, &f), 0);
+    profile_set(&p, "time_s", 4e-6);
+    cr_assert_eq(examine_gpu(&tool_launch, map_block, &p, BOUND_MEMORY, &f), 1);
+    cr_expect_eq(f.severity, SEVERITY_LOW);
+}
+
+Test(tools, of_a_gpu_are_silent_on_a_kernel_at_reach_and_without_facts) {
+    struct bound b = bound_of(BOUND_MEMORY);
+    struct candidate c = {.kernel = map_block};
+    struct profile p = profile_of((struct launch){4096, 256, 40, 0, 6});
+    struct tool_input in = {.target = &gpu, .bound = &b, .candidate = &c, .profile = &p};
+    struct finding out[5];
+    profile_set(&p, "time_s", 1.01e-3);
+    cr_assert_eq(tools_examine(&a, &in, out, 5), 0);
+    // Far from reach, but nothing is known beyond the time: only reach speaks.
+    struct profile bare = {0};
+    profile_set(&bare, "time_s", 4e-3);
+    in.profile = &bare;
+    cr_assert_eq(tools_examine(&a, &in, out, 5), 1);
+    cr_assert_str_eq(out[0].tool, "reach");
+    cr_assert(find_action(&out[0], "items"));
+}

@@ -1,0 +1,26 @@
+#include "eval/pairs.h"
+
+enum pairs_answer pairs_ask(const struct pairs_state *s) {
+    int n_counted = s->n_pairs - s->n_slowed;
+    double spent_s = s->halves * s->spent_s;
+    if (s->halves * s->n_pairs + PAIRS_BLOCK > PAIRS_MAX)
+        return PAIRS_ENOUGH;
+    if (s->n_pairs >= PAIRS_LEAST && spent_s >= PAIRS_OVERTIME * s->seconds)
+        return PAIRS_ENOUGH;
+    if (n_counted < PAIRS_USUAL)
+        return PAIRS_MORE;
+    return spent_s > s->seconds ? PAIRS_ENOUGH : PAIRS_BY_WIDTH;
+}
+
+int pairs_pick(const bool *is_slowed, const bool *is_disturbed, int n, int *picked) {
+    int n_quiet = 0, n_counted = 0, n_picked = 0;
+    for (int i = 0; i < n; i++) {
+        n_counted += !is_slowed[i];
+        n_quiet += !is_slowed[i] && !is_disturbed[i];
+    }
+    bool drop = 2 * n_quiet > n_counted && n_quiet >= PAIRS_USUAL;
+    for (int i = 0; i < n; i++)
+        if (!is_slowed[i] && !(drop && is_disturbed[i]))
+            picked[n_picked++] = i;
+    return n_picked;
+}

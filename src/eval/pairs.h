@@ -1,0 +1,33 @@
+// How many pairs of calls a comparison takes. The rule, on every device:
+//
+//   - at least 8 pairs: what an interval of 99% by order statistics needs;
+//   - then until the interval is narrow, or the time is spent;
+//   - where 8 pairs would take more than 4 times the time, as many as fit into that, but at
+//     least 4: the interval of so few is widened (stats.h);
+//   - pairs taken while a card slows itself down do not count, and end the comparison when 4 times
+//     the time is spent.
+//
+// So the timing of a comparison takes at most 4 times its seconds, or 4 pairs.
+#pragma once
+
+#include <stdbool.h>
+
+enum { PAIRS_USUAL = 8, PAIRS_LEAST = 4, PAIRS_OVERTIME = 4, PAIRS_MAX = 400, PAIRS_BLOCK = 2 };
+
+struct pairs_state {
+    int n_pairs, n_slowed;  // so far, of this half
+    int halves;             // 2: as many follow in each other's place
+    double spent_s, seconds;
+};
+
+enum pairs_answer {
+    PAIRS_MORE,
+    PAIRS_ENOUGH,
+    PAIRS_BY_WIDTH,  // enough when the interval is narrow
+};
+
+enum pairs_answer pairs_ask(const struct pairs_state *s);
+
+// The pairs that count, of n: undisturbed ones, or all when those are too few; never one in which
+// the card slowed itself down. `picked` has room for n.
+int pairs_pick(const bool *is_slowed, const bool *is_disturbed, int n, int *picked);

@@ -1,0 +1,342 @@
+// What an exported directory has of its own when its kernel is CUDA: the host function over the
+// CUDA runtime, and the Makefile.
+//
+// The host function is plain C: kernels are extern "C", the runtime knows them by their address,
+// and cudaLaunchKernelExC takes arguments by address too, so nothing but the kernels needs nvcc's
+// language. It allocates nothing and waits for nothing, so that it can be captured in a graph.
+// The plan's buffers are one array, numbered as in the plan: no name of the problem's can meet
+// one of ours.
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "eval/compile_cuda.h"
+#include "ops/export_text.h"
+
+// Emitted kernels read 16 bytes at once; others were only ever given buffers at multiples of 256.
+enum { ALIGN_OURS = 16, ALIGN_JUDGED = 256, SHARED_PLAIN = 48 << 10, PORTABLE_CLUSTER = 8 };
+
+static int alignment(const struct export_view *e) {
+    return e->champion->candidate.tier == TIER_K ? ALIGN_OURS : ALIGN_JUDGED;
+}
+
+static bool is_launch_of(const struct plan_step *s, const char *function) {
+    return s->kind == STEP_LAUNCH && strcmp(s->function, function) == 0;
+}
+
+// The runtime fills with bytes, so anything but zero takes a kernel of our own.
+static bool needs_kernel(const struct plan *plan, const struct plan_step *s) {
+    float value = (float)s->fill_value;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return s->kind == STEP_FILL && bits != 0 && plan->buffers[s->fill_buffer].size_bytes % 4 == 0;
+}
+
+static long long fill_blocks(const struct plan *plan, const struct plan_step *s) {
+    return (long long)(plan->buffers[s->fill_buffer].size_bytes / 4 + EXPORT_FILL_THREADS - 1) /
+           EXPORT_FILL_THREADS;
+}
+
+void export_cuda_fills(struct str *out, const struct export_view *e) {
+    const struct plan *plan = e->plan;
+    bool first = true;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *s = &plan->steps[i];
+        if (!needs_kernel(plan, s))
+            continue;
+        if (first)
+            str_puts(out, "\n// The plan's fills; the runtime itself can only fill with bytes.\n"
+                          "#include \"dev.h\"\n");
+        first = false;
+        str_printf(out,
+                   "HONE_KERNEL(%d) %s_fill_%d(float *to) {\n"
+                   "    long long i = hone_block() * %dLL + hone_thread();\n"
+                   "    if (i < %lld)\n        to[i] = %af;\n}\n",
+                   EXPORT_FILL_THREADS, e->symbol, i, EXPORT_FILL_THREADS,
+                   (long long)(plan->buffers[s->fill_buffer].size_bytes / 4), s->fill_value);
+    }
+}
+
+// A parameter's name that no buffer of the problem has.
+static const char *free_name(struct arena *a, const struct plan *plan, const char *name) {
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (strcmp(plan->buffers[i].name, name) == 0)
+            return free_name(a, plan, arena_printf(a, "%s_", name));
+    return name;
+}
+
+const char *export_cuda_workspace(struct arena *a, const struct export_view *e) {
+    return free_name(a, e->plan, "workspace");
+}
+
+const char *export_cuda_stream(struct arena *a, const struct export_view *e) {
+    return free_name(a, e->plan, "stream");
+}
+
+// Where a scratch buffer begins in the workspace; for n_buffers, how large that is.
+static long long workspace_offset(const struct plan *plan, int buffer) {
+    int64_t at = 0;
+    for (int i = 0; i < buffer; i++)
+        if (plan->buffers[i].role == BUFFER_SCRATCH)
+            at += (plan->buffers[i].size_bytes + ALIGN_JUDGED - 1) / ALIGN_JUDGED * ALIGN_JUDGED;
+    return at;
+}
+
+static void declarations(struct str *out, const struct export_view *e) {
+    const struct plan *plan = e->plan;
+    str_puts(out, "// Kernels, known to the runtime by their address.\n");
+    for (int i = 0; i < plan->n_steps; i++) {
+        bool seen = plan->steps[i].kind != STEP_LAUNCH;
+        for (int j = 0; j < i && !seen; j++)
+            seen = is_launch_of(&plan->steps[j], plan->steps[i].function);
+        if (needs_kernel(plan, &plan->steps[i]))
+            str_printf(out, "void %s_fill_%d(void);\n", e->symbol, i);
+        else if (!seen)
+            str_printf(out, "void %s(void);\n", plan->steps[i].function);
+    }
+    str_puts(out, "\n");
+}
+
+// ---- tensor maps
+
+static const char encoder_text[] =
+    "typedef CUresult (*encode_fn)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,\n"
+    "                              const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,\n"
+    "                              const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,\n"
+    "                              CUtensorMapL2promotion, CUtensorMapFloatOOBfill);\n\n"
+    "// The driver's function, asked for by name, so that nothing links against the driver.\n"
+    "static cudaError_t find_encoder(encode_fn *encode) {\n"
+    "    enum cudaDriverEntryPointQueryResult found;\n"
+    "    void *function = NULL;\n"
+    "#if CUDART_VERSION >= 12050\n"
+    "    cudaError_t error = cudaGetDriverEntryPointByVersion(\n"
+    "        \"cuTensorMapEncodeTiled\", &function, 12000, cudaEnableDefault, &found);\n"
+    "#else\n"
+    "    cudaError_t error = cudaGetDriverEntryPoint(\"cuTensorMapEncodeTiled\", &function,\n"
+    "                                                cudaEnableDefault, &found);\n"
+    "#endif\n"
+    "    if (error != cudaSuccess)\n        return error;\n"
+    "    if (found != cudaDriverEntryPointSuccess)\n        return cudaErrorSymbolNotFound;\n"
+    "    *encode = (encode_fn)function;\n    return cudaSuccess;\n}\n\n";
+
+static const char *map_type(const char *type) {
+    static const char *const types[][2] = {
+        {"u8", "UINT8"},    {"i32", "INT32"},   {"i64", "INT64"},    {"f16", "FLOAT16"},
+        {"f32", "FLOAT32"}, {"f64", "FLOAT64"}, {"bf16", "BFLOAT16"}};
+    for (size_t i = 0; type && i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i][0], type) == 0)
+            return types[i][1];
+    return "FLOAT32";
+}
+
+static void list(struct str *out, const char *declaration, const int64_t *values, int n) {
+    str_printf(out, "        const %s[] = {", declaration);
+    for (int i = 0; i < n; i++)
+        str_printf(out, "%s%lld", i ? ", " : "", (long long)values[i]);
+    str_puts(out, n ? "};\n" : "0};\n");
+}
+
+static void encode_map(struct arena *a, struct str *out, const struct plan *plan, int number) {
+    static const int64_t ones[TENSORMAP_RANK_MAX] = {1, 1, 1, 1, 1};
+    const struct plan_tensormap *m = &plan->tensormaps[number];
+    str_printf(out, "    {  // %s\n", m->name);
+    list(out, "cuuint64_t dims", m->dims, m->rank);
+    list(out, "cuuint64_t strides", m->strides_bytes, m->rank - 1);
+    list(out, "cuuint32_t box", m->box, m->rank);
+    list(out, "cuuint32_t steps", ones, m->rank);
+    str_printf(
+        out,
+        "        int refused = encode(&maps[%d], CU_TENSOR_MAP_DATA_TYPE_%s, %d, buffers[%d], "
+        "dims,\n"
+        "                             strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,\n"
+        "                             CU_TENSOR_MAP_SWIZZLE_%s, CU_TENSOR_MAP_L2_PROMOTION_%s,\n"
+        "                             CU_TENSOR_MAP_FLOAT_OOB_FILL_%s);\n"
+        "        if (refused)\n            return refused;  // driver and runtime count alike\n"
+        "    }\n",
+        number, map_type(plan->buffers[m->buffer].type), m->rank, m->buffer,
+        m->swizzle_bytes ? arena_printf(a, "%dB", m->swizzle_bytes) : "NONE",
+        m->promote_bytes ? arena_printf(a, "L2_%dB", m->promote_bytes) : "NONE",
+        m->is_nan_outside ? "NAN_REQUEST_ZERO_FMA" : "NONE");
+}
+
+// ---- steps
+
+static void attribute(struct str *out, const char *name, const char *function, long long value) {
+    str_printf(out,
+               "    error = cudaFuncSetAttribute((const void *)%s,\n"
+               "                                 cudaFuncAttribute%s, %lld);\n"
+               "    if (error != cudaSuccess)\n        return error;\n",
+               function, name, value);
+}
+
+static void launch_attributes(struct str *out, const struct plan_shape *h) {
+    if (!h->cluster[0] && !h->is_cooperative)
+        return;
+    str_puts(out, "        cudaLaunchAttribute attributes[] = {\n");
+    if (h->cluster[0])
+        str_printf(out,
+                   "            {.id = cudaLaunchAttributeClusterDimension,\n"
+                   "             .val.clusterDim = {%lld, %lld, %lld}},\n",
+                   (long long)h->cluster[0], (long long)h->cluster[1], (long long)h->cluster[2]);
+    if (h->is_cooperative)
+        str_puts(out,
+                 "            {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},\n");
+    str_puts(out, "        };\n");
+}
+
+// The launch of a kernel whose arguments are named in `arguments`.
+static void launch(struct str *out, const char *function, const struct plan_shape *h,
+                   const char *arguments) {
+    int n_attributes = (h->cluster[0] > 0) + h->is_cooperative;
+    if (h->shared_bytes > SHARED_PLAIN)
+        attribute(out, "MaxDynamicSharedMemorySize", function, (long long)h->shared_bytes);
+    if (h->cluster[0] * h->cluster[1] * h->cluster[2] > PORTABLE_CLUSTER)
+        attribute(out, "NonPortableClusterSizeAllowed", function, 1);
+    str_printf(out, "    {\n        void *arguments[] = {%s};\n", arguments);
+    launch_attributes(out, h);
+    str_printf(out,
+               "        cudaLaunchConfig_t config = {.gridDim = {%lld, %lld, %lld},\n"
+               "                                     .blockDim = {%lld, %lld, %lld},\n"
+               "                                     .dynamicSmemBytes = %lld,\n"
+               "                                     .stream = stream%s",
+               (long long)h->grid[0], (long long)h->grid[1], (long long)h->grid[2],
+               (long long)h->block[0], (long long)h->block[1], (long long)h->block[2],
+               (long long)h->shared_bytes, n_attributes ? "," : "};\n");
+    if (n_attributes)
+        str_printf(out,
+                   "\n                                     .attrs = attributes,\n"
+                   "                                     .numAttrs = %d};\n",
+                   n_attributes);
+    str_printf(out,
+               "        error = cudaLaunchKernelExC(&config, (const void *)%s, arguments);\n"
+               "        if (error != cudaSuccess)\n            return error;\n    }\n",
+               function);
+}
+
+static void launch_step(struct arena *a, struct str *out, const struct plan_step *s) {
+    struct str arguments = {0};
+    for (int i = 0; i < s->n_args; i++)
+        if (s->args[i] >= 0)
+            str_printf(&arguments, "%s(void *)&buffers[%d]", i ? ", " : "", s->args[i]);
+        else
+            str_printf(&arguments, "%s&maps[%d]", i ? ", " : "", -1 - s->args[i]);
+    launch(out, s->function, &s->shape, str_take(a, &arguments));
+}
+
+static void clear(struct str *out, const struct plan *plan, int buffer) {
+    str_printf(out,
+               "    error = cudaMemsetAsync(buffers[%d], 0, %lld, stream);  // %s\n"
+               "    if (error != cudaSuccess)\n        return error;\n",
+               buffer, (long long)plan->buffers[buffer].size_bytes, plan->buffers[buffer].name);
+}
+
+static void step(struct arena *a, struct str *out, const struct export_view *e, int number) {
+    const struct plan_step *s = &e->plan->steps[number];
+    if (s->kind == STEP_LAUNCH) {
+        launch_step(a, out, s);
+        return;
+    }
+    if (!needs_kernel(e->plan, s)) {
+        clear(out, e->plan, s->fill_buffer);
+        return;
+    }
+    const struct plan_shape shape = {.grid = {fill_blocks(e->plan, s), 1, 1},
+                                     .block = {EXPORT_FILL_THREADS, 1, 1}};
+    launch(out, arena_printf(a, "%s_fill_%d", e->symbol, number), &shape,
+           arena_printf(a, "(void *)&buffers[%d]", s->fill_buffer));
+}
+
+static void run_function(struct arena *a, struct str *out, const struct export_view *e) {
+    const struct plan *plan = e->plan;
+    str_puts(out, "// The plan's buffers:");
+    for (int i = 0; i < plan->n_buffers; i++)
+        str_printf(out, "%s %d %s", i ? "," : "", i, plan->buffers[i].name);
+    str_printf(out,
+               ".\nstatic int run_plan(void *const *buffers, cudaStream_t stream) {\n"
+               "    cudaError_t error = cudaSuccess;\n"
+               "    for (int i = 0; i < %d; i++)\n"
+               "        if (!buffers[i] || (uintptr_t)buffers[i] %% %d != 0)\n"
+               "            return cudaErrorInvalidValue;\n",
+               plan->n_buffers, alignment(e));
+    if (plan->n_tensormaps)
+        str_printf(out,
+                   "    CUtensorMap maps[%d];\n    encode_fn encode;\n"
+                   "    error = find_encoder(&encode);\n"
+                   "    if (error != cudaSuccess)\n        return error;\n",
+                   plan->n_tensormaps);
+    for (int i = 0; i < plan->n_tensormaps; i++)
+        encode_map(a, out, plan, i);
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].is_zeroed)
+            clear(out, plan, i);
+    for (int i = 0; i < plan->n_steps; i++)
+        step(a, out, e, i);
+    str_puts(out, "    return error;\n}\n\n");
+}
+
+static void host_function(struct arena *a, struct str *out, const struct export_view *e) {
+    const struct plan *plan = e->plan;
+    const char *workspace = export_cuda_workspace(a, e);
+    long long size = workspace_offset(plan, plan->n_buffers);
+    str_printf(out, "size_t %s_workspace_bytes(void) {\n    return %lld;\n}\n\n", e->symbol, size);
+    str_printf(out, "%s {\n", export_prototype(a, e));
+    if (size == 0)
+        str_printf(out, "    (void)%s;\n", workspace);
+    else
+        str_printf(out, "    if (!%s)\n        return cudaErrorInvalidValue;\n", workspace);
+    str_puts(out, "    return run_plan((void *[]){");
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const struct plan_buffer *b = &plan->buffers[i];
+        const char *comma = i ? ", " : "";
+        if (b->role == BUFFER_SCRATCH)
+            str_printf(out, "%s(char *)%s + %lld", comma, workspace, workspace_offset(plan, i));
+        else
+            str_printf(out, "%s%s%s", comma, b->role == BUFFER_INPUT ? "(void *)" : "", b->name);
+    }
+    str_printf(out, "}, %s);\n}\n", export_cuda_stream(a, e));
+}
+
+const char *export_cuda_host(struct arena *a, const struct export_view *e) {
+    struct str out = {0};
+    str_printf(&out,
+               "// The steps of kernel.cu's plan, in order, on one stream.\n"
+               "#include \"%s.h\"\n\n#include <stdint.h>\n%s\n",
+               e->symbol, e->plan->n_tensormaps ? "\n#include <cuda.h>\n" : "");
+    declarations(&out, e);
+    if (e->plan->n_tensormaps)
+        str_puts(&out, encoder_text);
+    run_function(a, &out, e);
+    host_function(a, &out, e);
+    return str_take(a, &out);
+}
+
+const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
+    const char *s = e->symbol;
+    struct str out = {0};
+    str_printf(&out,
+               "# make, then ./check. ARCH is what the kernel was searched for and verified on.\n"
+               "NVCC := $(or $(NVCC),$(shell command -v nvcc),/usr/local/cuda/bin/nvcc)\n"
+               "ARCH ?= %s\n"
+               "CFLAGS ?= -O2\n"
+               "FLAGS = ",
+               e->target->isa);
+    for (int i = 0; cuda_compile_flags[i]; i++)
+        str_printf(&out, "%s ", cuda_compile_flags[i]);
+    str_puts(&out, "-diag-suppress 1675 -Xcompiler -Wno-unknown-pragmas\n\n");
+    str_printf(&out,
+               "all: check lib%s.a\n\n"
+               "check: check.o lib%s.a\n"
+               "\t$(NVCC) -arch=$(ARCH) -o $@ check.o lib%s.a -lm\n"
+               "lib%s.a: kernel.o %s.o\n"
+               "\t$(AR) rcs $@ kernel.o %s.o\n"
+               "kernel.o: kernel.cu\n"
+               "\t$(NVCC) -arch=$(ARCH) $(FLAGS) -c -o $@ kernel.cu\n"
+               "%%.o: %%.c\n"
+               "\t$(NVCC) $(CFLAGS) -c -o $@ $<\n"
+               "check.o: samples.h %s.h hone_rng.h\n"
+               "%s.o: %s.h\n\n"
+               "clean:\n\trm -f *.o *.a check\n"
+               ".PHONY: all clean\n",
+               s, s, s, s, s, s, s, s, s);
+    return str_take(a, &out);
+}

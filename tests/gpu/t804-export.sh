@@ -1,0 +1,40 @@
+#!/bin/sh
+# An exported directory builds with nvcc and checks itself on the card, and the check can fail.
+. "$(dirname "$0")/lib.sh"
+NVCC=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+[ -x "$NVCC" ] || {
+    echo "skipped: no nvcc"
+    exit 0
+}
+
+for problem in "softmax M=512,N=1000" "gelu M=300,N=700" "gemm M=256,N=320,K=192"; do
+    # shellcheck disable=SC2086
+    set -- $problem
+    "$HONE" optimize "$ROOT/problems/$1.hone" --target cuda --dim "$2" --evals 4 >out 2>&1 ||
+        fail "optimize $1: $(cat out)"
+    expect_match 0 "^    int $1\(const float .*cudaStream_t stream\)" "$HONE" export last -o "$1"
+    env -i PATH=/usr/bin:/bin NVCC="$NVCC" make -s -C "$1" >out 2>&1 || fail "make $1: $(cat out)"
+    [ ! -s out ] || fail "make $1 warned: $(cat out)"
+    expect_match 0 '^ok$' "./$1/check"
+    grep -q '"hone.proof/1"' "$1/PROOF.json" || fail "$1: no proof"
+done
+
+# Kernels that need more than a grid: the store is made by hand, the kernels run on the card.
+RUN=$(dirname "$HONE")/gpu-run
+for source in softmax_tensormap softmax_cluster softmax_much_shared; do
+    [ -x "$RUN" ] || {
+        echo "not run: $source, gpu-run is not built"
+        continue
+    }
+    "$RUN" runs.db "$ROOT/problems/softmax.hone" M=64,N=256 sm_90a \
+        "$ROOT/tests/exploits/device/honest/$source.cu" || fail "$source"
+    expect_match 0 'int softmax' "$HONE" export --store runs.db -o $source
+    make -s -C $source NVCC="$NVCC" || fail "make $source"
+    expect_match 0 '^ok$' ./$source/check
+done
+
+# A kernel that computes something else is found out.
+cp -r softmax spoiled
+sed -i 's/hone_exp\([0-9]\)(/hone_abs\1(/g' spoiled/kernel.cu
+make -s -C spoiled NVCC="$NVCC" || fail 'spoiled does not build'
+expect_match 1 '^WRONG$' ./spoiled/check
