@@ -102,6 +102,14 @@ static const char *form_text(struct arena *a, const struct block_stage *s) {
     return anchor_kind_name(f->kind);
 }
 
+// What the stage's own work takes at the least.
+static const char *work_text(struct arena *a, const struct region *r) {
+    struct region_work w;
+    region_count(r, &w);
+    return arena_printf(a, "%s read, %s written, %s", amount(a, w.bytes_read, "B"),
+                        amount(a, w.bytes_written, "B"), amount(a, w.flops, "flop"));
+}
+
 static void print_part(struct arena *a, struct str *out, const struct block_stage *s,
                        enum form_part part) {
     const struct graph *g = s->region->graph;
@@ -186,6 +194,7 @@ static void print_stage_block(struct arena *a, struct str *out, const struct blo
     print_line(out, "form", form_text(a, s));
     for (enum form_part part = PART_PROLOGUE; part < PART_COUNT; part++)
         print_part(a, out, s, part);
+    print_line(out, "least", work_text(a, s->region));
     print_recomputed(a, out, s);
     print_laws(a, out, s);
     print_knobs(a, out, s);

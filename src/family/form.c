@@ -282,17 +282,16 @@ static bool find(struct arena *a, const struct region *r, const struct form_requ
     return find_single(a, q, f, why);
 }
 
-// A law that makes the region fit, where the stage names none.
+// A law that makes the region fit and that the stage does not name.
 static const char *helping_law(struct arena *a, const struct region *r,
                                const struct form_request *q) {
     for (const struct law *l = laws; l->name; l++) {
-        struct law_uses uses = {0};
+        struct law_uses uses = *q->laws;
         struct form_request with = *q;
         struct form f;
         struct form_reject why;
         with.laws = &uses;
-        // These change no form.
-        if (strcmp(l->name, "split_reduction") == 0 || strcmp(l->name, "tf32x3") == 0)
+        if (!l->changes_form || law_is_used(q->laws, l->name))
             continue;
         if (law_use(l, r, &uses) && find(a, r, &with, &f, &why))
             return l->name;
@@ -313,7 +312,6 @@ bool form_find(struct arena *a, const struct region *r, const struct form_reques
             find(a, r, &with, &other, &ignored))
             why->other = o->name;
     }
-    if (q->laws->n_matches == 0)
-        why->law = helping_law(a, r, q);
+    why->law = helping_law(a, r, q);
     return false;
 }
