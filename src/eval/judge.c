@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 static int64_t node_bytes(const struct node *n) {
-    return shape_count(&n->shape) * dtype_bytes(n->dtype);
+    return dtype_size(n->dtype, shape_count(&n->shape));
 }
 
 static void fill_context(struct judge *j) {

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "family/block_private.h"
+#include "ir/work.h"
 
 bool block_complain(struct resolver *v, const struct kernel_stage *s, struct place at,
                     const char *hint, const char *fmt, ...) {
@@ -70,6 +71,23 @@ static bool check_laws(struct resolver *v, struct block_stage *b) {
     return true;
 }
 
+// Sums in memory come out in another order each time; largest and least do not mind.
+static bool check_order(struct resolver *v, const struct block_stage *b) {
+    const struct problem *p = v->block->problem;
+    const struct region *r = b->region;
+    for (int i = 0; i < r->n_anchors && b->text->combine == COMBINE_ATOMIC && !p->order_any; i++) {
+        enum op op = r->graph->nodes[r->anchor[i]].op;
+        bool minds = op != OP_RMAX && op != OP_RMIN &&
+                     (r->anchor[i] != b->form.anchor || law_is_used(&b->laws, "split_reduction") ||
+                      b->form.kind == ANCHOR_ROWS);
+        if (minds)
+            return block_complain(v, b->text, b->text->combine_at, NULL,
+                                  "combine atomic adds in another order at every call, and the "
+                                  "problem does not say 'order any'");
+    }
+    return true;
+}
+
 static bool check_combine(struct resolver *v, const struct kernel_stage *s) {
     const struct target *t = v->block->target;
     if (s->combine != COMBINE_CLUSTER || target_has_clusters(t))
@@ -109,12 +127,7 @@ static bool check_form(struct resolver *v, struct block_stage *b) {
 
 // ---- computing again
 
-static bool is_contraction(const struct graph *g, node_id n) {
-    enum anchor_kind k = form_node_kind(g, n);
-    return k == ANCHOR_CONTRACTION || (k == ANCHOR_WINDOW && g->nodes[n].n_args > 1);
-}
-
-// Does work that is done here for the first time read the node, if need be through views?
+// Does work that is done here for the first time read the node, if need be through index maps?
 static bool is_read_anew(const struct block_stage *b, node_id n) {
     const struct region *r = b->region;
     if (region_is_value(r, n) && !b->is_recomputed[n])
@@ -126,7 +139,7 @@ static bool is_read_anew(const struct block_stage *b, node_id n) {
             reads |= user->arg[k] == n;
         if (!reads)
             continue;
-        if (user->op == OP_VIEW ? is_read_anew(b, u) : !b->is_recomputed[u])
+        if (op_infos[user->op].flops == 0 ? is_read_anew(b, u) : !b->is_recomputed[u])
             return true;
     }
     return false;
@@ -141,22 +154,22 @@ static bool price_recomputing(struct resolver *v, int stage) {
     for (node_id n = 0; n < g->n_nodes; n++) {
         if (!r->is_member[n] || op_infos[g->nodes[n].op].class == OP_CLASS_LEAF)
             continue;
-        if (v->computed_by[n] && is_contraction(g, n))
+        if (v->computed_by[n] && work_is_contraction(&g->nodes[n]))
             return block_complain(
                 v, b->text, b->text->at, NULL,
                 "the product %s is computed by stage %s already; materialise it first",
                 g->nodes[n].name, v->block->kernel->stages[v->computed_by[n] - 1].values[0]);
-        b->is_recomputed[n] = v->computed_by[n] > 0 && g->nodes[n].op != OP_VIEW;
+        b->is_recomputed[n] = v->computed_by[n] > 0 && op_infos[g->nodes[n].op].flops > 0;
         any |= b->is_recomputed[n];
         if (b->is_recomputed[n])
-            b->again_flops += region_node_flops(g, n);
+            b->again_flops += work_flops(g, &g->nodes[n]);
         else
             v->computed_by[n] = stage + 1;
     }
     for (node_id n = 0; any && n < g->n_nodes; n++)
         if (r->is_leaf[n] && !is_read_anew(b, n))
             b->again_bytes +=
-                (double)shape_count(&g->nodes[n].shape) * dtype_bytes(g->nodes[n].dtype);
+                (double)dtype_size(g->nodes[n].dtype, shape_count(&g->nodes[n].shape));
     return true;
 }
 
@@ -192,8 +205,8 @@ static bool resolve_stage(struct resolver *v, int i) {
         return false;
     b->region = region_build(v->arena, v->block->problem, s->values, s->n_values, v->is_ready);
     b->is_prepare = is_prepare(v->block, i);
-    return check_laws(v, b) && check_combine(v, s) && check_form(v, b) && price_recomputing(v, i) &&
-           block_check_emitter(v, i);
+    return check_laws(v, b) && check_combine(v, s) && check_form(v, b) && check_order(v, b) &&
+           price_recomputing(v, i) && block_check_emitter(v, i);
 }
 
 static bool is_read(const struct block *b, int stage, node_id n) {

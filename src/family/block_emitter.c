@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/str.h"
 #include "family/block_private.h"
+#include "family/support.h"
 
 static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
                              const struct family *f) {
@@ -30,6 +32,15 @@ static const char *storage_without_emitter(const struct block_stage *b, const st
             (n->op == OP_INPUT && !block_is_output(p, b->text->values[i])))
             return "'layout'";
     }
+    return NULL;
+}
+
+// A type or an operation that no emitter knows, in words; or NULL.
+static const char *unknown_node(struct arena *a, const struct region *r) {
+    struct error err;
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n] && !support_node(r->problem, n, &err))
+            return arena_strdup(a, err.text);
     return NULL;
 }
 
@@ -60,7 +71,8 @@ static const char *find_gap(struct arena *a, const struct block_stage *b, const 
         what = arena_printf(a, "the law %s", b->text->laws[0]);
     if (what)
         return arena_printf(a, "no emitter for %s yet", what);
-    return refused_by_emitter(a, b);
+    what = unknown_node(a, b->region);
+    return what ? what : refused_by_emitter(a, b);
 }
 
 static bool check_knobs(struct resolver *v, struct block_stage *b) {

@@ -34,8 +34,14 @@ static const char *layout_text(struct arena *a, const struct block *b,
     const struct graph *g = &b->problem->graph;
     const struct shape *s = &g->nodes[v->node].shape;
     struct str out = {0};
-    for (int i = 0; i < s->rank; i++)
-        str_printf(&out, "%s%s", i ? "," : " layout ", form_axes_print(a, g, s, 1u << v->axis[i]));
+    for (int i = 0; i < s->rank; i++) {
+        int axis = v->axis[i];
+        str_puts(&out, i ? "," : " layout ");
+        if (s->dim[axis] >= 0)
+            str_puts(&out, g->dims[s->dim[axis]].name);
+        else
+            str_printf(&out, "%d", axis);
+    }
     return str_take(a, &out);
 }
 

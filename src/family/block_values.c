@@ -69,37 +69,45 @@ bool block_check_values(struct resolver *v, int i) {
 
 // ---- as
 
-static int find_type(const char *name) {
-    for (int i = 0; i < DTYPE_COUNT; i++)
-        if (strcmp(dtype_name((enum dtype)i), name) == 0)
-            return i;
-    return -1;
+// Where a value is stored unless the stage says otherwise: an output as declared, another float
+// in the type that arithmetic has.
+static enum dtype default_type(const struct node *n, bool is_output) {
+    if (is_output || !dtype_is_float(n->dtype) || n->dtype == DTYPE_F64)
+        return n->dtype;
+    return DTYPE_F32;
+}
+
+// Does the type hold every value that the other one does?
+static bool holds(enum dtype wide, enum dtype narrow) {
+    const struct dtype_info *w = &dtype_infos[wide], *n = &dtype_infos[narrow];
+    if (wide == narrow || n->kind == DTYPE_KIND_BOOL)
+        return true;
+    return w->kind >= n->kind && w->digits >= n->digits && dtype_max(wide) >= dtype_max(narrow);
 }
 
 static bool check_types(struct resolver *v, int i) {
     const struct problem *p = v->block->problem;
     const struct kernel_stage *s = &v->block->kernel->stages[i];
     const char *names[DTYPE_COUNT + 1] = {NULL};
+    enum dtype type = DTYPE_F32;
     for (int t = 0; t < DTYPE_COUNT; t++)
         names[t] = dtype_name((enum dtype)t);
-    int type = s->type ? find_type(s->type) : 0;
-    if (type < 0)
+    if (s->type && !dtype_find(s->type, &type))
         return block_complain(v, s, s->type_at, str_nearest(s->type, names),
                               "no type is named '%s'", s->type);
     for (int j = 0; j < s->n_values; j++) {
         struct block_value *value = &v->block->stages[i].value[j];
-        enum dtype own = p->graph.nodes[value->node].dtype;
-        value->dtype = s->type ? (enum dtype)type : own;
-        if (value->dtype == own)
-            continue;
-        if (block_is_output(p, s->values[j]))
+        const struct node *n = &p->graph.nodes[value->node];
+        bool is_output = block_is_output(p, s->values[j]);
+        value->dtype = s->type ? type : default_type(n, is_output);
+        if (is_output && value->dtype != n->dtype)
             return block_complain(v, s, s->type_at, NULL, "the output %s is declared %s",
-                                  s->values[j], dtype_name(own));
-        if (dtype_bytes(value->dtype) < dtype_bytes(own))
+                                  s->values[j], dtype_name(n->dtype));
+        if (!holds(value->dtype, n->dtype))
             return block_complain(v, s, s->type_at, NULL,
                                   "%s is %s, and only a value with a declared type is narrowed: "
                                   "%s : %s = ... in the problem",
-                                  s->values[j], dtype_name(own), s->values[j], s->type);
+                                  s->values[j], dtype_name(n->dtype), s->values[j], s->type);
     }
     return true;
 }

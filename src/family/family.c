@@ -22,6 +22,17 @@ const struct family *family_on(const struct family *f, const struct target *t) {
     return f && t->is_gpu ? f->gpu : f;
 }
 
+// Only the operations that every family was written for; which of those, it says itself.
+static bool knows_members(const struct family *f, const struct region *r, struct objection *why) {
+    for (node_id i = 0; i < r->graph->n_nodes; i++) {
+        const struct node *n = &r->graph->nodes[i];
+        if (r->is_member[i] && op_infos[n->op].class > OP_CLASS_CONTRACT)
+            return objection(why, NULL, "%s does not take %s yet (value '%s')", f->name,
+                             op_infos[n->op].name, n->name);
+    }
+    return true;
+}
+
 bool family_accepts(const struct family *f, const struct region *r, struct objection *why) {
     if (r->n_members > REGION_MEMBERS_MAX)
         return objection(why, NULL, "it computes %d operations, and a stage takes %d", r->n_members,
@@ -30,6 +41,8 @@ bool family_accepts(const struct family *f, const struct region *r, struct objec
         return objection(why, NULL,
                          "it has %d reductions one behind the other, and a stage takes %d",
                          r->n_levels, REGION_LEVELS_MAX);
+    if (!knows_members(f, r, why))
+        return false;
     return f->accepts(r, why);
 }
 

@@ -49,7 +49,15 @@ enum anchor_kind form_node_kind(const struct graph *g, node_id n) {
     case OP_CLASS_REDUCE:
         return ANCHOR_REDUCTION;
     case OP_CLASS_CONTRACT:
+    case OP_CLASS_RAGGED:
         return ANCHOR_CONTRACTION;
+    case OP_CLASS_WINDOW:
+        return ANCHOR_WINDOW;
+    case OP_CLASS_SCAN:
+    case OP_CLASS_ORDER:  // it walks along an axis as well
+        return ANCHOR_SCAN;
+    case OP_CLASS_SCATTER:
+        return ANCHOR_SCATTER;
     default:
         return ANCHOR_NONE;
     }

@@ -71,6 +71,10 @@ static bool check_use(void *ctx, node_id n, const struct axis_map *map) {
     struct rows *s = ctx;
     const struct region *r = s->region;
     const struct node *node = &r->graph->nodes[n];
+    enum op_class class = op_infos[node->op].class;
+    // Whatever moves data is an index map of the prologue; check_moves has seen to that.
+    if (class == OP_CLASS_MOVE || class == OP_CLASS_GATHER)
+        return false;
     if (!r->is_member[n] || form_node_kind(r->graph, n) != ANCHOR_REDUCTION)
         return true;
     int kept = 0;
@@ -99,6 +103,19 @@ static bool check_uses(struct rows *s, struct form_reject *why) {
     if (s->culprit >= 0)
         return form_refuse(why, s->culprit, "%s is used in other rows than its own",
                            node_name(r, s->culprit));
+    return true;
+}
+
+// Results of reductions stay in their rows: nothing that moves data touches them.
+static bool check_moves(const struct region *r, struct form_reject *why) {
+    for (node_id n = 0; n < r->graph->n_nodes; n++) {
+        const struct node *node = &r->graph->nodes[n];
+        enum op_class class = op_infos[node->op].class;
+        if (r->is_member[n] && r->level[n] > 0 &&
+            (class == OP_CLASS_MOVE || class == OP_CLASS_GATHER))
+            return form_refuse(why, node->arg[0], "%s is a %s of what the rows give", node->name,
+                               op_infos[node->op].name);
+    }
     return true;
 }
 
@@ -139,7 +156,8 @@ bool form_find_rows(struct arena *a, const struct form_request *q, struct form *
                     struct form_reject *why) {
     const struct region *r = f->region;
     struct rows s = {.region = r, .culprit = -1};
-    if (!check_same_rows(&s, why) || !check_uses(&s, why) || !check_rows_combine(q, &s, why))
+    if (!check_same_rows(&s, why) || !check_moves(r, why) || !check_uses(&s, why) ||
+        !check_rows_combine(q, &s, why))
         return false;
     f->kind = ANCHOR_ROWS;
     f->anchor = r->anchor[0];

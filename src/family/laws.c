@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "ir/detail.h"
+#include "ir/work.h"
 
 const char *law_class_name(enum law_class c) {
     static const char *const names[] = {"exact", "reassociates", "approximates"};
@@ -96,8 +98,8 @@ static bool match_shifted_variance(const struct region *r, node_id n, struct law
 // ---- split reduction: any reduction or contraction
 
 static bool match_split_reduction(const struct region *r, node_id n, struct law_match *m) {
-    enum op_class class = op_infos[at(r, n)->op].class;
-    if (!r->is_member[n] || (class != OP_CLASS_REDUCE && class != OP_CLASS_CONTRACT))
+    bool is_reduction = op_infos[at(r, n)->op].class == OP_CLASS_REDUCE;
+    if (!r->is_member[n] || (!is_reduction && !work_is_contraction(at(r, n))))
         return false;
     *m = (struct law_match){.node = {n}};
     return true;
@@ -107,7 +109,7 @@ static bool match_split_reduction(const struct region *r, node_id n, struct law_
 
 static bool match_tf32x3(const struct region *r, node_id n, struct law_match *m) {
     const struct node *node = at(r, n);
-    if (!r->is_member[n] || op_infos[node->op].class != OP_CLASS_CONTRACT)
+    if (!r->is_member[n] || !work_is_contraction(node) || r->problem->precision.is_exact)
         return false;
     for (int i = 0; i < 2; i++)
         if (at(r, node->arg[i])->dtype != DTYPE_F32)
@@ -123,8 +125,14 @@ static const char *tf32_only_on_gpus(const struct target *t) {
 // ---- winograd: a convolution of 3 by 3 with stride 1
 
 static bool match_winograd(const struct region *r, node_id n, struct law_match *m) {
-    (void)r, (void)n, (void)m;
-    return false;
+    if (!is_member_op(r, n, OP_CONV))
+        return false;
+    const struct window *w = &at(r, n)->detail->window;
+    for (int i = 0; i < w->n_axes; i++)
+        if (w->n_axes > 2 || w->size[i] != 3 || w->stride[i] != 1 || w->dilation[i] != 1)
+            return false;
+    *m = (struct law_match){.node = {n}};
+    return true;
 }
 
 // ---- collapse: sum over an axis of a product, with nothing but linear steps between
@@ -192,7 +200,7 @@ const struct law laws[] = {
      .matches = match_split_reduction},
     {.name = "tf32x3",
      .class = LAW_APPROXIMATES,
-     .pattern = "a product of f32 values",
+     .pattern = "a product of f32 values, in a problem that does not say 'precision f32 exact'",
      .effect = "three tf32 products of high and low halves; the product of the low ones is left "
                "out",
      .roles = {"product"},

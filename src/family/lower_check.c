@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "family/block.h"
 #include "family/lower.h"
+#include "family/support.h"
 #include "lang/lang.h"
 
 // The first mistake as one line: with its place, and the nearest name at the end.
@@ -27,6 +28,9 @@ bool lower_check(struct arena *a, const struct problem *p, const struct target *
     else if (strcmp(k->target, target_kernel_name(t)) != 0)
         mistake_add(&m, head, NULL, "the kernel is for the target %s, not for %s", k->target,
                     target_kernel_name(t));
+    struct error why;
+    if (m.count == 0 && !support_problem(p, &why))
+        mistake_add(&m, head, NULL, "%s", why.text);
     if (m.count)
         return refuse(a, &m, err);
     struct block *b = block_resolve(a, p, t, k, &m);

@@ -180,6 +180,10 @@ static const enum loop_op loop_op_of[OP_COUNT] = {
     [OP_MAX] = LOOP_MAX,   [OP_MIN] = LOOP_MIN,     [OP_LT] = LOOP_LT,     [OP_LE] = LOOP_LE,
     [OP_EQ] = LOOP_EQ,     [OP_WHERE] = LOOP_SELECT};
 
+bool point_has_op(enum op op) {
+    return loop_op_of[op] != LOOP_CONST;
+}
+
 // A condition as a number: 1 or 0.
 static const struct loop_expr *number(struct arena *a, const struct loop_expr *e) {
     if (e->dtype != LOOP_MASK)

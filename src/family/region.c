@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "ir/work.h"
 
 node_id region_find_value(const struct problem *p, const char *name) {
     for (int i = 0; i < p->n_outputs; i++)
@@ -12,7 +13,17 @@ node_id region_find_value(const struct problem *p, const char *name) {
 }
 
 static bool is_anchor(const struct node *n) {
-    return op_infos[n->op].class == OP_CLASS_REDUCE || op_infos[n->op].class == OP_CLASS_CONTRACT;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+    case OP_CLASS_IOTA:
+    case OP_CLASS_VIEW:
+    case OP_CLASS_MOVE:
+    case OP_CLASS_GATHER:
+    case OP_CLASS_ELEMENTWISE:
+        return false;
+    default:
+        return true;
+    }
 }
 
 struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
@@ -120,7 +131,7 @@ node_id region_cut(const struct region *r) {
     node_id first = r->anchor[0], cut = first;
     // A contraction's result passes through its epilogue before it is worth storing; a
     // reduction's is small and stays as it is.
-    bool carries = op_infos[r->graph->nodes[first].op].class == OP_CLASS_CONTRACT;
+    bool carries = work_is_contraction(&r->graph->nodes[first]);
     while (carries) {
         node_id user = region_only_user(r, cut);
         if (user < 0 || op_infos[r->graph->nodes[user].op].class != OP_CLASS_ELEMENTWISE)
@@ -138,18 +149,6 @@ static bool is_slow(enum op op) {
     return op == OP_EXP || op == OP_LOG || op == OP_TANH || op == OP_ERF;
 }
 
-double region_node_flops(const struct graph *g, node_id n) {
-    const struct node *node = &g->nodes[n];
-    double count = (double)shape_count(&node->shape);
-    if (op_infos[node->op].class == OP_CLASS_REDUCE)
-        count = (double)shape_count(&g->nodes[node->arg[0]].shape);
-    if (op_infos[node->op].class == OP_CLASS_CONTRACT) {
-        const struct shape *lhs = &g->nodes[node->arg[0]].shape;
-        count *= (double)lhs->size[lhs->rank - 1];
-    }
-    return count * op_infos[node->op].flops;
-}
-
 void region_count(const struct region *r, struct region_work *w) {
     *w = (struct region_work){0};
     for (node_id i = 0; i < r->graph->n_nodes; i++) {
@@ -161,9 +160,8 @@ void region_count(const struct region *r, struct region_work *w) {
             w->bytes_written += bytes;
         if (!r->is_member[i])
             continue;
-        double flops = region_node_flops(r->graph, i);
-        w->flops += flops;
+        w->flops += work_flops(r->graph, n);
         if (is_slow(n->op))
-            w->slow_flops += flops / op_infos[n->op].flops;
+            w->slow_flops += (double)shape_count(&n->shape);
     }
 }

@@ -3,7 +3,7 @@
 // It is everything between the values already materialised (inputs and values of
 // earlier stages) and the stage's own values. A node may lie in several regions and
 // is then computed in each. Anchors are the nodes that decide a region's form:
-// reductions and contractions.
+// whatever is not elementwise, an index map or a leaf.
 #pragma once
 
 #include "ir/problem.h"
@@ -45,8 +45,6 @@ node_id region_only_user(const struct region *r, node_id n);
 // carried on through the elementwise nodes that only it feeds; in a region beyond the limits,
 // as much as a stage can hold. -1: nothing inside to cut at.
 node_id region_cut(const struct region *r);
-
-double region_node_flops(const struct graph *g, node_id n);
 
 // Least traffic and work of the region, for estimates.
 struct region_work {

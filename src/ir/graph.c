@@ -7,9 +7,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "ir/detail.h"
 
 const struct op_info op_infos[OP_COUNT] = {
-#define OP(id, name, class, arity, flops) {name, OP_CLASS_##class, arity, flops},
+#define OP(id, name, class, arity, types, flops, pipe) \
+    {name, OP_CLASS_##class, arity, OP_TYPES_##types, flops, OP_PIPE_##pipe},
 #include "ir/ops.def"
 #undef OP
 };
@@ -48,12 +50,28 @@ const char *shape_print(struct arena *a, const struct graph *g, const struct sha
     return str_take(a, &out);
 }
 
-int dtype_bytes(enum dtype t) {
-    return t == DTYPE_F32 ? 4 : 1;
-}
-
-const char *dtype_name(enum dtype t) {
-    return t == DTYPE_F32 ? "f32" : "bool";
+bool op_result_type(enum op op, const enum dtype *args, enum dtype *result) {
+    const struct op_info *info = &op_infos[op];
+    if (op == OP_WHERE) {
+        *result = dtype_promote(args[1], args[2]);
+        return args[0] == DTYPE_BOOL && args[1] != DTYPE_BOOL && args[2] != DTYPE_BOOL;
+    }
+    if (op == OP_ARGMAX || op == OP_ARGMIN) {
+        *result = DTYPE_I64;
+        return args[0] != DTYPE_BOOL;
+    }
+    assert(info->types != OP_TYPES_OWN);
+    *result = dtype_promote(args[0], args[info->arity - 1]);
+    for (int i = 0; i < info->arity; i++)
+        if ((args[i] == DTYPE_BOOL) != (info->types == OP_TYPES_LOGIC))
+            return false;
+    if (info->types == OP_TYPES_WHOLE && !dtype_is_integer(*result))
+        return false;
+    if (info->types == OP_TYPES_REAL && dtype_is_integer(*result))
+        *result = DTYPE_F32;
+    if (info->types == OP_TYPES_TESTS || info->types == OP_TYPES_LOGIC)
+        *result = DTYPE_BOOL;
+    return true;
 }
 
 node_id graph_find(const struct graph *g, const char *name) {
@@ -85,20 +103,27 @@ static const char *broken_view(const struct node *n, const struct node *arg) {
     return n->dtype == arg->dtype ? NULL : "the view changes the type";
 }
 
-static const char *broken_elementwise(const struct graph *g, const struct node *n) {
-    for (int i = 0; i < n->n_args; i++) {
-        const struct node *arg = &g->nodes[n->arg[i]];
-        if (!shape_equal(&n->shape, &arg->shape))
-            return "an argument has another shape than the result";
-        bool wants_bool = n->op == OP_WHERE && i == 0;
-        if ((arg->dtype == DTYPE_BOOL) != wants_bool)
-            return "an argument has the wrong type";
-    }
-    bool gives_bool = n->op == OP_LT || n->op == OP_LE || n->op == OP_EQ;
-    return (n->dtype == DTYPE_BOOL) == gives_bool ? NULL : "the result has the wrong type";
+// Does the type follow from those of the arguments?
+static const char *broken_type(const struct graph *g, const struct node *n) {
+    enum dtype args[ARGS_MAX], result;
+    for (int i = 0; i < n->n_args; i++)
+        args[i] = g->nodes[n->arg[i]].dtype;
+    if (n->op == OP_CAST)
+        return NULL;
+    if (!op_result_type(n->op, args, &result))
+        return "an argument has the wrong type";
+    return n->dtype == result ? NULL : "the result has the wrong type";
 }
 
-static const char *broken_reduce(const struct node *n, const struct node *arg) {
+static const char *broken_elementwise(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++)
+        if (!shape_equal(&n->shape, &g->nodes[n->arg[i]].shape))
+            return "an argument has another shape than the result";
+    return broken_type(g, n);
+}
+
+static const char *broken_reduce(const struct graph *g, const struct node *n) {
+    const struct node *arg = &g->nodes[n->arg[0]];
     int kept = 0;
     for (int i = 0; i < arg->shape.rank; i++) {
         if (n->axes >> i & 1)
@@ -109,10 +134,11 @@ static const char *broken_reduce(const struct node *n, const struct node *arg) {
     }
     if (n->axes >> arg->shape.rank || kept != n->shape.rank)
         return "the reduction names an axis that its argument lacks";
-    return n->dtype == DTYPE_F32 && arg->dtype == DTYPE_F32 ? NULL : "a reduction takes f32";
+    return broken_type(g, n);
 }
 
-static const char *broken_matmul(const struct node *n, const struct node *l, const struct node *r) {
+static const char *broken_matmul(const struct graph *g, const struct node *n) {
+    const struct node *l = &g->nodes[n->arg[0]], *r = &g->nodes[n->arg[1]];
     int rank = n->shape.rank;
     if (rank < 2 || l->shape.rank != rank || r->shape.rank != rank)
         return "a matmul takes arguments of its own rank, at least 2";
@@ -124,9 +150,7 @@ static const char *broken_matmul(const struct node *n, const struct node *l, con
     if (n->shape.size[rank - 2] != l->shape.size[rank - 2] ||
         n->shape.size[rank - 1] != r->shape.size[rank - 1])
         return "the outer sizes differ";
-    return n->dtype == DTYPE_F32 && l->dtype == DTYPE_F32 && r->dtype == DTYPE_F32
-               ? NULL
-               : "a matmul takes f32";
+    return broken_type(g, n);
 }
 
 static const char *broken_shape(const struct graph *g, const struct shape *s) {
@@ -158,17 +182,18 @@ static const char *broken_rule(const struct graph *g, node_id id) {
         return rule;
     switch (op_infos[n->op].class) {
     case OP_CLASS_LEAF:
-        return n->dtype == DTYPE_F32 ? NULL : "a leaf is f32";
+        return NULL;
     case OP_CLASS_VIEW:
         return broken_view(n, &g->nodes[n->arg[0]]);
     case OP_CLASS_ELEMENTWISE:
         return broken_elementwise(g, n);
     case OP_CLASS_REDUCE:
-        return broken_reduce(n, &g->nodes[n->arg[0]]);
+        return broken_reduce(g, n);
     case OP_CLASS_CONTRACT:
-        return broken_matmul(n, &g->nodes[n->arg[0]], &g->nodes[n->arg[1]]);
+        return broken_matmul(g, n);
+    default:
+        return detail_broken(g, n);
     }
-    return "unknown class";
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -224,6 +249,8 @@ static void print_details(struct str *out, const struct graph *g, const struct n
             sep = ",";
         }
         str_puts(out, ")");
+    } else {
+        detail_print(out, g, n);
     }
 }
 

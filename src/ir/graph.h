@@ -13,35 +13,64 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/types.h"
+
 struct arena;
 struct error;
 
-enum { RANK_MAX = 6, ARGS_MAX = 3, DIMS_MAX = 32 };
-
-enum dtype { DTYPE_F32, DTYPE_BOOL, DTYPE_COUNT };
+enum { RANK_MAX = 6, ARGS_MAX = 5, DIMS_MAX = 32 };
 
 enum op {
-#define OP(id, name, class, arity, flops) OP_##id,
+#define OP(id, name, class, arity, types, flops, pipe) OP_##id,
 #include "ir/ops.def"
 #undef OP
     OP_COUNT
 };
 
 enum op_class {
-    OP_CLASS_LEAF,         // input, constant
+    OP_CLASS_LEAF,         // input, constant: of any type
     OP_CLASS_VIEW,         // index map
     OP_CLASS_ELEMENTWISE,  // arguments of the result's shape
     OP_CLASS_REDUCE,       // drops the axes in `axes`
     OP_CLASS_CONTRACT,     // matmul
+    OP_CLASS_IOTA,         // from here on as ops.def says under "structure"
+    OP_CLASS_MOVE,
+    OP_CLASS_GATHER,
+    OP_CLASS_SCATTER,
+    OP_CLASS_SCAN,
+    OP_CLASS_ORDER,
+    OP_CLASS_WINDOW,
+    OP_CLASS_RAGGED,
 };
+
+// What an operation takes and gives: ops.def explains them.
+enum op_types {
+    OP_TYPES_NUMBER,
+    OP_TYPES_REAL,
+    OP_TYPES_WHOLE,
+    OP_TYPES_TESTS,
+    OP_TYPES_LOGIC,
+    OP_TYPES_OWN
+};
+
+enum op_pipe { OP_PIPE_NONE, OP_PIPE_VECTOR, OP_PIPE_TRANSCENDENTAL };
 
 struct op_info {
     const char *name;
     enum op_class class;
     int arity;
+    enum op_types types;
     int flops;  // per element of the result (reduce: of the argument), for the bound
+    enum op_pipe pipe;
 };
 extern const struct op_info op_infos[OP_COUNT];
+
+// The type of the result for arguments of these types; false when it does not take them.
+// requires: not a leaf, a view or a cast, which say their own.
+bool op_result_type(enum op op, const enum dtype *args, enum dtype *result);
+
+// An elementwise operation of one or two numbers, in float64. requires: not where or cast.
+double op_evaluate(enum op op, double a, double b);
 
 // A named size: `dim M = 4096`.
 struct dim {
@@ -62,18 +91,21 @@ struct place {
 
 typedef int node_id;
 
+struct node_detail;  // ir/detail.h
+
 struct node {
     enum op op;
     enum dtype dtype;
     struct shape shape;
     int n_args;
     node_id arg[ARGS_MAX];
-    double value;           // OP_CONST
-    unsigned axes;          // reductions: bit i set = axis i of the argument is reduced
-    int view[RANK_MAX];     // OP_VIEW: per result axis the argument's axis, or -1
-    const char *name;       // unique: "t", "y.max", "t.1"
-    bool is_named;          // the author bound this value to a name
-    const char *composite;  // "softmax" when it came from expanding one, else NULL
+    double value;                      // OP_CONST
+    unsigned axes;                     // reductions: bit i set = axis i of the argument is reduced
+    int view[RANK_MAX];                // OP_VIEW: per result axis the argument's axis, or -1
+    const struct node_detail *detail;  // of structural operations, or NULL
+    const char *name;                  // unique: "t", "y.max", "t.1"
+    bool is_named;                     // the author bound this value to a name
+    const char *composite;             // "softmax" when it came from expanding one, else NULL
     struct place at;
 };
 
@@ -88,9 +120,6 @@ int64_t shape_count(const struct shape *s);  // number of elements
 bool shape_equal(const struct shape *a, const struct shape *b);
 // "[M, 128]" into the arena.
 const char *shape_print(struct arena *a, const struct graph *g, const struct shape *s);
-
-int dtype_bytes(enum dtype t);
-const char *dtype_name(enum dtype t);
 
 // Index of the node of that name, or -1.
 node_id graph_find(const struct graph *g, const char *name);

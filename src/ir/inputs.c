@@ -2,42 +2,88 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/parallel.h"
-#include "hone_rng.h"
-
-enum { STREAM_VALUE, STREAM_SCALE };
+#include "hone_inputs.h"
+#include "ir/interpret.h"
+#include "ir/reading.h"
 
 enum { FILL_GRAIN = 1 << 16 };  // elements that a thread draws at a time
 
-// A distribution made ready for drawing: numbers in float, draws times a power of two.
-struct source {
-    enum distribution_kind kind;
-    float a, b;
-    int32_t lo, hi;
-    float step;  // draws are multiplied by this power of two: exact
+static const int32_t draw_of[DISTRIBUTION_COUNT] = {
+    [DISTRIBUTION_NORMAL] = HONE_NORMAL,
+    [DISTRIBUTION_UNIFORM] = HONE_UNIFORM,
+    [DISTRIBUTION_INTEGERS] = HONE_INTEGERS,
+    [DISTRIBUTION_SIGN] = HONE_SIGN,
+    [DISTRIBUTION_INDEX] = HONE_INTEGERS,
+    [DISTRIBUTION_BERNOULLI] = HONE_BERNOULLI,
+    [DISTRIBUTION_ZIPF] = HONE_ZIPF,
+    [DISTRIBUTION_SORTED] = HONE_SORTED,
+    [DISTRIBUTION_PERMUTATION] = HONE_PERMUTATION,
+    [DISTRIBUTION_OFFSETS] = HONE_OFFSETS,
+    [DISTRIBUTION_CONSTANT] = HONE_CONSTANT,
 };
 
-static float draw(const struct source *s, uint32_t word) {
-    switch (s->kind) {
-    case DISTRIBUTION_NORMAL:
-        return hone_normal(word, s->a, s->b);
-    case DISTRIBUTION_UNIFORM:
-        return hone_uniform(word, s->a, s->b);
-    case DISTRIBUTION_INTEGERS:
-        return hone_integer(word, s->lo, s->hi) * s->step;
-    case DISTRIBUTION_SIGN:
-        return hone_sign(word);
-    default:
-        return s->a;
+static const int32_t promise_of[PROMISE_COUNT] = {
+    [PROMISE_NONE] = HONE_FULL,           [PROMISE_UPPER] = HONE_UPPER,
+    [PROMISE_LOWER] = HONE_LOWER,         [PROMISE_DIAGONAL] = HONE_DIAGONAL,
+    [PROMISE_SYMMETRIC] = HONE_SYMMETRIC,
+};
+
+// 2^x for x from -64 to 64 by operations that are the same on every machine: 2^(x/256) by its
+// series, squared eight times.
+static double power_of_two_to(double x) {
+    double y = x * 0.69314718055994531 / 256, term = 1, sum = 1;
+    for (int i = 1; i < 16; i++) {
+        term = term * y / i;
+        sum += term;
+    }
+    for (int i = 0; i < 8; i++)
+        sum *= sum;
+    return sum;
+}
+
+// An octave [2^i - 1, 2^(i+1) - 1) weighs as many as it has, each like its middle.
+static void set_zipf_odds(struct hone_source *s, double a, double size) {
+    double weights[32] = {0}, total = 0, below = 0;
+    for (int i = 0; i < 32 && ldexp(1, i) - 1 < size; i++) {
+        double count = fmin(ldexp(1, i), size - (ldexp(1, i) - 1));
+        weights[i] = count * power_of_two_to(-a * i) / (i ? power_of_two_to(a / 2) : 1);
+        total += weights[i];
+    }
+    for (int i = 0; i < 32; i++) {
+        below += weights[i];
+        s->odds[i] = (uint32_t)fmin(below / total * 0x1p32, 0xFFFFFFFFu);
     }
 }
 
-static struct source source_of(const struct distribution *d) {
-    struct source s = {.kind = d->kind, .a = (float)d->a, .b = (float)d->b, .step = 1};
-    if (d->kind == DISTRIBUTION_INTEGERS) {
+static struct hone_source source_of(const struct distribution *d, bool is_whole) {
+    struct hone_source s = {
+        .kind = draw_of[d->kind], .a = (float)d->a, .b = (float)d->b, .step = 1};
+    switch (d->kind) {
+    case DISTRIBUTION_INTEGERS:
+    case DISTRIBUTION_SORTED:
         s.lo = (int32_t)d->a;
         s.hi = (int32_t)d->b;
+        if (d->kind == DISTRIBUTION_SORTED && is_whole)
+            s.kind = HONE_SORTED_WHOLE;
+        break;
+    case DISTRIBUTION_INDEX:
+        s.hi = (int32_t)(d->a - 1);
+        break;
+    case DISTRIBUTION_OFFSETS:
+        s.hi = (int32_t)d->a;
+        break;
+    case DISTRIBUTION_BERNOULLI:
+        s.odds[0] = d->a >= 1 ? 0xFFFFFFFFu : (uint32_t)(d->a * 0x1p32);
+        break;
+    case DISTRIBUTION_ZIPF:
+        s.hi = (int32_t)d->b;
+        set_zipf_odds(&s, d->a, d->b);
+        break;
+    default:
+        break;
     }
     return s;
 }
@@ -51,27 +97,25 @@ static double power_of_two(double x) {
 
 // Few whole multiples of a power of two that lie where the declared draws lie: a problem
 // that takes the logarithm of its input still gets positive ones.
-static struct source small_integers(const struct distribution *d) {
-    struct source s = source_of(d);
+static void small_integers(const struct distribution *d, struct hone_source *s) {
     bool is_spread = (d->kind == DISTRIBUTION_NORMAL && d->b > 0) ||
                      (d->kind == DISTRIBUTION_UNIFORM && d->b > d->a);
     if (!is_spread)
-        return s;
+        return;
     bool is_normal = d->kind == DISTRIBUTION_NORMAL;
     double step = power_of_two(is_normal ? d->b : (d->b - d->a) / 4);
     double lo = is_normal ? round(d->a / step) - 3 : ceil(d->a / step);
     double hi = is_normal ? lo + 6 : floor(d->b / step);
     if (fabs(lo) > 4096 || fabs(hi) > 4096)
-        return s;  // far from zero for its width: no small integers there
-    s.kind = DISTRIBUTION_INTEGERS;
-    s.lo = (int32_t)lo;
-    s.hi = (int32_t)hi;
-    s.step = (float)step;
-    return s;
+        return;  // far from zero for its width: no small integers there
+    s->kind = HONE_INTEGERS;
+    s->lo = (int32_t)lo;
+    s->hi = (int32_t)hi;
+    s->step = (float)step;
 }
 
 // All of one sign, away from zero, inside the declared range where there is one.
-static struct source shifted(const struct distribution *d) {
+static struct hone_source shifted(const struct distribution *d) {
     struct distribution out = *d;
     double larger = fabs(d->a) > fabs(d->b) ? d->a : d->b;
     double half = d->kind == DISTRIBUTION_INTEGERS ? trunc(larger / 2) : larger / 2;
@@ -84,65 +128,128 @@ static struct source shifted(const struct distribution *d) {
         else
             out.b = fmin(d->b, half);
     }
-    return source_of(&out);
+    return source_of(&out, false);
 }
 
-// What one input of one set is drawn from, and where it goes.
+const char *input_set_name(enum input_set set) {
+    static const char *const names[] = {"declared", "integers", "wide",        "shifted", "equal",
+                                        "huge",     "tiny",     "alternating", "spike"};
+    assert((unsigned)set < INPUT_SET_COUNT);
+    return names[set];
+}
+
+// Whole numbers, signs and places mean something: they are not stretched.
+static void apply_set(const struct inputs_job *job, enum dtype type, struct hone_source *s) {
+    const struct distribution *d = &job->problem->inputs[job->input].distribution;
+    if (d->kind != DISTRIBUTION_NORMAL && d->kind != DISTRIBUTION_UNIFORM)
+        return;
+    bool has_both_signs = d->kind == DISTRIBUTION_NORMAL || (d->a < 0 && d->b > 0);
+    int exponent = dtype_infos[type].exponent > 5 ? 20 : 5;
+    s->is_wide = job->set == INPUT_SET_WIDE;
+    if (job->set == INPUT_SET_EQUAL)
+        s->pattern = HONE_EQUAL;
+    else if (job->set == INPUT_SET_SPIKE)
+        s->pattern = HONE_SPIKE;
+    else if (job->set == INPUT_SET_ALTERNATING && has_both_signs)
+        s->pattern = HONE_ALTERNATING;
+    else if (job->set == INPUT_SET_HUGE || job->set == INPUT_SET_TINY)
+        s->step = (float)ldexp(1, job->set == INPUT_SET_HUGE ? exponent : -exponent);
+}
+
+static const struct node *input_node(const struct inputs_job *job) {
+    const struct problem *p = job->problem;
+    assert(job->input >= 0 && job->input < p->n_inputs);
+    return &p->graph.nodes[p->inputs[job->input].node];
+}
+
+struct hone_source inputs_source(const struct inputs_job *job) {
+    const struct node *n = input_node(job);
+    const struct problem_input *in = &job->problem->inputs[job->input];
+    assert(!in->maker);
+    struct hone_source s = source_of(&in->distribution, dtype_is_integer(n->dtype));
+    if (job->set == INPUT_SET_INTEGERS)
+        small_integers(&in->distribution, &s);
+    else if (job->set == INPUT_SET_SHIFTED && in->distribution.kind < DISTRIBUTION_INDEX)
+        s = shifted(&in->distribution);
+    apply_set(job, n->dtype, &s);
+    int rank = n->shape.rank;
+    s.columns = rank > 0 ? (uint64_t)n->shape.size[rank - 1] : 1;
+    s.rows = rank > 1 ? (uint64_t)n->shape.size[rank - 2] : 1;
+    s.promise = promise_of[in->promise];
+    s.input = (uint32_t)job->input;
+    s.seed = job->seed;
+    return s;
+}
+
+double inputs_at(const struct inputs_job *job, int64_t index) {
+    struct hone_source s = inputs_source(job);
+    return hone_input(&s, (uint64_t)index, input_node(job)->dtype == DTYPE_F64);
+}
+
 struct filling {
-    struct source source;
-    uint32_t input;
-    uint64_t seed;
-    bool is_wide;  // each element times 2^-6 .. 2^6
-    float *out;
+    struct hone_source source;
+    enum dtype type;
+    void *out;
 };
 
 // Elements [begin, end); begin is a multiple of 4.
 static void fill(void *ctx, int64_t begin, int64_t end) {
     const struct filling *f = ctx;
-    uint32_t words[4], scales[4] = {0};
+    float *out = f->out;
     for (int64_t i = begin; i < end; i += 4) {
-        hone_random4(f->seed, f->input, STREAM_VALUE, (uint64_t)i >> 2, words);
-        if (f->is_wide)
-            hone_random4(f->seed, f->input, STREAM_SCALE, (uint64_t)i >> 2, scales);
-        for (int j = 0; j < 4 && i + j < end; j++) {
-            f->out[i + j] = draw(&f->source, words[j]);
-            if (f->is_wide)
-                f->out[i + j] *= (float)(1 << (int)hone_integer(scales[j], 0, 12)) / 64;
-        }
+        float four[4];
+        hone_input4(&f->source, (uint64_t)i >> 2, four);
+        for (int j = 0; j < 4 && i + j < end; j++)
+            out[i + j] = four[j];
     }
 }
 
-const char *input_set_name(enum input_set set) {
-    static const char *const names[] = {"declared", "integers", "wide", "shifted"};
-    assert((unsigned)set < INPUT_SET_COUNT);
-    return names[set];
+static void fill_typed(void *ctx, int64_t begin, int64_t end) {
+    const struct filling *f = ctx;
+    for (int64_t i = begin; i < end; i++)
+        dtype_put(f->type, f->out, i, hone_input(&f->source, (uint64_t)i, f->type == DTYPE_F64));
 }
 
-void inputs_fill_parallel(const struct inputs_job *job, float *out) {
-    const struct problem *p = job->problem;
-    assert(job->input >= 0 && job->input < p->n_inputs);
-    const struct distribution *d = &p->inputs[job->input].distribution;
-    // Whole numbers and signs mean something: they are not stretched.
-    bool can_stretch = d->kind == DISTRIBUTION_NORMAL || d->kind == DISTRIBUTION_UNIFORM;
-    struct filling f = {.source = source_of(d),
-                        .input = (uint32_t)job->input,
-                        .seed = job->seed,
-                        .is_wide = job->set == INPUT_SET_WIDE && can_stretch,
-                        .out = out};
-    if (job->set == INPUT_SET_INTEGERS)
-        f.source = small_integers(d);
-    else if (job->set == INPUT_SET_SHIFTED)
-        f.source = shifted(d);
-    int64_t count = shape_count(&p->graph.nodes[p->inputs[job->input].node].shape);
-    parallel_for(job->n_threads, count, FILL_GRAIN, fill, &f);
+// An input that is computed from hidden draws: those of its own problem, under a seed of its own.
+static void fill_made(const struct inputs_job *job, const struct problem *maker, void *out) {
+    struct interpret_data data = {0};
+    struct interpret_result result;
+    void *hidden[INPUTS_MAX];
+    for (int i = 0; i < maker->n_inputs; i++) {
+        struct inputs_job draw = {maker, i, job->set, job->seed, job->n_threads};
+        const struct node *n = input_node(&draw);
+        draw.seed += UINT64_C(0x9E3779B97F4A7C15) * (uint64_t)(job->input + 1);
+        hidden[i] = reading_alloc(dtype_size(n->dtype, shape_count(&n->shape)), 1);
+        inputs_fill_parallel(&draw, hidden[i]);
+        data.inputs[i] = hidden[i];
+    }
+    interpret_parallel(maker, &data, job->n_threads, &result);
+    enum dtype type = input_node(job)->dtype;
+    for (int64_t i = 0; i < result.count[0]; i++)
+        dtype_put(type, out, i, result.wide[0] ? result.wide[0][i] : (double)result.honest[0][i]);
+    interpret_reset(&result);
+    for (int i = 0; i < maker->n_inputs; i++)
+        free(hidden[i]);
+}
+
+void inputs_fill_parallel(const struct inputs_job *job, void *out) {
+    const struct node *n = input_node(job);
+    const struct problem *maker = job->problem->inputs[job->input].maker;
+    if (maker) {
+        fill_made(job, maker, out);
+        return;
+    }
+    struct filling f = {inputs_source(job), n->dtype, out};
+    parallel_for(job->n_threads, shape_count(&n->shape), FILL_GRAIN,
+                 n->dtype == DTYPE_F32 ? fill : fill_typed, &f);
 }
 
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
-                     float *out) {
+                     void *out) {
     struct inputs_job job = {p, input, set, seed, 1};
     inputs_fill_parallel(&job, out);
 }
 
-void inputs_fill(const struct problem *p, int input, uint64_t seed, float *out) {
+void inputs_fill(const struct problem *p, int input, uint64_t seed, void *out) {
     inputs_fill_set(p, input, INPUT_SET_DECLARED, seed, out);
 }

@@ -1,14 +1,15 @@
 // Input data: any element of any input from (seed, input, index), by integer
 // arithmetic only, so that every machine and device gets the same bits. The
-// generator itself is runtime/hone_rng.h, which goes into exported code as well.
+// generator itself is runtime/hone_rng.h, which goes into exported code as well; an element
+// is made of it by runtime/hone_inputs.h, in C and in CUDA.
 #pragma once
 
 #include <stdint.h>
 
 #include "ir/problem.h"
 
-// Fill out[0..count) with input number `input` of the problem.
-void inputs_fill(const struct problem *p, int input, uint64_t seed, float *out);
+// Fill out with all elements of input number `input`, as its type stores them.
+void inputs_fill(const struct problem *p, int input, uint64_t seed, void *out);
 
 // The sets a judge draws, beside the declared distributions (set 0).
 enum input_set {
@@ -17,12 +18,18 @@ enum input_set {
                          // error
     INPUT_SET_WIDE,      // mixed magnitudes: each element times a power of two from 2^-6 to 2^6
     INPUT_SET_SHIFTED,   // all of one sign, away from zero: dropped precision shows
+    // Adversarial ones. Whole numbers, signs and places mean something: they stay as declared.
+    INPUT_SET_EQUAL,        // one draw everywhere: ties, and nothing to tell rows apart
+    INPUT_SET_HUGE,         // every draw times 2^20 (2^5 where the exponent has 5 bits or fewer)
+    INPUT_SET_TINY,         // divided by as much
+    INPUT_SET_ALTERNATING,  // signs alternate where there are two: sums cancel
+    INPUT_SET_SPIKE,        // in each row one element stands out 4096-fold
     INPUT_SET_COUNT
 };
 const char *input_set_name(enum input_set set);
 
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
-                     float *out);
+                     void *out);
 
 // The same on several threads, to the bit.
 struct inputs_job {
@@ -32,4 +39,12 @@ struct inputs_job {
     uint64_t seed;
     int n_threads;
 };
-void inputs_fill_parallel(const struct inputs_job *job, float *out);
+void inputs_fill_parallel(const struct inputs_job *job, void *out);
+
+// One element, before it is rounded to the input's type. requires: the input is not computed.
+double inputs_at(const struct inputs_job *job, int64_t index);
+
+// What the elements are drawn from (runtime/hone_inputs.h), for whoever draws them elsewhere.
+// requires: the input is not computed.
+struct hone_source;
+struct hone_source inputs_source(const struct inputs_job *job);

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/arena.h"
-#include "ir/reading.h"
+#include "ir/structural.h"
 
 // Larger groups would fall out of the cache again.
 enum { GROUP_MAX = 24 };
@@ -38,6 +38,7 @@ struct interpreter {
     struct step steps[GROUP_MAX * (ARGS_MAX + 1)];
     int n_steps;
     double zeros[RUN_MAX];
+    char fault[FAULT_MAX];
 };
 
 void *reading_alloc(int64_t count, int64_t size) {
@@ -58,11 +59,14 @@ void *reading_alloc(int64_t count, int64_t size) {
     return p;
 }
 
-static struct reading new_array(int64_t count, bool with_variance) {
+static struct reading new_array(int64_t count, enum dtype type) {
     struct reading r = {.value = reading_alloc(count, sizeof(double)),
-                        .honest = reading_alloc(count, sizeof(float))};
-    if (with_variance)
-        r.variance = reading_alloc(count, sizeof(double));
+                        .variance = reading_alloc(count, sizeof(double)),
+                        .type = type};
+    if (dtype_is_wide(type))
+        r.wide = reading_alloc(count, sizeof(double));
+    else
+        r.honest = reading_alloc(count, sizeof(float));
     return r;
 }
 
@@ -70,6 +74,7 @@ static void free_array(struct reading *r) {
     free(r->value);
     free(r->variance);
     free(r->honest);
+    free(r->wide);
     *r = (struct reading){0};
 }
 
@@ -79,6 +84,10 @@ static const struct node *node_at(const struct interpreter *in, node_id id) {
 
 static bool is_leaf(const struct node *n) {
     return op_infos[n->op].class == OP_CLASS_LEAF;
+}
+
+static bool is_structural(const struct node *n) {
+    return op_infos[n->op].class >= OP_CLASS_IOTA;
 }
 
 // Do the reduced axes stand last, so that what is reduced lies together in memory?
@@ -103,12 +112,15 @@ static void choose_stored(struct interpreter *in) {
     for (node_id i = 0; i < g->n_nodes; i++) {
         const struct node *n = &g->nodes[i];
         enum op_class class = op_infos[n->op].class;
+        // Only f32 can be read where it lies.
+        if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
+            in->is_stored[i] = true;
         if (class == OP_CLASS_LEAF)
             continue;
-        in->is_stored[i] |=
-            in->n_uses[i] > 1 || class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT;
+        in->is_stored[i] |= in->n_uses[i] > 1 || class == OP_CLASS_REDUCE ||
+                            class == OP_CLASS_CONTRACT || is_structural(n);
         bool needs_whole = class == OP_CLASS_VIEW || class == OP_CLASS_CONTRACT ||
-                           (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
+                           is_structural(n) || (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
         group_size[i] = 1;
         for (int j = 0; j < n->n_args; j++) {
             node_id arg = n->arg[j];
@@ -128,7 +140,7 @@ static void open_step(struct interpreter *in, node_id id, struct reading run) {
     if (n->op != OP_VIEW)
         for (int i = 0; i < n->n_args; i++)
             if (!in->is_stored[n->arg[i]] && !in->step_of[n->arg[i]])
-                open_step(in, n->arg[i], new_array(RUN_MAX, true));
+                open_step(in, n->arg[i], new_array(RUN_MAX, node_at(in, n->arg[i])->dtype));
     in->steps[in->n_steps] = (struct step){.node = id, .run = run};
     in->step_of[id] = ++in->n_steps;
 }
@@ -160,8 +172,10 @@ READING_HOT static void widen_floats(double *restrict out, const float *restrict
 
 // Elements from[0], from[stride], ... in all readings; a source without values is an input.
 static void copy_run(struct reading out, struct reading from, int64_t stride, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && out.honest; i++)
         out.honest[i] = from.honest[i * stride];
+    for (int64_t i = 0; i < n && out.wide; i++)
+        out.wide[i] = from.wide[i * stride];
     for (int64_t i = 0; i < n; i++)
         out.value[i] = from.value ? from.value[i * stride] : (double)from.honest[i * stride];
     for (int64_t i = 0; i < n; i++)
@@ -169,18 +183,30 @@ static void copy_run(struct reading out, struct reading from, int64_t stride, in
 }
 
 static struct reading at_offset(struct reading r, int64_t offset) {
-    return (struct reading){r.value ? r.value + offset : NULL,
-                            r.variance ? r.variance + offset : NULL, r.honest + offset};
+    return (struct reading){.value = r.value ? r.value + offset : NULL,
+                            .variance = r.variance ? r.variance + offset : NULL,
+                            .honest = r.honest ? r.honest + offset : NULL,
+                            .wide = r.wide ? r.wide + offset : NULL,
+                            .type = r.type};
 }
 
-// A node's whole array; an input has only its data, a constant one element.
-static struct reading whole(const struct interpreter *in, node_id id, float *number) {
+// Where the one element of a constant stands.
+struct number {
+    float honest;
+    double wide;
+};
+
+// A node's whole array; an input of f32 has only its data, a constant one element.
+static struct reading whole(const struct interpreter *in, node_id id, struct number *number) {
     const struct node *n = node_at(in, id);
     if (n->op == OP_CONST) {
-        *number = (float)n->value;
-        return (struct reading){.honest = number};
+        *number = (struct number){(float)n->value, n->value};
+        return (struct reading){.value = &number->wide,
+                                .honest = dtype_is_wide(n->dtype) ? NULL : &number->honest,
+                                .wide = dtype_is_wide(n->dtype) ? &number->wide : NULL,
+                                .type = n->dtype};
     }
-    if (n->op == OP_INPUT)
+    if (n->op == OP_INPUT && n->dtype == DTYPE_F32)
         return (struct reading){.honest = (float *)in->data->inputs[in->input_of[id]]};
     assert(in->arrays[id].value);
     return in->arrays[id];
@@ -189,7 +215,7 @@ static struct reading whole(const struct interpreter *in, node_id id, float *num
 // Elements [start, start + n) of a view, run by run along its last axis.
 static void run_view(const struct interpreter *in, const struct node *view, struct reading out,
                      int64_t start, int64_t n) {
-    float number;
+    struct number number;
     struct reading from = whole(in, view->arg[0], &number);
     const struct shape *s = &node_at(in, view->arg[0])->shape;
     int64_t strides[RANK_MAX], stride[RANK_MAX] = {0}, step = 1;
@@ -232,11 +258,15 @@ static void run_group(struct interpreter *in, int64_t start, int n) {
         struct reading *out = &in->steps[i].run;
         struct reading args[ARGS_MAX];
         if (node->op == OP_CONST) {
-            fill_doubles(out->value, (float)node->value, n);
+            fill_doubles(out->value, node->value, n);
             fill_doubles(out->variance, 0, n);
-            fill_floats(out->honest, (float)node->value, n);
+            if (out->wide)
+                fill_doubles(out->wide, node->value, n);
+            else
+                fill_floats(out->honest, (float)node->value, n);
         } else if (node->op == OP_INPUT) {
-            const float *from = in->data->inputs[in->input_of[in->steps[i].node]] + start;
+            const float *data = in->data->inputs[in->input_of[in->steps[i].node]];
+            const float *from = data + start;
             widen_floats(out->value, from, n);
             memset(out->variance, 0, sizeof(double) * (size_t)n);
             memcpy(out->honest, from, sizeof(float) * (size_t)n);
@@ -254,7 +284,7 @@ static void run_group(struct interpreter *in, int64_t start, int n) {
 
 static void store_elementwise(struct interpreter *in, node_id id) {
     int64_t count = shape_count(&node_at(in, id)->shape);
-    struct reading array = in->arrays[id] = new_array(count, true);
+    struct reading array = in->arrays[id] = new_array(count, node_at(in, id)->dtype);
     open_step(in, id, array);
     for (int64_t start = 0; start < count; start += RUN_MAX) {
         in->steps[in->n_steps - 1].run = at_offset(array, start);
@@ -262,28 +292,54 @@ static void store_elementwise(struct interpreter *in, node_id id) {
     }
 }
 
-static void put_partial(struct reading out, int64_t at, struct reading_partial p) {
+// Where the best stands; uncertain by the whole axis when another may be as good.
+static void put_position(struct reading out, int64_t at, const struct reading_partial *p,
+                         int64_t length) {
+    double reach = READING_STRAYS * sqrt(p->variance + p->other_variance);
+    out.value[at] = (double)p->at;
+    out.wide[at] = (double)p->honest_at;
+    out.variance[at] = fabs(p->value - p->other) <= reach ? (double)length * (double)length : 0;
+}
+
+static void put_partial(struct reading out, int64_t at, const struct reading_fold *f,
+                        int64_t length) {
+    struct reading_partial p = reading_fold_end(f);
+    if (f->op == OP_ARGMAX || f->op == OP_ARGMIN) {
+        put_position(out, at, &p, length);
+        return;
+    }
     out.value[at] = p.value;
     out.variance[at] = p.variance;
-    out.honest[at] = p.honest;
+    reading_set_honest(&out, at, f->type == DTYPE_F32 ? (double)p.honest : p.wide);
+}
+
+// An input that is not f32, or anything else kept as its type stores it.
+static void store_input(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    int64_t count = shape_count(&n->shape);
+    struct reading r = in->arrays[id] = new_array(count, n->dtype);
+    dtype_get_run(n->dtype, in->data->inputs[in->input_of[id]], 0, count, r.value);
+    for (int64_t i = 0; i < count; i++)
+        reading_set_honest(&r, i, r.value[i]);
+    fill_doubles(r.variance, 0, count);
 }
 
 // What is reduced lies together: the argument is computed on the way.
 static void store_row_reduction(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
     int64_t rows = shape_count(&n->shape), row = shape_count(&node_at(in, n->arg[0])->shape) / rows;
-    in->arrays[id] = new_array(rows, true);
+    in->arrays[id] = new_array(rows, n->dtype);
     if (!in->is_stored[n->arg[0]])
-        open_step(in, n->arg[0], new_array(RUN_MAX, true));
+        open_step(in, n->arg[0], new_array(RUN_MAX, node_at(in, n->arg[0])->dtype));
     for (int64_t i = 0; i < rows; i++) {
-        struct reading_fold fold = {.op = n->op};
+        struct reading_fold fold = {.op = n->op, .type = n->dtype};
         for (int64_t start = 0; start < row; start += RUN_MAX) {
             int len = row - start < RUN_MAX ? (int)(row - start) : RUN_MAX;
             run_group(in, i * row + start, len);
             struct reading x = operand(in, n->arg[0], i * row + start);
-            reading_fold_add(&fold, reading_run(n->op, x, len));
+            reading_fold_add(&fold, reading_run(&fold, x, len));
         }
-        put_partial(in->arrays[id], i, reading_fold_end(&fold));
+        put_partial(in->arrays[id], i, &fold, row);
     }
 }
 
@@ -305,23 +361,23 @@ static int64_t masked_offset(const struct shape *s, unsigned mask, int64_t i) {
 static void store_scattered_reduction(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
     const struct shape *s = &node_at(in, n->arg[0])->shape;
-    float number;
-    struct reading from = whole(in, n->arg[0], &number), run = new_array(RUN_MAX, true);
+    struct number number;
+    struct reading from = whole(in, n->arg[0], &number), run = new_array(RUN_MAX, from.type);
     int64_t count = shape_count(&n->shape), length = shape_count(s) / count;
     int64_t *offsets = reading_alloc(length, sizeof *offsets);
     for (int64_t i = 0; i < length; i++)
         offsets[i] = masked_offset(s, n->axes, i);
-    in->arrays[id] = new_array(count, true);
+    in->arrays[id] = new_array(count, n->dtype);
     for (int64_t i = 0; i < count; i++) {
-        struct reading_fold fold = {.op = n->op};
+        struct reading_fold fold = {.op = n->op, .type = n->dtype};
         struct reading base = at_offset(from, masked_offset(s, ~n->axes, i));
         for (int64_t start = 0; start < length; start += RUN_MAX) {
             int len = length - start < RUN_MAX ? (int)(length - start) : RUN_MAX;
             for (int j = 0; j < len; j++)
                 copy_run(at_offset(run, j), at_offset(base, offsets[start + j]), 0, 1);
-            reading_fold_add(&fold, reading_run(n->op, run, len));
+            reading_fold_add(&fold, reading_run(&fold, run, len));
         }
-        put_partial(in->arrays[id], i, reading_fold_end(&fold));
+        put_partial(in->arrays[id], i, &fold, length);
     }
     free(offsets);
     free_array(&run);
@@ -329,7 +385,7 @@ static void store_scattered_reduction(struct interpreter *in, node_id id) {
 
 // An operand of a contraction as whole arrays; inputs are widened into `own`.
 static struct reading contract_operand(struct interpreter *in, node_id id, struct reading *own) {
-    float number;
+    struct number number;
     struct reading r = whole(in, id, &number);
     assert(node_at(in, id)->op != OP_CONST);
     if (!r.value) {
@@ -349,20 +405,45 @@ static void store_matmul(struct interpreter *in, node_id id) {
     struct reading own[2] = {{0}}, left = contract_operand(in, n->arg[0], &own[0]);
     struct reading right = contract_operand(in, n->arg[1], &own[1]);
     int64_t count = shape_count(&n->shape);
-    in->arrays[id] = new_array(count, true);
+    in->arrays[id] = new_array(count, n->dtype);
     for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {
         mm.out = at_offset(in->arrays[id], batch * mm.m * mm.n);
         mm.left = at_offset(left, batch * mm.m * mm.k);
         mm.right = at_offset(right, batch * mm.k * mm.n);
-        reading_matmul(&mm);
+        if (n->dtype == DTYPE_F32 && mm.left.honest && mm.right.honest)
+            reading_matmul(&mm);
+        else
+            reading_matmul_typed(&mm);
     }
     free(own[0].value);
     free(own[1].value);
 }
 
+static void store_structural(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    struct structural s = {.graph = &in->problem->graph, .node = n, .fault = in->fault};
+    struct reading own[ARGS_MAX] = {{0}};
+    struct number numbers[ARGS_MAX];
+    for (int i = 0; i < n->n_args; i++)
+        s.args[i] = node_at(in, n->arg[i])->op == OP_CONST
+                        ? whole(in, n->arg[i], &numbers[i])
+                        : contract_operand(in, n->arg[i], &own[i]);
+    s.out = in->arrays[id] = new_array(shape_count(&n->shape), n->dtype);
+    structural_store(&s);
+    for (int i = 0; i < n->n_args; i++)
+        free(own[i].value);
+}
+
 static void store(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
+    if (is_structural(n)) {
+        store_structural(in, id);
+        return;
+    }
     switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        store_input(in, id);
+        break;
     case OP_CLASS_REDUCE:
         if (reduces_rows(in, n))
             store_row_reduction(in, id);
@@ -407,6 +488,7 @@ static void take_output(struct interpreter *in, int i, struct interpret_result *
     result->value[i] = r->value;
     result->spread[i] = r->variance;
     result->honest[i] = r->honest;
+    result->wide[i] = r->wide;
     *r = (struct reading){0};
 }
 
@@ -429,6 +511,7 @@ void interpret(const struct problem *p, const struct interpret_data *data,
     *result = (struct interpret_result){.n_outputs = p->n_outputs};
     for (int i = 0; i < p->n_outputs; i++)
         take_output(in, i, result);
+    memcpy(result->fault, in->fault, sizeof result->fault);
     arena_reset(&in->arena);
     free(in);
 }
@@ -438,6 +521,7 @@ void interpret_reset(struct interpret_result *result) {
         free(result->value[i]);
         free(result->spread[i]);
         free(result->honest[i]);
+        free(result->wide[i]);
     }
     *result = (struct interpret_result){0};
 }

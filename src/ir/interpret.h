@@ -7,7 +7,8 @@
 //     adds u|v|/sqrt(3), operations carry it on through their derivative, sums add
 //     variances. It says, element by element, what one unit of error is.
 //   - honest: the computation in the declared precision itself, every operation
-//     rounded, sums sequential in blocks of 1024 and those pairwise.
+//     rounded, sums sequential in blocks of 1024 and those pairwise. Casts (typed values,
+//     outputs) round here and widen the spread; the truth does not round to a float type.
 // The judge takes a candidate's error in units of spread and compares it with the
 // honest computation's error in the same units. Arrays are freed after their last
 // use, so memory is what the widest cut of the graph needs.
@@ -17,10 +18,12 @@
 
 struct arena;
 
-// One input's data, `shape_count` elements of its type (f32).
+// Each input's data: `shape_count` elements as its type stores them.
 struct interpret_data {
-    const float *inputs[INPUTS_MAX];
+    const void *inputs[INPUTS_MAX];
 };
+
+enum { FAULT_MAX = 160 };
 
 // Per output: malloc'ed arrays that the caller frees with interpret_reset.
 struct interpret_result {
@@ -29,7 +32,11 @@ struct interpret_result {
     double *value[OUTPUTS_MAX];   // float64 truth
     double *spread[OUTPUTS_MAX];  // deviation of the honest error; 0 where exact, NAN where
                                   // something on the way was infinite
-    float *honest[OUTPUTS_MAX];   // the declared precision's own answer
+    float *honest[OUTPUTS_MAX];   // the declared precision's own answer, exactly; NULL where
+    double *wide[OUTPUTS_MAX];    // f32 does not hold the output's type: then it is here
+    // The first index that was out of range ("y: index 7 ... is outside [0, 5)"); what hangs on
+    // it is NaN. Empty: there was none.
+    char fault[FAULT_MAX];
 };
 
 void interpret(const struct problem *p, const struct interpret_data *data,

@@ -1,13 +1,17 @@
-// One loop per operation; each computes value, variance (by the derivative) and honest f32.
+// One loop per row of ops.def, for f32 (and bool, and whatever f32 holds): value, variance
+// (by the slope) and honest reading, which is the same expression rounded. Every basic
+// operation on two floats in double and rounded once is the operation in float, and compilers
+// know it.
 #include <assert.h>
 #include <math.h>
 
+#include "ir/op_functions.h"
 #include "ir/reading.h"
 
 // What an operand's variance contributes. An exact operand contributes nothing even where
 // the derivative is infinite.
-static inline double carried(double derivative_squared, double variance) {
-    return variance == 0 ? 0 : derivative_squared * variance;
+static inline double carried(double slope, double variance) {
+    return variance == 0 ? 0 : slope * slope * variance;
 }
 
 // Carried variance c, and what rounding the result v adds.
@@ -17,80 +21,104 @@ static inline double rounded(double v, double c) {
 
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 
-// Loops over one argument: A value, V variance, H honest; over two: also B, W, G.
-#define UNARY(name, VALUE, DERIVATIVE2, HONEST)                                           \
-    READING_HOT static void name(struct reading out, const struct reading *args, int n) { \
-        const double *restrict a = args[0].value, *restrict va = args[0].variance;        \
-        const float *restrict h = args[0].honest;                                         \
-        EACH(i, n) {                                                                      \
-            double A = a[i], v = VALUE;                                                   \
-            out.variance[i] = rounded(v, carried(DERIVATIVE2, va[i]));                    \
-            out.value[i] = v;                                                             \
-        }                                                                                 \
-        EACH(i, n) {                                                                      \
-            float H = h[i];                                                               \
-            out.honest[i] = HONEST;                                                       \
-        }                                                                                 \
+#define LOOP1(id, VALUE, VARIANCE)                                                            \
+    READING_HOT static void run_##id(struct reading out, const struct reading *args, int n) { \
+        const double *restrict a = args[0].value, *restrict va = args[0].variance;            \
+        const float *restrict h = args[0].honest;                                             \
+        EACH(i, n) {                                                                          \
+            double A = a[i], V = va[i], Y = VALUE;                                            \
+            (void)V;                                                                          \
+            out.variance[i] = VARIANCE;                                                       \
+            out.value[i] = Y;                                                                 \
+        }                                                                                     \
+        EACH(i, n) {                                                                          \
+            double A = (double)h[i];                                                          \
+            out.honest[i] = (float)(VALUE);                                                   \
+        }                                                                                     \
     }
 
-#define BINARY(name, VALUE, VARIANCE, HONEST)                                             \
-    READING_HOT static void name(struct reading out, const struct reading *args, int n) { \
-        const double *restrict a = args[0].value, *restrict va = args[0].variance;        \
-        const double *restrict b = args[1].value, *restrict vb = args[1].variance;        \
-        const float *restrict h = args[0].honest, *restrict g = args[1].honest;           \
-        EACH(i, n) {                                                                      \
-            double A = a[i], B = b[i], V = va[i], W = vb[i], v = VALUE;                   \
-            out.variance[i] = VARIANCE;                                                   \
-            out.value[i] = v;                                                             \
-        }                                                                                 \
-        EACH(i, n) {                                                                      \
-            float H = h[i], G = g[i];                                                     \
-            out.honest[i] = HONEST;                                                       \
-        }                                                                                 \
+#define LOOP2(id, VALUE, VARIANCE)                                                            \
+    READING_HOT static void run_##id(struct reading out, const struct reading *args, int n) { \
+        const double *restrict a = args[0].value, *restrict va = args[0].variance;            \
+        const double *restrict b = args[1].value, *restrict vb = args[1].variance;            \
+        const float *restrict h = args[0].honest, *restrict g = args[1].honest;               \
+        EACH(i, n) {                                                                          \
+            double A = a[i], B = b[i], V = va[i], W = vb[i], Y = VALUE;                       \
+            (void)V;                                                                          \
+            (void)W;                                                                          \
+            out.variance[i] = VARIANCE;                                                       \
+            out.value[i] = Y;                                                                 \
+        }                                                                                     \
+        EACH(i, n) {                                                                          \
+            double A = (double)h[i], B = (double)g[i];                                        \
+            out.honest[i] = (float)(VALUE);                                                   \
+        }                                                                                     \
     }
 
-// clang-format off
-UNARY(run_neg,   -A,          1.0,                      -H)
-UNARY(run_abs,   fabs(A),     1.0,                      fabsf(H))
-UNARY(run_exp,   exp(A),      v * v,                    (float)exp((double)H))
-UNARY(run_log,   log(A),      1 / (A * A),              (float)log((double)H))
-UNARY(run_sqrt,  sqrt(A),     0.25 / A,                 sqrtf(H))
-UNARY(run_rsqrt, 1 / sqrt(A), 0.25 * v * v / (A * A),   (float)(1 / sqrt((double)H)))
-UNARY(run_tanh,  tanh(A),     (1 - v * v) * (1 - v * v), (float)tanh((double)H))
-// The derivative of erf is 2/sqrt(pi) exp(-x^2); its square has 4/pi.
-UNARY(run_erf,   erf(A),      1.2732395447351628 * exp(-2 * A * A), (float)erf((double)H))
+// Exact operands do not stray across a jump.
+#define JUMP1(id) (V > 0 ? reading_jump(OP_##id, (double[]){A, 0}, (double[]){V, 0}, Y) : 0)
+#define JUMP2(id) (V + W > 0 ? reading_jump(OP_##id, (double[]){A, B}, (double[]){V, W}, Y) : 0)
 
-BINARY(run_add, A + B, rounded(v, V + W), H + G)
-BINARY(run_sub, A - B, rounded(v, V + W), H - G)
-BINARY(run_mul, A * B, rounded(v, carried(B * B, V) + carried(A * A, W)), H * G)
-BINARY(run_div, A / B, rounded(v, carried(1 / (B * B), V) + carried(v * v / (B * B), W)), H / G)
-// NaN wins, as in NumPy; a choice does not round.
-BINARY(run_max, A > B || A != A ? A : B, A > B || A != A ? V : W, H > G || H != H ? H : G)
-BINARY(run_min, A < B || A != A ? A : B, A < B || A != A ? V : W, H < G || H != H ? H : G)
-BINARY(run_lt,  A < B,  0 * (V + W), H < G)
-BINARY(run_le,  A <= B, 0 * (V + W), H <= G)
-BINARY(run_eq,  A == B, 0 * (V + W), H == G)
-// clang-format on
+#define OP(id, name, class, arity, types, flops, pipe)
+#define UNARY(id, name, types, flops, pipe, value, slope) \
+    LOOP1(id, value, rounded(Y, carried(slope, V)))
+#define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) \
+    LOOP2(id, value, rounded(Y, carried(slope_a, V) + carried(slope_b, W)))
+#define STEP1(id, name, types, flops, pipe, value) LOOP1(id, value, JUMP1(id))
+#define STEP2(id, name, types, flops, pipe, value) LOOP2(id, value, JUMP2(id))
+// A choice does not round.
+#define PICK(id, name, flops, takes_a) LOOP2(id, (takes_a) ? A : B, (takes_a) ? V : W)
+#define TEST(id, name, arity, types, value) LOOP##arity(id, value, JUMP##arity(id))
+#include "ir/ops.def"
+#undef OP
+#undef UNARY
+#undef BINARY
+#undef STEP1
+#undef STEP2
+#undef PICK
+#undef TEST
 
-static void run_where(struct reading out, const struct reading *args, int n) {
+// The condition may be wrong by honest rounding: then either branch is right.
+static void run_WHERE(struct reading out, const struct reading *args, int n) {
     EACH(i, n) {
         const struct reading *chosen = &args[args[0].value[i] != 0 ? 1 : 2];
         out.value[i] = chosen->value[i];
         out.variance[i] = chosen->variance[i];
+        if (args[0].variance[i] > 0) {
+            double height = args[1].value[i] - args[2].value[i];
+            out.variance[i] = fmax(out.variance[i], height * height);
+        }
         out.honest[i] = args[args[0].honest[i] != 0 ? 1 : 2].honest[i];
     }
 }
 
 typedef void (*run_fn)(struct reading out, const struct reading *args, int n);
 
+static const run_fn runs[OP_COUNT] = {
+#define OP(id, name, class, arity, types, flops, pipe)
+#define UNARY(id, name, types, flops, pipe, value, slope) [OP_##id] = run_##id,
+#define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) [OP_##id] = run_##id,
+#define STEP1(id, name, types, flops, pipe, value) [OP_##id] = run_##id,
+#define STEP2(id, name, types, flops, pipe, value) [OP_##id] = run_##id,
+#define PICK(id, name, flops, takes_a) [OP_##id] = run_##id,
+#define TEST(id, name, arity, types, value) [OP_##id] = run_##id,
+#include "ir/ops.def"
+#undef OP
+#undef UNARY
+#undef BINARY
+#undef STEP1
+#undef STEP2
+#undef PICK
+#undef TEST
+    [OP_WHERE] = run_WHERE,
+};
+
 void reading_elementwise(enum op op, struct reading out, const struct reading *args, int n) {
-    static const run_fn runs[OP_COUNT] = {
-        [OP_NEG] = run_neg,   [OP_ABS] = run_abs,     [OP_EXP] = run_exp,   [OP_LOG] = run_log,
-        [OP_SQRT] = run_sqrt, [OP_RSQRT] = run_rsqrt, [OP_TANH] = run_tanh, [OP_ERF] = run_erf,
-        [OP_ADD] = run_add,   [OP_SUB] = run_sub,     [OP_MUL] = run_mul,   [OP_DIV] = run_div,
-        [OP_MAX] = run_max,   [OP_MIN] = run_min,     [OP_LT] = run_lt,     [OP_LE] = run_le,
-        [OP_EQ] = run_eq,     [OP_WHERE] = run_where,
-    };
-    assert(runs[op]);
-    runs[op](out, args, n);
+    bool is_plain = runs[op] && (out.type == DTYPE_F32 || out.type == DTYPE_BOOL);
+    for (int i = 0; i < op_infos[op].arity; i++)
+        is_plain &= args[i].honest != NULL;
+    if (is_plain)
+        runs[op](out, args, n);
+    else
+        reading_elementwise_typed(op, out, args, n);
 }

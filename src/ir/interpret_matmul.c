@@ -146,6 +146,7 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
             // The levels are written before they are read; zeroing them would cost more than
             // the product.
             folds[r][j].op = OP_RSUM;
+            folds[r][j].type = DTYPE_F32;
             folds[r][j].n_runs = 0;
         }
     int n_rows = mm->m - row < ROWS ? (int)(mm->m - row) : ROWS;
@@ -153,8 +154,8 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
     for (int64_t k = 0; k < mm->k; k += RUN_MAX) {
         int64_t at = row * mm->k + k;
         struct strip s = {
-            .left = {mm->left.value + at, NULL, mm->left.honest + at},
-            .panel = {panel.value + k * COLUMNS, NULL, panel.honest + k * COLUMNS},
+            .left = {.value = mm->left.value + at, .honest = mm->left.honest + at},
+            .panel = {.value = panel.value + k * COLUMNS, .honest = panel.honest + k * COLUMNS},
             .stride = mm->k,
             .n_rows = n_rows,
             .n = mm->k - k < RUN_MAX ? (int)(mm->k - k) : RUN_MAX,
@@ -196,9 +197,9 @@ void reading_matmul(const struct reading_matmul *whole) {
     double *zeros = NULL;
     if (mm.right.variance && !mm.left.variance)
         mm.left.variance = zeros = aligned_zeros(mm.m * mm.k, sizeof(double));
-    struct reading panel = {aligned_zeros(mm.k * COLUMNS, sizeof(double)),
-                            aligned_zeros(mm.k * COLUMNS, sizeof(double)),
-                            aligned_zeros(mm.k * COLUMNS, sizeof(float))};
+    struct reading panel = {.value = aligned_zeros(mm.k * COLUMNS, sizeof(double)),
+                            .variance = aligned_zeros(mm.k * COLUMNS, sizeof(double)),
+                            .honest = aligned_zeros(mm.k * COLUMNS, sizeof(float))};
     struct lows lows = {.n_runs = (mm.k + RUN_MAX - 1) / RUN_MAX};
     lows.rows = reading_alloc(mm.m * lows.n_runs, sizeof(int));
     lows.columns = reading_alloc(lows.n_runs * COLUMNS, sizeof(int));

@@ -87,7 +87,15 @@ static struct reading_partial smaller(struct reading_partial p, struct reading_p
     return p;
 }
 
-struct reading_partial reading_run(enum op op, struct reading x, int n) {
+// Everything that f32 holds goes the fast way.
+static bool is_plain(const struct reading_fold *f) {
+    return f->type == DTYPE_F32;
+}
+
+struct reading_partial reading_run(const struct reading_fold *f, struct reading x, int n) {
+    enum op op = f->op;
+    if (!is_plain(f))
+        return reading_run_typed(f, x, n);
     if (op == OP_RSUM)
         return run_sum(x, n);
     if (op == OP_RPROD)
@@ -101,8 +109,11 @@ struct reading_partial reading_run(enum op op, struct reading x, int n) {
     return p;
 }
 
-static struct reading_partial join(enum op op, struct reading_partial p, struct reading_partial q) {
-    switch (op) {
+struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,
+                                    struct reading_partial q) {
+    if (!is_plain(f))
+        return reading_join_typed(f, p, q);
+    switch (f->op) {
     case OP_RSUM:
         return plus(p, q);
     case OP_RPROD:
@@ -110,7 +121,7 @@ static struct reading_partial join(enum op op, struct reading_partial p, struct 
     case OP_RMAX:
         return larger(p, q);
     default:
-        assert(op == OP_RMIN);
+        assert(f->op == OP_RMIN);
         return smaller(p, q);
     }
 }
@@ -119,7 +130,7 @@ static struct reading_partial join(enum op op, struct reading_partial p, struct 
 void reading_fold_add(struct reading_fold *f, struct reading_partial p) {
     int level = 0;
     for (; f->n_runs >> level & 1; level++)
-        p = join(f->op, f->levels[level], p);
+        p = reading_join(f, f->levels[level], p);
     f->levels[level] = p;
     f->n_runs++;
 }
@@ -131,6 +142,6 @@ struct reading_partial reading_fold_end(const struct reading_fold *f) {
     struct reading_partial p = f->levels[level++];
     for (; f->n_runs >> level; level++)
         if (f->n_runs >> level & 1)
-            p = join(f->op, f->levels[level], p);
+            p = reading_join(f, f->levels[level], p);
     return p;
 }

@@ -2,13 +2,14 @@
 // outputs, row for row. Where all outputs do and no row looks at another, a part of the rows is a
 // problem of its own: the same graph with axis 0 of the carriers cut short.
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "ir/interpret.h"
-#include "ir/reading.h"
+#include "ir/structural.h"
 
 // Elements per piece: its arrays stay in the near caches and in the allocator's hands (larger
 // ones would be fresh pages each time, and clearing them costs more than the arithmetic).
@@ -21,6 +22,7 @@ struct rows {
     const bool *carries;  // per node
     int64_t n_rows;
     struct interpret_result *result;
+    atomic_flag *has_fault;  // whoever sets it writes result->fault
 };
 
 static bool is_row_view(const struct node *n, const bool *carries, int64_t n_rows) {
@@ -57,6 +59,9 @@ static bool find_carriers(const struct problem *p, int64_t n_rows, bool *carries
         case OP_CLASS_LEAF:
             carries[i] =
                 n->op == OP_INPUT && has_rows && row_dim >= 0 && n->shape.dim[0] == row_dim;
+            // A row of packed elements need not begin with a byte.
+            if (carries[i] && n->dtype == DTYPE_I4)
+                return false;
             break;
         case OP_CLASS_VIEW:
             if (view_breaks_rows(n, carries))
@@ -78,6 +83,9 @@ static bool find_carriers(const struct problem *p, int64_t n_rows, bool *carries
                 return false;
             carries[i] = carries[n->arg[0]];
             break;
+        default:
+            if (!structural_keeps_rows(g, n, carries, i))
+                return false;
         }
     }
     for (int i = 0; i < p->n_outputs; i++)
@@ -97,8 +105,9 @@ static void cut(const struct rows *r, int64_t first, int64_t n, struct problem *
     *data = *r->data;
     for (int i = 0; i < r->problem->n_inputs; i++) {
         node_id id = r->problem->inputs[i].node;
+        int64_t at = first * row_length(&g->nodes[id]);
         if (r->carries[id])
-            data->inputs[i] += first * row_length(&g->nodes[id]);
+            data->inputs[i] = (const char *)data->inputs[i] + dtype_size(g->nodes[id].dtype, at);
     }
     memcpy(piece->graph.nodes, g->nodes, sizeof *g->nodes * (size_t)g->n_nodes);
     for (int i = 0; i < g->n_nodes; i++)
@@ -112,8 +121,13 @@ static void put(const struct rows *r, int64_t first, struct interpret_result *pi
         size_t at = (size_t)(first * row_length(n)), count = (size_t)piece->count[i];
         memcpy(r->result->value[i] + at, piece->value[i], count * sizeof(double));
         memcpy(r->result->spread[i] + at, piece->spread[i], count * sizeof(double));
-        memcpy(r->result->honest[i] + at, piece->honest[i], count * sizeof(float));
+        if (piece->honest[i])
+            memcpy(r->result->honest[i] + at, piece->honest[i], count * sizeof(float));
+        else
+            memcpy(r->result->wide[i] + at, piece->wide[i], count * sizeof(double));
     }
+    if (piece->fault[0] && !atomic_flag_test_and_set(r->has_fault))
+        memcpy(r->result->fault, piece->fault, sizeof piece->fault);
     interpret_reset(piece);
 }
 
@@ -136,7 +150,10 @@ static void allocate(const struct problem *p, struct interpret_result *result) {
         result->count[i] = count;
         result->value[i] = reading_alloc(count, sizeof(double));
         result->spread[i] = reading_alloc(count, sizeof(double));
-        result->honest[i] = reading_alloc(count, sizeof(float));
+        if (dtype_is_wide(p->graph.nodes[p->outputs[i].node].dtype))
+            result->wide[i] = reading_alloc(count, sizeof(double));
+        else
+            result->honest[i] = reading_alloc(count, sizeof(float));
     }
 }
 
@@ -190,8 +207,13 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
     struct arena a = {0};
     bool *carries = arena_array(&a, bool, p->graph.n_nodes);
     find_carriers(p, s->size[0], carries);
-    struct rows r = {
-        .problem = p, .data = data, .carries = carries, .n_rows = s->size[0], .result = result};
+    atomic_flag has_fault = ATOMIC_FLAG_INIT;
+    struct rows r = {.problem = p,
+                     .data = data,
+                     .carries = carries,
+                     .n_rows = s->size[0],
+                     .result = result,
+                     .has_fault = &has_fault};
     allocate(p, result);
     parallel_for(n_threads, r.n_rows, (r.n_rows + n_pieces - 1) / n_pieces, interpret_piece, &r);
     arena_reset(&a);

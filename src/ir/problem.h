@@ -6,11 +6,17 @@
 #include "ir/graph.h"
 
 enum distribution_kind {
-    DISTRIBUTION_NORMAL,    // mean a, standard deviation b
-    DISTRIBUTION_UNIFORM,   // [a, b)
-    DISTRIBUTION_INTEGERS,  // a .. b inclusive, as floats
-    DISTRIBUTION_SIGN,      // -1 or +1
-    DISTRIBUTION_CONSTANT,  // a; only made by tests and adversarial sets
+    DISTRIBUTION_NORMAL,       // mean a, standard deviation b
+    DISTRIBUTION_UNIFORM,      // [a, b)
+    DISTRIBUTION_INTEGERS,     // a .. b inclusive
+    DISTRIBUTION_SIGN,         // -1 or +1
+    DISTRIBUTION_INDEX,        // whole numbers below a: places along an axis
+    DISTRIBUTION_BERNOULLI,    // 1 with probability a, else 0
+    DISTRIBUTION_ZIPF,         // whole numbers below b, k as often as 1/(k + 1)^a, by octaves
+    DISTRIBUTION_PERMUTATION,  // each row of the last axis has every place once
+    DISTRIBUTION_SORTED,       // uniform in [a, b), or a .. b for integers; no row falls
+    DISTRIBUTION_OFFSETS,      // whole numbers from 0 to a; no row falls
+    DISTRIBUTION_CONSTANT,     // a; only made by tests and adversarial sets
     DISTRIBUTION_COUNT
 };
 
@@ -19,10 +25,34 @@ struct distribution {
     double a, b;
 };
 
+// What is known of an input's last two axes, besides its data.
+enum promise {
+    PROMISE_NONE,
+    PROMISE_UPPER,     // triangular: 0 below the diagonal
+    PROMISE_LOWER,     // triangular: 0 above it
+    PROMISE_DIAGONAL,  // 0 beside it
+    PROMISE_SYMMETRIC,
+    PROMISE_COUNT
+};
+
 struct problem_input {
     node_id node;
     struct distribution distribution;
+    enum promise promise;
     bool is_param;  // known ahead (weights)
+    // Not drawn but computed: the only output of this problem, whose inputs are drawn in turn.
+    const struct problem *maker;
+};
+
+// What products are made of, and what sums them. Storage is another matter.
+struct precision {
+    enum precision_operand {
+        PRECISION_STORED,  // operands as they are
+        PRECISION_TF32,    // rounded to 11 digits, to nearest
+        PRECISION_TYPE     // rounded to `type`
+    } operand;
+    enum dtype type;
+    bool is_exact;  // `f32 exact`: products of f32 itself, not what is as good
 };
 
 struct problem_output {
@@ -39,5 +69,7 @@ struct problem {
     int n_inputs;
     struct problem_output outputs[OUTPUTS_MAX];
     int n_outputs;
+    struct precision precision;
+    bool order_any;    // results may differ by the order of summation from call to call
     const char *text;  // the block's canonical text: what is stored, sent and hashed
 };

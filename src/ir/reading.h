@@ -30,10 +30,13 @@ enum { RUN_MAX = 1024 };
 #define READING_HOT
 #endif
 
-// One run of elements; somebody else owns the memory.
+// One run of elements; somebody else owns the memory. The honest reading stands in `honest`
+// (exactly, whatever the type) unless the type is wide (types.h): then in `wide`.
 struct reading {
     double *value, *variance;
     float *honest;
+    double *wide;
+    enum dtype type;
 };
 
 // u^2 / 3 with u = 2^-24, and the same for the quantum of subnormal numbers.
@@ -50,6 +53,13 @@ static inline double reading_round(double v) {
 static inline double reading_round_from(double v, double carried) {
     return carried > 0 ? v * v * READING_ROUND + READING_QUANTUM : reading_round(v);
 }
+
+// What rounding v to a type adds; `carried` as above. Of f64 every result counts as rounded,
+// since the truth itself is no finer.
+double reading_round_to(enum dtype t, double v, double carried);
+
+// How many deviations an operand is taken to stray when it stands near a jump.
+enum { READING_STRAYS = 4 };
 
 // Exponent of the lowest bit that is set in v; READING_NO_BIT for zero. What is not finite has
 // bits without end.
@@ -80,24 +90,62 @@ static inline double reading_sum_square(double sum, double squares) {
     return squares / 2 + (sum * sum - squares) / 3;
 }
 
-// Elementwise: out[0..n) from the arguments' runs.
+// Elementwise: out[0..n) from the arguments' runs. `out.type` is the node's.
 void reading_elementwise(enum op op, struct reading out, const struct reading *args, int n);
+// The same for any types, element by element.
+void reading_elementwise_typed(enum op op, struct reading out, const struct reading *args, int n);
+
+// The square of the highest jump that lies within reach of operands `at` with variances
+// `variance`, where the result is y.
+double reading_jump(enum op op, const double at[2], const double variance[2], double y);
+
+// The honest reading of element i, whichever array it stands in.
+static inline double reading_honest(const struct reading *r, int64_t i) {
+    return r->wide ? r->wide[i] : (double)r->honest[i];
+}
+static inline void reading_set_honest(const struct reading *r, int64_t i, double v) {
+    if (r->wide)
+        r->wide[i] = v;
+    else
+        r->honest[i] = (float)v;
+}
+
+// Value and slopes of one elementwise operation of ops.def, as functions; for a jump `slope_a`
+// is NULL.
+typedef double (*op_fn)(double A, double B, double Y);
+struct op_functions {
+    op_fn value, slope_a, slope_b;
+    bool is_pick;  // `slope_a` says whether A is taken
+};
+extern const struct op_functions op_functions[OP_COUNT];
 
 // A sum, product, maximum or minimum that grows by runs of at most RUN_MAX elements: each is
 // added up in sequence, and the runs pairwise.
 struct reading_partial {
     double value, variance;
     float honest;
+    double wide;  // the honest reading where the result's type is wide
+    // Of argmax and argmin: where the best of each reading stands, and the best of the others.
+    int64_t at, honest_at;
+    double other, other_variance;
     // Of a sum: the sizes of its terms added up, and the lowest bit that any of them has.
     double size;
     int low;
 };
 struct reading_fold {
     enum op op;
+    enum dtype type;  // of the result
     int64_t n_runs;
     struct reading_partial levels[48];  // level i holds 2^i runs when bit i of n_runs is set
 };
-struct reading_partial reading_run(enum op op, struct reading x, int n);
+struct reading_partial reading_run(const struct reading_fold *f, struct reading x, int n);
+// The same for results that are not f32, and how two of them become one.
+struct reading_partial reading_run_typed(const struct reading_fold *f, struct reading x, int n);
+struct reading_partial reading_join_typed(const struct reading_fold *f, struct reading_partial p,
+                                          struct reading_partial q);
+// Two results become one.
+struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,
+                                    struct reading_partial q);
 void reading_fold_add(struct reading_fold *f, struct reading_partial p);
 struct reading_partial reading_fold_end(const struct reading_fold *f);
 
@@ -107,6 +155,8 @@ struct reading_matmul {
     int64_t m, n, k;
 };
 void reading_matmul(const struct reading_matmul *mm);
+// The same for out.type i32, i64 or f64.
+void reading_matmul_typed(const struct reading_matmul *mm);
 
 // malloc or abort.
 void *reading_alloc(int64_t count, int64_t size);

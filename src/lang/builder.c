@@ -12,7 +12,7 @@ const struct node *build_look(const struct builder *b, node_id id) {
     return &b->graph->nodes[id];
 }
 
-static const char *type_text(const struct builder *b, const struct node *n) {
+const char *build_type_text(const struct builder *b, const struct node *n) {
     return arena_printf(b->arena, "%s%s", dtype_name(n->dtype),
                         shape_print(b->arena, b->graph, &n->shape));
 }
@@ -62,11 +62,27 @@ static struct label named(struct builder *b, const struct label *l, char series,
     return own;
 }
 
-node_id build_node(struct builder *b, const struct label *l, struct operand x) {
+struct operand build_add(struct builder *b, const struct label *l, struct node n) {
+    bool moves = op_infos[n.op].class == OP_CLASS_MOVE || n.op == OP_IOTA;
+    struct label own = named(b, l, moves ? 'v' : 't', moves ? &b->n_views : &b->n_parts);
+    return (struct operand){.node = add_node(b, &own, n)};
+}
+
+node_id build_node_as(struct builder *b, const struct label *l, struct operand x, enum dtype t) {
     if (!x.is_number)
         return x.node;
     struct label own = named(b, l, 'c', &b->n_numbers);
-    return add_node(b, &own, (struct node){.op = OP_CONST, .value = x.number});
+    bool fits = dtype_is_float(t) ? isfinite(dtype_round(t, x.number))
+                                  : x.number >= dtype_min(t) && x.number <= dtype_max(t);
+    if (!fits)
+        mistake_fail(b->mistakes, l->at, NULL, "%.17g is too large for %s", x.number,
+                     dtype_name(t));
+    return add_node(b, &own,
+                    (struct node){.op = OP_CONST, .dtype = t, .value = dtype_round(t, x.number)});
+}
+
+node_id build_node(struct builder *b, const struct label *l, struct operand x) {
+    return build_node_as(b, l, x, DTYPE_F32);
 }
 
 struct operand build_view(struct builder *b, const struct label *l, node_id arg,
@@ -86,10 +102,10 @@ struct operand build_unreduce(struct builder *b, const struct label *l, node_id 
     return build_view(b, l, arg, shape, view);
 }
 
-// Bring `id` to `shape`: axes are matched from the last, size 1 stretches, missing ones come
-// in front. requires: the shapes fit.
-static node_id broadcast(struct builder *b, const struct label *l, node_id id,
-                         const struct shape *shape) {
+// Axes are matched from the last, size 1 stretches, missing ones come in front. requires: the
+// shapes fit.
+node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
+                        const struct shape *shape) {
     struct shape from = build_look(b, id)->shape;
     if (shape_equal(&from, shape))
         return id;
@@ -122,79 +138,81 @@ static bool merge_shapes(struct shape *to, const struct shape *from, int skip_la
     return true;
 }
 
-static double fold(enum op op, double x, double y) {
-    switch (op) {
-    case OP_NEG:
-        return -x;
-    case OP_ABS:
-        return fabs(x);
-    case OP_EXP:
-        return exp(x);
-    case OP_LOG:
-        return log(x);
-    case OP_SQRT:
-        return sqrt(x);
-    case OP_RSQRT:
-        return 1 / sqrt(x);
-    case OP_TANH:
-        return tanh(x);
-    case OP_ERF:
-        return erf(x);
-    case OP_ADD:
-        return x + y;
-    case OP_SUB:
-        return x - y;
-    case OP_MUL:
-        return x * y;
-    case OP_DIV:
-        return x / y;
-    case OP_MAX:
-        return x > y ? x : y;
-    default:
-        assert(op == OP_MIN);
-        return x < y ? x : y;
-    }
-}
-
-static bool gives_bool(enum op op) {
-    return op == OP_LT || op == OP_LE || op == OP_EQ;
-}
-
 static struct operand fold_numbers(struct builder *b, const struct label *l, enum op op,
                                    const struct operand *args) {
-    double value = (float)fold(op, args[0].number, op_infos[op].arity > 1 ? args[1].number : 0);
+    bool is_whole = op_infos[op].types == OP_TYPES_NUMBER;
+    for (int i = 0; i < op_infos[op].arity; i++)
+        is_whole &= args[i].is_whole;
+    double value = op_evaluate(op, args[0].number, op_infos[op].arity > 1 ? args[1].number : 0);
     if (!isfinite(value))
         mistake_fail(b->mistakes, l->at, NULL, "the result is not a finite number");
-    return (struct operand){.is_number = true, .number = value};
+    return (struct operand){.is_number = true, .number = value, .is_whole = is_whole};
 }
 
-static void check_types(struct builder *b, const struct label *l, enum op op, const node_id *ids) {
+static noreturn void wrong_type(struct builder *b, const struct label *l, enum op op,
+                                const struct node *arg) {
+    bool is_bool = arg->dtype == DTYPE_BOOL;
+    if (op == OP_WHERE && !is_bool)
+        mistake_fail(b->mistakes, l->at, NULL,
+                     "where() needs a comparison first, as in where(x > 0, x, 0)");
+    if (is_bool)
+        mistake_fail(b->mistakes, l->at, NULL,
+                     "a comparison is not a number; turn it into one with where(c, 1, 0)");
+    if (op_infos[op].types == OP_TYPES_LOGIC)
+        mistake_fail(b->mistakes, l->at, NULL,
+                     "%s() takes comparisons, and this is %s; write x != 0", op_infos[op].name,
+                     build_type_text(b, arg));
+    mistake_fail(b->mistakes, l->at, NULL, "%s() takes integers, and this is %s", op_infos[op].name,
+                 build_type_text(b, arg));
+}
+
+// The first argument that is to blame for a type that does not fit.
+static bool is_wrong(enum op op, int i, enum dtype t) {
+    bool wants_bool = op_infos[op].types == OP_TYPES_LOGIC || (op == OP_WHERE && i == 0);
+    bool wants_whole = op_infos[op].types == OP_TYPES_WHOLE;
+    return (t == DTYPE_BOOL) != wants_bool || (wants_whole && !dtype_is_integer(t));
+}
+
+enum dtype build_type(struct builder *b, const struct label *l, enum op op, const node_id *ids) {
+    enum dtype types[ARGS_MAX], result;
     for (int i = 0; i < op_infos[op].arity; i++) {
-        bool is_bool = build_look(b, ids[i])->dtype == DTYPE_BOOL;
-        bool wants_bool = op == OP_WHERE && i == 0;
-        if (is_bool && !wants_bool)
-            mistake_fail(b->mistakes, l->at, NULL,
-                         "a comparison is not a number; turn it into one with where(c, 1, 0)");
-        if (!is_bool && wants_bool)
-            mistake_fail(b->mistakes, l->at, NULL,
-                         "where() needs a comparison first, as in where(x > 0, x, 0)");
+        types[i] = build_look(b, ids[i])->dtype;
+        if (is_wrong(op, i, types[i]))
+            wrong_type(b, l, op, build_look(b, ids[i]));
     }
+    bool ok = op_result_type(op, types, &result);
+    assert(ok);
+    return result;
+}
+
+// What numbers become beside the other arguments: their type, but f32 where a number has a
+// fraction and the others are integers, and where there are no others.
+static enum dtype number_type(const struct builder *b, enum op op, const struct operand *args) {
+    enum dtype t = DTYPE_BOOL;
+    bool all_whole = true;
+    for (int i = op == OP_WHERE; i < op_infos[op].arity; i++)
+        if (args[i].is_number)
+            all_whole &= args[i].is_whole;
+        else
+            t = dtype_promote(t, build_look(b, args[i].node)->dtype);
+    return t == DTYPE_BOOL || (dtype_is_integer(t) && !all_whole) ? DTYPE_F32 : t;
 }
 
 struct operand build_elementwise(struct builder *b, const struct label *l, enum op op,
                                  const struct operand *args) {
     int arity = op_infos[op].arity;
-    bool all_numbers = op != OP_WHERE && !gives_bool(op);
+    bool all_numbers = op != OP_WHERE && op_infos[op].types != OP_TYPES_TESTS;
     for (int i = 0; i < arity; i++)
         all_numbers &= args[i].is_number;
     if (all_numbers)
         return fold_numbers(b, l, op, args);
 
-    node_id ids[ARGS_MAX];
+    node_id ids[ARGS_MAX] = {0};
     struct shape shape = {0};
     struct label part = {.at = l->at, .composite = l->composite};
+    enum dtype number = number_type(b, op, args);
     for (int i = 0; i < arity; i++) {
-        ids[i] = build_node(b, &part, args[i]);
+        ids[i] = build_node_as(b, &part, args[i], number);
         if (!merge_shapes(&shape, &build_look(b, ids[i])->shape, 0))
             mistake_fail(b->mistakes, l->at, NULL,
                          "shapes %s and %s do not fit: sizes must be equal or 1, counted from the "
@@ -202,21 +220,28 @@ struct operand build_elementwise(struct builder *b, const struct label *l, enum 
                          shape_print(b->arena, b->graph, &shape),
                          shape_print(b->arena, b->graph, &build_look(b, ids[i])->shape));
     }
-    check_types(b, l, op, ids);
-    struct node n = {.op = op, .dtype = gives_bool(op) ? DTYPE_BOOL : DTYPE_F32, .shape = shape};
+    struct node n = {.op = op, .dtype = build_type(b, l, op, ids), .shape = shape};
     for (int i = 0; i < arity; i++)
-        n.arg[i] = broadcast(b, l, ids[i], &shape);
-    struct label own = named(b, l, 't', &b->n_parts);
-    return (struct operand){.node = add_node(b, &own, n)};
+        n.arg[i] = build_broadcast(b, l, ids[i], &shape);
+    return build_add(b, l, n);
+}
+
+struct operand build_cast(struct builder *b, const struct label *l, struct operand x,
+                          enum dtype t) {
+    if (x.is_number)
+        return (struct operand){.node = build_node_as(b, l, x, t)};
+    node_id id = x.node;
+    struct node n = {.op = OP_CAST, .dtype = t, .shape = build_look(b, id)->shape};
+    if (build_look(b, id)->dtype == t)
+        return (struct operand){.node = id};
+    n.arg[0] = id;
+    return build_add(b, l, n);
 }
 
 struct operand build_reduce(struct builder *b, const struct label *l, enum op op, node_id arg,
                             unsigned axes) {
     const struct node *from = build_look(b, arg);
-    if (from->dtype != DTYPE_F32)
-        mistake_fail(b->mistakes, l->at, NULL,
-                     "a comparison is not a number; turn it into one with where(c, 1, 0)");
-    struct node n = {.op = op, .axes = axes};
+    struct node n = {.op = op, .dtype = build_type(b, l, op, &arg), .axes = axes};
     n.arg[0] = arg;
     for (int i = 0; i < from->shape.rank; i++) {
         if (axes >> i & 1)
@@ -224,19 +249,18 @@ struct operand build_reduce(struct builder *b, const struct label *l, enum op op
         n.shape.size[n.shape.rank] = from->shape.size[i];
         n.shape.dim[n.shape.rank++] = from->shape.dim[i];
     }
-    struct label own = named(b, l, 't', &b->n_parts);
-    return (struct operand){.node = add_node(b, &own, n)};
+    return build_add(b, l, n);
 }
 
 static void check_matmul(struct builder *b, const struct label *l, const struct node *left,
                          const struct node *right) {
-    if (left->dtype != DTYPE_F32 || right->dtype != DTYPE_F32)
+    if (left->dtype == DTYPE_BOOL || right->dtype == DTYPE_BOOL)
         mistake_fail(b->mistakes, l->at, NULL, "'@' takes numbers, not comparisons");
     for (int i = 0; i < 2; i++) {
         const struct node *n = i ? right : left;
         if (n->shape.rank < 2)
             mistake_fail(b->mistakes, l->at, NULL, "'@' takes matrices, and its %s side is %s; %s",
-                         i ? "right" : "left", type_text(b, n),
+                         i ? "right" : "left", build_type_text(b, n),
                          n->shape.rank == 0 ? "write '*' to scale"
                          : i                ? "write v[:, None] to make it a column"
                                             : "write v[None, :] to make it a row");
@@ -244,7 +268,7 @@ static void check_matmul(struct builder *b, const struct label *l, const struct 
     if (left->shape.size[left->shape.rank - 1] != right->shape.size[right->shape.rank - 2])
         mistake_fail(b->mistakes, l->at, NULL,
                      "%s @ %s: the last axis of the left must equal the last but one of the right",
-                     type_text(b, left), type_text(b, right));
+                     build_type_text(b, left), build_type_text(b, right));
 }
 
 struct operand build_matmul(struct builder *b, const struct label *l, node_id left, node_id right) {
@@ -253,7 +277,7 @@ struct operand build_matmul(struct builder *b, const struct label *l, node_id le
     struct shape batch = lhs.shape;
     if (!merge_shapes(&batch, &rhs.shape, 2))
         mistake_fail(b->mistakes, l->at, NULL, "%s @ %s: the axes before the last two do not fit",
-                     type_text(b, &lhs), type_text(b, &rhs));
+                     build_type_text(b, &lhs), build_type_text(b, &rhs));
     int rank = batch.rank;
     struct shape full[2] = {batch, batch}, shape = batch;
     for (int i = 0; i < 2; i++) {
@@ -265,9 +289,9 @@ struct operand build_matmul(struct builder *b, const struct label *l, node_id le
         shape.size[rank - 2 + i] = full[i].size[rank - 2 + i];
         shape.dim[rank - 2 + i] = full[i].dim[rank - 2 + i];
     }
-    struct node n = {.op = OP_MATMUL, .shape = shape};
-    n.arg[0] = broadcast(b, l, left, &full[0]);
-    n.arg[1] = broadcast(b, l, right, &full[1]);
-    struct label own = named(b, l, 't', &b->n_parts);
-    return (struct operand){.node = add_node(b, &own, n)};
+    node_id ids[2] = {left, right};
+    struct node n = {.op = OP_MATMUL, .dtype = build_type(b, l, OP_MATMUL, ids), .shape = shape};
+    n.arg[0] = build_broadcast(b, l, left, &full[0]);
+    n.arg[1] = build_broadcast(b, l, right, &full[1]);
+    return build_add(b, l, n);
 }

@@ -15,9 +15,11 @@ struct builder {
     int n_parts, n_views, n_numbers;  // for the names t.1, v.1, c.1
 };
 
-// An operand is a node, or a number that is not in the graph yet.
+// An operand is a node, or a number that is not in the graph yet: it takes the type of what
+// it meets.
 struct operand {
     bool is_number;
+    bool is_whole;  // a number written without point or exponent, or computed from such
     double number;
     node_id node;
 };
@@ -29,18 +31,33 @@ struct label {
     const char *composite;  // "softmax", or NULL
 };
 
-// The node of an operand; a number becomes a constant of rank 0.
+// The node of an operand; a number becomes a constant of rank 0, of f32 or the type given.
 node_id build_node(struct builder *b, const struct label *l, struct operand x);
+node_id build_node_as(struct builder *b, const struct label *l, struct operand x, enum dtype t);
+// The type of a result whose arguments are `ids`; a mistake when the operation does not take
+// them. For operations without a rule of their own (ops.def).
+enum dtype build_type(struct builder *b, const struct label *l, enum op op, const node_id *ids);
+// "f32[M, N]" for messages.
+const char *build_type_text(const struct builder *b, const struct node *n);
+// Add a node whose rank, sizes and types are right; named in the series t.1 (v.1 for what
+// only moves data) when `l` has none.
+struct operand build_add(struct builder *b, const struct label *l, struct node n);
 const struct node *build_look(const struct builder *b, node_id id);
+
+// Bring a value to a shape that it can be broadcast to.
+node_id build_broadcast(struct builder *b, const struct label *l, node_id id,
+                        const struct shape *shape);
 
 // A name for an unnamed part: "t.1", "t.2", ...
 const char *build_part_name(struct builder *b);
 
-// Elementwise with NumPy's broadcasting; numbers among themselves are computed here, in f32.
+// Elementwise with NumPy's broadcasting; numbers among themselves are computed here, in f64.
 struct operand build_elementwise(struct builder *b, const struct label *l, enum op op,
                                  const struct operand *args);
 struct operand build_reduce(struct builder *b, const struct label *l, enum op op, node_id arg,
                             unsigned axes);
+// x as another type; x itself when it has that type.
+struct operand build_cast(struct builder *b, const struct label *l, struct operand x, enum dtype t);
 struct operand build_matmul(struct builder *b, const struct label *l, node_id left, node_id right);
 
 // `view[i]` as in struct node; sizes of new axes (view -1) come from `shape`.

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "lang/lang.h"
+#include "lang/structure.h"
 
 // What a composite builds with: the label of its result, the axes it was given.
 struct call {
@@ -29,7 +30,7 @@ struct function {
 };
 
 static struct operand number(double value) {
-    return (struct operand){.is_number = true, .number = (float)value};
+    return (struct operand){.is_number = true, .number = value};
 }
 
 // An inner part of the result: y.max.
@@ -153,10 +154,20 @@ enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
 // In the order of `functions`; a test compares the two.
 static const char *const function_names[] = {
-    "exp",     "log",     "sqrt",  "rsqrt",   "tanh", "erf",  "abs",
-    "maximum", "minimum", "where", "sum",     "max",  "min",  "prod",
-    "mean",    "softmax", "gelu",  "sigmoid", "silu", "relu", NULL};
-_Static_assert(sizeof function_names / sizeof *function_names == N_FUNCTIONS + 1, "both lists");
+    "exp", "log", "sqrt", "rsqrt", "tanh", "erf",     "abs",  "maximum", "minimum", "where",
+    "sum", "max", "min",  "prod",  "mean", "softmax", "gelu", "sigmoid", "silu",    "relu",
+#define STRUCTURE(name, required, values, build, params) name,
+#include "lang/structure.def"
+#undef STRUCTURE
+    NULL};
+enum {
+    N_STRUCTURES = 0
+#define STRUCTURE(name, required, values, build, params) +1
+#include "lang/structure.def"
+#undef STRUCTURE
+};
+_Static_assert(sizeof function_names / sizeof *function_names == N_FUNCTIONS + N_STRUCTURES + 1,
+               "both lists");
 
 const char *const *lang_function_names(void) {
     return function_names;
@@ -170,11 +181,27 @@ static const struct function *find_function(const char *name) {
 }
 
 bool call_is_function(const char *name) {
-    return find_function(name) != NULL;
+    enum dtype type;
+    return find_function(name) != NULL || structure_is(name) || dtype_find(name, &type);
+}
+
+// A type called like a function: f16(x).
+static bool is_cast(const struct expr *e, enum dtype *type) {
+    return dtype_find(e->text, type);
+}
+
+static void check_cast(struct builder *b, const struct expr *e) {
+    if (e->n_args != 1 || e->n_keywords)
+        mistake_fail(b->mistakes, e->at, NULL, "%s() takes one value and no keyword", e->text);
 }
 
 void call_check(struct builder *b, const struct expr *e) {
     const struct function *f = find_function(e->text);
+    enum dtype type;
+    if (is_cast(e, &type)) {
+        check_cast(b, e);
+        return;
+    }
     if (!f)
         mistake_fail(b->mistakes, e->at, str_nearest(e->text, function_names),
                      "no function is named '%s'", e->text);
@@ -219,6 +246,8 @@ static int named_axis(struct builder *b, const struct keyword_item *it, const st
 
 static unsigned read_axes(struct builder *b, const struct keyword *k, const struct shape *s) {
     unsigned axes = 0;
+    if (k->n_items == 0)
+        mistake_fail(b->mistakes, k->value->at, NULL, "expected a whole number or a dim's name");
     for (int i = 0; i < k->n_items; i++) {
         const struct keyword_item *it = &k->items[i];
         int64_t axis = it->name ? named_axis(b, it, s) : it->number;
@@ -259,6 +288,9 @@ static void read_keywords(struct call *c, const struct function *f, const struct
 struct operand call_build(struct builder *b, const struct label *l, const struct expr *e,
                           const struct operand *args) {
     const struct function *f = find_function(e->text);
+    enum dtype type;
+    if (is_cast(e, &type))
+        return build_cast(b, l, args[0], type);
     if (!f->expand)
         return build_elementwise(b, l, f->op, args);
 

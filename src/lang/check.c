@@ -95,21 +95,21 @@ static void check_dims(struct checker *c, const struct statement *st) {
     }
 }
 
-// Only f32 is stored yet; other types have names so that the message can say so.
-static void check_type(struct checker *c, const struct type_syntax *t) {
-    static const char *const known[] = {"f32", "f16",  "bf16", "f64", "tf32", "i8",
-                                        "i32", "bool", "f8",   "i64", "u8",   NULL};
-    if (strcmp(t->name, "f32") == 0)
-        return;
-    for (int i = 0; known[i]; i++)
-        if (strcmp(t->name, known[i]) == 0)
-            mistake_fail(c->mistakes, t->at, NULL, "type '%s' is not supported yet; f32 is",
-                         t->name);
+static enum dtype check_type(struct checker *c, const struct type_syntax *t) {
+    const char *known[DTYPE_COUNT + 1] = {NULL};
+    enum dtype type = DTYPE_F32;
+    if (dtype_find(t->name, &type))
+        return type;
+    if (strcmp(t->name, "tf32") == 0)
+        mistake_fail(c->mistakes, t->at, NULL,
+                     "tf32 is an arithmetic and stores nothing; write f32 here, and 'precision "
+                     "tf32' as a statement");
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        known[i] = dtype_name((enum dtype)i);
     mistake_fail(c->mistakes, t->at, str_nearest(t->name, known), "no type is named '%s'", t->name);
 }
 
 static struct shape check_shape(struct checker *c, const struct type_syntax *t) {
-    check_type(c, t);
     struct shape shape = {.rank = t->rank};
     int64_t count = 1;
     for (int i = 0; i < t->rank; i++) {
@@ -167,12 +167,14 @@ static struct distribution check_distribution(struct checker *c,
     return result;
 }
 
-static node_id add_input_node(struct checker *c, const struct statement *st, struct shape shape) {
+static node_id add_input_node(struct checker *c, const struct statement *st, enum dtype type,
+                              struct shape shape) {
     struct label l = {.at = st->name_at, .name = st->name};
     // An input is made like a number and then turned into what it is.
     node_id id = build_node(&c->scope.builder, &l, (struct operand){.is_number = true});
     struct node *n = &c->problem->graph.nodes[id];
     n->op = OP_INPUT;
+    n->dtype = type;
     n->shape = shape;
     n->is_named = true;
     return id;
@@ -180,6 +182,7 @@ static node_id add_input_node(struct checker *c, const struct statement *st, str
 
 static void check_input(struct checker *c, const struct statement *st) {
     struct problem *p = c->problem;
+    enum dtype type = check_type(c, &st->type);
     struct shape shape = check_shape(c, &st->type);
     struct distribution distribution = check_distribution(c, &st->distribution);
     if (p->n_inputs == INPUTS_MAX)
@@ -187,24 +190,27 @@ static void check_input(struct checker *c, const struct statement *st) {
     struct symbol *s = define(c, st->name, st->name_at);
     s->kind = SYMBOL_INPUT;
     s->index = p->n_inputs;
-    s->node = add_input_node(c, st, shape);
+    s->node = add_input_node(c, st, type, shape);
     p->inputs[p->n_inputs++] = (struct problem_input){
         .node = s->node, .distribution = distribution, .is_param = st->kind == STATEMENT_PARAM};
 }
 
-// Shapes of declared outputs stand here until they are assigned.
+// Types and shapes of declared outputs stand here until they are assigned.
 struct pending {
+    enum dtype type[OUTPUTS_MAX];
     struct shape shape[OUTPUTS_MAX];
 };
 
 static void check_output(struct checker *c, const struct statement *st, struct pending *pending) {
     struct problem *p = c->problem;
+    enum dtype type = check_type(c, &st->type);
     struct shape shape = check_shape(c, &st->type);
     if (p->n_outputs == OUTPUTS_MAX)
         mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d outputs", OUTPUTS_MAX);
     struct symbol *s = define(c, st->name, st->name_at);
     s->kind = SYMBOL_OUTPUT;
     s->index = p->n_outputs;
+    pending->type[p->n_outputs] = type;
     pending->shape[p->n_outputs] = shape;
     p->outputs[p->n_outputs++] = (struct problem_output){.name = st->name, .node = -1};
 }
@@ -212,15 +218,34 @@ static void check_output(struct checker *c, const struct statement *st, struct p
 static void check_output_shape(struct checker *c, const struct statement *st, const struct node *n,
                                const struct shape *declared) {
     const struct graph *g = &c->problem->graph;
-    if (n->dtype != DTYPE_F32)
-        mistake_fail(c->mistakes, st->value->at, NULL,
-                     "'%s' is f32, and a comparison is not a number; turn it into one with "
-                     "where(c, 1, 0)",
-                     st->name);
     if (!shape_equal(&n->shape, declared))
-        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared f32%s, and this is f32%s",
+        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s, and this is %s",
                      st->name, shape_print(c->arena, g, declared),
                      shape_print(c->arena, g, &n->shape));
+}
+
+// The value of `st` as the declared type: where it has another, the expression's own node is
+// renamed after its type (y.f32) and what carries the name is the cast.
+static node_id store_as(struct checker *c, const struct statement *st, node_id id, enum dtype to) {
+    struct node *n = &c->problem->graph.nodes[id];
+    enum dtype from = n->dtype;
+    if (from == to)
+        return id;
+    if (from == DTYPE_BOOL)
+        mistake_fail(c->mistakes, st->value->at, NULL,
+                     "'%s' is %s, and a comparison is not a number; turn it into one with "
+                     "where(c, 1, 0)",
+                     st->name, dtype_name(to));
+    if (to == DTYPE_BOOL || (dtype_is_float(from) && dtype_is_integer(to)))
+        mistake_fail(c->mistakes, st->value->at, NULL,
+                     "'%s' is %s, and this is %s; say how it becomes one: %s", st->name,
+                     dtype_name(to), dtype_name(from),
+                     to == DTYPE_BOOL ? "x != 0"
+                                      : arena_printf(c->arena, "%s(x) cuts, %s(round(x)) rounds",
+                                                     dtype_name(to), dtype_name(to)));
+    n->name = arena_printf(c->arena, "%s.%s", st->name, dtype_name(from));
+    struct label l = {.at = st->name_at, .name = st->name};
+    return build_cast(&c->scope.builder, &l, (struct operand){.node = id}, to).node;
 }
 
 static void check_assignment(struct checker *c, const struct statement *st,
@@ -238,20 +263,20 @@ static void check_assignment(struct checker *c, const struct statement *st,
 
     struct label l = {.at = st->name_at, .name = st->name};
     node_id id = value_build(&c->scope, &l, st->value);
-    struct node *n = &g->nodes[id];
-    n->is_named = true;
-    if (st->type.name && (st->type.rank || n->dtype == DTYPE_BOOL)) {
+    if (st->type.name && st->type.rank) {
         struct shape shape = check_shape(c, &st->type);
-        check_output_shape(c, st, n, &shape);
-    } else if (st->type.name) {
-        check_type(c, &st->type);
+        check_output_shape(c, st, &g->nodes[id], &shape);
     }
+    if (st->type.name)
+        id = store_as(c, st, id, check_type(c, &st->type));
     if (is_output) {
+        check_output_shape(c, st, &g->nodes[id], &pending->shape[s->index]);
+        id = store_as(c, st, id, pending->type[s->index]);
         // The author's names for the axes are the declared ones.
-        check_output_shape(c, st, n, &pending->shape[s->index]);
-        n->shape = pending->shape[s->index];
+        g->nodes[id].shape = pending->shape[s->index];
         c->problem->outputs[s->index].node = id;
     }
+    g->nodes[id].is_named = true;
     s->kind = is_output ? SYMBOL_OUTPUT : SYMBOL_VALUE;
     s->node = id;
 }

@@ -71,6 +71,24 @@ static void name(struct lexer *l, struct token *t) {
     }
 }
 
+// string = '"' any character of ASCII but '"' and newline '"'
+static void string(struct lexer *l, struct token *t) {
+    t->kind = TOKEN_STRING;
+    l->at++;
+    while (look(l, 0) >= ' ' && look(l, 0) <= '~' && look(l, 0) != '"')
+        l->at++;
+    if (look(l, 0) != '"') {
+        t->kind = TOKEN_BAD;
+        t->problem = "this string has no end; it closes with '\"' on the same line";
+    } else {
+        l->at++;
+    }
+    if (l->at - t->text.ptr > WORD_MAX_BYTES) {
+        t->kind = TOKEN_BAD;
+        t->problem = "this string is too long (64 characters at most)";
+    }
+}
+
 static void comment(struct lexer *l, struct token *t) {
     t->kind = TOKEN_COMMENT;
     const char *newline = memchr(l->at, '\n', (size_t)(l->end - l->at));
@@ -125,6 +143,8 @@ static void scan(struct lexer *l, struct token *t) {
         l->line_start = l->at;
     } else if (c == '#') {
         comment(l, t);
+    } else if (c == '"') {
+        string(l, t);
     } else if (is_digit(c)) {
         number(l, t);
     } else if (is_name_start(c)) {

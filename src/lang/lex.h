@@ -13,7 +13,8 @@ enum token_kind {
     TOKEN_COMMENT,  // from '#' to the end of the line, without it
     TOKEN_NAME,
     TOKEN_NUMBER,
-    TOKEN_TILE,  // 128x256x64
+    TOKEN_TILE,    // 128x256x64
+    TOKEN_STRING,  // between quotes, which belong to the text
     TOKEN_PUNCT,
     TOKEN_BAD,  // `problem` says what is wrong
 };

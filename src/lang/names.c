@@ -26,8 +26,9 @@ static const char *const c_words[] = {
 // Words of the language, and those that plans and emitted functions use: their launches have
 // a parameter `block`, their grids are expressions over dims.
 static const char *const own_words[] = {
-    "block", "ceildiv", "SMS", "problem", "dim",  "in", "param", "out", "kernel", "stage", "None",
-    "f16",   "bf16",    "f32", "f64",     "tf32", "i8", "i32",   "i64", "axis",   NULL};
+    "block", "ceildiv", "SMS", "problem", "dim",    "in",     "param",     "out", "kernel",
+    "stage", "None",    "f16", "bf16",    "f32",    "f64",    "tf32",      "i8",  "i32",
+    "i64",   "axis",    "i4",  "u8",      "f8e4m3", "f8e5m2", "precision", NULL};
 
 static bool is_in(const char *name, const char *const *list) {
     for (; *list; list++)

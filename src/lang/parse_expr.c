@@ -13,6 +13,13 @@ static struct expr *new_expr(struct parser *p, enum expr_kind kind, struct spot 
 }
 
 static void add_arg(struct parser *p, struct expr *e, struct expr *arg) {
+    // Room for two, then twice as much whenever the number is a power of two.
+    if (e->n_args == 0 || (e->n_args > 1 && (e->n_args & (e->n_args - 1)) == 0)) {
+        struct expr **args = arena_array(p->arena, struct expr *, 2 * e->n_args + 2);
+        if (e->n_args)
+            memcpy(args, e->args, sizeof *args * (size_t)e->n_args);
+        e->args = args;
+    }
     e->args[e->n_args++] = arg;
     if (arg->height >= e->height)
         e->height = arg->height + 1;
@@ -28,25 +35,75 @@ static void enter(struct parser *p) {
         parser_fail(p, "nested more than %d deep; give a part of it a name", NESTING_MAX);
 }
 
-// item = ["-"] number | name
-static struct keyword_item item(struct parser *p) {
-    struct keyword_item it = {.at = p->token.at};
-    bool negative = parser_take(p, "-");
-    if (!negative && p->token.kind == TOKEN_NAME) {
-        it.name = parser_name(p, "a name");
-        return it;
+// Is "(" the start of a list such as (2, 3), and not of an expression such as (a + b) * c? A list
+// has a comma before its own ")", or nothing inside.
+static bool at_tuple(const struct parser *p) {
+    struct lexer ahead = p->lexer;
+    if (!parser_at(p, "("))
+        return false;
+    for (int depth = 0, n = 0; n < STATEMENT_WORDS; n++) {
+        struct token t = lexer_next(&ahead);
+        if (t.kind == TOKEN_END || t.kind == TOKEN_BAD)
+            return false;
+        if (t.kind != TOKEN_PUNCT)
+            continue;
+        char c = t.text.ptr[0];
+        if (depth == 0 && (c == ',' || c == ')'))
+            return c == ',';
+        depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
     }
-    if (p->token.kind != TOKEN_NUMBER)
-        parser_fail(p, "expected a whole number or a dim's name");
-    long long value;
-    parser_advance(p);
-    if (!str_to_int64(parser_text(p), &value))
-        mistake_fail(p->mistakes, it.at, NULL, "expected a whole number");
-    it.number = negative ? -value : value;
-    return it;
+    return false;
 }
 
-// keyword = name "=" (item | "(" item ("," item)* ")")
+// argument = string | "(" argument ("," argument)* [","] ")" | expr
+static struct expr *argument(struct parser *p) {
+    struct spot at = p->token.at;
+    if (p->token.kind == TOKEN_STRING) {
+        parser_advance(p);
+        return new_expr(p, EXPR_STRING, at,
+                        arena_strndup(p->arena, p->last.text.ptr + 1, p->last.text.len - 2));
+    }
+    if (!at_tuple(p))
+        return parser_expr(p);
+    struct expr *e = new_expr(p, EXPR_TUPLE, at, NULL);
+    enter(p);
+    parser_open(p, "(");
+    while (!parser_at(p, ")")) {
+        if (e->n_args == CALL_ARGS_MAX)
+            parser_fail(p, "a list has at most %d items", CALL_ARGS_MAX);
+        add_arg(p, e, argument(p));
+        if (!parser_take(p, ","))
+            break;
+    }
+    parser_close(p, ")");
+    p->nesting--;
+    return e;
+}
+
+// A whole number or a name, as an item of axis=(0, N); false when it is neither.
+static bool item(const struct expr *e, struct keyword_item *it) {
+    const struct expr *digits = e->kind == EXPR_NEGATE ? e->args[0] : e;
+    *it = (struct keyword_item){.at = e->at, .name = e->kind == EXPR_NAME ? e->text : NULL};
+    long long value;
+    if (it->name)
+        return true;
+    if (digits->kind != EXPR_NUMBER || !str_to_int64(digits->text, &value))
+        return false;
+    it->number = digits == e ? value : -value;
+    return true;
+}
+
+static void list_items(struct keyword *k) {
+    bool is_list = k->value->kind == EXPR_TUPLE;
+    int n = is_list ? k->value->n_args : 1;
+    for (int i = 0; i < n && n <= RANK_MAX; i++) {
+        if (!item(is_list ? k->value->args[i] : k->value, &k->items[i]))
+            return;
+        k->n_items = i + 1 == n ? n : 0;
+    }
+}
+
+// keyword = name "=" argument
 static void keyword(struct parser *p, struct expr *call) {
     if (call->n_keywords == KEYWORDS_MAX)
         parser_fail(p, "too many keywords in one call");
@@ -56,18 +113,8 @@ static void keyword(struct parser *p, struct expr *call) {
     k->at = p->token.at;
     k->name = parser_name(p, "a keyword");
     parser_expect(p, "=");
-    if (!parser_at(p, "(")) {
-        k->items[k->n_items++] = item(p);
-        return;
-    }
-    parser_open(p, "(");
-    do {
-        if (k->n_items == RANK_MAX)
-            parser_fail(p, "no value has more than %d axes", RANK_MAX);
-        k->items[k->n_items++] = item(p);
-    } while (parser_take(p, ","));
-    k->is_list = k->n_items > 1;
-    parser_close(p, ")");
+    k->value = argument(p);
+    list_items(k);
 }
 
 static bool at_keyword(const struct parser *p) {
@@ -78,8 +125,7 @@ static bool at_keyword(const struct parser *p) {
     return t.kind == TOKEN_PUNCT && span_is(t.text, "=");
 }
 
-// call = name "(" [argument ("," argument)*] ")"
-// argument = expr | keyword
+// call = name "(" [(argument | keyword) ("," (argument | keyword))*] ")"
 static struct expr *call(struct parser *p, struct expr *e) {
     e->kind = EXPR_CALL;
     parser_open(p, "(");
@@ -89,9 +135,9 @@ static struct expr *call(struct parser *p, struct expr *e) {
         } else {
             if (e->n_keywords)
                 parser_fail(p, "values come before keywords in a call");
-            if (e->n_args == ARGS_MAX)
-                parser_fail(p, "no function takes more than %d values", ARGS_MAX);
-            add_arg(p, e, parser_expr(p));
+            if (e->n_args == CALL_ARGS_MAX)
+                parser_fail(p, "no function takes more than %d values", CALL_ARGS_MAX);
+            add_arg(p, e, argument(p));
         }
         if (!parser_take(p, ","))
             break;
@@ -128,22 +174,40 @@ static struct expr *primary(struct parser *p) {
     return e;
 }
 
-// subscript = "[" (":" | "None") ("," (":" | "None"))* "]"
+// item = "None" | sum | [sum] ":" [sum] [":" [sum]]
+static struct subscript subscript_item(struct parser *p) {
+    struct subscript s = {.at = p->token.at, .kind = SUBSCRIPT_INDEX};
+    if (p->token.kind == TOKEN_NAME && span_is(p->token.text, "None")) {
+        parser_advance(p);
+        s.kind = SUBSCRIPT_NEW;
+        return s;
+    }
+    if (!parser_at(p, ":"))
+        s.start = parser_sum(p);
+    if (!parser_take(p, ":"))
+        return s;
+    s.kind = SUBSCRIPT_SLICE;
+    if (!parser_at(p, ":") && !parser_at(p, ",") && !parser_at(p, "]"))
+        s.stop = parser_sum(p);
+    if (parser_take(p, ":") && !parser_at(p, ",") && !parser_at(p, "]"))
+        s.step = parser_sum(p);
+    return s;
+}
+
+// subscript = "[" item ("," item)* "]"
 static struct expr *subscript(struct parser *p, struct expr *base) {
     struct expr *e = new_expr(p, EXPR_SUBSCRIPT, p->token.at, NULL);
     add_arg(p, e, base);
+    e->subscripts = arena_array(p->arena, struct subscript, SUBSCRIPTS_MAX);
+    enter(p);
     parser_open(p, "[");
     do {
         if (e->n_subscripts == SUBSCRIPTS_MAX)
             parser_fail(p, "no value has more than %d axes", RANK_MAX);
-        bool is_new = p->token.kind == TOKEN_NAME && span_is(p->token.text, "None");
-        if (is_new)
-            parser_advance(p);
-        else if (!parser_take(p, ":"))
-            parser_fail(p, "only ':' and 'None' are known inside [ ]");
-        e->is_new[e->n_subscripts++] = is_new;
+        e->subscripts[e->n_subscripts++] = subscript_item(p);
     } while (parser_take(p, ","));
     parser_close(p, "]");
+    p->nesting--;
     return e;
 }
 

@@ -10,15 +10,24 @@
 
 enum expr_kind {
     EXPR_NUMBER,
+    EXPR_STRING,  // "ij,jk->ik"; `text` is what stands between the quotes
     EXPR_NAME,
     EXPR_NEGATE,
     EXPR_BINARY,
     EXPR_CALL,
     EXPR_TRANSPOSE,
     EXPR_SUBSCRIPT,
+    EXPR_TUPLE,  // (2, 3): only as an argument of a call
 };
 
-enum { SUBSCRIPTS_MAX = 2 * RANK_MAX, KEYWORDS_MAX = 4 };
+enum { SUBSCRIPTS_MAX = 2 * RANK_MAX, KEYWORDS_MAX = 8, CALL_ARGS_MAX = 16 };
+
+// One item between [ and ]. An index has only a start; bounds that are left out are NULL.
+struct subscript {
+    struct spot at;
+    enum subscript_kind { SUBSCRIPT_NEW, SUBSCRIPT_SLICE, SUBSCRIPT_INDEX } kind;
+    struct expr *start, *stop, *step;
+};
 
 // One item of `axis=(0, N)` or `keepdims=true`: a name, or a whole number.
 struct keyword_item {
@@ -30,9 +39,10 @@ struct keyword_item {
 struct keyword {
     struct spot at;
     const char *name;
+    struct expr *value;
+    // The same as a list, where the value is one: whole numbers and names. 0 items: it is not.
     struct keyword_item items[RANK_MAX];
     int n_items;
-    bool is_list;  // printed in parentheses
 };
 
 struct expr {
@@ -40,11 +50,11 @@ struct expr {
     struct spot at;
     const char *text;  // name, function, operator, or the number as written
     double number;
-    struct expr *args[ARGS_MAX];
+    struct expr **args;
     int n_args;
     struct keyword *keywords;  // EXPR_CALL
     int n_keywords;
-    bool is_new[SUBSCRIPTS_MAX];  // EXPR_SUBSCRIPT: None (true) or ':' (false)
+    struct subscript *subscripts;  // EXPR_SUBSCRIPT
     int n_subscripts;
     int height;
 };

@@ -103,18 +103,6 @@ static void print_operand(struct str *out, const struct expr *e, int needed, boo
     str_puts(out, wrapped ? ")" : "");
 }
 
-static void print_keyword(struct str *out, const struct keyword *k) {
-    str_printf(out, "%s=%s", k->name, k->is_list ? "(" : "");
-    for (int i = 0; i < k->n_items; i++) {
-        str_puts(out, i ? ", " : "");
-        if (k->items[i].name)
-            str_puts(out, k->items[i].name);
-        else
-            str_printf(out, "%lld", (long long)k->items[i].number);
-    }
-    str_puts(out, k->is_list ? ")" : "");
-}
-
 static void print_call(struct str *out, const struct expr *e, bool exact) {
     str_printf(out, "%s(", e->text);
     for (int i = 0; i < e->n_args; i++) {
@@ -123,9 +111,33 @@ static void print_call(struct str *out, const struct expr *e, bool exact) {
     }
     for (int i = 0; i < e->n_keywords; i++) {
         str_puts(out, i + e->n_args ? ", " : "");
-        print_keyword(out, &e->keywords[i]);
+        str_printf(out, "%s=", e->keywords[i].name);
+        print_expr(out, e->keywords[i].value, exact);
     }
     str_puts(out, ")");
+}
+
+static void print_tuple(struct str *out, const struct expr *e, bool exact) {
+    for (int i = 0; i < e->n_args; i++) {
+        str_puts(out, i ? ", " : "(");
+        print_expr(out, e->args[i], exact);
+    }
+    str_puts(out, e->n_args == 1 ? ",)" : ")");
+}
+
+static void print_subscript(struct str *out, const struct subscript *s, bool exact) {
+    if (s->kind == SUBSCRIPT_NEW)
+        str_puts(out, "None");
+    if (s->start)
+        print_expr(out, s->start, exact);
+    if (s->kind == SUBSCRIPT_SLICE)
+        str_puts(out, ":");
+    if (s->stop)
+        print_expr(out, s->stop, exact);
+    if (s->step) {
+        str_puts(out, ":");
+        print_expr(out, s->step, exact);
+    }
 }
 
 static void print_binary(struct str *out, const struct expr *e, bool exact) {
@@ -143,6 +155,9 @@ void print_expr(struct str *out, const struct expr *e, bool exact) {
             print_number(out, e->number);
         else
             str_puts(out, e->text);
+        break;
+    case EXPR_STRING:
+        str_printf(out, "\"%s\"", e->text);
         break;
     case EXPR_NAME:
         str_puts(out, e->text);
@@ -163,9 +178,14 @@ void print_expr(struct str *out, const struct expr *e, bool exact) {
         break;
     case EXPR_SUBSCRIPT:
         print_operand(out, e->args[0], TIGHT, exact);
-        for (int i = 0; i < e->n_subscripts; i++)
-            str_printf(out, "%s%s", i ? ", " : "[", e->is_new[i] ? "None" : ":");
+        for (int i = 0; i < e->n_subscripts; i++) {
+            str_puts(out, i ? ", " : "[");
+            print_subscript(out, &e->subscripts[i], exact);
+        }
         str_puts(out, "]");
+        break;
+    case EXPR_TUPLE:
+        print_tuple(out, e, exact);
         break;
     }
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "ir/detail.h"
 #include "lang/call.h"
+#include "lang/structure.h"
 
 static struct operand value(struct scope *s, const struct label *l, const struct expr *e);
 
@@ -35,7 +37,8 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
     if (found->kind == SYMBOL_DIM)
         return (struct operand){
             .is_number = true,
-            .number = (float)s->builder.graph->dims[found->index].size,
+            .is_whole = true,
+            .number = (double)s->builder.graph->dims[found->index].size,
         };
     if (found->node < 0)
         mistake_fail(s->builder.mistakes, e->at, NULL, "output '%s' is read before it is assigned",
@@ -44,11 +47,16 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
 }
 
 static struct operand number_value(struct scope *s, const struct expr *e) {
-    float number = (float)e->number;
-    if (!isfinite(number))
-        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f32", e->text);
-    return (struct operand){.is_number = true, .number = number};
+    if (!isfinite(e->number))
+        mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f64", e->text);
+    bool is_whole = !strpbrk(e->text, ".eE");
+    return (struct operand){.is_number = true, .number = e->number, .is_whole = is_whole};
 }
+
+// What a subscript takes of an axis.
+struct slice_axis {
+    int64_t start, step, size;
+};
 
 static struct operand transpose_value(struct scope *s, const struct label *l,
                                       const struct expr *e) {
@@ -64,27 +72,116 @@ static struct operand transpose_value(struct scope *s, const struct label *l,
     return build_view(b, l, id, &to, (int[]){1, 0});
 }
 
+static int64_t clamp(int64_t x, int64_t low, int64_t high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+// Python's rules for one axis: which elements start:stop:step names.
+static void slice_axis(struct scope *s, const struct subscript *sub, int64_t size,
+                       struct slice_axis *out) {
+    struct mistakes *m = s->builder.mistakes;
+    out->step = sub->step ? value_whole(s, sub->step) : 1;
+    if (out->step == 0)
+        mistake_fail(m, sub->step->at, NULL, "a step is not 0");
+    // Beyond the axis a slice stops at its end, as in NumPy.
+    int64_t low = out->step > 0 ? 0 : -1, high = out->step > 0 ? size : size - 1;
+    int64_t bound[2] = {out->step > 0 ? low : high, out->step > 0 ? high : low};
+    const struct expr *given[2] = {sub->start, sub->stop};
+    for (int i = 0; i < 2; i++) {
+        if (!given[i])
+            continue;
+        int64_t at = value_whole(s, given[i]);
+        bound[i] = clamp(at < 0 ? at + size : at, low, high);
+    }
+    int64_t span = out->step > 0 ? bound[1] - bound[0] : bound[0] - bound[1];
+    int64_t stride = out->step > 0 ? out->step : -out->step;
+    if (span <= 0)
+        mistake_fail(m, sub->at, NULL, "this slice of an axis of size %lld is empty",
+                     (long long)size);
+    out->start = bound[0];
+    out->size = (span + stride - 1) / stride;
+}
+
+static int64_t index_axis(struct scope *s, const struct subscript *sub, int64_t size) {
+    int64_t at = value_whole(s, sub->start);
+    if (at < -size || at >= size)
+        mistake_fail(s->builder.mistakes, sub->at, NULL,
+                     "index %lld is outside an axis of size %lld", (long long)at, (long long)size);
+    return at < 0 ? at + size : at;
+}
+
+// What x[...] makes of a value: first a part of each axis (`taken`), then the axes that stay and
+// the new ones (`to`, `view`).
+struct subscripting {
+    struct shape from, taken, to;
+    struct node_detail *detail;
+    int view[RANK_MAX];
+    int axis;  // of `from`, the next one
+    bool is_sliced;
+};
+
+static void take_axis(struct scope *s, const struct subscript *sub, struct subscripting *x) {
+    struct slice_axis part = {.size = 1, .step = 1};
+    int64_t size = x->from.size[x->axis];
+    if (sub->kind == SUBSCRIPT_SLICE)
+        slice_axis(s, sub, size, &part);
+    else
+        part.start = index_axis(s, sub, size);
+    bool is_whole = part.size == size && part.step == 1;
+    x->detail->start[x->axis] = part.start;
+    x->detail->step[x->axis] = part.step;
+    x->taken.size[x->axis] = part.size;
+    x->taken.dim[x->axis] = is_whole ? x->from.dim[x->axis] : -1;
+    x->is_sliced |= !is_whole;
+    if (sub->kind == SUBSCRIPT_SLICE) {
+        x->to.size[x->to.rank] = part.size;
+        x->to.dim[x->to.rank] = x->taken.dim[x->axis];
+        x->view[x->to.rank++] = x->axis;
+    }
+    x->axis++;
+}
+
+static void read_subscripts(struct scope *s, const struct expr *e, struct subscripting *x) {
+    static const struct subscript everything = {.kind = SUBSCRIPT_SLICE};
+    struct mistakes *m = s->builder.mistakes;
+    for (int i = 0; i < e->n_subscripts || x->axis < x->from.rank; i++) {
+        const struct subscript *sub = i < e->n_subscripts ? &e->subscripts[i] : &everything;
+        if (sub->kind != SUBSCRIPT_NEW && x->axis == x->from.rank)
+            mistake_fail(m, sub->at, NULL,
+                         "more subscripts than the %d axes of a value of shape %s", x->from.rank,
+                         shape_print(s->builder.arena, s->builder.graph, &x->from));
+        if (sub->kind != SUBSCRIPT_INDEX && x->to.rank == RANK_MAX)
+            mistake_fail(m, e->at, NULL, "no value has more than %d axes", RANK_MAX);
+        if (sub->kind != SUBSCRIPT_NEW) {
+            take_axis(s, sub, x);
+            continue;
+        }
+        x->to.size[x->to.rank] = 1;
+        x->to.dim[x->to.rank] = -1;
+        x->view[x->to.rank++] = -1;
+    }
+}
+
 static struct operand subscript_value(struct scope *s, const struct label *l,
                                       const struct expr *e) {
     struct builder *b = &s->builder;
     struct label part = {.at = e->args[0]->at};
     node_id id = build_node(b, &part, value(s, &part, e->args[0]));
-    const struct shape from = build_look(b, id)->shape;
-    struct shape to = {0};
-    int view[RANK_MAX], axis = 0;
-    for (int i = 0; i < e->n_subscripts || axis < from.rank; i++) {
-        bool is_new = i < e->n_subscripts && e->is_new[i];
-        if (!is_new && axis == from.rank)
-            mistake_fail(b->mistakes, e->at, NULL,
-                         "more ':' than the %d axes of a value of shape %s", from.rank,
-                         shape_print(b->arena, b->graph, &from));
-        if (to.rank == RANK_MAX)
-            mistake_fail(b->mistakes, e->at, NULL, "no value has more than %d axes", RANK_MAX);
-        to.size[to.rank] = is_new ? 1 : from.size[axis];
-        to.dim[to.rank] = is_new ? -1 : from.dim[axis];
-        view[to.rank++] = is_new ? -1 : axis++;
+    struct subscripting x = {.from = build_look(b, id)->shape, .taken = build_look(b, id)->shape};
+    x.detail = arena_new(b->arena, struct node_detail);
+    read_subscripts(s, e, &x);
+    if (x.is_sliced) {
+        bool keeps_axes = x.to.rank == x.from.rank;
+        for (int i = 0; i < x.to.rank; i++)
+            keeps_axes &= x.view[i] == i;
+        struct node n = {.op = OP_SLICE, .shape = x.taken, .detail = x.detail, .arg = {id}};
+        n.dtype = build_look(b, id)->dtype;
+        struct operand slice = build_add(b, keeps_axes ? l : &part, n);
+        if (keeps_axes)
+            return slice;
+        id = slice.node;
     }
-    return build_view(b, l, id, &to, view);
+    return build_view(b, l, id, &x.to, x.view);
 }
 
 static enum op binary_op(const char *text) {
@@ -116,6 +213,8 @@ static struct operand binary_value(struct scope *s, const struct label *l, const
 }
 
 static struct operand call_value(struct scope *s, const struct label *l, const struct expr *e) {
+    if (structure_is(e->text))
+        return structure_build(s, l, e);
     struct operand args[ARGS_MAX];
     call_check(&s->builder, e);
     for (int i = 0; i < e->n_args; i++)
@@ -143,8 +242,16 @@ static struct operand value(struct scope *s, const struct label *l, const struct
         return transpose_value(s, &own, e);
     case EXPR_SUBSCRIPT:
         return subscript_value(s, &own, e);
+    case EXPR_TUPLE:
+        mistake_fail(s->builder.mistakes, e->at, NULL, "a list is not a value here");
+    case EXPR_STRING:
+        mistake_fail(s->builder.mistakes, e->at, NULL, "a string is not a value here");
     }
     give_up(s);
+}
+
+struct operand value_operand(struct scope *s, const struct label *l, const struct expr *e) {
+    return value(s, l, e);
 }
 
 node_id value_build(struct scope *s, const struct label *l, const struct expr *e) {
@@ -201,6 +308,10 @@ static int64_t size_value(struct scope *s, const struct expr *e) {
     if (overflow || result > SIZE_LIMIT || result < -SIZE_LIMIT)
         mistake_fail(m, e->at, NULL, "this size does not fit in 63 bits");
     return result;
+}
+
+int64_t value_whole(struct scope *s, const struct expr *e) {
+    return size_value(s, e);
 }
 
 int64_t value_size(struct scope *s, const struct expr *e) {

@@ -13,5 +13,11 @@ struct scope {
 // The expression as a node that carries the label's name.
 node_id value_build(struct scope *s, const struct label *l, const struct expr *e);
 
+// An expression as an operand, for those who build calls.
+struct operand value_operand(struct scope *s, const struct label *l, const struct expr *e);
+
+// Any whole number over the dims known so far.
+int64_t value_whole(struct scope *s, const struct expr *e);
+
 // A whole number above zero over the dims known so far.
 int64_t value_size(struct scope *s, const struct expr *e);

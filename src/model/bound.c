@@ -8,36 +8,23 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "ir/work.h"
 
 // Algorithms of the Strassen kind need fewer multiplications than a plain contraction. At
 // sizes that fit a memory, half is more than any of them saves.
 static const double CONTRACT_SLACK = 0.5;
 
-static double contract_length(const struct graph *g, const struct node *n) {
-    const struct shape *lhs = &g->nodes[n->arg[0]].shape;
-    return (double)lhs->size[lhs->rank - 1];
-}
-
-static double node_flops(const struct graph *g, const struct node *n) {
-    const struct op_info *info = &op_infos[n->op];
-    if (info->class == OP_CLASS_REDUCE)
-        return info->flops * (double)shape_count(&g->nodes[n->arg[0]].shape);
-    if (info->class == OP_CLASS_CONTRACT)
-        return info->flops * contract_length(g, n) * (double)shape_count(&n->shape);
-    return info->flops * (double)shape_count(&n->shape);
-}
-
 static double node_bytes(const struct node *n) {
-    return (double)shape_count(&n->shape) * dtype_bytes(n->dtype);
+    return (double)dtype_size(n->dtype, shape_count(&n->shape));
 }
 
 void work_count(const struct problem *p, struct work *w) {
     const struct graph *g = &p->graph;
     *w = (struct work){0};
     for (int i = 0; i < g->n_nodes; i++) {
-        double flops = node_flops(g, &g->nodes[i]);
+        double flops = work_flops(g, &g->nodes[i]);
         w->flops += flops;
-        if (op_infos[g->nodes[i].op].class == OP_CLASS_CONTRACT)
+        if (work_is_contraction(&g->nodes[i]))
             w->contract_flops += flops;
     }
     for (int i = 0; i < p->n_inputs; i++)

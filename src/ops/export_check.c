@@ -1,12 +1,35 @@
 // check.c and samples.h of an exported directory.
+#include <assert.h>
 #include <math.h>
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "hone_inputs.h"
+#include "ir/inputs.h"
 #include "ops/export_text.h"
 
+// Anything that is not one of the plain distributions is drawn as hone draws it.
+static void draw_source(struct str *out, const struct problem *p, int input) {
+    struct inputs_job job = {.problem = p, .input = input};
+    struct hone_source s = inputs_source(&job);
+    str_printf(out,
+               "(float)hone_input(&(const struct hone_source){.seed = SEED, .input = %d,\n"
+               "            .kind = %d, .a = %af, .b = %af, .lo = %d, .hi = %d, .step = 1,\n"
+               "            .promise = %d, .rows = %llu, .columns = %llu, .odds = {",
+               input, (int)s.kind, (double)s.a, (double)s.b, (int)s.lo, (int)s.hi, (int)s.promise,
+               (unsigned long long)s.rows, (unsigned long long)s.columns);
+    for (int i = 0; i < 32; i++)
+        str_printf(out, "%s%uu", i ? ", " : "", s.odds[i]);
+    str_puts(out, "}}, i, 0)");
+}
+
 // An expression in C for element i of an input, as ir/inputs.c draws it.
-static void draw_expression(struct str *out, const struct distribution *d, int input) {
+static void draw_expression(struct str *out, const struct problem *p, int input) {
+    const struct distribution *d = &p->inputs[input].distribution;
+    if (d->kind > DISTRIBUTION_SIGN || p->inputs[input].promise != PROMISE_NONE) {
+        draw_source(out, p, input);
+        return;
+    }
     switch (d->kind) {
     case DISTRIBUTION_NORMAL:
         str_printf(out, "hone_normal(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
@@ -18,13 +41,9 @@ static void draw_expression(struct str *out, const struct distribution *d, int i
         str_printf(out, "hone_integer(hone_random(SEED, %d, 0, i), %lld, %lld)", input,
                    (long long)d->a, (long long)d->b);
         break;
-    case DISTRIBUTION_SIGN:
+    default:
+        assert(d->kind == DISTRIBUTION_SIGN);
         str_printf(out, "hone_sign(hone_random(SEED, %d, 0, i))", input);
-        break;
-    case DISTRIBUTION_CONSTANT:
-    case DISTRIBUTION_COUNT:
-        str_printf(out, "%af", d->a);
-        break;
     }
 }
 
@@ -84,7 +103,7 @@ static void main_function(struct str *out, const struct export_view *e) {
                    "    float *in_%d = allocate(%lld);\n"
                    "    for (uint64_t i = 0; i < %lld; i++)\n        in_%d[i] = ",
                    i, input_count(p, i), input_count(p, i), i);
-        draw_expression(out, &p->inputs[i].distribution, i);
+        draw_expression(out, p, i);
         str_puts(out, ";\n");
     }
     for (int i = 0; i < p->n_outputs; i++)
@@ -131,7 +150,7 @@ const char *export_check(struct arena *a, const struct export_view *e) {
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
                "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                "#include <stdlib.h>\n#include <string.h>\n\n"
-               "#include \"hone_rng.h\"\n#include \"%s.h\"\n\n"
+               "#include \"hone_inputs.h\"\n#include \"hone_rng.h\"\n#include \"%s.h\"\n\n"
                "static const uint64_t SEED = UINT64_C(%llu);\n\n"
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",

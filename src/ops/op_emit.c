@@ -56,7 +56,7 @@ bool op_emit(struct arena *a, const struct emit_request *request, struct candida
              struct error *err) {
     struct loaded loaded;
     struct target target = {0};
-    if (!op_load(a, request->file, request->dims, &loaded, err) ||
+    if (!op_load_runnable(a, request->file, request->dims, &loaded, err) ||
         !choose_target(a, request, &loaded, &target, err))
         return false;
     if (request->plain) {

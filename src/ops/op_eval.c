@@ -83,7 +83,7 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
                     struct error *err) {
     struct loaded loaded;
     *r = (struct eval_report){.depth = q->depth};
-    if (!op_load(a, q->problem, q->dims, &loaded, err) ||
+    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
         !op_target(a, q->target ? q->target : "cpu", &r->target, err))
         return false;
     r->problem = loaded.problem;
@@ -287,7 +287,7 @@ bool op_scaffold(struct arena *a, const struct scaffold_request *q, const char *
                  struct error *err) {
     struct loaded loaded;
     struct target t;
-    if (!op_load(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
+    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
         return false;
     *source = lower_scaffold(a, loaded.problem, &t);
     return true;

@@ -159,7 +159,7 @@ static bool begin_new(struct session *s, struct error *err) {
     struct loaded loaded;
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
         !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
-        !op_load(s->a, q->file, q->dims, &loaded, err) ||
+        !op_load_runnable(s->a, q->file, q->dims, &loaded, err) ||
         !op_target(s->a, q->target ? q->target : "cpu", &s->target, err) || !check_target(s, err) ||
         !measure_ceilings(s, err))
         return false;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "family/block.h"
+#include "family/support.h"
 #include "model/target.h"
 
 enum { FILE_MAX = 64 * 1024 * 1024 };
@@ -115,6 +116,11 @@ bool op_load(struct arena *a, const char *path, const char *dims, struct loaded 
     if (!lang_parse(a, &source, &file, &out->diagnostics, err))
         return show_mistakes(out->diagnostics, err);
     return check_dims(a, &source, &file, err) && choose(path, &file, out, err);
+}
+
+bool op_load_runnable(struct arena *a, const char *path, const char *dims, struct loaded *out,
+                      struct error *err) {
+    return op_load(a, path, dims, out, err) && support_problem(out->problem, err);
 }
 
 static const struct problem *find_problem(const struct lang_file *file, const char *name) {

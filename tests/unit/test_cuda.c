@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "family/plain.h"
 #include "family/program.h"
+#include "family/support.h"
 #include "fibre.h"
 #include "loop/execute.h"
 #include "loop/passes.h"
@@ -361,6 +362,8 @@ static void check_file(const char *path) {
         struct kernel k;
         char message[1200] = "";
         int64_t elements = 0;
+        if (!support_problem(p, &err))
+            continue;
         target_of_arch(archs[i % 3], &t);
         lower_default(&a, p, &t, &k);
         struct loop_program *programs[] = {program_lower(&a, p, &t, &k), plain_program(&a, p, &t)};

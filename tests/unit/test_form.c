@@ -67,6 +67,9 @@ static const char summed[] =
     HEAD("M = 64, N = 48, K = 32",
          "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M]\nt = a @ b\ny = sum(t * 2 + 1, "
                                                  "axis=1)\n";
+static const char best[] =
+    HEAD("M = 64, N = 48, K = 32",
+         "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M]\nt = a @ b\ny = max(t, axis=1)\n";
 static const char waved[] = HEAD(
     "M = 64, N = 48, K = 32",
     "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M]\nt = a @ b\ny = sum(tanh(t), axis=1)\n";
@@ -179,7 +182,12 @@ Test(form, tiles_meet_as_the_stage_says) {
          "combine atomic, twopass, lastblock or cluster; materialise y first"},
         {product, "stage y, s : gemm tile 32x64x8",
          "note no emitter for reductions in an epilogue yet; materialise t first"},
-        {product, "stage y, s : gemm combine atomic", "note no emitter for combine yet"},
+        {product, "stage y, s : gemm combine atomic",
+         "2:19 stage y: combine atomic adds in another order at every call, and the problem does "
+         "not say 'order any'"},
+        {product, "stage y, s : gemm combine lastblock", "note no emitter for combine yet"},
+        // A maximum is the same in any order.
+        {best, "stage y : gemm combine atomic", "note no emitter for combine yet"},
         {product, "stage y, s : gemm tile 32x64x8 combine atomic",
          "2:14 stage y: combine says how tiles meet, and no reduction of the epilogue goes beyond "
          "a tile; to split the product itself, name laws split_reduction"},
@@ -245,7 +253,8 @@ Test(form, laws_are_used_where_they_fit) {
          "2:24 stage y: law split_reduction: say how the parts meet: combine atomic, twopass, "
          "lastblock or cluster"},
         {softmax, "stage y : rowwise laws tf32x3",
-         "2:24 stage y: law tf32x3 takes a product of f32 values, and this stage has none"},
+         "2:24 stage y: law tf32x3 takes a product of f32 values, in a problem that does not say "
+         "'precision f32 exact', and this stage has none"},
         {softmax, "stage y : rowwise laws winograd",
          "2:24 stage y: law winograd takes a convolution of 3 or 3x3 with stride 1 and dilation 1, "
          "and this stage has none"},

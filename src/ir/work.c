@@ -1,0 +1,55 @@
+#include "ir/work.h"
+
+#include "ir/detail.h"
+
+static double count_of(const struct graph *g, const struct node *n, int arg) {
+    return (double)shape_count(&g->nodes[n->arg[arg]].shape);
+}
+
+static double window_count(const struct node *n) {
+    double count = 1;
+    for (int i = 0; i < n->detail->window.n_axes; i++)
+        count *= (double)n->detail->window.size[i];
+    return count;
+}
+
+// Multiply-adds of a contraction, elements looked at otherwise.
+static double unit_count(const struct graph *g, const struct node *n) {
+    double count = (double)shape_count(&n->shape);
+    const struct shape *first = n->n_args ? &g->nodes[n->arg[0]].shape : &n->shape;
+    switch (n->op) {
+    case OP_MATMUL:
+        return count * (double)first->size[first->rank - 1];
+    case OP_CONV:
+        return count * window_count(n) * (double)(first->size[1] / n->detail->window.groups);
+    case OP_CONV_T:
+        return count_of(g, n, 0) * window_count(n) *
+               (double)(n->shape.size[1] / n->detail->window.groups);
+    case OP_POOL_MAX:
+    case OP_POOL_SUM:
+        return count * window_count(n);
+    case OP_SCATTER_ADD:
+        return count_of(g, n, 2);
+    case OP_RAGGED_SCATTER: {
+        double n_lists = count_of(g, n, 2) - 1;
+        return count_of(g, n, 3) * count_of(g, n, 0) / n_lists;
+    }
+    case OP_RAGGED_MATMUL:
+        return count * (double)first->size[1];
+    case OP_RAGGED_OUTER:
+        return count_of(g, n, 0) * (double)n->shape.size[2];
+    case OP_TOPK:
+        return count_of(g, n, 0);
+    default:
+        return op_infos[n->op].class == OP_CLASS_REDUCE ? count_of(g, n, 0) : count;
+    }
+}
+
+double work_flops(const struct graph *g, const struct node *n) {
+    return op_infos[n->op].flops * unit_count(g, n);
+}
+
+bool work_is_contraction(const struct node *n) {
+    return op_infos[n->op].class == OP_CLASS_CONTRACT || op_infos[n->op].class == OP_CLASS_RAGGED ||
+           n->op == OP_CONV || n->op == OP_CONV_T;
+}

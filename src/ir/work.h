@@ -1,0 +1,11 @@
+// How much arithmetic an operation is.
+#pragma once
+
+#include "ir/graph.h"
+
+// Floating point operations of one node. What hangs on the data (lists of ragged_scatter) is
+// counted as if all lists were equally long.
+double work_flops(const struct graph *g, const struct node *n);
+
+// Is it a sum of products that matrix units can do: matmul, convolutions, ragged products?
+bool work_is_contraction(const struct node *n);
