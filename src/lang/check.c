@@ -216,12 +216,12 @@ static void check_output(struct checker *c, const struct statement *st, struct p
 }
 
 static void check_output_shape(struct checker *c, const struct statement *st, const struct node *n,
-                               const struct shape *declared) {
+                               enum dtype type, const struct shape *declared) {
     const struct graph *g = &c->problem->graph;
     if (!shape_equal(&n->shape, declared))
-        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s, and this is %s",
-                     st->name, shape_print(c->arena, g, declared),
-                     shape_print(c->arena, g, &n->shape));
+        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s%s, and this is %s%s",
+                     st->name, dtype_name(type), shape_print(c->arena, g, declared),
+                     dtype_name(n->dtype), shape_print(c->arena, g, &n->shape));
 }
 
 // The value of `st` as the declared type: where it has another, the expression's own node is
@@ -265,12 +265,13 @@ static void check_assignment(struct checker *c, const struct statement *st,
     node_id id = value_build(&c->scope, &l, st->value);
     if (st->type.name && st->type.rank) {
         struct shape shape = check_shape(c, &st->type);
-        check_output_shape(c, st, &g->nodes[id], &shape);
+        check_output_shape(c, st, &g->nodes[id], check_type(c, &st->type), &shape);
     }
     if (st->type.name)
         id = store_as(c, st, id, check_type(c, &st->type));
     if (is_output) {
-        check_output_shape(c, st, &g->nodes[id], &pending->shape[s->index]);
+        check_output_shape(c, st, &g->nodes[id], pending->type[s->index],
+                           &pending->shape[s->index]);
         id = store_as(c, st, id, pending->type[s->index]);
         // The author's names for the axes are the declared ones.
         g->nodes[id].shape = pending->shape[s->index];
@@ -447,6 +448,7 @@ static void check_statement(struct checker *c, struct statement *st, struct pend
     }
     assert(c->mistakes->count > 0);
     c->has_mistake = true;
+    c->scope.builder.frame = NULL;
     if (!c->problem)
         return;
     if (st->kind != STATEMENT_PROBLEM)

@@ -84,14 +84,16 @@ void print_number(struct str *out, double value) {
 }
 
 // How tightly an expression holds together; an operand that is looser gets parentheses.
-enum { LOOSE_COMPARISON, LOOSE_SUM, LOOSE_PRODUCT, LOOSE_UNARY, TIGHT };
+enum { LOOSE_COMPARISON, LOOSE_SUM, LOOSE_PRODUCT, LOOSE_UNARY, LOOSE_POWER, TIGHT };
 
 static int tightness(const struct expr *e) {
     if (e->kind == EXPR_NEGATE)
         return LOOSE_UNARY;
     if (e->kind != EXPR_BINARY)
         return TIGHT;
-    if (strchr("<>=", e->text[0]))
+    if (strcmp(e->text, "**") == 0)
+        return LOOSE_POWER;
+    if (strchr("<>=!", e->text[0]))
         return LOOSE_COMPARISON;
     return strchr("+-", e->text[0]) ? LOOSE_SUM : LOOSE_PRODUCT;
 }
@@ -142,6 +144,12 @@ static void print_subscript(struct str *out, const struct subscript *s, bool exa
 
 static void print_binary(struct str *out, const struct expr *e, bool exact) {
     int own = tightness(e);
+    if (own == LOOSE_POWER) {  // from the right, and its right side may begin with a sign
+        print_operand(out, e->args[0], TIGHT, exact);
+        str_puts(out, " ** ");
+        print_operand(out, e->args[1], LOOSE_UNARY, exact);
+        return;
+    }
     // Comparisons do not chain, so both sides must hold together better.
     print_operand(out, e->args[0], own == LOOSE_COMPARISON ? own + 1 : own, exact);
     str_printf(out, " %s ", e->text);
