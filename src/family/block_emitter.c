@@ -39,6 +39,11 @@ static const char *storage_without_emitter(const struct block_stage *b, const st
 static const char *unknown_node(struct arena *a, const struct region *r) {
     struct error err;
     for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_leaf[n] && r->graph->nodes[n].dtype != DTYPE_F32 &&
+            r->graph->nodes[n].dtype != DTYPE_BOOL)
+            return arena_printf(a, "'%s' is %s, and kernels are made for f32 alone yet",
+                                r->graph->nodes[n].name, dtype_name(r->graph->nodes[n].dtype));
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (r->is_member[n] && !support_node(r->problem, n, &err))
             return arena_strdup(a, err.text);
     return NULL;

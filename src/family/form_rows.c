@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "family/form_private.h"
 #include "family/point.h"
+#include "ir/detail.h"
 
 static const char *node_name(const struct region *r, node_id n) {
     return r->graph->nodes[n].name;
@@ -67,12 +68,26 @@ static bool value_map(const struct rows *s, node_id n, struct axis_map *map) {
     return kept == own->rank;
 }
 
+// One element of each row, by index: it stays in its row.
+static bool is_pick(const struct rows *s, node_id n) {
+    const struct region *r = s->region;
+    const struct node *node = &r->graph->nodes[n];
+    if (!r->is_member[n] || node->op != OP_TAKE_ALONG)
+        return false;
+    int axis = node->detail->axis;
+    return s->axes >> axis & 1 && node->shape.size[axis] == 1 && r->level[node->arg[1]] == 0 &&
+           shape_equal(&r->graph->nodes[node->arg[0]].shape, s->full);
+}
+
 static bool check_use(void *ctx, node_id n, const struct axis_map *map) {
     struct rows *s = ctx;
     const struct region *r = s->region;
     const struct node *node = &r->graph->nodes[n];
     enum op_class class = op_infos[node->op].class;
-    // Whatever moves data is an index map of the prologue; check_moves has seen to that.
+    for (int i = 0; is_pick(s, n) && i < node->shape.rank; i++)
+        if (node->shape.size[i] > 1 && map->axis[i] != i)
+            s->culprit = n;
+    // Whatever else moves data is an index map of the prologue; check_moves has seen to that.
     if (class == OP_CLASS_MOVE || class == OP_CLASS_GATHER)
         return false;
     if (!r->is_member[n] || form_node_kind(r->graph, n) != ANCHOR_REDUCTION)
@@ -100,6 +115,9 @@ static bool check_uses(struct rows *s, struct form_reject *why) {
     }
     for (int i = 0; i < r->n_anchors; i++)
         point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &identity);
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (is_pick(s, n))
+            point_visit(&visit, r->graph->nodes[n].arg[0], &identity);
     if (s->culprit >= 0)
         return form_refuse(why, s->culprit, "%s is used in other rows than its own",
                            node_name(r, s->culprit));
@@ -107,11 +125,12 @@ static bool check_uses(struct rows *s, struct form_reject *why) {
 }
 
 // Results of reductions stay in their rows: nothing that moves data touches them.
-static bool check_moves(const struct region *r, struct form_reject *why) {
+static bool check_moves(const struct rows *s, struct form_reject *why) {
+    const struct region *r = s->region;
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
         const struct node *node = &r->graph->nodes[n];
         enum op_class class = op_infos[node->op].class;
-        if (r->is_member[n] && r->level[n] > 0 &&
+        if (r->is_member[n] && r->level[n] > 0 && !is_pick(s, n) &&
             (class == OP_CLASS_MOVE || class == OP_CLASS_GATHER))
             return form_refuse(why, node->arg[0], "%s is a %s of what the rows give", node->name,
                                op_infos[node->op].name);
@@ -156,7 +175,7 @@ bool form_find_rows(struct arena *a, const struct form_request *q, struct form *
                     struct form_reject *why) {
     const struct region *r = f->region;
     struct rows s = {.region = r, .culprit = -1};
-    if (!check_same_rows(&s, why) || !check_moves(r, why) || !check_uses(&s, why) ||
+    if (!check_same_rows(&s, why) || !check_moves(&s, why) || !check_uses(&s, why) ||
         !check_rows_combine(q, &s, why))
         return false;
     f->kind = ANCHOR_ROWS;

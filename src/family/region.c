@@ -153,7 +153,7 @@ void region_count(const struct region *r, struct region_work *w) {
     *w = (struct region_work){0};
     for (node_id i = 0; i < r->graph->n_nodes; i++) {
         const struct node *n = &r->graph->nodes[i];
-        double bytes = 4 * (double)shape_count(&n->shape);
+        double bytes = (double)dtype_size(n->dtype, shape_count(&n->shape));
         if (r->is_leaf[i])
             w->bytes_read += bytes;
         if (region_is_value(r, i))
