@@ -133,7 +133,7 @@ static const struct problem *find_problem(const struct lang_file *file, const ch
 // The target of a block: this machine's CPU, or an architecture. False: there is none.
 static bool find_target(struct arena *a, const struct kernel *k, struct mistakes *m,
                         struct target *t, struct error *err) {
-    static const char *const names[] = {"cpu", "sm_80", "sm_90a", "sm_100a", NULL};
+    static const char *const names[] = {"cpu", "sm_90a", "sm_100a", "sm_80", NULL};
     if (strcmp(k->target, "cpu") == 0)
         return target_read_cpu(a, 0, "cc", t, err);
     if (target_of_arch(k->target, t))
