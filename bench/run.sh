@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-export XDG_CACHE_HOME="$work/cache"
+export XDG_CACHE_HOME="$work/cache" HONE_TARGET=cpu
 cd "$work"
 seconds=${BENCH_SECONDS:-40}
 
@@ -108,3 +108,7 @@ else
     row 'gemm 1024³ exported, beside OpenBLAS in one process' \
         "$2 ms and $3 ms: $4 of its speed" 'at least 0.4'
 fi
+"$(dirname "$hone")/peer-interpret" | while read -r name ours theirs ratio; do
+    row "interpreter, $name (value, spread and honest f32), beside a plain loop nest in float64" \
+        "$ours ms and $theirs ms: $ratio of its speed" 'at least 1'
+done

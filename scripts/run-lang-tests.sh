@@ -13,6 +13,7 @@
 # What is emitted must compile, CUDA as C over dev_cpu.h (test_nvrtc.c compiles it as CUDA).
 set -u
 hone=$1
+export HONE_TARGET=cpu  # where there is a GPU too
 cd "$(dirname "$0")/.." || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

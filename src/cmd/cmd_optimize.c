@@ -21,9 +21,11 @@ struct optimize_options {
     }
 
 static const struct option_row rows[] = {
-    ROW("target", OPTION_STRING, "NAME", request.target, "the device: cpu"),
+    ROW("target", OPTION_STRING, "NAME", request.target,
+        "cpu, cuda or cuda:N (the first GPU, else cpu)"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
-    ROW("seconds", OPTION_NUMBER, "S", request.seconds, "stop after S seconds (600)"),
+    ROW("seconds", OPTION_NUMBER, "S", request.seconds,
+        "end after S seconds, the confirmation included (600)"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
     ROW("policy", OPTION_STRING, "NAME", request.policy,
         "which node to improve on: mcts (the default), greedy, random"),

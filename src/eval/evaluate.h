@@ -34,11 +34,26 @@ struct eval_job {
     double seconds;  // spent on timing at most; 0: the depth's default
 };
 
+// Where the time of a verdict goes. None of it is in two of these.
+enum eval_phase {
+    PHASE_OPEN,     // the judge itself: its context, its own kernels; of the first job alone
+    PHASE_INPUTS,   // drawing inputs
+    PHASE_TRUTH,    // computing what is expected of them
+    PHASE_COMPILE,  // waiting for the compiler, beyond what was done meanwhile
+    PHASE_RUNNERS,  // waiting for runners and their memory
+    PHASE_LOAD,     // loading candidates into them
+    PHASE_VERIFY,   // calls and comparisons
+    PHASE_TIME,     // timed calls
+    PHASE_COUNT
+};
+extern const char *const eval_phase_names[PHASE_COUNT];
+
 struct eval_result {
     struct verdict verdict;
     struct measurement measurement;
     struct profile profile;
-    double compile_s, verify_s, timing_s;  // where the time went
+    double compile_s, verify_s, timing_s;  // from beginning to end, the rival's not counted
+    double phase_s[PHASE_COUNT];           // of the judge, with the rival's
 };
 
 // Start a worker for one problem on one target. `seed` 0: from the operating system.
@@ -62,6 +77,10 @@ int worker_main(void);
 int runner_main(void);
 int compile_child_main(void);
 int gpu_runner_main(void);
+
+// `hone _gpu_selftest FILE [NAME=SIZE]...`: inputs and truth of the GPU beside the host's, a line
+// for each problem and set. False with no error: they differ.
+bool gpu_selftest_main(char **argv, struct error *err);
 
 // Measure the ceilings of a target through the same runner, pool and clock.
 // `progress` (may be NULL) is called with a few words before each part.

@@ -46,6 +46,15 @@ double stats_median(const double *values, int n) {
     return m;
 }
 
+double stats_lower_quartile(const double *values, int n) {
+    if (n == 0)
+        return NAN;
+    double *copy = sorted(values, n);
+    double q = copy[n / 4];
+    free(copy);
+    return q;
+}
+
 // The largest k such that the median lies between the k-th smallest and the k-th largest
 // value with that confidence (k from 0). The number of values below the median is binomial.
 static int order_rank(int n, double confidence, double *attained) {

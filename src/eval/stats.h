@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 double stats_median(const double *values, int n);
+double stats_lower_quartile(const double *values, int n);  // NAN of none
 
 struct stats_interval {
     double median, low, high;

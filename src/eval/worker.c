@@ -56,17 +56,28 @@ bool worker_read_result(struct arena *a, const json_t *message, struct eval_resu
     result->compile_s = json_read_number(&r, message, "compile_s");
     result->verify_s = json_read_number(&r, message, "verify_s");
     result->timing_s = json_read_number(&r, message, "timing_s");
+    json_t *phases = json_read_object(&r, message, "phases");
+    for (int i = 0; i < PHASE_COUNT; i++)
+        result->phase_s[i] = json_read_number(&r, phases, eval_phase_names[i]);
     return json_reader_done(&r, err) && verdict_from_json(a, verdict, &result->verdict, err) &&
            profile_from_json(a, profile, &result->profile, err) &&
            measurement_from_json(a, json_object_get(message, "measurement"), &result->measurement,
                                  err);
 }
 
+static json_t *phases_to_json(const struct eval_result *r) {
+    json_t *phases = json_object();
+    for (int i = 0; i < PHASE_COUNT; i++)
+        json_object_set_new(phases, eval_phase_names[i], json_real(r->phase_s[i]));
+    return phases;
+}
+
 static json_t *result_message(const struct eval_result *r) {
-    return json_pack("{s:s, s:o, s:o, s:o, s:f, s:f, s:f}", "schema", "hone.judged/1", "verdict",
-                     verdict_to_json(&r->verdict), "measurement",
+    return json_pack("{s:s, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "schema", "hone.judged/1",
+                     "verdict", verdict_to_json(&r->verdict), "measurement",
                      measurement_to_json(&r->measurement), "profile", profile_to_json(&r->profile),
-                     "compile_s", r->compile_s, "verify_s", r->verify_s, "timing_s", r->timing_s);
+                     "compile_s", r->compile_s, "verify_s", r->verify_s, "timing_s", r->timing_s,
+                     "phases", phases_to_json(r));
 }
 
 static json_t *error_message(const struct error *err, bool again) {

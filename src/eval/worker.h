@@ -4,7 +4,8 @@
 //                     "llc_bytes", "limit_s", "reach_s", "seed", "skip_scans", "gpu", "ordinal"}
 //   -> hone.job/1    {"candidate": hone.candidate/1, "rival": the same or null,
 //                     "depth": "screen", "seconds": 0}
-//   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s"}
+//   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s",
+//                  "phases": {"open": 0.4, ...}}
 //   -> hone.null/1   {}
 //   <- hone.nulled/1 {"null_kernel": null or what a kernel that computes nothing does to pass}
 //   <- hone.error/1  {"kind", "text", "again"}: instead; nothing can be judged, or (again) not by

@@ -8,19 +8,20 @@
 #include "family/support.h"
 #include "lang/lang.h"
 
-// The first mistake as one line: with its place, and the nearest name at the end.
+// The first mistake: its place, the nearest name, and the line with a caret where there is one.
 static bool refuse(struct arena *a, const struct mistakes *m, struct error *err) {
     const struct mistake *first = &m->items[0];
     bool has_place = m->source->file || first->spot.at.line > 0;
     const char *text = has_place ? mistake_headline(a, m, first) : first->text;
-    if (first->hint)
-        return error_set(err, ERROR_PARSE, "%s: did you mean '%s'?", text, first->hint);
-    return error_set(err, ERROR_PARSE, "%s", text);
+    const char *hint = first->hint ? arena_printf(a, ": did you mean '%s'?", first->hint) : "";
+    const char *line =
+        m->source->text ? mistake_excerpt(a, m->source->text, m->source->len, first->spot.at) : "";
+    return error_set(err, ERROR_PARSE, "%s%s%s%s", text, hint, *line ? "\n" : "", line);
 }
 
 bool lower_check(struct arena *a, const struct problem *p, const struct target *t, struct kernel *k,
                  struct error *err) {
-    struct lang_source source = {.file = k->file};
+    struct lang_source source = {.file = k->file, .text = k->text, .len = k->text_len};
     struct mistakes m = {.arena = a, .source = &source};
     struct spot head = {NULL, k->at};
     if (strcmp(k->problem, p->name) != 0)

@@ -97,6 +97,15 @@ static bool reduces_rows(const struct interpreter *in, const struct node *n) {
     return (kept & (kept + 1)) == 0;
 }
 
+// A view that a product can read through: its matrices lie as they are, only the batch axes are
+// broadcast or change places. Stored, it would repeat them for every batch.
+static bool is_batch_view(const struct interpreter *in, const struct node *n) {
+    const struct shape *from = n->op == OP_VIEW ? &node_at(in, n->arg[0])->shape : NULL;
+    int rank = n->shape.rank;
+    return from && from->rank >= 2 && rank >= 2 && node_at(in, n->arg[0])->op != OP_CONST &&
+           n->view[rank - 2] == from->rank - 2 && n->view[rank - 1] == from->rank - 1;
+}
+
 // ---- which nodes are stored
 
 static void choose_stored(struct interpreter *in) {
@@ -124,7 +133,9 @@ static void choose_stored(struct interpreter *in) {
         group_size[i] = 1;
         for (int j = 0; j < n->n_args; j++) {
             node_id arg = n->arg[j];
-            if (needs_whole || group_size[i] + group_size[arg] > GROUP_MAX)
+            bool is_read_through =
+                class == OP_CLASS_CONTRACT && is_batch_view(in, node_at(in, arg));
+            if ((needs_whole && !is_read_through) || group_size[i] + group_size[arg] > GROUP_MAX)
                 in->is_stored[arg] |= !is_leaf(node_at(in, arg));
             if (!in->is_stored[arg])
                 group_size[i] += group_size[arg];
@@ -396,27 +407,56 @@ static struct reading contract_operand(struct interpreter *in, node_id id, struc
     return r;
 }
 
+// One side of a product: arrays, and how far one step along each batch axis goes in them.
+struct side {
+    struct reading whole, own;
+    int64_t stride[RANK_MAX];
+};
+
+static struct side product_side(struct interpreter *in, node_id id) {
+    const struct node *n = node_at(in, id);
+    struct side s = {0};
+    bool is_through = !in->is_stored[id] && is_batch_view(in, n);
+    const struct shape *from = is_through ? &node_at(in, n->arg[0])->shape : &n->shape;
+    int64_t strides[RANK_MAX], step = 1;
+    for (int i = from->rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= from->size[i];
+    }
+    for (int i = 0; i < n->shape.rank - 2; i++) {
+        int axis = is_through ? n->view[i] : i;
+        s.stride[i] = axis < 0 ? 0 : strides[axis];
+    }
+    s.whole = contract_operand(in, is_through ? n->arg[0] : id, &s.own);
+    return s;
+}
+
+static struct reading matrix_of(const struct side *s, const struct shape *shape, int64_t batch) {
+    int64_t offset = 0;
+    for (int i = shape->rank - 3; i >= 0; i--) {
+        offset += batch % shape->size[i] * s->stride[i];
+        batch /= shape->size[i];
+    }
+    return at_offset(s->whole, offset);
+}
+
 static void store_matmul(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
     const struct shape *l = &node_at(in, n->arg[0])->shape;
     int rank = n->shape.rank;
     struct reading_matmul mm = {
         .m = n->shape.size[rank - 2], .n = n->shape.size[rank - 1], .k = l->size[rank - 1]};
-    struct reading own[2] = {{0}}, left = contract_operand(in, n->arg[0], &own[0]);
-    struct reading right = contract_operand(in, n->arg[1], &own[1]);
+    struct side left = product_side(in, n->arg[0]), right = product_side(in, n->arg[1]);
     int64_t count = shape_count(&n->shape);
     in->arrays[id] = new_array(count, n->dtype);
     for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {
         mm.out = at_offset(in->arrays[id], batch * mm.m * mm.n);
-        mm.left = at_offset(left, batch * mm.m * mm.k);
-        mm.right = at_offset(right, batch * mm.k * mm.n);
-        if (n->dtype == DTYPE_F32 && mm.left.honest && mm.right.honest)
-            reading_matmul(&mm);
-        else
-            reading_matmul_typed(&mm);
+        mm.left = matrix_of(&left, &n->shape, batch);
+        mm.right = matrix_of(&right, &n->shape, batch);
+        structural_matmul(&mm);
     }
-    free(own[0].value);
-    free(own[1].value);
+    free(left.own.value);
+    free(right.own.value);
 }
 
 static void store_structural(struct interpreter *in, node_id id) {
@@ -473,6 +513,11 @@ static void evaluate(struct interpreter *in, node_id id) {
         release_args(in, in->steps[i].node);
     if (!is_root_open)
         release_args(in, id);
+    // Views that were read through are done with as well.
+    const struct node *n = node_at(in, id);
+    for (int i = 0; i < n->n_args && op_infos[n->op].class == OP_CLASS_CONTRACT; i++)
+        if (!in->is_stored[n->arg[i]] && node_at(in, n->arg[i])->op == OP_VIEW)
+            release_args(in, n->arg[i]);
     close_group(in);
 }
 

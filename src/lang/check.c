@@ -387,6 +387,8 @@ static void begin_block(struct checker *c, struct statement *st) {
         k->file = c->mistakes->source->file;
         k->at = st->at.at;
         k->target_at = st->target_at.at;
+        k->text = c->mistakes->source->text;
+        k->text_len = c->mistakes->source->len;
         c->kernel = c->file->kernels[c->file->n_kernels++] = k;
         return;
     }

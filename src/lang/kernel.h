@@ -10,6 +10,8 @@
 // problem, finds each stage's region and checks the knobs.
 #pragma once
 
+#include <stddef.h>
+
 #include "ir/graph.h"
 
 struct arena;
@@ -60,6 +62,8 @@ struct kernel {
     struct kernel_stage stages[STAGES_MAX];
     int n_stages;
     const char *file;  // for messages; may be NULL
+    const char *text;  // of that file, which the places are in; NULL: made by us
+    size_t text_len;
     struct place at, target_at;
 };
 

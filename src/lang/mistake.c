@@ -139,3 +139,18 @@ const char *mistakes_print(struct arena *a, struct mistakes *m) {
                    MISTAKES_MAX);
     return str_take(a, &out);
 }
+
+const char *mistake_excerpt(struct arena *a, const char *text, size_t len, struct place at) {
+    const char *line = text, *end = text + len;
+    for (int i = 1; i < at.line && line < end; i++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        line = newline ? newline + 1 : end;
+    }
+    if (at.line < 1 || at.column < 1 || at.column > end - line)
+        return "";
+    struct lang_source source = {.text = text, .len = len};
+    struct mistakes m = {.source = &source};
+    struct str out = {0};
+    print_line(&out, &m, (struct spot){line + at.column - 1, at});
+    return str_take(a, &out);
+}

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
@@ -21,9 +22,9 @@ static bool ends_with(const char *text, const char *end) {
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-// A file with a kernel block for the problem; the problem itself may stand in it as well.
-static bool read_kernel(struct arena *a, const char *path, const struct eval_report *r,
-                        struct candidate *c, struct error *err) {
+// The kernel block for the problem in a file; the problem itself may stand in it as well.
+static bool read_kernel(struct arena *a, const char *path, const struct problem *p,
+                        struct kernel **found, struct error *err) {
     size_t len;
     const char *text = file_read(a, path, SOURCE_MAX, &len, err), *diagnostics;
     struct lang_file file;
@@ -32,18 +33,22 @@ static bool read_kernel(struct arena *a, const char *path, const struct eval_rep
         return false;
     if (!lang_parse(a, &source, &file, &diagnostics, err))
         return error_set(err, ERROR_PARSE, "%s", diagnostics);
-    struct kernel *found = NULL;
+    *found = NULL;
     for (int i = 0; i < file.n_kernels; i++) {
-        if (strcmp(file.kernels[i]->problem, r->problem->name) != 0)
+        if (strcmp(file.kernels[i]->problem, p->name) != 0)
             continue;
-        if (found)
-            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path,
-                             r->problem->name);
-        found = file.kernels[i];
+        if (*found)
+            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path, p->name);
+        *found = file.kernels[i];
     }
-    if (!found)
-        return error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, r->problem->name);
-    return lower_kernel(a, r->problem, &r->target, found, c, err);
+    return *found || error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, p->name);
+}
+
+static bool lower_file(struct arena *a, const char *path, const struct eval_report *r,
+                       struct candidate *c, struct error *err) {
+    struct kernel *k;
+    return read_kernel(a, path, r->problem, &k, err) &&
+           lower_kernel(a, r->problem, &r->target, k, c, err);
 }
 
 static bool read_source(struct arena *a, const char *path, struct candidate *c, struct error *err) {
@@ -71,7 +76,7 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
         lower_default(a, r->problem, &r->target, k);
         if (!lower_kernel(a, r->problem, &r->target, k, c, err))
             return false;
-    } else if (ends_with(name, ".hone") ? !read_kernel(a, name, r, c, err)
+    } else if (ends_with(name, ".hone") ? !lower_file(a, name, r, c, err)
                                         : !read_source(a, name, c, err)) {
         return false;
     }
@@ -79,12 +84,29 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
     return true;
 }
 
+// What a candidate is for when nobody says: a file knows, and `plain` and `default` go anywhere.
+static bool find_target(struct arena *a, const struct eval_request *q, const struct problem *p,
+                        const char **target, struct error *err) {
+    struct kernel *k;
+    *target = q->target;
+    if (q->target || strcmp(q->candidate, "plain") == 0 || strcmp(q->candidate, "default") == 0)
+        return true;
+    *target = tier_of_file(q->candidate) == TIER_D ? "cuda" : "cpu";
+    if (!ends_with(q->candidate, ".hone"))
+        return true;
+    if (!read_kernel(a, q->candidate, p, &k, err))
+        return false;
+    *target = strcmp(k->target, "cpu") == 0 ? "cpu" : "cuda";
+    return true;
+}
+
 static bool prepare(struct arena *a, const struct eval_request *q, struct eval_report *r,
                     struct error *err) {
     struct loaded loaded;
+    const char *target;
     *r = (struct eval_report){.depth = q->depth};
     if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
-        !op_target(a, q->target ? q->target : "cpu", &r->target, err))
+        !find_target(a, q, loaded.problem, &target, err) || !op_target(a, target, &r->target, err))
         return false;
     r->problem = loaded.problem;
     bound_compute(r->problem, &r->target, &r->bound);
@@ -103,39 +125,80 @@ static void explain(struct arena *a, struct eval_report *r) {
         r->n_findings = tools_examine(a, &in, r->findings, NODE_FINDINGS_MAX);
 }
 
-bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *r,
-             struct error *err) {
-    int64_t start_ns = clock_now_ns();
-    struct evaluator *e;
-    if (!prepare(a, q, r, err) || !evaluator_open(&e, r->problem, &r->target, q->seed, err))
-        return false;
+static double since(int64_t start_ns) {
+    return (double)(clock_now_ns() - start_ns) * 1e-9;
+}
+
+// Ask, and end what was started for it.
+static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
+                  struct eval_report *r, struct error *err) {
     struct eval_job job = {.candidate = &r->candidate,
                            .rival = r->rival.source ? &r->rival : NULL,
                            .depth = q->depth,
                            .seconds = q->seconds};
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
     bool is_correct = ok && !verdict_is_failure(r->result.verdict.kind);
+    int64_t start_ns = clock_now_ns();
     const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
     r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    r->null_s = since(start_ns);
+    start_ns = clock_now_ns();
     evaluator_close(e);
+    r->close_s = since(start_ns);
+    return ok;
+}
+
+static void log_phases(const struct eval_report *r) {
+    struct str s = {0};
+    for (int i = 0; i < PHASE_COUNT; i++)
+        str_printf(&s, ", %s %.3f", eval_phase_names[i], r->result.phase_s[i]);
+    log_debug("phases in seconds: all %.3f, prepare %.3f%s, null_kernel %.3f, close %.3f",
+              r->seconds, r->prepare_s, str_text(&s), r->null_s, r->close_s);
+    str_reset(&s);
+}
+
+bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *r,
+             struct error *err) {
+    int64_t start_ns = clock_now_ns();
+    struct evaluator *e;
+    if (!prepare(a, q, r, err))
+        return false;
+    r->prepare_s = since(start_ns);
+    if (!evaluator_open(&e, r->problem, &r->target, q->seed, err))
+        return false;
+    bool ok = judge(a, q, e, r, err);
     if (ok)
         explain(a, r);
-    r->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
+    r->seconds = since(start_ns);
+    log_phases(r);
     return ok;
+}
+
+// Where the time went; what is left over is starting processes and talking to them.
+static json_t *phases_json(const struct eval_report *r) {
+    json_t *phases = json_pack("{s:f, s:f, s:f}", "prepare", r->prepare_s, "null_kernel", r->null_s,
+                               "close", r->close_s);
+    double other = r->seconds - r->prepare_s - r->null_s - r->close_s;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        json_object_set_new(phases, eval_phase_names[i], json_real(r->result.phase_s[i]));
+        other -= r->result.phase_s[i];
+    }
+    json_object_set_new(phases, "other", json_real(other));
+    return phases;
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
     json_t *findings = json_array();
     for (int i = 0; i < r->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&r->findings[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "schema",
-                     "hone.eval/1", "problem", r->problem->name, "target", r->target.name, "device",
-                     r->target.device, "candidate", r->candidate.label, "hash", r->candidate.hash,
-                     "null_kernel", json_optional_text(r->null_kernel), "verdict",
-                     verdict_to_json(&r->result.verdict), "measurement",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
+                     "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name,
+                     "device", r->target.device, "candidate", r->candidate.label, "hash",
+                     r->candidate.hash, "null_kernel", json_optional_text(r->null_kernel),
+                     "verdict", verdict_to_json(&r->result.verdict), "measurement",
                      measurement_to_json(&r->result.measurement), "profile",
                      profile_to_json(&r->result.profile), "findings", findings, "bound",
-                     bound_to_json(&r->bound), "seconds", r->seconds);
+                     bound_to_json(&r->bound), "seconds", r->seconds, "phases", phases_json(r));
 }
 
 // Lines after the first are set in by two.
@@ -271,12 +334,15 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
 // The target that a scaffold is written for; tier D needs no GPU to be written.
 static bool scaffold_target(struct arena *a, const struct scaffold_request *q, struct target *t,
                             struct error *err) {
-    bool wants_c = q->tier && strcmp(q->tier, "C") == 0;
-    bool wants_d = q->tier && strcmp(q->tier, "D") == 0;
+    // Without a tier or a target the file that it is written to decides, and then the default.
+    bool asks = !q->tier && !q->target && q->output;
+    bool wants_c = q->tier ? strcmp(q->tier, "C") == 0 : asks && ends_with(q->output, ".c");
+    bool wants_d = q->tier ? strcmp(q->tier, "D") == 0 : asks && ends_with(q->output, ".cu");
     if (q->tier && !wants_c && !wants_d)
         return error_set(err, ERROR_USAGE,
                          "unknown tier '%s'; a scaffold is C for the CPU or D, CUDA", q->tier);
-    if (!op_code_target(a, q->target ? q->target : wants_d ? "sm_90a" : "cpu", t, err))
+    const char *by_tier = wants_d ? "sm_90a" : wants_c ? "cpu" : NULL;
+    if (!op_code_target(a, q->target ? q->target : by_tier, t, err))
         return false;
     if ((wants_c && t->is_gpu) || (wants_d && !t->is_gpu))
         return error_set(err, ERROR_USAGE, "tier %s is not for target %s", q->tier, q->target);

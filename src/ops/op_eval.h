@@ -16,7 +16,7 @@ struct eval_request {
     const char *problem;    // path of a file with one problem
     const char *candidate;  // path of C with a plan, or of a file with one kernel block
     const char *rival;      // the same, or "plain", "default"; NULL: plain
-    const char *target;     // NULL: the default
+    const char *target;     // NULL: what the candidate is for, else the default
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
     double seconds;  // of timing; 0: the depth's default
@@ -34,6 +34,9 @@ struct eval_report {
     struct finding findings[NODE_FINDINGS_MAX];  // what limits it, of one that was timed
     int n_findings;
     double seconds;  // in all
+    // Of these: reading files and the target, asking for null kernels, ending processes. The rest
+    // is the judge's (result.phase_s) and starting it.
+    double prepare_s, null_s, close_s;
 };
 
 // False when nothing could be judged; a verdict that is not ok is in the report.
@@ -61,6 +64,7 @@ struct scaffold_request {
     const char *problem, *dims;
     const char *target;  // NULL: by the tier
     const char *tier;    // "C", "D"; NULL: by the target
+    const char *output;  // where it goes, whose name decides where nothing else does; or NULL
 };
 bool op_scaffold(struct arena *a, const struct scaffold_request *request, const char **source,
                  struct error *err);

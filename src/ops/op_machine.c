@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "eval/ceilings_cuda.h"
+#include "gpu/nvrtc.h"
 
 // "cuda" is GPU 0, "cuda:N" the N-th. False: not a GPU's name.
 static bool parse_gpu_name(const char *name, int *ordinal) {
@@ -42,9 +43,28 @@ static bool read_cpu(struct arena *a, struct target *t, struct error *err) {
     return target_read_cpu(a, (int)threads, config_get(&config, "build.cc"), t, err);
 }
 
+// What the settings say, else the first GPU, if kernels can be compiled for it, else the CPU.
+static bool default_name(struct arena *a, const char **name, struct error *err) {
+    struct config config;
+    struct nvrtc n;
+    struct error why = {0};
+    if (!config_load(a, &config, err))
+        return false;
+    *name = config_get(&config, "run.target");
+    if (**name)
+        return true;
+    bool has_gpu = cuda_target_count(&why) > 0 && nvrtc_open(&n, &why);
+    if (has_gpu)
+        nvrtc_close(&n);
+    *name = has_gpu ? "cuda" : "cpu";
+    return true;
+}
+
 bool op_target(struct arena *a, const char *name, struct target *t, struct error *err) {
     int ordinal;
-    if (!name || strcmp(name, "cpu") == 0) {
+    if (!name && !default_name(a, &name, err))
+        return false;
+    if (strcmp(name, "cpu") == 0) {
         if (!read_cpu(a, t, err))
             return false;
     } else if (parse_gpu_name(name, &ordinal)) {
@@ -62,6 +82,8 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
 }
 
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+    if (!name && !default_name(a, &name, err))
+        return false;
     return target_of_arch(name, t) || op_target(a, name, t, err);
 }
 

@@ -60,7 +60,7 @@ expect_match 2 'target sm_90a is an architecture, which can be emitted for' \
 # rule PROBLEM ARCH STAGE MESSAGE
 rule() {
     printf 'kernel for %s on %s\nstage %s\n' "$1" "$2" "$3" > k.hone
-    expect_match 1 "^hone: k.hone:2:[0-9]*: stage [yc]: $4\$" "$HONE" emit "$1.hone" --kernel k.hone
+    expect_match 1 "^k.hone:2:[0-9]*: stage [yc]: $4\$" "$HONE" emit "$1.hone" --kernel k.hone
 }
 rule scale sm_90a 'y : map  vec 4' \
     'vec 4 needs rows of a multiple of 4 elements, but they have 31: the nearest is vec 1'

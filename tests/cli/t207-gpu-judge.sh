@@ -71,7 +71,7 @@ kernel right '' '__device__ float kept[10]; __global__ void keep() { kept[thread
 expect_match 1 '^right.cu: illegal \(global-state\)$' judge right
 expect_match 1 "variable 'kept' in device memory outlives a call" judge right
 kernel right '' '#include "/etc/hostname"'
-expect_match 1 "#include of '/etc/hostname'; allowed are dev.h and stdint.h" judge right
+expect_match 1 "#include of '/etc/hostname'; allowed are dev.h, stdint.h and CUDA" judge right
 # The compiler itself cannot open it either.
 expect_match 1 'cannot open source file "/etc/hostname"' env HONE_SKIP_SCANS=1 "$HONE" eval affine.hone right.cu --target cuda --verify
 kernel right '' 'int f() { return undefined; }'
@@ -81,7 +81,13 @@ expect_match 1 'in device memory outlives a call|is not available' judge right
 printf 'void right(long block, const float *x, float *y) {}\n' >right.c
 expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hone right.c --target cuda --verify
 kernel right
-expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --verify
+expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --target cpu --verify
+
+# Events that tell 2 us of a call that takes 2 ms: the judge's own clock says otherwise.
+kernel slow
+printf 'events-lie\n' >cuda/fault
+expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone slow.cu --target cuda --rival slow.cu --screen
+: >cuda/fault
 
 # Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
 # cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
@@ -114,7 +120,7 @@ expect_fault() { # FAULT STATUS PATTERN
     : >cuda/fault
 }
 expect_fault resources 1 '^right.cu: limits$'
-expect_fault image 4 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0: load the judge.s kernels'
+expect_fault image 3 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0 .*: load the judge.s kernels'
 expect_fault nearly-full 0 '^right.cu: ok$'
 expect_fault full 4 'out of memory|CUDA_ERROR_OUT_OF_MEMORY'
 expect_fault no-memory 1 '^right.cu: infra$'

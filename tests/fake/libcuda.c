@@ -357,5 +357,7 @@ int cuEventSynchronize(struct timespec *e) {
 int cuEventElapsedTime(float *ms, struct timespec *from, struct timespec *to) {
     *ms = (float)((double)(to->tv_sec - from->tv_sec) * 1e3 +
                   (double)(to->tv_nsec - from->tv_nsec) * 1e-6);
+    if (is_fault("events-lie"))
+        *ms /= 1000;
     return error;
 }

@@ -11,6 +11,9 @@ Test(stats, median_of_odd_even_and_no_values) {
     cr_expect_eq(stats_median(v, 4), 2.5);
     cr_expect(isnan(stats_median(v, 0)));
     cr_expect_eq(v[0], 3, "the samples keep their order");
+    cr_expect_eq(stats_lower_quartile(v, 4), 2);
+    cr_expect_eq(stats_lower_quartile(v, 3), 1);
+    cr_expect(isnan(stats_lower_quartile(v, 0)));
 }
 
 Test(stats, few_pairs_get_their_range_widened) {
