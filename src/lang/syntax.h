@@ -110,7 +110,8 @@ struct statement {
     struct type_syntax type;  // type.name NULL: not given
     struct distribution_syntax distribution;
     struct expr *value;
-    const char *target;  // STATEMENT_KERNEL
+    const char *target;     // STATEMENT_KERNEL
+    struct spot target_at;  // of `target`
     struct kernel_stage *stage;
     struct comment *inside;  // printed before the statement
     const char *comment;     // after it on the same line, or the comment itself

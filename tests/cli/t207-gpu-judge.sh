@@ -62,6 +62,19 @@ expect_match 1 '^stale.cu: cheat \(stale-output\)$' judge stale
 expect_match 1 '^endless.cu: timeout$' judge endless
 expect_match 1 "the plan launches 'missing', but the source has no such kernel" judge missing
 
+# Several by one judge: a runner that was lost is replaced, and the next verdict says how fast.
+expect_match 1 '^right.cu: ok$' "$HONE" eval affine.hone illegal.cu right.cu --target cuda --verify
+expect_match 1 '^  restart   [0-9.]+ .?s from the loss of a runner to the first call after it$' \
+    "$HONE" eval affine.hone endless.cu right.cu --target cuda --screen --rival right.cu
+run "$HONE" eval affine.hone right.cu right.cu --target cuda --verify
+[ "$status" = 0 ] || fail "two right ones gave $status: $got"
+case $got in *restart*) fail "nothing was lost: $got" ;; esac
+expect 2 'hone: --json and --aa are for one candidate' "$HONE" eval affine.hone right.cu right.cu --target cuda --json
+
+# A kernel beside itself.
+expect_match 0 'called different in at most [0-9.]+% of trials, with 95% confidence' \
+    "$HONE" eval affine.hone right.cu --target cuda --aa 3 --seconds 0.1
+
 # Timed: a rival that crashes is not charged to the candidate.
 expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
 expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
