@@ -108,9 +108,27 @@ static bool is_batch_view(const struct interpreter *in, const struct node *n) {
 
 // ---- which nodes are stored
 
-static void choose_stored(struct interpreter *in) {
+static bool is_always_stored(const struct node *n) {
+    enum op_class class = op_infos[n->op].class;
+    return class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_structural(n);
+}
+
+// Does the node read argument `arg` out of order, so that all of it must be there?
+static bool needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_ELEMENTWISE:
+        return false;
+    case OP_CLASS_REDUCE:
+        return !reduces_rows(in, n);
+    case OP_CLASS_CONTRACT:
+        return !is_batch_view(in, node_at(in, arg));
+    default:
+        return true;
+    }
+}
+
+static void count_uses(struct interpreter *in) {
     const struct graph *g = &in->problem->graph;
-    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
     for (node_id i = 0; i < g->n_nodes; i++)
         for (int j = 0; j < g->nodes[i].n_args; j++)
             in->n_uses[g->nodes[i].arg[j]]++;
@@ -118,24 +136,24 @@ static void choose_stored(struct interpreter *in) {
         in->is_stored[in->problem->outputs[i].node] = true;
         in->n_uses[in->problem->outputs[i].node]++;
     }
+}
+
+static void choose_stored(struct interpreter *in) {
+    const struct graph *g = &in->problem->graph;
+    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
+    count_uses(in);
     for (node_id i = 0; i < g->n_nodes; i++) {
         const struct node *n = &g->nodes[i];
-        enum op_class class = op_infos[n->op].class;
         // Only f32 can be read where it lies.
         if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
             in->is_stored[i] = true;
-        if (class == OP_CLASS_LEAF)
+        if (is_leaf(n))
             continue;
-        in->is_stored[i] |= in->n_uses[i] > 1 || class == OP_CLASS_REDUCE ||
-                            class == OP_CLASS_CONTRACT || is_structural(n);
-        bool needs_whole = class == OP_CLASS_VIEW || class == OP_CLASS_CONTRACT ||
-                           is_structural(n) || (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
+        in->is_stored[i] |= in->n_uses[i] > 1 || is_always_stored(n);
         group_size[i] = 1;
         for (int j = 0; j < n->n_args; j++) {
             node_id arg = n->arg[j];
-            bool is_read_through =
-                class == OP_CLASS_CONTRACT && is_batch_view(in, node_at(in, arg));
-            if ((needs_whole && !is_read_through) || group_size[i] + group_size[arg] > GROUP_MAX)
+            if (needs_whole(in, n, arg) || group_size[i] + group_size[arg] > GROUP_MAX)
                 in->is_stored[arg] |= !is_leaf(node_at(in, arg));
             if (!in->is_stored[arg])
                 group_size[i] += group_size[arg];
