@@ -31,7 +31,7 @@ LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run
+TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/reference
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -56,6 +56,14 @@ $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
 # Writes runs of a GPU into a store, where there is none, for the command-line tests.
 $(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+# Writes what the interpreter makes of problems, for comparison with NumPy and PyTorch.
+$(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+# The interpreter beside a plain loop, for `make bench`.
+$(BUILD)/peer-interpret: bench/peer_interpret.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
 
 # Runs and times emitted kernels on a GPU, for work on the families.
 $(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config
@@ -112,7 +120,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB) $(BUILD)/config
 
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
-bench: $(BUILD)/hone
+bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	bench/run.sh $(abspath $(BUILD)/hone)
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
