@@ -9,9 +9,9 @@
 #include "ops/op_eval.h"
 
 struct eval_options {
-    const char *rival, *target, *dims;
-    bool screen, verify, confirm, json;
-    double seconds;
+    const char *rival, *target, *dims, *spool;
+    bool screen, verify, confirm, detach, json;
+    double seconds, wait_s;
     int64_t aa, seed;
 };
 
@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary = "cpu, cuda or cuda:1 (what CANDIDATE is for, else the first GPU, else cpu)",
+     .summary = "cpu, cuda, cuda:1, or for a --spool sm_90a (what CANDIDATE is for, else a GPU)",
      .offset = offsetof(struct eval_options, target)},
     {.name = "aa",
      .type = OPTION_INT,
@@ -60,6 +60,20 @@ static const struct option_row rows[] = {
      .summary = "draw the inputs from this seed, to repeat a verdict",
      .offset = offsetof(struct eval_options, seed),
      .least = 1},
+    {.name = "spool",
+     .type = OPTION_STRING,
+     .value = "DIR",
+     .summary = "have it judged by a worker that serves this directory (see hone help worker)",
+     .offset = offsetof(struct eval_options, spool)},
+    {.name = "wait",
+     .type = OPTION_NUMBER,
+     .value = "S",
+     .summary = "with --spool: give up when no worker takes the job for S seconds (60)",
+     .offset = offsetof(struct eval_options, wait_s)},
+    {.name = "detach",
+     .type = OPTION_FLAG,
+     .summary = "with --spool: only leave the job; the same command without this takes the answer",
+     .offset = offsetof(struct eval_options, detach)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary = "print one hone.eval/1 document",
@@ -123,8 +137,30 @@ static void print_report(const struct eval_report *r, void *ctx) {
 static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
                      struct error *err) {
     struct printing p = {.a = a, .is_ok = true};
-    const char *const *candidates = (const char *const *)args->values + 1;
-    return op_eval_each(a, q, candidates, args->count - 1, print_report, &p, err) && p.is_ok;
+    struct eval_list list = {.candidates = (const char *const *)args->values + 1,
+                             .n_candidates = args->count - 1,
+                             .on_report = print_report,
+                             .ctx = &p};
+    return op_eval_each(a, q, &list, err) && p.is_ok;
+}
+
+static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
+    char id[33];
+    if (!op_eval_post(a, q, id, err))
+        return false;
+    printf("job %s waits in %s\n", id, q->spool);
+    return true;
+}
+
+static bool check_options(const struct eval_options *o, struct error *err) {
+    if (o->verify + o->screen + o->confirm > 1)
+        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (!o->spool && (o->detach || o->wait_s > 0))
+        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
+                         o->detach ? "detach" : "wait");
+    if (o->detach && (o->aa || o->json))
+        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
+    return true;
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -134,10 +170,10 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
-    if (o.verify + o.screen + o.confirm > 1)
-        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
-    if (args.count > 2 && (o.json || o.aa))
-        return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
+    if (!check_options(&o, err))
+        return false;
+    if (args.count > 2 && (o.json || o.aa || o.spool))
+        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -150,8 +186,11 @@ static bool run(int argc, char **argv, struct error *err) {
                                       : o.confirm ? EVAL_CONFIRM
                                                   : EVAL_RANK,
                              .seconds = o.seconds,
-                             .seed = (uint64_t)o.seed};
+                             .seed = (uint64_t)o.seed,
+                             .spool = o.spool,
+                             .wait_s = o.wait_s};
     bool ok = args.count > 2 ? run_each(&a, &q, &args, err)
+              : o.detach     ? post(&a, &q, err)
               : o.aa         ? run_aa(&a, &q, (int)o.aa, err)
                              : run_one(&a, &q, o.json, err);
     arena_reset(&a);
