@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/embedded.h"
+#include "base/log.h"
 #include "eval/oracle_plan.h"
 #include "eval/stats.h"
 
@@ -37,20 +38,32 @@ static bool build_text(struct judge *j, const char *name, struct cubin *cubin, s
                      cubin->message);
 }
 
+// Without it the host computes the truth, as it does for problems that the kernels do not take.
+static bool build_oracle(struct judge *j) {
+    struct judge_gpu *g = j->gpu;
+    struct error err = {0};
+    if (!oracle_plan_takes(j->problem))
+        return false;
+    if (build_text(j, "oracle.cu", &g->truth, &err) &&
+        gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, &err))
+        return true;
+    log_info("the host computes the truth: %s", err.text);
+    return false;
+}
+
 static bool build_kernels(struct judge *j, struct error *err) {
     struct judge_gpu *g = j->gpu;
     int version = g->bench.cu.version;
-    g->has_oracle = oracle_plan_takes(j->problem);
-    if (!build_text(j, "judge.cu", &g->ours, err) ||
-        (g->has_oracle && !build_text(j, "oracle.cu", &g->truth, err)))
+    if (!build_text(j, "judge.cu", &g->ours, err))
         return false;
-    return (gpu_bench_load(&g->bench, g->ours.bytes, err) &&
-            (!g->has_oracle || gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, err))) ||
-           error_wrap(
-               err,
-               "code of NVRTC %s on a driver for CUDA %d.%d (a newer driver, or an older NVRTC "
-               "in $CUDA_HOME, helps when that is why)",
-               g->compiler.version, version / 1000, version % 1000 / 10);
+    if (!gpu_bench_load(&g->bench, g->ours.bytes, err))
+        return error_wrap(
+            err,
+            "code of NVRTC %s on a driver for CUDA %d.%d (a newer driver, or an older NVRTC "
+            "in $CUDA_HOME, helps when that is why)",
+            g->compiler.version, version / 1000, version % 1000 / 10);
+    g->has_oracle = build_oracle(j);
+    return true;
 }
 
 // As on the CPU: what one call touches is out of the caches when its slot comes again.
