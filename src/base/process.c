@@ -10,8 +10,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +27,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/landlock.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -35,7 +38,7 @@ enum {
 };
 
 // Where a child that never became the program got stuck.
-enum step { STEP_SETUP, STEP_CWD, STEP_LIMIT, STEP_EXEC };
+enum step { STEP_SETUP, STEP_CWD, STEP_LIMIT, STEP_FILES, STEP_EXEC };
 
 struct failure {
     int step;
@@ -74,10 +77,14 @@ static const char *const kept_variables[] = {
 };
 enum { N_KEPT = sizeof kept_variables / sizeof kept_variables[0] };
 
-static void minimal_environment(char *into[N_KEPT + 1]) {
+static void minimal_environment(char *into[N_KEPT + 1], char *tmpdir) {
     int n = 0;
+    if (tmpdir)
+        into[n++] = tmpdir;
     for (char **e = environ; e && *e; e++)
         for (int i = 0; i < N_KEPT && n < N_KEPT; i++) {
+            if (tmpdir && strcmp(kept_variables[i], "TMPDIR") == 0)
+                continue;
             size_t len = strlen(kept_variables[i]);
             if (strncmp(*e, kept_variables[i], len) == 0 && (*e)[len] == '=')
                 into[n++] = *e;
@@ -160,6 +167,8 @@ static enum step prepare_child(const struct launch *l) {
     if (!set_limit(RLIMIT_CPU, s->limit_cpu_s) || !set_limit(RLIMIT_AS, s->limit_memory_bytes) ||
         !set_limit(RLIMIT_FSIZE, s->limit_file_bytes))
         return STEP_LIMIT;
+    if (s->files > 0 && !landlock_enter(s->files))
+        return STEP_FILES;
     return STEP_EXEC;
 }
 
@@ -180,6 +189,8 @@ static bool set_failure(const struct process_spec *s, struct failure f, struct e
         return error_set(err, ERROR_IO, "run %s: change to %s: %s", s->argv[0], s->cwd, why);
     case STEP_LIMIT:
         return error_set(err, ERROR_IO, "run %s: set limits: %s", s->argv[0], why);
+    case STEP_FILES:
+        return error_set(err, ERROR_IO, "run %s: confine it: %s", s->argv[0], why);
     case STEP_EXEC:
         return error_set(err, ERROR_UNSUPPORTED, "run %s: %s", s->argv[0], why);
     default:
@@ -199,8 +210,9 @@ static void reap(pid_t pid, struct process_result *result) {
 
 // Fork and exec; true once the program runs. Closes nothing but its own pipe.
 static bool launch(struct launch *l, int least, pid_t *pid, struct error *err) {
-    char *minimal[N_KEPT + 1];
-    minimal_environment(minimal);
+    char *minimal[N_KEPT + 1], tmpdir[PATH_MAX];
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", l->spec->tmpdir ? l->spec->tmpdir : "");
+    minimal_environment(minimal, l->spec->tmpdir ? tmpdir : NULL);
     l->environment = l->spec->keep_environment ? environ : minimal;
     l->parent = getpid();
 

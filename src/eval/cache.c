@@ -9,7 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int64_t cache_max_bytes = (int64_t)512 << 20;
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/owner.h"
 
 struct cached {
     char name[80];
@@ -24,13 +27,26 @@ static int by_age(const void *a, const void *b) {
     return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-void cache_trim(const char *cache) {
+// What a compile left behind whose process is gone. Its name: prefix, owner, six characters.
+static void remove_if_left(const char *cache, const char *name) {
+    size_t prefix = strlen(CACHE_NEW), len = strlen(name), suffix = strlen("-XXXXXX");
+    if (len <= prefix + suffix || strncmp(name, CACHE_NEW, prefix) != 0)
+        return;
+    struct arena a = {0};
+    struct error ignored = {0};
+    if (owner_is_dead(arena_strndup(&a, name + prefix, len - prefix - suffix)))
+        file_remove_tree(arena_printf(&a, "%s/%s", cache, name), &ignored);
+    arena_reset(&a);
+}
+
+void cache_trim(const char *cache, int64_t max_bytes) {
     DIR *d = opendir(cache);
     struct cached *list = NULL;
     int n = 0;
     int64_t total = 0;
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         struct stat st;
+        remove_if_left(cache, e->d_name);
         if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof list->name ||
             fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
@@ -42,11 +58,11 @@ void cache_trim(const char *cache) {
         memcpy(list[n++].name, e->d_name, strlen(e->d_name) + 1);
         total += st.st_size;
     }
-    if (total > cache_max_bytes)
+    if (total > max_bytes)
         qsort(list, (size_t)n, sizeof *list, by_age);
-    for (int i = 0; i < n && total > cache_max_bytes * 3 / 4; i++) {
-        if (total <= cache_max_bytes * 3 / 4)
-            break;
+    // More than needed, so that not every compile has to look.
+    int64_t enough = total > max_bytes ? max_bytes / 4 * 3 : max_bytes;
+    for (int i = 0; i < n && total > enough; i++) {
         unlinkat(dirfd(d), list[i].name, 0);
         total -= list[i].size;
     }
