@@ -48,6 +48,8 @@ static bool open(struct judge *j, struct error *err) {
         !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
         return false;
     spoil_surroundings(j);
+    struct error ignored = {0};  // a verdict can do without
+    j->has_probe = probe_known(&j->arena, j->settings.cc, j->settings.cache, &j->probe, &ignored);
     return true;
 }
 
@@ -113,6 +115,10 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
     if (!ok)
         return false;
     v->sandbox_level = s->runner.sandbox_level;
+    if (j->has_probe && j->probe.sandbox_level == v->sandbox_level) {
+        v->refused = j->probe.refused;
+        v->allowed = j->probe.allowed;
+    }
     runner_explain(a, &s->runner, status, v);
     return true;
 }

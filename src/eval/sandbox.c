@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "base/landlock.h"
 
+// Of one runner or compiler in all its life; a call has a limit of its own, by the clock.
+static const rlim_t cpu_max_s = 4 * 3600;
+
 static void limit(int resource, rlim_t value) {
     struct rlimit l = {.rlim_cur = value, .rlim_max = value};
     setrlimit(resource, &l);
@@ -55,6 +58,7 @@ static bool forbid_files(const char *dir) {
 int sandbox_enter_reading(int64_t reserved_bytes, const char *dir) {
     limit_memory(reserved_bytes);
     limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_CPU, cpu_max_s);
     limit(RLIMIT_FSIZE, 0);
     drop_capabilities();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
