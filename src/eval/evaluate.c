@@ -89,14 +89,20 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     return outcome;
 }
 
+static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v) {
+    return e->place->retries_infra && v->kind == VERDICT_INFRA && !v->rule;
+}
+
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err) {
     for (int i = 0; i < TRIES; i++) {
         *err = (struct error){0};
         int outcome = try_job(e, a, job, result, err);
-        if (outcome >= 0)
+        bool is_last = i + 1 == TRIES;
+        if (outcome == 0 ||
+            (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict))))
             return outcome > 0;
-        log_info("worker ended (%s), trying again", err->text);
+        log_info("trying again: %s", outcome > 0 ? result->verdict.evidence : err->text);
     }
     *result = (struct eval_result){
         .verdict = {.kind = VERDICT_INFRA,
