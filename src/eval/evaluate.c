@@ -64,8 +64,10 @@ static int ask(struct evaluator *e, json_t *question, json_t **answer, struct er
 const char *evaluator_null_kernel(struct evaluator *e) {
     struct error ignored = {0};
     json_t *told = NULL;
-    // Whatever goes wrong, the next job finds out why.
-    if (e->null_is_known || ask(e, worker_null_message(), &told, &ignored) <= 0)
+    int outcome = -1;
+    for (int i = 0; i < TRIES && outcome < 0 && !e->null_is_known; i++)
+        outcome = ask(e, worker_null_message(), &told, &ignored);
+    if (outcome <= 0)  // known, or something is wrong: the next job finds out what
         return e->null_kernel;
     const char *what = json_string_value(json_object_get(told, "null_kernel"));
     e->null_kernel = what ? arena_strdup(&e->arena, what) : NULL;
