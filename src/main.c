@@ -30,6 +30,7 @@ static const struct command *const commands[] = {
     &cmd_show,
     &cmd_report,
     &cmd_export,
+    &cmd_replay,
     &cmd_doctor,
     &cmd_devices,
     &cmd_calibrate,

@@ -69,6 +69,11 @@ bool target_of_arch(const char *arch, struct target *t);
 // What a kernel block calls the target: `cpu`, or a GPU's architecture.
 const char *target_kernel_name(const struct target *t);
 
+bool target_has_clusters(const struct target *t);
+
+// What a block of threads may use, in words: "227 KiB shared memory per block, ...".
+const char *target_limits(struct arena *a, const struct target *t);
+
 // Every name that `--target` takes, NULL-terminated; `cuda:N` names the N-th GPU.
 extern const char *const target_names[];
 

@@ -12,10 +12,12 @@
 #include "family/lower.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
+#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_spool.h"
+#include "search/judging.h"
 #include "search/optimize.h"
 #include "search/tree.h"
 #include "store/store.h"
@@ -100,6 +102,13 @@ static const char *bound_text(struct arena *a, const struct bound *b) {
     return text;
 }
 
+static const char *facts_text(struct session *s) {
+    json_t *json = target_facts_to_json(&s->target);
+    const char *text = json_print(s->a, json);
+    json_decref(json);
+    return text;
+}
+
 static bool remeasure(void *ctx, struct run *run, struct error *err) {
     struct session *s = ctx;
     struct target fresh = s->target;
@@ -109,7 +118,8 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     ceilings_raise(&s->target.ceilings, &fresh.ceilings);
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = bound_text(s->a, &s->bound);
-    return target_save_ceilings(s->a, &s->target, err);
+    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err) &&
+           target_save_ceilings(s->a, &s->target, err);
 }
 
 static void fill_run(struct session *s) {
@@ -179,7 +189,8 @@ static bool begin_new(struct session *s, struct error *err) {
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
-           store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err);
+           store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
+           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err);
 }
 
 static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
@@ -222,6 +233,13 @@ static bool check_device(const struct session *s, struct error *err) {
                      (long long)s->run.id, s->run.device, s->target.device);
 }
 
+static bool forget_pending(struct session *s, struct error *err) {
+    struct search_node *nodes;
+    int n_nodes;
+    return store_get_nodes(s->store, s->a, s->run.id, &nodes, &n_nodes, err) &&
+           judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err);
+}
+
 static bool begin_resumed(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     int64_t id;
@@ -236,7 +254,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
     take_limits(&s->run, q);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err);
+           find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
+           forget_pending(s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
@@ -245,13 +264,15 @@ static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *j
 }
 
 static bool work(struct session *s, struct error *err) {
+    struct judge_recorder recorder = {
+        .inner = {judge_by_worker, s->evaluator}, .store = s->store, .run = s->run.id};
     struct optimize_job job = {
         .problem = s->problem,
         .target = &s->target,
         .bound = &s->bound,
         .policy = s->policy,
         .proposer = s->proposer,
-        .judge = {judge_by_worker, s->evaluator},
+        .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
         .remeasure = s->q->no_calibrate || s->q->spool ? NULL : remeasure,

@@ -209,6 +209,8 @@ static const char *stop_reason(struct loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     double reach_s = l->job->bound->reach_s;
     update_elapsed(l);
+    if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
+        return l->job->end_reason;
     // What was measured counts here; time_s is relative to a root that was measured long ago.
     if (best >= 0 && reach_s / l->nodes[best].measurement.median_s >= run->until)
         return "reach";

@@ -63,6 +63,13 @@ grep -q '^hone: interrupted after [0-9]* jobs$' worker.out || fail "$(cat worker
 [ "$(cat s/queue/*.0.json | wc -c)" -gt 0 ] || fail "the return was counted"
 rm -r s
 
+# Several at once, left and taken by one command each.
+expect_match 0 'waits in several$' "$HONE" eval "$P" "$G" "$E/cheat/partial.c" --verify --spool several --detach
+expect_match 0 '^2 jobs done$' work several
+expect_match 1 'wrong \(partial\)$' "$HONE" eval "$P" "$G" "$E/cheat/partial.c" --verify --spool several --wait 1
+printf '%s\n' "$got" | grep -q 'softmax_plain.c: ok$' || fail "$got"
+empty several
+
 # Carried there and back.
 for seed in 5 8; do
     "$HONE" eval "$P" "$E/honest/softmax_plain.c" --verify --seed $seed --spool here --detach >/dev/null
@@ -136,7 +143,7 @@ expect_match 2 'not a directory' "$HONE" worker --spool "$P" --no-calibrate
 expect_match 2 'holds other things' "$HONE" eval "$P" "$G" --spool "$E"
 expect_match 2 'is for a job of a --spool' "$HONE" eval "$P" "$G" --detach
 expect_match 2 'is for workers of a --spool' "$HONE" optimize "$P" --wait 3
-expect_match 2 'leaves one job' "$HONE" eval "$P" "$G" --detach --json --spool alone
+expect_match 2 'prints no verdict' "$HONE" eval "$P" "$G" --detach --json --spool alone
 expect_match 2 'unknown target' "$HONE" eval "$P" "$G" --target cpx --spool alone
 expect_match 2 'unknown target' "$HONE" worker --spool alone --target cpx
 expect_match 2 'did you mean .*--spool' "$HONE" worker --spol alone
