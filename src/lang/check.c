@@ -218,7 +218,7 @@ static void check_input(struct checker *c, const struct statement *st) {
     if (st->value)
         in.maker = check_maker(c, st, type, &shape);
     else
-        in.distribution = draws_check(&c->scope, &st->distribution, type, &shape, st->name_at);
+        in.distribution = draws_check(&c->scope, &st->distribution, type, &shape);
     if (p->n_inputs == INPUTS_MAX)
         mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d inputs", INPUTS_MAX);
     struct symbol *s = define(c, st->name, st->name_at);
