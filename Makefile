@@ -25,13 +25,14 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt) \
+             src/ir/ops.def)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/reference
+TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -43,14 +44,18 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h)
+$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -shared -fPIC -w -o $@ $<
+	$(CC) -O2 -ffp-contract=off -Isrc/ir -shared -fPIC -w -o $@ $< -lm
 
-$(BUILD)/tests/unit/test_gpu.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
+$(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
 # Checks documents against docs/schema, for the command-line tests.
 $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
+
+# A model's server that misbehaves on purpose.
+$(BUILD)/llm-server: tests/tools/llm_server.c $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
 
 # Writes runs of a GPU into a store, where there is none, for the command-line tests.

@@ -17,7 +17,14 @@
 #ifndef HONE_RNG_H
 #define HONE_RNG_H
 
+#ifdef __CUDACC_RTC__  // has no headers of its own
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned uint32_t;
+typedef unsigned long long uint64_t;
+#else
 #include <stdint.h>
+#endif
 
 #ifdef __CUDACC__
 #define HONE_DEVICE __host__ __device__

@@ -34,6 +34,8 @@ if [ "${1:-build}" = check ]; then
     need_program pmccabe pmccabe
     need_program shellcheck shellcheck
     need_program git git
+    # Opened at run time; the tests talk to a server of their own through it.
+    need libcurl4 /usr/lib/*/libcurl.so.4 /usr/lib*/libcurl.so.4
     # The fuzzers' runtime; clang only recommends it.
     need libclang-rt-14-dev /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 fi

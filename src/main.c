@@ -30,10 +30,12 @@ static const struct command *const commands[] = {
     &cmd_show,
     &cmd_report,
     &cmd_export,
+    &cmd_replay,
     &cmd_doctor,
     &cmd_devices,
     &cmd_calibrate,
     &cmd_config,
+    &cmd_worker,
     &cmd_help,
     NULL,
 };
@@ -105,6 +107,8 @@ static int run_hidden(int argc, char **argv) {
         return compile_child_main();
     if (strcmp(argv[1], "_gpu_runner") == 0 && argc == 2)
         return gpu_runner_main();
+    if (strcmp(argv[1], "_gpu_selftest") == 0 && argc >= 3)
+        return gpu_selftest_main(argv + 2, &err) ? 0 : fail(&err);
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
     return -1;

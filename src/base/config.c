@@ -17,6 +17,20 @@ static const struct setting {
     const char *value;  // default
 } settings[] = {
     {"build.cc", "HONE_BUILD_CC", "cc"},
+    {"llm.provider", "HONE_LLM_PROVIDER", ""},
+    {"llm.key_file", "HONE_LLM_KEY_FILE", ""},
+    {"llm.effort", "HONE_LLM_EFFORT", ""},
+    {"llm.version", "HONE_LLM_VERSION", ""},
+    {"llm.max_tokens", "HONE_LLM_MAX_TOKENS", "16000"},
+    {"llm.max_usd", "HONE_LLM_MAX_USD", "2"},
+    {"llm.prices", "HONE_LLM_PRICES", ""},
+    {"llm.prompts", "HONE_LLM_PROMPTS", ""},
+    {"llm.window_tokens", "HONE_LLM_WINDOW_TOKENS", "24000"},
+    {"llm.retries", "HONE_LLM_RETRIES", "6"},
+    {"llm.backoff_s", "HONE_LLM_BACKOFF_S", "0.5"},
+    {"llm.idle_s", "HONE_LLM_IDLE_S", "120"},
+    {"llm.timeout_s", "HONE_LLM_TIMEOUT_S", "900"},
+    {"run.target", "HONE_TARGET", ""},
     {"run.threads", "HONE_RUN_THREADS", "0"},
     {"store.path", "HONE_STORE_PATH", ""},
 };

@@ -1,4 +1,4 @@
-// Texts embedded at build: the headers of runtime/ and the store's schema.
+// Texts embedded at build: the headers of runtime/, the store's schema, the prompts.
 #pragma once
 
 struct embedded_file {

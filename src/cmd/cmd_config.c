@@ -24,16 +24,19 @@ static const struct command_options options = {
     .arguments = "",
     .summary = "print the settings in force",
     .text =
-        "Settings come from the environment (HONE_BUILD_CC for build.cc, HONE_RUN_THREADS,\n"
-        "HONE_STORE_PATH), then the project's .hone/config (of this directory or the nearest\n"
-        "above), then $XDG_CONFIG_HOME/hone/config, then the default; the first that has a\n"
-        "value wins. An option on the command line stands above all of them. The files are INI:\n"
+        "Settings come from the environment (HONE_BUILD_CC for build.cc, HONE_TARGET for\n"
+        "run.target, HONE_RUN_THREADS, HONE_STORE_PATH), then the project's .hone/config (of\n"
+        "this directory or the nearest above), then $XDG_CONFIG_HOME/hone/config, then the\n"
+        "default; the first that has a value wins. An option on the command line stands above\n"
+        "all of them. The files are INI:\n"
         "\n"
         "    [build]\n"
         "    cc = clang\n"
         "\n"
-        "build.cc is the compiler for kernels; run.threads how many threads they use, 0 for one\n"
-        "per CPU; store.path the directory that holds the runs, empty for .hone of the project.",
+        "build.cc is the compiler for kernels; run.target the device where --target names none,\n"
+        "empty for the first GPU, else the CPU; run.threads how many threads kernels use, 0 for\n"
+        "one per CPU; store.path the directory that holds the runs, empty for .hone of the "
+        "project.",
     .rows = rows,
     .max_arguments = 0,
 };

@@ -8,10 +8,14 @@
 #include "ops/op_doctor.h"
 
 struct doctor_options {
+    const char *llm;
     bool json;
 };
 
 static const struct option_row rows[] = {
+    {"llm", OPTION_STRING, "PROVIDER",
+     "ask this model as well whether it answers; takes a few tokens",
+     offsetof(struct doctor_options, llm), 0},
     {"json", OPTION_FLAG, NULL, "print one hone.doctor/1 document",
      offsetof(struct doctor_options, json), 0},
     {0},
@@ -24,7 +28,7 @@ static const struct command_options options = {
     .text =
         "Each part is ok, absent (with what then does not work) or broken (with how to mend it).\n"
         "The exit status is 0 when nothing is broken and everything needed is there, 3 when\n"
-        "something needed is absent (a compiler), else 1.",
+        "something needed is absent (a compiler, the model named by --llm), else 1.",
     .rows = rows,
 };
 
@@ -52,7 +56,7 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct doctor d;
-    bool ok = op_doctor(&a, &d, err);
+    bool ok = op_doctor(&a, o.llm, &d, err);
     if (ok && o.json) {
         json_t *document = doctor_to_json(&d);
         printf("%s\n", json_print_pretty(&a, document));

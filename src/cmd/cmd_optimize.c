@@ -21,9 +21,11 @@ struct optimize_options {
     }
 
 static const struct option_row rows[] = {
-    ROW("target", OPTION_STRING, "NAME", request.target, "the device: cpu"),
+    ROW("target", OPTION_STRING, "NAME", request.target,
+        "cpu, cuda or cuda:N (the first GPU, else cpu)"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
-    ROW("seconds", OPTION_NUMBER, "S", request.seconds, "stop after S seconds (600)"),
+    ROW("seconds", OPTION_NUMBER, "S", request.seconds,
+        "end after S seconds, the confirmation included (600)"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
     ROW("policy", OPTION_STRING, "NAME", request.policy,
         "which node to improve on: mcts (the default), greedy, random"),
@@ -32,6 +34,10 @@ static const struct option_row rows[] = {
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
     ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
     ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),
+    ROW("spool", OPTION_STRING, "DIR", request.spool,
+        "judged by workers that serve this directory (see hone help worker)"),
+    ROW("wait", OPTION_NUMBER, "S", request.wait_s,
+        "with --spool: give up when no worker takes a job for S seconds (60)"),
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
@@ -144,6 +150,8 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
         return error_set(err, ERROR_USAGE,
                          "optimize: a resumed run keeps its sizes, target, policy, proposer and "
                          "seed; only --evals, --seconds and --until can be given anew");
+    if (q->wait_s > 0 && !q->spool)
+        return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
     if (o->json && o->events)
         return error_set(err, ERROR_USAGE,
                          "optimize: --json and --events exclude each other; "

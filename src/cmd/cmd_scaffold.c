@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary = "cpu (the default), cuda, or an architecture: sm_90a",
+     .summary = "cpu, cuda, or an architecture: sm_90a (by FILE, else the first GPU, else cpu)",
      .offset = offsetof(struct scaffold_options, target)},
     {.name = "tier",
      .type = OPTION_STRING,
@@ -62,8 +62,11 @@ static bool run(int argc, char **argv, struct error *err) {
         return error_set(err, ERROR_USAGE, "%s exists already", o.output);
     struct arena a = {0};
     const char *source;
-    struct scaffold_request q = {
-        .problem = args.values[0], .dims = o.dims, .target = o.target, .tier = o.tier};
+    struct scaffold_request q = {.problem = args.values[0],
+                                 .dims = o.dims,
+                                 .target = o.target,
+                                 .tier = o.tier,
+                                 .output = o.output};
     bool ok = op_scaffold(&a, &q, &source, err);
     if (ok && o.output)
         ok = file_write(o.output, source, strlen(source), err);

@@ -40,6 +40,9 @@ struct cuda_source {
     int n_dims;
     bool is_ours;     // may include what the binary carries, and is not scanned
     bool skip_scans;  // as in struct compile_spec
+    // Called once while the compiler works, if it has to; may be NULL.
+    void (*meanwhile)(void *ctx);
+    void *ctx;
 };
 
 struct cubin {

@@ -33,10 +33,13 @@ struct judge_device {
     void (*stop)(struct judge *j, struct subject *s);
     bool (*is_alive)(struct subject *s);
 
+    // Called before sets (a bit for each) are used: what is expected of them is computed.
+    void (*learn)(struct judge *j, unsigned sets);
+    // What a kernel that computes nothing would do to pass on a set that was learned, or NULL.
+    const char *(*null_kernel)(struct judge *j, enum oracle_set set);
+
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
     void (*load)(struct judge *j, int slot, enum oracle_set set);
-    // The declared data of an input, which `slot` is loaded with.
-    const float *(*declared)(struct judge *j, int input, int slot);
     // Called to change a slot that is loaded with declared data, or to take that back.
     void (*patch)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
                   bool is_back);
@@ -57,7 +60,8 @@ struct judge_device {
     uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
     bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
                     struct comparison *c);
-    // An output's values, for evidence; valid until the next call.
+    // An output's values, for evidence; valid until the next call. What was expected is in the
+    // oracle's own memory afterwards.
     const float *(*values)(struct judge *j, struct subject *s, int slot, int output);
     // Did it go on working after the call? May be NULL: it cannot.
     bool (*is_late)(struct subject *s, const struct call_result *call);

@@ -72,6 +72,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     struct compile_result c;
     if (!compile(&s->arena, &spec, &c, err))
         return false;
+    j->phase_s[PHASE_COMPILE] += c.seconds;
     result->compile_s = c.seconds;
     s->object = c.object;
     if (c.outcome == COMPILE_OK)
@@ -103,7 +104,10 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
                                .object = s->object};
     enum runner_status status;
     s->is_open = true;
-    if (!runner_open(&s->runner, &spec, &status, err))
+    struct stretch waiting = judge_begin(j);
+    bool ok = runner_open(&s->runner, &spec, &status, err);
+    judge_end(j, PHASE_RUNNERS, waiting);
+    if (!ok)
         return false;
     v->sandbox_level = s->runner.sandbox_level;
     runner_explain(a, &s->runner, status, v);
@@ -134,8 +138,8 @@ static float *input_to_patch(const struct judge *j, int input, int slot) {
                      layout_lead(&j->layout, input, slot));
 }
 
-static const float *declared(struct judge *j, int input, int slot) {
-    return input_to_patch(j, input, slot);
+static void learn(struct judge *j, unsigned sets) {
+    oracle_learn(&j->oracle, sets, j->settings.n_threads);
 }
 
 static int find_slot_with(const struct judge *j, enum oracle_set set) {
@@ -176,7 +180,7 @@ static void load(struct judge *j, int slot, enum oracle_set set) {
         else
             oracle_fill(&j->oracle, set, i, values);
         if (set == SET_DECLARED)
-            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, values, j->patches[i]);
+            j->n_patches[i] = oracle_patches(&j->oracle, 0, i, j->patches[i]);
     }
 }
 
@@ -277,8 +281,9 @@ const struct judge_device judge_device_cpu = {
     .start = start,
     .stop = stop,
     .is_alive = is_alive,
+    .learn = learn,
+    .null_kernel = judge_null_kernel,
     .load = load,
-    .declared = declared,
     .patch = patch,
     .poison = poison,
     .is_untouched = is_untouched,

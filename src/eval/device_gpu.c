@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/embedded.h"
+#include "base/log.h"
+#include "eval/oracle_plan.h"
 #include "eval/stats.h"
 
 enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
@@ -23,20 +25,45 @@ static const double clock_slack_s = 200e-6, clock_slack_share = 0.3;
 
 // ---- opening
 
-static bool build_kernels(struct judge *j, struct error *err) {
+static bool build_text(struct judge *j, const char *name, struct cubin *cubin, struct error *err) {
     struct judge_gpu *g = j->gpu;
-    struct cuda_source source = {.text = embedded_text("judge.cu"),
+    struct cuda_source source = {.text = embedded_text(name),
                                  .arch = g->facts.arch,
                                  .cache = j->settings.cache,
                                  .is_ours = true};
-    if (!cuda_compile(&j->arena, &g->compiler, &source, &g->ours, err))
+    if (!cuda_compile(&j->arena, &g->compiler, &source, cubin, err))
         return false;
-    if (g->ours.outcome != COMPILE_OK)
-        return error_set(err, ERROR_IO, "the judge's kernels do not compile: %s", g->ours.message);
+    return cubin->outcome == COMPILE_OK ||
+           error_set(err, ERROR_IO, "our own kernels (%s) do not compile: %s", name,
+                     cubin->message);
+}
+
+// Without it the host computes the truth, as it does for problems that the kernels do not take.
+static bool build_oracle(struct judge *j) {
+    struct judge_gpu *g = j->gpu;
+    struct error err = {0};
+    if (!oracle_plan_takes(j->problem))
+        return false;
+    if (build_text(j, "oracle.cu", &g->truth, &err) &&
+        gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, &err))
+        return true;
+    log_info("the host computes the truth: %s", err.text);
+    return false;
+}
+
+static bool build_kernels(struct judge *j, struct error *err) {
+    struct judge_gpu *g = j->gpu;
     int version = g->bench.cu.version;
-    return gpu_bench_load(&g->bench, g->ours.bytes, err) ||
-           error_wrap(err, "code of NVRTC %s on a driver for CUDA %d.%d", g->compiler.version,
-                      version / 1000, version % 1000 / 10);
+    if (!build_text(j, "judge.cu", &g->ours, err))
+        return false;
+    if (!gpu_bench_load(&g->bench, g->ours.bytes, err))
+        return error_wrap(
+            err,
+            "code of NVRTC %s on a driver for CUDA %d.%d (a newer driver, or an older NVRTC "
+            "in $CUDA_HOME, helps when that is why)",
+            g->compiler.version, version / 1000, version % 1000 / 10);
+    g->has_oracle = build_oracle(j);
+    return true;
 }
 
 // As on the CPU: what one call touches is out of the caches when its slot comes again.
@@ -104,8 +131,10 @@ static void gpu_close(struct judge *j) {
         return;
     for (int i = 0; i < RUNNERS; i++)
         gpu_runner_close(&g->runners[i]);
-    if (g->bench.is_open)
+    if (g->bench.is_open) {
         gpu_forget_sets(j);
+        gpu_oracle_rest(&g->oracle);
+    }
     gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
     cuda_compiler_stop(&g->compiler);
@@ -117,12 +146,8 @@ static void gpu_close(struct judge *j) {
 
 // ---- subjects
 
-static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
+static bool open_runner(struct judge *j, struct gpu_runner *r, struct error *err) {
     struct judge_gpu *g = j->gpu;
-    struct gpu_runner *r = NULL;
-    for (int i = RUNNERS - 1; i >= 0; i--)
-        if (!g->runners[i].is_taken)
-            r = &g->runners[i];
     struct gpu_runner_spec spec = {.bench = &g->bench,
                                    .memory = &g->memory,
                                    .ordinal = j->settings.ordinal,
@@ -131,13 +156,41 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
                                    .cubin_len = g->ours.len};
     if (!gpu_runner_is_alive(r))
         gpu_runner_close(r);
-    if (!r->is_open && !gpu_runner_open(r, &spec, err)) {
+    if (r->is_open)
+        return true;
+    struct stretch waiting = judge_begin(j);
+    bool ok = gpu_runner_open(r, &spec, err);
+    judge_end(j, PHASE_RUNNERS, waiting);
+    if (!ok)
         gpu_runner_close(r);
+    return ok;
+}
+
+static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
+    struct judge_gpu *g = j->gpu;
+    struct gpu_runner *r = NULL;
+    // One that is ready goes before one that was started a moment ago.
+    for (int i = RUNNERS - 1; i >= 0; i--)
+        if (!g->runners[i].is_taken && (!r || g->runners[i].is_open || !r->is_open))
+            r = &g->runners[i];
+    if (!open_runner(j, r, err)) {
         gpu_fail(j, err);
         return NULL;
     }
     r->is_taken = true;
     return r;
+}
+
+// While the compiler works: what the verdict will need.
+static void prepare_meanwhile(void *ctx) {
+    struct judge *j = ctx;
+    struct error later = {0};  // whoever takes the runner finds out
+    struct stretch learning = judge_begin(j);
+    gpu_learn(j, j->sets_wanted);
+    judge_end(j, PHASE_TRUTH, learning);
+    for (int i = 0; i < RUNNERS; i++)
+        if (!j->gpu->runners[i].is_taken && !open_runner(j, &j->gpu->runners[i], &later))
+            return;
 }
 
 // Memory for scratch in every slot, beside everything else.
@@ -167,8 +220,13 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
                                  .dim_names = j->context.dim_names,
                                  .dim_sizes = j->context.dim_sizes,
                                  .n_dims = j->context.n_dims,
-                                 .skip_scans = j->settings.skip_scans};
-    if (!cuda_compile(&s->arena, &j->gpu->compiler, &source, c, err))
+                                 .skip_scans = j->settings.skip_scans,
+                                 .meanwhile = prepare_meanwhile,
+                                 .ctx = j};
+    struct stretch compiling = judge_begin(j);
+    bool ok = cuda_compile(&s->arena, &j->gpu->compiler, &source, c, err);
+    judge_end(j, PHASE_COMPILE, compiling);
+    if (!ok)
         return false;
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
@@ -187,7 +245,10 @@ static bool load_subject(struct judge *j, struct arena *a, struct subject *s, st
                                  .cubin_len = s->gpu->cubin.len,
                                  .threads_per_sm = j->gpu->facts.threads_per_sm};
     memset(s->own_poison, 0, sizeof s->own_poison);
-    if (!gpu_runner_load(s->gpu->runner, &load, &s->gpu->profile, &status, err)) {
+    struct stretch loading = judge_begin(j);
+    bool ok = gpu_runner_load(s->gpu->runner, &load, &s->gpu->profile, &status, err);
+    judge_end(j, PHASE_LOAD, loading);
+    if (!ok) {
         gpu_fail(j, err);
         return false;
     }
@@ -259,7 +320,11 @@ static void gpu_call(struct judge *j, struct subject *s, int slot, int64_t timeo
     struct gpu_call c;
     // The runner's context does not wait for this one's work.
     gpu_check(j, j->gpu->bench.cu.context_synchronize(), "prepare device memory");
+    int64_t start_ns = clock_now_ns();
     gpu_runner_call(g->runner, slot, timeout_ns, &c);
+    if (j->lost_ns)
+        j->restart_s = (double)(start_ns - j->lost_ns) * 1e-9;
+    j->lost_ns = c.status == RUNNER_OK ? 0 : clock_now_ns();
     *result = (struct call_result){
         .status = c.status, .time_s = c.event_s, .thread_busy = NAN, .clocks = -1};
     if (c.status != RUNNER_OK)
@@ -275,14 +340,29 @@ static void gpu_explain(struct arena *a, struct subject *s, enum runner_status s
     gpu_runner_explain(a, s->gpu->runner, status, v);
 }
 
+// How much more the judge's clock sees than the events, at least, of the calls that make the kernel
+// look fast: those with an event time up to the median. One that lies lies in all of these; a busy
+// host disturbs many calls, but hardly every one.
+static double least_excess(const struct gpu_subject *g, int n, double median_s) {
+    double least = INFINITY;
+    for (int i = 0; i < n; i++)
+        if (g->event_s[i] <= median_s)
+            least = fmin(least, g->excess_s[i]);
+    return least;
+}
+
 // The runner reads the events, and device code may reach into its memory: the judge's own clock
-// must agree.
+// must agree. What goes around a call is measured again before anybody is suspected.
 static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
-    (void)j;
     const struct gpu_subject *g = s->gpu;
     int n = g->n_excess < EXCESS_MAX ? g->n_excess : EXCESS_MAX;
-    double excess = stats_median(g->excess_s, n), event = stats_median(g->event_s, n);
-    if (excess <= clock_slack_s + clock_slack_share * event && event >= 0)
+    double event = stats_median(g->event_s, n), excess = least_excess(g, n, event);
+    double before_s = g->runner->overhead_s, limit = clock_slack_s + clock_slack_share * event;
+    struct error err = {0};
+    if (excess > limit && !gpu_runner_measure_overhead(g->runner, &err))
+        gpu_fail(j, &err);
+    excess -= fmax(0, g->runner->overhead_s - before_s);
+    if (excess <= limit && event >= 0)
         return;
     v->kind = VERDICT_SUSPECT;
     v->rule = "clock-disagrees";
@@ -312,7 +392,8 @@ const struct judge_device judge_device_gpu = {
     .stop = gpu_stop,
     .is_alive = gpu_is_alive,
     .load = gpu_load,
-    .declared = gpu_declared,
+    .learn = gpu_learn,
+    .null_kernel = gpu_null_kernel,
     .patch = gpu_patch,
     .poison = gpu_poison,
     .is_untouched = gpu_is_untouched,

@@ -5,6 +5,7 @@
 #include "eval/compile_cuda.h"
 #include "eval/gpu_clocks.h"
 #include "eval/gpu_handle.h"
+#include "eval/gpu_oracle.h"
 #include "eval/judge.h"
 
 enum { RUNNERS = 2, EXCESS_MAX = 256 };
@@ -21,12 +22,13 @@ struct judge_gpu {
     struct gpu_bench bench;
     struct cuda_facts facts;
     struct cuda_compiler compiler;
-    struct cubin ours;
+    struct cubin ours, truth;  // of judge.cu and oracle.cu
+    struct gpu_oracle oracle;
+    bool has_oracle;      // it takes this problem; else the host computes the truth
     struct plan problem;  // its buffers alone
     struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
-    float *declared[INPUTS_MAX];
     float *values;  // an output on its way into evidence
     struct gpu_clocks clocks;
 };
@@ -48,7 +50,8 @@ void gpu_forget_sets(struct judge *j);
 
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
-const float *gpu_declared(struct judge *j, int input, int slot);
+void gpu_learn(struct judge *j, unsigned sets);
+const char *gpu_null_kernel(struct judge *j, enum oracle_set set);
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);

@@ -4,6 +4,7 @@
 // keeps expected outputs, compiles, starts a `hone _runner` per candidate and
 // answers with a verdict, a measurement and a profile. A worker that dies is
 // replaced and the job tried again, up to three times; then the verdict is infra.
+// Or the jobs go through a spool to workers elsewhere (spool.h, spool_worker.h).
 #pragma once
 
 #include <stdbool.h>
@@ -34,20 +35,56 @@ struct eval_job {
     double seconds;  // spent on timing at most; 0: the depth's default
 };
 
+// Where the time of a verdict goes. None of it is in two of these.
+enum eval_phase {
+    PHASE_OPEN,     // the judge itself: its context, its own kernels; of the first job alone
+    PHASE_INPUTS,   // drawing inputs
+    PHASE_TRUTH,    // computing what is expected of them
+    PHASE_COMPILE,  // waiting for the compiler, beyond what was done meanwhile
+    PHASE_RUNNERS,  // waiting for runners and their memory
+    PHASE_LOAD,     // loading candidates into them
+    PHASE_VERIFY,   // calls and comparisons
+    PHASE_TIME,     // timed calls
+    PHASE_COUNT
+};
+extern const char *const eval_phase_names[PHASE_COUNT];
+
 struct eval_result {
     struct verdict verdict;
     struct measurement measurement;
     struct profile profile;
-    double compile_s, verify_s, timing_s;  // where the time went
+    double compile_s, verify_s, timing_s;  // from beginning to end, the rival's not counted
+    double phase_s[PHASE_COUNT];           // of the judge, with the rival's
 };
 
 // Start a worker for one problem on one target. `seed` 0: from the operating system.
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err);
 
+// Jobs to workers that share a directory with us. Nothing is started; a job waits for a worker.
+struct spool_spec {
+    const char *dir;
+    const struct problem *problem;
+    const struct target *target;  // what the candidates are for; its facts need not be exact
+    const char *machine;          // id of the one device that may judge; NULL: any of its kind
+    double wait_s;                // give up when no worker takes a job; 0: 60 s
+    uint64_t seed;                // 0: drawn by the worker, and known to nobody else
+};
+bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
+
+// Leave a job in a spool for whoever comes, and for an evaluator that later asks the same. `id`
+// has room for 33 bytes.
+bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,
+                    struct error *err);
+
+// Where the last answer was measured: as opened, or as the worker behind the spool says.
+const struct target *evaluator_target(const struct evaluator *e);
+
 // What a kernel that computes nothing does to pass on every input set ("writing zeros"), or
 // NULL. With such a problem no verdict means anything. Takes about as long as verifying.
 const char *evaluator_null_kernel(struct evaluator *e);
+// Was that found out? Without, NULL says nothing.
+bool evaluator_knows_null(const struct evaluator *e);
 
 // Judge one candidate. False only when nothing can be judged any more (no compiler,
 // interrupted); everything about the candidate is in the result.
@@ -62,6 +99,10 @@ int worker_main(void);
 int runner_main(void);
 int compile_child_main(void);
 int gpu_runner_main(void);
+
+// `hone _gpu_selftest FILE [NAME=SIZE]...`: inputs and truth of the GPU beside the host's, a line
+// for each problem and set. False with no error: they differ.
+bool gpu_selftest_main(char **argv, struct error *err);
 
 // Measure the ceilings of a target through the same runner, pool and clock.
 // `progress` (may be NULL) is called with a few words before each part.

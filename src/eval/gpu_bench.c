@@ -89,6 +89,12 @@ static bool sum_parts(struct gpu_bench *b, int blocks, struct judge_part *sum, s
     return true;
 }
 
+bool gpu_bench_sum(struct gpu_bench *b, cuda_function f, uint64_t n, void **arguments,
+                   struct judge_part *sum, struct error *err) {
+    int blocks = blocks_for(n);
+    return run(b, f, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
+}
+
 void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed) {
     assert(r->count < JUDGE_REGIONS);
     r->at[r->count] = at;
@@ -102,28 +108,14 @@ bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct j
     uint64_t most = 0;
     for (int i = 0; i < r->count; i++)
         most = r->n[i] > most ? r->n[i] : most;
-    int blocks = blocks_for(most);
     void *arguments[] = {&regions, &b->parts};
-    return run(b, b->scan, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
+    return gpu_bench_sum(b, b->scan, most, arguments, sum, err);
 }
 
 bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err) {
     struct gpu_results results = *r;
     struct judge_expected expected = *e;
-    int blocks = blocks_for((uint64_t)r->n);
     void *arguments[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
-    return run(b, b->compare, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
-}
-
-bool gpu_bench_upload(struct gpu_bench *b, const void *from, int64_t bytes, cuda_pointer *to,
-                      struct error *err) {
-    *to = 0;
-    if (!cuda_ok(&b->cu, b->cu.allocate(to, (size_t)bytes), "take memory", err))
-        return false;
-    if (cuda_ok(&b->cu, b->cu.copy_to(*to, from, (size_t)bytes), "copy to the GPU", err))
-        return true;
-    b->cu.release(*to);
-    *to = 0;
-    return false;
+    return gpu_bench_sum(b, b->compare, (uint64_t)r->n, arguments, sum, err);
 }

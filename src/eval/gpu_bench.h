@@ -54,6 +54,7 @@ struct gpu_results {
 bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err);
 
-// A copy of host memory on the device; the caller releases it.
-bool gpu_bench_upload(struct gpu_bench *b, const void *from, int64_t bytes, cuda_pointer *to,
-                      struct error *err);
+// Launch a kernel that looks at `n` words and leaves parts (its last argument is b->parts), and add
+// them up.
+bool gpu_bench_sum(struct gpu_bench *b, cuda_function f, uint64_t n, void **arguments,
+                   struct judge_part *sum, struct error *err);

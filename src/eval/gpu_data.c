@@ -7,10 +7,20 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "hone_inputs.h"
 
 void gpu_fail(struct judge *j, const struct error *err) {
     if (j->broken.kind == ERROR_NONE)
         j->broken = *err;
+}
+
+bool gpu_check(struct judge *j, cuda_result code, const char *what) {
+    struct error err = {0};
+    if (cuda_ok(&j->gpu->bench.cu, code, what, &err))
+        return true;
+    gpu_fail(j, &err);
+    return false;
 }
 
 // Free what a set has on the device; it is uploaded again when it is needed. Slots may still be
@@ -35,25 +45,32 @@ static void evict(struct judge *j, struct gpu_set *set) {
 void gpu_forget_sets(struct judge *j) {
     for (int s = 0; s < SET_COUNT; s++)
         evict(j, &j->gpu->sets[s]);
-    for (int i = 0; i < INPUTS_MAX; i++) {
-        free(j->gpu->declared[i]);
-        j->gpu->declared[i] = NULL;
-    }
 }
 
 // On a card that has no room for all sets, only the one that is needed stays.
-static bool upload(struct judge *j, enum oracle_set set, const void *from, int64_t bytes,
-                   cuda_pointer *to) {
-    struct error err = {0};
-    if (gpu_bench_upload(&j->gpu->bench, from, bytes, to, &err))
-        return true;
+static void evict_others(struct judge *j, enum oracle_set set) {
     for (int s = 0; s < SET_COUNT; s++)
         if (s != (int)set)
             evict(j, &j->gpu->sets[s]);
-    if (gpu_bench_upload(&j->gpu->bench, from, bytes, to, &err))
+}
+
+static bool take(struct judge *j, enum oracle_set set, int64_t bytes, cuda_pointer *to) {
+    const struct cuda *cu = &j->gpu->bench.cu;
+    if (*to || cu->allocate(to, (size_t)bytes) == 0)
         return true;
-    gpu_fail(j, &err);
-    return false;
+    evict_others(j, set);
+    *to = 0;
+    return gpu_check(j, cu->allocate(to, (size_t)bytes), "take memory");
+}
+
+static bool upload(struct judge *j, enum oracle_set set, const void *from, int64_t bytes,
+                   cuda_pointer *to) {
+    return take(j, set, bytes, to) &&
+           gpu_check(j, j->gpu->bench.cu.copy_to(*to, from, (size_t)bytes), "copy to the GPU");
+}
+
+static int64_t output_bytes(const struct judge *j, int output) {
+    return j->context.buffers[j->problem->n_inputs + output].size_bytes;
 }
 
 static uint64_t input_seed(const struct judge *j, int input) {
@@ -68,57 +85,152 @@ static struct judge_part scan(struct judge *j, const struct judge_regions *r) {
     return sum;
 }
 
+// Drawn on the device; the patches of a patched set one by one.
+static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    struct error err = {0};
+    struct patch patches[PATCHES];
+    struct hone_source source = oracle_source(&j->oracle, set, i);
+    if (!gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].size_bytes / 4, to,
+                         &err)) {
+        gpu_fail(j, &err);
+        return false;
+    }
+    int n = set == SET_PATCHED ? oracle_patches(&j->oracle, 0, i, patches) : 0;
+    for (int k = 0; k < n; k++)
+        if (!gpu_check(j,
+                       j->gpu->bench.cu.copy_to(to + 4 * (cuda_pointer)patches[k].index,
+                                                &patches[k].after, 4),
+                       "change inputs"))
+            return false;
+    return true;
+}
+
 static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
     struct judge_gpu *g = j->gpu;
     struct gpu_set *s = &g->sets[set];
     int64_t bytes = j->context.buffers[i].size_bytes;
     struct judge_regions r = {0};
-    float *values = malloc((size_t)bytes);
-    if (!values)
-        abort();
-    oracle_fill(&j->oracle, set, i, values);
-    bool ok = upload(j, set, values, bytes, &s->inputs[i]);
+    bool ok;
+    if (g->has_oracle && !j->problem->inputs[i].maker) {
+        ok = take(j, set, bytes, &s->inputs[i]) && draw_input(j, set, i, s->inputs[i]);
+    } else {
+        float *values = malloc((size_t)bytes);
+        if (!values)
+            abort();
+        oracle_fill(&j->oracle, set, i, values);
+        ok = upload(j, set, values, bytes, &s->inputs[i]);
+        free(values);
+    }
     if (ok) {
         gpu_regions_add(&r, s->inputs[i], bytes, input_seed(j, i));
         s->digests[i] = scan(j, &r).digest;
     }
-    if (set == SET_DECLARED && !g->declared[i])
-        g->declared[i] = values;
-    else
-        free(values);
     return ok;
 }
 
 static bool prepare_inputs(struct judge *j, enum oracle_set set) {
     struct gpu_set *s = &j->gpu->sets[set];
-    for (int i = 0; !s->has_inputs && i < j->problem->n_inputs; i++)
-        if (!prepare_input(j, set, i))
-            return false;
+    struct stretch drawing = judge_begin(j);
+    bool ok = true;
+    for (int i = 0; ok && !s->has_inputs && i < j->problem->n_inputs; i++)
+        ok = prepare_input(j, set, i);
+    judge_end(j, PHASE_INPUTS, drawing);
+    if (!ok)
+        return false;
     s->has_inputs = true;
     return j->broken.kind == ERROR_NONE;
 }
 
-static bool prepare_expected(struct judge *j, enum oracle_set set) {
+static struct gpu_lesson lesson_of(struct judge *j, enum oracle_set set,
+                                   struct error_stats stats[OUTPUTS_MAX]) {
     struct gpu_set *s = &j->gpu->sets[set];
-    for (int i = 0; !s->has_expected && i < j->problem->n_outputs; i++) {
+    for (int i = 0; i < j->problem->n_outputs; i++)
+        stats[i] = j->oracle.sets[set].outputs[i].stats;
+    return (struct gpu_lesson){j->problem, s->inputs, s->expected, stats};
+}
+
+// Compute what is expected where it will be compared. False, and the host has to: no memory.
+static bool compute_expected(struct judge *j, enum oracle_set set) {
+    struct error err = {0};
+    struct gpu_set *s = &j->gpu->sets[set];
+    struct error_stats stats[OUTPUTS_MAX];
+    for (int i = 0; i < j->problem->n_outputs; i++) {
+        struct judge_expected *e = &s->expected[i];
+        int64_t bytes = output_bytes(j, i);
+        if (!take(j, set, bytes, &e->high) || !take(j, set, bytes, &e->low) ||
+            !take(j, set, bytes, &e->spread))
+            return false;
+    }
+    struct gpu_lesson lesson = lesson_of(j, set, stats);
+    bool ok = prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err);
+    if (!ok && j->broken.kind == ERROR_NONE) {
+        evict_others(j, set);
+        err = (struct error){0};
+        ok = prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err);
+    }
+    if (!ok)
+        return false;
+    for (int i = 0; i < j->problem->n_outputs; i++) {
+        struct oracle_output *o = &j->oracle.sets[set].outputs[i];
+        o->count = output_bytes(j, i) / 4;
+        o->stats = stats[i];
+        s->expected[i].limit = stats[i].limit_max;
+    }
+    j->oracle.sets[set].is_known = true;
+    return true;
+}
+
+static bool upload_expected(struct judge *j, enum oracle_set set) {
+    struct gpu_set *s = &j->gpu->sets[set];
+    // The GPU may have known it, and not any more.
+    j->oracle.sets[set].is_known &= j->oracle.sets[set].outputs[0].high != NULL;
+    oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
+    for (int i = 0; i < j->problem->n_outputs; i++) {
         const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
         struct judge_expected *e = &s->expected[i];
-        int64_t bytes = o->count * (int64_t)sizeof(float);
+        int64_t bytes = output_bytes(j, i);
         e->limit = o->stats.limit_max;
         if (!upload(j, set, o->high, bytes, &e->high) || !upload(j, set, o->low, bytes, &e->low) ||
             !upload(j, set, o->spread, bytes, &e->spread))
             return false;
     }
-    s->has_expected = true;
     return true;
 }
 
-bool gpu_check(struct judge *j, cuda_result code, const char *what) {
-    struct error err = {0};
-    if (cuda_ok(&j->gpu->bench.cu, code, what, &err))
+static bool prepare_expected(struct judge *j, enum oracle_set set) {
+    struct judge_gpu *g = j->gpu;
+    struct gpu_set *s = &g->sets[set];
+    if (s->has_expected)
         return true;
-    gpu_fail(j, &err);
-    return false;
+    if (g->has_oracle && !compute_expected(j, set)) {
+        log_info("the GPU cannot compute the truth; the host does");
+        g->has_oracle = false;
+    }
+    s->has_expected = j->broken.kind == ERROR_NONE && (g->has_oracle || upload_expected(j, set));
+    return s->has_expected;
+}
+
+void gpu_learn(struct judge *j, unsigned sets) {
+    if (!j->gpu->has_oracle)
+        oracle_learn(&j->oracle, sets, j->settings.n_threads);
+    for (int s = 0; s < SET_COUNT; s++)
+        if (sets >> s & 1)
+            prepare_expected(j, (enum oracle_set)s);
+    gpu_oracle_rest(&j->gpu->oracle);
+}
+
+const char *gpu_null_kernel(struct judge *j, enum oracle_set set) {
+    struct error err = {0};
+    struct error_stats stats[OUTPUTS_MAX];
+    const char *what = NULL;
+    if (!j->gpu->has_oracle)
+        return judge_null_kernel(j, set);
+    if (!prepare_inputs(j, set) || !prepare_expected(j, set))
+        return NULL;
+    struct gpu_lesson lesson = lesson_of(j, set, stats);
+    if (!gpu_oracle_null(&j->gpu->oracle, &lesson, &what, &err))
+        gpu_fail(j, &err);
+    return what;
 }
 
 // Where a buffer lies, in the judge's addresses. Scratch is the subject's own.
@@ -143,12 +255,6 @@ void gpu_load(struct judge *j, int slot, enum oracle_set set) {
                                         (size_t)j->context.buffers[i].size_bytes),
                   "copy inputs");
     j->slot_set[slot] = (int)set;
-}
-
-const float *gpu_declared(struct judge *j, int input, int slot) {
-    (void)slot;
-    prepare_inputs(j, SET_DECLARED);
-    return j->gpu->declared[input];
 }
 
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n,
@@ -280,10 +386,6 @@ static cuda_pointer output_at(const struct judge *j, const struct subject *s, in
     return buffer_at(j, s, j->problem->n_inputs + output, slot);
 }
 
-static int64_t output_bytes(const struct judge *j, int output) {
-    return j->context.buffers[j->problem->n_inputs + output].size_bytes;
-}
-
 uint64_t gpu_digest(struct judge *j, struct subject *s, int slot) {
     struct judge_regions r = {0};
     for (int i = 0; i < j->problem->n_outputs; i++)
@@ -315,8 +417,26 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
     return c->is_ok;
 }
 
+// What is expected, for evidence.
+static void fetch_expected(struct judge *j, enum oracle_set set, int output) {
+    struct oracle_output *o = &j->oracle.sets[set].outputs[output];
+    if (o->high || !prepare_expected(j, set))
+        return;
+    const struct judge_expected *e = &j->gpu->sets[set].expected[output];
+    const cuda_pointer from[] = {e->high, e->low, e->spread};
+    float **to[] = {&o->high, &o->low, &o->spread};
+    size_t bytes = (size_t)output_bytes(j, output);
+    for (int i = 0; i < 3; i++) {
+        *to[i] = calloc(1, bytes);
+        if (!*to[i])
+            abort();
+        gpu_check(j, j->gpu->bench.cu.copy_from(*to[i], from[i], bytes), "copy expected results");
+    }
+}
+
 const float *gpu_values(struct judge *j, struct subject *s, int slot, int output) {
     int64_t bytes = output_bytes(j, output);
+    fetch_expected(j, (enum oracle_set)j->slot_set[slot], output);
     free(j->gpu->values);
     j->gpu->values = calloc(1, (size_t)bytes);
     if (!j->gpu->values)

@@ -7,6 +7,29 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+const char *const eval_phase_names[PHASE_COUNT] = {"open",    "inputs", "truth",  "compile",
+                                                   "runners", "load",   "verify", "time"};
+
+static double since(int64_t start_ns) {
+    return (double)(clock_now_ns() - start_ns) * 1e-9;
+}
+
+static double noted(const struct judge *j) {
+    double sum = 0;
+    for (int i = 0; i < PHASE_COUNT; i++)
+        sum += j->phase_s[i];
+    return sum;
+}
+
+struct stretch judge_begin(const struct judge *j) {
+    return (struct stretch){clock_now_ns(), noted(j)};
+}
+
+void judge_end(struct judge *j, enum eval_phase phase, struct stretch s) {
+    double meanwhile_s = noted(j) - s.noted_s;
+    j->phase_s[phase] += since(s.start_ns) - meanwhile_s;
+}
+
 static int64_t node_bytes(const struct node *n) {
     return dtype_size(n->dtype, shape_count(&n->shape));
 }
@@ -58,10 +81,12 @@ bool judge_open(struct judge *j, const struct problem *p, const struct judge_set
     j->device = settings->is_gpu ? &judge_device_gpu : &judge_device_cpu;
     fill_context(j);
     draw(j, settings->seed ? settings->seed : rng_entropy());
-    if (j->device->open(j, err))
-        return true;
-    judge_close(j);
-    return false;
+    struct stretch opening = judge_begin(j);
+    bool ok = j->device->open(j, err);
+    judge_end(j, PHASE_OPEN, opening);
+    if (!ok)
+        judge_close(j);
+    return ok;
 }
 
 static void close_rival(struct judge *j) {
@@ -78,8 +103,7 @@ void judge_close(struct judge *j) {
     arena_reset(&j->arena);
 }
 
-// As oracle_null_kernel(), on a set's data drawn for this.
-static const char *null_kernel_on(struct judge *j, enum oracle_set set) {
+const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
     float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
@@ -96,8 +120,8 @@ static const char *null_kernel_on(struct judge *j, enum oracle_set set) {
 const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
     for (int set = 0; set < SET_COUNT; set++) {
-        oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
-        what = null_kernel_on(j, (enum oracle_set)set);
+        j->device->learn(j, 1U << set);
+        what = j->device->null_kernel(j, (enum oracle_set)set);
         if (!what)
             return NULL;
     }
@@ -151,13 +175,10 @@ static void check_physics(const struct judge *j, struct arena *a, double time_s,
     }
 }
 
-static double since(int64_t start_ns) {
-    return (double)(clock_now_ns() - start_ns) * 1e-9;
-}
-
 static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
                           struct subject *s, struct eval_result *result, struct error *err) {
     struct verdict *v = &result->verdict;
+    j->sets_wanted = verify_sets(j, job->depth);
     if (!subject_open(j, a, job->candidate, s, result, err))
         return false;
     if (v->kind != VERDICT_OK)
@@ -172,9 +193,10 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         return false;
     if (v->kind != VERDICT_OK)
         return true;
-    start_ns = clock_now_ns();
+    struct stretch timing = judge_begin(j);
     ok = time_beside(j, a, s, j->rival, job, result);
-    result->timing_s = since(start_ns);
+    result->timing_s = since(timing.start_ns);
+    judge_end(j, PHASE_TIME, timing);
     v->n_calls = s->n_calls;
     if (!ok)
         return true;
@@ -201,6 +223,11 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
     bool ok = judge_subject(j, a, job, s, result, err);
     subject_close(j, s);
     free(s);
+    if (j->restart_s > 0)
+        profile_set(&result->profile, "restart_s", j->restart_s);
+    j->restart_s = 0;
+    memcpy(result->phase_s, j->phase_s, sizeof result->phase_s);
+    memset(j->phase_s, 0, sizeof j->phase_s);
     if (ok && j->broken.kind != ERROR_NONE) {
         *err = j->broken;
         return false;

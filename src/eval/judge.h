@@ -66,6 +66,10 @@ struct judge {
     struct rng rng;
     uint64_t digest_seed;
     struct subject *rival;
+    int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
+    double restart_s;  // from there to the first call of this job; 0: none was lost
+    double phase_s[PHASE_COUNT];  // spent since the last answer
+    unsigned sets_wanted;         // by the job that is judged, a bit for each
 };
 
 // `problem` must outlive the judge.
@@ -76,6 +80,9 @@ void judge_close(struct judge *j);
 // What a kernel that computes nothing would do to pass on every set, or NULL: then the problem
 // is worth nothing as a test.
 const char *judge_find_null_kernel(struct judge *j);
+
+// The same on one set, by the host: draws its data for this.
+const char *judge_null_kernel(struct judge *j, enum oracle_set set);
 
 bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);
@@ -101,7 +108,16 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
 // Longest time that a call may take.
 int64_t judge_timeout_ns(const struct judge *j);
 
+// A stretch of time that belongs to a phase, but for what is noted of others meanwhile.
+struct stretch {
+    int64_t start_ns;
+    double noted_s;
+};
+struct stretch judge_begin(const struct judge *j);
+void judge_end(struct judge *j, enum eval_phase phase, struct stretch s);
+
 // verify_subject.c: all the sets that a depth asks for, repeats, other buffers.
+unsigned verify_sets(const struct judge *j, enum eval_depth depth);
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v);
 

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "hone_inputs.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
 
@@ -63,21 +64,42 @@ static const struct shape *input_shape(const struct problem *p, int input) {
     return &p->graph.nodes[p->inputs[input].node].shape;
 }
 
-int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
+static struct inputs_job job_of(const struct oracle *o, enum oracle_set set, int input) {
+    enum input_set kind = input_set_of(set);
+    return (struct inputs_job){o->problem, input, kind, o->seed + (uint64_t)kind, o->n_threads};
+}
+
+struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, int input) {
+    struct inputs_job job = job_of(o, set, input);
+    return inputs_source(&job);
+}
+
+// Where elements have something to do with one another, none may be changed alone.
+static bool is_bound(const struct problem_input *in) {
+    enum distribution_kind kind = in->distribution.kind;
+    return in->maker || in->promise != PROMISE_NONE || kind == DISTRIBUTION_PERMUTATION ||
+           kind == DISTRIBUTION_SORTED || kind == DISTRIBUTION_OFFSETS;
+}
+
+int oracle_patches(const struct oracle *o, uint64_t salt, int input,
                    struct patch patches[PATCHES]) {
     uint64_t count = (uint64_t)shape_count(input_shape(o->problem, input));
+    if (is_bound(&o->problem->inputs[input]))
+        return 0;
+    struct inputs_job job = job_of(o, SET_DECLARED, input);
     struct rng r;
     rng_init(&r, o->seed ^ (salt * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
     int n = 0;
     for (int try = 0; try < PATCHES && count > 1; try++) {
         // A value from elsewhere in the same input: as likely as any other, but not here.
         int64_t index = (int64_t)rng_below(&r, count);
-        float after = values[rng_below(&r, count)];
-        bool is_new = values[index] != after;
+        float before = (float)inputs_at(&job, index);
+        float after = (float)inputs_at(&job, (int64_t)rng_below(&r, count));
+        bool is_new = before != after;
         for (int i = 0; i < n; i++)
             is_new = is_new && patches[i].index != index;
         if (is_new)
-            patches[n++] = (struct patch){index, values[index], after};
+            patches[n++] = (struct patch){index, before, after};
     }
     return n;
 }
@@ -97,11 +119,10 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
         memcpy(out, o->sets[set].inputs[input], count * sizeof *out);
         return;
     }
-    enum input_set kind = input_set_of(set);
-    struct inputs_job job = {o->problem, input, kind, o->seed + (uint64_t)kind, o->n_threads};
+    struct inputs_job job = job_of(o, set, input);
     inputs_fill_parallel(&job, out);
     struct patch patches[PATCHES];
-    int n = set == SET_PATCHED ? oracle_patches(o, 0, input, out, patches) : 0;
+    int n = set == SET_PATCHED ? oracle_patches(o, 0, input, patches) : 0;
     for (int i = 0; i < n; i++)
         out[patches[i].index] = patches[i].after;
 }
@@ -137,7 +158,7 @@ static double truth_of(const struct oracle_output *e, int64_t i) {
     return (double)e->high[i] + (double)e->low[i];
 }
 
-static void set_limits(struct error_stats *s, int64_t count) {
+void oracle_set_limits(struct error_stats *s, int64_t count) {
     // With few elements the honest error may be small by luck.
     bool is_exact = s->honest_max == 0;
     double floor_rms = is_exact ? 0 : count >= 64 ? 0.25 : 1;
@@ -217,7 +238,7 @@ static void learn_output(struct oracle_output *e, const struct interpret_result 
     struct tally t = put_elements(&p, n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
-    set_limits(&e->stats, count);
+    oracle_set_limits(&e->stats, count);
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
@@ -238,7 +259,7 @@ static int patched_rows(const struct oracle *o, int64_t rows[INPUTS_MAX * PATCHE
     struct patch patches[PATCHES];
     int n_rows = 0;
     for (int i = 0; i < p->n_inputs; i++) {
-        int n = oracle_patches(o, 0, i, o->sets[SET_DECLARED].inputs[i], patches);
+        int n = oracle_patches(o, 0, i, patches);
         for (int k = 0; k < n; k++) {
             rows[n_rows] = interpret_row_of(p, i, patches[k].index);
             if (rows[n_rows++] < 0)
@@ -274,7 +295,7 @@ static bool learn_patched_rows(struct oracle *o) {
                 .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
             struct tally t = put_elements(&p, 1);
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
-            set_limits(&outputs[i].stats, outputs[i].count);
+            oracle_set_limits(&outputs[i].stats, outputs[i].count);
         }
         interpret_reset(&row);
     }

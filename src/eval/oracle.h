@@ -61,8 +61,14 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
 
 // A few changes to an input's declared data, chosen by `salt`; how many. SET_PATCHED has
 // those of salt 0.
-int oracle_patches(const struct oracle *o, uint64_t salt, int input, const float *values,
-                   struct patch patches[PATCHES]);
+int oracle_patches(const struct oracle *o, uint64_t salt, int input, struct patch patches[PATCHES]);
+
+// What input number `input` of a set is drawn from; the patches are not in it.
+struct hone_source;
+struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, int input);
+
+// The limits that follow from the honest errors of `count` elements.
+void oracle_set_limits(struct error_stats *s, int64_t count);
 
 // Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
 // to `n_threads` threads.

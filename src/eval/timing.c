@@ -139,7 +139,7 @@ static bool novel_call(struct timing *t, double *seconds) {
     struct novelty n;
     j->device->load(j, slot, SET_DECLARED);
     for (int i = 0; i < j->problem->n_inputs; i++)
-        n.n[i] = oracle_patches(&j->oracle, salt, i, j->device->declared(j, i, slot), n.patches[i]);
+        n.n[i] = oracle_patches(&j->oracle, salt, i, n.patches[i]);
     j->device->patch(j, t->subject, slot, &n, false);
     struct call_result call;
     subject_touch(j, t->subject, slot);

@@ -24,20 +24,29 @@ static int count_sets(const struct subject *s) {
     return n;
 }
 
-bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
-            struct verdict *v) {
+static const struct check *checks_of(enum eval_depth depth, int *n) {
     bool is_screening = depth == EVAL_SCREEN;
-    const struct check *checks = is_screening ? screening : full;
-    int n = is_screening ? sizeof screening / sizeof screening[0] : sizeof full / sizeof full[0];
-    enum oracle_set any = j->screening_set;
+    *n = is_screening ? sizeof screening / sizeof screening[0] : sizeof full / sizeof full[0];
+    return is_screening ? screening : full;
+}
+
+unsigned verify_sets(const struct judge *j, enum eval_depth depth) {
+    int n;
+    const struct check *checks = checks_of(depth, &n);
     unsigned sets = 0;
     for (int i = 0; i < n; i++)
-        sets |= 1U << (checks[i].set == SET_COUNT ? any : checks[i].set);
-    oracle_learn(&j->oracle, sets, j->settings.n_threads);
+        sets |= 1U << (checks[i].set == SET_COUNT ? j->screening_set : checks[i].set);
+    return sets;
+}
+
+static bool check_all(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
+                      struct verdict *v) {
+    int n;
+    const struct check *checks = checks_of(depth, &n);
     for (int i = 0; i < n; i++) {
         struct check c = checks[i];
         if (c.set == SET_COUNT)
-            c.set = any;
+            c.set = j->screening_set;
         j->device->load(j, c.slot, c.set);
         subject_poison(j, s, c.slot);
         struct call_result call;
@@ -49,4 +58,15 @@ bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth
             return false;
     }
     return true;
+}
+
+bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
+            struct verdict *v) {
+    struct stretch learning = judge_begin(j);
+    j->device->learn(j, verify_sets(j, depth));
+    judge_end(j, PHASE_TRUTH, learning);
+    struct stretch checking = judge_begin(j);
+    bool ok = check_all(j, a, s, depth, v);
+    judge_end(j, PHASE_VERIFY, checking);
+    return ok;
 }

@@ -45,6 +45,9 @@ void interpret(const struct problem *p, const struct interpret_data *data,
 // Do the rows (the outermost axis of every output) not depend on one another?
 bool interpret_rows_independent(const struct problem *p);
 
+// The nodes whose axis 0 is that of the outputs, row for row; false when rows are not independent.
+bool interpret_carriers(const struct problem *p, bool *carries);
+
 // The row of the outputs that element `index` of an input has a part in; -1 when that may be more
 // than one.
 int64_t interpret_row_of(const struct problem *p, int input, int64_t index);

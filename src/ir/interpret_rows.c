@@ -157,11 +157,15 @@ static void allocate(const struct problem *p, struct interpret_result *result) {
     }
 }
 
+bool interpret_carriers(const struct problem *p, bool *carries) {
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    return s->rank > 0 && find_carriers(p, s->size[0], carries);
+}
+
 bool interpret_rows_independent(const struct problem *p) {
     struct arena a = {0};
-    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
     bool *carries = arena_array(&a, bool, p->graph.n_nodes);
-    bool independent = s->rank > 0 && find_carriers(p, s->size[0], carries);
+    bool independent = interpret_carriers(p, carries);
     arena_reset(&a);
     return independent;
 }

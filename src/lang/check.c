@@ -409,6 +409,10 @@ static void begin_block(struct checker *c, struct statement *st) {
         k->problem = st->name;
         k->target = st->target;
         k->file = c->mistakes->source->file;
+        k->at = st->at.at;
+        k->target_at = st->target_at.at;
+        k->text = c->mistakes->source->text;
+        k->text_len = c->mistakes->source->len;
         c->kernel = c->file->kernels[c->file->n_kernels++] = k;
         return;
     }

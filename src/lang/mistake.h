@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdnoreturn.h>
 
 #include "ir/graph.h"
@@ -37,6 +38,9 @@ struct mistakes {
     jmp_buf *on_mistake;
 };
 
+// The spot at a place of the source; without a text, the place alone.
+struct spot mistake_spot(const struct mistakes *m, struct place at);
+
 void mistake_add(struct mistakes *m, struct spot spot, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 noreturn void mistake_fail(struct mistakes *m, struct spot spot, const char *hint, const char *fmt,
@@ -47,6 +51,10 @@ const char *mistake_headline(struct arena *a, const struct mistakes *m, const st
 
 // All mistakes in order of place, each with its line and a caret.
 const char *mistakes_print(struct arena *a, struct mistakes *m);
+
+// The line of a place (column in bytes) with a caret under it, as in a report, for mistakes that
+// are found after reading. "" where the text has no such place.
+const char *mistake_excerpt(struct arena *a, const char *text, size_t len, struct place at);
 
 // Length of the UTF-8 sequence at `p`, 0 when it is none.
 int utf8_length(const char *p, const char *end);

@@ -1,5 +1,4 @@
 // Statements. A mistake ends its statement; reading goes on at the next line.
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,76 +214,8 @@ static void kernel_statement(struct parser *p, struct statement *s) {
     if (p->token.kind != TOKEN_NAME || !span_is(p->token.text, "on"))
         parser_fail(p, "expected 'on': kernel for PROBLEM on TARGET");
     parser_advance(p);
+    s->target_at = p->token.at;
     s->target = parser_name(p, "a target, such as cpu");
-}
-
-// value = name ("." (name | digits))*
-static const char *stage_value(struct parser *p) {
-    const char *start = p->token.at.ptr;
-    parser_name(p, "the name of a value");
-    const char *end = p->last.text.ptr + p->last.text.len;
-    // The parts touch: what stands after a space is a word of its own.
-    while (parser_at(p, ".") && p->token.at.ptr == end) {
-        parser_advance(p);
-        bool is_part =
-            p->token.kind == TOKEN_NAME ||
-            (p->token.kind == TOKEN_NUMBER && !memchr(p->token.text.ptr, '.', p->token.text.len));
-        if (!is_part || p->token.at.ptr != end + 1)
-            parser_fail(p, "expected the rest of a value's name, as in y.max or t.1");
-        parser_advance(p);
-        end = p->last.text.ptr + p->last.text.len;
-    }
-    return arena_strndup(p->arena, start, (size_t)(end - start));
-}
-
-// knob = name (digits ["x" digits ["x" digits]] | name)
-static void knob(struct parser *p, struct kernel_stage *s) {
-    if (s->n_knobs == KNOBS_MAX)
-        parser_fail(p, "a stage has at most %d knobs", KNOBS_MAX);
-    struct kernel_knob *k = &s->knobs[s->n_knobs];
-    k->at = p->token.at.at;
-    struct spot name_at = p->token.at;
-    k->name = parser_name(p, "a knob and its value, such as vec 16");
-    if (kernel_find_knob(s, k->name))
-        mistake_fail(p->mistakes, name_at, NULL, "knob '%s' is given twice", k->name);
-    s->n_knobs++;
-    if (p->token.kind == TOKEN_NAME) {
-        k->word = parser_name(p, "a value");
-        return;
-    }
-    if (p->token.kind != TOKEN_NUMBER && p->token.kind != TOKEN_TILE)
-        parser_fail(p, "expected a value for '%s': 16, 64x64x8 or a word", k->name);
-    struct spot value_at = p->token.at;
-    parser_advance(p);
-    const char *text = parser_text(p);
-    do {
-        char *end;
-        long value = strtol(text, &end, 10);
-        if (k->n_parts == 3 || (*end && *end != 'x') || value > INT_MAX)
-            mistake_fail(p->mistakes, value_at, NULL,
-                         "the value of '%s' is not a whole number, nor up to three of them with "
-                         "'x' between",
-                         k->name);
-        k->part[k->n_parts++] = (int)value;
-        text = *end ? end + 1 : NULL;
-    } while (text);
-}
-
-// stage = "stage" value ("," value)* ":" name knob*
-static void stage_statement(struct parser *p, struct statement *s) {
-    struct kernel_stage *stage = arena_new(p->arena, struct kernel_stage);
-    stage->at = s->at.at;
-    do {
-        if (stage->n_values == STAGE_VALUES_MAX)
-            parser_fail(p, "a stage has at most %d values", STAGE_VALUES_MAX);
-        stage->values[stage->n_values++] = stage_value(p);
-    } while (parser_take(p, ","));
-    parser_expect(p, ":");
-    stage->family_at = p->token.at.at;
-    stage->family = parser_name(p, "a family: map, rowwise, reduce or gemm");
-    while (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END)
-        knob(p, stage);
-    s->stage = stage;
 }
 
 // assignment = name [":" type] "=" expr
@@ -324,7 +255,7 @@ static void statement_body(struct parser *p, struct statement *s) {
         kernel_statement(p, s);
         break;
     case STATEMENT_STAGE:
-        stage_statement(p, s);
+        s->stage = parser_stage(p, s->at);
         break;
     case STATEMENT_PRECISION:
     case STATEMENT_ORDER:

@@ -43,3 +43,6 @@ const char *parser_text(struct parser *p);               // of the token taken l
 struct expr *parser_expr(struct parser *p);
 // sum = product (("+" | "-") product)*
 struct expr *parser_sum(struct parser *p);
+
+// stage = "stage" value ("," value)* [as] [layout] ":" name option*
+struct kernel_stage *parser_stage(struct parser *p, struct spot at);

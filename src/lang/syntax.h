@@ -130,6 +130,7 @@ struct statement {
     struct hidden_syntax *hidden;  // STATEMENT_IN, STATEMENT_PARAM with a value
     const char *words[3];          // STATEMENT_PRECISION, STATEMENT_ORDER: what follows
     const char *target;            // STATEMENT_KERNEL
+    struct spot target_at;         // of `target`
     struct kernel_stage *stage;
     struct comment *inside;  // printed before the statement
     const char *comment;     // after it on the same line, or the comment itself

@@ -22,15 +22,31 @@ static void pad_to(struct str *out, size_t start, int width) {
 static void print_values(struct str *out, const struct kernel_stage *s) {
     for (int i = 0; i < s->n_values; i++)
         str_printf(out, "%s%s", i ? ", " : "", s->values[i]);
+    if (s->type)
+        str_printf(out, " as %s", s->type);
+    for (int i = 0; i < s->n_layout; i++)
+        str_printf(out, "%s%s", i ? "," : " layout ", s->layout[i]);
+}
+
+static bool has_options(const struct kernel_stage *s) {
+    return s->n_knobs || s->combine || s->n_laws;
 }
 
 void print_stage_measure(const struct kernel_stage *s, struct stage_widths *w) {
     struct str values = {0};
     print_values(&values, s);
     w->values = wider(w->values, values.len);
-    if (s->n_knobs)
+    if (has_options(s))
         w->family = wider(w->family, strlen(s->family));
     str_reset(&values);
+}
+
+void print_knob(struct str *out, const struct kernel_knob *k) {
+    str_printf(out, "%s ", k->name);
+    if (k->word)
+        str_puts(out, k->word);
+    for (int j = 0; j < k->n_parts; j++)
+        str_printf(out, "%s%d", j ? "x" : "", k->part[j]);
 }
 
 void print_stage(struct str *out, const struct kernel_stage *s, const struct stage_widths *w) {
@@ -41,16 +57,16 @@ void print_stage(struct str *out, const struct kernel_stage *s, const struct sta
     str_puts(out, " : ");
     start = out->len;
     str_puts(out, s->family);
-    if (s->n_knobs)
+    if (has_options(s))
         pad_to(out, start, w->family);
     for (int i = 0; i < s->n_knobs; i++) {
-        const struct kernel_knob *k = &s->knobs[i];
-        str_printf(out, "  %s ", k->name);
-        if (k->word)
-            str_puts(out, k->word);
-        for (int j = 0; j < k->n_parts; j++)
-            str_printf(out, "%s%d", j ? "x" : "", k->part[j]);
+        str_puts(out, "  ");
+        print_knob(out, &s->knobs[i]);
     }
+    if (s->combine)
+        str_printf(out, "  combine %s", combine_name(s->combine));
+    for (int i = 0; i < s->n_laws; i++)
+        str_printf(out, "%s%s", i ? ", " : "  laws ", s->laws[i]);
 }
 
 void print_number(struct str *out, double value) {

@@ -11,6 +11,7 @@ struct stage_widths {
 };
 
 void print_stage_measure(const struct kernel_stage *s, struct stage_widths *w);
+void print_knob(struct str *out, const struct kernel_knob *k);
 void print_stage(struct str *out, const struct kernel_stage *s, const struct stage_widths *w);
 
 // With `exact`, numbers lose their spelling: 1.0 and 1 print the same.

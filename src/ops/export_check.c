@@ -1,5 +1,4 @@
 // check.c and samples.h of an exported directory.
-#include <assert.h>
 #include <math.h>
 
 #include "base/arena.h"
@@ -8,43 +7,23 @@
 #include "ir/inputs.h"
 #include "ops/export_text.h"
 
-// Anything that is not one of the plain distributions is drawn as hone draws it.
-static void draw_source(struct str *out, const struct problem *p, int input) {
-    struct inputs_job job = {.problem = p, .input = input};
-    struct hone_source s = inputs_source(&job);
+// What input i is drawn from, as hone_inputs.h takes it.
+static void draw_source(struct str *out, const struct export_view *e, int input) {
+    const struct inputs_job job = {e->problem, input, INPUT_SET_DECLARED, e->seed, 1};
+    const struct hone_source s = inputs_source(&job);
     str_printf(out,
-               "(float)hone_input(&(const struct hone_source){.seed = SEED, .input = %d,\n"
-               "            .kind = %d, .a = %af, .b = %af, .lo = %d, .hi = %d, .step = 1,\n"
-               "            .promise = %d, .rows = %llu, .columns = %llu, .odds = {",
-               input, (int)s.kind, (double)s.a, (double)s.b, (int)s.lo, (int)s.hi, (int)s.promise,
-               (unsigned long long)s.rows, (unsigned long long)s.columns);
-    for (int i = 0; i < 32; i++)
-        str_printf(out, "%s%uu", i ? ", " : "", s.odds[i]);
-    str_puts(out, "}}, i, 0)");
-}
-
-// An expression in C for element i of an input, as ir/inputs.c draws it.
-static void draw_expression(struct str *out, const struct problem *p, int input) {
-    const struct distribution *d = &p->inputs[input].distribution;
-    if (d->kind > DISTRIBUTION_SIGN || p->inputs[input].promise != PROMISE_NONE) {
-        draw_source(out, p, input);
-        return;
-    }
-    switch (d->kind) {
-    case DISTRIBUTION_NORMAL:
-        str_printf(out, "hone_normal(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
-        break;
-    case DISTRIBUTION_UNIFORM:
-        str_printf(out, "hone_uniform(hone_random(SEED, %d, 0, i), %af, %af)", input, d->a, d->b);
-        break;
-    case DISTRIBUTION_INTEGERS:
-        str_printf(out, "hone_integer(hone_random(SEED, %d, 0, i), %lld, %lld)", input,
-                   (long long)d->a, (long long)d->b);
-        break;
-    default:
-        assert(d->kind == DISTRIBUTION_SIGN);
-        str_printf(out, "hone_sign(hone_random(SEED, %d, 0, i))", input);
-    }
+               "static const struct hone_source source_%d = {\n"
+               "    .seed = UINT64_C(%llu), .input = %d, .kind = %d, .a = %af, .b = %af,\n"
+               "    .lo = %d, .hi = %d, .step = %af, .promise = %d, .rows = %llu, .columns = %llu",
+               input, (unsigned long long)s.seed, input, s.kind, s.a, s.b, s.lo, s.hi, s.step,
+               s.promise, (unsigned long long)s.rows, (unsigned long long)s.columns);
+    const char *before = ",\n    .odds = {";
+    int n_odds = 0;
+    for (int i = 0; i < (int)(sizeof s.odds / sizeof s.odds[0]); i++)
+        n_odds = s.odds[i] ? i + 1 : n_odds;
+    for (int i = 0; i < n_odds; i++, before = ", ")
+        str_printf(out, "%s%uu", before, s.odds[i]);
+    str_puts(out, n_odds ? "}};\n" : "};\n");
 }
 
 static long long input_count(const struct problem *p, int i) {
@@ -101,10 +80,9 @@ static void main_function(struct str *out, const struct export_view *e) {
     for (int i = 0; i < p->n_inputs; i++) {
         str_printf(out,
                    "    float *in_%d = allocate(%lld);\n"
-                   "    for (uint64_t i = 0; i < %lld; i++)\n        in_%d[i] = ",
-                   i, input_count(p, i), input_count(p, i), i);
-        draw_expression(out, p, i);
-        str_puts(out, ";\n");
+                   "    for (uint64_t i = 0; i < %lld; i++)\n"
+                   "        in_%d[i] = (float)hone_input(&source_%d, i, 0);\n",
+                   i, input_count(p, i), input_count(p, i), i, i);
     }
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out, "    float *out_%d = allocate(%lld);\n", i, output_count(p, i));
@@ -150,11 +128,13 @@ const char *export_check(struct arena *a, const struct export_view *e) {
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
                "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                "#include <stdlib.h>\n#include <string.h>\n\n"
-               "#include \"hone_inputs.h\"\n#include \"hone_rng.h\"\n#include \"%s.h\"\n\n"
-               "static const uint64_t SEED = UINT64_C(%llu);\n\n"
+               "#include \"hone_inputs.h\"\n#include \"%s.h\"\n\n"
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",
-               e->symbol, e->symbol, (unsigned long long)e->seed);
+               e->symbol, e->symbol);
+    for (int i = 0; i < e->problem->n_inputs; i++)
+        draw_source(&out, e, i);
+    str_puts(&out, "\n");
     str_puts(
         &out,
         "// Filled with a pattern, so that an element that is not written shows.\n"

@@ -322,7 +322,7 @@ const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
                e->target->isa);
     for (int i = 0; cuda_compile_flags[i]; i++)
         str_printf(&out, "%s ", cuda_compile_flags[i]);
-    str_puts(&out, "-diag-suppress 1675 -Xcompiler -Wno-unknown-pragmas\n\n");
+    str_puts(&out, "-diag-suppress 161,1675 -Xcompiler -Wno-unknown-pragmas\n\n");
     str_printf(&out,
                "all: check lib%s.a\n\n"
                "check: check.o lib%s.a\n"
@@ -333,7 +333,7 @@ const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
                "\t$(NVCC) -arch=$(ARCH) $(FLAGS) -c -o $@ kernel.cu\n"
                "%%.o: %%.c\n"
                "\t$(NVCC) $(CFLAGS) -c -o $@ $<\n"
-               "check.o: samples.h %s.h hone_inputs.h hone_rng.h\n"
+               "check.o: samples.h %s.h hone_rng.h hone_inputs.h\n"
                "%s.o: %s.h\n\n"
                "clean:\n\trm -f *.o *.a check\n"
                ".PHONY: all clean\n",

@@ -21,6 +21,8 @@
 #include "base/process.h"
 #include "eval/ceilings_cuda.h"
 #include "gpu/nvml.h"
+#include "llm/curl.h"
+#include "ops/op_llm.h"
 #include "ops/op_machine.h"
 #include "store/store.h"
 
@@ -280,7 +282,33 @@ static void check_nvml(struct visit *v) {
     add(v, part);
 }
 
-bool op_doctor(struct arena *a, struct doctor *d, struct error *err) {
+static void check_curl(struct visit *v) {
+    struct error err = {0};
+    struct http *http;
+    struct doctor_part part = {.name = "libcurl", .found = "not installed"};
+    if (http_open(&http, &err)) {
+        part.found = arena_strdup(v->a, http_version(http));
+        http_close(http);
+    } else {
+        part.state = PART_ABSENT;
+        part.found = arena_strdup(v->a, err.text);
+        part.advice = "models over the network cannot be used; exec:, ask: and the expert can";
+    }
+    add(v, part);
+}
+
+static void check_llm(struct visit *v, const char *spec) {
+    struct error err = {0};
+    struct doctor_part part = {.name = "llm", .needed = true};
+    if (!op_llm_probe(v->a, spec, &part.found, &err)) {
+        part.state = err.kind == ERROR_UNSUPPORTED ? PART_ABSENT : PART_BROKEN;
+        part.found = arena_strdup(v->a, err.text);
+        part.advice = "docs/llm.md has every provider, its key and its settings";
+    }
+    add(v, part);
+}
+
+bool op_doctor(struct arena *a, const char *llm, struct doctor *d, struct error *err) {
     struct config config;
     struct error mistake = {0};
     *d = (struct doctor){0};
@@ -297,6 +325,9 @@ bool op_doctor(struct arena *a, struct doctor *d, struct error *err) {
     check_cpu(&v);
     check_gpu(&v);
     check_nvml(&v);
+    check_curl(&v);
+    if (llm)
+        check_llm(&v, llm);
     return !interrupt_seen() || error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 

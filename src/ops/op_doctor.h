@@ -33,7 +33,8 @@ struct doctor {
 };
 
 // False only when interrupted; whatever is wrong with the machine is in the parts.
-bool op_doctor(struct arena *a, struct doctor *d, struct error *err);
+// `llm`: a model that shall be asked whether it answers, which takes a few tokens; NULL: none.
+bool op_doctor(struct arena *a, const char *llm, struct doctor *d, struct error *err);
 
 // As hone.doctor/1.
 json_t *doctor_to_json(const struct doctor *d);

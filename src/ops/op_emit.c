@@ -39,7 +39,7 @@ static bool choose_kernel(struct arena *a, const struct emit_request *request,
     return true;
 }
 
-// The target asked for, else that of the block which will be lowered, else the CPU.
+// The target asked for, else that of the block which will be lowered, else the default.
 static bool choose_target(struct arena *a, const struct emit_request *request,
                           const struct loaded *loaded, struct target *t, struct error *err) {
     const struct kernel *k = NULL;
@@ -49,7 +49,7 @@ static bool choose_target(struct arena *a, const struct emit_request *request,
         return false;
     if (k && target_of_arch(k->target, t))
         return true;
-    return target_read_cpu(a, 0, "cc", t, err);
+    return op_code_target(a, k ? "cpu" : NULL, t, err);
 }
 
 bool op_emit(struct arena *a, const struct emit_request *request, struct candidate *out,

@@ -8,10 +8,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/str.h"
+#include "eval/stats.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
+#include "ops/op_spool.h"
 #include "tools/tool.h"
 
 enum { SOURCE_MAX = 4 << 20, ACTIONS_SHOWN = 3 };
@@ -21,9 +24,9 @@ static bool ends_with(const char *text, const char *end) {
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-// A file with a kernel block for the problem; the problem itself may stand in it as well.
-static bool read_kernel(struct arena *a, const char *path, const struct eval_report *r,
-                        struct candidate *c, struct error *err) {
+// The kernel block for the problem in a file; the problem itself may stand in it as well.
+static bool read_kernel(struct arena *a, const char *path, const struct problem *p,
+                        struct kernel **found, struct error *err) {
     size_t len;
     const char *text = file_read(a, path, SOURCE_MAX, &len, err), *diagnostics;
     struct lang_file file;
@@ -32,18 +35,22 @@ static bool read_kernel(struct arena *a, const char *path, const struct eval_rep
         return false;
     if (!lang_parse(a, &source, &file, &diagnostics, err))
         return error_set(err, ERROR_PARSE, "%s", diagnostics);
-    struct kernel *found = NULL;
+    *found = NULL;
     for (int i = 0; i < file.n_kernels; i++) {
-        if (strcmp(file.kernels[i]->problem, r->problem->name) != 0)
+        if (strcmp(file.kernels[i]->problem, p->name) != 0)
             continue;
-        if (found)
-            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path,
-                             r->problem->name);
-        found = file.kernels[i];
+        if (*found)
+            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path, p->name);
+        *found = file.kernels[i];
     }
-    if (!found)
-        return error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, r->problem->name);
-    return lower_kernel(a, r->problem, &r->target, found, c, err);
+    return *found || error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, p->name);
+}
+
+static bool lower_file(struct arena *a, const char *path, const struct eval_report *r,
+                       struct candidate *c, struct error *err) {
+    struct kernel *k;
+    return read_kernel(a, path, r->problem, &k, err) &&
+           lower_kernel(a, r->problem, &r->target, k, c, err);
 }
 
 static bool read_source(struct arena *a, const char *path, struct candidate *c, struct error *err) {
@@ -71,7 +78,7 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
         lower_default(a, r->problem, &r->target, k);
         if (!lower_kernel(a, r->problem, &r->target, k, c, err))
             return false;
-    } else if (ends_with(name, ".hone") ? !read_kernel(a, name, r, c, err)
+    } else if (ends_with(name, ".hone") ? !lower_file(a, name, r, c, err)
                                         : !read_source(a, name, c, err)) {
         return false;
     }
@@ -79,18 +86,90 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
     return true;
 }
 
+// What a candidate is for when nobody says: a file knows, and `plain` and `default` go anywhere.
+static bool find_name(struct arena *a, const struct eval_request *q, const struct problem *p,
+                      const char **target, struct error *err) {
+    struct kernel *k;
+    *target = q->target;
+    if (q->target || strcmp(q->candidate, "plain") == 0 || strcmp(q->candidate, "default") == 0)
+        return true;
+    *target = tier_of_file(q->candidate) == TIER_D ? "cuda" : "cpu";
+    if (!ends_with(q->candidate, ".hone"))
+        return true;
+    if (!read_kernel(a, q->candidate, p, &k, err))
+        return false;
+    *target = strcmp(k->target, "cpu") == 0 ? "cpu" : "cuda";
+    return true;
+}
+
+// What the candidates are lowered for. Through a spool a CPU is taken to be like ours and an
+// architecture to be like its first card, so that a question is the same before and after an
+// answer came; only `cuda` asks what the workers have.
+static bool find_target(struct arena *a, const struct eval_request *q, const struct problem *p,
+                        struct target *t, struct error *err) {
+    const char *name;
+    if (!find_name(a, q, p, &name, err))
+        return false;
+    if (!q->spool || (name && strcmp(name, "cpu") == 0))
+        return op_target(a, name, t, err);
+    return (name && target_of_arch(name, t)) ||
+           op_spool_target(a, &(struct spool_want){q->spool, name, q->wait_s}, t, err);
+}
+
 static bool prepare(struct arena *a, const struct eval_request *q, struct eval_report *r,
                     struct error *err) {
     struct loaded loaded;
     *r = (struct eval_report){.depth = q->depth};
     if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
-        !op_target(a, q->target ? q->target : "cpu", &r->target, err))
+        !find_target(a, q, loaded.problem, &r->target, err))
         return false;
     r->problem = loaded.problem;
     bound_compute(r->problem, &r->target, &r->bound);
     return read_candidate(a, q->candidate, r, &r->candidate, err) &&
            (q->depth == EVAL_VERIFY ||
             read_candidate(a, q->rival ? q->rival : "plain", r, &r->rival, err));
+}
+
+static struct spool_spec spool_of(const struct eval_request *q, const struct eval_report *r) {
+    return (struct spool_spec){.dir = q->spool,
+                               .problem = r->problem,
+                               .target = &r->target,
+                               .wait_s = q->wait_s,
+                               .seed = q->seed};
+}
+
+static bool open_evaluator(const struct eval_request *q, const struct eval_report *r,
+                           struct evaluator **e, struct error *err) {
+    struct spool_spec spec = spool_of(q, r);
+    return q->spool ? evaluator_open_spool(e, &spec, err)
+                    : evaluator_open(e, r->problem, &r->target, q->seed, err);
+}
+
+static struct eval_job job_of(const struct eval_request *q, const struct eval_report *r) {
+    return (struct eval_job){.candidate = &r->candidate,
+                             .rival = r->rival.source ? &r->rival : NULL,
+                             .depth = q->depth,
+                             .seconds = q->seconds};
+}
+
+// The device that judged, and its bound, in place of what we took it to be.
+static bool take_target(struct arena *a, const struct evaluator *e, struct eval_report *r,
+                        struct error *err) {
+    json_t *json = target_to_json(evaluator_target(e));
+    bool ok = target_from_json(a, json, &r->target, err);
+    json_decref(json);
+    if (ok)
+        bound_compute(r->problem, &r->target, &r->bound);
+    return ok;
+}
+
+bool op_eval_post(struct arena *a, const struct eval_request *q, char *id, struct error *err) {
+    struct eval_report r;
+    if (!prepare(a, q, &r, err))
+        return false;
+    struct spool_spec spec = spool_of(q, &r);
+    struct eval_job job = job_of(q, &r);
+    return evaluator_post(&spec, &job, id, err);
 }
 
 static void explain(struct arena *a, struct eval_report *r) {
@@ -103,39 +182,104 @@ static void explain(struct arena *a, struct eval_report *r) {
         r->n_findings = tools_examine(a, &in, r->findings, NODE_FINDINGS_MAX);
 }
 
+static double since(int64_t start_ns) {
+    return (double)(clock_now_ns() - start_ns) * 1e-9;
+}
+
+static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
+                  struct eval_report *r, struct error *err) {
+    struct eval_job job = job_of(q, r);
+    bool ok = evaluator_judge(e, a, &job, &r->result, err);
+    enum verdict_kind kind = r->result.verdict.kind;
+    bool is_correct = ok && (kind == VERDICT_OK || kind == VERDICT_SUSPECT);
+    if (ok && q->spool && kind != VERDICT_INFRA)
+        ok = take_target(a, e, r, err);
+    int64_t start_ns = clock_now_ns();
+    const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
+    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    r->null_s = since(start_ns);
+    if (ok)
+        explain(a, r);
+    return ok;
+}
+
+static void log_phases(const struct eval_report *r) {
+    struct str s = {0};
+    for (int i = 0; i < PHASE_COUNT; i++)
+        str_printf(&s, ", %s %.3f", eval_phase_names[i], r->result.phase_s[i]);
+    log_debug("phases in seconds: all %.3f, prepare %.3f%s, null_kernel %.3f, close %.3f",
+              r->seconds, r->prepare_s, str_text(&s), r->null_s, r->close_s);
+    str_reset(&s);
+}
+
 bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *r,
              struct error *err) {
     int64_t start_ns = clock_now_ns();
     struct evaluator *e;
-    if (!prepare(a, q, r, err) || !evaluator_open(&e, r->problem, &r->target, q->seed, err))
+    if (!prepare(a, q, r, err))
         return false;
-    struct eval_job job = {.candidate = &r->candidate,
-                           .rival = r->rival.source ? &r->rival : NULL,
-                           .depth = q->depth,
-                           .seconds = q->seconds};
-    bool ok = evaluator_judge(e, a, &job, &r->result, err);
-    bool is_correct = ok && !verdict_is_failure(r->result.verdict.kind);
-    const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
-    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    r->prepare_s = since(start_ns);
+    if (!open_evaluator(q, r, &e, err))
+        return false;
+    bool ok = judge(a, q, e, r, err);
+    int64_t closing_ns = clock_now_ns();
     evaluator_close(e);
-    if (ok)
-        explain(a, r);
-    r->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
+    r->close_s = since(closing_ns);
+    r->seconds = since(start_ns);
+    log_phases(r);
     return ok;
+}
+
+bool op_eval_each(struct arena *a, const struct eval_request *q, const char *const *candidates,
+                  int n_candidates, void (*on_report)(const struct eval_report *r, void *ctx),
+                  void *ctx, struct error *err) {
+    struct eval_report r;
+    struct evaluator *e;
+    if (!prepare(a, q, &r, err) || !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; i < n_candidates && ok; i++) {
+        int64_t start_ns = clock_now_ns();
+        struct eval_report each = {.problem = r.problem,
+                                   .target = r.target,
+                                   .bound = r.bound,
+                                   .rival = r.rival,
+                                   .depth = r.depth};
+        ok = read_candidate(a, candidates[i], &each, &each.candidate, err) &&
+             judge(a, q, e, &each, err);
+        each.seconds = since(start_ns);
+        if (ok)
+            on_report(&each, ctx);
+    }
+    evaluator_close(e);
+    return ok;
+}
+
+// Where the time went; what is left over is starting processes and talking to them.
+static json_t *phases_json(const struct eval_report *r) {
+    json_t *phases = json_pack("{s:f, s:f, s:f}", "prepare", r->prepare_s, "null_kernel", r->null_s,
+                               "close", r->close_s);
+    double other = r->seconds - r->prepare_s - r->null_s - r->close_s;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        json_object_set_new(phases, eval_phase_names[i], json_real(r->result.phase_s[i]));
+        other -= r->result.phase_s[i];
+    }
+    json_object_set_new(phases, "other", json_real(other));
+    return phases;
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
     json_t *findings = json_array();
     for (int i = 0; i < r->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&r->findings[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f}", "schema",
-                     "hone.eval/1", "problem", r->problem->name, "target", r->target.name, "device",
-                     r->target.device, "candidate", r->candidate.label, "hash", r->candidate.hash,
-                     "null_kernel", json_optional_text(r->null_kernel), "verdict",
-                     verdict_to_json(&r->result.verdict), "measurement",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
+                     "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name,
+                     "device", r->target.device, "candidate", r->candidate.label, "hash",
+                     r->candidate.hash, "null_kernel", json_optional_text(r->null_kernel),
+                     "verdict", verdict_to_json(&r->result.verdict), "measurement",
                      measurement_to_json(&r->result.measurement), "profile",
                      profile_to_json(&r->result.profile), "findings", findings, "bound",
-                     bound_to_json(&r->bound), "seconds", r->seconds);
+                     bound_to_json(&r->bound), "seconds", r->seconds, "phases", phases_json(r));
 }
 
 // Lines after the first are set in by two.
@@ -230,6 +374,10 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
         put_time(a, &s, r);
     put_resources(&s, &r->result.profile);
     put_findings(&s, r);
+    double restart_s = profile_get(&r->result.profile, "restart_s");
+    if (isfinite(restart_s))
+        str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
+                   clock_duration(a, restart_s * 1e9));
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
                part(a, r->result.verify_s), part(a, r->result.timing_s));
@@ -243,8 +391,7 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
     *report = (struct aa_report){0};
     struct eval_request verify_only = *q;
     verify_only.depth = EVAL_VERIFY;
-    if (!prepare(a, &verify_only, &r, err) ||
-        !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+    if (!prepare(a, &verify_only, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
     struct eval_job job = {.candidate = &r.candidate, .depth = q->depth, .seconds = q->seconds};
     bool ok = true;
@@ -264,6 +411,7 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
         report->widest = fmax(report->widest, fabs(m->speedup - 1));
         report->half_width += (m->speedup_high - m->speedup_low) / 2 / n;
     }
+    report->bound = stats_share_bound(report->n_faster + report->n_slower, report->n, 0.95);
     evaluator_close(e);
     return ok;
 }
@@ -271,12 +419,15 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
 // The target that a scaffold is written for; tier D needs no GPU to be written.
 static bool scaffold_target(struct arena *a, const struct scaffold_request *q, struct target *t,
                             struct error *err) {
-    bool wants_c = q->tier && strcmp(q->tier, "C") == 0;
-    bool wants_d = q->tier && strcmp(q->tier, "D") == 0;
+    // Without a tier or a target the file that it is written to decides, and then the default.
+    bool asks = !q->tier && !q->target && q->output;
+    bool wants_c = q->tier ? strcmp(q->tier, "C") == 0 : asks && ends_with(q->output, ".c");
+    bool wants_d = q->tier ? strcmp(q->tier, "D") == 0 : asks && ends_with(q->output, ".cu");
     if (q->tier && !wants_c && !wants_d)
         return error_set(err, ERROR_USAGE,
                          "unknown tier '%s'; a scaffold is C for the CPU or D, CUDA", q->tier);
-    if (!op_code_target(a, q->target ? q->target : wants_d ? "sm_90a" : "cpu", t, err))
+    const char *by_tier = wants_d ? "sm_90a" : wants_c ? "cpu" : NULL;
+    if (!op_code_target(a, q->target ? q->target : by_tier, t, err))
         return false;
     if ((wants_c && t->is_gpu) || (wants_d && !t->is_gpu))
         return error_set(err, ERROR_USAGE, "tier %s is not for target %s", q->tier, q->target);

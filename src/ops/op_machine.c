@@ -5,9 +5,11 @@
 #include "base/arena.h"
 #include "base/config.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "eval/ceilings_cuda.h"
+#include "gpu/nvrtc.h"
 
 // "cuda" is GPU 0, "cuda:N" the N-th. False: not a GPU's name.
 static bool parse_gpu_name(const char *name, int *ordinal) {
@@ -42,9 +44,28 @@ static bool read_cpu(struct arena *a, struct target *t, struct error *err) {
     return target_read_cpu(a, (int)threads, config_get(&config, "build.cc"), t, err);
 }
 
+// What the settings say, else the first GPU, if kernels can be compiled for it, else the CPU.
+static bool default_name(struct arena *a, const char **name, struct error *err) {
+    struct config config;
+    struct nvrtc n;
+    struct error why = {0};
+    if (!config_load(a, &config, err))
+        return false;
+    *name = config_get(&config, "run.target");
+    if (**name)
+        return true;
+    bool has_gpu = cuda_target_count(&why) > 0 && nvrtc_open(&n, &why);
+    if (has_gpu)
+        nvrtc_close(&n);
+    *name = has_gpu ? "cuda" : "cpu";
+    return true;
+}
+
 bool op_target(struct arena *a, const char *name, struct target *t, struct error *err) {
     int ordinal;
-    if (!name || strcmp(name, "cpu") == 0) {
+    if (!name && !default_name(a, &name, err))
+        return false;
+    if (strcmp(name, "cpu") == 0) {
         if (!read_cpu(a, t, err))
             return false;
     } else if (parse_gpu_name(name, &ordinal)) {
@@ -61,7 +82,15 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
     return target_load_ceilings(a, t, err);
 }
 
+bool op_target_usable(struct arena *a, const struct target *t, struct error *err) {
+    return t->is_gpu || file_find_program(a, t->cc) ||
+           error_set(err, ERROR_UNSUPPORTED,
+                     "the compiler '%s' is not there; install one or set build.cc", t->cc);
+}
+
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+    if (!name && !default_name(a, &name, err))
+        return false;
     return target_of_arch(name, t) || op_target(a, name, t, err);
 }
 
@@ -76,24 +105,6 @@ bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, st
         if (!op_target(a, arena_printf(a, "cuda:%d", i), &(*targets)[i + 1], err))
             return false;
     return true;
-}
-
-static json_t *target_to_json(const struct target *t) {
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "target", t->name, "device",
-                  t->device, "isa", t->isa, "l1_bytes", (json_int_t)t->l1_bytes, "l2_bytes",
-                  (json_int_t)t->l2_bytes, "llc_bytes", (json_int_t)t->llc_bytes, "top_clock_hz",
-                  t->top_clock_hz, "top_clock_known", t->top_clock_known);
-    if (t->is_gpu)
-        json_object_update_new(json,
-                               json_pack("{s:i, s:I, s:I, s:s}", "sms", t->sms, "shared_per_block",
-                                         (json_int_t)t->shared_per_block, "memory_bytes",
-                                         (json_int_t)t->memory_bytes, "driver", t->driver));
-    else
-        json_object_update_new(json, json_pack("{s:i, s:i}", "threads", t->n_threads,
-                                               "vector_bytes", t->vector_bytes));
-    json_object_set_new(json, "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
-    return json;
 }
 
 json_t *op_devices(const struct target *targets, int n_targets) {

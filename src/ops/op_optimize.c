@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -13,9 +12,12 @@
 #include "family/lower.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
+#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
+#include "ops/op_spool.h"
+#include "search/judging.h"
 #include "search/optimize.h"
 #include "search/tree.h"
 #include "store/store.h"
@@ -83,9 +85,10 @@ static void calibrate_progress(const char *what, void *ctx) {
 }
 
 static bool measure_ceilings(struct session *s, struct error *err) {
-    if (s->target.ceilings.present || s->q->no_calibrate)
+    if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
         return true;
-    note(s, "measuring what this machine can do, once, about 10 s");
+    note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
+                         s->target.device));
     return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
            target_save_ceilings(s->a, &s->target, err);
 }
@@ -99,6 +102,13 @@ static const char *bound_text(struct arena *a, const struct bound *b) {
     return text;
 }
 
+static const char *facts_text(struct session *s) {
+    json_t *json = target_facts_to_json(&s->target);
+    const char *text = json_print(s->a, json);
+    json_decref(json);
+    return text;
+}
+
 static bool remeasure(void *ctx, struct run *run, struct error *err) {
     struct session *s = ctx;
     struct target fresh = s->target;
@@ -108,7 +118,8 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     ceilings_raise(&s->target.ceilings, &fresh.ceilings);
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = bound_text(s->a, &s->bound);
-    return target_save_ceilings(s->a, &s->target, err);
+    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err) &&
+           target_save_ceilings(s->a, &s->target, err);
 }
 
 static void fill_run(struct session *s) {
@@ -135,18 +146,30 @@ static void fill_run(struct session *s) {
     s->run.baseline.label = "plain";
 }
 
-// Before anything is stored or measured: can something come of it at all?
-static bool check_target(struct session *s, struct error *err) {
-    if (s->target.is_gpu)
-        return true;
-    return file_find_program(s->a, s->target.cc) ||
-           error_set(err, ERROR_UNSUPPORTED,
-                     "the compiler '%s' is not there; install one or set build.cc", s->target.cc);
+// The device that judges: of this machine, or the one of a worker behind the spool.
+static bool find_target(struct session *s, const char *name, struct error *err) {
+    const struct optimize_request *q = s->q;
+    if (q->spool)
+        return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
+                               err);
+    // Before anything is stored or measured: can something come of it at all?
+    return op_target(s->a, name ? name : "cpu", &s->target, err) &&
+           op_target_usable(s->a, &s->target, err);
+}
+
+static bool open_evaluator(struct session *s, struct error *err) {
+    struct spool_spec spec = {.dir = s->q->spool,
+                              .problem = s->problem,
+                              .target = &s->target,
+                              .machine = s->target.id,
+                              .wait_s = s->q->wait_s};
+    return s->q->spool ? evaluator_open_spool(&s->evaluator, &spec, err)
+                       : evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
 }
 
 // A problem on which a kernel that computes nothing passes cannot be searched.
 static bool start_judge(struct session *s, struct error *err) {
-    if (!evaluator_open(&s->evaluator, s->problem, &s->target, 0, err))
+    if (!open_evaluator(s, err))
         return false;
     const char *null_kernel = evaluator_null_kernel(s->evaluator);
     return !null_kernel ||
@@ -160,14 +183,14 @@ static bool begin_new(struct session *s, struct error *err) {
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
         !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
         !op_load_runnable(s->a, q->file, q->dims, &loaded, err) ||
-        !op_target(s->a, q->target ? q->target : "cpu", &s->target, err) || !check_target(s, err) ||
-        !measure_ceilings(s, err))
+        !find_target(s, q->target, err) || !measure_ceilings(s, err))
         return false;
     s->problem = loaded.problem;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
-           store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err);
+           store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
+           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err);
 }
 
 static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
@@ -210,6 +233,13 @@ static bool check_device(const struct session *s, struct error *err) {
                      (long long)s->run.id, s->run.device, s->target.device);
 }
 
+static bool forget_pending(struct session *s, struct error *err) {
+    struct search_node *nodes;
+    int n_nodes;
+    return store_get_nodes(s->store, s->a, s->run.id, &nodes, &n_nodes, err) &&
+           judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err);
+}
+
 static bool begin_resumed(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     int64_t id;
@@ -224,8 +254,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
     take_limits(&s->run, q);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           op_target(s->a, s->run.target, &s->target, err) && check_target(s, err) &&
-           check_device(s, err) && start_judge(s, err);
+           find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
+           forget_pending(s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
@@ -234,15 +264,18 @@ static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *j
 }
 
 static bool work(struct session *s, struct error *err) {
+    struct judge_recorder recorder = {
+        .inner = {judge_by_worker, s->evaluator}, .store = s->store, .run = s->run.id};
     struct optimize_job job = {
         .problem = s->problem,
         .target = &s->target,
         .bound = &s->bound,
         .policy = s->policy,
         .proposer = s->proposer,
-        .judge = {judge_by_worker, s->evaluator},
+        .judge = judging_record(&recorder),
         .store = s->store,
-        .remeasure = s->q->no_calibrate ? NULL : remeasure,
+        // Only whoever sits at the device could.
+        .remeasure = s->q->no_calibrate || s->q->spool ? NULL : remeasure,
         .remeasure_ctx = s,
         .on_event = s->q->on_event,
         .event_ctx = s->q->event_ctx,

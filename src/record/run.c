@@ -98,6 +98,15 @@ static json_t *bound_value(const char *text) {
     return value ? value : json_null();
 }
 
+static json_t *llm_to_json(const struct run_llm *l) {
+    if (!l->spec)
+        return json_null();
+    return json_pack("{s:o, s:o, s:f, s:I, s:I, s:s}", "spec", json_optional_text(l->spec), "price",
+                     json_optional_text(l->price), "max_usd", l->max_usd, "max_calls",
+                     (json_int_t)l->max_calls, "max_tokens", (json_int_t)l->max_tokens, "feedback",
+                     l->feedback ? l->feedback : "findings");
+}
+
 json_t *run_to_json(const struct run *r) {
     char seed[24];
     snprintf(seed, sizeof seed, "0x%016" PRIx64, r->seed);
@@ -115,6 +124,7 @@ json_t *run_to_json(const struct run *r) {
         "nodes", r->n_nodes, "champion", r->champion, "baseline", optional_candidate(&r->baseline),
         "confirm_verdict", r->confirm.present ? verdict_to_json(&r->confirm_verdict) : json_null(),
         "confirm", measurement_to_json(&r->confirm), "elapsed_s", r->elapsed_s);
+    json_object_set_new(json, "llm", llm_to_json(&r->llm));
     json_object_update(json, rest);
     json_decref(rest);
     return json;
@@ -133,6 +143,22 @@ static void outcome_from_json(struct json_reader *reader, struct arena *a, const
                verdict_from_json(a, json_object_get(json, "confirm_verdict"), &r->confirm_verdict,
                                  &inner),
                &inner);
+}
+
+// Runs from before there were models have none.
+static void llm_from_json(struct json_reader *reader, struct arena *a, const json_t *json,
+                          struct run *r) {
+    const json_t *llm = json_object_get(json, "llm");
+    if (!json_is_object(llm))
+        return;
+    r->llm = (struct run_llm){
+        .spec = json_read_string(reader, a, llm, "spec"),
+        .price = json_read_optional_string(reader, a, llm, "price"),
+        .max_usd = json_read_number(reader, llm, "max_usd"),
+        .max_calls = json_read_int(reader, llm, "max_calls"),
+        .max_tokens = json_read_int(reader, llm, "max_tokens"),
+        .feedback = json_read_string(reader, a, llm, "feedback"),
+    };
 }
 
 bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct error *err) {
@@ -166,5 +192,6 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     if (bound && !json_is_null(bound))
         r->bound = json_print(a, bound);
     outcome_from_json(&reader, a, json, r);
+    llm_from_json(&reader, a, json, r);
     return json_reader_done(&reader, err);
 }

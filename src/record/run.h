@@ -40,6 +40,15 @@ struct search_node {
 
 enum run_state { RUN_ACTIVE, RUN_DONE, RUN_INTERRUPTED };
 
+// The model behind the proposer `team`, and what it may cost.
+struct run_llm {
+    const char *spec;   // "anthropic:MODEL"; NULL: no model
+    const char *price;  // in words
+    double max_usd;     // 0: no limit
+    int64_t max_calls, max_tokens;
+    const char *feedback;  // what it is told of a profile: "findings", "raw", "none"
+};
+
 struct run {
     int64_t id;
     enum run_state state;
@@ -61,6 +70,7 @@ struct run {
     struct verdict confirm_verdict;
     struct measurement confirm;  // present once confirmed
     double elapsed_s;            // time spent so far, over all resumptions
+    struct run_llm llm;
 };
 
 const char *run_state_name(enum run_state s);

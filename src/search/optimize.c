@@ -10,6 +10,7 @@
 #include "family/lower.h"
 #include "record/run.h"
 #include "search/decide.h"
+#include "search/finale.h"
 #include "search/progress.h"
 #include "store/store.h"
 #include "tools/tool.h"
@@ -33,6 +34,7 @@ struct loop {
     int64_t started_ns;
     double elapsed_before_s;  // by earlier processes
     int n_remeasured;
+    double first_eval_s;  // how long the first evaluation of this process took
 };
 
 static void update_elapsed(struct loop *l) {
@@ -167,8 +169,11 @@ static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_r
 static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     tell(l, EVENT_PROPOSED, n);
     struct eval_result result = {0};
+    int64_t start_ns = clock_now_ns();
     if (!screen_and_rank(l, n, &result, err))
         return false;
+    if (l->first_eval_s == 0)
+        l->first_eval_s = (double)(clock_now_ns() - start_ns) / 1e9;
     n->verdict = result.verdict;
     n->measurement = result.measurement;
     n->profile = result.profile;
@@ -204,12 +209,14 @@ static const char *stop_reason(struct loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     double reach_s = l->job->bound->reach_s;
     update_elapsed(l);
+    if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
+        return l->job->end_reason;
     // What was measured counts here; time_s is relative to a root that was measured long ago.
     if (best >= 0 && reach_s / l->nodes[best].measurement.median_s >= run->until)
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
-    if (run->elapsed_s >= run->max_seconds)
+    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s))
         return "seconds";
     if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)
         return "plateau";
@@ -260,6 +267,48 @@ static bool disqualify(struct loop *l, struct search_node *n, const struct verdi
     return true;
 }
 
+static void say(struct loop *l, const char *words) {
+    struct event e = {.kind = EVENT_NOTE, .words = words, .run = l->run, .best = -1};
+    if (l->job->on_event)
+        l->job->on_event(&e, l->job->event_ctx);
+}
+
+// One game of the play-off. A winner's time is restated by it, so that the champion follows from
+// the stored nodes as ever.
+static bool play(struct loop *l, struct search_node *champion, struct search_node *n,
+                 struct error *err) {
+    struct eval_job job = {.candidate = &n->candidate,
+                           .rival = &champion->candidate,
+                           .depth = EVAL_RANK,
+                           .seconds = finale_timing_s(l->run->max_seconds)};
+    struct eval_result r = {0};
+    if (!judge(l, &job, &r, err))
+        return false;
+    if (r.verdict.kind != VERDICT_OK || !r.measurement.present)
+        return true;
+    say(l, arena_printf(l->a, "play-off: node %d takes %.3f of the time of node %d", n->number,
+                        1 / r.measurement.speedup, champion->number));
+    if (r.measurement.speedup <= 1)
+        return true;
+    n->time_s = champion->time_s / r.measurement.speedup;
+    return store_put_node(l->job->store, l->run->id, n, err);
+}
+
+// Those that cannot be told apart from the champion, beside it, while there is time.
+static bool play_off(struct loop *l, struct error *err) {
+    int contenders[CONTENDERS_MAX], best = progress_champion(l->nodes, l->n_nodes);
+    int n = best > 0 ? finale_contenders(l->nodes, l->n_nodes, best, contenders) : 0;
+    for (int i = 0; i < n; i++) {
+        update_elapsed(l);
+        if (i > 0 && l->run->elapsed_s + l->first_eval_s > l->run->max_seconds)
+            break;
+        if (!play(l, &l->nodes[best], &l->nodes[contenders[i]], err))
+            return error_wrap(err, "play-off");
+        best = progress_champion(l->nodes, l->n_nodes);
+    }
+    return true;
+}
+
 // The champion beside `plain` on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 static bool confirm(struct loop *l, bool *settled, struct error *err) {
@@ -272,10 +321,15 @@ static bool confirm(struct loop *l, bool *settled, struct error *err) {
     run->confirm = (struct measurement){0};
     if (best < 0)
         return true;
+    if (!play_off(l, err))
+        return false;
+    best = progress_champion(l->nodes, l->n_nodes);
     struct search_node *n = &l->nodes[best];
     tell(l, EVENT_CONFIRMING, n);
-    struct eval_job job = {
-        .candidate = &n->candidate, .rival = &run->baseline, .depth = EVAL_CONFIRM};
+    struct eval_job job = {.candidate = &n->candidate,
+                           .rival = &run->baseline,
+                           .depth = EVAL_CONFIRM,
+                           .seconds = finale_timing_s(run->max_seconds)};
     struct eval_result result = {0};
     if (!judge(l, &job, &result, err))
         return error_wrap(err, "confirm node %d", best);

@@ -40,6 +40,9 @@ struct optimize_job {
     void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;
+    // A replay ends where the recorded run did, whatever ended that: time, say. 0: no such end.
+    int end_nodes;
+    const char *end_reason;
 };
 
 enum { PLATEAU_EVALS = 16 };

@@ -11,9 +11,11 @@
 
 struct arena;
 struct error;
+struct exchange;
+struct judgement;
 struct store;
 
-enum { STORE_SCHEMA = 1 };
+enum { STORE_SCHEMA = 2 };
 
 // `path` NULL: `.hone/runs.db` found upward from here, else made here (with a `.gitignore`
 // of `*`); a directory means the `runs.db` in it. With `create` false a missing store is
@@ -42,3 +44,16 @@ bool store_run_is_locked(const struct store *s, int64_t run);
 bool store_put_node(struct store *s, int64_t run, const struct search_node *n, struct error *err);
 bool store_get_nodes(struct store *s, struct arena *a, int64_t run, struct search_node **nodes,
                      int *n_nodes, struct error *err);
+
+// Exchanges with models. One without a number gets the next; one with a number is replaced
+// (asked -> answered).
+bool store_put_exchange(struct store *s, int64_t run, struct exchange *e, struct error *err);
+bool store_get_exchanges(struct store *s, struct arena *a, int64_t run, struct exchange **out,
+                         int *n, struct error *err);
+
+// What the judge said, in order. Those of a subject are dropped when it is judged anew because
+// whoever had it judged was killed before the node was stored.
+bool store_add_judgement(struct store *s, int64_t run, struct judgement *j, struct error *err);
+bool store_drop_judgements(struct store *s, int64_t run, const char *subject, struct error *err);
+bool store_get_judgements(struct store *s, struct arena *a, int64_t run, struct judgement **out,
+                          int *n, struct error *err);

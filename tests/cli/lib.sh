@@ -16,6 +16,9 @@ trap 'exit 130' INT TERM
 export HOME="$TMP/home" XDG_CACHE_HOME="$TMP/cache" XDG_CONFIG_HOME="$TMP/config"
 export XDG_DATA_HOME="$TMP/data" LC_ALL=C
 unset HONE_LOG HONE_BUILD_CC HONE_RUN_THREADS HONE_STORE_PATH
+unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN OPENAI_API_KEY HONE_LLM_KEY HONE_LLM_PROVIDER
+unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+export HONE_TARGET=cpu  # whatever this machine has
 mkdir "$HOME"
 cd "$TMP"
 

@@ -14,18 +14,32 @@ kernel() {
 }
 
 kernel scale cpu 'y : map  vex 4'
-expect 1 "hone: k.hone:2:16: stage y: map has no knob 'vex': did you mean 'vec'?" \
+expect 1 "k.hone:2:16: stage y: map has no knob 'vex': did you mean 'vec'?
+    stage y : map  vex 4
+                   ^" \
     "$HONE" emit p.hone --kernel k.hone
 kernel scale cpu 'y : mapp'
-expect 1 "hone: k.hone:2:11: stage y: unknown family 'mapp': did you mean 'map'?" \
+expect 1 "k.hone:2:11: stage y: unknown family 'mapp': did you mean 'map'?
+    stage y : mapp
+              ^" \
     "$HONE" emit p.hone --kernel k.hone
 kernel scale cpu 'y : map  vec 3'
-expect 1 "hone: k.hone:2:16: stage y: vec has no value 3: the nearest is 4" \
+expect 1 "k.hone:2:16: stage y: vec has no value 3: the nearest is 4
+    stage y : map  vec 3
+                   ^" \
     "$HONE" emit p.hone --kernel k.hone
+cat p.hone k.hone > both.hone
+expect 1 "both.hone:7:16: stage y: vec has no value 3: the nearest is 4
+    stage y : map  vec 3
+                   ^" "$HONE" check both.hone
 kernel other cpu 'y : map'
-expect 1 'hone: k.hone: the kernel is for other, not for scale' "$HONE" emit p.hone --kernel k.hone
+expect 1 'k.hone:1:1: the kernel is for other, not for scale
+    kernel for other on cpu
+    ^' "$HONE" emit p.hone --kernel k.hone
 kernel scale sm_99 'y : map'
-expect 1 'hone: k.hone: the kernel is for the target sm_99, not for cpu' \
+expect 1 'k.hone:1:1: the kernel is for the target sm_99, not for cpu
+    kernel for scale on sm_99
+    ^' \
     "$HONE" emit p.hone --kernel k.hone
 expect 1 'hone: p.hone: 0 kernel blocks where one is wanted' "$HONE" emit p.hone --kernel p.hone
 

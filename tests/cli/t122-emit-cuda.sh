@@ -50,7 +50,9 @@ expect_match 0 '^// kernel for total on sm_80$' "$HONE" emit both.hone
 expect_match 0 '^// kernel for total on sm_80$' "$HONE" emit total.hone --kernel k.hone
 expect_match 0 '^// kernel for total on sm_90a$' "$HONE" emit both.hone --target sm_90a
 expect_match 0 '^// kernel for total on cpu$' "$HONE" emit both.hone --target cpu
-expect 1 'hone: k.hone: the kernel is for the target sm_80, not for sm_90a' \
+expect 1 'k.hone:1:1: the kernel is for the target sm_80, not for sm_90a
+    kernel for total on sm_80
+    ^' \
     "$HONE" emit total.hone --kernel k.hone --target sm_90a
 expect_match 2 "unknown target 'sm_91'; there are cpu, cuda, and" \
     "$HONE" emit total.hone --target sm_91
@@ -60,7 +62,7 @@ expect_match 2 'target sm_90a is an architecture, which can be emitted for' \
 # rule PROBLEM ARCH STAGE MESSAGE
 rule() {
     printf 'kernel for %s on %s\nstage %s\n' "$1" "$2" "$3" > k.hone
-    expect_match 1 "^hone: k.hone:2:[0-9]*: stage [yc]: $4\$" "$HONE" emit "$1.hone" --kernel k.hone
+    expect_match 1 "^k.hone:2:[0-9]*: stage [yc]: $4\$" "$HONE" emit "$1.hone" --kernel k.hone
 }
 rule scale sm_90a 'y : map  vec 4' \
     'vec 4 needs rows of a multiple of 4 elements, but they have 31: the nearest is vec 1'

@@ -30,6 +30,7 @@ static inline unsigned bits_of(float f) {
 }
 
 #include "../../runtime/judge.cu"
+#include "../../runtime/oracle.cu"
 
 struct kernel {
     const char *name;
@@ -49,6 +50,35 @@ static void run_fold(void **a) {
 }
 static void run_flush(void **a) {
     (void)a;  // it only reads
+}
+
+static void run_oracle_fill(void **a) {
+    oracle_fill(*(struct hone_source *)a[0], *(u64 *)a[1], *(float **)a[2]);
+}
+static void run_oracle_map(void **a) {
+    oracle_map(*(struct oracle_map *)a[0]);
+}
+static void run_oracle_runs(void **a) {
+    oracle_runs(*(struct oracle_reduce *)a[0]);
+}
+static void run_oracle_join(void **a) {
+    oracle_join(*(struct oracle_reduce *)a[0]);
+}
+static void run_oracle_matmul(void **a) {
+    oracle_matmul(*(struct oracle_product *)a[0]);
+}
+static void run_oracle_finish(void **a) {
+    oracle_finish(*(struct oracle_product *)a[0]);
+}
+static void run_oracle_put(void **a) {
+    oracle_put(*(struct oracle_put *)a[0], *(struct judge_part **)a[1]);
+}
+static void run_oracle_mean(void **a) {
+    oracle_mean(*(const float **)a[0], *(const float **)a[1], *(u64 *)a[2],
+                *(struct judge_part **)a[3]);
+}
+static void run_oracle_guess(void **a) {
+    oracle_guess(*(struct oracle_guess *)a[0], *(struct judge_part **)a[1]);
 }
 
 enum { COUNT = 1000 };
@@ -87,6 +117,14 @@ static void ends(void **a) {
     (void)a;
     _exit(7);
 }
+static void slow(void **a) {
+    struct timespec from, now;
+    right(a);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000LL + now.tv_nsec - from.tv_nsec < 20000000);
+}
 static void stale(void **a) {
     static float kept[COUNT];
     static int has_kept;
@@ -102,6 +140,15 @@ static const struct kernel kernels[] = {
     {"judge_scan", run_scan, 2},
     {"judge_fold", run_fold, 3},
     {"judge_flush", run_flush, 3},
+    {"oracle_fill", run_oracle_fill, 3},
+    {"oracle_map", run_oracle_map, 1},
+    {"oracle_runs", run_oracle_runs, 1},
+    {"oracle_join", run_oracle_join, 1},
+    {"oracle_matmul", run_oracle_matmul, 1},
+    {"oracle_finish", run_oracle_finish, 1},
+    {"oracle_put", run_oracle_put, 2},
+    {"oracle_mean", run_oracle_mean, 4},
+    {"oracle_guess", run_oracle_guess, 2},
     {"right", right, 2},
     {"partial", partial, 2},
     {"noop", noop, 2},
@@ -111,5 +158,6 @@ static const struct kernel kernels[] = {
     {"endless", endless, 2},
     {"ends", ends, 2},
     {"stale", stale, 2},
+    {"slow", slow, 2},
     {0},
 };

@@ -11,6 +11,7 @@ static const char *set_up(struct arena *a) {
     struct error err = {0};
     unsetenv("HONE_BUILD_CC");
     unsetenv("HONE_RUN_THREADS");
+    unsetenv("HONE_TARGET");
     unsetenv("HONE_STORE_PATH");
     setenv("XDG_CONFIG_HOME", arena_printf(a, "%s/xdg", dir), 1);
     cr_assert(file_make_dirs(arena_printf(a, "%s/xdg/hone", dir), &err));

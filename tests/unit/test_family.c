@@ -243,7 +243,10 @@ static const char *check_block(struct arena *a, const char *problem, const char 
     const char *diagnostics;
     struct error err = {0};
     cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
-    return lower_check(a, p, &t, file.kernels[0], &err) ? "" : arena_strdup(a, err.text);
+    // Without the line and the caret, which follow.
+    return lower_check(a, p, &t, file.kernels[0], &err)
+               ? ""
+               : arena_strndup(a, err.text, strcspn(err.text, "\n"));
 }
 
 // What depends on the machine is checked here; what does not, by tests/lang/reject.

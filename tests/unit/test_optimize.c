@@ -17,6 +17,7 @@
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "record/run.h"
+#include "search/finale.h"
 #include "search/optimize.h"
 #include "search/progress.h"
 #include "search/tree.h"
@@ -78,6 +79,8 @@ struct table {
     int point;
     int n_remeasured;
     bool remeasure_helps;  // the second time, reach is what physics allows
+    bool is_lucky;         // beside the root, times are off by chance; beside others, they are not
+    int n_games;           // of the play-off
 };
 
 static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
@@ -90,6 +93,8 @@ static void maybe_die(struct table *t) {
 
 static double table_time(const struct table *t, const struct candidate *c) {
     uint64_t h = hash_bytes(c->kernel, strlen(c->kernel), 1);
+    if (t->is_lucky)
+        return strcmp(c->label, "default") == 0 ? 1e-3 : 0.5e-3 * (1 + 0.002 * (double)(h % 7));
     return t->flat ? 1e-3 : 1e-3 * (0.3 + (double)(h % 1000) / 1000);
 }
 
@@ -105,6 +110,10 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     if (!job->rival)
         rival = time;
     t->rival = job->rival ? job->rival->label : NULL;
+    bool is_game = job->rival && strncmp(job->rival->label, "node ", 5) == 0;
+    t->n_games += is_game;
+    if (t->is_lucky && !is_game && !is_root)
+        time = 0.506e-3 * (0.506e-3 / time);  // the slower it is, the faster it looks
     *r = (struct eval_result){.verdict = {.kind = VERDICT_OK, .evidence = ""}};
     uint64_t h = hash_bytes(job->candidate->kernel, strlen(job->candidate->kernel), 2);
     if ((is_root && t->root_fails) || (!is_root && h % 7 == 0))
@@ -468,4 +477,63 @@ Test(optimize, measures_again_only_so_often) {
     cr_assert(go(&usual, &t, &run), "%s", err.text);
     cr_assert_eq(t.n_remeasured, 3);
     cr_assert_str_eq(run.stop_reason, "reach");
+}
+
+static struct search_node timed_node(int number, double speedup) {
+    return (struct search_node){
+        .number = number,
+        .state = NODE_EVALUATED,
+        .time_s = 1 / speedup,
+        .verdict = {.kind = VERDICT_OK},
+        .measurement = {.present = true,
+                        .speedup = speedup,
+                        .speedup_low = 0.99 * speedup,
+                        .speedup_high = 1.01 * speedup},
+    };
+}
+
+Test(finale, those_play_off_that_cannot_be_told_apart) {
+    // 3 is the champion; 2 is certainly slower, 4 failed, 7 is the slowest of four near ones.
+    struct search_node nodes[] = {timed_node(0, 1),     timed_node(1, 1.995), timed_node(2, 1.9),
+                                  timed_node(3, 2),     timed_node(4, 1.99),  timed_node(5, 1.999),
+                                  timed_node(6, 1.985), timed_node(7, 1.981)};
+    int contenders[CONTENDERS_MAX];
+    nodes[4].verdict.kind = VERDICT_SUSPECT;
+    cr_assert_eq(finale_contenders(nodes, 8, 3, contenders), 3);
+    cr_expect_eq(contenders[0], 5);
+    cr_expect_eq(contenders[1], 1);
+    cr_expect_eq(contenders[2], 6);
+    // Nobody near: nothing to play.
+    cr_expect_eq(finale_contenders(nodes, 4, 3, contenders), 1);
+    nodes[1] = timed_node(1, 1.5);
+    cr_expect_eq(finale_contenders(nodes, 4, 3, contenders), 0);
+}
+
+Test(finale, keeps_time_for_the_confirmation) {
+    cr_expect_eq(finale_timing_s(600), 4);
+    cr_expect_eq(finale_timing_s(100), 2);
+    cr_expect_eq(finale_timing_s(1), 0.5);
+    // A first evaluation of 10 s: a run of 60 stops at 48.8, one of 12 at 6.
+    cr_expect(!finale_is_near(48, 60, 10));
+    cr_expect(finale_is_near(49, 60, 10));
+    cr_expect(!finale_is_near(5.9, 12, 10));
+    cr_expect(finale_is_near(6, 12, 10));
+}
+
+Test(optimize, the_champion_is_the_best_not_the_luckiest) {
+    struct table t = plain_table;
+    struct run run;
+    t.is_lucky = true;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_eq(run.state, RUN_DONE);
+    struct search_node *nodes;
+    int n = nodes_of("a.db", &nodes), luckiest = 1;
+    cr_assert_eq(run.champion, progress_champion(nodes, n));
+    cr_assert_gt(t.n_games, 0);
+    for (int i = 1; i < n; i++)
+        if (nodes[i].verdict.kind == VERDICT_OK &&
+            nodes[i].measurement.speedup > nodes[luckiest].measurement.speedup)
+            luckiest = i;
+    cr_assert_lt(table_time(&t, &nodes[run.champion].candidate),
+                 table_time(&t, &nodes[luckiest].candidate));
 }

@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "record/exchange.h"
+#include "record/judgement.h"
 #include "store/store.h"
 
 static struct arena a;
@@ -225,7 +228,7 @@ Test(store, refuses_what_is_not_a_store) {
 Test(store, refuses_a_newer_schema_and_names_both_numbers) {
     store_close(open_new("a.db"));
     run_sql("a.db", "PRAGMA user_version = 7");
-    expect_refused("a.db", ERROR_UNSUPPORTED, "schema 7 is newer than 1");
+    expect_refused("a.db", ERROR_UNSUPPORTED, "schema 7 is newer than 2");
 }
 
 Test(store, says_that_a_damaged_file_is_damaged) {
@@ -397,4 +400,66 @@ Test(store, can_be_read_where_nothing_may_be_written) {
     waitpid(child, &status, 0);
     chmod("sub", 0755);
     cr_assert_eq(status, 0);
+}
+
+Test(store, an_older_store_is_brought_up_and_can_be_read_as_it_is) {
+    struct store *s;
+    struct exchange *exchanges;
+    struct judgement *judgements;
+    int n = -1;
+    char sql[4096];
+    snprintf(sql, sizeof sql, "%s; PRAGMA user_version = 1; PRAGMA application_id = %d",
+             embedded_text("schema.sql"), 0x686f6e65);
+    run_sql("old.db", sql);
+    cr_assert(store_open(&s, "old.db", false, &err), "%s", err.text);
+    cr_assert(store_get_exchanges(s, &a, 1, &exchanges, &n, &err), "%s", err.text);
+    cr_expect_eq(n, 0);
+    store_close(s);
+    cr_assert(store_open(&s, "old.db", true, &err), "%s", err.text);
+    struct run run = sample_run();
+    cr_assert(store_add_run(s, &run, &err), "%s", err.text);
+    cr_assert(store_get_judgements(s, &a, run.id, &judgements, &n, &err), "%s", err.text);
+    cr_expect_eq(n, 0);
+    store_close(s);
+}
+
+Test(store, keeps_exchanges_and_judgements_in_order) {
+    struct store *s;
+    struct run run = sample_run();
+    cr_assert(store_open(&s, "a.db", true, &err), "%s", err.text);
+    cr_assert(store_add_run(s, &run, &err), "%s", err.text);
+    struct exchange e = {.role = "plan",
+                         .provider = "exec",
+                         .hash = "h",
+                         .node = 3,
+                         .request = {.tag = "t", .system = "s"},
+                         .cost_usd = NAN,
+                         .reserved_usd = NAN};
+    cr_assert(store_put_exchange(s, run.id, &e, &err), "%s", err.text);
+    cr_expect_eq(e.number, 1);
+    e.state = EXCHANGE_ANSWERED;
+    e.answer = (struct chat_answer){.text = "yes", .usage = chat_usage_unknown()};
+    cr_assert(store_put_exchange(s, run.id, &e, &err), "%s", err.text);
+    struct exchange second = e;
+    second.number = 0;
+    cr_assert(store_put_exchange(s, run.id, &second, &err), "%s", err.text);
+    cr_expect_eq(second.number, 2);
+    struct exchange *exchanges;
+    int n;
+    cr_assert(store_get_exchanges(s, &a, run.id, &exchanges, &n, &err), "%s", err.text);
+    cr_assert_eq(n, 2);
+    cr_expect_eq(exchanges[0].state, EXCHANGE_ANSWERED);
+    cr_expect_str_eq(exchanges[0].answer.text, "yes");
+
+    struct judgement j = {.subject = "x", .depth = "rank", .verdict = {.evidence = ""}};
+    struct judgement *judgements;
+    cr_assert(store_add_judgement(s, run.id, &j, &err), "%s", err.text);
+    j.subject = "y";
+    cr_assert(store_add_judgement(s, run.id, &j, &err), "%s", err.text);
+    cr_assert(store_drop_judgements(s, run.id, "x", &err), "%s", err.text);
+    cr_assert(store_get_judgements(s, &a, run.id, &judgements, &n, &err), "%s", err.text);
+    cr_assert_eq(n, 1);
+    cr_expect_str_eq(judgements[0].subject, "y");
+    cr_expect_eq(judgements[0].number, 2);
+    store_close(s);
 }

@@ -1,0 +1,43 @@
+// What the judge's kernels have in common (judge.cu, oracle.cu). Plain C but for the words below,
+// which tests define themselves to run a kernel on a CPU, one thread after the other.
+#ifndef HONE_JUDGE_H
+#define HONE_JUDGE_H
+
+typedef unsigned long long u64;
+
+#ifdef __CUDACC__
+static __device__ __forceinline__ u64 first(void) {
+    return (u64)blockIdx.x * blockDim.x + threadIdx.x;
+}
+static __device__ __forceinline__ u64 stride(void) {
+    return (u64)gridDim.x * blockDim.x;
+}
+#define JUDGE_KERNEL extern "C" __global__ void
+#define JUDGE_FN static __device__ __forceinline__
+#define JUDGE_INFINITY __longlong_as_double(0x7ff0000000000000ll)
+#define JUDGE_BITS(f) __float_as_uint(f)
+#endif
+
+struct judge_part {
+    double sum, max;                       // of squared errors; the largest error
+    u64 n_wrong, n_same, n_other, digest;  // n_same: words equal to the poison; n_other: others
+};
+
+// As eval/oracle.c counts errors: in units of the spread.
+JUDGE_FN double judge_error(float value, double truth, double spread) {
+    float rounded = (float)truth;
+    if (isnan(spread))
+        return 0;
+    if (value == rounded)
+        return spread > 0 && isfinite(value) ? fabs((double)value - truth) / spread : 0;
+    if (isnan(rounded))
+        return isnan(value) ? 0 : JUDGE_INFINITY;
+    if (isinf(rounded) || !(spread > 0))
+        return JUDGE_INFINITY;
+    if (value == 0 && fabsf(rounded) < 1.17549435e-38f)
+        return 0;
+    double e = fabs((double)value - truth) / spread;
+    return isnan(e) ? JUDGE_INFINITY : e;
+}
+
+#endif

@@ -1,0 +1,371 @@
+#include "eval/gpu_oracle.h"
+
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "eval/oracle.h"
+#include "eval/oracle_plan.h"
+#include "hone_inputs.h"
+
+enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
+
+// Beside what is expected, learning takes at most twice as much as the outputs, or this.
+static const int64_t work_least_bytes = (int64_t)64 << 20;
+
+bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
+                     struct error *err) {
+    const struct cuda *cu = &b->cu;
+    cuda_module m;
+    *o = (struct gpu_oracle){.bench = b};
+    if (!cuda_ok(cu, cu->module_load(&m, cubin), "load the oracle's kernels", err))
+        return false;
+    const struct {
+        const char *name;
+        cuda_function *into;
+    } rows[] = {
+        {"oracle_fill", &o->fill}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
+        {"oracle_join", &o->join}, {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
+        {"oracle_put", &o->put},   {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!cuda_ok(cu, cu->module_function(rows[i].into, m, rows[i].name), rows[i].name, err))
+            return false;
+    return true;
+}
+
+void gpu_oracle_rest(struct gpu_oracle *o) {
+    if (o->work)
+        o->bench->cu.release(o->work);
+    o->work = 0;
+    o->work_bytes = 0;
+}
+
+// One thread for each of `n`, as far as blocks go.
+static bool launch(struct gpu_oracle *o, cuda_function f, int64_t n, int threads, void **arguments,
+                   struct error *err) {
+    const struct cuda *cu = &o->bench->cu;
+    int64_t blocks = (n + threads - 1) / threads;
+    if (blocks > BLOCKS_MAX)
+        blocks = BLOCKS_MAX;
+    return cuda_ok(
+        cu,
+        cu->launch(f, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, NULL, arguments, NULL),
+        "compute the truth", err);
+}
+
+bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
+                     struct error *err) {
+    struct hone_source source = *s;
+    void *arguments[] = {&source, &n, &out};
+    return launch(o, o->fill, (n + 3) / 4, THREADS, arguments, err);
+}
+
+// ---- learning
+
+struct learner {
+    struct gpu_oracle *oracle;
+    const struct gpu_lesson *lesson;
+    struct oracle_plan plan;
+    int64_t first, rows;  // of the tile
+    struct judge_part sums[OUTPUTS_MAX];
+};
+
+static const struct node *node_at(const struct learner *l, node_id id) {
+    return &l->lesson->problem->graph.nodes[id];
+}
+
+static int64_t count_of(const struct learner *l, node_id id) {
+    struct shape s = oracle_plan_shape(&l->plan, id, l->rows);
+    return shape_count(&s);
+}
+
+static cuda_pointer input_at(const struct learner *l, node_id id) {
+    const struct problem *p = l->lesson->problem;
+    int i = 0;
+    while (p->inputs[i].node != id)
+        i++;
+    int64_t skip =
+        l->plan.carries[id] ? l->first * (shape_count(&node_at(l, id)->shape) / l->plan.n_rows) : 0;
+    return l->lesson->inputs[i] + sizeof(float) * (cuda_pointer)skip;
+}
+
+// A node's data: an input's, a constant, or its array.
+static struct oracle_array array_of(const struct learner *l, node_id id) {
+    const struct node *n = node_at(l, id);
+    if (n->op == OP_CONST)
+        return (struct oracle_array){.number = n->value};
+    if (n->op == OP_INPUT)
+        return (struct oracle_array){.honest = input_at(l, id)};
+    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
+    cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
+    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
+}
+
+// The array that a stored node is written to; for a view or an input not the one it is read from.
+static struct oracle_array own_array(const struct learner *l, node_id id) {
+    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
+    cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
+    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
+}
+
+static struct oracle_operand operand(const struct learner *l, node_id id) {
+    uint64_t strides[RANK_MAX];
+    struct shape s = oracle_plan_shape(&l->plan, id, l->rows);
+    node_id base = oracle_plan_base(&l->plan, id, l->rows, strides);
+    return (struct oracle_operand){array_of(l, base), oracle_plan_axes(&s, strides, ~0U)};
+}
+
+static bool do_map(struct learner *l, node_id id, struct error *err) {
+    const struct node *n = node_at(l, id);
+    bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
+    struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
+                           .n_args = is_copy ? 1 : n->n_args,
+                           .out = own_array(l, id),
+                           .n = (uint64_t)count_of(l, id)};
+    for (int i = 0; i < m.n_args; i++)
+        m.args[i] = operand(l, is_copy ? id : n->arg[i]);
+    void *arguments[] = {&m};
+    return launch(l->oracle, l->oracle->map, (int64_t)m.n, THREADS, arguments, err);
+}
+
+// Partial results, by groups, until there is one for each result.
+static bool join(struct learner *l, struct oracle_reduce *r, struct error *err) {
+    for (;;) {
+        int groups = (r->n_runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
+        void *arguments[] = {r};
+        if (!launch(l->oracle, l->oracle->join, (int64_t)r->n * groups, THREADS, arguments, err))
+            return false;
+        if (groups == 1)
+            return true;
+        uint64_t partials = r->partials;
+        r->partials = r->joined;
+        r->joined = partials;
+        r->n_runs = groups;
+    }
+}
+
+static struct oracle_reduce reduction(const struct learner *l, node_id id) {
+    int64_t results, length;
+    const struct oracle_place *place = &l->plan.places[id];
+    oracle_plan_runs(&l->plan, id, l->rows, &results, &length);
+    return (struct oracle_reduce){
+        .op = (int)node_at(l, id)->op,
+        .n_runs = (int)((length + ORACLE_RUN - 1) / ORACLE_RUN),
+        .out = own_array(l, id),
+        .n = (uint64_t)results,
+        .length = (uint64_t)length,
+        .partials = l->oracle->work + (cuda_pointer)place->partials,
+        .joined = l->oracle->work + (cuda_pointer)place->joined,
+    };
+}
+
+static bool do_reduce(struct learner *l, node_id id, struct error *err) {
+    const struct node *n = node_at(l, id);
+    struct oracle_reduce r = reduction(l, id);
+    uint64_t strides[RANK_MAX];
+    struct shape s = oracle_plan_shape(&l->plan, n->arg[0], l->rows);
+    node_id base = oracle_plan_base(&l->plan, n->arg[0], l->rows, strides);
+    r.from = array_of(l, base);
+    r.kept = oracle_plan_axes(&s, strides, ~n->axes);
+    r.reduced = oracle_plan_axes(&s, strides, n->axes);
+    int64_t total = (int64_t)r.n * r.n_runs;
+    void *arguments[] = {&r};
+    // Few threads with much to do each are spread over the device.
+    return launch(l->oracle, l->oracle->runs, total, total < FEW_THREADS ? THREADS_RUNS : THREADS,
+                  arguments, err) &&
+           join(l, &r, err);
+}
+
+static bool do_matmul(struct learner *l, node_id id, struct error *err) {
+    const struct node *n = node_at(l, id);
+    struct oracle_reduce r = reduction(l, id);
+    struct shape left = oracle_plan_shape(&l->plan, n->arg[0], l->rows);
+    struct shape right = oracle_plan_shape(&l->plan, n->arg[1], l->rows);
+    int rank = left.rank;
+    unsigned batch = (1U << (rank - 2)) - 1;
+    uint64_t ls[RANK_MAX], rs[RANK_MAX];
+    node_id left_base = oracle_plan_base(&l->plan, n->arg[0], l->rows, ls);
+    node_id right_base = oracle_plan_base(&l->plan, n->arg[1], l->rows, rs);
+    struct oracle_product p = {
+        .left = array_of(l, left_base),
+        .right = array_of(l, right_base),
+        .left_batch = oracle_plan_axes(&left, ls, batch),
+        .right_batch = oracle_plan_axes(&right, rs, batch),
+        .left_m = ls[rank - 2],
+        .left_k = ls[rank - 1],
+        .right_k = rs[rank - 2],
+        .right_n = rs[rank - 1],
+        .m = (uint64_t)left.size[rank - 2],
+        .n = (uint64_t)right.size[rank - 1],
+        .k = (uint64_t)left.size[rank - 1],
+        .partials = r.partials,
+    };
+    p.batch = r.n / (p.m * p.n);
+    p.is_exact = !p.left.value && !p.right.value && p.left.honest && p.right.honest;
+    int64_t across = (int64_t)(p.n + ORACLE_TILE - 1) / ORACLE_TILE;
+    int64_t down = (int64_t)(p.m + ORACLE_TILE - 1) / ORACLE_TILE;
+    int64_t total = (int64_t)p.batch * across * down * r.n_runs * ORACLE_GROUP;
+    r.op = OP_RSUM;
+    void *arguments[] = {&p};
+    return launch(l->oracle, l->oracle->matmul, total, ORACLE_GROUP, arguments, err) &&
+           launch(l->oracle, l->oracle->finish, (int64_t)r.n * r.n_runs, THREADS, arguments, err) &&
+           join(l, &r, err);
+}
+
+// Part of an output, or all of it, is there.
+static bool put_outputs(struct learner *l, node_id id, struct error *err) {
+    const struct problem *p = l->lesson->problem;
+    struct gpu_oracle *o = l->oracle;
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct judge_expected *e = &l->lesson->expected[i];
+        struct judge_part sum;
+        if (p->outputs[i].node != id)
+            continue;
+        struct oracle_put put = {.from = own_array(l, id),
+                                 .n = (uint64_t)count_of(l, id),
+                                 .high = e->high,
+                                 .low = e->low,
+                                 .spread = e->spread};
+        put.at = l->plan.carries[id] ? (uint64_t)l->first * (put.n / (uint64_t)l->rows) : 0;
+        void *arguments[] = {&put, &o->bench->parts};
+        if (!gpu_bench_sum(o->bench, o->put, put.n, arguments, &sum, err))
+            return false;
+        l->sums[i].sum += sum.sum;
+        l->sums[i].max = fmax(l->sums[i].max, sum.max);
+    }
+    return true;
+}
+
+static bool compute(struct learner *l, node_id id, struct error *err) {
+    switch (op_infos[node_at(l, id)->op].class) {
+    case OP_CLASS_REDUCE:
+        return do_reduce(l, id, err);
+    case OP_CLASS_CONTRACT:
+        return do_matmul(l, id, err);
+    default:
+        return do_map(l, id, err);
+    }
+}
+
+// All nodes that carry rows, or all that do not.
+static bool pass(struct learner *l, bool carriers, struct error *err) {
+    for (node_id id = 0; id < l->lesson->problem->graph.n_nodes; id++)
+        if (l->plan.is_stored[id] && l->plan.carries[id] == carriers &&
+            !(compute(l, id, err) && put_outputs(l, id, err)))
+            return false;
+    return true;
+}
+
+static bool take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
+    if (bytes <= o->work_bytes)
+        return true;
+    gpu_oracle_rest(o);
+    if (!cuda_ok(&o->bench->cu, o->bench->cu.allocate(&o->work, (size_t)bytes), "take memory", err))
+        return false;
+    o->work_bytes = bytes;
+    return true;
+}
+
+static bool learn(struct learner *l, struct error *err) {
+    const struct problem *p = l->lesson->problem;
+    struct oracle_plan *plan = &l->plan;
+    l->rows = plan->n_rows;
+    if (!take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
+        return false;
+    for (l->first = 0; l->first < plan->n_rows; l->first += plan->tile_rows) {
+        int64_t left = plan->n_rows - l->first;
+        l->rows = left < plan->tile_rows ? left : plan->tile_rows;
+        if (!pass(l, true, err))
+            return false;
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        int64_t count = shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+        struct error_stats *s = &l->lesson->stats[i];
+        *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
+                                  .honest_max = l->sums[i].max};
+        oracle_set_limits(s, count);
+    }
+    return true;
+}
+
+bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err) {
+    struct arena a = {0};
+    const struct problem *p = lesson->problem;
+    struct learner l = {.oracle = o, .lesson = lesson};
+    int64_t budget = 0;
+    for (int i = 0; i < p->n_outputs; i++)
+        budget +=
+            2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    if (budget < work_least_bytes)
+        budget = work_least_bytes;
+    oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
+    bool ok = learn(&l, err);
+    arena_reset(&a);
+    return ok;
+}
+
+// ---- kernels that compute nothing
+
+// Does one guess pass for output number i?
+static bool try_guess(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
+                      struct oracle_guess *g, bool *passes, struct error *err) {
+    const struct judge_expected *e = &lesson->expected[i];
+    const struct error_stats *s = &lesson->stats[i];
+    struct judge_part sum;
+    g->high = e->high;
+    g->low = e->low;
+    g->spread = e->spread;
+    void *arguments[] = {g, &o->bench->parts};
+    if (!gpu_bench_sum(o->bench, o->guess, g->n, arguments, &sum, err))
+        return false;
+    *passes = sqrt(sum.sum / (double)g->n) <= s->limit_rms && sum.max <= s->limit_max;
+    return true;
+}
+
+enum { GUESS_ZEROS, GUESS_COPY, GUESS_MEAN, GUESSES };
+
+static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
+                         bool passes[GUESSES], struct error *err) {
+    const struct problem *p = lesson->problem;
+    const struct judge_expected *e = &lesson->expected[i];
+    uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    struct oracle_guess zeros = {.n = n}, mean = {.n = n};
+    struct judge_part sum;
+    struct judge_expected expected = *e;
+    void *arguments[] = {&expected.high, &expected.low, &n, &o->bench->parts};
+    if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
+        return false;
+    mean.constant = (float)(sum.sum / (double)n);
+    if (!try_guess(o, lesson, i, &zeros, &passes[GUESS_ZEROS], err) ||
+        !try_guess(o, lesson, i, &mean, &passes[GUESS_MEAN], err))
+        return false;
+    passes[GUESS_COPY] = false;
+    for (int in = 0; in < p->n_inputs && !passes[GUESS_COPY]; in++) {
+        struct oracle_guess copy = {
+            .n = n,
+            .data = lesson->inputs[in],
+            .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
+        if (!try_guess(o, lesson, i, &copy, &passes[GUESS_COPY], err))
+            return false;
+    }
+    return true;
+}
+
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, const char **what,
+                     struct error *err) {
+    static const char *const words[GUESSES] = {"writing zeros", "copying an input",
+                                               "writing one constant"};
+    bool all[GUESSES] = {true, true, true};
+    for (int i = 0; i < lesson->problem->n_outputs; i++) {
+        bool passes[GUESSES];
+        if (!guess_output(o, lesson, i, passes, err))
+            return false;
+        for (int k = 0; k < GUESSES; k++)
+            all[k] = all[k] && passes[k];
+    }
+    *what = NULL;
+    for (int k = GUESSES - 1; k >= 0; k--)
+        if (all[k])
+            *what = words[k];
+    return true;
+}

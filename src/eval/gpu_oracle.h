@@ -1,0 +1,42 @@
+// The judge's secret on a GPU: inputs drawn and truth computed where they are used, by the kernels
+// of runtime/oracle.cu. What they cannot do stays with eval/oracle.h on the host.
+#pragma once
+
+#include "eval/gpu_bench.h"
+#include "ir/problem.h"
+#include "record/verdict.h"
+
+struct hone_source;
+
+struct gpu_oracle {
+    struct gpu_bench *bench;
+    cuda_function fill, map, runs, join, matmul, finish, put, mean, guess;
+    cuda_pointer work;  // kept from set to set
+    int64_t work_bytes;
+    int64_t budget_bytes;  // for learning one set; 0: what the outputs allow
+};
+
+// `cubin`: of runtime/oracle.cu.
+bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
+                     struct error *err);
+// Give back what learning took.
+void gpu_oracle_rest(struct gpu_oracle *o);
+
+// Draw `n` elements.
+bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
+                     struct error *err);
+
+// What is expected of every output for these inputs: fills the arrays of `expected`, which the
+// caller has allocated, and the honest errors with their limits. The problem must be one that
+// oracle_plan_takes().
+struct gpu_lesson {
+    const struct problem *problem;
+    const cuda_pointer *inputs;
+    struct judge_expected *expected;  // per output
+    struct error_stats *stats;        // per output
+};
+bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err);
+
+// As oracle_null_kernel(), into `what`.
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, const char **what,
+                     struct error *err);

@@ -1,0 +1,300 @@
+#include "eval/gpu_selftest.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "eval/compile_cuda.h"
+#include "eval/evaluate.h"
+#include "eval/oracle_plan.h"
+#include "hone_inputs.h"
+#include "lang/lang.h"
+
+// What float64 explains: rounding there is 2^-29 of the spread, times what piles up.
+static const double truth_slack = 1e-3, spread_slack = 1e-5;
+
+// Device memory of one set.
+struct side {
+    cuda_pointer inputs[INPUTS_MAX];
+    struct judge_expected expected[OUTPUTS_MAX];
+    struct error_stats stats[OUTPUTS_MAX];
+};
+
+static int64_t count_of(const struct oracle *o, node_id id) {
+    return shape_count(&o->problem->graph.nodes[id].shape);
+}
+
+static bool take(struct gpu_oracle *g, int64_t count, cuda_pointer *p, struct error *err) {
+    const struct cuda *cu = &g->bench->cu;
+    return cuda_ok(cu, cu->allocate(p, sizeof(float) * (size_t)count), "take memory", err);
+}
+
+static bool take_all(struct gpu_oracle *g, const struct oracle *o, struct side *s,
+                     struct error *err) {
+    const struct problem *p = o->problem;
+    for (int i = 0; i < p->n_inputs; i++)
+        if (!take(g, count_of(o, p->inputs[i].node), &s->inputs[i], err))
+            return false;
+    for (int i = 0; i < p->n_outputs; i++) {
+        int64_t count = count_of(o, p->outputs[i].node);
+        struct judge_expected *e = &s->expected[i];
+        if (!take(g, count, &e->high, err) || !take(g, count, &e->low, err) ||
+            !take(g, count, &e->spread, err))
+            return false;
+    }
+    return true;
+}
+
+static void release(const struct cuda *cu, cuda_pointer p) {
+    if (p)
+        cu->release(p);
+}
+
+static void release_all(const struct cuda *cu, const struct side *s) {
+    for (int i = 0; i < INPUTS_MAX; i++)
+        release(cu, s->inputs[i]);
+    for (int i = 0; i < OUTPUTS_MAX; i++) {
+        release(cu, s->expected[i].high);
+        release(cu, s->expected[i].low);
+        release(cu, s->expected[i].spread);
+    }
+}
+
+static float *fetch(struct gpu_oracle *g, cuda_pointer from, int64_t count, struct error *err) {
+    const struct cuda *cu = &g->bench->cu;
+    float *to = malloc(sizeof *to * (size_t)count);
+    if (!to)
+        abort();
+    if (cuda_ok(cu, cu->copy_from(to, from, sizeof *to * (size_t)count), "copy from the GPU", err))
+        return to;
+    free(to);
+    return NULL;
+}
+
+static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set, struct side *s,
+                 struct error *err) {
+    const struct cuda *cu = &g->bench->cu;
+    for (int i = 0; i < o->problem->n_inputs; i++) {
+        struct hone_source source = oracle_source(o, set, i);
+        struct patch patches[PATCHES];
+        int n = set == SET_PATCHED ? oracle_patches(o, 0, i, patches) : 0;
+        if (!gpu_oracle_fill(g, &source, count_of(o, o->problem->inputs[i].node), s->inputs[i],
+                             err))
+            return false;
+        for (int k = 0; k < n; k++)
+            if (!cuda_ok(cu,
+                         cu->copy_to(s->inputs[i] + 4 * (cuda_pointer)patches[k].index,
+                                     &patches[k].after, 4),
+                         "change inputs", err))
+                return false;
+    }
+    return true;
+}
+
+static bool compare_inputs(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set,
+                           const struct side *s, struct gpu_selftest *c, struct error *err) {
+    for (int i = 0; i < o->problem->n_inputs; i++) {
+        int64_t count = count_of(o, o->problem->inputs[i].node);
+        float *gpu = fetch(g, s->inputs[i], count, err);
+        float *host = malloc(sizeof *host * (size_t)count);
+        if (!host)
+            abort();
+        if (gpu)
+            oracle_fill(o, set, i, host);
+        for (int64_t k = 0; gpu && k < count; k++)
+            c->n_inputs_differ += memcmp(&gpu[k], &host[k], sizeof *gpu) != 0;
+        c->n_inputs += count;
+        free(host);
+        if (!gpu)
+            return false;
+        free(gpu);
+    }
+    return true;
+}
+
+struct three {
+    float high, low, spread;
+};
+
+static double larger(double a, double b) {
+    return b > a || isnan(b) ? b : a;
+}
+
+static void compare_element(const struct three *a, const struct three *b, struct gpu_selftest *c) {
+    c->n++;
+    if (memcmp(a, b, sizeof *a) == 0)
+        return;
+    c->n_differ++;
+    if (!(a->spread > 0) || !(b->spread > 0)) {
+        // Exact, or no number: nothing but the same will do.
+        bool is_same = (a->high == b->high || (isnan(a->high) && isnan(b->high))) &&
+                       (a->spread == b->spread || (isnan(a->spread) && isnan(b->spread)));
+        c->n_wrong += !is_same;
+        return;
+    }
+    double truth = ((double)a->high - (double)b->high) + ((double)a->low - (double)b->low);
+    double off = fabs(truth) / a->spread, wider = fabs(b->spread / a->spread - 1.0);
+    c->truth = larger(c->truth, off);
+    c->spread = larger(c->spread, wider);
+    c->n_wrong += !(off <= truth_slack && wider <= spread_slack);
+}
+
+static bool compare_output(struct gpu_oracle *g, const struct oracle_output *host,
+                           const struct judge_expected *e, struct gpu_selftest *c,
+                           struct error *err) {
+    float *high = fetch(g, e->high, host->count, err);
+    float *low = high ? fetch(g, e->low, host->count, err) : NULL;
+    float *spread = low ? fetch(g, e->spread, host->count, err) : NULL;
+    for (int64_t i = 0; spread && i < host->count; i++) {
+        struct three a = {host->high[i], host->low[i], host->spread[i]};
+        struct three b = {high[i], low[i], spread[i]};
+        compare_element(&a, &b, c);
+    }
+    bool ok = spread != NULL;
+    free(high);
+    free(low);
+    free(spread);
+    return ok;
+}
+
+static bool check_set(struct gpu_oracle *g, struct oracle *o, enum oracle_set set, struct side *s,
+                      struct gpu_selftest *c, struct error *err) {
+    const struct problem *p = o->problem;
+    struct gpu_lesson lesson = {p, s->inputs, s->expected, s->stats};
+    int64_t start_ns = clock_now_ns();
+    if (!draw(g, o, set, s, err) || !gpu_oracle_learn(g, &lesson, err))
+        return false;
+    c->gpu_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+    start_ns = clock_now_ns();
+    // Each set from its own data, as on the GPU: not the patched one from the declared.
+    oracle_reset(o);
+    oracle_learn(o, 1U << set, o->n_threads);
+    c->host_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+    if (!compare_inputs(g, o, set, s, c, err))
+        return false;
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct oracle_output *host = &o->sets[set].outputs[i];
+        if (!compare_output(g, host, &s->expected[i], c, err))
+            return false;
+        c->honest_rms[0] = larger(c->honest_rms[0], host->stats.honest_rms);
+        c->honest_rms[1] = larger(c->honest_rms[1], s->stats[i].honest_rms);
+        c->honest_max[0] = larger(c->honest_max[0], host->stats.honest_max);
+        c->honest_max[1] = larger(c->honest_max[1], s->stats[i].honest_max);
+    }
+    return true;
+}
+
+bool gpu_selftest(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
+                  struct gpu_selftest *check, struct error *err) {
+    struct side s = {0};
+    *check = (struct gpu_selftest){0};
+    bool ok = take_all(g, o, &s, err) && check_set(g, o, set, &s, check, err);
+    release_all(&g->bench->cu, &s);
+    return ok;
+}
+
+bool gpu_selftest_is_ok(const struct gpu_selftest *c) {
+    // Where a function rounds differently in float64, one element in a great many may be exact on
+    // one side alone.
+    bool is_near = fabs(c->honest_rms[0] - c->honest_rms[1]) <= 0.01 * c->honest_rms[0] &&
+                   fabs(c->honest_max[0] - c->honest_max[1]) <= 0.5 * c->honest_max[0];
+    return c->n_inputs_differ == 0 && c->n_wrong <= c->n / 1000000 && is_near;
+}
+
+// ---- hone _gpu_selftest FILE [NAME=SIZE]...
+
+struct visit {
+    struct arena arena;
+    struct gpu_bench bench;
+    struct gpu_oracle oracle;
+    struct cuda_compiler compiler;
+};
+
+static bool build(struct visit *v, const char *name, const char **bytes, struct error *err) {
+    struct cuda_facts facts;
+    struct cubin cubin;
+    struct cuda_source source = {.text = embedded_text(name),
+                                 .cache = file_cache_dir(&v->arena, "objects", err),
+                                 .is_ours = true};
+    if (!source.cache || !cuda_read_facts(&v->arena, &v->bench.cu, v->bench.device, &facts, err))
+        return false;
+    source.arch = facts.arch;
+    if (!cuda_compile(&v->arena, &v->compiler, &source, &cubin, err))
+        return false;
+    *bytes = cubin.bytes;
+    return cubin.outcome == COMPILE_OK || error_set(err, ERROR_IO, "%s", cubin.message);
+}
+
+static bool open_visit(struct visit *v, struct error *err) {
+    const char *judge, *oracle;
+    return cuda_compiler_start(&v->compiler, &v->arena, err) && gpu_bench_open(&v->bench, 0, err) &&
+           build(v, "judge.cu", &judge, err) && build(v, "oracle.cu", &oracle, err) &&
+           gpu_bench_load(&v->bench, judge, err) &&
+           gpu_oracle_load(&v->oracle, &v->bench, oracle, err);
+}
+
+static bool check_problem(struct visit *v, const struct problem *p, bool *ok, struct error *err) {
+    if (!oracle_plan_takes(p)) {
+        printf("%-12s left to the host\n", p->name);
+        return true;
+    }
+    struct oracle o;
+    oracle_init(&o, p, UINT64_C(0x5eed));
+    o.n_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    bool went = true;
+    for (int set = 0; went && set < SET_COUNT; set++) {
+        struct gpu_selftest c;
+        went = gpu_selftest(&v->oracle, &o, (enum oracle_set)set, &c, err);
+        if (!went)
+            break;
+        *ok = *ok && gpu_selftest_is_ok(&c);
+        printf("%-12s %-10.10s %s  inputs: %" PRId64 " of %" PRId64 " differ  outputs: %" PRId64
+               " of %" PRId64 " differ, %" PRId64
+               " wrong; truth %.1e spreads, spread %.1e; honest rms %.4g %.4g max %.4g %.4g; "
+               "host %.0f ms, GPU %.1f ms\n",
+               p->name, oracle_set_name((enum oracle_set)set),
+               gpu_selftest_is_ok(&c) ? "ok " : "BAD", c.n_inputs_differ, c.n_inputs, c.n_differ,
+               c.n, c.n_wrong, c.truth, c.spread, c.honest_rms[0], c.honest_rms[1], c.honest_max[0],
+               c.honest_max[1], c.host_s * 1e3, c.gpu_s * 1e3);
+    }
+    oracle_reset(&o);
+    return went;
+}
+
+static bool parse_file(struct arena *a, char **argv, struct lang_file *file, struct error *err) {
+    struct dim_override dims[DIMS_MAX];
+    struct lang_source source = {.file = argv[0], .overrides = dims};
+    const char *diagnostics;
+    source.text = file_read(a, argv[0], 1 << 20, &source.len, err);
+    for (char **arg = argv + 1; *arg && source.n_overrides < DIMS_MAX; arg++) {
+        char *value = strchr(*arg, '=');
+        if (!value)
+            return error_set(err, ERROR_USAGE, "'%s' is no NAME=SIZE", *arg);
+        *value = '\0';
+        dims[source.n_overrides++] = (struct dim_override){*arg, strtoll(value + 1, NULL, 10)};
+    }
+    return source.text && lang_parse(a, &source, file, &diagnostics, err);
+}
+
+bool gpu_selftest_main(char **argv, struct error *err) {
+    struct visit v = {.compiler = {.process = {.socket = -1}}};
+    struct lang_file file;
+    bool ok = true;
+    bool went = parse_file(&v.arena, argv, &file, err) && open_visit(&v, err);
+    for (int i = 0; went && i < file.n_problems; i++)
+        went = check_problem(&v, file.problems[i], &ok, err);
+    if (v.bench.is_open)
+        gpu_oracle_rest(&v.oracle);
+    gpu_bench_close(&v.bench);
+    cuda_compiler_stop(&v.compiler);
+    arena_reset(&v.arena);
+    return went && ok;
+}

@@ -1,0 +1,244 @@
+#include "eval/oracle_plan.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "ir/interpret.h"
+
+enum { ELEMENT_BYTES = 2 * sizeof(double) + sizeof(float), PARTIAL_BYTES = 40, ALIGNMENT = 256 };
+
+static bool is_plain(enum dtype t) {
+    return t == DTYPE_F32 || t == DTYPE_BOOL;
+}
+
+// What is not named here is not known to the kernels.
+static bool takes_node(const struct problem *p, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++)
+        if (!is_plain(p->graph.nodes[n->arg[i]].dtype))
+            return false;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        return n->op == OP_CONST ? is_plain(n->dtype) : n->op == OP_INPUT && n->dtype == DTYPE_F32;
+    case OP_CLASS_VIEW:
+        return n->op == OP_VIEW && is_plain(n->dtype);
+    case OP_CLASS_ELEMENTWISE:
+        return n->op != OP_CAST && op_infos[n->op].types != OP_TYPES_WHOLE && is_plain(n->dtype);
+    case OP_CLASS_REDUCE:
+        return (n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD) &&
+               n->dtype == DTYPE_F32;
+    case OP_CLASS_CONTRACT:
+        return n->op == OP_MATMUL && n->dtype == DTYPE_F32 &&
+               p->precision.operand == PRECISION_STORED;
+    default:
+        return false;
+    }
+}
+
+bool oracle_plan_takes(const struct problem *p) {
+    for (int i = 0; i < p->graph.n_nodes; i++)
+        if (p->graph.nodes[i].shape.rank > ORACLE_RANK || !takes_node(p, &p->graph.nodes[i]))
+            return false;
+    for (int i = 0; i < p->n_outputs; i++)
+        if (p->graph.nodes[p->outputs[i].node].dtype != DTYPE_F32)
+            return false;
+    return true;
+}
+
+static const struct node *node_at(const struct oracle_plan *plan, node_id id) {
+    return &plan->problem->graph.nodes[id];
+}
+
+static bool is_computed(const struct node *n) {
+    return op_infos[n->op].class != OP_CLASS_LEAF && n->op != OP_VIEW;
+}
+
+struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows) {
+    struct shape s = node_at(plan, id)->shape;
+    if (plan->carries[id])
+        s.size[0] = rows;
+    return s;
+}
+
+static void row_major(const struct shape *s, uint64_t strides[RANK_MAX]) {
+    uint64_t step = 1;
+    for (int i = s->rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= (uint64_t)s->size[i];
+    }
+}
+
+node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t rows,
+                         uint64_t strides[RANK_MAX]) {
+    int map[RANK_MAX];
+    int rank = node_at(plan, id)->shape.rank;
+    for (int i = 0; i < rank; i++)
+        map[i] = i;
+    while (node_at(plan, id)->op == OP_VIEW) {
+        const struct node *view = node_at(plan, id);
+        for (int i = 0; i < rank; i++)
+            map[i] = map[i] < 0 ? -1 : view->view[map[i]];
+        id = view->arg[0];
+    }
+    struct shape s = oracle_plan_shape(plan, id, rows);
+    uint64_t inner[RANK_MAX];
+    row_major(&s, inner);
+    bool is_constant = node_at(plan, id)->op == OP_CONST;
+    for (int i = 0; i < rank; i++)
+        strides[i] = map[i] < 0 || is_constant ? 0 : inner[map[i]];
+    return id;
+}
+
+struct oracle_axes oracle_plan_axes(const struct shape *shape, const uint64_t strides[RANK_MAX],
+                                    unsigned mask) {
+    struct oracle_axes a = {0};
+    for (int i = 0; i < shape->rank; i++) {
+        uint64_t size = (uint64_t)shape->size[i];
+        if (!(mask >> i & 1) || size == 1)
+            continue;
+        // An axis that goes on where the one before it ends is part of it.
+        if (a.rank && a.stride[a.rank - 1] == strides[i] * size) {
+            a.size[a.rank - 1] *= size;
+            a.stride[a.rank - 1] = strides[i];
+        } else {
+            a.size[a.rank] = size;
+            a.stride[a.rank++] = strides[i];
+        }
+    }
+    if (a.rank == 0) {
+        a.size[0] = 1;
+        a.rank = 1;
+    }
+    a.is_flat = a.rank == 1 && (a.stride[0] == 1 || a.size[0] == 1);
+    return a;
+}
+
+void oracle_plan_runs(const struct oracle_plan *plan, node_id id, int64_t rows, int64_t *results,
+                      int64_t *length) {
+    const struct node *n = node_at(plan, id);
+    struct shape out = oracle_plan_shape(plan, id, rows);
+    struct shape in = oracle_plan_shape(plan, n->arg[0], rows);
+    *results = shape_count(&out);
+    *length = n->op == OP_MATMUL ? in.size[in.rank - 1] : shape_count(&in) / *results;
+}
+
+// ---- which nodes have arrays, and until when
+
+static void use(struct oracle_plan *plan, node_id id, node_id user) {
+    while (node_at(plan, id)->op == OP_VIEW)
+        id = node_at(plan, id)->arg[0];
+    if (!is_computed(node_at(plan, id)))
+        return;
+    // What is computed once is there for all tiles.
+    bool is_kept = plan->carries[user] && !plan->carries[id];
+    int until = is_kept ? plan->problem->graph.n_nodes : user;
+    plan->is_stored[id] = true;
+    if (plan->last_use[id] < until)
+        plan->last_use[id] = until;
+}
+
+// An output has an array even where it is a view or an input; those who read a view look through
+// it all the same.
+static void choose_stored(struct oracle_plan *plan) {
+    const struct problem *p = plan->problem;
+    for (int i = 0; i < p->n_outputs; i++) {
+        node_id id = p->outputs[i].node;
+        plan->is_stored[id] = true;
+        plan->last_use[id] = id;
+    }
+    for (node_id id = p->graph.n_nodes - 1; id >= 0; id--) {
+        const struct node *n = node_at(plan, id);
+        for (int k = 0; plan->is_stored[id] && k < n->n_args; k++)
+            use(plan, n->arg[k], id);
+    }
+}
+
+// ---- where they lie
+
+struct piece {
+    int64_t at, bytes;
+    int until;
+};
+
+// Pieces of memory that are in use, by where they lie.
+struct shelf {
+    struct piece *pieces;
+    int n;
+    int64_t bytes;  // the most that was ever used
+};
+
+static int64_t put(struct shelf *s, int64_t bytes, int now, int until) {
+    int64_t at = 0;
+    int i = 0, kept = 0;
+    for (int k = 0; k < s->n; k++)
+        if (s->pieces[k].until >= now)
+            s->pieces[kept++] = s->pieces[k];
+    s->n = kept;
+    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    for (; i < s->n && s->pieces[i].at < at + bytes; i++)
+        at = s->pieces[i].at + s->pieces[i].bytes;
+    memmove(s->pieces + i + 1, s->pieces + i, sizeof *s->pieces * (size_t)(s->n - i));
+    s->pieces[i] = (struct piece){at, bytes, until};
+    s->n++;
+    if (s->bytes < at + bytes)
+        s->bytes = at + bytes;
+    return at;
+}
+
+static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
+                       int64_t base) {
+    enum op_class class = op_infos[node_at(plan, id)->op].class;
+    struct shape shape = oracle_plan_shape(plan, id, rows);
+    struct oracle_place *place = &plan->places[id];
+    place->at = base + put(s, shape_count(&shape) * ELEMENT_BYTES, id, plan->last_use[id]);
+    if (class != OP_CLASS_REDUCE && class != OP_CLASS_CONTRACT)
+        return;
+    int64_t results, length;
+    oracle_plan_runs(plan, id, rows, &results, &length);
+    int64_t runs = (length + ORACLE_RUN - 1) / ORACLE_RUN;
+    int64_t groups = (runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
+    place->partials = base + put(s, results * runs * PARTIAL_BYTES, id, id);
+    place->joined = base + put(s, results * groups * PARTIAL_BYTES, id, id);
+}
+
+// Lay out everything for tiles of that many rows.
+static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
+    int n = plan->problem->graph.n_nodes;
+    struct shelf once = {.pieces = arena_array(a, struct piece, 3 * n + 1)};
+    struct shelf tile = {.pieces = arena_array(a, struct piece, 3 * n + 1)};
+    for (node_id id = 0; id < n; id++)
+        if (plan->is_stored[id] && !plan->carries[id])
+            place_node(plan, &once, id, rows, 0);
+    for (node_id id = 0; id < n; id++)
+        if (plan->is_stored[id] && plan->carries[id])
+            place_node(plan, &tile, id, rows, once.bytes);
+    plan->tile_rows = rows;
+    plan->bytes = once.bytes + tile.bytes;
+}
+
+void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
+                      struct oracle_plan *plan) {
+    int n = p->graph.n_nodes;
+    *plan = (struct oracle_plan){.problem = p,
+                                 .carries = arena_array(a, bool, n),
+                                 .is_stored = arena_array(a, bool, n),
+                                 .last_use = arena_array(a, int, n),
+                                 .places = arena_array(a, struct oracle_place, n),
+                                 .n_rows = 1};
+    if (interpret_carriers(p, plan->carries))
+        plan->n_rows = p->graph.nodes[p->outputs[0].node].shape.size[0];
+    else
+        memset(plan->carries, 0, sizeof *plan->carries * (size_t)n);
+    choose_stored(plan);
+    int64_t fits = 1, above = plan->n_rows + 1;
+    while (fits + 1 < above) {
+        int64_t rows = fits + (above - fits) / 2;
+        place_all(a, plan, rows);
+        if (plan->bytes <= budget_bytes)
+            fits = rows;
+        else
+            above = rows;
+    }
+    // Tiles of equal size, rather than a small one at the end.
+    int64_t n_tiles = (plan->n_rows + fits - 1) / fits;
+    place_all(a, plan, (plan->n_rows + n_tiles - 1) / n_tiles);
+}

@@ -1,0 +1,53 @@
+// How a GPU computes the truth of a problem: which nodes get arrays, where these lie, which rows
+// are done at a time. Nothing here needs a device.
+//
+// Where rows are independent (ir/interpret.h), nodes that carry them are computed for a *tile* of
+// rows at a time, the others once before. Views, inputs and constants get no arrays: whoever reads
+// them walks along other strides. An array has three readings, 20 bytes per element; it is gone
+// after its last reader.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hone_oracle.h"
+#include "ir/problem.h"
+
+struct arena;
+struct error;
+
+// Memory of one node.
+struct oracle_place {
+    int64_t at, partials, joined;  // offsets in bytes; the latter two: of reductions and products
+};
+
+struct oracle_plan {
+    const struct problem *problem;
+    bool *carries, *is_stored;  // per node
+    int *last_use;              // per node: the node after which its array is free
+    struct oracle_place *places;
+    int64_t n_rows, tile_rows;
+    int64_t bytes;
+};
+
+// Can the kernels do all of this problem?
+bool oracle_plan_takes(const struct problem *p);
+
+// As many rows at a time as stay within `budget_bytes`; one row where none does.
+void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
+                      struct oracle_plan *plan);
+
+// A node's shape within a tile of `rows` rows.
+struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows);
+
+// The node whose data `id` looks at, through views, and the strides with which it does.
+node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t rows,
+                         uint64_t strides[RANK_MAX]);
+
+// The axes of `shape` that are in `mask`, with their strides, as few as possible.
+struct oracle_axes oracle_plan_axes(const struct shape *shape, const uint64_t strides[RANK_MAX],
+                                    unsigned mask);
+
+// Results of a reduction or product within a tile, and the runs of each.
+void oracle_plan_runs(const struct oracle_plan *plan, node_id id, int64_t rows, int64_t *results,
+                      int64_t *length);

@@ -1,0 +1,264 @@
+#include "ops/op_replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "eval/evaluate.h"
+#include "mind/proposer.h"
+#include "model/bound.h"
+#include "model/target_facts.h"
+#include "ops/op_machine.h"
+#include "ops/op_problem.h"
+#include "ops/op_runs.h"
+#include "ops/recording.h"
+#include "search/judging.h"
+#include "search/optimize.h"
+#include "search/tree.h"
+#include "store/store.h"
+
+struct replay {
+    struct arena *a;
+    const struct replay_request *q;
+    struct recording recording;
+    struct problem *problem;
+    struct target target;
+    struct bound bound;
+    struct judge_replayer judge;
+    struct judge recorded;
+    struct evaluator *evaluator;
+    struct store *store;  // of the replay, in `dir`
+    char dir[64];
+    struct run run;  // the one that is made
+};
+
+static bool read_bound(struct replay *r, const struct judgement *j, struct error *err) {
+    json_t *bound = json_parse(j->bound, strlen(j->bound), err);
+    json_t *facts = j->facts ? json_parse(j->facts, strlen(j->facts), err) : NULL;
+    bool ok = bound && bound_from_json(bound, &r->bound, err) &&
+              (!facts || r->q->re_evaluate || target_facts_from_json(r->a, facts, &r->target, err));
+    json_decref(bound);
+    json_decref(facts);
+    r->run.bound = j->bound;
+    return ok || error_wrap(err, "recorded bound");
+}
+
+static bool remeasure(void *ctx, struct run *run, struct error *err) {
+    struct replay *r = ctx;
+    const struct judgement *next = judging_replay_bound(&r->judge);
+    if (!next) {
+        r->judge.n_missing++;
+        return true;
+    }
+    bool ok = read_bound(r, next, err);
+    run->bound = next->bound;
+    return ok;
+}
+
+static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
+                            struct eval_result *result, struct error *err) {
+    return evaluator_judge(ctx, a, job, result, err);
+}
+
+static bool load(struct replay *r, struct error *err) {
+    const char *name = r->q->name;
+    if (name && (strchr(name, '/') || file_exists(name)))
+        return recording_from_file(r->a, name, &r->recording, err);
+    struct store *s;
+    int64_t id;
+    if (!op_open_store(r->a, r->q->store, false, &s, err))
+        return false;
+    bool ok =
+        store_find_run(s, name, &id, err) && recording_from_store(r->a, s, id, &r->recording, err);
+    store_close(s);
+    if (ok && r->recording.n_judgements == 0)
+        return error_set(err, ERROR_USAGE,
+                         "run %lld was made before judgements were recorded; it cannot be replayed",
+                         (long long)id);
+    return ok;
+}
+
+static bool write_out(struct replay *r, struct error *err) {
+    struct str text = {0};
+    recording_print(&text, &r->recording);
+    bool ok = file_write(r->q->out, str_text(&text), text.len, err);
+    str_reset(&text);
+    return ok;
+}
+
+// A store of its own, in a directory that goes away: the replay must not be taken for a run.
+static bool open_scratch(struct replay *r, struct error *err) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(r->dir, sizeof r->dir, "%.40s/hone-replay-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(r->dir)) {
+        r->dir[0] = '\0';
+        return error_set(err, ERROR_IO, "no directory can be made in %.40s", tmp ? tmp : "/tmp");
+    }
+    return store_open(&r->store, arena_printf(r->a, "%s/runs.db", r->dir), true, err);
+}
+
+static bool prepare(struct replay *r, struct error *err) {
+    const struct run *run = &r->recording.run;
+    r->run = *run;
+    r->run.id = 0;
+    r->run.state = RUN_ACTIVE;
+    r->run.champion = -1;
+    r->run.confirm = (struct measurement){0};
+    r->run.elapsed_s = 0;
+    r->run.max_seconds = 1e9;  // how long it took is not repeated
+    r->recorded = judging_replay(r->a, &r->judge, r->recording.judgements,
+                                 r->recording.n_judgements);
+    const struct judgement *first = judging_replay_bound(&r->judge);
+    if (!op_stored_problem(r->a, run, &r->problem, err))
+        return false;
+    if (r->q->re_evaluate && !op_target(r->a, run->target, &r->target, err))
+        return false;
+    if (!first)
+        return error_set(err, ERROR_USAGE, "the record has no bound");
+    return read_bound(r, first, err);
+}
+
+static const struct proposer *find_proposer(const char *name) {
+    static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind};
+    for (int i = 0; i < 2; i++)
+        if (strcmp(proposers[i]->name, name) == 0)
+            return proposers[i];
+    return NULL;
+}
+
+static bool work(struct replay *r, struct error *err) {
+    const struct run *run = &r->recording.run;
+    struct optimize_job job = {
+        .problem = r->problem,
+        .target = &r->target,
+        .bound = &r->bound,
+        .policy = policy_find(run->policy),
+        .proposer = find_proposer(run->proposer),
+        .judge = r->recorded,
+        .store = r->store,
+        .remeasure = remeasure,
+        .remeasure_ctx = r,
+        .end_nodes = r->recording.n_nodes,
+        .end_reason = run->stop_reason ? run->stop_reason : "end of the record",
+    };
+    if (!job.policy || !job.proposer)
+        return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
+                         run->policy, run->proposer);
+    if (r->q->re_evaluate)
+        job.judge = (struct judge){judge_by_worker, r->evaluator};
+    return store_add_run(r->store, &r->run, err) && optimize(r->a, &job, &r->run, err);
+}
+
+// ---- comparing
+
+static bool same_text(const char *x, const char *y) {
+    return (!x && !y) || (x && y && strcmp(x, y) == 0);
+}
+
+static const char *difference(struct arena *a, const struct search_node *x,
+                              const struct search_node *y, bool re_evaluated) {
+    if (x->parent != y->parent)
+        return arena_printf(a, "its parent was node %d and is node %d", x->parent, y->parent);
+    if (!same_text(x->move, y->move))
+        return arena_printf(a, "it was '%s' and is '%s'", x->move, y->move);
+    bool same = x->candidate.kernel ? same_text(x->candidate.kernel, y->candidate.kernel)
+                                    : same_text(x->candidate.source, y->candidate.source);
+    if (!same)
+        return "its candidate is another";
+    if (x->verdict.kind != y->verdict.kind)
+        return arena_printf(a, "its verdict was %s and is %s", verdict_kind_name(x->verdict.kind),
+                            verdict_kind_name(y->verdict.kind));
+    bool same_time = x->time_s == y->time_s || (isnan(x->time_s) && isnan(y->time_s));
+    return re_evaluated || same_time ? NULL : "its time is another";
+}
+
+static void compare(struct replay *r, const struct search_node *nodes, int n_nodes,
+                    struct replay_outcome *out) {
+    const struct recording *rec = &r->recording;
+    out->n_replayed = n_nodes;
+    for (int i = 0; i < rec->n_nodes && i < n_nodes && !out->difference; i++) {
+        // What the run left unjudged is not asked of the replay.
+        if (rec->nodes[i].state != NODE_EVALUATED)
+            break;
+        out->difference = difference(r->a, &rec->nodes[i], &nodes[i], r->q->re_evaluate);
+        out->first_difference = out->difference ? i : -1;
+    }
+    if (!out->difference && n_nodes != rec->n_nodes) {
+        out->first_difference = n_nodes < rec->n_nodes ? n_nodes : rec->n_nodes;
+        out->difference =
+            arena_printf(r->a, "there were %d nodes and there are %d", rec->n_nodes, n_nodes);
+    }
+    out->champion_replayed = r->run.champion;
+    if (!out->difference && !r->q->re_evaluate && rec->run.state == RUN_DONE &&
+        rec->run.champion != r->run.champion) {
+        out->first_difference = rec->run.champion;
+        out->difference = arena_printf(r->a, "the champion was node %d and is node %d",
+                                       rec->run.champion, r->run.champion);
+    }
+}
+
+static void describe(struct replay *r, struct replay_outcome *out) {
+    const struct recording *rec = &r->recording;
+    *out = (struct replay_outcome){
+        .run = rec->run.id,
+        .problem = rec->run.problem_name,
+        .proposer = rec->run.proposer,
+        .llm = rec->run.llm.spec,
+        .version = rec->run.version,
+        .n_nodes = rec->n_nodes,
+        .n_judgements = rec->n_judgements,
+        .n_exchanges = rec->n_exchanges,
+        .first_difference = -1,
+        .champion = rec->run.champion,
+        .champion_replayed = -1,
+    };
+}
+
+static bool run_again(struct replay *r, struct replay_outcome *out, struct error *err) {
+    struct search_node *nodes;
+    int n_nodes;
+    bool ok =
+        prepare(r, err) && open_scratch(r, err) &&
+        (!r->q->re_evaluate || evaluator_open(&r->evaluator, r->problem, &r->target, 0, err)) &&
+        work(r, err) && store_get_nodes(r->store, r->a, r->run.id, &nodes, &n_nodes, err);
+    if (ok)
+        compare(r, nodes, n_nodes, out);
+    out->n_missing = r->judge.n_missing;
+    return ok;
+}
+
+bool op_replay(struct arena *a, const struct replay_request *q, struct replay_outcome *out,
+               struct error *err) {
+    struct replay r = {.a = a, .q = q};
+    bool ok = load(&r, err);
+    if (ok)
+        describe(&r, out);
+    if (ok && q->out)
+        ok = write_out(&r, err);
+    else if (ok)
+        ok = run_again(&r, out, err);
+    if (r.evaluator)
+        evaluator_close(r.evaluator);
+    store_close(r.store);
+    struct error ignored;
+    if (r.dir[0])
+        file_remove_tree(r.dir, &ignored);
+    return ok;
+}
+
+json_t *replay_to_json(const struct replay_outcome *o) {
+    return json_pack("{s:s, s:I, s:s, s:s, s:o, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:o, s:o}",
+                     "schema", "hone.replay/1", "run", (json_int_t)o->run, "problem", o->problem,
+                     "proposer", o->proposer, "llm", json_optional_text(o->llm), "version",
+                     o->version, "nodes", o->n_nodes, "replayed", o->n_replayed, "judgements",
+                     o->n_judgements, "exchanges", o->n_exchanges, "reworded", o->n_reworded,
+                     "missing", o->n_missing, "same", o->difference == NULL, "first_difference",
+                     o->difference ? json_integer(o->first_difference) : json_null(), "difference",
+                     json_optional_text(o->difference));
+}

@@ -1,0 +1,24 @@
+// The end of a run, as rules: how much time is kept for it, and who plays off.
+//
+// Of nodes that cannot be told apart the fastest by its own measurement is the luckiest as likely
+// as the best. So those few are timed beside each other before one is confirmed.
+#pragma once
+
+#include <stdbool.h>
+
+struct search_node;
+
+enum { CONTENDERS_MAX = 3 };
+
+// Seconds of timing that the confirmation, and each game of the play-off, may take: a fiftieth of
+// the run's, between 0.5 and 4.
+double finale_timing_s(double max_seconds);
+
+// Is it time to stop, so that the confirmation still fits? It takes about as long as the first
+// evaluation, which draws inputs and computes expected values as well, but at most half of the
+// run is kept for it.
+bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s);
+
+// Nodes that may be faster than the champion for all that is known, the fastest first; how many.
+int finale_contenders(const struct search_node *nodes, int n_nodes, int champion,
+                      int contenders[CONTENDERS_MAX]);

@@ -1,0 +1,99 @@
+#include "search/judging.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "record/judgement.h"
+#include "record/run.h"
+#include "store/store.h"
+
+static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
+                                          [EVAL_SCREEN] = "screen",
+                                          [EVAL_RANK] = "rank",
+                                          [EVAL_CONFIRM] = "confirm"};
+
+static const char BOUND[] = "bound";
+
+static bool record(void *ctx, struct arena *a, const struct eval_job *job,
+                   struct eval_result *result, struct error *err) {
+    struct judge_recorder *r = ctx;
+    if (!r->inner.judge(r->inner.ctx, a, job, result, err))
+        return false;
+    struct arena scratch = {0};
+    struct judgement j = {
+        .subject = judgement_subject(&scratch, job->candidate),
+        .rival = job->rival ? judgement_subject(&scratch, job->rival) : NULL,
+        .depth = depth_names[job->depth],
+        .verdict = result->verdict,
+        .measurement = result->measurement,
+        .profile = result->profile,
+    };
+    bool ok = store_add_judgement(r->store, r->run, &j, err);
+    arena_reset(&scratch);
+    return ok;
+}
+
+struct judge judging_record(struct judge_recorder *r) {
+    return (struct judge){.judge = record, .ctx = r};
+}
+
+bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,
+                          struct error *err) {
+    struct judgement j = {.subject = BOUND, .depth = BOUND, .bound = bound, .facts = facts};
+    return store_add_judgement(store, run, &j, err);
+}
+
+bool judging_forget_pending(struct store *store, int64_t run, const struct search_node *nodes,
+                            int n_nodes, struct error *err) {
+    struct arena scratch = {0};
+    bool ok = true;
+    for (int i = 0; ok && i < n_nodes; i++)
+        if (nodes[i].state == NODE_PROPOSED)
+            ok = store_drop_judgements(store, run, judgement_subject(&scratch, &nodes[i].candidate),
+                                       err);
+    arena_reset(&scratch);
+    return ok;
+}
+
+static bool same_rival(const char *x, const char *y) {
+    return x == y || (x && y && strcmp(x, y) == 0);
+}
+
+static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
+                   struct eval_result *result, struct error *err) {
+    struct judge_replayer *r = ctx;
+    (void)err;
+    const char *subject = judgement_subject(a, job->candidate);
+    const char *rival = job->rival ? judgement_subject(a, job->rival) : NULL;
+    for (int i = 0; i < r->n; i++) {
+        const struct judgement *j = &r->judgements[i];
+        if (r->is_used[i] || strcmp(j->subject, subject) != 0 ||
+            strcmp(j->depth, depth_names[job->depth]) != 0 || !same_rival(j->rival, rival))
+            continue;
+        r->is_used[i] = true;
+        *result = (struct eval_result){
+            .verdict = j->verdict, .measurement = j->measurement, .profile = j->profile};
+        return true;
+    }
+    r->n_missing++;
+    *result = (struct eval_result){
+        .verdict = {.kind = VERDICT_INFRA, .evidence = "the record has no such judgement"}};
+    return true;
+}
+
+struct judge judging_replay(struct arena *a, struct judge_replayer *r,
+                            const struct judgement *judgements, int n) {
+    *r = (struct judge_replayer){
+        .judgements = judgements, .n = n, .is_used = arena_array(a, bool, n + 1)};
+    return (struct judge){.judge = replay, .ctx = r};
+}
+
+const struct judgement *judging_replay_bound(struct judge_replayer *r) {
+    for (int i = 0; i < r->n; i++)
+        if (!r->is_used[i] && strcmp(r->judgements[i].subject, BOUND) == 0) {
+            r->is_used[i] = true;
+            return &r->judgements[i];
+        }
+    return NULL;
+}

@@ -1,0 +1,46 @@
+// Two judges around the judge: one that writes down what another says, and one that says
+// again what was written down, so that a run can be repeated on any machine, exactly.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "search/optimize.h"
+
+struct arena;
+struct bound;
+struct error;
+struct judgement;
+struct search_node;
+struct store;
+
+struct judge_recorder {
+    struct judge inner;
+    struct store *store;
+    int64_t run;
+};
+
+// A judge that stores each judgement before it is acted upon.
+struct judge judging_record(struct judge_recorder *r);
+
+// The same for a bound: the first, and whenever reach was measured again.
+bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,
+                          struct error *err);
+
+// Before a run is resumed: what was said of a candidate whose node was not stored as evaluated
+// will be said anew.
+bool judging_forget_pending(struct store *store, int64_t run, const struct search_node *nodes,
+                            int n_nodes, struct error *err);
+
+struct judge_replayer {
+    const struct judgement *judgements;
+    bool *is_used;  // same numbers
+    int n;
+    int n_missing;  // asked for and not in the record
+};
+
+struct judge judging_replay(struct arena *a, struct judge_replayer *r,
+                            const struct judgement *judgements, int n);
+
+// The next bound that was recorded, with the target's facts; NULL: there is none left.
+const struct judgement *judging_replay_bound(struct judge_replayer *r);

@@ -1,0 +1,43 @@
+# shellcheck shell=sh
+# Read after lib.sh by the tests of models. A server on the loopback address plays the model:
+#
+#   serve <<'END' ... END    start it with this scenario (tests/tools/llm_server.c); $url is where
+#   unserve                  end it; $TMP/requests has what it was sent
+#
+# CANARY is a key that must not be found anywhere but in those requests.
+CANARY=sk-canary-0123456789abcdef
+server=""
+url=""
+# Waits between attempts are the same code however short they are.
+export HONE_LLM_BACKOFF_S=0.01 HONE_LLM_RETRIES=3
+trap 'unserve; rm -rf "$TMP"' EXIT
+
+serve() {
+    unserve
+    cat >"$TMP/scenario"
+    rm -f "$TMP/port" "$TMP/requests"
+    "$(dirname "$HONE")/llm-server" "$TMP/scenario" "$TMP/port" "$TMP/requests" &
+    server=$!
+    tries=0
+    while [ ! -s "$TMP/port" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 200000 ] || fail 'the server does not start'
+    done
+    # shellcheck disable=SC2034  # for the test
+    url=http://127.0.0.1:$(cat "$TMP/port")
+}
+
+unserve() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    [ -z "$server" ] || wait "$server" 2>/dev/null || true
+    server=
+}
+
+# The key is nowhere: not in what was printed, not in any file below here but the requests.
+no_canary() {
+    case $got in
+    *"$CANARY"*) fail "the key was printed: $got" ;;
+    esac
+    found=$(grep -rlF "$CANARY" "$TMP" | grep -v -e "^$TMP/requests" -e "^$TMP/keyfile" -e "^$TMP/scenario") || true
+    [ -z "$found" ] || fail "the key is in $found"
+}

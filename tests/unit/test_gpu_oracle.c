@@ -1,0 +1,234 @@
+// The truth of a GPU, computed by its own kernels over the fake driver: they are plain C.
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "eval/gpu_selftest.h"
+#include "eval/oracle_plan.h"
+#include "ir/inputs.h"
+#include "parsed.h"
+
+static void open_fake(struct gpu_bench *b, struct gpu_oracle *g) {
+    struct error err = {0};
+    setenv("CUDA_HOME", HONE_FAKE_CUDA, 1);
+    bool ok = gpu_bench_open(b, 0, &err) && gpu_bench_load(b, "\177ELF", &err) &&
+              gpu_oracle_load(g, b, "\177ELF", &err);
+    cr_assert(ok, "%s", err.text);
+}
+
+static void close_fake(struct gpu_bench *b, struct gpu_oracle *g) {
+    gpu_oracle_rest(g);
+    gpu_bench_close(b);
+}
+
+static void expect_equal(struct gpu_oracle *g, const struct problem *p, enum oracle_set set) {
+    struct error err = {0};
+    struct oracle o;
+    struct gpu_selftest t;
+    oracle_init(&o, p, 42);
+    o.n_threads = 2;
+    cr_assert(gpu_selftest(g, &o, set, &t, &err), "%s: %s", p->name, err.text);
+    cr_expect_eq(t.n_inputs_differ, 0, "%s, %s: inputs", p->name, oracle_set_name(set));
+    cr_expect(t.n > 0 && t.n_inputs > 0);
+    cr_expect_eq(t.n_differ, 0, "%s, %s, budget %lld: %lld of %lld differ, truth %g, spread %g",
+                 p->name, oracle_set_name(set), (long long)g->budget_bytes, (long long)t.n_differ,
+                 (long long)t.n, t.truth, t.spread);
+    cr_expect_eq(t.honest_max[0], t.honest_max[1]);
+    cr_expect(gpu_selftest_is_ok(&t), "%s, %s", p->name, oracle_set_name(set));
+    oracle_reset(&o);
+}
+
+static struct lang_file read_problems(struct arena *a) {
+    struct error err = {0};
+    const char *text = file_read(a, "tests/gpu/truth.hone", 1 << 20, NULL, &err);
+    cr_assert_not_null(text, "%s", err.text);
+    return parsed_file(a, text);
+}
+
+Test(gpu_oracle, agrees_with_the_interpreter_to_the_bit) {
+    struct arena a = {0};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    struct lang_file file = read_problems(&a);
+    open_fake(&b, &g);
+    for (int i = 0; i < file.n_problems; i++) {
+        for (int set = 0; set < SET_COUNT; set++) {
+            cr_assert(oracle_plan_takes(file.problems[i]), "%s", file.problems[i]->name);
+            g.budget_bytes = 0;
+            expect_equal(&g, file.problems[i], (enum oracle_set)set);
+        }
+        // One row at a time, and a few.
+        g.budget_bytes = 1;
+        expect_equal(&g, file.problems[i], SET_DECLARED);
+        g.budget_bytes = 1 << 17;
+        expect_equal(&g, file.problems[i], SET_INTEGERS);
+    }
+    close_fake(&b, &g);
+    arena_reset(&a);
+}
+
+// Every row of ops.def that is by element, in the place of another: exact operands, and such that
+// stray.
+Test(gpu_oracle, knows_every_operation_by_element) {
+    static const char text[] = "problem p\ndim N = 700\nin x : f32[N] ~ uniform(-1.2, 1.2)\n"
+                               "in z : f32[N] ~ integers(-2, 2)\nout a : f32[N]\nout b : f32[N]\n"
+                               "out c : f32[N]\nout d : f32[N]\nout e : f32[N]\n"
+                               "a = exp(x)\nb = exp(x * 1.7)\nc = x + z\nd = x * 1.7 + z * x\n"
+                               "e = where(x * 1.7 < z * x, x, z)\n";
+    struct arena a = {0};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    int n_unary = 0, n_binary = 0, n_tests = 0;
+    open_fake(&b, &g);
+    for (int op = 0; op < OP_COUNT; op++) {
+        const struct op_info *info = &op_infos[op];
+        bool is_number = info->types == OP_TYPES_NUMBER || info->types == OP_TYPES_REAL;
+        struct problem *p = parsed(&a, text);
+        if (info->class != OP_CLASS_ELEMENTWISE || info->arity > 2)
+            continue;
+        for (int i = 0; i < p->graph.n_nodes; i++) {
+            struct node *n = &p->graph.nodes[i];
+            if (is_number && info->arity == 1 && n->op == OP_EXP && ++n_unary)
+                n->op = (enum op)op;
+            if (is_number && info->arity == 2 && n->op == OP_ADD && ++n_binary)
+                n->op = (enum op)op;
+            if (info->types == OP_TYPES_TESTS && info->arity == 2 && n->op == OP_LT && ++n_tests)
+                n->op = (enum op)op;
+        }
+        cr_assert(oracle_plan_takes(p), "%s", info->name);
+        p->name = info->name;
+        expect_equal(&g, p, SET_DECLARED);
+        expect_equal(&g, p, SET_INTEGERS);
+    }
+    cr_expect(n_unary > 40 && n_binary > 12 && n_tests >= 4, "%d %d %d", n_unary, n_binary,
+              n_tests);
+    close_fake(&b, &g);
+    arena_reset(&a);
+}
+
+Test(gpu_oracle, draws_every_distribution) {
+    static const char text[] = "problem draws\ndim N = 1003\n"
+                               "in a : f32[N] ~ normal\nin b : f32[N] ~ normal(-3, 0.01)\n"
+                               "in c : f32[N] ~ uniform(-1, 1)\nin d : f32[N] ~ uniform(3, 7.5)\n"
+                               "in e : f32[N] ~ integers(-5, 1000)\nin f : f32[N] ~ sign\n"
+                               "out y : f32[N]\ny = a + b + c + d + e + f\n";
+    struct arena a = {0};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    struct problem *p = parsed(&a, text);
+    open_fake(&b, &g);
+    for (int set = 0; set < SET_COUNT; set++)
+        expect_equal(&g, p, (enum oracle_set)set);
+    static const struct distribution more[] = {
+        {DISTRIBUTION_CONSTANT, 2.5, 0},  {DISTRIBUTION_INDEX, 77, 0},
+        {DISTRIBUTION_BERNOULLI, 0.3, 0}, {DISTRIBUTION_ZIPF, 1.1, 500},
+        {DISTRIBUTION_PERMUTATION, 0, 0}, {DISTRIBUTION_SORTED, -1, 1},
+        {DISTRIBUTION_OFFSETS, 5000, 0}};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        p->inputs[0].distribution = more[i];
+        for (int set = 0; set < SET_COUNT; set++)
+            expect_equal(&g, p, (enum oracle_set)set);
+    }
+    close_fake(&b, &g);
+    arena_reset(&a);
+}
+
+Test(gpu_oracle, one_element_is_as_in_the_whole) {
+    struct arena a = {0};
+    struct problem *p = parsed(&a, "problem p\ndim N = 999\nin x : f32[N] ~ normal\n"
+                                   "out y : f32[N]\ny = x * 2\n");
+    for (int set = 0; set < INPUT_SET_COUNT; set++) {
+        float values[999];
+        struct inputs_job job = {p, 0, (enum input_set)set, 7, 1};
+        inputs_fill_parallel(&job, values);
+        for (int i = 0; i < 999; i++)
+            cr_expect_eq(inputs_at(&job, i), values[i]);
+    }
+    arena_reset(&a);
+}
+
+Test(gpu_oracle, stays_within_its_budget) {
+    struct arena a = {0};
+    struct oracle_plan plan;
+    const struct problem *p =
+        parsed(&a, "problem p\ndim M = 4096, N = 4096\nin x : f32[M, N] ~ normal\n"
+                   "out y : f32[M, N]\ny = softmax(x)\n");
+    int64_t budget = 2 * (int64_t)4 * 4096 * 4096;
+    oracle_plan_make(&a, p, budget, &plan);
+    cr_expect_leq(plan.bytes, budget);
+    cr_expect_eq(plan.n_rows, 4096);
+    cr_expect(plan.tile_rows >= 256 && plan.tile_rows < 4096, "%lld rows",
+              (long long)plan.tile_rows);
+    // Where rows look at one another there is one tile.
+    p = parsed(&a, "problem p\ndim M = 512, N = 64\nin x : f32[M, N] ~ normal\n"
+                   "out y : f32[M, N]\ny = softmax(x, axis=0)\n");
+    oracle_plan_make(&a, p, 1, &plan);
+    cr_expect_eq(plan.tile_rows, plan.n_rows);
+    arena_reset(&a);
+}
+
+Test(gpu_oracle, leaves_to_the_host_what_it_does_not_know) {
+    struct arena a = {0};
+    struct problem *p = parsed(&a, "problem p\ndim N = 8\nin x : f32[N] ~ normal\n"
+                                   "out y : f32[N]\ny = x * 2\n");
+    cr_expect(oracle_plan_takes(p));
+    p->graph.nodes[p->inputs[0].node].dtype = DTYPE_BF16;
+    cr_expect(!oracle_plan_takes(p));
+    p = parsed(&a, "problem p\ndim N = 8\nin x : f32[N, N] ~ normal\n"
+                   "out y : f32[N, N]\ny = x @ x\n");
+    cr_expect(oracle_plan_takes(p));
+    p->precision.operand = PRECISION_TF32;
+    cr_expect(!oracle_plan_takes(p));
+    p->precision.operand = PRECISION_STORED;
+    p->graph.nodes[p->outputs[0].node].op = OP_ARGMAX;
+    cr_expect(!oracle_plan_takes(p));
+    arena_reset(&a);
+}
+
+// Any part of these that is wrong on the device shows as a kernel that computes nothing.
+static void expect_null(struct gpu_oracle *g, const char *line, const char *expected) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct oracle o;
+    const char *what = "none";
+    const struct cuda *cu = &g->bench->cu;
+    const struct problem *p = parsed(
+        &a,
+        arena_printf(&a, "problem p\ndim N = 500\nin x : f32[N] ~ normal\nout y : f32[N]\ny = %s\n",
+                     line));
+    cuda_pointer x = 0;
+    struct judge_expected e = {0};
+    struct error_stats stats;
+    struct gpu_lesson lesson = {p, &x, &e, &stats};
+    oracle_init(&o, p, 5);
+    cr_assert(cu->allocate(&x, 2000) == 0 && cu->allocate(&e.high, 2000) == 0 &&
+              cu->allocate(&e.low, 2000) == 0 && cu->allocate(&e.spread, 2000) == 0);
+    oracle_fill(&o, SET_DECLARED, 0, (float *)x);  // the fake's device memory is ours
+    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &what, &err), "%s",
+              err.text);
+    oracle_learn(&o, 1U << SET_DECLARED, 1);
+    const float *inputs[] = {(const float *)x};
+    const char *host = oracle_null_kernel(&o, SET_DECLARED, inputs);
+    cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);
+    cr_expect_str_eq(host ? host : "no", expected, "%s: host: %s", line, host);
+    cu->release(x);
+    cu->release(e.high);
+    cu->release(e.low);
+    cu->release(e.spread);
+    oracle_reset(&o);
+    arena_reset(&a);
+}
+
+Test(gpu_oracle, finds_kernels_that_compute_nothing) {
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    open_fake(&b, &g);
+    expect_null(&g, "x * 2 + 1", "no");
+    expect_null(&g, "x * 0", "writing zeros");
+    expect_null(&g, "x * 0 + 3", "writing one constant");
+    expect_null(&g, "maximum(x, x)", "copying an input");
+    close_fake(&b, &g);
+}
