@@ -112,8 +112,8 @@ static bool prepare(struct replay *r, struct error *err) {
     r->run.confirm = (struct measurement){0};
     r->run.elapsed_s = 0;
     r->run.max_seconds = 1e9;  // how long it took is not repeated
-    r->recorded = judging_replay(r->a, &r->judge, r->recording.judgements,
-                                 r->recording.n_judgements);
+    r->recorded =
+        judging_replay(r->a, &r->judge, r->recording.judgements, r->recording.n_judgements);
     const struct judgement *first = judging_replay_bound(&r->judge);
     if (!op_stored_problem(r->a, run, &r->problem, err))
         return false;
