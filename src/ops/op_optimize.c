@@ -153,8 +153,7 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
     // Before anything is stored or measured: can something come of it at all?
-    return op_target(s->a, name ? name : "cpu", &s->target, err) &&
-           op_target_usable(s->a, &s->target, err);
+    return op_target(s->a, name, &s->target, err) && op_target_usable(s->a, &s->target, err);
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {
