@@ -177,7 +177,10 @@ static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *e
                 return false;
         }
         fit_line(bytes, seconds, SIZES, &fixed, &rate);
-        c->traffic[i] = (struct ceiling_traffic){mixes[i].read_fraction, rate, spread};
+        c->traffic[i] = (struct ceiling_traffic){.read_fraction = mixes[i].read_fraction,
+                                                 .bytes_per_s = rate,
+                                                 .spread = spread,
+                                                 .fixed_s = fixed > 0 ? fixed : 0};
         if (mixes[i].read_fraction == 0.5)
             c->launch_s = fixed > 0 ? fixed : 0;
     }
