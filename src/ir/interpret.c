@@ -108,9 +108,27 @@ static bool is_batch_view(const struct interpreter *in, const struct node *n) {
 
 // ---- which nodes are stored
 
-static void choose_stored(struct interpreter *in) {
+static bool is_always_stored(const struct node *n) {
+    enum op_class class = op_infos[n->op].class;
+    return class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_structural(n);
+}
+
+// Does the node read argument `arg` out of order, so that all of it must be there?
+static bool needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_ELEMENTWISE:
+        return false;
+    case OP_CLASS_REDUCE:
+        return !reduces_rows(in, n);
+    case OP_CLASS_CONTRACT:
+        return !is_batch_view(in, node_at(in, arg));
+    default:
+        return true;
+    }
+}
+
+static void count_uses(struct interpreter *in) {
     const struct graph *g = &in->problem->graph;
-    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
     for (node_id i = 0; i < g->n_nodes; i++)
         for (int j = 0; j < g->nodes[i].n_args; j++)
             in->n_uses[g->nodes[i].arg[j]]++;
@@ -118,24 +136,24 @@ static void choose_stored(struct interpreter *in) {
         in->is_stored[in->problem->outputs[i].node] = true;
         in->n_uses[in->problem->outputs[i].node]++;
     }
+}
+
+static void choose_stored(struct interpreter *in) {
+    const struct graph *g = &in->problem->graph;
+    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
+    count_uses(in);
     for (node_id i = 0; i < g->n_nodes; i++) {
         const struct node *n = &g->nodes[i];
-        enum op_class class = op_infos[n->op].class;
         // Only f32 can be read where it lies.
         if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
             in->is_stored[i] = true;
-        if (class == OP_CLASS_LEAF)
+        if (is_leaf(n))
             continue;
-        in->is_stored[i] |= in->n_uses[i] > 1 || class == OP_CLASS_REDUCE ||
-                            class == OP_CLASS_CONTRACT || is_structural(n);
-        bool needs_whole = class == OP_CLASS_VIEW || class == OP_CLASS_CONTRACT ||
-                           is_structural(n) || (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
+        in->is_stored[i] |= in->n_uses[i] > 1 || is_always_stored(n);
         group_size[i] = 1;
         for (int j = 0; j < n->n_args; j++) {
             node_id arg = n->arg[j];
-            bool is_read_through =
-                class == OP_CLASS_CONTRACT && is_batch_view(in, node_at(in, arg));
-            if ((needs_whole && !is_read_through) || group_size[i] + group_size[arg] > GROUP_MAX)
+            if (needs_whole(in, n, arg) || group_size[i] + group_size[arg] > GROUP_MAX)
                 in->is_stored[arg] |= !is_leaf(node_at(in, arg));
             if (!in->is_stored[arg])
                 group_size[i] += group_size[arg];
@@ -394,8 +412,15 @@ static void store_scattered_reduction(struct interpreter *in, node_id id) {
     free_array(&run);
 }
 
-// An operand of a contraction as whole arrays; inputs are widened into `own`.
-static struct reading contract_operand(struct interpreter *in, node_id id, struct reading *own) {
+static bool multiplies(enum op op) {
+    return op == OP_MATMUL || op == OP_CONV || op == OP_CONV_T || op == OP_RAGGED_MATMUL ||
+           op == OP_RAGGED_OUTER;
+}
+
+// Node `id` for a user `n` that needs whole arrays. What is made for it is in `own`: inputs are
+// widened, factors of a declared precision are rounded.
+static struct reading whole_operand(struct interpreter *in, const struct node *n, node_id id,
+                                    struct reading *own) {
     struct number number;
     struct reading r = whole(in, id, &number);
     assert(node_at(in, id)->op != OP_CONST);
@@ -404,6 +429,10 @@ static struct reading contract_operand(struct interpreter *in, node_id id, struc
         own->value = r.value = reading_alloc(count, sizeof(double));
         widen_floats(r.value, r.honest, count);
     }
+    const struct precision *q = &in->problem->precision;
+    if (q->operand != PRECISION_STORED && multiplies(n->op) && n->dtype == DTYPE_F32 &&
+        dtype_is_float(r.type) && r.honest)
+        reading_narrow(q, &r, shape_count(&node_at(in, id)->shape), own);
     return r;
 }
 
@@ -413,7 +442,7 @@ struct side {
     int64_t stride[RANK_MAX];
 };
 
-static struct side product_side(struct interpreter *in, node_id id) {
+static struct side product_side(struct interpreter *in, const struct node *user, node_id id) {
     const struct node *n = node_at(in, id);
     struct side s = {0};
     bool is_through = !in->is_stored[id] && is_batch_view(in, n);
@@ -427,7 +456,7 @@ static struct side product_side(struct interpreter *in, node_id id) {
         int axis = is_through ? n->view[i] : i;
         s.stride[i] = axis < 0 ? 0 : strides[axis];
     }
-    s.whole = contract_operand(in, is_through ? n->arg[0] : id, &s.own);
+    s.whole = whole_operand(in, user, is_through ? n->arg[0] : id, &s.own);
     return s;
 }
 
@@ -446,7 +475,7 @@ static void store_matmul(struct interpreter *in, node_id id) {
     int rank = n->shape.rank;
     struct reading_matmul mm = {
         .m = n->shape.size[rank - 2], .n = n->shape.size[rank - 1], .k = l->size[rank - 1]};
-    struct side left = product_side(in, n->arg[0]), right = product_side(in, n->arg[1]);
+    struct side left = product_side(in, n, n->arg[0]), right = product_side(in, n, n->arg[1]);
     int64_t count = shape_count(&n->shape);
     in->arrays[id] = new_array(count, n->dtype);
     for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {
@@ -455,8 +484,8 @@ static void store_matmul(struct interpreter *in, node_id id) {
         mm.right = matrix_of(&right, &n->shape, batch);
         structural_matmul(&mm);
     }
-    free(left.own.value);
-    free(right.own.value);
+    free_array(&left.own);
+    free_array(&right.own);
 }
 
 static void store_structural(struct interpreter *in, node_id id) {
@@ -467,11 +496,11 @@ static void store_structural(struct interpreter *in, node_id id) {
     for (int i = 0; i < n->n_args; i++)
         s.args[i] = node_at(in, n->arg[i])->op == OP_CONST
                         ? whole(in, n->arg[i], &numbers[i])
-                        : contract_operand(in, n->arg[i], &own[i]);
+                        : whole_operand(in, n, n->arg[i], &own[i]);
     s.out = in->arrays[id] = new_array(shape_count(&n->shape), n->dtype);
     structural_store(&s);
     for (int i = 0; i < n->n_args; i++)
-        free(own[i].value);
+        free_array(&own[i]);
 }
 
 static void store(struct interpreter *in, node_id id) {

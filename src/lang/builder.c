@@ -80,7 +80,8 @@ node_id build_node_as(struct builder *b, const struct label *l, struct operand x
     bool fits = dtype_is_float(t) ? isfinite(dtype_round(t, x.number))
                                   : x.number >= dtype_min(t) && x.number <= dtype_max(t);
     if (!fits)
-        mistake_fail(b->mistakes, l->at, NULL, "%.9g is too large for %s", x.number, dtype_name(t));
+        mistake_fail(b->mistakes, l->at, NULL, "%.15g is too large for %s", x.number,
+                     dtype_name(t));
     return add_node(b, &own,
                     (struct node){.op = OP_CONST, .dtype = t, .value = dtype_round(t, x.number)});
 }

@@ -26,7 +26,7 @@ void print_declaration_measure(const struct statement *s, bool exact, struct dec
 void print_declaration(struct str *out, const struct statement *s, bool exact,
                        const struct declaration_widths *w);
 
-// `problem`, `dim` and assignments.
+// `problem`, `dim`, `precision`, `order` and assignments.
 void print_plain(struct str *out, const struct statement *s, bool exact);
 
 // The shortest decimal that reads back as the same float64.

@@ -10,6 +10,6 @@ if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
     exit 0
 fi
 mkdir cases
-"$python" -W ignore "$ROOT/tests/reference/compare.py" "$reference" cases "$ROOT"/tests/reference/cases_*.py >out ||
+"$python" -W ignore "$ROOT/bridge/reference/compare.py" "$reference" cases "$ROOT"/bridge/reference/cases_*.py >out ||
     fail "$(cat out)"
 grep -Eq '^[0-9]+ cases, 0 differ$' out || fail "$(cat out)"

@@ -298,7 +298,7 @@ static void check_problem(const struct problem *p) {
         free(buffers[i]);
 }
 
-// Those are compared with NumPy and PyTorch (tests/reference).
+// Those are compared with NumPy and PyTorch (bridge/reference).
 static bool has_structure(const struct problem *p) {
     for (node_id i = 0; i < p->graph.n_nodes; i++)
         if (op_infos[p->graph.nodes[i].op].class > OP_CLASS_CONTRACT)

@@ -1,4 +1,4 @@
-// Structural operations by values worked out by hand; tests/reference compares them with PyTorch.
+// Structural operations by values worked out by hand; bridge/reference compares them with PyTorch.
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <math.h>
