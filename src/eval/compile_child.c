@@ -40,8 +40,8 @@ static void add_headers(struct nvrtc_job *job, const char **names, const char **
     names[n] = "stdint.h";
     texts[n++] = stdint_text;
     for (const struct embedded_file *f = embedded_files; f->name && n < HEADERS_MAX; f++) {
-        size_t len = strlen(f->name);
-        if (len < 3 || strcmp(f->name + len - 2, ".h") != 0)
+        const char *end = strrchr(f->name, '.');
+        if (!end || (strcmp(end, ".h") != 0 && strcmp(end, ".def") != 0))
             continue;
         names[n] = f->name;
         texts[n++] = f->text;

@@ -83,8 +83,10 @@ static const struct composite *choose(struct builder *b, const struct expr *e) {
     for (int i = 0; i < N_COMPOSITES; i++) {
         if (strcmp(composites[i].name, e->text) != 0)
             continue;
-        if (n_words(composites[i].values) == e->n_args)
+        if (n_words(composites[i].values) == e->n_args) {
+            str_reset(&usages);
             return &composites[i];
+        }
         n_rows++;
         n_values = n_words(composites[i].values);
         str_printf(&usages, "%s%s", usages.len ? " or " : "", usage(b->arena, &composites[i]));

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "eval/stats.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
@@ -185,7 +186,6 @@ static double since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) * 1e-9;
 }
 
-// Ask, and end what was started for it.
 static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
                   struct eval_report *r, struct error *err) {
     struct eval_job job = job_of(q, r);
@@ -198,9 +198,8 @@ static bool judge(struct arena *a, const struct eval_request *q, struct evaluato
     const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
     r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
     r->null_s = since(start_ns);
-    start_ns = clock_now_ns();
-    evaluator_close(e);
-    r->close_s = since(start_ns);
+    if (ok)
+        explain(a, r);
     return ok;
 }
 
@@ -223,10 +222,36 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     if (!open_evaluator(q, r, &e, err))
         return false;
     bool ok = judge(a, q, e, r, err);
-    if (ok)
-        explain(a, r);
+    int64_t closing_ns = clock_now_ns();
+    evaluator_close(e);
+    r->close_s = since(closing_ns);
     r->seconds = since(start_ns);
     log_phases(r);
+    return ok;
+}
+
+bool op_eval_each(struct arena *a, const struct eval_request *q, const char *const *candidates,
+                  int n_candidates, void (*on_report)(const struct eval_report *r, void *ctx),
+                  void *ctx, struct error *err) {
+    struct eval_report r;
+    struct evaluator *e;
+    if (!prepare(a, q, &r, err) || !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; i < n_candidates && ok; i++) {
+        int64_t start_ns = clock_now_ns();
+        struct eval_report each = {.problem = r.problem,
+                                   .target = r.target,
+                                   .bound = r.bound,
+                                   .rival = r.rival,
+                                   .depth = r.depth};
+        ok = read_candidate(a, candidates[i], &each, &each.candidate, err) &&
+             judge(a, q, e, &each, err);
+        each.seconds = since(start_ns);
+        if (ok)
+            on_report(&each, ctx);
+    }
+    evaluator_close(e);
     return ok;
 }
 
@@ -349,6 +374,10 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
         put_time(a, &s, r);
     put_resources(&s, &r->result.profile);
     put_findings(&s, r);
+    double restart_s = profile_get(&r->result.profile, "restart_s");
+    if (isfinite(restart_s))
+        str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
+                   clock_duration(a, restart_s * 1e9));
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
                part(a, r->result.verify_s), part(a, r->result.timing_s));
@@ -382,6 +411,7 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
         report->widest = fmax(report->widest, fabs(m->speedup - 1));
         report->half_width += (m->speedup_high - m->speedup_low) / 2 / n;
     }
+    report->bound = stats_share_bound(report->n_faster + report->n_slower, report->n, 0.95);
     evaluator_close(e);
     return ok;
 }

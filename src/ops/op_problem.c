@@ -240,12 +240,16 @@ static json_t *check_json(struct arena *a, const struct checked *c) {
     }
     for (int i = 0; c->ok && i < c->file.n_kernels; i++) {
         const struct kernel *k = c->file.kernels[i];
+        const char *explained = c->blocks[i] ? block_print(a, c->blocks[i]) : NULL;
         json_array_append_new(kernels,
-                              json_pack("{sssssiss}", "problem", k->problem, "target", k->target,
-                                        "stages", k->n_stages, "text", kernel_print(a, k)));
+                              json_pack("{sssssissso}", "problem", k->problem, "target", k->target,
+                                        "stages", k->n_stages, "text", kernel_print(a, k),
+                                        "explained", json_optional_text(explained)));
     }
-    return json_pack("{sosbsososo}", "file", json_optional_text(c->path), "ok", c->ok, "problems",
-                     problems, "kernels", kernels, "diagnostics",
+    const char *notes = c->ok ? op_check_notes(a, c) : "";
+    return json_pack("{sosbsosososo}", "file", json_optional_text(c->path), "ok", c->ok, "problems",
+                     problems, "kernels", kernels, "notes",
+                     json_optional_text(*notes ? notes : NULL), "diagnostics",
                      json_optional_text(c->ok ? NULL : c->diagnostics));
 }
 

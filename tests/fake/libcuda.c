@@ -218,6 +218,8 @@ int cuModuleUnload(void *module) {
     return error;
 }
 int cuModuleGetFunction(const struct kernel **f, void *module, const char *name) {
+    if (is_fault("no-oracle") && strncmp(name, "oracle_", 7) == 0)
+        return 500;
     for (*f = kernels; (*f)->name; ++*f)
         if (strcmp((*f)->name, name) == 0)
             return 0;

@@ -74,6 +74,46 @@ static const char waved[] = HEAD(
     "M = 64, N = 48, K = 32",
     "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M]\nt = a @ b\ny = sum(tanh(t), axis=1)\n";
 
+#define CONV "problem p\nin x : f32[2, 4, 8, 8]\nin w : f32[4, 4, 3, 3]\n"
+static const char conv[] = CONV "out y : f32[2, 4, 8, 8]\ny = relu(conv2d(x, w, padding=1))\n";
+static const char pooled[] = CONV "out y : f32[2, 4, 4, 4]\nt = conv2d(x, w, padding=1)\n"
+                                  "y = max_pool2d(t, 2)\n";
+static const char grouped[] = CONV "out y : f32[2, 4, 8, 8]\nt = conv2d(x, w, padding=1)\n"
+                                   "y = groupnorm(t, groups=2)\n";
+static const char scanned[] = HEAD(
+    "M = 64, N = 60", "in x : f32[M, N]\n") "out y : f32[M, N]\ny = tanh(cumsum(x * 2, axis=1))\n";
+static const char ordered[] =
+    HEAD("M = 64, N = 60", "in x : f32[M, N]\n") "out y : i64[M, 5]\ny = topk_index(x, 5)\n";
+static const char scattered[] =
+    HEAD("M = 64, N = 60",
+         "in x : f32[M]\nin i : i64[M] ~ integers(0, 59)\n") "out y : f32[N]\nz = x * 0\ny = "
+                                                             "scatter_add(z[0:60], i, tanh(x), "
+                                                             "axis=0)\n";
+static const char sliced[] = HEAD(
+    "M = 64, N = 48, K = 32",
+    "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M, 20]\nt = a @ b\ny = t[:, 0:20] + 1\n";
+static const char reshaped[] =
+    HEAD("M = 64, N = 48, K = 32",
+         "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[16, 4, 48]\nout s : f32[16, 48]\nt = "
+                                                 "a @ b\ny = reshape(t, (16, 4, 48)) + 1\n"
+                                                 "s = sum(y, axis=1)\n";
+static const char braided[] =
+    HEAD("M = 64, N = 48, K = 32",
+         "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[N, M]\nt = a @ b\ny = reshape(t, (N, "
+                                                 "M)) + reshape(t.T, (N, M))\n";
+static const char embedded[] = HEAD("M = 64, N = 48, K = 32, V = 100",
+                                    "in i : i64[M] ~ integers(0, 99)\nin e : f32[V, K]\nin b : "
+                                    "f32[K, N]\n") "out y : f32[M, N]\ny = embedding(e, i) @ b\n";
+static const char picked[] = HEAD(
+    "M = 64, N = 60",
+    "in x : f32[M, N]\nin i : i64[M] ~ integers(0, 59)\n") "out y : f32[M, 1]\np = "
+                                                           "log_softmax(x)\ny = take_along_axis(p, "
+                                                           "i[:, None], axis=1)\n";
+static const char swapped[] = HEAD(
+    "M = 60, N = 60",
+    "in x : f32[M, N]\nin i : i64[M] ~ integers(0, 59)\n") "out y : f32[M, N]\np = softmax(x)\ny = "
+                                                           "take(p, i, axis=0)\n";
+
 // The mistakes of a block on sm_90a, or the note of its first stage without an emitter, or "".
 static const char *resolve(struct arena *a, const char *problem, const char *stages,
                            const char *target) {
@@ -270,6 +310,60 @@ Test(form, laws_are_used_where_they_fit) {
         {waved, "stage y : gemm laws collapse",
          "2:21 stage y: law collapse takes the sum over one axis of a product, with only linear "
          "steps between, and this stage has none"},
+    };
+    CHECK(cases, "sm_90a");
+}
+
+Test(form, windows_scans_scatters_and_moves) {
+    static const struct one_case cases[] = {
+        {conv, "stage y : conv", "note no emitter for conv yet"},
+        {conv, "stage y : conv laws winograd", "note no emitter for conv yet"},
+        {conv, "stage y : library", "note no emitter for library yet"},
+        {conv, "stage y : gemm",
+         "2:11 stage y: gemm takes a matrix product, but t.1 is a conv; the family conv takes it"},
+        {conv, "stage y : pool",
+         "2:11 stage y: pool takes a pooling, but t.1 is a conv; the family conv takes it"},
+        {pooled, "stage y : conv",
+         "2:11 stage y: conv takes one window, and t and y are two; materialise t first"},
+        {pooled, "stage t : conv\nstage y : conv",
+         "3:11 stage y: conv takes a convolution, but y is a max_pool; the family pool takes it"},
+        {pooled, "stage t : conv\nstage y : pool", "note no emitter for conv yet"},
+        {grouped, "stage y : conv combine cluster",
+         "2:11 stage y: y.norm.var.sum needs y.norm.mean.sum, and an epilogue reduces before it "
+         "spreads a result again; name laws shifted_variance, or materialise t first"},
+        {grouped, "stage y : conv combine cluster laws shifted_variance",
+         "note no emitter for conv yet"},
+        {grouped, "stage y : conv combine twopass laws shifted_variance",
+         "2:11 stage y: with combine twopass y.norm.mean.sum is whole only at the end, and y.norm "
+         "needs it in every tile; materialise y.norm.mean.sum first"},
+        {grouped,
+         "stage t, y.norm.mean, y.norm.var : conv combine twopass laws shifted_variance\n"
+         "stage y : map",
+         "note no emitter for conv yet"},
+        {grouped, "stage t : conv\nstage y : rowwise",
+         "3:11 stage y: y is a reshape of what the rows give; materialise y.norm first"},
+        {scanned, "stage y : scan", "note no emitter for scan yet"},
+        {scanned, "stage y : map",
+         "2:11 stage y: map computes elementwise values, but t.2 is a cumsum; the family scan "
+         "takes "
+         "it"},
+        {ordered, "stage y : scan", "note no emitter for scan yet"},
+        {scattered, "stage y : scatter", "note no emitter for scatter yet"},
+        {scattered, "stage y : scan",
+         "2:11 stage y: scan takes a scan, but y is a scatter_add; the family scatter takes it"},
+        {sliced, "stage y : gemm",
+         "2:11 stage y: v.1 is a slice of the product t; materialise t first"},
+        {reshaped, "stage y, s : gemm combine twopass", "note no emitter for combine yet"},
+        {reshaped, "stage y, s : gemm",
+         "2:14 stage y: s is reduced over M, beyond one tile unless 'tile' holds all of it: say "
+         "combine atomic, twopass, lastblock or cluster; materialise y first"},
+        {braided, "stage y : gemm",
+         "2:11 stage y: y needs elements of t from other places than its own; materialise t "
+         "first"},
+        {embedded, "stage y : gemm", "note 'i' is i64, and kernels are made for f32 alone yet"},
+        {picked, "stage y : rowwise", "note 'i' is i64, and kernels are made for f32 alone yet"},
+        {swapped, "stage y : rowwise",
+         "2:11 stage y: y is a take of what the rows give; materialise p first"},
     };
     CHECK(cases, "sm_90a");
 }

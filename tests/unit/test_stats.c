@@ -11,9 +11,6 @@ Test(stats, median_of_odd_even_and_no_values) {
     cr_expect_eq(stats_median(v, 4), 2.5);
     cr_expect(isnan(stats_median(v, 0)));
     cr_expect_eq(v[0], 3, "the samples keep their order");
-    cr_expect_eq(stats_lower_quartile(v, 4), 2);
-    cr_expect_eq(stats_lower_quartile(v, 3), 1);
-    cr_expect(isnan(stats_lower_quartile(v, 0)));
 }
 
 Test(stats, few_pairs_get_their_range_widened) {
@@ -138,4 +135,12 @@ Test(pairs, leave_out_what_was_slowed_or_disturbed) {
     for (int i = 0; i < 20; i++)
         disturbed[i] = i % 3 != 0;
     cr_expect_eq(pairs_pick(slowed, disturbed, 20, picked), 18);
+}
+
+Test(stats, bounds_a_share) {
+    cr_expect_float_eq(stats_share_bound(0, 100, 0.95), 1 - pow(0.05, 0.01), 1e-9);
+    cr_expect_float_eq(stats_share_bound(0, 1000, 0.95), 0.00299, 1e-5);
+    cr_expect_float_eq(stats_share_bound(3, 1000, 0.95), 0.00774, 1e-5);
+    cr_expect_eq(stats_share_bound(5, 5, 0.95), 1);
+    cr_expect_eq(stats_share_bound(0, 0, 0.95), 1);
 }

@@ -91,26 +91,28 @@ Test(structure, looks_up_and_scatters) {
     static const int32_t index[4] = {1, 0, 1, 1};
     static const int64_t along[2] = {2, 0};
     static const float base[3] = {10, 20, 30}, add[4] = {1, 2, 4, 8};
-    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[4]\nout y : f32[4, 3]\ny = embedding(x, i)\n",
+    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[4] ~ integers(0, 7)\nout y : f32[4, 3]\ny = "
+          "embedding(x, i)\n",
           WITH(SIX, index), 4, 5, 6, 1, 2, 3, 4, 5, 6, 4, 5, 6);
-    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[2, 2]\nout y : f32[2, 2, 2]\n"
+    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[2, 2] ~ integers(0, 7)\nout y : f32[2, 2, 2]\n"
           "y = take(x, i, axis=1)\n",
           WITH(SIX, index), 2, 1, 2, 2, 5, 4, 5, 5);
-    CHECK("problem p\nin x : f32[2, 3]\nin i : i64[2, 1]\nout y : f32[2, 1]\n"
+    CHECK("problem p\nin x : f32[2, 3]\nin i : i64[2, 1] ~ integers(0, 7)\nout y : f32[2, 1]\n"
           "y = take_along_axis(x, i)\n",
           WITH(SIX, along), 3, 4);
-    CHECK("problem p\nin b : f32[3]\nin i : i32[4]\nin s : f32[4]\nout y : f32[3]\n"
-          "y = scatter_add(b, i, s)\n",
-          WITH(base, index, add), 12, 33, 30);
-    CHECK("problem p\nin i : i32[4]\nout y : f32[4, 2]\ny = one_hot(i, 2)\n", index, 0, 1, 1, 0, 0,
-          1, 0, 1);
+    CHECK(
+        "problem p\nin b : f32[3]\nin i : i32[4] ~ integers(0, 7)\nin s : f32[4]\nout y : f32[3]\n"
+        "y = scatter_add(b, i, s)\n",
+        WITH(base, index, add), 12, 33, 30);
+    CHECK("problem p\nin i : i32[4] ~ integers(0, 7)\nout y : f32[4, 2]\ny = one_hot(i, 2)\n",
+          index, 0, 1, 1, 0, 0, 1, 0, 1);
 }
 
 Test(structure, an_index_out_of_range_is_a_fault) {
     struct arena a = {0};
     static const int32_t index[2] = {1, 3};
-    const struct problem *p = parsed(
-        &a, "problem p\nin x : f32[2, 3]\nin i : i32[2]\nout y : f32[2, 3]\ny = take(x, i)\n");
+    const struct problem *p = parsed(&a, "problem p\nin x : f32[2, 3]\nin i : i32[2] ~ integers(0, "
+                                         "7)\nout y : f32[2, 3]\ny = take(x, i)\n");
     struct interpret_data data = {.inputs = {SIX, index}};
     struct interpret_result r;
     interpret(p, &data, &r);
@@ -207,10 +209,12 @@ Test(structure, multiplies_ragged_groups) {
     // Rows 0 and 1 belong to group 0, group 1 is empty, row 2 to group 2, row 3 to none.
     static const float x[4] = {1, 2, 3, 4}, w[3] = {10, 100, 1000}, g[4] = {1, 10, 100, 7};
     static const int32_t offsets[4] = {0, 2, 2, 3};
-    CHECK("problem p\nin x : f32[4, 1]\nin w : f32[3, 1, 1]\nin o : i32[4]\nout y : f32[4, 1]\n"
+    CHECK("problem p\nin x : f32[4, 1]\nin w : f32[3, 1, 1]\nin o : i32[4] ~ integers(0, 7)\nout y "
+          ": f32[4, 1]\n"
           "y = ragged_matmul(x, w, o)\n",
           WITH(x, w, offsets), 10, 20, 3000, 0);
-    CHECK("problem p\nin x : f32[4, 1]\nin g : f32[4, 1]\nin o : i32[4]\nout y : f32[3, 1, 1]\n"
+    CHECK("problem p\nin x : f32[4, 1]\nin g : f32[4, 1]\nin o : i32[4] ~ integers(0, 7)\nout y : "
+          "f32[3, 1, 1]\n"
           "y = ragged_outer(x, g, o)\n",
           WITH(x, g, offsets), 21, 0, 300);
 }
@@ -219,7 +223,8 @@ Test(structure, adds_up_posting_lists) {
     // Lists: {doc 0: 1, doc 2: 2}, {}, {doc 2: 4}.
     static const int32_t docs[3] = {0, 2, 2}, offsets[4] = {0, 2, 2, 3}, lists[4] = {0, 2, 1, 2};
     static const float weights[3] = {1, 2, 4}, factors[4] = {10, 100, 5, 1};
-    CHECK("problem p\nin d : i32[3]\nin w : f32[3]\nin o : i32[4]\nin l : i32[2, 2]\n"
+    CHECK("problem p\nin d : i32[3] ~ integers(0, 7)\nin w : f32[3]\nin o : i32[4] ~ integers(0, "
+          "7)\nin l : i32[2, 2] ~ integers(0, 7)\n"
           "in f : f32[2, 2]\nout y : f32[2, 3]\ny = ragged_scatter(d, w, o, l, f, 3)\n",
           WITH(docs, weights, offsets, lists, factors), 10, 0, 420, 0, 0, 4);
 }
@@ -228,10 +233,12 @@ Test(structure, quantised_weights_are_scaled_by_group) {
     static const float x[4] = {1, 2, 3, 4}, scales[2] = {0.5f, 2};
     static const int8_t w[4] = {1, 2, 3, 4};
     static const uint8_t packed[2] = {0x2f, 0x78};  // -1, 2, -8, 7
-    CHECK("problem p\nin x : f32[1, 4]\nin w : i8[1, 4]\nin s : f32[1, 2]\nout y : f32[1, 1]\n"
+    CHECK("problem p\nin x : f32[1, 4]\nin w : i8[1, 4] ~ integers(0, 7)\nin s : f32[1, 2]\nout y "
+          ": f32[1, 1]\n"
           "y = qmatmul(x, w, s, group=2)\n",
           WITH(x, w, scales), 0.5 * 5 + 2 * 25);
-    CHECK("problem p\nin x : f32[1, 4]\nin w : i4[1, 4]\nin s : f32[1, 2]\nout y : f32[1, 1]\n"
+    CHECK("problem p\nin x : f32[1, 4]\nin w : i4[1, 4] ~ integers(0, 7)\nin s : f32[1, 2]\nout y "
+          ": f32[1, 1]\n"
           "y = qmatmul(x, w, s)\n",
           WITH(x, packed, scales), 0.5 * 3 + 2 * 4);
 }
@@ -357,7 +364,8 @@ Test(structure, counts_its_work) {
         {"out y : f32[2, 4, 5]\ny = max_pool1d(x, 2)\n", "y", 2.0 * 4 * 5 * 2, false},
         {"out y : f32[2, 4, 10]\ny = cumsum(x)\n", "y", 80, false},
         {"out y : f32[80]\ny = reshape(x, 80)\n", "y", 0, false},
-        {"in o : i32[3]\nin w : f32[2, 10, 5]\nout y : f32[4, 5]\ny = ragged_matmul(x[0], w, o)\n",
+        {"in o : i32[3] ~ integers(0, 7)\nin w : f32[2, 10, 5]\nout y : f32[4, 5]\ny = "
+         "ragged_matmul(x[0], w, o)\n",
          "y", 2.0 * 4 * 10 * 5, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
