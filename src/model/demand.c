@@ -19,6 +19,9 @@ struct walk {
     const struct graph *g;
     enum demand_mode mode;
     struct demand *d;
+    // Per node, a set of axes: every position along them together is asked for somewhere. One
+    // element of each row, say, is few elements and yet all rows.
+    unsigned *covered;
 };
 
 static double count_of(const struct walk *w, node_id n) {
@@ -37,6 +40,76 @@ static void ask(struct walk *w, node_id n, double elements) {
 // The same for parts that are seldom the same ones twice.
 static void ask_part(struct walk *w, node_id n, double elements) {
     ask(w, n, is_least(w) ? elements : w->d->need[n] + elements);
+}
+
+static double axes_count(const struct shape *s, unsigned axes) {
+    double count = 1;
+    for (int i = 0; i < s->rank; i++)
+        if (axes >> i & 1)
+            count *= (double)s->size[i];
+    return count;
+}
+
+static void ask_axes(struct walk *w, node_id n, unsigned axes) {
+    const struct shape *s = &w->g->nodes[n].shape;
+    double count = axes_count(s, axes);
+    if (count > axes_count(s, w->covered[n]))
+        w->covered[n] = axes;
+    ask(w, n, count);
+}
+
+static unsigned all_axes(const struct shape *s) {
+    return (1u << s->rank) - 1;
+}
+
+// Axes of a reduction's argument: those of the result that are covered, and the reduced ones.
+static unsigned reduced_axes(const struct node *n, const struct shape *arg, unsigned covered) {
+    unsigned axes = n->axes;
+    for (int i = 0, kept = 0; i < arg->rank; i++)
+        if (!(n->axes >> i & 1))
+            axes |= (covered >> kept++ & 1) << i;
+    return axes;
+}
+
+// What covering axes of the result covers of the arguments, where that can be told.
+static void pass_axes(struct walk *w, node_id id) {
+    const struct node *n = &w->g->nodes[id];
+    const struct shape *arg = n->n_args ? &w->g->nodes[n->arg[0]].shape : NULL;
+    unsigned covered = w->covered[id], axes = 0;
+    int rank = n->shape.rank;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_VIEW:
+        for (int i = 0; i < rank; i++)
+            if (n->view[i] >= 0)
+                axes |= (covered >> i & 1) << n->view[i];
+        // Axes of one position that the view leaves out are covered by any element.
+        for (int i = 0; i < arg->rank; i++)
+            axes |= (unsigned)(arg->size[i] == 1) << i;
+        ask_axes(w, n->arg[0], axes);
+        return;
+    case OP_CLASS_ELEMENTWISE:
+        for (int i = 0; i < n->n_args && n->op != OP_WHERE; i++)
+            ask_axes(w, n->arg[i], covered);
+        return;
+    case OP_CLASS_REDUCE:
+        ask_axes(w, n->arg[0], reduced_axes(n, arg, covered));
+        return;
+    case OP_CLASS_CONTRACT: {
+        unsigned batches = covered & ((1u << (rank - 2)) - 1);
+        unsigned row = covered & 1u << (rank - 2), column = covered & 1u << (rank - 1);
+        ask_axes(w, n->arg[0], batches | row | 1u << (rank - 1));
+        ask_axes(w, n->arg[1], batches | 1u << (rank - 2) | column);
+        return;
+    }
+    case OP_CLASS_GATHER:
+        if (n->op == OP_TAKE_ALONG) {
+            ask_axes(w, n->arg[0], covered & ~(1u << n->detail->axis));
+            ask_axes(w, n->arg[1], covered);
+        }
+        return;
+    default:
+        return;
+    }
 }
 
 // The part of argument `i` that `need` of the node's `count` elements ask for when all of them
@@ -414,14 +487,23 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
                          .flops = arena_array(a, double, n),
                          .is_prepared = arena_array(a, bool, n),
                          .input_bytes = arena_array(a, double, p->n_inputs + 1)};
-    struct walk w = {.a = a, .p = p, .g = &p->graph, .mode = mode, .d = d};
+    struct walk w = {.a = a,
+                     .p = p,
+                     .g = &p->graph,
+                     .mode = mode,
+                     .d = d,
+                     .covered = arena_array(a, unsigned, n)};
     mark_prepared(&w);
     for (int i = 0; i < p->n_outputs; i++)
         d->need[p->outputs[i].node] = count_of(&w, p->outputs[i].node);
     for (node_id i = n - 1; i >= 0; i--) {
         d->flops[i] = work_flops(&p->graph, &p->graph.nodes[i]) * flops_share(&w, i);
-        if (d->need[i] > 0)
+        if (d->need[i] >= count_of(&w, i))
+            w.covered[i] = all_axes(&p->graph.nodes[i].shape);
+        if (d->need[i] > 0) {
             ask_arguments(&w, i);
+            pass_axes(&w, i);
+        }
         if (d->is_prepared[i])
             d->flops[i] = 0;
     }

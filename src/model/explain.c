@@ -194,8 +194,8 @@ static void say_reach(struct words *w) {
 static void say_no_reach(struct words *w) {
     if (w->t->source)
         str_printf(&w->out,
-                   "reach: not known without the card; run hone calibrate where it is. What\n"
-                   "  follows is by published figures: %s.\n",
+                   "reach: not known without the card; run hone calibrate where it is\n"
+                   "published figures: %s\n",
                    w->t->source);
     else
         str_puts(&w->out, "reach: not known until the ceilings are measured (hone calibrate)\n");

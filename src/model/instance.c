@@ -26,8 +26,22 @@ static int find_input(const struct problem *p, node_id n) {
     return -1;
 }
 
+// A view that only adds or drops axes of size 1.
+static bool keeps_order(const struct graph *g, const struct node *n) {
+    int last = -1;
+    for (int i = 0; i < n->shape.rank; i++) {
+        if (n->view[i] < 0)
+            continue;
+        if (n->view[i] < last)
+            return false;
+        last = n->view[i];
+    }
+    return shape_count(&n->shape) == shape_count(&g->nodes[n->arg[0]].shape);
+}
+
 static node_id strip(const struct graph *g, node_id n) {
     while (g->nodes[n].op == OP_RESHAPE ||
+           (g->nodes[n].op == OP_VIEW && keeps_order(g, &g->nodes[n])) ||
            (g->nodes[n].op == OP_CAST && !dtype_is_float(g->nodes[n].dtype)))
         n = g->nodes[n].arg[0];
     return n;

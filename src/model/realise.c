@@ -100,24 +100,9 @@ static int add(struct realisation *list, int n, enum pipe pipe, int products) {
     return n + 1;
 }
 
-static int ways(const struct problem *p, const struct node *n, struct realisation *list) {
-    const struct graph *g = &p->graph;
-    enum operand_kind a = operand_of(g, n->arg[0], 0), b = operand_of(g, n->arg[1], 0);
-    if (n->dtype == DTYPE_F64 && p->precision.operand == PRECISION_STORED)
-        return add(list, 0, PIPE_F64, 1);
-    a = as_precise(a, &p->precision);
-    b = as_precise(b, &p->precision);
-    if (a == OPERAND_F64 || b == OPERAND_F64)
-        return add(list, 0, PIPE_F64, 1);
-    int count = add(list, 0, PIPE_F32, 1);
-    if (!dtype_is_float(n->dtype))
-        return a == OPERAND_INT8 && b == OPERAND_INT8 ? add(list, count, PIPE_I8, 1) : count;
-    bool wide = a == OPERAND_F32 || b == OPERAND_F32;
-    if (wide && p->precision.is_exact)
-        return count;
-    // Each f32 operand is a sum of two TF32 ones; the product of the two small parts is left out.
-    if (wide)
-        return add(list, count, PIPE_TF32, a == b ? 3 : 2);
+// Operands of matrix units proper: nothing is split, the narrowest common kind is the fastest.
+static int add_narrow(struct realisation *list, int count, enum operand_kind a,
+                      enum operand_kind b) {
     count = add(list, count, PIPE_TF32, 1);
     if ((fits(a, OPERAND_F16) && fits(b, OPERAND_F16)) ||
         (fits(a, OPERAND_BF16) && fits(b, OPERAND_BF16)))
@@ -127,6 +112,22 @@ static int ways(const struct problem *p, const struct node *n, struct realisatio
     if (a == OPERAND_INT8 && b == OPERAND_INT8)
         count = add(list, count, PIPE_I8, 1);
     return count;
+}
+
+static int ways(const struct problem *p, const struct node *n, struct realisation *list) {
+    const struct graph *g = &p->graph;
+    enum operand_kind a = as_precise(operand_of(g, n->arg[0], 0), &p->precision);
+    enum operand_kind b = as_precise(operand_of(g, n->arg[1], 0), &p->precision);
+    bool is_f64 = n->dtype == DTYPE_F64 && p->precision.operand == PRECISION_STORED;
+    if (is_f64 || a == OPERAND_F64 || b == OPERAND_F64)
+        return add(list, 0, PIPE_F64, 1);
+    int count = add(list, 0, PIPE_F32, 1);
+    if (!dtype_is_float(n->dtype))
+        return a == OPERAND_INT8 && b == OPERAND_INT8 ? add(list, count, PIPE_I8, 1) : count;
+    if (a != OPERAND_F32 && b != OPERAND_F32)
+        return add_narrow(list, count, a, b);
+    // Each f32 operand is a sum of two TF32 ones; the product of the two small parts is left out.
+    return p->precision.is_exact ? count : add(list, count, PIPE_TF32, a == b ? 3 : 2);
 }
 
 struct realisation realise(const struct problem *p, const struct node *n,

@@ -28,7 +28,7 @@ static const struct card {
     {"rtx3090", "NVIDIA GeForce RTX 3090", "sm_86", 82, 1.695, 24, 936, 6,
      0.56, 35.6, 35.6, 71, 0, 284, "NVIDIA GA102 architecture white paper"},
     {"l4", "NVIDIA L4", "sm_89", 0, 0, 24, 300, 48,
-     0, 30.3, 60, 121, 242.5, 242.5, "NVIDIA L4 data sheet (halved: it counts sparsity); L2 of a whole AD104"},
+     0, 30.3, 60, 121, 242.5, 242.5, "NVIDIA L4 data sheet, halved: it counts sparsity; L2 of a whole AD104"},
     {"l40s", "NVIDIA L40S", "sm_89", 142, 2.52, 48, 864, 96,
      0, 91.6, 183, 362.05, 733, 733, "NVIDIA L40S data sheet; L2 of a whole AD102"},
     {"rtx4090", "NVIDIA GeForce RTX 4090", "sm_89", 128, 2.52, 24, 1008, 72,
@@ -38,9 +38,9 @@ static const struct card {
     {"h100-pcie", "NVIDIA H100 PCIe 80 GB", "sm_90a", 114, 1.755, 80, 2000, 50,
      51.2, 51.2, 378, 756, 1513, 1513, "NVIDIA H100 architecture white paper"},
     {"h200", "NVIDIA H200 SXM 141 GB", "sm_90a", 132, 1.98, 141, 4800, 60,
-     67, 67, 494.5, 989.5, 1979, 1979, "NVIDIA H200 data sheet (halved where it counts sparsity); L2 as its driver says"},
+     67, 67, 494.5, 989.5, 1979, 1979, "NVIDIA H200 data sheet, halved where it counts sparsity; L2 by its driver"},
     {"b200", "NVIDIA B200 (HGX)", "sm_100a", 148, 0, 192, 8000, 126,
-     40, 80, 1100, 2250, 4500, 4500, "NVIDIA Blackwell architecture brief; L2 from the Blackwell tuning guide"},
+     40, 80, 1100, 2250, 4500, 4500, "NVIDIA Blackwell architecture brief; L2 by the Blackwell tuning guide"},
 };
 // clang-format on
 enum { CARDS = sizeof cards / sizeof cards[0] };

@@ -85,6 +85,8 @@ static const struct work_case work_cases[] = {
      24, 24, 12, 0},
     {"rows that the indices name", "in i : i32[16] ~ integers(3, 3)\n" X Y "y = embedding(x, i)",
      128, 128, 1024, 0},
+    {"one element of each row, and what all rows need for it",
+     X "in i : i64[16] ~ integers(2, 2)\nout y : f32\ny = cross_entropy(x, i)", 1152, 1152, 4, 0},
     {"groups of rows",
      "in x : f16[8, 4]\nin o : i64[4] ~ integers(0, 0)\nin w : f16[3, 4, 4]\nout y : f32[8, 4]\n"
      "y = ragged_matmul(x, w, o)",
