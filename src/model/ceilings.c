@@ -147,23 +147,21 @@ static const char *cache_path(struct arena *a, const struct target *t, struct er
     return dir ? arena_printf(a, "%s/%.16s.json", dir, t->id) : NULL;
 }
 
-// Ceilings are a cache: whatever does not read as ours is absent, and will be measured again.
-bool target_load_ceilings(struct arena *a, struct target *t, struct error *err) {
-    const char *path = cache_path(a, t, err);
-    if (!path)
-        return false;
+// Ceilings are a cache: whatever does not read as ours, or at all, is absent, and will be measured
+// again.
+void target_load_ceilings(struct arena *a, struct target *t) {
     struct error ignored = {0};
+    const char *path = cache_path(a, t, &ignored);
     size_t len;
     t->ceilings = (struct ceilings){0};
-    if (!file_exists(path))
-        return true;
+    if (!path || !file_exists(path))
+        return;
     char *text = file_read(a, path, FILE_MAX, &len, &ignored);
     json_t *json = text ? json_parse(text, len, &ignored) : NULL;
     const char *id = json_string_value(json_object_get(json, "id"));
     if (id && strcmp(id, t->id) == 0)
         ceilings_from_json(a, json, t, &ignored);
     json_decref(json);
-    return true;
 }
 
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err) {
@@ -174,7 +172,7 @@ bool target_save_ceilings(struct arena *a, const struct target *t, struct error 
     json_t *json = ceilings_to_json(t);
     const char *text = json_print_pretty(a, json);
     json_decref(json);
-    return file_write(path, text, strlen(text), err) || error_wrap(err, "save ceilings");
+    return file_write(path, text, strlen(text), err) || error_wrap(err, "keep the ceilings");
 }
 
 static double better(double old, double fresh) {

@@ -135,7 +135,7 @@ void ceilings_rates(const struct ceilings *c, double rates[PIPE_COUNT]);
 json_t *ceilings_to_json(const struct target *t);
 bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
 // Read them from the cache directory if they are there.
-bool target_load_ceilings(struct arena *a, struct target *t, struct error *err);
+void target_load_ceilings(struct arena *a, struct target *t);
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err);
 
 // Take from `fresh` whatever is better: of two measurements on a busy machine the faster is nearer

@@ -89,11 +89,11 @@ Test(target, ceilings_come_back_from_the_cache) {
     struct arena a = {0};
     struct error err = {0};
     struct target t = read_target(&a), again = t;
-    cr_assert(target_load_ceilings(&a, &again, &err));
+    target_load_ceilings(&a, &again);
     cr_assert(not(again.ceilings.present), "nothing was measured yet");
     fill(&t);
     cr_assert(target_save_ceilings(&a, &t, &err), "%s", err.text);
-    cr_assert(target_load_ceilings(&a, &again, &err));
+    target_load_ceilings(&a, &again);
     cr_assert(again.ceilings.present);
     cr_assert(eq(dbl, again.ceilings.launch_s, 2e-5));
     cr_assert(eq(dbl, again.ceilings.traffic[2].bytes_per_s, 2e10));
@@ -119,12 +119,12 @@ Test(target, a_cache_of_another_device_or_version_is_absent) {
     const char *texts[] = {"", "not json", "{}", "{\"schema\": \"hone.ceilings/1\"}", "[]"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         cr_assert(file_write(path, texts[i], strlen(texts[i]), &err));
-        cr_assert(target_load_ceilings(&a, &again, &err), "%s", texts[i]);
+        target_load_ceilings(&a, &again);
         cr_assert(not(again.ceilings.present));
     }
     t.id = arena_printf(&a, "%.16s%s", t.id, "0000");
     cr_assert(target_save_ceilings(&a, &t, &err));
-    cr_assert(target_load_ceilings(&a, &again, &err));
+    target_load_ceilings(&a, &again);
     cr_assert(not(again.ceilings.present), "the same file name, but another device");
     arena_reset(&a);
 }
