@@ -122,27 +122,6 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     return r.result.verdict.kind == VERDICT_OK;
 }
 
-static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
-    char id[33];
-    if (!op_eval_post(a, q, id, err))
-        return false;
-    printf("job %s waits in %s\n", id, q->spool);
-    return true;
-}
-
-static bool check_options(const struct eval_options *o, int n_candidates, struct error *err) {
-    if (o->verify + o->screen + o->confirm > 1)
-        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
-    if (!o->spool && (o->detach || o->wait_s > 0))
-        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
-                         o->detach ? "detach" : "wait");
-    if (n_candidates > 1 && (o->json || o->aa || o->spool))
-        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
-    if (o->detach && (o->aa || o->json))
-        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
-    return true;
-}
-
 struct printing {
     struct arena *a;
     bool is_ok;  // all of them so far
@@ -158,8 +137,30 @@ static void print_report(const struct eval_report *r, void *ctx) {
 static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
                      struct error *err) {
     struct printing p = {.a = a, .is_ok = true};
-    const char *const *candidates = (const char *const *)args->values + 1;
-    return op_eval_each(a, q, candidates, args->count - 1, print_report, &p, err) && p.is_ok;
+    struct eval_list list = {.candidates = (const char *const *)args->values + 1,
+                             .n_candidates = args->count - 1,
+                             .on_report = print_report,
+                             .ctx = &p};
+    return op_eval_each(a, q, &list, err) && p.is_ok;
+}
+
+static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
+    char id[33];
+    if (!op_eval_post(a, q, id, err))
+        return false;
+    printf("job %s waits in %s\n", id, q->spool);
+    return true;
+}
+
+static bool check_options(const struct eval_options *o, struct error *err) {
+    if (o->verify + o->screen + o->confirm > 1)
+        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (!o->spool && (o->detach || o->wait_s > 0))
+        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
+                         o->detach ? "detach" : "wait");
+    if (o->detach && (o->aa || o->json))
+        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
+    return true;
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -169,8 +170,10 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
-    if (!check_options(&o, args.count - 1, err))
+    if (!check_options(&o, err))
         return false;
+    if (args.count > 2 && (o.json || o.aa || o.spool))
+        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
