@@ -223,7 +223,7 @@ static bool build(struct visit *v, const char *name, const char **bytes, struct 
     struct cuda_facts facts;
     struct cubin cubin;
     struct cuda_source source = {.text = embedded_text(name),
-                                 .cache = file_cache_dir(&v->arena, "objects", err),
+                                 .cache = file_work_dir(&v->arena, "objects", err),
                                  .is_ours = true};
     if (!source.cache || !cuda_read_facts(&v->arena, &v->bench.cu, v->bench.device, &facts, err))
         return false;

@@ -81,7 +81,7 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
         // Tests switch the scans off to see that behaviour gives a cheat away as well.
         .skip_scans = getenv("HONE_SKIP_SCANS") != NULL,
     };
-    l->settings.cache = file_cache_dir(&l->arena, "objects", err);
+    l->settings.cache = file_work_dir(&l->arena, "objects", err);
     if (l->settings.cache)
         cache_tidy(l->settings.cache);
     if (l->settings.cache && start_worker(l, err))

@@ -19,9 +19,9 @@ json_t *target_facts_to_json(const struct target *t) {
         "threads_per_sm", t->threads_per_sm, "memory_bytes", (json_int_t)t->memory_bytes, "driver",
         json_optional_text(t->driver), "top_clock_hz", json_optional_real(t->top_clock_hz),
         "top_clock_known", t->top_clock_known, "peak_bytes_per_s",
-        json_optional_real(t->peak_bytes_per_s), "peak_contract_flops_per_s",
-        json_optional_real(t->peak_contract_flops_per_s), "blocks_per_sm", t->blocks_per_sm,
-        "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
+        json_optional_real(t->peak_bytes_per_s), "peak_per_s", target_peaks_to_json(t),
+        "blocks_per_sm", t->blocks_per_sm, "ceilings",
+        t->ceilings.present ? ceilings_to_json(t) : json_null());
     json_object_update(json, rest);
     json_decref(rest);
     return json;
@@ -54,10 +54,9 @@ bool target_facts_from_json(struct arena *a, const json_t *json, struct target *
         .top_clock_hz = json_read_optional_number(&r, json, "top_clock_hz"),
         .top_clock_known = json_read_bool(&r, json, "top_clock_known"),
         .peak_bytes_per_s = json_read_optional_number(&r, json, "peak_bytes_per_s"),
-        .peak_contract_flops_per_s =
-            json_read_optional_number(&r, json, "peak_contract_flops_per_s"),
         .blocks_per_sm = (int)json_read_int(&r, json, "blocks_per_sm"),
     };
+    target_peaks_from_json(&r, json_object_get(json, "peak_per_s"), t);
     const json_t *ceilings = json_object_get(json, "ceilings");
     if (!json_reader_done(&r, err))
         return false;

@@ -84,13 +84,22 @@ static void calibrate_progress(const char *what, void *ctx) {
     note(s, arena_printf(s->a, "  %s", what));
 }
 
+// A cache that cannot be written costs the next run some seconds, and this one nothing.
+static void keep_ceilings(struct session *s) {
+    struct error why = {0};
+    if (!target_save_ceilings(s->a, &s->target, &why))
+        note(s, arena_printf(s->a, "  not kept: %s", why.text));
+}
+
 static bool measure_ceilings(struct session *s, struct error *err) {
     if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
         return true;
     note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
                          s->target.device));
-    return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
-           target_save_ceilings(s->a, &s->target, err);
+    if (!calibrate(s->a, &s->target, calibrate_progress, s, err))
+        return false;
+    keep_ceilings(s);
+    return true;
 }
 
 // ---- the run
@@ -118,8 +127,8 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     ceilings_raise(&s->target.ceilings, &fresh.ceilings);
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = bound_text(s->a, &s->bound);
-    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err) &&
-           target_save_ceilings(s->a, &s->target, err);
+    keep_ceilings(s);
+    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err);
 }
 
 static void fill_run(struct session *s) {
