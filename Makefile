@@ -25,13 +25,14 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt))
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt) \
+             src/ir/ops.def)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server
+TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -45,7 +46,7 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
 $(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -Isrc/ir -shared -fPIC -w -o $@ $< -lm
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
@@ -60,6 +61,14 @@ $(BUILD)/llm-server: tests/tools/llm_server.c $(BUILD)/config
 # Writes runs of a GPU into a store, where there is none, for the command-line tests.
 $(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+# Writes what the interpreter makes of problems, for comparison with NumPy and PyTorch.
+$(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+# The interpreter beside a plain loop, for `make bench`.
+$(BUILD)/peer-interpret: bench/peer_interpret.c $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
 
 # Runs and times emitted kernels on a GPU, for work on the families.
 $(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config
@@ -116,7 +125,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB) $(BUILD)/config
 
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
-bench: $(BUILD)/hone
+bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	bench/run.sh $(abspath $(BUILD)/hone)
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)

@@ -108,3 +108,7 @@ else
     row 'gemm 1024³ exported, beside OpenBLAS in one process' \
         "$2 ms and $3 ms: $4 of its speed" 'at least 0.4'
 fi
+"$(dirname "$hone")/peer-interpret" | while read -r name ours theirs ratio; do
+    row "interpreter, $name (value, spread and honest f32), beside a plain loop nest in float64" \
+        "$ours ms and $theirs ms: $ratio of its speed" 'at least 1'
+done

@@ -13,41 +13,14 @@ enum {
     ORACLE_GROUP = 256,  // its threads
 };
 
-// Operations; 0 is none, so that what a table leaves out is refused.
-enum oracle_op {
-    ORACLE_NONE,
-    ORACLE_COPY,
-    ORACLE_NEG,
-    ORACLE_ABS,
-    ORACLE_EXP,
-    ORACLE_LOG,
-    ORACLE_SQRT,
-    ORACLE_RSQRT,
-    ORACLE_TANH,
-    ORACLE_ERF,
-    ORACLE_ADD,
-    ORACLE_SUB,
-    ORACLE_MUL,
-    ORACLE_DIV,
-    ORACLE_MAX,
-    ORACLE_MIN,
-    ORACLE_LT,
-    ORACLE_LE,
-    ORACLE_EQ,
-    ORACLE_WHERE,
-    ORACLE_RSUM,
-    ORACLE_RMAX,
-    ORACLE_RMIN,
-    ORACLE_RPROD,
-    ORACLE_MATMUL,
-};
+// In the place of an operation of ops.def: as it is.
+enum { ORACLE_COPY = -1 };
 
 // Three readings of one array (ir/interpret.h). `value` 0: an input, exact, `honest` its data.
 // `honest` 0: the constant `number`.
 struct oracle_array {
     unsigned long long value, variance, honest;
-    float number;
-    int unused;
+    double number;
 };
 
 // Axes to walk along: an element's place is the sum of its coordinates times the strides.

@@ -10,6 +10,12 @@
 #include "hone_judge.h"
 #include "hone_oracle.h"
 
+enum op {
+#define OP(id, name, class, arity, types, flops, pipe) OP_##id,
+#include "ops.def"
+#undef OP
+};
+
 #ifdef __CUDACC__
 #define ORACLE_MUL(a, b) __fmul_rn(a, b)
 #define ORACLE_PLUS(a, b) __fadd_rn(a, b)
@@ -18,6 +24,7 @@
 #define ORACLE_TRAILING(bits) (__ffsll((long long)(bits)) - 1)
 #define ORACLE_NAN __int_as_float(0x7fc00000)
 #define ORACLE_RARE static __device__ __noinline__
+#define HUGE_VAL JUDGE_INFINITY
 #else
 #define ORACLE_MUL(a, b) ((a) * (b))
 #define ORACLE_PLUS(a, b) ((a) + (b))
@@ -49,7 +56,7 @@ JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, float *out) {
 
 #define ORACLE_ROUND (3.552713678800501e-15 / 3)     // 2^-48 / 3
 #define ORACLE_QUANTUM (1.9636373861190906e-90 / 12)  // 2^-298 / 12
-enum { ORACLE_NO_BIT = 1 << 20, ORACLE_ALL_BITS = -(1 << 20) };
+enum { ORACLE_NO_BIT = 1 << 20, ORACLE_ALL_BITS = -(1 << 20), ORACLE_STRAYS = 4 };
 
 struct oracle_point {
     double value, variance;
@@ -58,6 +65,7 @@ struct oracle_point {
 
 struct oracle_partial {
     double value, variance, size;
+    double sums;  // of a product: what rounding its partial sums would add
     float honest;
     int low;
 };
@@ -105,10 +113,11 @@ JUDGE_FN u64 oracle_place(const struct oracle_axes *a, u64 i) {
 }
 
 JUDGE_FN struct oracle_point oracle_read(const struct oracle_array *a, u64 place) {
-    struct oracle_point p = {0, 0, a->number};
-    if (a->honest)
+    struct oracle_point p = {a->number, 0, (float)a->number};
+    if (a->honest) {
         p.honest = ((const float *)a->honest)[place];
-    p.value = a->value ? ((const double *)a->value)[place] : (double)p.honest;
+        p.value = a->value ? ((const double *)a->value)[place] : (double)p.honest;
+    }
     if (a->variance)
         p.variance = ((const double *)a->variance)[place];
     return p;
@@ -126,107 +135,158 @@ JUDGE_FN void oracle_write(const struct oracle_array *a, u64 place, struct oracl
     ((float *)a->honest)[place] = p.honest;
 }
 
-// ---- elementwise: as in ir/interpret_elementwise.c
+// ---- by element: as in ir/interpret_elementwise.c, from the same rows of ops.def
 
-JUDGE_FN double oracle_carried(double derivative_squared, double variance) {
-    return variance == 0 ? 0 : derivative_squared * variance;
+JUDGE_FN double op_modulo(double a, double b) {
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-// v with what its one operand's variance becomes, rounded.
-JUDGE_FN struct oracle_point oracle_of_one(double v, double derivative2, double variance,
-                                           float honest) {
-    double c = oracle_carried(derivative2, variance);
-    struct oracle_point p = {v, c + oracle_rounding(v, c), honest};
-    return p;
-}
+// What each operation is. Those on integers are left to the host.
+enum { ORACLE_SMOOTH, ORACLE_JUMPS, ORACLE_PICKS };
+#define ORACLE_CASE(id, result) \
+    case OP_##id:               \
+        return result;
+#define ORACLE_STEP_NUMBER(id, result) ORACLE_CASE(id, result)
+#define ORACLE_STEP_WHOLE(id, result)
 
-JUDGE_FN struct oracle_point oracle_of_two(double v, double carried, float honest) {
-    struct oracle_point p = {v, carried + oracle_rounding(v, carried), honest};
-    return p;
-}
-
-JUDGE_FN struct oracle_point oracle_truth_value(int value, int honest, double variance) {
-    struct oracle_point p = {value ? 1.0 : 0.0, 0 * variance, honest ? 1.0f : 0.0f};
-    return p;
-}
-
-JUDGE_FN struct oracle_point oracle_choice(int value, int honest, struct oracle_point a,
-                                           struct oracle_point b) {
-    struct oracle_point p = {value ? a.value : b.value, value ? a.variance : b.variance,
-                             honest ? a.honest : b.honest};
-    return p;
-}
-
-JUDGE_FN struct oracle_point oracle_unary(int op, struct oracle_point x) {
-    double A = x.value, v = A;
-    float H = x.honest;
+JUDGE_FN int oracle_kind(int op) {
     switch (op) {
-    case ORACLE_NEG:
-        return oracle_of_one(-A, 1, x.variance, -H);
-    case ORACLE_ABS:
-        return oracle_of_one(fabs(A), 1, x.variance, fabsf(H));
-    case ORACLE_EXP:
-        v = exp(A);
-        return oracle_of_one(v, v * v, x.variance, (float)exp((double)H));
-    case ORACLE_LOG:
-        return oracle_of_one(log(A), 1 / (A * A), x.variance, (float)log((double)H));
-    case ORACLE_SQRT:
-        return oracle_of_one(sqrt(A), 0.25 / A, x.variance, sqrtf(H));
-    case ORACLE_RSQRT:
-        v = 1 / sqrt(A);
-        return oracle_of_one(v, 0.25 * v * v / (A * A), x.variance,
-                             (float)(1 / sqrt((double)H)));
-    case ORACLE_TANH:
-        v = tanh(A);
-        return oracle_of_one(v, (1 - v * v) * (1 - v * v), x.variance, (float)tanh((double)H));
-    case ORACLE_ERF:
-        return oracle_of_one(erf(A), 1.2732395447351628 * exp(-2 * A * A), x.variance,
-                             (float)erf((double)H));
+#define OP(id, name, class, arity, types, flops, pipe)
+#define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, ORACLE_SMOOTH)
+#define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) \
+    ORACLE_CASE(id, ORACLE_SMOOTH)
+#define STEP1(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, ORACLE_JUMPS)
+#define STEP2(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, ORACLE_JUMPS)
+#define PICK(id, name, flops, takes_a) ORACLE_CASE(id, ORACLE_PICKS)
+#define TEST(id, name, arity, types, value) ORACLE_CASE(id, ORACLE_JUMPS)
+#include "ops.def"
     default:
-        return x;
+        return ORACLE_SMOOTH;
+    }
+}
+#undef UNARY
+#undef BINARY
+#undef STEP1
+#undef STEP2
+#undef PICK
+#undef TEST
+
+ORACLE_RARE double oracle_value(int op, double A, double B) {
+    switch (op) {
+#define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, value)
+#define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) ORACLE_CASE(id, value)
+#define STEP1(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, value)
+#define STEP2(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, value)
+#define PICK(id, name, flops, takes_a) ORACLE_CASE(id, (takes_a) ? A : B)
+#define TEST(id, name, arity, types, value) ORACLE_CASE(id, value)
+#include "ops.def"
+    default:
+        return A;
+    }
+}
+#undef UNARY
+#undef BINARY
+#undef STEP1
+#undef STEP2
+#undef PICK
+#undef TEST
+
+// The slope along A; of a choice whether A is taken.
+ORACLE_RARE double oracle_slope_a(int op, double A, double B, double Y) {
+    switch (op) {
+#define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, slope)
+#define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) ORACLE_CASE(id, slope_a)
+#define STEP1(id, name, types, flops, pipe, value)
+#define STEP2(id, name, types, flops, pipe, value)
+#define PICK(id, name, flops, takes_a) ORACLE_CASE(id, takes_a)
+#define TEST(id, name, arity, types, value)
+#include "ops.def"
+    default:
+        return 1;  // a copy
+    }
+}
+#undef UNARY
+#undef BINARY
+#undef PICK
+
+ORACLE_RARE double oracle_slope_b(int op, double A, double B, double Y) {
+    switch (op) {
+#define UNARY(id, name, types, flops, pipe, value, slope)
+#define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) ORACLE_CASE(id, slope_b)
+#define PICK(id, name, flops, takes_a)
+#include "ops.def"
+    default:
+        return 0;
+    }
+}
+#undef OP
+#undef UNARY
+#undef BINARY
+#undef STEP1
+#undef STEP2
+#undef PICK
+#undef TEST
+
+JUDGE_FN double oracle_carried(double slope, double variance) {
+    return variance == 0 ? 0 : slope * slope * variance;
+}
+
+// The square of the highest jump within reach: reading_jump() of ir/interpret_typed.c.
+ORACLE_RARE double oracle_jump(int op, struct oracle_point x, struct oracle_point y, double Y) {
+    double square = 0;
+    for (int i = 0; i < 4; i++) {
+        double stray = (i & 1 ? ORACLE_STRAYS : -ORACLE_STRAYS) * sqrt(i < 2 ? x.variance
+                                                                             : y.variance);
+        double moved =
+            oracle_value(op, x.value + (i < 2 ? stray : 0), y.value + (i < 2 ? 0 : stray)) - Y;
+        if (stray != 0 && moved * moved > square)
+            square = moved * moved;
+    }
+    return square;
+}
+
+JUDGE_FN struct oracle_point oracle_apply(int op, struct oracle_point x, struct oracle_point y) {
+    double Y = oracle_value(op, x.value, y.value), V = x.variance, W = y.variance, c;
+    struct oracle_point p = {Y, 0, (float)oracle_value(op, (double)x.honest, (double)y.honest)};
+    switch (oracle_kind(op)) {
+    case ORACLE_PICKS:
+        p.variance = oracle_slope_a(op, x.value, y.value, Y) != 0 ? V : W;
+        return p;
+    case ORACLE_JUMPS:
+        p.variance = V + W > 0 ? oracle_jump(op, x, y, Y) : 0;
+        return p;
+    default:
+        c = V == 0 ? 0 : oracle_carried(oracle_slope_a(op, x.value, y.value, Y), V);
+        c += W == 0 ? 0 : oracle_carried(oracle_slope_b(op, x.value, y.value, Y), W);
+        p.variance = c + oracle_rounding(Y, c);
+        return p;
     }
 }
 
-JUDGE_FN struct oracle_point oracle_binary(int op, struct oracle_point x, struct oracle_point y) {
-    double A = x.value, B = y.value, V = x.variance, W = y.variance, v;
-    float H = x.honest, G = y.honest;
-    switch (op) {
-    case ORACLE_ADD:
-        return oracle_of_two(A + B, V + W, ORACLE_PLUS(H, G));
-    case ORACLE_SUB:
-        return oracle_of_two(A - B, V + W, ORACLE_PLUS(H, -G));
-    case ORACLE_MUL:
-        return oracle_of_two(A * B, oracle_carried(B * B, V) + oracle_carried(A * A, W),
-                             ORACLE_MUL(H, G));
-    case ORACLE_DIV:
-        v = A / B;
-        return oracle_of_two(
-            v, oracle_carried(1 / (B * B), V) + oracle_carried(v * v / (B * B), W), H / G);
-    case ORACLE_MAX:
-        return oracle_choice(A > B || A != A, H > G || H != H, x, y);
-    case ORACLE_MIN:
-        return oracle_choice(A < B || A != A, H < G || H != H, x, y);
-    case ORACLE_LT:
-        return oracle_truth_value(A < B, H < G, V + W);
-    case ORACLE_LE:
-        return oracle_truth_value(A <= B, H <= G, V + W);
-    default:
-        return oracle_truth_value(A == B, H == G, V + W);
-    }
+// The condition may be wrong by honest rounding: then either branch is right.
+JUDGE_FN struct oracle_point oracle_where(struct oracle_point x, struct oracle_point y,
+                                          struct oracle_point z) {
+    struct oracle_point p = x.value != 0 ? y : z;
+    double height = y.value - z.value;
+    if (x.variance > 0)
+        p.variance = fmax(p.variance, height * height);
+    p.honest = x.honest != 0 ? y.honest : z.honest;
+    return p;
 }
 
 JUDGE_KERNEL oracle_map(struct oracle_map m) {
+    const struct oracle_point none = {0, 0, 0};
     for (u64 i = first(); i < m.n; i += stride()) {
         struct oracle_point x = oracle_read(&m.args[0].array, oracle_place(&m.args[0].axes, i));
-        struct oracle_point y = x, z = x;
+        struct oracle_point y = none;
         if (m.n_args > 1)
             y = oracle_read(&m.args[1].array, oracle_place(&m.args[1].axes, i));
         if (m.n_args > 2)
-            z = oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i));
-        oracle_write(&m.out, i,
-                     m.n_args == 3   ? oracle_choice(x.value != 0, x.honest != 0, y, z)
-                     : m.n_args == 2 ? oracle_binary(m.op, x, y)
-                                     : oracle_unary(m.op, x));
+            x = oracle_where(x, y, oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i)));
+        else if (m.op != ORACLE_COPY)
+            x = oracle_apply(m.op, x, y);
+        oracle_write(&m.out, i, x);
     }
 }
 
@@ -264,11 +324,11 @@ JUDGE_FN struct oracle_partial oracle_extreme(int is_max, struct oracle_partial 
 
 JUDGE_FN struct oracle_partial oracle_pair(int op, struct oracle_partial p,
                                            struct oracle_partial q) {
-    if (op == ORACLE_RSUM)
+    if (op == OP_RSUM)
         return oracle_plus(p, q);
-    if (op == ORACLE_RPROD)
+    if (op == OP_RPROD)
         return oracle_times(p, q);
-    return oracle_extreme(op == ORACLE_RMAX, p, q);
+    return oracle_extreme(op == OP_RMAX, p, q);
 }
 
 // A walk along some axes, element by element.
@@ -299,8 +359,15 @@ JUDGE_FN void oracle_step(struct oracle_walk *w, const struct oracle_axes *a) {
 }
 
 JUDGE_FN struct oracle_partial oracle_partial_of(struct oracle_point x) {
-    struct oracle_partial p = {x.value, x.variance, 0, x.honest, 0};
+    struct oracle_partial p = {x.value, x.variance, 0, 0, x.honest, 0};
     return p;
+}
+
+JUDGE_FN void oracle_add_term(struct oracle_partial *p, double *squares, struct oracle_point x) {
+    p->value += x.value;
+    *squares += x.value * x.value;
+    p->variance += x.variance;
+    p->honest = ORACLE_PLUS(p->honest, x.honest);
 }
 
 // One block of a sum: `n` terms in sequence.
@@ -310,14 +377,16 @@ JUDGE_FN struct oracle_partial oracle_sum_run(const struct oracle_reduce *r, u64
     oracle_walk_to(&w, &r->reduced, base, start);
     struct oracle_partial p = oracle_partial_of(oracle_read(&r->from, w.place));
     double squares = p.value * p.value;
-#pragma unroll 8
-    for (int i = 1; i < n; i++) {
-        oracle_step(&w, &r->reduced);
-        struct oracle_point x = oracle_read(&r->from, w.place);
-        p.value += x.value;
-        squares += x.value * x.value;
-        p.variance += x.variance;
-        p.honest = ORACLE_PLUS(p.honest, x.honest);
+    if (r->reduced.rank == 1) {
+#pragma unroll 4
+        for (int i = 1; i < n; i++)
+            oracle_add_term(&p, &squares,
+                            oracle_read(&r->from, w.place + (u64)i * r->reduced.stride[0]));
+    } else {
+        for (int i = 1; i < n; i++) {
+            oracle_step(&w, &r->reduced);
+            oracle_add_term(&p, &squares, oracle_read(&r->from, w.place));
+        }
     }
     if (!(p.variance > 0)) {
         p.low = ORACLE_NO_BIT;
@@ -339,7 +408,7 @@ JUDGE_FN struct oracle_partial oracle_sum_run(const struct oracle_reduce *r, u64
 JUDGE_FN struct oracle_partial oracle_run(const struct oracle_reduce *r, u64 base, u64 start,
                                           int n) {
     struct oracle_walk w;
-    if (r->op == ORACLE_RSUM)
+    if (r->op == OP_RSUM)
         return oracle_sum_run(r, base, start, n);
     oracle_walk_to(&w, &r->reduced, base, start);
     struct oracle_partial p = oracle_partial_of(oracle_read(&r->from, w.place));
@@ -419,7 +488,8 @@ struct oracle_piece {
     u64 row, column, out;                       // of the first; `out` among the partial results
     u64 left[ORACLE_SIDE], right[ORACLE_SIDE];  // places at k = 0
     double value[ORACLE_SIDE][ORACLE_SIDE], squares[ORACLE_SIDE][ORACLE_SIDE];
-    double products[ORACLE_SIDE][ORACLE_SIDE], carried[ORACLE_SIDE][ORACLE_SIDE];
+    double products[ORACLE_SIDE][ORACLE_SIDE];  // squares of those that are rounded
+    double fourth[ORACLE_SIDE][ORACLE_SIDE];    // of inputs sizes, else carried variance
     float honest[ORACLE_SIDE][ORACLE_SIDE];
 };
 
@@ -430,7 +500,7 @@ JUDGE_FN void oracle_clear(struct oracle_piece *t) {
 #pragma unroll
         for (int j = 0; j < ORACLE_SIDE; j++) {
             t->value[i][j] = -0.0;
-            t->squares[i][j] = t->products[i][j] = t->carried[i][j] = 0;
+            t->squares[i][j] = t->products[i][j] = t->fourth[i][j] = 0;
             t->honest[i][j] = -0.0f;
         }
 }
@@ -455,44 +525,31 @@ JUDGE_FN void oracle_multiply(const struct oracle_product *p, struct oracle_piec
                 t->products[i][j] += square;
             t->honest[i][j] =
                 ORACLE_PLUS(t->honest[i][j], ORACLE_MUL(a[i].honest, b[j].honest));
-            if (!is_exact)
-                t->carried[i][j] += b[j].value * b[j].value * a[i].variance +
-                                    b[j].variance * (a[i].value * a[i].value);
+            if (is_exact)
+                t->fourth[i][j] += fabs(product);
+            else
+                t->fourth[i][j] += b[j].value * b[j].value * a[i].variance +
+                                   b[j].variance * (a[i].value * a[i].value);
         }
 }
 
-// Sizes of the products and their lowest bit, where nothing else was rounded.
-ORACLE_RARE void oracle_measure(const struct oracle_product *p, u64 left, u64 right, u64 start,
-                                int n, struct oracle_partial *sum) {
-    int low_left = ORACLE_NO_BIT, low_right = ORACLE_NO_BIT;
-    for (int k = 0; k < n; k++) {
-        double a = oracle_read(&p->left, left + (start + k) * p->left_k).value;
-        double b = oracle_read(&p->right, right + (start + k) * p->right_k).value;
-        int low_a = oracle_low_bit(a), low_b = oracle_low_bit(b);
-        low_left = low_a < low_left ? low_a : low_left;
-        low_right = low_b < low_right ? low_b : low_right;
-        sum->size += fabs(a * b);
-    }
-    int is_zero = low_left == ORACLE_NO_BIT || low_right == ORACLE_NO_BIT;
-    sum->low = is_zero ? ORACLE_NO_BIT : low_left + low_right;
-}
-
-// The sums of one run, each to its place among the partial results.
-JUDGE_FN void oracle_end_run(const struct oracle_product *p, const struct oracle_piece *t,
-                             u64 start, int n) {
+// The sums of one run, each to its place among the partial results; oracle_finish does the rest.
+JUDGE_FN void oracle_end_run(const struct oracle_product *p, const struct oracle_piece *t, int n,
+                             int is_exact) {
     struct oracle_partial *partials = (struct oracle_partial *)p->partials;
 #pragma unroll
     for (int i = 0; i < ORACLE_SIDE; i++)
 #pragma unroll
         for (int j = 0; j < ORACLE_SIDE; j++) {
             double sum = t->value[i][j], squares = t->squares[i][j];
-            struct oracle_partial s = {sum, t->products[i][j] * ORACLE_ROUND + t->carried[i][j], 0,
+            struct oracle_partial s = {sum, t->products[i][j] * ORACLE_ROUND, t->fourth[i][j],
+                                       (double)(n - 1) *
+                                           (squares / 2 + (sum * sum - squares) / 3),
                                        t->honest[i][j], 0};
-            if (!(s.variance > 0))
-                oracle_measure(p, t->left[i], t->right[j], start, n, &s);
-            if (s.variance > 0 || !oracle_sums_exactly(s.size, s.low))
-                s.variance += (double)(n - 1) * (squares / 2 + (sum * sum - squares) / 3) *
-                              ORACLE_ROUND;
+            if (!is_exact) {
+                s.variance += s.size;
+                s.size = 0;
+            }
             if (t->row + i * ORACLE_SPAN < p->m && t->column + j * ORACLE_SPAN < p->n)
                 partials[t->out + i * ORACLE_SPAN * p->n + j * ORACLE_SPAN] = s;
         }
@@ -505,7 +562,7 @@ JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece
     oracle_clear(t);
     for (int k = 0; k < n; k++)
         oracle_multiply(p, t, start + k, is_exact);
-    oracle_end_run(p, t, start, n);
+    oracle_end_run(p, t, n, is_exact);
 }
 
 JUDGE_FN u64 oracle_least(u64 a, u64 b) {
@@ -534,6 +591,33 @@ JUDGE_KERNEL oracle_matmul(struct oracle_product p) {
             oracle_one_run(&p, &piece, run * ORACLE_RUN, 1);
         else
             oracle_one_run(&p, &piece, run * ORACLE_RUN, 0);
+    }
+}
+
+// Whether a sum of products is exact, and its variance. The lowest bits are looked for only where
+// no product was rounded.
+JUDGE_KERNEL oracle_finish(struct oracle_product p) {
+    struct oracle_partial *partials = (struct oracle_partial *)p.partials;
+    u64 n_runs = (p.k + ORACLE_RUN - 1) / ORACLE_RUN, results = p.batch * p.m * p.n;
+    for (u64 t = first(); t < results * n_runs; t += stride()) {
+        struct oracle_partial s = partials[t];
+        u64 start = t / results * ORACLE_RUN, batch = t % results / (p.m * p.n);
+        u64 left = oracle_place(&p.left_batch, batch) + t / p.n % p.m * p.left_m;
+        u64 right = oracle_place(&p.right_batch, batch) + t % p.n * p.right_n;
+        int low_left = ORACLE_NO_BIT, low_right = ORACLE_NO_BIT, is_exact = !(s.variance > 0);
+        for (u64 k = start; is_exact && k < start + ORACLE_RUN && k < p.k; k++) {
+            double a = oracle_read(&p.left, left + k * p.left_k).value;
+            double b = oracle_read(&p.right, right + k * p.right_k).value;
+            int low_a = oracle_low_bit(a), low_b = oracle_low_bit(b);
+            low_left = low_a < low_left ? low_a : low_left;
+            low_right = low_b < low_right ? low_b : low_right;
+            s.size += p.is_exact ? 0 : fabs(a * b);
+        }
+        int is_zero = low_left == ORACLE_NO_BIT || low_right == ORACLE_NO_BIT;
+        s.low = is_zero ? ORACLE_NO_BIT : low_left + low_right;
+        if (!is_exact || !oracle_sums_exactly(s.size, s.low))
+            s.variance += s.sums * ORACLE_ROUND;
+        partials[t] = s;
     }
 }
 

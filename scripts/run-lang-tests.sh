@@ -9,6 +9,7 @@
 # a hint is expected.
 # tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) beside it. A first line
 # `# plain` or `# plain TARGET` asks for the baseline. With BLESS=1 the text is written instead.
+# tests/lang/kernel/*.hone: check -v prints exactly the .txt beside it.
 # What is emitted must compile, CUDA as C over dev_cpu.h (test_nvrtc.c compiles it as CUDA).
 set -u
 hone=$1
@@ -22,9 +23,9 @@ complain() {
     failed=1
 }
 
-# The graphs of a file without the line that names it.
+# The graphs of a file without the lines that name it.
 graphs() {
-    "$hone" check --verbose "$1" | grep -v ': ok: '
+    "$hone" check --verbose "$1" | grep -v ': ok: \|: note: '
 }
 
 accept() {
@@ -80,12 +81,25 @@ $(cat "$scratch/diff")"
         complain "$file: what is emitted does not compile"
 }
 
+explain() {
+    local file=$1 golden=${1%.hone}.txt
+    "$hone" check --verbose "$file" >"$scratch/explained" || complain "$file is rejected"
+    [ -z "${BLESS:-}" ] || cp "$scratch/explained" "$golden"
+    diff "$golden" "$scratch/explained" >"$scratch/diff" || complain "$file:
+$(cat "$scratch/diff")"
+}
+
 for file in tests/lang/accept/*.hone problems/*.hone; do
     accept "$file"
     n=$((n + 1))
 done
 for file in tests/lang/reject/*.hone; do
     reject "$file"
+    n=$((n + 1))
+done
+for file in tests/lang/kernel/*.hone; do
+    accept "$file"
+    explain "$file"
     n=$((n + 1))
 done
 for file in tests/lang/emit/*.hone; do

@@ -35,6 +35,7 @@ static const struct command *const commands[] = {
     &cmd_devices,
     &cmd_calibrate,
     &cmd_config,
+    &cmd_worker,
     &cmd_help,
     NULL,
 };

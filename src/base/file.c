@@ -102,32 +102,42 @@ static void sync_parent(const char *path) {
     close(fd);
 }
 
+// A new file of these bytes, on the disk; 0 or why not, and then it is gone.
+static int write_new(const char *path, const char *bytes, size_t len, bool *made) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    *made = fd >= 0;
+    if (fd < 0)
+        return errno;
+    int why = write_all(fd, bytes, len) && fsync(fd) == 0 ? 0 : errno;
+    if (close(fd) != 0 && !why)
+        why = errno;
+    if (why)
+        unlink(path);
+    return why;
+}
+
 static bool replace(const char *path, const char *bytes, size_t len, struct error *err) {
     char temporary[PATH_MAX];
+    bool made;
     int wanted = snprintf(temporary, sizeof temporary, "%s.%08x.tmp", path,
                           (unsigned)(rng_entropy() & 0xffffffff));
     if ((size_t)wanted >= sizeof temporary)
         return error_set(err, ERROR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return error_set(err, ERROR_IO, "%s: %s", path, strerror(errno));
-
-    bool ok = write_all(fd, bytes, len) && fsync(fd) == 0;
-    int why = errno;
-    if (close(fd) != 0 && ok) {
-        ok = false;
+    int why = write_new(temporary, bytes, len, &made);
+    if (!why && rename(temporary, path) != 0) {
         why = errno;
-    }
-    if (ok && rename(temporary, path) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok) {
         unlink(temporary);
-        return error_set(err, ERROR_IO, "write %s: %s", path, strerror(why));
     }
+    if (why)
+        return error_set(err, ERROR_IO, "%s%s: %s", made ? "write " : "", path, strerror(why));
     sync_parent(path);
     return true;
+}
+
+bool file_create(const char *path, const char *bytes, size_t len, struct error *err) {
+    bool made;
+    int why = write_new(path, bytes, len, &made);
+    return !why || error_set(err, ERROR_IO, "write %s: %s", path, strerror(why));
 }
 
 bool file_write(const char *path, const char *bytes, size_t len, struct error *err) {

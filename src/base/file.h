@@ -16,6 +16,10 @@ char *file_read(struct arena *a, const char *path, size_t max, size_t *len, stru
 // in the same directory, fsync, rename. A full disk leaves the old one.
 bool file_write(const char *path, const char *bytes, size_t len, struct error *err);
 
+// Write a file that must not be there yet; whole and on the disk when this returns true, gone
+// when it returns false.
+bool file_create(const char *path, const char *bytes, size_t len, struct error *err);
+
 // mkdir -p.
 bool file_make_dirs(const char *path, struct error *err);
 

@@ -58,6 +58,7 @@ static const char *const kept_variables[] = {
     "HOME",
     "LANG",
     "TMPDIR",
+    "HONE_COMPILE_SECONDS",  // compile.h
     "LD_LIBRARY_PATH",
     // Where CUDA is, and which device the numbers mean.
     "CUDA_HOME",

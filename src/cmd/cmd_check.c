@@ -20,7 +20,7 @@ static const struct option_row rows[] = {
      .offset = offsetof(struct check_options, dims)},
     {.name = "verbose",
      .type = OPTION_FLAG,
-     .summary = "print the graph, one line per node",
+     .summary = "print the graph, one line per node, and the stages of kernels",
      .offset = offsetof(struct check_options, verbose)},
     {.name = "v",
      .type = OPTION_FLAG,
@@ -40,7 +40,9 @@ static const struct command_options options = {
     .text =
         "Mistakes go to standard error, each with its line and a caret; the exit status is\n"
         "then 1. With --verbose the names of inner values (y.max, t.1) can be read off: any of\n"
-        "them can be a stage of a kernel.",
+        "them can be a stage of a kernel. For each stage of a kernel block it shows what is read\n"
+        "and written, the form (prologue, anchor, epilogue), what is computed again, the laws and\n"
+        "the knobs with their defaults.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = -1,
@@ -51,7 +53,7 @@ static void print_text(struct arena *a, const struct checked *c, bool verbose) {
         fputs(c->diagnostics, stderr);
         return;
     }
-    printf("%s\n", op_check_summary(a, c));
+    printf("%s\n%s", op_check_summary(a, c), op_check_notes(a, c));
     if (verbose)
         fputs(op_check_graphs(a, c), stdout);
 }

@@ -9,9 +9,9 @@
 #include "ops/op_eval.h"
 
 struct eval_options {
-    const char *rival, *target, *dims;
-    bool screen, verify, confirm, json;
-    double seconds;
+    const char *rival, *target, *dims, *spool;
+    bool screen, verify, confirm, detach, json;
+    double seconds, wait_s;
     int64_t aa, seed;
 };
 
@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary = "cpu, cuda or cuda:1 (what CANDIDATE is for, else the first GPU, else cpu)",
+     .summary = "cpu, cuda, cuda:1, or for a --spool sm_90a (what CANDIDATE is for, else a GPU)",
      .offset = offsetof(struct eval_options, target)},
     {.name = "aa",
      .type = OPTION_INT,
@@ -60,6 +60,20 @@ static const struct option_row rows[] = {
      .summary = "draw the inputs from this seed, to repeat a verdict",
      .offset = offsetof(struct eval_options, seed),
      .least = 1},
+    {.name = "spool",
+     .type = OPTION_STRING,
+     .value = "DIR",
+     .summary = "have it judged by a worker that serves this directory (see hone help worker)",
+     .offset = offsetof(struct eval_options, spool)},
+    {.name = "wait",
+     .type = OPTION_NUMBER,
+     .value = "S",
+     .summary = "with --spool: give up when no worker takes the job for S seconds (60)",
+     .offset = offsetof(struct eval_options, wait_s)},
+    {.name = "detach",
+     .type = OPTION_FLAG,
+     .summary = "with --spool: only leave the job; the same command without this takes the answer",
+     .offset = offsetof(struct eval_options, detach)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary = "print one hone.eval/1 document",
@@ -69,17 +83,18 @@ static const struct option_row rows[] = {
 
 static const struct command_options options = {
     .command = "eval",
-    .arguments = "PROBLEM CANDIDATE",
+    .arguments = "PROBLEM CANDIDATE...",
     .summary = "compile, verify and time one candidate",
     .text =
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
         "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
         "locked in, on\n"
-        "inputs drawn after it was frozen; every call is checked, the timed ones too. The\n"
-        "exit status is 1 when the verdict is not ok.",
+        "inputs drawn after it was frozen; every call is checked, the timed ones too. Several\n"
+        "candidates are judged one after the other by the same warm judge. The\n"
+        "exit status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
-    .max_arguments = 2,
+    .max_arguments = -1,
 };
 
 static bool run_aa(struct arena *a, const struct eval_request *q, int n, struct error *err) {
@@ -87,8 +102,9 @@ static bool run_aa(struct arena *a, const struct eval_request *q, int n, struct 
     if (!op_eval_aa(a, q, n, &r, err))
         return false;
     printf("%d comparisons of a kernel with itself: called faster %d times, slower %d times\n"
+           "called different in at most %.2g%% of trials, with 95%% confidence\n"
            "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n",
-           r.n, r.n_faster, r.n_slower, 100 * r.widest, 100 * r.half_width);
+           r.n, r.n_faster, r.n_slower, 100 * r.bound, 100 * r.widest, 100 * r.half_width);
     return true;
 }
 
@@ -106,6 +122,46 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     return r.result.verdict.kind == VERDICT_OK;
 }
 
+static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
+    char id[33];
+    if (!op_eval_post(a, q, id, err))
+        return false;
+    printf("job %s waits in %s\n", id, q->spool);
+    return true;
+}
+
+static bool check_options(const struct eval_options *o, int n_candidates, struct error *err) {
+    if (o->verify + o->screen + o->confirm > 1)
+        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (!o->spool && (o->detach || o->wait_s > 0))
+        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
+                         o->detach ? "detach" : "wait");
+    if (n_candidates > 1 && (o->json || o->aa || o->spool))
+        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
+    if (o->detach && (o->aa || o->json))
+        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
+    return true;
+}
+
+struct printing {
+    struct arena *a;
+    bool is_ok;  // all of them so far
+};
+
+static void print_report(const struct eval_report *r, void *ctx) {
+    struct printing *p = ctx;
+    fputs(op_eval_text(p->a, r), stdout);
+    fflush(stdout);
+    p->is_ok = p->is_ok && r->result.verdict.kind == VERDICT_OK;
+}
+
+static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
+                     struct error *err) {
+    struct printing p = {.a = a, .is_ok = true};
+    const char *const *candidates = (const char *const *)args->values + 1;
+    return op_eval_each(a, q, candidates, args->count - 1, print_report, &p, err) && p.is_ok;
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct eval_options o = {0};
     struct arguments args;
@@ -113,8 +169,8 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
-    if (o.verify + o.screen + o.confirm > 1)
-        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (!check_options(&o, args.count - 1, err))
+        return false;
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -127,8 +183,13 @@ static bool run(int argc, char **argv, struct error *err) {
                                       : o.confirm ? EVAL_CONFIRM
                                                   : EVAL_RANK,
                              .seconds = o.seconds,
-                             .seed = (uint64_t)o.seed};
-    bool ok = o.aa ? run_aa(&a, &q, (int)o.aa, err) : run_one(&a, &q, o.json, err);
+                             .seed = (uint64_t)o.seed,
+                             .spool = o.spool,
+                             .wait_s = o.wait_s};
+    bool ok = args.count > 2 ? run_each(&a, &q, &args, err)
+              : o.detach     ? post(&a, &q, err)
+              : o.aa         ? run_aa(&a, &q, (int)o.aa, err)
+                             : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;
 }

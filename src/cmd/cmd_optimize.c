@@ -43,6 +43,10 @@ static const struct option_row rows[] = {
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
     ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
     ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),
+    ROW("spool", OPTION_STRING, "DIR", request.spool,
+        "judged by workers that serve this directory (see hone help worker)"),
+    ROW("wait", OPTION_NUMBER, "S", request.wait_s,
+        "with --spool: give up when no worker takes a job for S seconds (60)"),
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
@@ -156,6 +160,8 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
                          "optimize: a resumed run keeps its sizes, target, policy, proposer and "
                          "seed; only --evals, --seconds, --until and the model and its caps "
                          "can be given anew");
+    if (q->wait_s > 0 && !q->spool)
+        return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
     if (o->json && o->events)
         return error_set(err, ERROR_USAGE,
                          "optimize: --json and --events exclude each other; "

@@ -15,12 +15,13 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/str.h"
 #include "eval/cache.h"
 #include "eval/scan.h"
 #include "eval/text.h"
 
 enum {
-    COMPILE_SECONDS = 60,
+    SECONDS_MAX = 60,
     OBJECT_MAX = 64 << 20,
     ARGV_MAX = 96,
     MESSAGE_LINES = 14,
@@ -139,8 +140,8 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
 
     struct process_spec spec = {.argv = argv,
                                 .cwd = dir,
-                                .timeout_ns = (int64_t)COMPILE_SECONDS * 1000000000,
-                                .limit_cpu_s = COMPILE_SECONDS,
+                                .timeout_ns = (int64_t)compile_seconds() * 1000000000,
+                                .limit_cpu_s = SECONDS_MAX,
                                 .limit_memory_bytes = compile_memory_bytes,
                                 .limit_file_bytes = OBJECT_MAX};
     struct process_result p;
@@ -148,7 +149,7 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
         return false;
     result->outcome = p.exit_status == 0 ? COMPILE_OK : COMPILE_FAILED;
     if (p.timed_out)
-        result->message = arena_printf(a, "the compiler took more than %d s", COMPILE_SECONDS);
+        result->message = arena_printf(a, "the compiler took more than %d s", compile_seconds());
     else if (p.exit_status != 0)
         result->message = first_errors(a, p.err);
     return true;
@@ -179,6 +180,13 @@ static bool compile_new(struct arena *a, const struct compile_spec *s, const cha
     file_remove_tree(dir, &ignored);
     result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;
+}
+
+int compile_seconds(void) {
+    const char *text = getenv("HONE_COMPILE_SECONDS");
+    long long seconds;
+    bool ok = text && str_to_int64(text, &seconds) && seconds > 0 && seconds < SECONDS_MAX;
+    return ok ? (int)seconds : SECONDS_MAX;
 }
 
 bool compile(struct arena *a, const struct compile_spec *s, struct compile_result *result,

@@ -37,3 +37,6 @@ struct compile_result {
 // disk, Ctrl-C.
 bool compile(struct arena *a, const struct compile_spec *spec, struct compile_result *result,
              struct error *err);
+
+// Seconds that one compile may take: 60, or for tests what HONE_COMPILE_SECONDS says.
+int compile_seconds(void);

@@ -1,6 +1,6 @@
 // `hone _compile`: the process in which NVRTC works. It compiles something tiny first, so that
 // NVRTC has loaded all its parts, and then gives up the file system: a source can name files,
-// but nothing can be opened any more.
+// but nothing can be opened any more, except headers of CUDA's toolkit where there is one.
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "eval/compile_cuda.h"
 #include "eval/evaluate.h"
 #include "eval/sandbox.h"
+#include "gpu/library.h"
 #include "gpu/nvrtc.h"
 
 enum { PARENT = 3, HEADERS_MAX = 16, OPTIONS_MAX = 64, LOG_MAX = 256 << 10 };
@@ -39,8 +40,8 @@ static void add_headers(struct nvrtc_job *job, const char **names, const char **
     names[n] = "stdint.h";
     texts[n++] = stdint_text;
     for (const struct embedded_file *f = embedded_files; f->name && n < HEADERS_MAX; f++) {
-        size_t len = strlen(f->name);
-        if (len < 3 || strcmp(f->name + len - 2, ".h") != 0)
+        const char *end = strrchr(f->name, '.');
+        if (!end || (strcmp(end, ".h") != 0 && strcmp(end, ".def") != 0))
             continue;
         names[n] = f->name;
         texts[n++] = f->text;
@@ -127,9 +128,11 @@ int compile_child_main(void) {
     struct arena a = {0};
     struct error err = {0};
     struct nvrtc n;
+    char headers[1024];
     bool ok = nvrtc_open(&n, &err) && warm_up(&n, &err);
     if (ok)
-        sandbox_enter((int64_t)3 << 30);
+        sandbox_enter_reading((int64_t)3 << 30,
+                              library_find_headers(headers, sizeof headers) ? headers : NULL);
     const char *version = ok ? arena_printf(&a, "%d.%d", n.major, n.minor) : "";
     json_t *ready =
         json_pack("{s:s, s:s, s:i, s:o}", "schema", "hone.compiler/1", "version", version, "kind",

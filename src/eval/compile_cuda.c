@@ -17,13 +17,15 @@
 #include "base/frame.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "eval/cache.h"
 #include "eval/scan.h"
 #include "eval/text.h"
+#include "gpu/library.h"
 #include "record/profile.h"
 
 enum {
-    COMPILE_SECONDS = 60,
+    CPU_SECONDS = 60,
     READY_SECONDS = 30,
     JOBS_MAX = 200,  // then a new child: whatever has piled up in it goes
     MESSAGE_LINES = 14,
@@ -47,7 +49,7 @@ bool cuda_compiler_start(struct cuda_compiler *c, struct arena *a, struct error 
     const char *self = file_self(&scratch, err);
     const char *argv[] = {self, "_compile", NULL};
     struct process_spec spec = {.argv = argv,
-                                .limit_cpu_s = (int64_t)JOBS_MAX * COMPILE_SECONDS,
+                                .limit_cpu_s = (int64_t)JOBS_MAX * CPU_SECONDS,
                                 .limit_memory_bytes = memory_max_bytes};
     *c = (struct cuda_compiler){.process = {.socket = -1}, .arena = a};
     bool ok = self && process_start(&c->process, &spec, err);
@@ -93,8 +95,24 @@ static bool prepare(struct cuda_compiler *c, struct error *err) {
     return false;
 }
 
+// What is known of a source before it is compiled.
+struct job {
+    const struct cuda_source *source;
+    const char *headers;  // directory of the toolkit's, when it includes one of them; else NULL
+};
+
+// The toolkit's headers are known by where they are and when they were put there.
+static void add_headers(struct sha256 *h, const char *dir) {
+    struct stat s = {0};
+    if (!dir || stat(dir, &s) != 0)
+        return;
+    sha256_add_text(h, dir);
+    sha256_add(h, &s.st_mtim, sizeof s.st_mtim);
+}
+
 // What a candidate may include is part of the key; so is the compiler's version.
-static const char *key(struct arena *a, const struct cuda_source *s, const char *version) {
+static const char *key(struct arena *a, const struct job *job, const char *version) {
+    const struct cuda_source *s = job->source;
     struct sha256 h;
     char hex[SHA256_HEX];
     sha256_init(&h);
@@ -110,19 +128,41 @@ static const char *key(struct arena *a, const struct cuda_source *s, const char 
     }
     for (const struct embedded_file *f = embedded_files; f->name; f++)
         sha256_add_text(&h, f->text);
+    add_headers(&h, job->headers);
     sha256_hex(&h, hex);
     return arena_strdup(a, hex);
 }
 
-static json_t *job_message(struct arena *a, const struct cuda_source *s) {
+// Sizes become macros behind the headers of the toolkit, which use names like N themselves. Lines
+// keep their numbers.
+static const char *with_sizes(struct arena *a, const struct cuda_source *s) {
+    const char *behind = scan_behind_toolkit(s->text);
+    struct str text = {0};
+    int line = 1;
+    for (const char *c = s->text; c < behind; c++)
+        line += *c == '\n';
+    str_append(&text, s->text, (size_t)(behind - s->text));
+    for (int i = 0; i < s->n_dims; i++)
+        str_printf(&text, "#define %s %lld\n", s->dim_names[i], (long long)s->dim_sizes[i]);
+    str_printf(&text, "#line %d \"candidate.cu\"\n%s", line, behind);
+    return str_take(a, &text);
+}
+
+static json_t *job_message(struct arena *a, const struct job *job) {
+    const struct cuda_source *s = job->source;
     json_t *options = json_array();
+    if (job->headers) {
+        json_array_append_new(options, json_string(arena_printf(a, "-I%s", job->headers)));
+        json_array_append_new(options, json_string(arena_printf(a, "-I%s/cccl", job->headers)));
+    }
     for (int i = 0; cuda_compile_flags[i]; i++)
         json_array_append_new(options, json_string(cuda_compile_flags[i]));
-    for (int i = 0; i < s->n_dims; i++)
+    for (int i = 0; !job->headers && i < s->n_dims; i++)
         json_array_append_new(options, json_string(arena_printf(a, "-D%s=%lld", s->dim_names[i],
                                                                 (long long)s->dim_sizes[i])));
-    return json_pack("{s:s, s:s, s:s, s:o}", "schema", "hone.compile/1", "source", s->text, "arch",
-                     s->arch, "options", options);
+    return json_pack("{s:s, s:s, s:s, s:o}", "schema", "hone.compile/1", "source",
+                     job->headers ? with_sizes(a, s) : s->text, "arch", s->arch, "options",
+                     options);
 }
 
 // The first errors with the lines that belong to them.
@@ -159,15 +199,15 @@ static bool read_answer(struct arena *a, const json_t *message, int fd, struct c
            error_set(err, ERROR_IO, "read the cubin: %s", strerror(errno));
 }
 
-static bool ask(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s, int fd,
+static bool ask(struct arena *a, struct cuda_compiler *c, const struct job *job, int fd,
                 struct cubin *result, struct error *err) {
-    json_t *message = job_message(a, s), *told = NULL;
+    json_t *message = job_message(a, job), *told = NULL;
     bool ok = frame_write(c->process.socket, message, &fd, 1, err);
     json_decref(message);
     c->n_jobs++;
-    if (ok && s->meanwhile)
-        s->meanwhile(s->ctx);
-    ok = ok && frame_read(c->process.socket, COMPILE_SECONDS * second_ns, &told, NULL, NULL, err);
+    if (ok && job->source->meanwhile)
+        job->source->meanwhile(job->source->ctx);
+    ok = ok && frame_read(c->process.socket, compile_seconds() * second_ns, &told, NULL, NULL, err);
     if (ok) {
         ok = read_answer(a, told, fd, result, err);
         json_decref(told);
@@ -178,13 +218,13 @@ static bool ask(struct arena *a, struct cuda_compiler *c, const struct cuda_sour
         return false;
     result->outcome = COMPILE_FAILED;
     result->message = err->kind == ERROR_TIMEOUT
-                          ? arena_printf(a, "the compiler took more than %d s", COMPILE_SECONDS)
+                          ? arena_printf(a, "the compiler took more than %d s", compile_seconds())
                           : "the compiler broke down on this source, or ran out of memory";
     *err = (struct error){0};
     return true;
 }
 
-static bool compile_new(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s,
+static bool compile_new(struct arena *a, struct cuda_compiler *c, const struct job *job,
                         struct cubin *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
     int fd = memfd_create("cubin", MFD_CLOEXEC);
@@ -194,7 +234,7 @@ static bool compile_new(struct arena *a, struct cuda_compiler *c, const struct c
             close(fd);
         return false;
     }
-    bool ok = ask(a, c, s, fd, result, err);
+    bool ok = ask(a, c, job, fd, result, err);
     close(fd);
     result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;
@@ -221,27 +261,43 @@ static bool read_cache(struct arena *a, const char *path, struct cubin *r) {
     return r->bytes != NULL;
 }
 
+// NULL when the source may be compiled, else why not.
+static const char *look_at(struct arena *a, const char *text, struct job *job) {
+    char headers[1024];
+    bool uses_toolkit;
+    const char *why = scan_cuda_source(a, text, &uses_toolkit);
+    if (why || !uses_toolkit)
+        return why;
+    if (!library_find_headers(headers, sizeof headers))
+        return "it includes headers of CUDA's toolkit, and there is none here: install it, or let "
+               "$CUDA_HOME name it";
+    job->headers = arena_strdup(a, headers);
+    return NULL;
+}
+
 bool cuda_compile(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s,
                   struct cubin *result, struct error *err) {
     *result = (struct cubin){.log = ""};
+    struct job job = {.source = s};
     bool scans = !s->is_ours && !s->skip_scans;
-    result->message = scans ? scan_cuda_source(a, s->text) : NULL;
+    const char *refused = s->is_ours ? NULL : look_at(a, s->text, &job);
+    result->message = scans ? refused : NULL;
     if (result->message) {
         result->outcome = COMPILE_ILLEGAL;
         return true;
     }
     if (!prepare(c, err))
         return false;
-    const char *path = arena_printf(a, "%s/%s", s->cache, key(a, s, c->version));
+    const char *path = arena_printf(a, "%s/%s", s->cache, key(a, &job, c->version));
     if (!read_cache(a, path, result)) {
-        if (!compile_new(a, c, s, result, err))
+        if (!compile_new(a, c, &job, result, err))
             return error_wrap(err, "compile");
         if (result->outcome == COMPILE_OK && !keep(a, path, s->cache, result, err))
             return error_wrap(err, "compile");
     }
     if (result->outcome != COMPILE_OK || !scans)
         return true;
-    result->message = scan_cubin(a, result->bytes, result->len);
+    result->message = scan_cubin(a, result->bytes, result->len, job.headers);
     if (result->message) {
         result->outcome = COMPILE_ILLEGAL;
         result->rule = "global-state";

@@ -4,6 +4,7 @@
 // keeps expected outputs, compiles, starts a `hone _runner` per candidate and
 // answers with a verdict, a measurement and a profile. A worker that dies is
 // replaced and the job tried again, up to three times; then the verdict is infra.
+// Or the jobs go through a spool to workers elsewhere (spool.h, spool_worker.h).
 #pragma once
 
 #include <stdbool.h>
@@ -60,9 +61,30 @@ struct eval_result {
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err);
 
+// Jobs to workers that share a directory with us. Nothing is started; a job waits for a worker.
+struct spool_spec {
+    const char *dir;
+    const struct problem *problem;
+    const struct target *target;  // what the candidates are for; its facts need not be exact
+    const char *machine;          // id of the one device that may judge; NULL: any of its kind
+    double wait_s;                // give up when no worker takes a job; 0: 60 s
+    uint64_t seed;                // 0: drawn by the worker, and known to nobody else
+};
+bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
+
+// Leave a job in a spool for whoever comes, and for an evaluator that later asks the same. `id`
+// has room for 33 bytes.
+bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,
+                    struct error *err);
+
+// Where the last answer was measured: as opened, or as the worker behind the spool says.
+const struct target *evaluator_target(const struct evaluator *e);
+
 // What a kernel that computes nothing does to pass on every input set ("writing zeros"), or
 // NULL. With such a problem no verdict means anything. Takes about as long as verifying.
 const char *evaluator_null_kernel(struct evaluator *e);
+// Was that found out? Without, NULL says nothing.
+bool evaluator_knows_null(const struct evaluator *e);
 
 // Judge one candidate. False only when nothing can be judged any more (no compiler,
 // interrupted); everything about the candidate is in the result.

@@ -111,7 +111,7 @@ static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
     int64_t bytes = j->context.buffers[i].size_bytes;
     struct judge_regions r = {0};
     bool ok;
-    if (g->has_oracle) {
+    if (g->has_oracle && !j->problem->inputs[i].maker) {
         ok = take(j, set, bytes, &s->inputs[i]) && draw_input(j, set, i, s->inputs[i]);
     } else {
         float *values = malloc((size_t)bytes);

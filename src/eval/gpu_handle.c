@@ -103,9 +103,9 @@ void gpu_memory_reset(struct gpu_memory *m, struct gpu_bench *b) {
     m->is_there = false;
 }
 
-// What goes around every call, by the judge's clock: measured before any candidate is there.
-// The device has to change from the judge's context to the runner's, as it does then.
-static bool measure_overhead(struct gpu_runner *r, struct error *err) {
+// What goes around every call, by the judge's clock. The device has to change from the judge's
+// context to the runner's, as it does then.
+bool gpu_runner_measure_overhead(struct gpu_runner *r, struct error *err) {
     double samples[OVERHEAD_CALLS];
     for (int i = 0; i < OVERHEAD_CALLS; i++) {
         struct gpu_call c;
@@ -171,7 +171,7 @@ bool gpu_runner_open(struct gpu_runner *r, const struct gpu_runner_spec *spec, s
         return false;
     r->bench = spec->bench;
     r->memory = spec->memory;
-    r->is_open = open_memory(r, spec, err) && measure_overhead(r, err);
+    r->is_open = open_memory(r, spec, err) && gpu_runner_measure_overhead(r, err);
     return r->is_open || error_wrap(err, "start a runner");
 }
 

@@ -68,5 +68,8 @@ struct gpu_call {
 };
 void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct gpu_call *call);
 
+// Measure `overhead_s` (again). Done by gpu_runner_open before any candidate is there.
+bool gpu_runner_measure_overhead(struct gpu_runner *r, struct error *err);
+
 void gpu_runner_explain(struct arena *a, const struct gpu_runner *r, enum runner_status status,
                         struct verdict *v);

@@ -23,9 +23,10 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
     const struct {
         const char *name;
         cuda_function *into;
-    } rows[] = {{"oracle_fill", &o->fill}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
-                {"oracle_join", &o->join}, {"oracle_matmul", &o->matmul}, {"oracle_put", &o->put},
-                {"oracle_mean", &o->mean}, {"oracle_guess", &o->guess}};
+    } rows[] = {
+        {"oracle_fill", &o->fill}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
+        {"oracle_join", &o->join}, {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
+        {"oracle_put", &o->put},   {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!cuda_ok(cu, cu->module_function(rows[i].into, m, rows[i].name), rows[i].name, err))
             return false;
@@ -92,19 +93,19 @@ static cuda_pointer input_at(const struct learner *l, node_id id) {
 static struct oracle_array array_of(const struct learner *l, node_id id) {
     const struct node *n = node_at(l, id);
     if (n->op == OP_CONST)
-        return (struct oracle_array){.number = (float)n->value};
+        return (struct oracle_array){.number = n->value};
     if (n->op == OP_INPUT)
         return (struct oracle_array){.honest = input_at(l, id)};
     cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
     cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
-    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0, 0};
+    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
 }
 
 // The array that a stored node is written to; for a view or an input not the one it is read from.
 static struct oracle_array own_array(const struct learner *l, node_id id) {
     cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
     cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
-    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0, 0};
+    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
 }
 
 static struct oracle_operand operand(const struct learner *l, node_id id) {
@@ -116,8 +117,8 @@ static struct oracle_operand operand(const struct learner *l, node_id id) {
 
 static bool do_map(struct learner *l, node_id id, struct error *err) {
     const struct node *n = node_at(l, id);
-    bool is_copy = oracle_op_of(n->op) == ORACLE_COPY;
-    struct oracle_map m = {.op = (int)oracle_op_of(n->op),
+    bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
+    struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
                            .n_args = is_copy ? 1 : n->n_args,
                            .out = own_array(l, id),
                            .n = (uint64_t)count_of(l, id)};
@@ -148,7 +149,7 @@ static struct oracle_reduce reduction(const struct learner *l, node_id id) {
     const struct oracle_place *place = &l->plan.places[id];
     oracle_plan_runs(&l->plan, id, l->rows, &results, &length);
     return (struct oracle_reduce){
-        .op = (int)oracle_op_of(node_at(l, id)->op),
+        .op = (int)node_at(l, id)->op,
         .n_runs = (int)((length + ORACLE_RUN - 1) / ORACLE_RUN),
         .out = own_array(l, id),
         .n = (uint64_t)results,
@@ -204,9 +205,10 @@ static bool do_matmul(struct learner *l, node_id id, struct error *err) {
     int64_t across = (int64_t)(p.n + ORACLE_TILE - 1) / ORACLE_TILE;
     int64_t down = (int64_t)(p.m + ORACLE_TILE - 1) / ORACLE_TILE;
     int64_t total = (int64_t)p.batch * across * down * r.n_runs * ORACLE_GROUP;
-    r.op = ORACLE_RSUM;
+    r.op = OP_RSUM;
     void *arguments[] = {&p};
     return launch(l->oracle, l->oracle->matmul, total, ORACLE_GROUP, arguments, err) &&
+           launch(l->oracle, l->oracle->finish, (int64_t)r.n * r.n_runs, THREADS, arguments, err) &&
            join(l, &r, err);
 }
 

@@ -10,7 +10,7 @@ struct hone_source;
 
 struct gpu_oracle {
     struct gpu_bench *bench;
-    cuda_function fill, map, runs, join, matmul, put, mean, guess;
+    cuda_function fill, map, runs, join, matmul, finish, put, mean, guess;
     cuda_pointer work;  // kept from set to set
     int64_t work_bytes;
     int64_t budget_bytes;  // for learning one set; 0: what the outputs allow

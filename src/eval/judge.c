@@ -223,6 +223,9 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
     bool ok = judge_subject(j, a, job, s, result, err);
     subject_close(j, s);
     free(s);
+    if (j->restart_s > 0)
+        profile_set(&result->profile, "restart_s", j->restart_s);
+    j->restart_s = 0;
     memcpy(result->phase_s, j->phase_s, sizeof result->phase_s);
     memset(j->phase_s, 0, sizeof j->phase_s);
     if (ok && j->broken.kind != ERROR_NONE) {

@@ -66,6 +66,8 @@ struct judge {
     struct rng rng;
     uint64_t digest_seed;
     struct subject *rival;
+    int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
+    double restart_s;  // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
     unsigned sets_wanted;         // by the job that is judged, a bit for each
 };

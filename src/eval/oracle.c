@@ -74,9 +74,18 @@ struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, in
     return inputs_source(&job);
 }
 
+// Where elements have something to do with one another, none may be changed alone.
+static bool is_bound(const struct problem_input *in) {
+    enum distribution_kind kind = in->distribution.kind;
+    return in->maker || in->promise != PROMISE_NONE || kind == DISTRIBUTION_PERMUTATION ||
+           kind == DISTRIBUTION_SORTED || kind == DISTRIBUTION_OFFSETS;
+}
+
 int oracle_patches(const struct oracle *o, uint64_t salt, int input,
                    struct patch patches[PATCHES]) {
     uint64_t count = (uint64_t)shape_count(input_shape(o->problem, input));
+    if (is_bound(&o->problem->inputs[input]))
+        return 0;
     struct inputs_job job = job_of(o, SET_DECLARED, input);
     struct rng r;
     rng_init(&r, o->seed ^ (salt * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
@@ -84,8 +93,8 @@ int oracle_patches(const struct oracle *o, uint64_t salt, int input,
     for (int try = 0; try < PATCHES && count > 1; try++) {
         // A value from elsewhere in the same input: as likely as any other, but not here.
         int64_t index = (int64_t)rng_below(&r, count);
-        float before = inputs_at(&job, index);
-        float after = inputs_at(&job, (int64_t)rng_below(&r, count));
+        float before = (float)inputs_at(&job, index);
+        float after = (float)inputs_at(&job, (int64_t)rng_below(&r, count));
         bool is_new = before != after;
         for (int i = 0; i < n; i++)
             is_new = is_new && patches[i].index != index;

@@ -5,32 +5,39 @@
 #include "base/arena.h"
 #include "ir/interpret.h"
 
-enum { ELEMENT_BYTES = 2 * sizeof(double) + sizeof(float), PARTIAL_BYTES = 32, ALIGNMENT = 256 };
+enum { ELEMENT_BYTES = 2 * sizeof(double) + sizeof(float), PARTIAL_BYTES = 40, ALIGNMENT = 256 };
 
-enum oracle_op oracle_op_of(enum op op) {
-    static const enum oracle_op of[OP_COUNT] = {
-        [OP_INPUT] = ORACLE_COPY,  [OP_CONST] = ORACLE_COPY,    [OP_VIEW] = ORACLE_COPY,
-        [OP_NEG] = ORACLE_NEG,     [OP_ABS] = ORACLE_ABS,       [OP_EXP] = ORACLE_EXP,
-        [OP_LOG] = ORACLE_LOG,     [OP_SQRT] = ORACLE_SQRT,     [OP_RSQRT] = ORACLE_RSQRT,
-        [OP_TANH] = ORACLE_TANH,   [OP_ERF] = ORACLE_ERF,       [OP_ADD] = ORACLE_ADD,
-        [OP_SUB] = ORACLE_SUB,     [OP_MUL] = ORACLE_MUL,       [OP_DIV] = ORACLE_DIV,
-        [OP_MAX] = ORACLE_MAX,     [OP_MIN] = ORACLE_MIN,       [OP_LT] = ORACLE_LT,
-        [OP_LE] = ORACLE_LE,       [OP_EQ] = ORACLE_EQ,         [OP_WHERE] = ORACLE_WHERE,
-        [OP_RSUM] = ORACLE_RSUM,   [OP_RMAX] = ORACLE_RMAX,     [OP_RMIN] = ORACLE_RMIN,
-        [OP_RPROD] = ORACLE_RPROD, [OP_MATMUL] = ORACLE_MATMUL,
-    };
-    return of[op];
+static bool is_plain(enum dtype t) {
+    return t == DTYPE_F32 || t == DTYPE_BOOL;
+}
+
+// What is not named here is not known to the kernels.
+static bool takes_node(const struct problem *p, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++)
+        if (!is_plain(p->graph.nodes[n->arg[i]].dtype))
+            return false;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        return n->op == OP_CONST ? is_plain(n->dtype) : n->op == OP_INPUT && n->dtype == DTYPE_F32;
+    case OP_CLASS_VIEW:
+        return n->op == OP_VIEW && is_plain(n->dtype);
+    case OP_CLASS_ELEMENTWISE:
+        return n->op != OP_CAST && op_infos[n->op].types != OP_TYPES_WHOLE && is_plain(n->dtype);
+    case OP_CLASS_REDUCE:
+        return (n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD) &&
+               n->dtype == DTYPE_F32;
+    case OP_CLASS_CONTRACT:
+        return n->op == OP_MATMUL && n->dtype == DTYPE_F32 &&
+               p->precision.operand == PRECISION_STORED;
+    default:
+        return false;
+    }
 }
 
 bool oracle_plan_takes(const struct problem *p) {
-    for (int i = 0; i < p->graph.n_nodes; i++) {
-        const struct node *n = &p->graph.nodes[i];
-        if (oracle_op_of(n->op) == ORACLE_NONE || n->shape.rank > ORACLE_RANK ||
-            (n->dtype != DTYPE_F32 && n->dtype != DTYPE_BOOL))
+    for (int i = 0; i < p->graph.n_nodes; i++)
+        if (p->graph.nodes[i].shape.rank > ORACLE_RANK || !takes_node(p, &p->graph.nodes[i]))
             return false;
-        if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
-            return false;
-    }
     for (int i = 0; i < p->n_outputs; i++)
         if (p->graph.nodes[p->outputs[i].node].dtype != DTYPE_F32)
             return false;

@@ -30,9 +30,6 @@ struct oracle_plan {
     int64_t bytes;
 };
 
-// The kernels' word for an operation; ORACLE_NONE: they have none.
-enum oracle_op oracle_op_of(enum op op);
-
 // Can the kernels do all of this problem?
 bool oracle_plan_takes(const struct problem *p);
 

@@ -15,6 +15,9 @@ struct error;
 // `reserved_bytes`. Returns the level so far (0, or 2 when only the filter is missing).
 int sandbox_enter(int64_t reserved_bytes);
 
+// As sandbox_enter, but files beneath `dir` (NULL: none) can still be read.
+int sandbox_enter_reading(int64_t reserved_bytes, const char *dir);
+
 // With all threads there and nothing of the candidate loaded: only what loading an object
 // takes. Covers every thread.
 bool sandbox_filter_loading(struct error *err);

@@ -13,11 +13,29 @@ static const char *const c_headers[] = {
     "string.h",    "stdatomic.h", "tgmath.h", NULL,
 };
 static const char *const cuda_headers[] = {"dev.h", "stdint.h", NULL};
+// Of CUDA's toolkit: a name, or everything beneath a directory.
+static const char *const toolkit_headers[] = {
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "cuda_fp8.h",
+    "mma.h",
+    "cooperative_groups.h",
+    "cuda/",
+    "cub/",
+    "cuda_pipeline.h",
+    "cuda_awbarrier.h",
+    "cooperative_groups/",
+    "nv/",
+    "thrust/",
+    NULL,
+};
 
-// What may be included, as a list and in words.
+// What may be included, as lists and in words.
 struct allowance {
     const char *const *headers;
+    const char *const *toolkit;  // NULL: nothing of it
     const char *words;
+    bool *uses_toolkit;  // set when one of those is
 };
 
 // Behind a comment that begins at `s`, or `s` itself when there is none.
@@ -73,6 +91,18 @@ static bool is_known_header(const char *const *headers, const char *name, size_t
     return false;
 }
 
+static bool is_toolkit_header(const char *const *rows, const char *name, size_t len) {
+    if (memmem(name, len, "..", 2))
+        return false;
+    for (; rows && *rows; rows++) {
+        size_t n = strlen(*rows);
+        bool is_dir = (*rows)[n - 1] == '/';
+        if (len >= n && strncmp(*rows, name, n) == 0 && (is_dir || len == n))
+            return true;
+    }
+    return false;
+}
+
 static const char *check_include(struct arena *a, const struct allowance *allowed, const char *s) {
     s = skip_blanks(s);
     char end = *s == '<' ? '>' : *s == '"' ? '"' : 0;
@@ -83,6 +113,10 @@ static const char *check_include(struct arena *a, const struct allowance *allowe
     len = close ? (size_t)(close - s) : len;
     if (is_known_header(allowed->headers, s, len))
         return NULL;
+    if (is_toolkit_header(allowed->toolkit, s, len)) {
+        *allowed->uses_toolkit = true;
+        return NULL;
+    }
     return arena_printf(a, "#include of '%.*s'; allowed are %s", len > 80 ? 80 : (int)len, s,
                         allowed->words);
 }
@@ -163,11 +197,54 @@ static const char *scan(struct arena *a, const struct allowance *allowed, const 
 
 const char *scan_source(struct arena *a, const char *source) {
     static const struct allowance allowed = {
-        c_headers, "hone_math.h, hone_rng.h and the headers of standard C"};
+        c_headers, NULL, "hone_math.h, hone_rng.h and the headers of standard C", NULL};
     return scan(a, &allowed, source);
 }
 
-const char *scan_cuda_source(struct arena *a, const char *source) {
-    static const struct allowance allowed = {cuda_headers, "dev.h and stdint.h"};
-    return scan(a, &allowed, source);
+// Variables in the toolkit's namespaces are taken for its own.
+static const char *check_namespaces(struct arena *a, const char *source) {
+    static const char *const spaces[] = {"cuda", "cub", "thrust", "nv", "cooperative_groups", NULL};
+    const char *text = without_comments(a, source);
+    for (const char *at = text; (at = strstr(at, "namespace"));) {
+        const char *before = at;
+        while (before > text && isspace((unsigned char)before[-1]))
+            before--;
+        bool is_using = before - text >= 5 && strncmp(before - 5, "using", 5) == 0;
+        at += strlen("namespace");
+        if (is_using)
+            continue;
+        at += strspn(at, " \t\r\n\f\v");
+        size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+        for (const char *const *s = spaces; *s; s++)
+            if (span_is((struct span){at, len}, *s) && !isalnum((unsigned char)at[len]))
+                return arena_printf(a, "namespace %s belongs to CUDA's toolkit", *s);
+    }
+    return NULL;
+}
+
+const char *scan_cuda_source(struct arena *a, const char *source, bool *uses_toolkit) {
+    struct allowance allowed = {cuda_headers, toolkit_headers,
+                                "dev.h, stdint.h and CUDA's device headers (cuda_fp16.h, mma.h, "
+                                "cooperative_groups.h, cuda/..., cub/...)",
+                                uses_toolkit};
+    *uses_toolkit = false;
+    const char *why = scan(a, &allowed, source);
+    return why || !*uses_toolkit ? why : check_namespaces(a, source);
+}
+
+const char *scan_behind_toolkit(const char *source) {
+    const char *behind = source;
+    for (const char *line = source; *line;) {
+        const char *s = skip_blanks(line);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+        s = *s == '#' ? skip_blanks(s + 1) : "";
+        if (strncmp(s, "include", 7) != 0)
+            continue;
+        s = skip_blanks(s + 7);
+        if ((*s == '<' || *s == '"') &&
+            is_toolkit_header(toolkit_headers, s + 1, strcspn(s + 1, ">\"\n")))
+            behind = line;
+    }
+    return behind;
 }

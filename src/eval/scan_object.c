@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "eval/scan.h"
 
 struct object {
@@ -50,10 +51,39 @@ static bool is_relocation_only(const char *name) {
            strcmp(name, ".dynamic") == 0;
 }
 
-// The largest variable in a section, for the message.
-static const char *variable_in(const struct object *o, int section) {
+// One component of a mangled name, "4cuda"; behind it, or NULL when there is none.
+static const char *component(const char *mangled, struct span *out) {
+    size_t n = 0;
+    while (*mangled >= '0' && *mangled <= '9' && n < 1000)
+        n = 10 * n + (size_t)(*mangled++ - '0');
+    if (n == 0 || strnlen(mangled, n) < n)
+        return NULL;
+    *out = (struct span){mangled, n};
+    return mangled + n;
+}
+
+// CUDA's own headers (CCCL) leave small constants in device memory, all in their namespaces.
+// Whoever writes to one is found out by what he does.
+static bool is_toolkit_constant(const char *name, uint64_t size) {
+    enum { CONSTANT_MAX = 16 };
+    static const char *const spaces[] = {"cuda", "cub", "thrust", "nv", "cooperative_groups", NULL};
+    struct span part;
+    const char *rest = starts_with(name, "_ZN") ? component(name + 3, &part) : NULL;
+    if (rest && part.len > 10 && starts_with(part.ptr, "_INTERNAL_"))
+        rest = component(rest, &part);
+    for (const char *const *s = spaces; rest && *s && size <= CONSTANT_MAX; s++)
+        if (span_is(part, *s))
+            return true;
+    return false;
+}
+
+// The largest variable in a section, for the message; the toolkit's constants are passed over where
+// `has_toolkit`. *n_passed counts those.
+static const char *variable_in(const struct object *o, int section, bool has_toolkit,
+                               int *n_passed) {
     const char *name = "";
     uint64_t largest = 0;
+    *n_passed = 0;
     for (int i = 0; i < o->n_sections; i++) {
         const Elf64_Shdr *s = &o->sections[i];
         if (s->sh_type != SHT_SYMTAB || s->sh_link >= (uint32_t)o->n_sections ||
@@ -66,8 +96,14 @@ static const char *variable_in(const struct object *o, int section) {
         for (uint64_t k = 0; k < s->sh_size / sizeof *symbols; k++) {
             if (symbols[k].st_shndx != section || symbols[k].st_size <= largest)
                 continue;
+            const char *text =
+                table_text(o->bytes + texts->sh_offset, texts->sh_size, symbols[k].st_name);
+            if (has_toolkit && is_toolkit_constant(text, symbols[k].st_size)) {
+                ++*n_passed;
+                continue;
+            }
             largest = symbols[k].st_size;
-            name = table_text(o->bytes + texts->sh_offset, texts->sh_size, symbols[k].st_name);
+            name = text;
         }
     }
     return name;
@@ -82,7 +118,8 @@ static const char *check_sections(struct arena *a, const struct object *o) {
             return "there is code that runs on loading or unloading (constructors)";
         if (!(s->sh_flags & SHF_WRITE) || s->sh_size == 0 || is_relocation_only(name))
             continue;
-        const char *variable = variable_in(o, i);
+        int n_passed;
+        const char *variable = variable_in(o, i, false, &n_passed);
         return arena_printf(a,
                             "the variable%s%s%s outlives a call; use locals, const tables or "
                             "'#pragma hone scratch'",
@@ -158,13 +195,16 @@ const char *scan_object(struct arena *a, const char *bytes, size_t len) {
 
 // Device memory of a module: `.nv.global` and `.nv.global.init`. Constants have sections of their
 // own, shared memory does not outlive a block.
-static const char *check_device_memory(struct arena *a, const struct object *o) {
+static const char *check_device_memory(struct arena *a, const struct object *o, bool has_toolkit) {
     for (int i = 0; i < o->n_sections; i++) {
         const Elf64_Shdr *s = &o->sections[i];
         const char *name = table_text(o->names, o->names_len, s->sh_name);
         if (s->sh_size == 0 || !starts_with(name, ".nv.global"))
             continue;
-        const char *variable = variable_in(o, i);
+        int n_passed;
+        const char *variable = variable_in(o, i, has_toolkit, &n_passed);
+        if (!*variable && n_passed > 0)
+            continue;
         return arena_printf(a,
                             "the variable%s%s%s in device memory outlives a call; use locals, "
                             "__constant__ tables or '#pragma hone scratch'",
@@ -193,10 +233,10 @@ static const char *check_device_imports(struct arena *a, const struct object *o)
     return NULL;
 }
 
-const char *scan_cubin(struct arena *a, const char *bytes, size_t len) {
+const char *scan_cubin(struct arena *a, const char *bytes, size_t len, bool has_toolkit) {
     struct object o = {.bytes = bytes, .len = len};
     if (!read_sections(&o))
         return "the cubin cannot be read";
-    const char *why = check_device_memory(a, &o);
+    const char *why = check_device_memory(a, &o, has_toolkit);
     return why ? why : check_device_imports(a, &o);
 }

@@ -121,3 +121,26 @@ struct stats_interval stats_ratio(const double *ratios, int n, double confidence
     order.high = fmax(order.high, boot.high);
     return order;
 }
+
+// P(at most k of n) when each happens with probability p.
+static double at_most(int k, int n, double p) {
+    double sum = 0;
+    for (int i = 0; i <= k; i++)
+        sum += exp(lgamma(n + 1.0) - lgamma(i + 1.0) - lgamma(n - i + 1.0) + i * log(p) +
+                   (n - i) * log1p(-p));
+    return sum;
+}
+
+double stats_share_bound(int k, int n, double confidence) {
+    double low = 0, high = 1;
+    if (n <= 0 || k >= n)
+        return 1;
+    for (int i = 0; i < 60; i++) {
+        double middle_p = (low + high) / 2;
+        if (at_most(k, n, middle_p) > 1 - confidence)
+            low = middle_p;
+        else
+            high = middle_p;
+    }
+    return high;
+}

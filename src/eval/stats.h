@@ -17,3 +17,7 @@ struct stats_interval {
 // cut into 20 units, each one value; blocks are at least two pairs, one ABBA. Four to seven values
 // get their range, widened by itself on both sides.
 struct stats_interval stats_ratio(const double *ratios, int n, double confidence, uint64_t seed);
+
+// The share that `k` of `n` independent trials speak for is below this with that confidence, by the
+// binomial distribution itself (Clopper and Pearson, one-sided).
+double stats_share_bound(int k, int n, double confidence);

@@ -72,7 +72,7 @@ static json_t *phases_to_json(const struct eval_result *r) {
     return phases;
 }
 
-static json_t *result_message(const struct eval_result *r) {
+json_t *worker_result_message(const struct eval_result *r) {
     return json_pack("{s:s, s:o, s:o, s:o, s:f, s:f, s:f, s:o}", "schema", "hone.judged/1",
                      "verdict", verdict_to_json(&r->verdict), "measurement",
                      measurement_to_json(&r->measurement), "profile", profile_to_json(&r->profile),
@@ -80,15 +80,37 @@ static json_t *result_message(const struct eval_result *r) {
                      "phases", phases_to_json(r));
 }
 
-static json_t *error_message(const struct error *err, bool again) {
+json_t *worker_null_message(void) {
+    return json_pack("{s:s}", "schema", "hone.null/1");
+}
+
+json_t *worker_nulled_message(const char *null_kernel) {
+    return json_pack("{s:s, s:o}", "schema", "hone.nulled/1", "null_kernel",
+                     json_optional_text(null_kernel));
+}
+
+json_t *worker_error_message(const struct error *err, bool again) {
     return json_pack("{s:s, s:i, s:s, s:b}", "schema", "hone.error/1", "kind", (int)err->kind,
                      "text", err->text, "again", (int)again);
 }
 
-static const struct problem *read_problem(struct arena *a, const json_t *message,
-                                          struct json_reader *r, struct error *err) {
-    const char *text = json_read_string(r, a, message, "problem");
-    json_t *dims = json_read_object(r, message, "dims");
+int worker_read_error(const json_t *message, struct error *err) {
+    const char *schema = json_string_value(json_object_get(message, "schema"));
+    if (!schema || strcmp(schema, "hone.error/1") != 0)
+        return 0;
+    int kind = (int)json_integer_value(json_object_get(message, "kind"));
+    const char *text = json_string_value(json_object_get(message, "text"));
+    bool known = kind > ERROR_NONE && kind <= ERROR_INTERRUPTED;
+    error_set(err, known ? (enum error_kind)kind : ERROR_IO, "%s",
+              text ? text : "the worker failed");
+    return json_is_true(json_object_get(message, "again")) ? -1 : 1;
+}
+
+const struct problem *worker_read_problem(struct arena *a, const json_t *message,
+                                          struct error *err) {
+    struct json_reader r = {.where = "problem"};
+    const char *text = json_read_string(&r, a, message, "problem");
+    json_t *dims = json_read_object(&r, message, "dims");
     struct dim_override overrides[DIMS_MAX];
     int n = 0;
     const char *name;
@@ -97,7 +119,7 @@ static const struct problem *read_problem(struct arena *a, const json_t *message
         overrides[n].name = arena_strdup(a, name);
         overrides[n++].size = json_integer_value(size);
     }
-    if (!json_reader_done(r, err))
+    if (!json_reader_done(&r, err))
         return NULL;
     struct lang_source source = {.file = "problem",
                                  .text = text,
@@ -130,11 +152,12 @@ static bool open_judge(struct arena *a, const json_t *message, struct judge *j, 
         .is_gpu = json_read_bool(&r, message, "gpu"),
         .ordinal = (int)json_read_int(&r, message, "ordinal"),
     };
-    const struct problem *p = read_problem(a, message, &r, err);
+    const struct problem *p =
+        json_reader_done(&r, err) ? worker_read_problem(a, message, err) : NULL;
     return p && judge_open(j, p, &s, err);
 }
 
-static bool read_job(struct arena *a, const json_t *message, struct eval_job *job,
+bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *job,
                      struct error *err) {
     struct json_reader r = {.where = "job"};
     struct candidate *candidate = arena_new(a, struct candidate);
@@ -144,6 +167,8 @@ static bool read_job(struct arena *a, const json_t *message, struct eval_job *jo
     job->depth = EVAL_VERIFY;
     while (job->depth < EVAL_CONFIRM && strcmp(depth, eval_depth_name(job->depth)) != 0)
         job->depth++;
+    if (strcmp(depth, eval_depth_name(job->depth)) != 0)
+        json_reader_fail(&r, "unknown depth '%s'", depth);
     job->seconds = json_read_number(&r, message, "seconds");
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);
@@ -164,10 +189,10 @@ static json_t *judge_job(struct judge *j, struct arena *a, const json_t *message
     struct error err = {0};
     struct eval_job job;
     struct eval_result result;
-    if (read_job(a, message, &job, &err) && judge_candidate(j, a, &job, &result, &err))
-        return result_message(&result);
+    if (worker_read_job(a, message, &job, &err) && judge_candidate(j, a, &job, &result, &err))
+        return worker_result_message(&result);
     // With a new process, and a new context on the device, it may go better.
-    return error_message(&err, j->broken.kind != ERROR_NONE);
+    return worker_error_message(&err, j->broken.kind != ERROR_NONE);
 }
 
 // One message from the socket, one answer; false when the conversation is over.
@@ -178,8 +203,7 @@ static bool serve(struct judge *j, struct error *err) {
         return false;
     const char *schema = json_string_value(json_object_get(message, "schema"));
     bool asks_null = schema && strcmp(schema, "hone.null/1") == 0;
-    bool ok = answer(asks_null ? json_pack("{s:s, s:o}", "schema", "hone.nulled/1", "null_kernel",
-                                           json_optional_text(judge_find_null_kernel(j)))
+    bool ok = answer(asks_null ? worker_nulled_message(judge_find_null_kernel(j))
                                : judge_job(j, &a, message),
                      err);
     json_decref(message);
@@ -199,7 +223,7 @@ int worker_main(void) {
     bool ok = open_judge(&a, message, j, &err);
     json_decref(message);
     if (!ok) {
-        answer(error_message(&err, false), &err);
+        answer(worker_error_message(&err, false), &err);
         arena_reset(&a);
         return 4;
     }

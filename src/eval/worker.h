@@ -21,7 +21,19 @@ struct judge_settings;
 
 const char *eval_depth_name(enum eval_depth d);
 
+// The problem of an hone.open/1 or hone.spool-job/1: its text with the sizes of "dims".
+const struct problem *worker_read_problem(struct arena *a, const json_t *message,
+                                          struct error *err);
+
 json_t *worker_open_message(const struct problem *p, const struct judge_settings *s);
 json_t *worker_job_message(const struct eval_job *job);
 bool worker_read_result(struct arena *a, const json_t *message, struct eval_result *result,
                         struct error *err);
+json_t *worker_result_message(const struct eval_result *r);
+bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *job,
+                     struct error *err);
+json_t *worker_null_message(void);
+json_t *worker_nulled_message(const char *null_kernel);
+json_t *worker_error_message(const struct error *err, bool again);
+// 0: it is no hone.error/1; 1: nothing can be judged; -1: not by this worker. `err` is set.
+int worker_read_error(const json_t *message, struct error *err);

@@ -13,7 +13,17 @@ node_id region_find_value(const struct problem *p, const char *name) {
 }
 
 static bool is_anchor(const struct node *n) {
-    return op_infos[n->op].class == OP_CLASS_REDUCE || op_infos[n->op].class == OP_CLASS_CONTRACT;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+    case OP_CLASS_IOTA:
+    case OP_CLASS_VIEW:
+    case OP_CLASS_MOVE:
+    case OP_CLASS_GATHER:
+    case OP_CLASS_ELEMENTWISE:
+        return false;
+    default:
+        return true;
+    }
 }
 
 struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
@@ -61,8 +71,7 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
     return r;
 }
 
-// The only node of the region that uses `n`, or -1 when there is none or more than one.
-static node_id only_user(const struct region *r, node_id n) {
+node_id region_only_user(const struct region *r, node_id n) {
     node_id user = -1;
     for (node_id i = n + 1; i < r->graph->n_nodes; i++) {
         const struct node *u = &r->graph->nodes[i];
@@ -77,7 +86,7 @@ static node_id only_user(const struct region *r, node_id n) {
     return user;
 }
 
-static bool is_value(const struct region *r, node_id n) {
+bool region_is_value(const struct region *r, node_id n) {
     for (int i = 0; i < r->n_values; i++)
         if (r->value[i] == n)
             return true;
@@ -122,16 +131,16 @@ node_id region_cut(const struct region *r) {
     node_id first = r->anchor[0], cut = first;
     // A contraction's result passes through its epilogue before it is worth storing; a
     // reduction's is small and stays as it is.
-    bool carries = op_infos[r->graph->nodes[first].op].class == OP_CLASS_CONTRACT;
+    bool carries = work_is_contraction(&r->graph->nodes[first]);
     while (carries) {
-        node_id user = only_user(r, cut);
+        node_id user = region_only_user(r, cut);
         if (user < 0 || op_infos[r->graph->nodes[user].op].class != OP_CLASS_ELEMENTWISE)
             break;
-        if (is_value(r, user) || has_other_anchor(r, user, first))
+        if (region_is_value(r, user) || has_other_anchor(r, user, first))
             break;
         cut = user;
     }
-    if (is_value(r, cut) && r->n_values == 1)
+    if (region_is_value(r, cut) && r->n_values == 1)
         return -1;
     return cut;
 }
@@ -144,15 +153,15 @@ void region_count(const struct region *r, struct region_work *w) {
     *w = (struct region_work){0};
     for (node_id i = 0; i < r->graph->n_nodes; i++) {
         const struct node *n = &r->graph->nodes[i];
-        double count = (double)shape_count(&n->shape);
+        double bytes = (double)dtype_size(n->dtype, shape_count(&n->shape));
         if (r->is_leaf[i])
-            w->bytes_read += 4 * count;
-        if (is_value(r, i))
-            w->bytes_written += 4 * count;
+            w->bytes_read += bytes;
+        if (region_is_value(r, i))
+            w->bytes_written += bytes;
         if (!r->is_member[i])
             continue;
         w->flops += work_flops(r->graph, n);
         if (is_slow(n->op))
-            w->slow_flops += count;
+            w->slow_flops += (double)shape_count(&n->shape);
     }
 }

@@ -3,7 +3,7 @@
 // It is everything between the values already materialised (inputs and values of
 // earlier stages) and the stage's own values. A node may lie in several regions and
 // is then computed in each. Anchors are the nodes that decide a region's form:
-// reductions and contractions.
+// whatever is not elementwise, an index map or a leaf.
 #pragma once
 
 #include "ir/problem.h"
@@ -37,6 +37,10 @@ node_id region_find_value(const struct problem *p, const char *name);
 struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
                             int n_values, const bool *is_ready);
 
+bool region_is_value(const struct region *r, node_id n);
+// The only node of the region that uses `n`; -1: there is none, or more than one.
+node_id region_only_user(const struct region *r, node_id n);
+
 // What to materialise first when no family takes the region as it is: its first anchor,
 // carried on through the elementwise nodes that only it feeds; in a region beyond the limits,
 // as much as a stage can hold. -1: nothing inside to cut at.
@@ -49,3 +53,7 @@ struct region_work {
     double slow_flops;  // the part in functions (exp, erf, ...) that take many instructions
 };
 void region_count(const struct region *r, struct region_work *w);
+
+// The region as a problem of its own: its leaves are the inputs (`leaves` gets their nodes in
+// that order, room for INPUTS_MAX), its values the outputs. NULL: more leaves than that.
+struct problem *region_problem(struct arena *a, const struct region *r, node_id *leaves);

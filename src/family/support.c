@@ -28,6 +28,19 @@ static bool is_stored(const struct problem *p, node_id id) {
     return false;
 }
 
+bool support_node(const struct problem *p, node_id i, struct error *err) {
+    const struct node *n = &p->graph.nodes[i];
+    bool is_type = n->dtype == DTYPE_F32 || (n->dtype == DTYPE_BOOL && !is_stored(p, i));
+    if (!is_type)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "'%s' is %s, and kernels are made for f32 alone yet", n->name,
+                         dtype_name(n->dtype));
+    if (!has_lowering(n))
+        return error_set(err, ERROR_UNSUPPORTED, "'%s' is a %s, and no kernel is made of that yet",
+                         n->name, op_infos[n->op].name);
+    return true;
+}
+
 bool support_problem(const struct problem *p, struct error *err) {
     for (int i = 0; i < p->n_inputs; i++)
         if (p->inputs[i].maker)
@@ -35,17 +48,8 @@ bool support_problem(const struct problem *p, struct error *err) {
                              "problem %s: input '%s' is computed, and the judge draws its inputs "
                              "alone yet",
                              p->name, p->graph.nodes[p->inputs[i].node].name);
-    for (node_id i = 0; i < p->graph.n_nodes; i++) {
-        const struct node *n = &p->graph.nodes[i];
-        bool is_type = n->dtype == DTYPE_F32 || (n->dtype == DTYPE_BOOL && !is_stored(p, i));
-        if (!is_type)
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "problem %s: '%s' is %s, and kernels are made for f32 alone yet",
-                             p->name, n->name, dtype_name(n->dtype));
-        if (!has_lowering(n))
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "problem %s: '%s' is a %s, and no kernel is made of that yet", p->name,
-                             n->name, op_infos[n->op].name);
-    }
+    for (node_id i = 0; i < p->graph.n_nodes; i++)
+        if (!support_node(p, i, err))
+            return error_wrap(err, "problem %s", p->name);
     return true;
 }

@@ -11,3 +11,6 @@ struct error;
 // Is every value of the problem of a type and an operation that can be lowered? When not:
 // false and a message that names the value (ERROR_UNSUPPORTED).
 bool support_problem(const struct problem *p, struct error *err);
+
+// The same for one value.
+bool support_node(const struct problem *p, node_id n, struct error *err);

@@ -9,8 +9,9 @@
 // Older drivers lack calls that the graph and cluster launches need.
 enum { VERSION_LEAST = 12000 };
 
+static const char *const sonames[] = {"libcuda.so.1", NULL};
+
 static bool fill_table(struct cuda *cu, struct error *err) {
-    static const char *const sonames[] = {"libcuda.so.1", NULL};
     const struct library_symbol symbols[] = {
         {"cuInit", NULL, (void **)&cu->init, false},
         {"cuDriverGetVersion", NULL, (void **)&cu->driver_version, false},
@@ -82,12 +83,18 @@ const char *cuda_error_name(const struct cuda *cu, cuda_result result) {
     return name ? name : "?";
 }
 
+// Something that is needed is not there: a GPU, or a driver that takes what the compiler makes.
+static bool is_absent(cuda_result result) {
+    return result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_INVALID_IMAGE ||
+           result == CUDA_ERROR_NO_BINARY || result == CUDA_ERROR_PTX_VERSION;
+}
+
 bool cuda_ok(const struct cuda *cu, cuda_result result, const char *what, struct error *err) {
     if (result == 0)
         return true;
     const char *text = NULL;
     cu->error_text(result, &text);
-    enum error_kind kind = result == CUDA_ERROR_NO_DEVICE ? ERROR_UNSUPPORTED : ERROR_IO;
+    enum error_kind kind = is_absent(result) ? ERROR_UNSUPPORTED : ERROR_IO;
     return error_set(err, kind, "%s: %s (%s, %d)", what, text ? text : "unknown error",
                      cuda_error_name(cu, result), result);
 }
@@ -114,6 +121,18 @@ bool cuda_open(struct cuda *cu, struct error *err) {
         return true;
     cuda_close(cu);
     return false;
+}
+
+int cuda_driver_version(void) {
+    cuda_result (*ask)(int *version) = NULL;
+    struct error ignored = {0};
+    const struct library_symbol symbol = {"cuDriverGetVersion", NULL, (void **)&ask, false};
+    int version = 0;
+    void *handle = library_open(sonames, &symbol, 1, &ignored);
+    if (handle && ask(&version) != 0)
+        version = 0;
+    library_close(handle);
+    return version;
 }
 
 void cuda_close(struct cuda *cu) {

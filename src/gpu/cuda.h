@@ -101,6 +101,9 @@ struct cuda {
 bool cuda_open(struct cuda *cu, struct error *err);
 void cuda_close(struct cuda *cu);
 
+// The version of the installed driver (13000 for CUDA 13.0) without starting it; 0: none.
+int cuda_driver_version(void);
+
 // True for success; else `err` says what was attempted and the driver's own words.
 bool cuda_ok(const struct cuda *cu, cuda_result result, const char *what, struct error *err);
 

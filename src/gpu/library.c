@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -56,6 +57,20 @@ void *library_open(const char *const *sonames, const struct library_symbol *symb
         return NULL;
     }
     return handle;
+}
+
+bool library_find_headers(char *path, size_t size) {
+    const char *home = getenv("CUDA_HOME");
+    if (!home)
+        home = getenv("CUDA_PATH");
+    if (!home)
+        home = "/usr/local/cuda";
+    char probe[1200];
+    int len = snprintf(path, size, "%s/include", home);
+    if (len < 0 || (size_t)len >= size)
+        return false;
+    snprintf(probe, sizeof probe, "%s/cuda_fp16.h", path);
+    return access(probe, R_OK) == 0;
 }
 
 void library_close(void *handle) {

@@ -22,3 +22,7 @@ struct library_symbol {
 void *library_open(const char *const *sonames, const struct library_symbol *symbols,
                    size_t n_symbols, struct error *err);
 void library_close(void *handle);
+
+// The headers of the toolkit that $CUDA_HOME names, or $CUDA_PATH, else of the one in
+// /usr/local/cuda. False: there are none.
+bool library_find_headers(char *path, size_t size);

@@ -4,12 +4,18 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "gpu/cuda.h"
 #include "gpu/library.h"
 
 enum { RESULT_COMPILATION = 6, OPTIONS_MAX = 32, VERSION_LEAST = 12 };
 
+const char *const *nvrtc_sonames(int driver_version) {
+    static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    static const char *const oldest_first[] = {"libnvrtc.so.12", "libnvrtc.so.13", NULL};
+    return driver_version > 0 && driver_version < 13000 ? oldest_first : newest_first;
+}
+
 bool nvrtc_open(struct nvrtc *n, struct error *err) {
-    static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
     *n = (struct nvrtc){0};
     const struct library_symbol symbols[] = {
         {"nvrtcVersion", NULL, (void **)&n->version, false},
@@ -22,7 +28,8 @@ bool nvrtc_open(struct nvrtc *n, struct error *err) {
         {"nvrtcGetCUBIN", NULL, (void **)&n->cubin, false},
         {"nvrtcGetErrorString", NULL, (void **)&n->error_text, false},
     };
-    n->handle = library_open(sonames, symbols, sizeof symbols / sizeof symbols[0], err);
+    n->handle = library_open(nvrtc_sonames(cuda_driver_version()), symbols,
+                             sizeof symbols / sizeof symbols[0], err);
     if (!n->handle)
         return false;
     if (n->version(&n->major, &n->minor) == 0 && n->major >= VERSION_LEAST)

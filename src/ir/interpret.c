@@ -97,11 +97,38 @@ static bool reduces_rows(const struct interpreter *in, const struct node *n) {
     return (kept & (kept + 1)) == 0;
 }
 
+// A view that a product can read through: its matrices lie as they are, only the batch axes are
+// broadcast or change places. Stored, it would repeat them for every batch.
+static bool is_batch_view(const struct interpreter *in, const struct node *n) {
+    const struct shape *from = n->op == OP_VIEW ? &node_at(in, n->arg[0])->shape : NULL;
+    int rank = n->shape.rank;
+    return from && from->rank >= 2 && rank >= 2 && node_at(in, n->arg[0])->op != OP_CONST &&
+           n->view[rank - 2] == from->rank - 2 && n->view[rank - 1] == from->rank - 1;
+}
+
 // ---- which nodes are stored
 
-static void choose_stored(struct interpreter *in) {
+static bool is_always_stored(const struct node *n) {
+    enum op_class class = op_infos[n->op].class;
+    return class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_structural(n);
+}
+
+// Does the node read argument `arg` out of order, so that all of it must be there?
+static bool needs_whole(const struct interpreter *in, const struct node *n, node_id arg) {
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_ELEMENTWISE:
+        return false;
+    case OP_CLASS_REDUCE:
+        return !reduces_rows(in, n);
+    case OP_CLASS_CONTRACT:
+        return !is_batch_view(in, node_at(in, arg));
+    default:
+        return true;
+    }
+}
+
+static void count_uses(struct interpreter *in) {
     const struct graph *g = &in->problem->graph;
-    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
     for (node_id i = 0; i < g->n_nodes; i++)
         for (int j = 0; j < g->nodes[i].n_args; j++)
             in->n_uses[g->nodes[i].arg[j]]++;
@@ -109,22 +136,24 @@ static void choose_stored(struct interpreter *in) {
         in->is_stored[in->problem->outputs[i].node] = true;
         in->n_uses[in->problem->outputs[i].node]++;
     }
+}
+
+static void choose_stored(struct interpreter *in) {
+    const struct graph *g = &in->problem->graph;
+    int *group_size = arena_array(&in->arena, int, g->n_nodes + 1);
+    count_uses(in);
     for (node_id i = 0; i < g->n_nodes; i++) {
         const struct node *n = &g->nodes[i];
-        enum op_class class = op_infos[n->op].class;
         // Only f32 can be read where it lies.
         if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
             in->is_stored[i] = true;
-        if (class == OP_CLASS_LEAF)
+        if (is_leaf(n))
             continue;
-        in->is_stored[i] |= in->n_uses[i] > 1 || class == OP_CLASS_REDUCE ||
-                            class == OP_CLASS_CONTRACT || is_structural(n);
-        bool needs_whole = class == OP_CLASS_VIEW || class == OP_CLASS_CONTRACT ||
-                           is_structural(n) || (class == OP_CLASS_REDUCE && !reduces_rows(in, n));
+        in->is_stored[i] |= in->n_uses[i] > 1 || is_always_stored(n);
         group_size[i] = 1;
         for (int j = 0; j < n->n_args; j++) {
             node_id arg = n->arg[j];
-            if (needs_whole || group_size[i] + group_size[arg] > GROUP_MAX)
+            if (needs_whole(in, n, arg) || group_size[i] + group_size[arg] > GROUP_MAX)
                 in->is_stored[arg] |= !is_leaf(node_at(in, arg));
             if (!in->is_stored[arg])
                 group_size[i] += group_size[arg];
@@ -383,8 +412,40 @@ static void store_scattered_reduction(struct interpreter *in, node_id id) {
     free_array(&run);
 }
 
-// An operand of a contraction as whole arrays; inputs are widened into `own`.
-static struct reading contract_operand(struct interpreter *in, node_id id, struct reading *own) {
+static bool multiplies(enum op op) {
+    return op == OP_MATMUL || op == OP_CONV || op == OP_CONV_T || op == OP_RAGGED_MATMUL ||
+           op == OP_RAGGED_OUTER;
+}
+
+static double round_operand(const struct precision *q, double v) {
+    return q->operand == PRECISION_TF32 ? dtype_round_digits(11, v) : dtype_round(q->type, v);
+}
+
+// Variance that rounding an operand adds.
+static double operand_variance(const struct precision *q, double v, double carried) {
+    if (q->operand == PRECISION_TYPE)
+        return reading_round_to(q->type, v, carried);
+    return carried > 0 || dtype_round_digits(11, v) != v ? v * v * 0x1p-22 / 3 : 0;
+}
+
+// A factor as the declared precision multiplies it: rounded copies in `own`.
+static void narrow(const struct precision *q, struct reading *r, int64_t count,
+                   struct reading *own) {
+    own->honest = reading_alloc(count, sizeof(float));
+    own->variance = reading_alloc(count, sizeof(double));
+    for (int64_t i = 0; i < count; i++) {
+        double carried = r->variance ? r->variance[i] : 0;
+        own->honest[i] = (float)round_operand(q, (double)r->honest[i]);
+        own->variance[i] = carried + operand_variance(q, r->value[i], carried);
+    }
+    r->honest = own->honest;
+    r->variance = own->variance;
+}
+
+// What `n` reads of node `id`, as whole arrays. What is made for it is in `own`: inputs are
+// widened, factors of a declared precision are rounded.
+static struct reading whole_operand(struct interpreter *in, const struct node *n, node_id id,
+                                    struct reading *own) {
     struct number number;
     struct reading r = whole(in, id, &number);
     assert(node_at(in, id)->op != OP_CONST);
@@ -393,7 +454,45 @@ static struct reading contract_operand(struct interpreter *in, node_id id, struc
         own->value = r.value = reading_alloc(count, sizeof(double));
         widen_floats(r.value, r.honest, count);
     }
+    const struct precision *q = &in->problem->precision;
+    if (q->operand != PRECISION_STORED && multiplies(n->op) && n->dtype == DTYPE_F32 &&
+        dtype_is_float(r.type) && r.honest)
+        narrow(q, &r, shape_count(&node_at(in, id)->shape), own);
     return r;
+}
+
+// One side of a product: arrays, and how far one step along each batch axis goes in them.
+struct side {
+    struct reading whole, own;
+    int64_t stride[RANK_MAX];
+};
+
+static struct side product_side(struct interpreter *in, const struct node *product, int arg) {
+    node_id id = product->arg[arg];
+    const struct node *n = node_at(in, id);
+    struct side s = {0};
+    bool is_through = !in->is_stored[id] && is_batch_view(in, n);
+    const struct shape *from = is_through ? &node_at(in, n->arg[0])->shape : &n->shape;
+    int64_t strides[RANK_MAX], step = 1;
+    for (int i = from->rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= from->size[i];
+    }
+    for (int i = 0; i < n->shape.rank - 2; i++) {
+        int axis = is_through ? n->view[i] : i;
+        s.stride[i] = axis < 0 ? 0 : strides[axis];
+    }
+    s.whole = whole_operand(in, product, is_through ? n->arg[0] : id, &s.own);
+    return s;
+}
+
+static struct reading matrix_of(const struct side *s, const struct shape *shape, int64_t batch) {
+    int64_t offset = 0;
+    for (int i = shape->rank - 3; i >= 0; i--) {
+        offset += batch % shape->size[i] * s->stride[i];
+        batch /= shape->size[i];
+    }
+    return at_offset(s->whole, offset);
 }
 
 static void store_matmul(struct interpreter *in, node_id id) {
@@ -402,21 +501,17 @@ static void store_matmul(struct interpreter *in, node_id id) {
     int rank = n->shape.rank;
     struct reading_matmul mm = {
         .m = n->shape.size[rank - 2], .n = n->shape.size[rank - 1], .k = l->size[rank - 1]};
-    struct reading own[2] = {{0}}, left = contract_operand(in, n->arg[0], &own[0]);
-    struct reading right = contract_operand(in, n->arg[1], &own[1]);
+    struct side left = product_side(in, n, 0), right = product_side(in, n, 1);
     int64_t count = shape_count(&n->shape);
     in->arrays[id] = new_array(count, n->dtype);
     for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {
         mm.out = at_offset(in->arrays[id], batch * mm.m * mm.n);
-        mm.left = at_offset(left, batch * mm.m * mm.k);
-        mm.right = at_offset(right, batch * mm.k * mm.n);
-        if (n->dtype == DTYPE_F32 && mm.left.honest && mm.right.honest)
-            reading_matmul(&mm);
-        else
-            reading_matmul_typed(&mm);
+        mm.left = matrix_of(&left, &n->shape, batch);
+        mm.right = matrix_of(&right, &n->shape, batch);
+        structural_matmul(&mm);
     }
-    free(own[0].value);
-    free(own[1].value);
+    free_array(&left.own);
+    free_array(&right.own);
 }
 
 static void store_structural(struct interpreter *in, node_id id) {
@@ -427,11 +522,11 @@ static void store_structural(struct interpreter *in, node_id id) {
     for (int i = 0; i < n->n_args; i++)
         s.args[i] = node_at(in, n->arg[i])->op == OP_CONST
                         ? whole(in, n->arg[i], &numbers[i])
-                        : contract_operand(in, n->arg[i], &own[i]);
+                        : whole_operand(in, n, n->arg[i], &own[i]);
     s.out = in->arrays[id] = new_array(shape_count(&n->shape), n->dtype);
     structural_store(&s);
     for (int i = 0; i < n->n_args; i++)
-        free(own[i].value);
+        free_array(&own[i]);
 }
 
 static void store(struct interpreter *in, node_id id) {
@@ -473,6 +568,11 @@ static void evaluate(struct interpreter *in, node_id id) {
         release_args(in, in->steps[i].node);
     if (!is_root_open)
         release_args(in, id);
+    // Views that were read through are done with as well.
+    const struct node *n = node_at(in, id);
+    for (int i = 0; i < n->n_args && op_infos[n->op].class == OP_CLASS_CONTRACT; i++)
+        if (!in->is_stored[n->arg[i]] && node_at(in, n->arg[i])->op == OP_VIEW)
+            release_args(in, n->arg[i]);
     close_group(in);
 }
 

@@ -49,7 +49,15 @@ double reading_round_to(enum dtype t, double v, double carried) {
 #undef PICK
 #undef TEST
 
-const struct op_functions op_functions[OP_COUNT] = {
+// Value and slopes of one elementwise operation of ops.def, as functions; for a jump `slope_a`
+// is NULL.
+typedef double (*op_fn)(double A, double B, double Y);
+struct op_functions {
+    op_fn value, slope_a, slope_b;
+    bool is_pick;  // `slope_a` says whether A is taken
+};
+
+static const struct op_functions op_functions[OP_COUNT] = {
 #define OP(id, name, class, arity, types, flops, pipe)
 #define UNARY(id, name, types, flops, pipe, value, slope) \
     [OP_##id] = {value_##id, slope_##id, NULL, false},

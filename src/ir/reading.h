@@ -90,9 +90,8 @@ static inline double reading_sum_square(double sum, double squares) {
     return squares / 2 + (sum * sum - squares) / 3;
 }
 
-// Elementwise: out[0..n) from the arguments' runs. `out.type` is the node's.
+// Elementwise: out[0..n) from the arguments' runs. `out.type` is the node's. Typed: for any types.
 void reading_elementwise(enum op op, struct reading out, const struct reading *args, int n);
-// The same for any types, element by element.
 void reading_elementwise_typed(enum op op, struct reading out, const struct reading *args, int n);
 
 // The square of the highest jump that lies within reach of operands `at` with variances
@@ -109,15 +108,6 @@ static inline void reading_set_honest(const struct reading *r, int64_t i, double
     else
         r->honest[i] = (float)v;
 }
-
-// Value and slopes of one elementwise operation of ops.def, as functions; for a jump `slope_a`
-// is NULL.
-typedef double (*op_fn)(double A, double B, double Y);
-struct op_functions {
-    op_fn value, slope_a, slope_b;
-    bool is_pick;  // `slope_a` says whether A is taken
-};
-extern const struct op_functions op_functions[OP_COUNT];
 
 // A sum, product, maximum or minimum that grows by runs of at most RUN_MAX elements: each is
 // added up in sequence, and the runs pairwise.
@@ -139,24 +129,22 @@ struct reading_fold {
     struct reading_partial levels[48];  // level i holds 2^i runs when bit i of n_runs is set
 };
 struct reading_partial reading_run(const struct reading_fold *f, struct reading x, int n);
-// The same for results that are not f32, and how two of them become one.
-struct reading_partial reading_run_typed(const struct reading_fold *f, struct reading x, int n);
-struct reading_partial reading_join_typed(const struct reading_fold *f, struct reading_partial p,
-                                          struct reading_partial q);
 // Two results become one.
 struct reading_partial reading_join(const struct reading_fold *f, struct reading_partial p,
                                     struct reading_partial q);
+// Both for results that are not f32.
+struct reading_partial reading_run_typed(const struct reading_fold *f, struct reading x, int n);
+struct reading_partial reading_join_typed(const struct reading_fold *f, struct reading_partial p,
+                                          struct reading_partial q);
 void reading_fold_add(struct reading_fold *f, struct reading_partial p);
 struct reading_partial reading_fold_end(const struct reading_fold *f);
 
-// out[m, n] = left[m, k] @ right[k, n], one matrix; a NULL variance means exact.
+// out[m, n] = left[m, k] @ right[k, n], one matrix; a NULL variance means exact. Typed: not f32.
 struct reading_matmul {
     struct reading out, left, right;
     int64_t m, n, k;
 };
 void reading_matmul(const struct reading_matmul *mm);
-// The same for out.type i32, i64 or f64.
 void reading_matmul_typed(const struct reading_matmul *mm);
 
-// malloc or abort.
-void *reading_alloc(int64_t count, int64_t size);
+void *reading_alloc(int64_t count, int64_t size);  // or abort

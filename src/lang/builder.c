@@ -44,6 +44,8 @@ static node_id add_node(struct builder *b, const struct label *l, struct node n)
     }
     n.name = l->name;
     n.composite = l->composite;
+    if (!n.composite && b->frame)
+        n.composite = b->frame->composite;
     n.at = l->at.at;
     n.n_args = op_infos[n.op].arity;
     g->nodes[g->n_nodes] = n;
@@ -51,6 +53,8 @@ static node_id add_node(struct builder *b, const struct label *l, struct node n)
 }
 
 const char *build_part_name(struct builder *b) {
+    if (b->frame)
+        return arena_printf(b->arena, "%s.p%d", b->frame->name, ++b->frame->n_parts);
     return arena_printf(b->arena, "t.%d", ++b->n_parts);
 }
 
@@ -58,7 +62,8 @@ const char *build_part_name(struct builder *b) {
 static struct label named(struct builder *b, const struct label *l, char series, int *counter) {
     struct label own = *l;
     if (!own.name)
-        own.name = arena_printf(b->arena, "%c.%d", series, ++*counter);
+        own.name = series == 't' ? build_part_name(b)
+                                 : arena_printf(b->arena, "%c.%d", series, ++*counter);
     return own;
 }
 
@@ -75,7 +80,7 @@ node_id build_node_as(struct builder *b, const struct label *l, struct operand x
     bool fits = dtype_is_float(t) ? isfinite(dtype_round(t, x.number))
                                   : x.number >= dtype_min(t) && x.number <= dtype_max(t);
     if (!fits)
-        mistake_fail(b->mistakes, l->at, NULL, "%.17g is too large for %s", x.number,
+        mistake_fail(b->mistakes, l->at, NULL, "%.15g is too large for %s", x.number,
                      dtype_name(t));
     return add_node(b, &own,
                     (struct node){.op = OP_CONST, .dtype = t, .value = dtype_round(t, x.number)});

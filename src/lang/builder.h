@@ -7,12 +7,27 @@
 
 enum { NODES_MAX = 65536 };
 
+struct names;
+
+// A composite that is being expanded (composite.c): what its body sees.
+struct frame {
+    struct frame *outer;
+    struct names *names;
+    const char *name;       // of the result; unnamed parts are name.p1, name.p2
+    const char *composite;  // the outermost one's
+    int n_parts;
+    node_id first;  // its first value
+    unsigned axes;  // `axis`, of that one
+    bool keepdims;
+};
+
 struct builder {
     struct arena *arena;
     struct mistakes *mistakes;
     struct graph *graph;
     int cap;                          // of graph->nodes
     int n_parts, n_views, n_numbers;  // for the names t.1, v.1, c.1
+    struct frame *frame;              // innermost, or NULL
 };
 
 // An operand is a node, or a number that is not in the graph yet: it takes the type of what

@@ -1,5 +1,5 @@
-// Calls: functions, reductions and composites, from one table. A composite expands into
-// primitives whose names begin with the value's own: y.max, y.exp, y.sum.
+// Calls of primitives: every elementwise operation and reduction of ops.def by its name, and
+// casts by the name of a type. composite.h and structure.h have the others.
 #pragma once
 
 #include "lang/builder.h"
@@ -14,3 +14,6 @@ bool call_is_function(const char *name);
 // Report a function that is not known, or that is given the wrong number of values; before
 // the arguments are evaluated, so that the mistake is about the call.
 void call_check(struct builder *b, const struct expr *e);
+
+// The axes that `axis=` names in a value of that shape.
+unsigned call_axes(struct builder *b, const struct keyword *k, const struct shape *s);

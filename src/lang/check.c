@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "ir/simplify.h"
+#include "lang/draws.h"
 #include "lang/unparse.h"
 #include "lang/value.h"
 
@@ -22,6 +23,7 @@ struct checker {
     struct kernel *kernel;    // this, or none
     struct statement *block;  // the statement that opened it
     bool has_mistake;         // the open block has one
+    bool has_precision;       // the open problem states it
 };
 
 // ---- names
@@ -124,49 +126,6 @@ static struct shape check_shape(struct checker *c, const struct type_syntax *t) 
     return shape;
 }
 
-static const char *const distribution_names[] = {"normal", "uniform", "integers", "sign", NULL};
-
-// Which distribution is named, with the right number of numbers.
-static enum distribution_kind check_distribution_name(struct checker *c,
-                                                      const struct distribution_syntax *d) {
-    int kind = 0;
-    while (distribution_names[kind] && strcmp(distribution_names[kind], d->name) != 0)
-        kind++;
-    if (!distribution_names[kind])
-        mistake_fail(c->mistakes, d->at, str_nearest(d->name, distribution_names),
-                     "no distribution is named '%s'; normal, uniform, integers and sign are",
-                     d->name);
-    int wanted = kind == DISTRIBUTION_SIGN ? 0 : 2;
-    bool may_be_bare = kind == DISTRIBUTION_NORMAL && d->n_args == 0;
-    if (d->n_args != wanted && !may_be_bare)
-        mistake_fail(c->mistakes, d->at, NULL, "%s takes %s", d->name,
-                     wanted ? "two numbers in parentheses" : "no numbers");
-    return (enum distribution_kind)kind;
-}
-
-static struct distribution check_distribution(struct checker *c,
-                                              const struct distribution_syntax *d) {
-    struct distribution result = {.kind = DISTRIBUTION_NORMAL, .a = 0, .b = 1};
-    if (d->name)
-        result.kind = check_distribution_name(c, d);
-    if (d->n_args == 0)
-        return result;
-    double a = result.a = d->values[0], b = result.b = d->values[1];
-    // The limits keep every draw, and the width of the range, finite in f32.
-    if (fabs(a) > 1e30 || fabs(b) > 1e30)
-        mistake_fail(c->mistakes, d->at, NULL, "a number here is at most 1e30");
-    if (result.kind == DISTRIBUTION_NORMAL && b < 0)
-        mistake_fail(c->mistakes, d->at, NULL,
-                     "normal(mean, deviation): the deviation is negative");
-    if (result.kind == DISTRIBUTION_UNIFORM && !(a < b))
-        mistake_fail(c->mistakes, d->at, NULL, "uniform(a, b) needs a < b");
-    bool is_whole = a == floor(a) && b == floor(b) && fabs(a) <= 16777216 && fabs(b) <= 16777216;
-    if (result.kind == DISTRIBUTION_INTEGERS && (!is_whole || a > b))
-        mistake_fail(c->mistakes, d->at, NULL,
-                     "integers(lo, hi) needs whole numbers lo <= hi within 2^24 of zero");
-    return result;
-}
-
 static node_id add_input_node(struct checker *c, const struct statement *st, enum dtype type,
                               struct shape shape) {
     struct label l = {.at = st->name_at, .name = st->name};
@@ -180,48 +139,13 @@ static node_id add_input_node(struct checker *c, const struct statement *st, enu
     return id;
 }
 
-static void check_input(struct checker *c, const struct statement *st) {
-    struct problem *p = c->problem;
-    enum dtype type = check_type(c, &st->type);
-    struct shape shape = check_shape(c, &st->type);
-    struct distribution distribution = check_distribution(c, &st->distribution);
-    if (p->n_inputs == INPUTS_MAX)
-        mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d inputs", INPUTS_MAX);
-    struct symbol *s = define(c, st->name, st->name_at);
-    s->kind = SYMBOL_INPUT;
-    s->index = p->n_inputs;
-    s->node = add_input_node(c, st, type, shape);
-    p->inputs[p->n_inputs++] = (struct problem_input){
-        .node = s->node, .distribution = distribution, .is_param = st->kind == STATEMENT_PARAM};
-}
-
-// Types and shapes of declared outputs stand here until they are assigned.
-struct pending {
-    enum dtype type[OUTPUTS_MAX];
-    struct shape shape[OUTPUTS_MAX];
-};
-
-static void check_output(struct checker *c, const struct statement *st, struct pending *pending) {
-    struct problem *p = c->problem;
-    enum dtype type = check_type(c, &st->type);
-    struct shape shape = check_shape(c, &st->type);
-    if (p->n_outputs == OUTPUTS_MAX)
-        mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d outputs", OUTPUTS_MAX);
-    struct symbol *s = define(c, st->name, st->name_at);
-    s->kind = SYMBOL_OUTPUT;
-    s->index = p->n_outputs;
-    pending->type[p->n_outputs] = type;
-    pending->shape[p->n_outputs] = shape;
-    p->outputs[p->n_outputs++] = (struct problem_output){.name = st->name, .node = -1};
-}
-
 static void check_output_shape(struct checker *c, const struct statement *st, const struct node *n,
-                               const struct shape *declared) {
+                               enum dtype type, const struct shape *declared) {
     const struct graph *g = &c->problem->graph;
     if (!shape_equal(&n->shape, declared))
-        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s, and this is %s",
-                     st->name, shape_print(c->arena, g, declared),
-                     shape_print(c->arena, g, &n->shape));
+        mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s%s, and this is %s%s",
+                     st->name, dtype_name(type), shape_print(c->arena, g, declared),
+                     dtype_name(n->dtype), shape_print(c->arena, g, &n->shape));
 }
 
 // The value of `st` as the declared type: where it has another, the expression's own node is
@@ -248,6 +172,114 @@ static node_id store_as(struct checker *c, const struct statement *st, node_id i
     return build_cast(&c->scope.builder, &l, (struct operand){.node = id}, to).node;
 }
 
+static void check_input(struct checker *c, const struct statement *st);
+
+// A problem of its own for an input that is computed: it sees dims and hidden draws.
+static const struct problem *check_maker(struct checker *c, const struct statement *st,
+                                         enum dtype type, const struct shape *shape) {
+    struct problem *maker = arena_new(c->arena, struct problem);
+    struct checker inner = *c;
+    inner.problem = maker;
+    maker->name = st->name;
+    memcpy(maker->graph.dims, c->problem->graph.dims, sizeof maker->graph.dims);
+    maker->graph.n_dims = c->problem->graph.n_dims;
+    inner.scope = (struct scope){
+        .builder = {.arena = c->arena, .mistakes = c->mistakes, .graph = &maker->graph}};
+    for (int i = 0; i < maker->graph.n_dims; i++) {
+        struct symbol *s = names_add(c->arena, &inner.scope.names, maker->graph.dims[i].name);
+        s->kind = SYMBOL_DIM;
+        s->index = i;
+    }
+    for (const struct hidden_syntax *h = st->hidden; h; h = h->next) {
+        struct statement draw = {.kind = STATEMENT_IN,
+                                 .at = h->at,
+                                 .name_at = h->at,
+                                 .name = h->name,
+                                 .type = h->type.name ? h->type : st->type,
+                                 .distribution = h->distribution};
+        check_input(&inner, &draw);
+    }
+    struct label l = {.at = st->name_at, .name = arena_printf(c->arena, "%s.made", st->name)};
+    node_id id = value_build(&inner.scope, &l, st->value);
+    check_output_shape(&inner, st, &maker->graph.nodes[id], type, shape);
+    id = store_as(&inner, st, id, type);
+    maker->graph.nodes[id].is_named = true;
+    maker->outputs[maker->n_outputs++] = (struct problem_output){.name = st->name, .node = id};
+    problem_simplify(maker);
+    return maker;
+}
+
+static void check_input(struct checker *c, const struct statement *st) {
+    struct problem *p = c->problem;
+    enum dtype type = check_type(c, &st->type);
+    struct shape shape = check_shape(c, &st->type);
+    struct problem_input in = {.is_param = st->kind == STATEMENT_PARAM};
+    in.promise = draws_promise(&c->scope, &st->promise, &shape);
+    if (st->value)
+        in.maker = check_maker(c, st, type, &shape);
+    else
+        in.distribution = draws_check(&c->scope, &st->distribution, type, &shape, st->name_at);
+    if (p->n_inputs == INPUTS_MAX)
+        mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d inputs", INPUTS_MAX);
+    struct symbol *s = define(c, st->name, st->name_at);
+    s->kind = SYMBOL_INPUT;
+    s->index = p->n_inputs;
+    s->node = in.node = add_input_node(c, st, type, shape);
+    p->inputs[p->n_inputs++] = in;
+}
+
+static void check_precision(struct checker *c, const struct statement *st) {
+    struct precision *q = &c->problem->precision;
+    const char *first = st->words[0], *second = st->words[1], *third = st->words[2];
+    if (c->has_precision)
+        mistake_fail(c->mistakes, st->at, NULL, "precision is given twice");
+    c->has_precision = true;
+    bool is_exact = second && strcmp(second, "exact") == 0 && !third;
+    bool sums = second && strcmp(second, "accumulate") == 0 && third && strcmp(third, "f32") == 0;
+    enum dtype type = DTYPE_F32;
+    bool is_tf32 = first && strcmp(first, "tf32") == 0;
+    bool is_type = first && !is_tf32 && dtype_find(first, &type) && dtype_is_float(type);
+    bool fits = (second ? is_exact || sums : true) && (is_tf32 || is_type) &&
+                (!is_exact || type == DTYPE_F32) && !(is_exact && is_tf32) &&
+                (sums || is_tf32 || type == DTYPE_F32 || type == DTYPE_F64) &&
+                !(sums && type == DTYPE_F64);
+    if (!fits)
+        mistake_fail(c->mistakes, st->at, NULL,
+                     "a precision is f32, f32 exact, tf32, f64, or a narrow type with its sum: f16 "
+                     "accumulate f32");
+    q->is_exact = is_exact;
+    q->type = type;
+    q->operand = is_tf32                                  ? PRECISION_TF32
+                 : type == DTYPE_F32 || type == DTYPE_F64 ? PRECISION_STORED
+                                                          : PRECISION_TYPE;
+}
+
+static void check_order(struct checker *c, const struct statement *st) {
+    if (!st->words[0] || strcmp(st->words[0], "any") != 0 || st->words[1])
+        mistake_fail(c->mistakes, st->at, NULL, "the only order that can be stated is 'order any'");
+    c->problem->order_any = true;
+}
+
+// Types and shapes of declared outputs stand here until they are assigned.
+struct pending {
+    enum dtype type[OUTPUTS_MAX];
+    struct shape shape[OUTPUTS_MAX];
+};
+
+static void check_output(struct checker *c, const struct statement *st, struct pending *pending) {
+    struct problem *p = c->problem;
+    enum dtype type = check_type(c, &st->type);
+    struct shape shape = check_shape(c, &st->type);
+    if (p->n_outputs == OUTPUTS_MAX)
+        mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d outputs", OUTPUTS_MAX);
+    struct symbol *s = define(c, st->name, st->name_at);
+    s->kind = SYMBOL_OUTPUT;
+    s->index = p->n_outputs;
+    pending->type[p->n_outputs] = type;
+    pending->shape[p->n_outputs] = shape;
+    p->outputs[p->n_outputs++] = (struct problem_output){.name = st->name, .node = -1};
+}
+
 static void check_assignment(struct checker *c, const struct statement *st,
                              const struct pending *pending) {
     struct graph *g = &c->problem->graph;
@@ -265,12 +297,13 @@ static void check_assignment(struct checker *c, const struct statement *st,
     node_id id = value_build(&c->scope, &l, st->value);
     if (st->type.name && st->type.rank) {
         struct shape shape = check_shape(c, &st->type);
-        check_output_shape(c, st, &g->nodes[id], &shape);
+        check_output_shape(c, st, &g->nodes[id], check_type(c, &st->type), &shape);
     }
     if (st->type.name)
         id = store_as(c, st, id, check_type(c, &st->type));
     if (is_output) {
-        check_output_shape(c, st, &g->nodes[id], &pending->shape[s->index]);
+        check_output_shape(c, st, &g->nodes[id], pending->type[s->index],
+                           &pending->shape[s->index]);
         id = store_as(c, st, id, pending->type[s->index]);
         // The author's names for the axes are the declared ones.
         g->nodes[id].shape = pending->shape[s->index];
@@ -282,17 +315,6 @@ static void check_assignment(struct checker *c, const struct statement *st,
 }
 
 // ---- the end of a problem
-
-static void add_canonical_distribution(struct statement *copy, const struct distribution *d) {
-    struct distribution_syntax *s = &copy->distribution;
-    *s = (struct distribution_syntax){.name = distribution_names[d->kind]};
-    bool is_standard = d->kind == DISTRIBUTION_NORMAL && d->a == 0 && d->b == 1;
-    if (is_standard || d->kind == DISTRIBUTION_SIGN)
-        return;
-    s->n_args = 2;
-    s->values[0] = d->a;
-    s->values[1] = d->b;
-}
 
 static bool is_declaration(const struct statement *s) {
     return s->kind == STATEMENT_IN || s->kind == STATEMENT_PARAM || s->kind == STATEMENT_OUT;
@@ -315,8 +337,9 @@ static const char *problem_text(struct checker *c, const struct statement *end) 
             if (!is_declaration(s))
                 continue;
             struct statement copy = *s;
-            if (s->kind != STATEMENT_OUT)
-                add_canonical_distribution(&copy, &p->inputs[input++].distribution);
+            if (s->kind != STATEMENT_OUT && !s->value)
+                draws_canonical(c->arena, &copy.distribution, &p->inputs[input].distribution);
+            input += s->kind != STATEMENT_OUT;
             if (pass == 0) {
                 print_declaration_measure(&copy, true, &widths);
                 continue;
@@ -326,7 +349,8 @@ static const char *problem_text(struct checker *c, const struct statement *end) 
         }
     }
     for (const struct statement *s = c->block; s != end; s = s->next)
-        if (s->kind == STATEMENT_ASSIGN) {
+        if (s->kind == STATEMENT_ASSIGN || s->kind == STATEMENT_PRECISION ||
+            s->kind == STATEMENT_ORDER) {
             print_plain(&out, s, true);
             str_puts(&out, "\n");
         }
@@ -377,6 +401,7 @@ static void begin_block(struct checker *c, struct statement *st) {
     end_block(c, st);
     c->block = st;
     c->has_mistake = false;
+    c->has_precision = false;
     if (c->file->n_problems + c->file->n_kernels == BLOCKS_MAX)
         mistake_fail(c->mistakes, st->at, NULL, "a file has at most %d blocks", BLOCKS_MAX);
     if (st->kind == STATEMENT_KERNEL) {
@@ -384,6 +409,8 @@ static void begin_block(struct checker *c, struct statement *st) {
         k->problem = st->name;
         k->target = st->target;
         k->file = c->mistakes->source->file;
+        k->at = st->at.at;
+        k->target_at = st->target_at.at;
         k->text = c->mistakes->source->text;
         k->text_len = c->mistakes->source->len;
         c->kernel = c->file->kernels[c->file->n_kernels++] = k;
@@ -430,6 +457,10 @@ static void check_body(struct checker *c, struct statement *st, struct pending *
                                  "TARGET'");
     if (st->kind == STATEMENT_DIM)
         check_dims(c, st);
+    else if (st->kind == STATEMENT_PRECISION)
+        check_precision(c, st);
+    else if (st->kind == STATEMENT_ORDER)
+        check_order(c, st);
     else if (st->kind == STATEMENT_OUT)
         check_output(c, st, pending);
     else if (st->kind == STATEMENT_ASSIGN)
@@ -447,6 +478,7 @@ static void check_statement(struct checker *c, struct statement *st, struct pend
     }
     assert(c->mistakes->count > 0);
     c->has_mistake = true;
+    c->scope.builder.frame = NULL;
     if (!c->problem)
         return;
     if (st->kind != STATEMENT_PROBLEM)

@@ -6,6 +6,13 @@
 #include "base/str.h"
 #include "lang/unparse.h"
 
+const char *const combine_names[] = {"atomic", "twopass", "lastblock", "cluster", NULL};
+_Static_assert(sizeof combine_names / sizeof *combine_names == COMBINE_COUNT, "names");
+
+const char *combine_name(enum combine c) {
+    return c == COMBINE_NONE ? "none" : combine_names[c - 1];
+}
+
 struct kernel_knob *kernel_find_knob(struct kernel_stage *s, const char *name) {
     for (int i = 0; i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, name) == 0)

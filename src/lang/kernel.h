@@ -3,6 +3,9 @@
 //     kernel for softmax on cpu
 //     stage y : rowwise  vec 16  rows 4  store stream
 //
+// In full: stage VALUE[, VALUE...] [as TYPE] [layout AXES] : FAMILY  knob value ...
+// [combine HOW] [laws LAW, ...].
+//
 // What the words mean is decided in family/, which resolves values against the
 // problem, finds each stage's region and checks the knobs.
 #pragma once
@@ -13,7 +16,19 @@
 
 struct arena;
 
-enum { STAGES_MAX = 32, KNOBS_MAX = 12, STAGE_VALUES_MAX = 4 };
+enum { STAGES_MAX = 32, KNOBS_MAX = 12, STAGE_VALUES_MAX = 4, STAGE_LAWS_MAX = 4 };
+
+// How the tiles of a stage meet when a reduction goes beyond one of them.
+enum combine {
+    COMBINE_NONE,
+    COMBINE_ATOMIC,     // every tile adds to the result in memory
+    COMBINE_TWOPASS,    // partial results, then a second kernel
+    COMBINE_LASTBLOCK,  // partial results; the block that ends last adds them up
+    COMBINE_CLUSTER,    // blocks of one cluster through each other's shared memory
+    COMBINE_COUNT
+};
+extern const char *const combine_names[];  // NULL-terminated, from COMBINE_ATOMIC on
+const char *combine_name(enum combine c);  // "none" for COMBINE_NONE
 
 // `tile 128x256x64` has three parts, `vec 16` one, `store stream` a word.
 struct kernel_knob {
@@ -26,11 +41,19 @@ struct kernel_knob {
 
 struct kernel_stage {
     const char *values[STAGE_VALUES_MAX];
+    struct place value_at[STAGE_VALUES_MAX];
     int n_values;
+    const char *type;              // `as`; NULL: the value's own
+    const char *layout[RANK_MAX];  // axes from slowest to fastest, by dim or number
+    int n_layout;                  // 0: as declared
     const char *family;
     struct kernel_knob knobs[KNOBS_MAX];
     int n_knobs;
-    struct place at, family_at;
+    enum combine combine;
+    const char *laws[STAGE_LAWS_MAX];
+    struct place law_at[STAGE_LAWS_MAX];
+    int n_laws;
+    struct place at, type_at, layout_at, family_at, combine_at;
 };
 
 struct kernel {
@@ -41,6 +64,7 @@ struct kernel {
     const char *file;  // for messages; may be NULL
     const char *text;  // of that file, which the places are in; NULL: made by us
     size_t text_len;
+    struct place at, target_at;
 };
 
 // Canonical text: the same kernel always prints the same, so that text can be compared.

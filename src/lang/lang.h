@@ -47,3 +47,6 @@ bool lang_format(struct arena *a, const struct lang_source *source, const char *
 
 // Every word that may follow as a function, composite or type; for "did you mean" and docs.
 const char *const *lang_function_names(void);
+
+// Those among them that cannot name a value: the primitives.
+const char *const *lang_reserved_names(void);

@@ -120,7 +120,7 @@ static void other(struct lexer *l, struct token *t) {
         t->problem = "NUL byte: this is not a text file";
     else if (*l->at == '.' && is_digit(look(l, 1)) && !touches_name(l))
         t->problem = "a number begins with a digit: write 0.5, not .5";
-    else if (strchr("+-*/@()[],:=~<>.", *l->at))
+    else if (strchr("+-*/%@()[],:=~<>.", *l->at))
         t->kind = TOKEN_PUNCT;
     else if ((unsigned char)*l->at < 0x80)
         t->problem = "this character means nothing here";

@@ -27,6 +27,17 @@ static void add(struct mistakes *m, struct spot spot, const char *hint, const ch
         (struct mistake){.spot = spot, .text = arena_strdup(m->arena, text), .hint = hint};
 }
 
+struct spot mistake_spot(const struct mistakes *m, struct place at) {
+    const char *p = m->source->text, *end = p ? p + m->source->len : NULL;
+    for (int line = 1; p && line < at.line; line++) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        p = p ? p + 1 : NULL;
+    }
+    if (p && end - p >= at.column - 1 && at.column > 0)
+        return (struct spot){p + at.column - 1, at};
+    return (struct spot){NULL, at};
+}
+
 void mistake_add(struct mistakes *m, struct spot spot, const char *hint, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -118,7 +129,7 @@ const char *mistakes_print(struct arena *a, struct mistakes *m) {
     for (int i = 0; i < m->count; i++) {
         const struct mistake *item = &m->items[i];
         str_printf(&out, "%s\n", mistake_headline(a, m, item));
-        if (item->spot.at.line > 0)
+        if (item->spot.ptr && item->spot.at.line > 0)
             print_line(&out, m, item->spot);
         if (item->hint)
             str_printf(&out, "    did you mean '%s'?\n", item->hint);

@@ -38,6 +38,9 @@ struct mistakes {
     jmp_buf *on_mistake;
 };
 
+// The spot at a place of the source; without a text, the place alone.
+struct spot mistake_spot(const struct mistakes *m, struct place at);
+
 void mistake_add(struct mistakes *m, struct spot spot, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 noreturn void mistake_fail(struct mistakes *m, struct spot spot, const char *hint, const char *fmt,

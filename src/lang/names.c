@@ -48,7 +48,7 @@ const char *names_why_not_problem(const char *name) {
 const char *names_why_not(const char *name) {
     if (is_in(name, own_words))
         return "is a word of the language";
-    if (is_in(name, lang_function_names()))
+    if (is_in(name, lang_reserved_names()))
         return "is a function; choose another name";
     return names_why_not_problem(name);
 }

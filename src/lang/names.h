@@ -13,6 +13,7 @@ enum symbol_kind {
     SYMBOL_INPUT,
     SYMBOL_OUTPUT,
     SYMBOL_VALUE,   // an intermediate
+    SYMBOL_NUMBER,  // inside a composite
     SYMBOL_OPEN,    // its value is being read
     SYMBOL_BROKEN,  // its definition has a mistake: uses of it are silently given up
 };
@@ -21,8 +22,10 @@ struct symbol {
     enum symbol_kind kind;
     const char *name;
     struct spot at;
-    int index;     // of the dim, input or output
-    node_id node;  // -1: an output that is not assigned yet
+    int index;      // of the dim, input or output
+    node_id node;   // -1: an output that is not assigned yet
+    double number;  // SYMBOL_NUMBER
+    bool is_whole;
     bool is_used;
 };
 

@@ -1,5 +1,4 @@
 // Statements. A mistake ends its statement; reading goes on at the next line.
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 #include "lang/parser.h"
 
 // In the order of enum statement_kind.
-static const char *const keywords[] = {"problem", "dim",    "in",    "param",
-                                       "out",     "kernel", "stage", NULL};
+static const char *const keywords[] = {"problem", "dim",   "in",        "param", "out",
+                                       "kernel",  "stage", "precision", "order", NULL};
 
 // Where something is missing: at the next token, or right after the last one when the
 // next stands on a later line and so belongs to something else.
@@ -133,36 +132,77 @@ static void type(struct parser *p, struct type_syntax *t) {
     parser_close(p, "]");
 }
 
-// distribution = name ["(" ["-"] number ("," ["-"] number)* ")"]
+// distribution = name ["(" sum ("," sum)* ")"]
 static void distribution(struct parser *p, struct distribution_syntax *d) {
     d->at = p->token.at;
-    d->name = parser_name(p, "a distribution: normal, uniform(a, b), integers(lo, hi) or sign");
+    d->name = parser_name(p, "a distribution, such as normal or uniform(a, b)");
     if (!parser_at(p, "("))
         return;
     parser_open(p, "(");
     do {
         if (d->n_args == 2)
             parser_fail(p, "no distribution takes more than two numbers");
-        const char *sign = parser_take(p, "-") ? "-" : "";
-        if (p->token.kind != TOKEN_NUMBER)
-            parser_fail(p, "expected a number");
-        parser_advance(p);
-        d->args[d->n_args] = arena_printf(p->arena, "%s%s", sign, parser_text(p));
-        d->values[d->n_args] = strtod(d->args[d->n_args], NULL);
-        d->n_args++;
+        d->args[d->n_args++] = parser_sum(p);
     } while (parser_take(p, ","));
     parser_close(p, ")");
 }
 
-// declaration = ("in" | "param" | "out") name ":" type ["~" distribution]
+static bool at_word(const struct parser *p, const char *word) {
+    return p->token.kind == TOKEN_NAME && span_is(p->token.text, word);
+}
+
+// hidden = name [":" type] "~" distribution
+// made = expr "where" hidden ("," hidden)*
+static void made(struct parser *p, struct statement *s) {
+    struct hidden_syntax **end = &s->hidden;
+    s->value = parser_expr(p);
+    if (!at_word(p, "where"))
+        parser_fail(p, "expected 'where', and what the value is drawn from: where u ~ normal");
+    parser_advance(p);
+    do {
+        struct hidden_syntax *h = arena_new(p->arena, struct hidden_syntax);
+        h->at = p->token.at;
+        h->name = parser_name(p, "the name of a draw");
+        if (parser_take(p, ":"))
+            type(p, &h->type);
+        parser_expect(p, "~");
+        distribution(p, &h->distribution);
+        *end = h;
+        end = &h->next;
+    } while (parser_take(p, ","));
+}
+
+// promise = "triangular" ("upper" | "lower") | "diagonal" | "symmetric"
+static void promise(struct parser *p, struct promise_syntax *m) {
+    m->at = p->token.at;
+    for (int i = 0; i < 2 && p->token.kind == TOKEN_NAME; i++)
+        m->words[i] = parser_name(p, "a word");
+}
+
+// declaration = ("in" | "param" | "out") name ":" type [promise] ["~" distribution | "=" made]
 static void declaration(struct parser *p, struct statement *s) {
     statement_name(p, s, "a name");
     parser_expect(p, ":");
     type(p, &s->type);
+    promise(p, &s->promise);
     if (s->kind == STATEMENT_OUT && parser_at(p, "~"))
         parser_fail(p, "an output has no distribution; only 'in' and 'param' do");
+    if (s->kind == STATEMENT_OUT && s->promise.words[0])
+        mistake_fail(p->mistakes, s->promise.at, NULL,
+                     "an output promises nothing; only 'in' and 'param' do");
+    if (s->kind == STATEMENT_OUT && parser_at(p, "="))
+        parser_fail(p, "an output is assigned by a statement of its own: %s = ...", s->name);
     if (parser_take(p, "~"))
         distribution(p, &s->distribution);
+    else if (parser_take(p, "="))
+        made(p, s);
+}
+
+// precision = "precision" name ["exact" | "accumulate" name]
+// order = "order" "any"
+static void word_statement(struct parser *p, struct statement *s) {
+    for (int i = 0; i < 3 && p->token.kind == TOKEN_NAME; i++)
+        s->words[i] = parser_name(p, "a word");
 }
 
 // kernel = "kernel" "for" name "on" name
@@ -174,76 +214,8 @@ static void kernel_statement(struct parser *p, struct statement *s) {
     if (p->token.kind != TOKEN_NAME || !span_is(p->token.text, "on"))
         parser_fail(p, "expected 'on': kernel for PROBLEM on TARGET");
     parser_advance(p);
+    s->target_at = p->token.at;
     s->target = parser_name(p, "a target, such as cpu");
-}
-
-// value = name ("." (name | digits))*
-static const char *stage_value(struct parser *p) {
-    const char *start = p->token.at.ptr;
-    parser_name(p, "the name of a value");
-    const char *end = p->last.text.ptr + p->last.text.len;
-    // The parts touch: what stands after a space is a word of its own.
-    while (parser_at(p, ".") && p->token.at.ptr == end) {
-        parser_advance(p);
-        bool is_part =
-            p->token.kind == TOKEN_NAME ||
-            (p->token.kind == TOKEN_NUMBER && !memchr(p->token.text.ptr, '.', p->token.text.len));
-        if (!is_part || p->token.at.ptr != end + 1)
-            parser_fail(p, "expected the rest of a value's name, as in y.max or t.1");
-        parser_advance(p);
-        end = p->last.text.ptr + p->last.text.len;
-    }
-    return arena_strndup(p->arena, start, (size_t)(end - start));
-}
-
-// knob = name (digits ["x" digits ["x" digits]] | name)
-static void knob(struct parser *p, struct kernel_stage *s) {
-    if (s->n_knobs == KNOBS_MAX)
-        parser_fail(p, "a stage has at most %d knobs", KNOBS_MAX);
-    struct kernel_knob *k = &s->knobs[s->n_knobs];
-    k->at = p->token.at.at;
-    struct spot name_at = p->token.at;
-    k->name = parser_name(p, "a knob and its value, such as vec 16");
-    if (kernel_find_knob(s, k->name))
-        mistake_fail(p->mistakes, name_at, NULL, "knob '%s' is given twice", k->name);
-    s->n_knobs++;
-    if (p->token.kind == TOKEN_NAME) {
-        k->word = parser_name(p, "a value");
-        return;
-    }
-    if (p->token.kind != TOKEN_NUMBER && p->token.kind != TOKEN_TILE)
-        parser_fail(p, "expected a value for '%s': 16, 64x64x8 or a word", k->name);
-    struct spot value_at = p->token.at;
-    parser_advance(p);
-    const char *text = parser_text(p);
-    do {
-        char *end;
-        long value = strtol(text, &end, 10);
-        if (k->n_parts == 3 || (*end && *end != 'x') || value > INT_MAX)
-            mistake_fail(p->mistakes, value_at, NULL,
-                         "the value of '%s' is not a whole number, nor up to three of them with "
-                         "'x' between",
-                         k->name);
-        k->part[k->n_parts++] = (int)value;
-        text = *end ? end + 1 : NULL;
-    } while (text);
-}
-
-// stage = "stage" value ("," value)* ":" name knob*
-static void stage_statement(struct parser *p, struct statement *s) {
-    struct kernel_stage *stage = arena_new(p->arena, struct kernel_stage);
-    stage->at = s->at.at;
-    do {
-        if (stage->n_values == STAGE_VALUES_MAX)
-            parser_fail(p, "a stage has at most %d values", STAGE_VALUES_MAX);
-        stage->values[stage->n_values++] = stage_value(p);
-    } while (parser_take(p, ","));
-    parser_expect(p, ":");
-    stage->family_at = p->token.at.at;
-    stage->family = parser_name(p, "a family: map, rowwise, reduce or gemm");
-    while (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END)
-        knob(p, stage);
-    s->stage = stage;
 }
 
 // assignment = name [":" type] "=" expr
@@ -268,6 +240,10 @@ static void statement_body(struct parser *p, struct statement *s) {
     while (keywords[i] && strcmp(keywords[i], word) != 0)
         i++;
     s->kind = STATEMENT_PROBLEM + i;  // the end of the list is STATEMENT_ASSIGN
+    // A value may be called `order`.
+    bool is_word = s->kind == STATEMENT_PRECISION || s->kind == STATEMENT_ORDER;
+    if (is_word && (parser_at(p, "=") || parser_at(p, ":")))
+        s->kind = STATEMENT_ASSIGN;
     switch (s->kind) {
     case STATEMENT_PROBLEM:
         statement_name(p, s, "the problem's name");
@@ -279,7 +255,11 @@ static void statement_body(struct parser *p, struct statement *s) {
         kernel_statement(p, s);
         break;
     case STATEMENT_STAGE:
-        stage_statement(p, s);
+        s->stage = parser_stage(p, s->at);
+        break;
+    case STATEMENT_PRECISION:
+    case STATEMENT_ORDER:
+        word_statement(p, s);
         break;
     case STATEMENT_ASSIGN:
         s->name = word;

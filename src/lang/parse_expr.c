@@ -232,18 +232,6 @@ static struct expr *postfix(struct parser *p) {
     }
 }
 
-// unary = "-" unary | postfix
-static struct expr *unary(struct parser *p) {
-    struct spot at = p->token.at;
-    if (!parser_take(p, "-"))
-        return postfix(p);
-    enter(p);
-    struct expr *e = new_expr(p, EXPR_NEGATE, at, NULL);
-    add_arg(p, e, unary(p));
-    p->nesting--;
-    return e;
-}
-
 static struct expr *binary(struct parser *p, struct spot at, struct expr *left,
                            struct expr *(*right)(struct parser *)) {
     struct expr *e = new_expr(p, EXPR_BINARY, at, parser_text(p));
@@ -252,16 +240,39 @@ static struct expr *binary(struct parser *p, struct spot at, struct expr *left,
     return e;
 }
 
-// product = unary (("*" | "/" | "@") unary)*
+static struct expr *unary(struct parser *p);
+
+// power = postfix ["**" unary]
+static struct expr *power(struct parser *p) {
+    struct expr *e = postfix(p);
+    struct spot at = p->token.at;
+    if (!parser_take(p, "**"))
+        return e;
+    enter(p);
+    e = binary(p, at, e, unary);
+    p->nesting--;
+    return e;
+}
+
+// unary = "-" unary | power
+static struct expr *unary(struct parser *p) {
+    struct spot at = p->token.at;
+    if (!parser_take(p, "-"))
+        return power(p);
+    enter(p);
+    struct expr *e = new_expr(p, EXPR_NEGATE, at, NULL);
+    add_arg(p, e, unary(p));
+    p->nesting--;
+    return e;
+}
+
+// product = unary (("*" | "/" | "//" | "%" | "@") unary)*
 static struct expr *product(struct parser *p) {
     struct expr *e = unary(p);
     for (;;) {
         struct spot at = p->token.at;
-        if (parser_at(p, "**"))
-            parser_fail(p, "'**' is not known; write x * x, or exp(a * log(x))");
-        if (parser_at(p, "//"))
-            parser_fail(p, "'//' is not known; '/' divides");
-        if (!parser_take(p, "*") && !parser_take(p, "/") && !parser_take(p, "@"))
+        if (!parser_take(p, "*") && !parser_take(p, "/") && !parser_take(p, "//") &&
+            !parser_take(p, "%") && !parser_take(p, "@"))
             return e;
         e = binary(p, at, e, unary);
     }
@@ -279,20 +290,18 @@ struct expr *parser_sum(struct parser *p) {
 
 static bool take_comparison(struct parser *p) {
     return parser_take(p, "<") || parser_take(p, "<=") || parser_take(p, "==") ||
-           parser_take(p, ">") || parser_take(p, ">=");
+           parser_take(p, ">") || parser_take(p, ">=") || parser_take(p, "!=");
 }
 
 struct expr *parser_expr(struct parser *p) {
     struct expr *e = parser_sum(p);
     struct spot at = p->token.at;
-    if (parser_at(p, "!="))
-        parser_fail(p, "'!=' is not known; write where(a == b, no, yes)");
     if (!take_comparison(p))
         return e;
     e = binary(p, at, e, parser_sum);
     at = p->token.at;
     if (take_comparison(p))
         mistake_fail(p->mistakes, at, NULL,
-                     "comparisons do not chain; write where(a < b, where(b < c, ...), ...)");
+                     "comparisons do not chain; write logical_and(a < b, b < c)");
     return e;
 }

@@ -39,7 +39,10 @@ void parser_open(struct parser *p, const char *punct);   // and newlines stop co
 void parser_close(struct parser *p, const char *punct);  // and count again
 const char *parser_text(struct parser *p);               // of the token taken last
 
-// expr = sum [("<" | "<=" | "==" | ">" | ">=") sum]
+// expr = sum [("<" | "<=" | "==" | "!=" | ">" | ">=") sum]
 struct expr *parser_expr(struct parser *p);
 // sum = product (("+" | "-") product)*
 struct expr *parser_sum(struct parser *p);
+
+// stage = "stage" value ("," value)* [as] [layout] ":" name option*
+struct kernel_stage *parser_stage(struct parser *p, struct spot at);

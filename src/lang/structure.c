@@ -100,10 +100,10 @@ static void match(struct structure_call *c) {
     for (int i = 0; i < e->n_keywords; i++)
         match_keyword(c, &e->keywords[i]);
     if (row->n_values < 0 && e->n_args < row->n_required)
-        structure_fail(c, NULL, "%s() needs more values: %s", row->name, usage(a, row));
+        structure_fail(c, NULL, "%s() takes more values: %s", row->name, usage(a, row));
     for (int i = 0; i < row->n_required && row->n_values >= 0; i++)
         if (!c->given[i])
-            structure_fail(c, NULL, "%s() needs '%s': %s", row->name, param_name(a, row, i),
+            structure_fail(c, NULL, "%s() takes '%s' too: %s", row->name, param_name(a, row, i),
                            usage(a, row));
 }
 
@@ -169,7 +169,9 @@ void structure_list(const struct structure_call *c, const char *param, int n, in
     const struct expr *e = structure_given(c, param);
     bool is_list = e && e->kind == EXPR_TUPLE;
     if (is_list && e->n_args != n)
-        structure_fail(c, e, "%s is one whole number, or %d of them", param, n);
+        structure_fail(c, e,
+                       n == 1 ? "%s is one whole number" : "%s is one whole number, or %d of them",
+                       param, n);
     for (int i = 0; i < n; i++)
         out[i] = e ? value_whole(c->scope, is_list ? e->args[i] : e) : otherwise;
 }

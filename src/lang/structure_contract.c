@@ -135,12 +135,14 @@ static struct term summed(const struct structure_call *c, const char *suffix, st
 
 // Letters of `from` that are (or are not) in `in`, and in `also` where that is given.
 static void select(char *out, const char *from, const char *in, bool is_in, const char *also) {
-    int n = (int)strlen(out);
-    for (; *from; from++)
-        if ((strchr(in, *from) != NULL) == is_in && (!also || strchr(also, *from)))
-            if (!strchr(out, *from) && n < LETTERS)
-                out[n++] = *from;
-    out[n] = '\0';
+    size_t n = strlen(out);
+    for (; *from; from++) {
+        bool wanted = (strchr(in, *from) != NULL) == is_in && (!also || strchr(also, *from));
+        if (!wanted || strchr(out, *from) || n == LETTERS)
+            continue;
+        out[n++] = *from;
+        out[n] = '\0';
+    }
 }
 
 static void check_room(const struct structure_call *c, const char *axes) {
@@ -258,6 +260,7 @@ struct operand build_einsum(struct structure_call *c) {
 struct operand build_qmatmul(struct structure_call *c) {
     struct builder *b = c->builder;
     struct shape w = structure_look(c, 1), s = structure_look(c, 2);
+    c->label.composite = c->expr->text;
     struct label l = structure_label(c, "");
     for (int i = 0; i < 3; i++)
         structure_need_number(c, i);
@@ -274,7 +277,6 @@ struct operand build_qmatmul(struct structure_call *c) {
         structure_fail(c, structure_given(c, "group"),
                        "%lld groups of %lld do not make up the %lld columns of w",
                        (long long)groups, (long long)group, (long long)w.size[1]);
-    c->label.composite = c->expr->text;
     struct operand wide = {.node = c->values[1]}, scales = {.node = c->values[2]};
     struct shape split = {.rank = 3, .size = {w.size[0], groups, group}, .dim = {w.dim[0], -1, -1}};
     struct shape tall = split;
@@ -285,7 +287,7 @@ struct operand build_qmatmul(struct structure_call *c) {
         split.rank = 2;
         tall = (struct shape){.rank = 2, .size = {w.size[0], 1}, .dim = {w.dim[0], -1}};
     }
-    if (s.rank < tall.rank)
+    if (s.rank == 1)
         scales = build_view(b, &l, scales.node, &tall, (int[]){0, -1});
     else if (groups > 1)
         scales = build_view(b, &l, scales.node, &tall, (int[]){0, 1, -1});

@@ -75,22 +75,38 @@ struct type_syntax {
 
 struct distribution_syntax {
     struct spot at;
-    const char *name;     // NULL: not given
-    const char *args[2];  // as written, with the sign
-    double values[2];
+    const char *name;  // NULL: not given
+    struct expr *args[2];
     int n_args;
+};
+
+// A draw that only an input's expression sees: `where u : f32[N] ~ normal`.
+struct hidden_syntax {
+    struct spot at;
+    const char *name;
+    struct type_syntax type;  // type.name NULL: that of the input
+    struct distribution_syntax distribution;
+    struct hidden_syntax *next;
+};
+
+// `triangular upper` after a type.
+struct promise_syntax {
+    struct spot at;
+    const char *words[2];
 };
 
 enum statement_kind {
     STATEMENT_BLANK,
     STATEMENT_COMMENT,
-    STATEMENT_PROBLEM,  // from here to STAGE in the order of `keywords` in parse.c
+    STATEMENT_PROBLEM,  // from here to ORDER in the order of `keywords` in parse.c
     STATEMENT_DIM,
     STATEMENT_IN,
     STATEMENT_PARAM,
     STATEMENT_OUT,
     STATEMENT_KERNEL,
     STATEMENT_STAGE,
+    STATEMENT_PRECISION,
+    STATEMENT_ORDER,
     STATEMENT_ASSIGN,
     STATEMENT_BAD,  // a mistake was reported; `name` may still say what it would have defined
 };
@@ -108,9 +124,13 @@ struct statement {
     const char *name;     // problem, input, output, value, or the kernel's problem
     struct dim_syntax *dims;
     struct type_syntax type;  // type.name NULL: not given
+    struct promise_syntax promise;
     struct distribution_syntax distribution;
     struct expr *value;
-    const char *target;  // STATEMENT_KERNEL
+    struct hidden_syntax *hidden;  // STATEMENT_IN, STATEMENT_PARAM with a value
+    const char *words[3];          // STATEMENT_PRECISION, STATEMENT_ORDER: what follows
+    const char *target;            // STATEMENT_KERNEL
+    struct spot target_at;         // of `target`
     struct kernel_stage *stage;
     struct comment *inside;  // printed before the statement
     const char *comment;     // after it on the same line, or the comment itself

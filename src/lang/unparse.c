@@ -22,15 +22,31 @@ static void pad_to(struct str *out, size_t start, int width) {
 static void print_values(struct str *out, const struct kernel_stage *s) {
     for (int i = 0; i < s->n_values; i++)
         str_printf(out, "%s%s", i ? ", " : "", s->values[i]);
+    if (s->type)
+        str_printf(out, " as %s", s->type);
+    for (int i = 0; i < s->n_layout; i++)
+        str_printf(out, "%s%s", i ? "," : " layout ", s->layout[i]);
+}
+
+static bool has_options(const struct kernel_stage *s) {
+    return s->n_knobs || s->combine || s->n_laws;
 }
 
 void print_stage_measure(const struct kernel_stage *s, struct stage_widths *w) {
     struct str values = {0};
     print_values(&values, s);
     w->values = wider(w->values, values.len);
-    if (s->n_knobs)
+    if (has_options(s))
         w->family = wider(w->family, strlen(s->family));
     str_reset(&values);
+}
+
+void print_knob(struct str *out, const struct kernel_knob *k) {
+    str_printf(out, "%s ", k->name);
+    if (k->word)
+        str_puts(out, k->word);
+    for (int j = 0; j < k->n_parts; j++)
+        str_printf(out, "%s%d", j ? "x" : "", k->part[j]);
 }
 
 void print_stage(struct str *out, const struct kernel_stage *s, const struct stage_widths *w) {
@@ -41,16 +57,16 @@ void print_stage(struct str *out, const struct kernel_stage *s, const struct sta
     str_puts(out, " : ");
     start = out->len;
     str_puts(out, s->family);
-    if (s->n_knobs)
+    if (has_options(s))
         pad_to(out, start, w->family);
     for (int i = 0; i < s->n_knobs; i++) {
-        const struct kernel_knob *k = &s->knobs[i];
-        str_printf(out, "  %s ", k->name);
-        if (k->word)
-            str_puts(out, k->word);
-        for (int j = 0; j < k->n_parts; j++)
-            str_printf(out, "%s%d", j ? "x" : "", k->part[j]);
+        str_puts(out, "  ");
+        print_knob(out, &s->knobs[i]);
     }
+    if (s->combine)
+        str_printf(out, "  combine %s", combine_name(s->combine));
+    for (int i = 0; i < s->n_laws; i++)
+        str_printf(out, "%s%s", i ? ", " : "  laws ", s->laws[i]);
 }
 
 void print_number(struct str *out, double value) {
@@ -67,15 +83,25 @@ void print_number(struct str *out, double value) {
     str_puts(out, text);
 }
 
+// A number with a point is a float even where its value is whole.
+static void print_literal(struct str *out, const struct expr *e) {
+    size_t start = out->len;
+    print_number(out, e->number);
+    if (e->text && strpbrk(e->text, ".eE") && !strpbrk(str_text(out) + start, ".e"))
+        str_puts(out, ".0");
+}
+
 // How tightly an expression holds together; an operand that is looser gets parentheses.
-enum { LOOSE_COMPARISON, LOOSE_SUM, LOOSE_PRODUCT, LOOSE_UNARY, TIGHT };
+enum { LOOSE_COMPARISON, LOOSE_SUM, LOOSE_PRODUCT, LOOSE_UNARY, LOOSE_POWER, TIGHT };
 
 static int tightness(const struct expr *e) {
     if (e->kind == EXPR_NEGATE)
         return LOOSE_UNARY;
     if (e->kind != EXPR_BINARY)
         return TIGHT;
-    if (strchr("<>=", e->text[0]))
+    if (strcmp(e->text, "**") == 0)
+        return LOOSE_POWER;
+    if (strchr("<>=!", e->text[0]))
         return LOOSE_COMPARISON;
     return strchr("+-", e->text[0]) ? LOOSE_SUM : LOOSE_PRODUCT;
 }
@@ -126,6 +152,12 @@ static void print_subscript(struct str *out, const struct subscript *s, bool exa
 
 static void print_binary(struct str *out, const struct expr *e, bool exact) {
     int own = tightness(e);
+    if (own == LOOSE_POWER) {  // from the right, and its right side may begin with a sign
+        print_operand(out, e->args[0], TIGHT, exact);
+        str_puts(out, " ** ");
+        print_operand(out, e->args[1], LOOSE_UNARY, exact);
+        return;
+    }
     // Comparisons do not chain, so both sides must hold together better.
     print_operand(out, e->args[0], own == LOOSE_COMPARISON ? own + 1 : own, exact);
     str_printf(out, " %s ", e->text);
@@ -136,7 +168,7 @@ void print_expr(struct str *out, const struct expr *e, bool exact) {
     switch (e->kind) {
     case EXPR_NUMBER:
         if (exact)
-            print_number(out, e->number);
+            print_literal(out, e);
         else
             str_puts(out, e->text);
         break;
@@ -187,35 +219,55 @@ static const char *keyword_of(const struct statement *s) {
     return s->kind == STATEMENT_IN ? "in" : s->kind == STATEMENT_OUT ? "out" : "param";
 }
 
+static void print_distribution(struct str *out, const struct distribution_syntax *d, bool exact) {
+    str_printf(out, " ~ %s", d->name);
+    for (int i = 0; i < d->n_args; i++) {
+        str_puts(out, i ? ", " : "(");
+        print_expr(out, d->args[i], exact);
+    }
+    str_puts(out, d->n_args ? ")" : "");
+}
+
+static void print_made(struct str *out, const struct statement *s, bool exact) {
+    str_puts(out, " = ");
+    print_expr(out, s->value, exact);
+    for (const struct hidden_syntax *h = s->hidden; h; h = h->next) {
+        str_printf(out, "%s%s", h == s->hidden ? " where " : ", ", h->name);
+        if (h->type.name) {
+            str_puts(out, " : ");
+            print_type(out, &h->type, exact);
+        }
+        print_distribution(out, &h->distribution, exact);
+    }
+}
+
 void print_declaration_measure(const struct statement *s, bool exact,
                                struct declaration_widths *w) {
     struct str text = {0};
     print_type(&text, &s->type, exact);
+    for (int i = 0; i < 2 && s->promise.words[i]; i++)
+        str_printf(&text, " %s", s->promise.words[i]);
     w->keyword = wider(w->keyword, strlen(keyword_of(s)));
     w->name = wider(w->name, strlen(s->name));
-    if (s->distribution.name)
+    if (s->distribution.name || s->value)
         w->type = wider(w->type, text.len);
     str_reset(&text);
 }
 
 void print_declaration(struct str *out, const struct statement *s, bool exact,
                        const struct declaration_widths *w) {
-    const struct distribution_syntax *d = &s->distribution;
     str_printf(out, "%-*s %-*s : ", w->keyword, keyword_of(s), w->name, s->name);
     size_t start = out->len;
     print_type(out, &s->type, exact);
-    if (!d->name)
-        return;
-    pad_to(out, start, w->type);
-    str_printf(out, " ~ %s", d->name);
-    for (int i = 0; i < d->n_args; i++) {
-        str_puts(out, i ? ", " : "(");
-        if (exact)
-            print_number(out, d->values[i]);
-        else
-            str_puts(out, d->args[i]);
+    for (int i = 0; i < 2 && s->promise.words[i]; i++)
+        str_printf(out, " %s", s->promise.words[i]);
+    if (s->value) {
+        pad_to(out, start, w->type);
+        print_made(out, s, exact);
+    } else if (s->distribution.name) {
+        pad_to(out, start, w->type);
+        print_distribution(out, &s->distribution, exact);
     }
-    str_puts(out, d->n_args ? ")" : "");
 }
 
 void print_plain(struct str *out, const struct statement *s, bool exact) {
@@ -226,6 +278,10 @@ void print_plain(struct str *out, const struct statement *s, bool exact) {
             str_printf(out, "%s%s = ", d == s->dims ? "dim " : ", ", d->name);
             print_expr(out, d->size, exact);
         }
+    } else if (s->kind == STATEMENT_PRECISION || s->kind == STATEMENT_ORDER) {
+        str_puts(out, s->kind == STATEMENT_PRECISION ? "precision" : "order");
+        for (int i = 0; i < 3 && s->words[i]; i++)
+            str_printf(out, " %s", s->words[i]);
     } else {
         str_puts(out, s->name);
         if (s->type.name) {

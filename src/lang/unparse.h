@@ -11,6 +11,7 @@ struct stage_widths {
 };
 
 void print_stage_measure(const struct kernel_stage *s, struct stage_widths *w);
+void print_knob(struct str *out, const struct kernel_knob *k);
 void print_stage(struct str *out, const struct kernel_stage *s, const struct stage_widths *w);
 
 // With `exact`, numbers lose their spelling: 1.0 and 1 print the same.
@@ -25,7 +26,7 @@ void print_declaration_measure(const struct statement *s, bool exact, struct dec
 void print_declaration(struct str *out, const struct statement *s, bool exact,
                        const struct declaration_widths *w);
 
-// `problem`, `dim` and assignments.
+// `problem`, `dim`, `precision`, `order` and assignments.
 void print_plain(struct str *out, const struct statement *s, bool exact);
 
 // The shortest decimal that reads back as the same float64.

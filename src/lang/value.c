@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "ir/detail.h"
 #include "lang/call.h"
+#include "lang/composite.h"
 #include "lang/structure.h"
 
 static struct operand value(struct scope *s, const struct label *l, const struct expr *e);
@@ -16,7 +17,8 @@ static noreturn void give_up(struct scope *s) {
 }
 
 static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
-    struct symbol *found = names_find(&s->names, e->text);
+    const struct frame *frame = s->builder.frame;
+    struct symbol *found = names_find(frame ? frame->names : &s->names, e->text);
     struct mistakes *m = s->builder.mistakes;
     if (!found && call_is_function(e->text))
         mistake_fail(m, e->at, NULL, "'%s' is a function; call it, as in %s(x)", e->text, e->text);
@@ -40,6 +42,9 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
             .is_whole = true,
             .number = (double)s->builder.graph->dims[found->index].size,
         };
+    if (found->kind == SYMBOL_NUMBER)
+        return (struct operand){
+            .is_number = true, .is_whole = found->is_whole, .number = found->number};
     if (found->node < 0)
         mistake_fail(s->builder.mistakes, e->at, NULL, "output '%s' is read before it is assigned",
                      e->text);
@@ -188,8 +193,9 @@ static enum op binary_op(const char *text) {
     static const struct {
         const char *text;
         enum op op;
-    } rows[] = {{"+", OP_ADD}, {"-", OP_SUB}, {"*", OP_MUL}, {"/", OP_DIV}, {"@", OP_MATMUL},
-                {"<", OP_LT},  {"<=", OP_LE}, {">", OP_LT},  {">=", OP_LE}, {"==", OP_EQ}};
+    } rows[] = {{"+", OP_ADD}, {"-", OP_SUB},       {"*", OP_MUL}, {"/", OP_DIV}, {"@", OP_MATMUL},
+                {"<", OP_LT},  {"<=", OP_LE},       {">", OP_LT},  {">=", OP_LE}, {"==", OP_EQ},
+                {"!=", OP_NE}, {"//", OP_FLOORDIV}, {"%", OP_MOD}, {"**", OP_POW}};
     size_t i = 0;
     while (strcmp(rows[i].text, text) != 0)
         i++;
@@ -215,6 +221,10 @@ static struct operand binary_value(struct scope *s, const struct label *l, const
 static struct operand call_value(struct scope *s, const struct label *l, const struct expr *e) {
     if (structure_is(e->text))
         return structure_build(s, l, e);
+    if (composite_is_inner(s, e->text))
+        return composite_inner(s, l, e);
+    if (composite_is(e->text))
+        return composite_build(s, l, e);
     struct operand args[ARGS_MAX];
     call_check(&s->builder, e);
     for (int i = 0; i < e->n_args; i++)
@@ -277,6 +287,8 @@ static int64_t size_value(struct scope *s, const struct expr *e) {
     }
     if (e->kind == EXPR_NAME) {
         const struct symbol *found = find_symbol(s, e);
+        if (found->kind == SYMBOL_NUMBER && found->number == floor(found->number))
+            return (int64_t)found->number;
         if (found->kind != SYMBOL_DIM)
             mistake_fail(m, e->at, NULL, "'%s' is not a dim; sizes are made of dims and numbers",
                          e->text);

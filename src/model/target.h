@@ -69,8 +69,18 @@ bool target_of_arch(const char *arch, struct target *t);
 // What a kernel block calls the target: `cpu`, or a GPU's architecture.
 const char *target_kernel_name(const struct target *t);
 
+bool target_has_clusters(const struct target *t);
+
+// What a block of threads may use, in words: "227 KiB shared memory per block, ...".
+const char *target_limits(struct arena *a, const struct target *t);
+
 // Every name that `--target` takes, NULL-terminated; `cuda:N` names the N-th GPU.
 extern const char *const target_names[];
+
+// Facts and ceilings in one JSON form, as `hone devices` prints them and a spool carries them. The
+// compiler stays behind: it is nobody else's business.
+json_t *target_to_json(const struct target *t);
+bool target_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
 
 // Ceilings as stored in the cache, one JSON form. A file of another device or version
 // reads as absent, not as an error.

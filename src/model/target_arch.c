@@ -1,5 +1,7 @@
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "model/target.h"
 
 // Limits from the vendor's programming guide, table of compute capabilities; sizes and rates of
@@ -42,4 +44,28 @@ bool target_of_arch(const char *arch, struct target *t) {
 
 const char *target_kernel_name(const struct target *t) {
     return t->is_gpu ? t->isa : t->name;
+}
+
+// "sm_90a" is 90.
+static int capability(const struct target *t) {
+    const char *digits = t->is_gpu && t->isa ? strchr(t->isa, '_') : NULL;
+    return digits ? (int)strtol(digits + 1, NULL, 10) : 0;
+}
+
+bool target_has_clusters(const struct target *t) {
+    return capability(t) >= 90;
+}
+
+// 1024 threads per block, 255 registers per thread and clusters of 8 are the same on all of them.
+const char *target_limits(struct arena *a, const struct target *t) {
+    if (!t->is_gpu)
+        return arena_printf(a, "vectors of %d bytes, L1 of %lld KiB, L2 of %lld KiB",
+                            t->vector_bytes, (long long)t->l1_bytes >> 10,
+                            (long long)t->l2_bytes >> 10);
+    return arena_printf(a,
+                        "1024 threads and %lld KiB of shared memory per block, 255 registers per "
+                        "thread, %d registers and %d threads per SM, %s",
+                        (long long)t->shared_per_block >> 10, t->registers_per_sm,
+                        t->threads_per_sm,
+                        target_has_clusters(t) ? "clusters of 8" : "no clusters");
 }

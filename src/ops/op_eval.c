@@ -10,9 +10,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "eval/stats.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
+#include "ops/op_spool.h"
 #include "tools/tool.h"
 
 enum { SOURCE_MAX = 4 << 20, ACTIONS_SHOWN = 3 };
@@ -85,8 +87,8 @@ static bool read_candidate(struct arena *a, const char *name, const struct eval_
 }
 
 // What a candidate is for when nobody says: a file knows, and `plain` and `default` go anywhere.
-static bool find_target(struct arena *a, const struct eval_request *q, const struct problem *p,
-                        const char **target, struct error *err) {
+static bool find_name(struct arena *a, const struct eval_request *q, const struct problem *p,
+                      const char **target, struct error *err) {
     struct kernel *k;
     *target = q->target;
     if (q->target || strcmp(q->candidate, "plain") == 0 || strcmp(q->candidate, "default") == 0)
@@ -100,19 +102,74 @@ static bool find_target(struct arena *a, const struct eval_request *q, const str
     return true;
 }
 
+// What the candidates are lowered for. Through a spool a CPU is taken to be like ours and an
+// architecture to be like its first card, so that a question is the same before and after an
+// answer came; only `cuda` asks what the workers have.
+static bool find_target(struct arena *a, const struct eval_request *q, const struct problem *p,
+                        struct target *t, struct error *err) {
+    const char *name;
+    if (!find_name(a, q, p, &name, err))
+        return false;
+    if (!q->spool || (name && strcmp(name, "cpu") == 0))
+        return op_target(a, name, t, err);
+    return (name && target_of_arch(name, t)) ||
+           op_spool_target(a, &(struct spool_want){q->spool, name, q->wait_s}, t, err);
+}
+
 static bool prepare(struct arena *a, const struct eval_request *q, struct eval_report *r,
                     struct error *err) {
     struct loaded loaded;
-    const char *target;
     *r = (struct eval_report){.depth = q->depth};
     if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
-        !find_target(a, q, loaded.problem, &target, err) || !op_target(a, target, &r->target, err))
+        !find_target(a, q, loaded.problem, &r->target, err))
         return false;
     r->problem = loaded.problem;
     bound_compute(r->problem, &r->target, &r->bound);
     return read_candidate(a, q->candidate, r, &r->candidate, err) &&
            (q->depth == EVAL_VERIFY ||
             read_candidate(a, q->rival ? q->rival : "plain", r, &r->rival, err));
+}
+
+static struct spool_spec spool_of(const struct eval_request *q, const struct eval_report *r) {
+    return (struct spool_spec){.dir = q->spool,
+                               .problem = r->problem,
+                               .target = &r->target,
+                               .wait_s = q->wait_s,
+                               .seed = q->seed};
+}
+
+static bool open_evaluator(const struct eval_request *q, const struct eval_report *r,
+                           struct evaluator **e, struct error *err) {
+    struct spool_spec spec = spool_of(q, r);
+    return q->spool ? evaluator_open_spool(e, &spec, err)
+                    : evaluator_open(e, r->problem, &r->target, q->seed, err);
+}
+
+static struct eval_job job_of(const struct eval_request *q, const struct eval_report *r) {
+    return (struct eval_job){.candidate = &r->candidate,
+                             .rival = r->rival.source ? &r->rival : NULL,
+                             .depth = q->depth,
+                             .seconds = q->seconds};
+}
+
+// The device that judged, and its bound, in place of what we took it to be.
+static bool take_target(struct arena *a, const struct evaluator *e, struct eval_report *r,
+                        struct error *err) {
+    json_t *json = target_to_json(evaluator_target(e));
+    bool ok = target_from_json(a, json, &r->target, err);
+    json_decref(json);
+    if (ok)
+        bound_compute(r->problem, &r->target, &r->bound);
+    return ok;
+}
+
+bool op_eval_post(struct arena *a, const struct eval_request *q, char *id, struct error *err) {
+    struct eval_report r;
+    if (!prepare(a, q, &r, err))
+        return false;
+    struct spool_spec spec = spool_of(q, &r);
+    struct eval_job job = job_of(q, &r);
+    return evaluator_post(&spec, &job, id, err);
 }
 
 static void explain(struct arena *a, struct eval_report *r) {
@@ -129,22 +186,20 @@ static double since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) * 1e-9;
 }
 
-// Ask, and end what was started for it.
 static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
                   struct eval_report *r, struct error *err) {
-    struct eval_job job = {.candidate = &r->candidate,
-                           .rival = r->rival.source ? &r->rival : NULL,
-                           .depth = q->depth,
-                           .seconds = q->seconds};
+    struct eval_job job = job_of(q, r);
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
-    bool is_correct = ok && !verdict_is_failure(r->result.verdict.kind);
+    enum verdict_kind kind = r->result.verdict.kind;
+    bool is_correct = ok && (kind == VERDICT_OK || kind == VERDICT_SUSPECT);
+    if (ok && q->spool && kind != VERDICT_INFRA)
+        ok = take_target(a, e, r, err);
     int64_t start_ns = clock_now_ns();
     const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
     r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
     r->null_s = since(start_ns);
-    start_ns = clock_now_ns();
-    evaluator_close(e);
-    r->close_s = since(start_ns);
+    if (ok)
+        explain(a, r);
     return ok;
 }
 
@@ -164,13 +219,39 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     if (!prepare(a, q, r, err))
         return false;
     r->prepare_s = since(start_ns);
-    if (!evaluator_open(&e, r->problem, &r->target, q->seed, err))
+    if (!open_evaluator(q, r, &e, err))
         return false;
     bool ok = judge(a, q, e, r, err);
-    if (ok)
-        explain(a, r);
+    int64_t closing_ns = clock_now_ns();
+    evaluator_close(e);
+    r->close_s = since(closing_ns);
     r->seconds = since(start_ns);
     log_phases(r);
+    return ok;
+}
+
+bool op_eval_each(struct arena *a, const struct eval_request *q, const char *const *candidates,
+                  int n_candidates, void (*on_report)(const struct eval_report *r, void *ctx),
+                  void *ctx, struct error *err) {
+    struct eval_report r;
+    struct evaluator *e;
+    if (!prepare(a, q, &r, err) || !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; i < n_candidates && ok; i++) {
+        int64_t start_ns = clock_now_ns();
+        struct eval_report each = {.problem = r.problem,
+                                   .target = r.target,
+                                   .bound = r.bound,
+                                   .rival = r.rival,
+                                   .depth = r.depth};
+        ok = read_candidate(a, candidates[i], &each, &each.candidate, err) &&
+             judge(a, q, e, &each, err);
+        each.seconds = since(start_ns);
+        if (ok)
+            on_report(&each, ctx);
+    }
+    evaluator_close(e);
     return ok;
 }
 
@@ -293,6 +374,10 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
         put_time(a, &s, r);
     put_resources(&s, &r->result.profile);
     put_findings(&s, r);
+    double restart_s = profile_get(&r->result.profile, "restart_s");
+    if (isfinite(restart_s))
+        str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
+                   clock_duration(a, restart_s * 1e9));
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
                part(a, r->result.verify_s), part(a, r->result.timing_s));
@@ -306,8 +391,7 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
     *report = (struct aa_report){0};
     struct eval_request verify_only = *q;
     verify_only.depth = EVAL_VERIFY;
-    if (!prepare(a, &verify_only, &r, err) ||
-        !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+    if (!prepare(a, &verify_only, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
     struct eval_job job = {.candidate = &r.candidate, .depth = q->depth, .seconds = q->seconds};
     bool ok = true;
@@ -327,6 +411,7 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
         report->widest = fmax(report->widest, fabs(m->speedup - 1));
         report->half_width += (m->speedup_high - m->speedup_low) / 2 / n;
     }
+    report->bound = stats_share_bound(report->n_faster + report->n_slower, report->n, 0.95);
     evaluator_close(e);
     return ok;
 }

@@ -19,8 +19,10 @@ struct eval_request {
     const char *target;     // NULL: what the candidate is for, else the default
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
-    double seconds;  // of timing; 0: the depth's default
-    uint64_t seed;   // 0: from the operating system
+    double seconds;     // of timing; 0: the depth's default
+    uint64_t seed;      // 0: from the operating system
+    const char *spool;  // judged by a worker of this spool; NULL: here
+    double wait_s;      // for such a worker; 0: the default
 };
 
 struct eval_report {
@@ -43,6 +45,17 @@ struct eval_report {
 bool op_eval(struct arena *a, const struct eval_request *request, struct eval_report *report,
              struct error *err);
 
+// Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
+// its answer, whoever gave it and wherever.
+bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, struct error *err);
+
+// The same for one candidate after the other, by one judge that stays warm. `on_report` hears of
+// each; its verdict is in it. False when nothing could be judged any more.
+bool op_eval_each(struct arena *a, const struct eval_request *request,
+                  const char *const *candidates, int n_candidates,
+                  void (*on_report)(const struct eval_report *r, void *ctx), void *ctx,
+                  struct error *err);
+
 // hone.eval/1
 json_t *op_eval_json(const struct eval_report *r);
 
@@ -54,7 +67,8 @@ struct aa_report {
     int n, n_faster, n_slower;
     double median_s;
     double widest;      // largest |speed-up - 1| seen
-    double half_width;  // median half width of the intervals
+    double half_width;  // mean half width of the intervals
+    double bound;       // of the share called different, with 95% confidence
 };
 bool op_eval_aa(struct arena *a, const struct eval_request *request, int n,
                 struct aa_report *report, struct error *err);

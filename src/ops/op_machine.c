@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/config.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "eval/ceilings_cuda.h"
@@ -81,6 +82,12 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
     return target_load_ceilings(a, t, err);
 }
 
+bool op_target_usable(struct arena *a, const struct target *t, struct error *err) {
+    return t->is_gpu || file_find_program(a, t->cc) ||
+           error_set(err, ERROR_UNSUPPORTED,
+                     "the compiler '%s' is not there; install one or set build.cc", t->cc);
+}
+
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
     if (!name && !default_name(a, &name, err))
         return false;
@@ -98,24 +105,6 @@ bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, st
         if (!op_target(a, arena_printf(a, "cuda:%d", i), &(*targets)[i + 1], err))
             return false;
     return true;
-}
-
-static json_t *target_to_json(const struct target *t) {
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:b}", "target", t->name, "device",
-                  t->device, "isa", t->isa, "l1_bytes", (json_int_t)t->l1_bytes, "l2_bytes",
-                  (json_int_t)t->l2_bytes, "llc_bytes", (json_int_t)t->llc_bytes, "top_clock_hz",
-                  t->top_clock_hz, "top_clock_known", t->top_clock_known);
-    if (t->is_gpu)
-        json_object_update_new(json,
-                               json_pack("{s:i, s:I, s:I, s:s}", "sms", t->sms, "shared_per_block",
-                                         (json_int_t)t->shared_per_block, "memory_bytes",
-                                         (json_int_t)t->memory_bytes, "driver", t->driver));
-    else
-        json_object_update_new(json, json_pack("{s:i, s:i}", "threads", t->n_threads,
-                                               "vector_bytes", t->vector_bytes));
-    json_object_set_new(json, "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
-    return json;
 }
 
 json_t *op_devices(const struct target *targets, int n_targets) {

@@ -13,6 +13,9 @@ struct error;
 // on a target begins here.
 bool op_target(struct arena *a, const char *name, struct target *t, struct error *err);
 
+// Is there what it takes to judge on it? On a CPU that is the compiler.
+bool op_target_usable(struct arena *a, const struct target *t, struct error *err);
+
 // A target to check and emit for, which need not be here: also `sm_80`, `sm_90a`, `sm_100a`.
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err);
 

@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -17,6 +16,7 @@
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
+#include "ops/op_spool.h"
 #include "ops/op_team.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -88,7 +88,7 @@ static void calibrate_progress(const char *what, void *ctx) {
 }
 
 static bool measure_ceilings(struct session *s, struct error *err) {
-    if (s->target.ceilings.present || s->q->no_calibrate)
+    if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
         return true;
     note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
                          s->target.device));
@@ -151,18 +151,30 @@ static void fill_run(struct session *s) {
     s->run.baseline.label = "plain";
 }
 
-// Before anything is stored or measured: can something come of it at all?
-static bool check_target(struct session *s, struct error *err) {
-    if (s->target.is_gpu)
-        return true;
-    return file_find_program(s->a, s->target.cc) ||
-           error_set(err, ERROR_UNSUPPORTED,
-                     "the compiler '%s' is not there; install one or set build.cc", s->target.cc);
+// The device that judges: of this machine, or the one of a worker behind the spool.
+static bool find_target(struct session *s, const char *name, struct error *err) {
+    const struct optimize_request *q = s->q;
+    if (q->spool)
+        return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
+                               err);
+    // Before anything is stored or measured: can something come of it at all?
+    return op_target(s->a, name ? name : "cpu", &s->target, err) &&
+           op_target_usable(s->a, &s->target, err);
+}
+
+static bool open_evaluator(struct session *s, struct error *err) {
+    struct spool_spec spec = {.dir = s->q->spool,
+                              .problem = s->problem,
+                              .target = &s->target,
+                              .machine = s->target.id,
+                              .wait_s = s->q->wait_s};
+    return s->q->spool ? evaluator_open_spool(&s->evaluator, &spec, err)
+                       : evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
 }
 
 // A problem on which a kernel that computes nothing passes cannot be searched.
 static bool start_judge(struct session *s, struct error *err) {
-    if (!evaluator_open(&s->evaluator, s->problem, &s->target, 0, err))
+    if (!open_evaluator(s, err))
         return false;
     const char *null_kernel = evaluator_null_kernel(s->evaluator);
     return !null_kernel ||
@@ -202,8 +214,7 @@ static bool begin_new(struct session *s, struct error *err) {
         !op_load_runnable(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
-    if (!begin_model(s, err) || !op_target(s->a, q->target, &s->target, err) ||
-        !check_target(s, err) || !measure_ceilings(s, err))
+    if (!begin_model(s, err) || !find_target(s, q->target, err) || !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
@@ -279,8 +290,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
         note(s, words);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           op_target(s->a, s->run.target, &s->target, err) && check_target(s, err) &&
-           check_device(s, err) && start_judge(s, err) && forget_pending(s, err) &&
+           find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
+           forget_pending(s, err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
@@ -301,7 +312,8 @@ static bool work(struct session *s, struct error *err) {
         .mind = s->team.team,
         .judge = judging_record(&recorder),
         .store = s->store,
-        .remeasure = s->q->no_calibrate ? NULL : remeasure,
+        // Only whoever sits at the device could.
+        .remeasure = s->q->no_calibrate || s->q->spool ? NULL : remeasure,
         .remeasure_ctx = s,
         .on_event = s->q->on_event,
         .event_ctx = s->q->event_ctx,

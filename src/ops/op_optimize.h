@@ -18,6 +18,8 @@ struct optimize_request {
     const char *run;                         // with `resume`: which; NULL: the newest unfinished
     const char *target, *policy, *proposer;  // NULL: the default
     const char *store;                       // NULL: settings, then upward
+    const char *spool;                       // judged by workers of this spool; NULL: here
+    double wait_s;                           // for a worker of the spool; 0: the default
     const char *dims;                        // "M=64,N=32" in place of the file's; NULL: none
     int64_t evals;                           // 0: no limit, or the resumed run's
     double seconds, until;                   // 0: default, or the resumed run's

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "family/lower.h"
+#include "family/block.h"
 #include "family/support.h"
 #include "model/target.h"
 
@@ -130,44 +130,48 @@ static const struct problem *find_problem(const struct lang_file *file, const ch
     return NULL;
 }
 
-// A kernel block against its problem. Blocks for other targets than the CPU, and files of
-// kernels alone, are left to those who have the target and the problem.
-static bool check_kernel(struct arena *a, const struct lang_file *file, const struct kernel *k,
-                         struct error *err) {
-    struct target target;
-    struct kernel copy = *k;
+// The target of a block: this machine's CPU, or an architecture. False: there is none.
+static bool find_target(struct arena *a, const struct kernel *k, struct mistakes *m,
+                        struct target *t, struct error *err) {
+    static const char *const names[] = {"cpu", "sm_90a", "sm_100a", "sm_80", NULL};
+    if (strcmp(k->target, "cpu") == 0)
+        return target_read_cpu(a, 0, "cc", t, err);
+    if (target_of_arch(k->target, t))
+        return true;
+    mistake_add(m, mistake_spot(m, k->target_at), str_nearest(k->target, names),
+                "no target is named '%s'; cpu, sm_80, sm_90a and sm_100a are", k->target);
+    return false;
+}
+
+// A kernel block against its problem; NULL where a mistake is in the way, or where the file holds
+// kernels alone.
+static struct block *check_kernel(struct arena *a, const struct lang_file *file,
+                                  const struct kernel *k, struct mistakes *m, struct error *err) {
+    struct target *t = arena_new(a, struct target);
     const struct problem *p = find_problem(file, k->problem);
     if (file->n_problems == 0)
-        return true;
-    if (!p)
-        return error_set(err, ERROR_PARSE, "%s: no problem of this file is named '%s'", k->file,
-                         k->problem);
-    if (strcmp(k->target, "cpu") != 0)
-        return true;
-    return target_read_cpu(a, 0, "cc", &target, err) && lower_check(a, p, &target, &copy, err);
-}
-
-static bool ends_line(const char *text) {
-    size_t len = strlen(text);
-    return len > 0 && text[len - 1] == '\n';
-}
-
-static bool check_kernels(struct arena *a, struct checked *out, struct error *err) {
-    struct str mistakes = {0};
-    bool read = true;
-    for (int i = 0; read && i < out->file.n_kernels; i++) {
-        struct error why = {0};
-        if (check_kernel(a, &out->file, out->file.kernels[i], &why))
-            continue;
-        read = why.kind == ERROR_PARSE;
-        if (read)
-            str_printf(&mistakes, "%s%s", why.text, ends_line(why.text) ? "" : "\n");
-        else
-            *err = why;
+        return NULL;
+    if (!p) {
+        mistake_add(m, mistake_spot(m, k->at), NULL, "no problem of this file is named '%s'",
+                    k->problem);
+        return NULL;
     }
-    out->ok = mistakes.len == 0;
-    out->diagnostics = str_take(a, &mistakes);
-    return read;
+    return find_target(a, k, m, t, err) ? block_resolve(a, p, t, k, m) : NULL;
+}
+
+static bool check_kernels(struct arena *a, const struct lang_source *source, struct checked *out,
+                          struct error *err) {
+    struct mistakes m = {.arena = a, .source = source};
+    struct error machine = {0};
+    out->blocks = arena_array(a, struct block *, out->file.n_kernels + 1);
+    for (int i = 0; i < out->file.n_kernels; i++)
+        out->blocks[i] = check_kernel(a, &out->file, out->file.kernels[i], &m, &machine);
+    out->ok = m.count == 0;
+    out->diagnostics = mistakes_print(a, &m);
+    if (!machine.text[0])
+        return true;
+    *err = machine;
+    return false;
 }
 
 bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
@@ -178,7 +182,8 @@ bool op_check(struct arena *a, const char *path, const char *dims, struct checke
         return false;
     struct error mistakes = {0};
     out->ok = lang_parse(a, &source, &out->file, &out->diagnostics, &mistakes);
-    return !out->ok || (check_dims(a, &source, &out->file, err) && check_kernels(a, out, err));
+    return !out->ok ||
+           (check_dims(a, &source, &out->file, err) && check_kernels(a, &source, out, err));
 }
 
 static const char *plural(int n) {
@@ -206,6 +211,22 @@ const char *op_check_graphs(struct arena *a, const struct checked *c) {
     struct str out = {0};
     for (int i = 0; i < c->file.n_problems; i++)
         str_puts(&out, graph_print(a, &c->file.problems[i]->graph));
+    for (int i = 0; i < c->file.n_kernels; i++)
+        if (c->blocks[i])
+            str_puts(&out, block_print(a, c->blocks[i]));
+    return str_take(a, &out);
+}
+
+const char *op_check_notes(struct arena *a, const struct checked *c) {
+    struct str out = {0};
+    for (int i = 0; i < c->file.n_kernels; i++)
+        for (int j = 0; c->blocks[i] && j < c->blocks[i]->n_stages; j++) {
+            const struct block_stage *s = &c->blocks[i]->stages[j];
+            if (s->no_emitter)
+                str_printf(&out, "%s:%d:%d: note: stage %s cannot be lowered yet: %s\n", c->path,
+                           s->text->family_at.line, s->text->family_at.column, s->text->values[0],
+                           s->no_emitter);
+        }
     return str_take(a, &out);
 }
 
@@ -219,12 +240,16 @@ static json_t *check_json(struct arena *a, const struct checked *c) {
     }
     for (int i = 0; c->ok && i < c->file.n_kernels; i++) {
         const struct kernel *k = c->file.kernels[i];
+        const char *explained = c->blocks[i] ? block_print(a, c->blocks[i]) : NULL;
         json_array_append_new(kernels,
-                              json_pack("{sssssiss}", "problem", k->problem, "target", k->target,
-                                        "stages", k->n_stages, "text", kernel_print(a, k)));
+                              json_pack("{sssssissso}", "problem", k->problem, "target", k->target,
+                                        "stages", k->n_stages, "text", kernel_print(a, k),
+                                        "explained", json_optional_text(explained)));
     }
-    return json_pack("{sosbsososo}", "file", json_optional_text(c->path), "ok", c->ok, "problems",
-                     problems, "kernels", kernels, "diagnostics",
+    const char *notes = c->ok ? op_check_notes(a, c) : "";
+    return json_pack("{sosbsosososo}", "file", json_optional_text(c->path), "ok", c->ok, "problems",
+                     problems, "kernels", kernels, "notes",
+                     json_optional_text(*notes ? notes : NULL), "diagnostics",
                      json_optional_text(c->ok ? NULL : c->diagnostics));
 }
 

@@ -9,6 +9,7 @@
 #include "lang/lang.h"
 
 struct arena;
+struct block;
 struct error;
 
 struct loaded {
@@ -33,18 +34,22 @@ struct checked {
     const char *path;
     bool ok;
     struct lang_file file;    // when ok
+    struct block **blocks;    // when ok: each kernel resolved; NULL without its problem
     const char *diagnostics;  // when not
 };
 
-// Parse and check a file of any number of blocks; kernel blocks for the CPU against their
-// problem and this machine. False only when it cannot be read.
+// Parse and check a file of any number of blocks; kernel blocks against their problem and
+// target. False only when it cannot be read.
 bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
               struct error *err);
 
 // "f.hone: ok: problem softmax, 1 input, 1 output, 6 nodes"
 const char *op_check_summary(struct arena *a, const struct checked *c);
 
-// Every problem's graph, one line per node.
+// Stages that the language admits and nobody lowers yet, one line each; "" when there are none.
+const char *op_check_notes(struct arena *a, const struct checked *c);
+
+// Every problem's graph, one line per node, and every kernel's stages.
 const char *op_check_graphs(struct arena *a, const struct checked *c);
 
 // hone.check/1

@@ -8,6 +8,7 @@
 //   blocks                         of that launch; launches: kernels in a call
 //   registers, local_bytes, shared_bytes, threads_per_block   as the driver tells them
 //   blocks_per_sm, occupancy       blocks that a multiprocessor holds; share of its threads, 0..1
+//   restart_s                      from the loss of a runner before this job to its first call
 //   spill_bytes, stack_bytes, static_shared_bytes   the largest of all kernels, by the assembler
 #pragma once
 

@@ -33,9 +33,13 @@ expect 1 "both.hone:7:16: stage y: vec has no value 3: the nearest is 4
     stage y : map  vec 3
                    ^" "$HONE" check both.hone
 kernel other cpu 'y : map'
-expect 1 'hone: k.hone: the kernel is for other, not for scale' "$HONE" emit p.hone --kernel k.hone
+expect 1 'k.hone:1:1: the kernel is for other, not for scale
+    kernel for other on cpu
+    ^' "$HONE" emit p.hone --kernel k.hone
 kernel scale sm_99 'y : map'
-expect 1 'hone: k.hone: the kernel is for the target sm_99, not for cpu' \
+expect 1 'k.hone:1:1: the kernel is for the target sm_99, not for cpu
+    kernel for scale on sm_99
+    ^' \
     "$HONE" emit p.hone --kernel k.hone
 expect 1 'hone: p.hone: 0 kernel blocks where one is wanted' "$HONE" emit p.hone --kernel p.hone
 

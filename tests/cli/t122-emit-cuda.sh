@@ -50,7 +50,9 @@ expect_match 0 '^// kernel for total on sm_80$' "$HONE" emit both.hone
 expect_match 0 '^// kernel for total on sm_80$' "$HONE" emit total.hone --kernel k.hone
 expect_match 0 '^// kernel for total on sm_90a$' "$HONE" emit both.hone --target sm_90a
 expect_match 0 '^// kernel for total on cpu$' "$HONE" emit both.hone --target cpu
-expect 1 'hone: k.hone: the kernel is for the target sm_80, not for sm_90a' \
+expect 1 'k.hone:1:1: the kernel is for the target sm_80, not for sm_90a
+    kernel for total on sm_80
+    ^' \
     "$HONE" emit total.hone --kernel k.hone --target sm_90a
 expect_match 2 "unknown target 'sm_91'; there are cpu, cuda, and" \
     "$HONE" emit total.hone --target sm_91

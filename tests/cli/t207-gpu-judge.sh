@@ -32,6 +32,21 @@ case $got in *'no CUDA compiler'*) skip "no NVRTC" ;; esac
 expect_match 0 '^right.cu: ok$' judge right
 expect_match 0 'correct +9 calls on 5 input sets' judge right
 
+# What the kernels do not know is left to the host; they agree on what they do.
+cat >flipped.hone <<'END'
+problem affine
+dim N = 1000
+in x : f32[N] ~ normal
+out y : f32[N]
+y = flip(flip(x * 2 + 1, axis=0), axis=0)
+END
+expect_match 0 'left to the host' "$HONE" _gpu_selftest flipped.hone
+expect_match 0 'declared +ok +inputs: 0 of 333 differ +outputs: 0 of 333 differ' "$HONE" _gpu_selftest affine.hone N=333
+expect_match 2 "'N' is no NAME=SIZE" "$HONE" _gpu_selftest affine.hone N
+expect_match 2 'nothing.hone' "$HONE" _gpu_selftest nothing.hone
+expect_match 0 '"truth": 0.0' "$HONE" eval affine.hone right.cu --target cuda --verify --json
+expect_match 0 'phases in seconds: all .* truth ' env HONE_LOG=debug "$HONE" eval affine.hone right.cu --target cuda --verify
+
 for name in partial noop overrun mutate illegal ends stale endless missing; do
     kernel $name
 done
@@ -46,6 +61,19 @@ expect_match 1 '^ends.cu: crash$' judge ends
 expect_match 1 '^stale.cu: cheat \(stale-output\)$' judge stale
 expect_match 1 '^endless.cu: timeout$' judge endless
 expect_match 1 "the plan launches 'missing', but the source has no such kernel" judge missing
+
+# Several by one judge: a runner that was lost is replaced, and the next verdict says how fast.
+expect_match 1 '^right.cu: ok$' "$HONE" eval affine.hone illegal.cu right.cu --target cuda --verify
+expect_match 1 '^  restart   [0-9.]+ .?s from the loss of a runner to the first call after it$' \
+    "$HONE" eval affine.hone endless.cu right.cu --target cuda --screen --rival right.cu
+run "$HONE" eval affine.hone right.cu right.cu --target cuda --verify
+[ "$status" = 0 ] || fail "two right ones gave $status: $got"
+case $got in *restart*) fail "nothing was lost: $got" ;; esac
+expect 2 'hone: --json, --aa and --spool are for one candidate' "$HONE" eval affine.hone right.cu right.cu --target cuda --json
+
+# A kernel beside itself.
+expect_match 0 'called different in at most [0-9.]+% of trials, with 95% confidence' \
+    "$HONE" eval affine.hone right.cu --target cuda --aa 3 --seconds 0.1
 
 # Timed: a rival that crashes is not charged to the candidate.
 expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
@@ -71,7 +99,7 @@ kernel right '' '__device__ float kept[10]; __global__ void keep() { kept[thread
 expect_match 1 '^right.cu: illegal \(global-state\)$' judge right
 expect_match 1 "variable 'kept' in device memory outlives a call" judge right
 kernel right '' '#include "/etc/hostname"'
-expect_match 1 "#include of '/etc/hostname'; allowed are dev.h and stdint.h" judge right
+expect_match 1 "#include of '/etc/hostname'; allowed are dev.h, stdint.h and CUDA" judge right
 # The compiler itself cannot open it either.
 expect_match 1 'cannot open source file "/etc/hostname"' env HONE_SKIP_SCANS=1 "$HONE" eval affine.hone right.cu --target cuda --verify
 kernel right '' 'int f() { return undefined; }'
@@ -81,7 +109,13 @@ expect_match 1 'in device memory outlives a call|is not available' judge right
 printf 'void right(long block, const float *x, float *y) {}\n' >right.c
 expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hone right.c --target cuda --verify
 kernel right
-expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --verify
+expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --target cpu --verify
+
+# Events that tell 2 us of a call that takes 2 ms: the judge's own clock says otherwise.
+kernel slow
+printf 'events-lie\n' >cuda/fault
+expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone slow.cu --target cuda --rival slow.cu --screen
+: >cuda/fault
 
 # Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
 # cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
@@ -113,8 +147,12 @@ expect_fault() { # FAULT STATUS PATTERN
     expect_match "$2" "$3" judge right
     : >cuda/fault
 }
+expect_fault no-oracle 0 '^right.cu: ok$'
+printf 'no-oracle\n' >cuda/fault
+expect_match 1 'y\[999\] is 0, expected' judge partial
+: >cuda/fault
 expect_fault resources 1 '^right.cu: limits$'
-expect_fault image 4 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0: load the judge.s kernels'
+expect_fault image 3 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0 .*: load the judge.s kernels'
 expect_fault nearly-full 0 '^right.cu: ok$'
 expect_fault full 4 'out of memory|CUDA_ERROR_OUT_OF_MEMORY'
 expect_fault no-memory 1 '^right.cu: infra$'

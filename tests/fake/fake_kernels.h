@@ -67,6 +67,9 @@ static void run_oracle_join(void **a) {
 static void run_oracle_matmul(void **a) {
     oracle_matmul(*(struct oracle_product *)a[0]);
 }
+static void run_oracle_finish(void **a) {
+    oracle_finish(*(struct oracle_product *)a[0]);
+}
 static void run_oracle_put(void **a) {
     oracle_put(*(struct oracle_put *)a[0], *(struct judge_part **)a[1]);
 }
@@ -114,6 +117,14 @@ static void ends(void **a) {
     (void)a;
     _exit(7);
 }
+static void slow(void **a) {
+    struct timespec from, now;
+    right(a);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000LL + now.tv_nsec - from.tv_nsec < 20000000);
+}
 static void stale(void **a) {
     static float kept[COUNT];
     static int has_kept;
@@ -134,6 +145,7 @@ static const struct kernel kernels[] = {
     {"oracle_runs", run_oracle_runs, 1},
     {"oracle_join", run_oracle_join, 1},
     {"oracle_matmul", run_oracle_matmul, 1},
+    {"oracle_finish", run_oracle_finish, 1},
     {"oracle_put", run_oracle_put, 2},
     {"oracle_mean", run_oracle_mean, 4},
     {"oracle_guess", run_oracle_guess, 2},
@@ -146,5 +158,6 @@ static const struct kernel kernels[] = {
     {"endless", endless, 2},
     {"ends", ends, 2},
     {"stale", stale, 2},
+    {"slow", slow, 2},
     {0},
 };

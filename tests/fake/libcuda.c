@@ -218,6 +218,8 @@ int cuModuleUnload(void *module) {
     return error;
 }
 int cuModuleGetFunction(const struct kernel **f, void *module, const char *name) {
+    if (is_fault("no-oracle") && strncmp(name, "oracle_", 7) == 0)
+        return 500;
     for (*f = kernels; (*f)->name; ++*f)
         if (strcmp((*f)->name, name) == 0)
             return 0;
@@ -357,5 +359,7 @@ int cuEventSynchronize(struct timespec *e) {
 int cuEventElapsedTime(float *ms, struct timespec *from, struct timespec *to) {
     *ms = (float)((double)(to->tv_sec - from->tv_sec) * 1e3 +
                   (double)(to->tv_nsec - from->tv_nsec) * 1e-6);
+    if (is_fault("events-lie"))
+        *ms /= 1000;
     return error;
 }

@@ -207,25 +207,54 @@ Test(compile_cuda, reads_resources_off_the_log) {
 
 Test(scan, refuses_what_cuda_may_not_include) {
     struct arena a = {0};
-    cr_expect(!scan_cuda_source(&a, "#include \"dev.h\"\n#include <stdint.h>\nint x;"));
-    cr_expect(scan_cuda_source(&a, "#include <math.h>\n"));
-    cr_expect(scan_cuda_source(&a, "#include \"/dev/zero\"\n"));
-    cr_expect(scan_cuda_source(&a, "#if __has_include(<x>)\n#endif\n"));
+    bool toolkit = true;
+    cr_expect(!scan_cuda_source(&a, "#include \"dev.h\"\n#include <stdint.h>\nint x;", &toolkit));
+    cr_expect(!toolkit);
+    static const char *const never[] = {
+        "<math.h>", "\"/dev/zero\"", "<cuda_runtime.h>", "<cuda/../../../etc/passwd>",
+        "<cub>",    "<mma.hpp>"};
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
+        cr_expect(scan_cuda_source(&a, arena_printf(&a, "#include %s\n", never[i]), &toolkit), "%s",
+                  never[i]);
+        cr_expect(!toolkit);
+    }
+    static const char *const ours[] = {"<cuda_fp16.h>", "\"mma.h\"", "<cuda/barrier>",
+                                       "<cub/block/block_reduce.cuh>",
+                                       "<cooperative_groups/reduce.h>"};
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
+        cr_expect(!scan_cuda_source(&a, arena_printf(&a, "#include %s\n", ours[i]), &toolkit));
+        cr_expect(toolkit, "%s", ours[i]);
+    }
+    cr_expect(scan_cuda_source(&a, "#if __has_include(<x>)\n#endif\n", &toolkit));
+    static const char with[] = "#include <cuda/barrier>\n";
+    cr_expect(!scan_cuda_source(
+        &a, arena_printf(&a, "%susing namespace cuda;\nnamespace own {}\n", with), &toolkit));
+    cr_expect(scan_cuda_source(
+        &a, arena_printf(&a, "%snamespace cuda { __device__ int kept; }\n", with), &toolkit));
     arena_reset(&a);
 }
 
-static const char *scan_text(struct arena *a, const struct nvrtc *n, const char *source) {
+Test(scan, finds_the_end_of_the_toolkits_includes) {
+    static const char text[] = "// x\n#include <cuda_fp16.h>\n#  include \"cub/a.cuh\"\nint y;\n";
+    cr_expect_str_eq(scan_behind_toolkit(text), "int y;\n");
+    static const char none[] = "#include \"dev.h\"\nint y;";
+    cr_expect_eq(scan_behind_toolkit(none), none);
+    cr_expect_str_eq(scan_behind_toolkit("#include <mma.h>"), "");
+}
+
+static const char *scan_text(struct arena *a, const struct nvrtc *n, const char *source,
+                             bool has_toolkit) {
     struct error err = {0};
     struct nvrtc_result r;
     struct nvrtc_job job = {.source = source, .name = "t.cu", .arch = "sm_90a"};
     cr_assert(nvrtc_compile(a, n, &job, &r, &err), "%s", err.text);
     cr_assert(r.compiled, "%s", r.log);
-    const char *why = scan_cubin(a, r.cubin, r.cubin_bytes);
+    const char *why = scan_cubin(a, r.cubin, r.cubin_bytes, has_toolkit);
     // Cut anywhere, it is refused or read, never read beyond.
     for (size_t len = 0; len < r.cubin_bytes; len += 13) {
         char *cut = malloc(len ? len : 1);
         memcpy(cut, r.cubin, len);
-        scan_cubin(a, cut, len);
+        scan_cubin(a, cut, len, has_toolkit);
         free(cut);
     }
     return why;
@@ -234,18 +263,33 @@ static const char *scan_text(struct arena *a, const struct nvrtc *n, const char 
 Test(scan, finds_state_in_cubins) {
     static const struct {
         const char *source, *want;
+        bool has_toolkit;
     } cases[] = {
         {"extern \"C\" __global__ void f(float *x) { __shared__ float s[8]; s[0] = *x; *x = s[1]; "
          "}",
-         NULL},
+         NULL, false},
         {"__constant__ float t[2] = {1, 2}; extern \"C\" __global__ void f(float *x, int i) { *x = "
          "t[i]; }",
-         NULL},
+         NULL, false},
         {"__device__ float kept; extern \"C\" __global__ void f(float *x) { *x = kept++; }",
-         "'kept' in device memory"},
+         "'kept' in device memory", false},
         {"__device__ float kept = 3; extern \"C\" __global__ void f(float *x) { *x = kept++; }",
-         "'kept' in device memory"},
-        {"extern \"C\" __global__ void f(float **x) { *x = (float *)malloc(8); }", "'malloc'"},
+         "'kept' in device memory", false},
+        {"extern \"C\" __global__ void f(float **x) { *x = (float *)malloc(8); }", "'malloc'",
+         false},
+        // As the toolkit's headers do it: small, and in their namespace.
+        {"namespace cub { __device__ int size = 3; } extern \"C\" __global__ void f(int *x) { *x = "
+         "cub::size; }",
+         NULL, true},
+        {"namespace cub { __device__ int size = 3; } extern \"C\" __global__ void f(int *x) { *x = "
+         "cub::size; }",
+         "_ZN3cub4sizeE", false},
+        {"namespace cub { __device__ int size[9]; } extern \"C\" __global__ void f(int *x) { *x = "
+         "cub::size[*x]++; }",
+         "_ZN3cub4sizeE", true},
+        {"namespace own { __device__ int size = 3; } extern \"C\" __global__ void f(int *x) { *x = "
+         "own::size++; }",
+         "_ZN3own4sizeE", true},
     };
     struct nvrtc n;
     struct error err = {0};
@@ -253,12 +297,12 @@ Test(scan, finds_state_in_cubins) {
         cr_skip_test("%s", err.text);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena a = {0};
-        const char *why = scan_text(&a, &n, cases[i].source);
+        const char *why = scan_text(&a, &n, cases[i].source, cases[i].has_toolkit);
         cr_expect_eq(!why, !cases[i].want, "%s: %s", cases[i].source, why);
         cr_expect(!why || strstr(why, cases[i].want), "%s", why);
         arena_reset(&a);
     }
     struct arena a = {0};
-    cr_expect_str_eq(scan_cubin(&a, "no ELF at all", 13), "the cubin cannot be read");
+    cr_expect_str_eq(scan_cubin(&a, "no ELF at all", 13, false), "the cubin cannot be read");
     nvrtc_close(&n);
 }

@@ -70,6 +70,45 @@ Test(gpu_oracle, agrees_with_the_interpreter_to_the_bit) {
     arena_reset(&a);
 }
 
+// Every row of ops.def that is by element, in the place of another: exact operands, and such that
+// stray.
+Test(gpu_oracle, knows_every_operation_by_element) {
+    static const char text[] = "problem p\ndim N = 700\nin x : f32[N] ~ uniform(-1.2, 1.2)\n"
+                               "in z : f32[N] ~ integers(-2, 2)\nout a : f32[N]\nout b : f32[N]\n"
+                               "out c : f32[N]\nout d : f32[N]\nout e : f32[N]\n"
+                               "a = exp(x)\nb = exp(x * 1.7)\nc = x + z\nd = x * 1.7 + z * x\n"
+                               "e = where(x * 1.7 < z * x, x, z)\n";
+    struct arena a = {0};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    int n_unary = 0, n_binary = 0, n_tests = 0;
+    open_fake(&b, &g);
+    for (int op = 0; op < OP_COUNT; op++) {
+        const struct op_info *info = &op_infos[op];
+        bool is_number = info->types == OP_TYPES_NUMBER || info->types == OP_TYPES_REAL;
+        struct problem *p = parsed(&a, text);
+        if (info->class != OP_CLASS_ELEMENTWISE || info->arity > 2)
+            continue;
+        for (int i = 0; i < p->graph.n_nodes; i++) {
+            struct node *n = &p->graph.nodes[i];
+            if (is_number && info->arity == 1 && n->op == OP_EXP && ++n_unary)
+                n->op = (enum op)op;
+            if (is_number && info->arity == 2 && n->op == OP_ADD && ++n_binary)
+                n->op = (enum op)op;
+            if (info->types == OP_TYPES_TESTS && info->arity == 2 && n->op == OP_LT && ++n_tests)
+                n->op = (enum op)op;
+        }
+        cr_assert(oracle_plan_takes(p), "%s", info->name);
+        p->name = info->name;
+        expect_equal(&g, p, SET_DECLARED);
+        expect_equal(&g, p, SET_INTEGERS);
+    }
+    cr_expect(n_unary > 40 && n_binary > 12 && n_tests >= 4, "%d %d %d", n_unary, n_binary,
+              n_tests);
+    close_fake(&b, &g);
+    arena_reset(&a);
+}
+
 Test(gpu_oracle, draws_every_distribution) {
     static const char text[] = "problem draws\ndim N = 1003\n"
                                "in a : f32[N] ~ normal\nin b : f32[N] ~ normal(-3, 0.01)\n"
@@ -83,8 +122,16 @@ Test(gpu_oracle, draws_every_distribution) {
     open_fake(&b, &g);
     for (int set = 0; set < SET_COUNT; set++)
         expect_equal(&g, p, (enum oracle_set)set);
-    p->inputs[0].distribution = (struct distribution){DISTRIBUTION_CONSTANT, 2.5, 0};
-    expect_equal(&g, p, SET_DECLARED);
+    static const struct distribution more[] = {
+        {DISTRIBUTION_CONSTANT, 2.5, 0},  {DISTRIBUTION_INDEX, 77, 0},
+        {DISTRIBUTION_BERNOULLI, 0.3, 0}, {DISTRIBUTION_ZIPF, 1.1, 500},
+        {DISTRIBUTION_PERMUTATION, 0, 0}, {DISTRIBUTION_SORTED, -1, 1},
+        {DISTRIBUTION_OFFSETS, 5000, 0}};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        p->inputs[0].distribution = more[i];
+        for (int set = 0; set < SET_COUNT; set++)
+            expect_equal(&g, p, (enum oracle_set)set);
+    }
     close_fake(&b, &g);
     arena_reset(&a);
 }
@@ -128,7 +175,15 @@ Test(gpu_oracle, leaves_to_the_host_what_it_does_not_know) {
     struct problem *p = parsed(&a, "problem p\ndim N = 8\nin x : f32[N] ~ normal\n"
                                    "out y : f32[N]\ny = x * 2\n");
     cr_expect(oracle_plan_takes(p));
-    p->graph.nodes[p->inputs[0].node].dtype = DTYPE_BOOL;
+    p->graph.nodes[p->inputs[0].node].dtype = DTYPE_BF16;
+    cr_expect(!oracle_plan_takes(p));
+    p = parsed(&a, "problem p\ndim N = 8\nin x : f32[N, N] ~ normal\n"
+                   "out y : f32[N, N]\ny = x @ x\n");
+    cr_expect(oracle_plan_takes(p));
+    p->precision.operand = PRECISION_TF32;
+    cr_expect(!oracle_plan_takes(p));
+    p->precision.operand = PRECISION_STORED;
+    p->graph.nodes[p->outputs[0].node].op = OP_ARGMAX;
     cr_expect(!oracle_plan_takes(p));
     arena_reset(&a);
 }

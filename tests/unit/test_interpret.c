@@ -298,6 +298,14 @@ static void check_problem(const struct problem *p) {
         free(buffers[i]);
 }
 
+// Those are compared with NumPy and PyTorch (bridge/reference).
+static bool has_structure(const struct problem *p) {
+    for (node_id i = 0; i < p->graph.n_nodes; i++)
+        if (op_infos[p->graph.nodes[i].op].class > OP_CLASS_CONTRACT)
+            return true;
+    return false;
+}
+
 Test(interpret, agrees_with_recursion_on_every_accepted_file) {
     glob_t found;
     if (glob("tests/lang/accept/*.hone", 0, NULL, &found) == GLOB_NOMATCH)
@@ -308,7 +316,8 @@ Test(interpret, agrees_with_recursion_on_every_accepted_file) {
         const char *text = file_read(&a, found.gl_pathv[i], 1 << 20, NULL, &err);
         struct lang_file file = parsed_file(&a, text);
         for (int j = 0; j < file.n_problems; j++)
-            check_problem(file.problems[j]);
+            if (!has_structure(file.problems[j]))
+                check_problem(file.problems[j]);
         arena_reset(&a);
     }
     globfree(&found);

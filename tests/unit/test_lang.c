@@ -319,7 +319,8 @@ Test(lang, lists_its_functions) {
         // Each of them can be called: the message is about arguments, not about the name.
         struct arena a = {0};
         const char *text = arena_printf(&a, "problem p\nout y : f32[4]\ny = %s()\n", *f);
-        cr_assert(strstr(rejected(&a, text), "() takes "), "%s", *f);
+        const char *report = rejected(&a, text);
+        cr_assert(strstr(report, "() takes ") || strstr(report, "() needs "), "%s", *f);
         arena_reset(&a);
     }
     cr_assert(has_softmax);

@@ -69,6 +69,40 @@ Test(nvrtc, compiles_every_golden_text) {
     nvrtc_close(&n);
 }
 
+// The judge's own: everything that is embedded can be included.
+static void compile_ours(const struct nvrtc *n, const char *name, const char *arch) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct nvrtc_result r;
+    const char *names[64], *texts[64];
+    int n_headers = 0;
+    for (const struct embedded_file *f = embedded_files; f->name; f++, n_headers++) {
+        cr_assert(n_headers < 64);
+        names[n_headers] = f->name;
+        texts[n_headers] = f->text;
+    }
+    struct nvrtc_job job = {.source = embedded_text(name),
+                            .name = name,
+                            .arch = arch,
+                            .header_names = names,
+                            .header_texts = texts,
+                            .n_headers = n_headers};
+    cr_assert(nvrtc_compile(&a, n, &job, &r, &err), "%s", err.text);
+    cr_assert(r.compiled, "%s for %s:\n%s", name, arch, r.log);
+    cr_assert_null(strstr(r.log, "warning"), "%s for %s:\n%s", name, arch, r.log);
+    arena_reset(&a);
+}
+
+// oracle.cu takes seconds; the judge's own tests build it for sm_90a.
+Test(nvrtc, compiles_our_own_kernels) {
+    struct nvrtc n;
+    open_nvrtc(&n);
+    for (int i = 0; i < 3; i++)
+        compile_ours(&n, "judge.cu", archs[i]);
+    compile_ours(&n, "oracle.cu", "sm_80");
+    nvrtc_close(&n);
+}
+
 // What is legal builds: a launch bound that leaves too few registers, or too large arrays in
 // shared memory, would be an error.
 Test(nvrtc, compiles_random_legal_blocks) {
@@ -122,4 +156,11 @@ Test(nvrtc, compiles_an_exported_kernel) {
         compile(&n, "kernel.cu", archs[i], source);
     arena_reset(&a);
     nvrtc_close(&n);
+}
+
+Test(nvrtc, prefers_the_one_that_the_driver_understands) {
+    cr_expect_str_eq(nvrtc_sonames(13000)[0], "libnvrtc.so.13");
+    cr_expect_str_eq(nvrtc_sonames(12040)[0], "libnvrtc.so.12");
+    cr_expect_str_eq(nvrtc_sonames(12040)[1], "libnvrtc.so.13");
+    cr_expect_str_eq(nvrtc_sonames(0)[0], "libnvrtc.so.13");
 }

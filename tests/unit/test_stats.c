@@ -136,3 +136,11 @@ Test(pairs, leave_out_what_was_slowed_or_disturbed) {
         disturbed[i] = i % 3 != 0;
     cr_expect_eq(pairs_pick(slowed, disturbed, 20, picked), 18);
 }
+
+Test(stats, bounds_a_share) {
+    cr_expect_float_eq(stats_share_bound(0, 100, 0.95), 1 - pow(0.05, 0.01), 1e-9);
+    cr_expect_float_eq(stats_share_bound(0, 1000, 0.95), 0.00299, 1e-5);
+    cr_expect_float_eq(stats_share_bound(3, 1000, 0.95), 0.00774, 1e-5);
+    cr_expect_eq(stats_share_bound(5, 5, 0.95), 1);
+    cr_expect_eq(stats_share_bound(0, 0, 0.95), 1);
+}

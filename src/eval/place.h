@@ -1,0 +1,27 @@
+// Where an evaluator's questions go: a worker of our own, or a spool. One row each; the evaluator
+// knows no difference.
+#pragma once
+
+#include <jansson.h>
+
+#include "eval/evaluate.h"
+
+struct eval_place {
+    // Called with a question (hone.job/1, hone.null/1); 1: answered, and the caller owns *answer;
+    // 0: nothing can be judged any more; -1: the worker is lost, and the same question may be
+    // asked again. With 0 and -1 `err` is set.
+    int (*ask)(void *ctx, const json_t *question, json_t **answer, struct error *err);
+    // Called once at the end; releases `ctx`.
+    void (*close)(void *ctx);
+    // Called for the device of the last answer.
+    const struct target *(*target)(void *ctx);
+};
+
+// place_local.c: `hone _worker`, which is started now and again after it died.
+extern const struct eval_place place_local;
+void *place_local_open(const struct problem *p, const struct target *t, uint64_t seed,
+                       struct error *err);
+
+// place_spool.c
+extern const struct eval_place place_spool;
+void *place_spool_open(const struct spool_spec *spec, struct error *err);

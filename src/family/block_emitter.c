@@ -1,0 +1,104 @@
+// What a family's emitter says to a stage that the language admits.
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "family/block_private.h"
+#include "family/support.h"
+
+static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
+                             const struct family *f) {
+    const char *names[KNOBS_MAX + 1] = {NULL};
+    int n = 0;
+    for (const struct knob *k = f->knobs; k->name; k++)
+        names[n++] = k->name;
+    bool ok = true;
+    for (int i = 0; i < s->n_knobs; i++) {
+        const struct kernel_knob *k = &s->knobs[i];
+        if (!family_knob(f, k->name))
+            ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s has no knob '%s'",
+                                f->name, k->name);
+    }
+    return ok;
+}
+
+static const char *storage_without_emitter(const struct block_stage *b, const struct problem *p) {
+    for (int i = 0; i < b->text->n_values; i++) {
+        const struct node *n = &p->graph.nodes[b->value[i].node];
+        if (b->value[i].dtype != n->dtype)
+            return "'as'";
+        if (b->value[i].is_permuted ||
+            (n->op == OP_INPUT && !block_is_output(p, b->text->values[i])))
+            return "'layout'";
+    }
+    return NULL;
+}
+
+// A type or an operation that no emitter knows, in words; or NULL.
+static const char *unknown_node(struct arena *a, const struct region *r) {
+    struct error err;
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_leaf[n] && r->graph->nodes[n].dtype != DTYPE_F32 &&
+            r->graph->nodes[n].dtype != DTYPE_BOOL)
+            return arena_printf(a, "'%s' is %s, and kernels are made for f32 alone yet",
+                                r->graph->nodes[n].name, dtype_name(r->graph->nodes[n].dtype));
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n] && !support_node(r->problem, n, &err))
+            return arena_strdup(a, err.text);
+    return NULL;
+}
+
+static const char *refused_by_emitter(struct arena *a, const struct block_stage *b) {
+    struct objection why;
+    if (family_accepts(b->emitter, b->region, &why))
+        return NULL;
+    const struct family *other = family_for(b->region);
+    node_id cut = region_cut(b->region);
+    if (b->form.reduced && b->form.kind != ANCHOR_ROWS)
+        objection(&why, NULL, "no emitter for reductions in an epilogue yet");
+    const char *advice = "";
+    if (other)
+        advice = arena_printf(a, "; the family %s takes it", other->name);
+    else if (cut >= 0 && !strstr(why.text, "materialise"))
+        advice = arena_printf(a, "; materialise %s first", b->region->graph->nodes[cut].name);
+    return arena_printf(a, "%s%s", why.text, advice);
+}
+
+// Why nobody lowers the stage yet, or NULL.
+static const char *find_gap(struct arena *a, const struct block_stage *b, const struct problem *p) {
+    const char *what = storage_without_emitter(b, p);
+    if (!b->emitter)
+        what = b->text->family;
+    else if (!what && b->text->combine)
+        what = "combine";
+    else if (!what && b->text->n_laws)
+        what = arena_printf(a, "the law %s", b->text->laws[0]);
+    if (what)
+        return arena_printf(a, "no emitter for %s yet", what);
+    what = unknown_node(a, b->region);
+    return what ? what : refused_by_emitter(a, b);
+}
+
+static bool check_knobs(struct resolver *v, struct block_stage *b) {
+    const struct kernel_stage *s = b->text;
+    struct place at = s->at;
+    struct objection why;
+    family_complete(b->emitter, b->region, v->block->target, &b->complete);
+    if (family_is_legal(b->emitter, b->region, v->block->target, &b->complete, &why))
+        return true;
+    for (int i = 0; why.knob && i < s->n_knobs; i++)
+        if (strcmp(s->knobs[i].name, why.knob) == 0)
+            at = s->knobs[i].at;
+    return block_complain(v, s, at, NULL, "%s", why.text);
+}
+
+bool block_check_emitter(struct resolver *v, int i) {
+    struct block_stage *b = &v->block->stages[i];
+    b->emitter = family_on(family_find(b->text->family), v->block->target);
+    b->complete = *b->text;
+    if (b->emitter && !check_knob_names(v, b->text, b->emitter))
+        return false;
+    b->no_emitter = find_gap(v->arena, b, v->block->problem);
+    return b->no_emitter || check_knobs(v, b);
+}

@@ -1,0 +1,325 @@
+#include "family/form.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "family/form_private.h"
+
+const char *anchor_kind_name(enum anchor_kind k) {
+    static const char *const names[] = {"none", "contraction", "window", "reduction",
+                                        "scan", "scatter",     "rows",   "attention"};
+    _Static_assert(sizeof names / sizeof *names == ANCHOR_COUNT, "a name per kind");
+    return names[k];
+}
+
+const char *form_noun(enum anchor_kind k) {
+    static const char *const nouns[] = {"elementwise value", "product", "window",
+                                        "reduction",         "scan",    "scatter",
+                                        "reduction",         "product"};
+    return nouns[k];
+}
+
+// In the order in which they are offered to somebody whose family does not fit.
+const struct form_family form_families[] = {
+    {"map", 1 << ANCHOR_NONE, "elementwise values"},
+    {"rowwise", 1 << ANCHOR_ROWS, "reductions over the same axes, each spread again"},
+    {"reduce", 1 << ANCHOR_REDUCTION, "one reduction"},
+    {"gemm", 1 << ANCHOR_CONTRACTION, "a matrix product"},
+    {"conv", 1 << ANCHOR_WINDOW, "a convolution"},
+    {"pool", 1 << ANCHOR_WINDOW, "a pooling"},
+    {"scan", 1 << ANCHOR_SCAN, "a scan"},
+    {"scatter", 1 << ANCHOR_SCATTER, "a scatter"},
+    {"attention", 1 << ANCHOR_ATTENTION, "a product, a softmax of its rows and a second product"},
+    {"library", 1 << ANCHOR_CONTRACTION | 1 << ANCHOR_WINDOW, "a matrix product or a convolution"},
+    {0},
+};
+
+const struct form_family *form_family_find(const char *name) {
+    for (const struct form_family *f = form_families; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
+    return NULL;
+}
+
+enum anchor_kind form_node_kind(const struct graph *g, node_id n) {
+    switch (op_infos[g->nodes[n].op].class) {
+    case OP_CLASS_REDUCE:
+        return ANCHOR_REDUCTION;
+    case OP_CLASS_CONTRACT:
+    case OP_CLASS_RAGGED:
+        return ANCHOR_CONTRACTION;
+    case OP_CLASS_WINDOW:
+        return ANCHOR_WINDOW;
+    case OP_CLASS_SCAN:
+    case OP_CLASS_ORDER:  // it walks along an axis as well
+        return ANCHOR_SCAN;
+    case OP_CLASS_SCATTER:
+        return ANCHOR_SCATTER;
+    default:
+        return ANCHOR_NONE;
+    }
+}
+
+const char *form_axes_print(struct arena *a, const struct graph *g, const struct shape *s,
+                            unsigned axes) {
+    struct str out = {0};
+    for (int i = 0; i < s->rank; i++) {
+        if (!(axes >> i & 1))
+            continue;
+        str_puts(&out, out.len ? ", " : "");
+        if (s->dim[i] >= 0)
+            str_puts(&out, g->dims[s->dim[i]].name);
+        else
+            str_printf(&out, "axis %d", i);
+    }
+    return str_take(a, &out);
+}
+
+bool form_refuse(struct form_reject *why, node_id first, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why->text, sizeof why->text, fmt, ap);
+    va_end(ap);
+    why->first = first;
+    return false;
+}
+
+bool *form_mark_after(struct arena *a, const struct region *r, const bool *from) {
+    bool *after = arena_array(a, bool, r->graph->n_nodes);
+    for (node_id n = 0; n < r->graph->n_nodes; n++) {
+        after[n] = r->is_member[n] && from[n];
+        for (int k = 0; r->is_member[n] && k < r->graph->nodes[n].n_args; k++)
+            after[n] |= after[r->graph->nodes[n].arg[k]];
+    }
+    return after;
+}
+
+bool *form_mark_before(struct arena *a, const struct region *r, const bool *from) {
+    bool *before = arena_array(a, bool, r->graph->n_nodes);
+    for (node_id n = r->graph->n_nodes - 1; n >= 0; n--) {
+        before[n] |= r->is_member[n] && from[n];
+        for (int k = 0; before[n] && k < r->graph->nodes[n].n_args; k++) {
+            node_id arg = r->graph->nodes[n].arg[k];
+            before[arg] |= r->is_member[arg];
+        }
+    }
+    return before;
+}
+
+// ---- one anchor
+
+static const char *node_name(const struct region *r, node_id n) {
+    return r->graph->nodes[n].name;
+}
+
+static const char *op_name(const struct region *r, node_id n) {
+    return op_infos[r->graph->nodes[n].op].name;
+}
+
+static bool is_heavy(enum anchor_kind k) {
+    return k != ANCHOR_NONE && k != ANCHOR_REDUCTION;
+}
+
+// Convolution and pooling are both windows; a window with weights is a convolution.
+static bool takes_node(const struct form_family *f, const struct graph *g, node_id n) {
+    enum anchor_kind kind = form_node_kind(g, n);
+    if (!(f->kinds >> kind & 1))
+        return false;
+    bool has_weights = g->nodes[n].n_args > 1;
+    return kind != ANCHOR_WINDOW || has_weights == (strcmp(f->name, "pool") != 0);
+}
+
+static bool refuse_no_anchor(const struct form_request *q, const struct region *r,
+                             struct form_reject *why) {
+    const struct form_family *f = q->family;
+    if (r->n_anchors == 0)
+        return form_refuse(why, -1, "%s needs %s, and there is none", f->name, f->takes);
+    node_id n = r->anchor[0];
+    for (int i = 0; i < r->n_anchors; i++)
+        if (is_heavy(form_node_kind(r->graph, r->anchor[i]))) {
+            n = r->anchor[i];
+            break;
+        }
+    return form_refuse(why, region_cut(r), "%s takes %s, but %s is a %s", f->name, f->takes,
+                       node_name(r, n), op_name(r, n));
+}
+
+// The contraction, window, scan or scatter of the region; -1 and the reason when there is not
+// exactly one that the family takes.
+static node_id choose_heavy(const struct form_request *q, const struct region *r,
+                            struct form_reject *why) {
+    node_id found = -1;
+    for (int i = 0; i < r->n_anchors; i++) {
+        node_id n = r->anchor[i];
+        enum anchor_kind kind = form_node_kind(r->graph, n);
+        if (!is_heavy(kind))
+            continue;
+        if (found >= 0) {
+            form_refuse(why, region_cut(r), "%s takes one %s, and %s and %s are two",
+                        q->family->name, form_noun(form_node_kind(r->graph, found)),
+                        node_name(r, found), node_name(r, n));
+            return -1;
+        }
+        found = n;
+    }
+    if (found < 0 || !takes_node(q->family, r->graph, found)) {
+        refuse_no_anchor(q, r, why);
+        return -1;
+    }
+    return found;
+}
+
+// The one reduction that needs no other.
+static node_id choose_reduction(const struct form_request *q, const struct region *r,
+                                struct form_reject *why) {
+    node_id found = -1;
+    for (int i = 0; i < r->n_anchors; i++) {
+        node_id n = r->anchor[i];
+        if (is_heavy(form_node_kind(r->graph, n))) {
+            refuse_no_anchor(q, r, why);
+            return -1;
+        }
+        if (r->level[n] > 1)
+            continue;
+        if (found >= 0) {
+            form_refuse(why, found, "%s takes one reduction, and %s and %s are two",
+                        q->family->name, node_name(r, found), node_name(r, n));
+            return -1;
+        }
+        found = n;
+    }
+    if (found < 0)
+        refuse_no_anchor(q, r, why);
+    return found;
+}
+
+// Every anchor but the chosen one comes after it; parts of the nodes before and beside it.
+static bool mark_parts(struct form *f, const bool *before, const bool *after,
+                       struct form_reject *why) {
+    const struct region *r = f->region;
+    const char *noun = form_noun(f->kind), *name = node_name(r, f->anchor);
+    for (node_id n = 0; n < r->graph->n_nodes; n++) {
+        if (!r->is_member[n])
+            continue;
+        bool is_anchor = form_node_kind(r->graph, n) != ANCHOR_NONE && n != f->anchor;
+        if (is_anchor && before[n])
+            return form_refuse(why, n, "the %s %s needs %s, which is a %s itself", noun, name,
+                               node_name(r, n), op_name(r, n));
+        if (is_anchor && !after[n])
+            return form_refuse(why, n, "%s is a %s beside the %s %s, not after it", node_name(r, n),
+                               op_name(r, n), noun, name);
+        if (n == f->anchor)
+            f->part[n] = PART_ANCHOR;
+        else if (!after[n])
+            f->part[n] = before[n] ? PART_PROLOGUE : PART_BESIDE;
+    }
+    return true;
+}
+
+// A value that does not hang on the anchor is computed at the epilogue's places, if it has them.
+static bool check_values(const struct form *f, const bool *after, struct form_reject *why) {
+    const struct region *r = f->region;
+    const struct shape *shape = &r->graph->nodes[f->anchor].shape;
+    for (int i = 0; i < r->n_values; i++) {
+        node_id n = r->value[i];
+        if (!after[n] && !shape_equal(&r->graph->nodes[n].shape, shape))
+            return form_refuse(why, r->is_leaf[n] ? -1 : n,
+                               "%s does not come after the %s %s and has not its shape",
+                               r->value_name[i], form_noun(f->kind), node_name(r, f->anchor));
+    }
+    return true;
+}
+
+static bool find_single(struct arena *a, const struct form_request *q, struct form *f,
+                        struct form_reject *why) {
+    const struct region *r = f->region;
+    f->anchor = q->family->kinds >> ANCHOR_REDUCTION & 1 ? choose_reduction(q, r, why)
+                                                         : choose_heavy(q, r, why);
+    if (f->anchor < 0)
+        return false;
+    f->kind = form_node_kind(r->graph, f->anchor);
+    bool *from = arena_array(a, bool, r->graph->n_nodes);
+    from[f->anchor] = true;
+    const bool *after = form_mark_after(a, r, from), *before = form_mark_before(a, r, from);
+    return mark_parts(f, before, after, why) && form_trace_epilogue(a, q, f, after, why) &&
+           check_values(f, after, why) && form_check_tiles(a, q, f, why);
+}
+
+// ---- none
+
+static bool find_none(const struct form_request *q, struct form *f, struct form_reject *why) {
+    const struct region *r = f->region;
+    if (r->n_anchors > 0)
+        return form_refuse(why, region_cut(r), "map computes elementwise values, but %s is a %s",
+                           node_name(r, r->anchor[0]), op_name(r, r->anchor[0]));
+    if (q->combine)
+        return form_refuse(why, -1, "combine says how tiles meet, and there is no reduction");
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n])
+            f->part[n] = PART_EPILOGUE;
+    return true;
+}
+
+static bool is_within_limits(const struct region *r, struct form_reject *why) {
+    if (r->n_members > REGION_MEMBERS_MAX)
+        return form_refuse(why, region_cut(r), "it computes %d operations, and a stage takes %d",
+                           r->n_members, REGION_MEMBERS_MAX);
+    if (r->n_levels > REGION_LEVELS_MAX)
+        return form_refuse(why, region_cut(r),
+                           "it has %d reductions one behind the other, and a stage takes %d",
+                           r->n_levels, REGION_LEVELS_MAX);
+    return true;
+}
+
+static bool find(struct arena *a, const struct region *r, const struct form_request *q,
+                 struct form *f, struct form_reject *why) {
+    *f = (struct form){.region = r, .anchor = -1, .first_reduction = -1, .spread_node = -1};
+    *why = (struct form_reject){.first = -1};
+    f->part = arena_array(a, enum form_part, r->graph->n_nodes);
+    if (!is_within_limits(r, why))
+        return false;
+    if (q->family->kinds & 1 << ANCHOR_NONE)
+        return find_none(q, f, why);
+    if (q->family->kinds & 1 << ANCHOR_ROWS)
+        return form_find_rows(a, q, f, why);
+    if (q->family->kinds & 1 << ANCHOR_ATTENTION)
+        return form_find_attention(a, q, f, why);
+    return find_single(a, q, f, why);
+}
+
+// A law that makes the region fit and that the stage does not name.
+static const char *helping_law(struct arena *a, const struct region *r,
+                               const struct form_request *q) {
+    for (const struct law *l = laws; l->name; l++) {
+        struct law_uses uses = *q->laws;
+        struct form_request with = *q;
+        struct form f;
+        struct form_reject why;
+        with.laws = &uses;
+        if (!l->changes_form || law_is_used(q->laws, l->name))
+            continue;
+        if (law_use(l, r, &uses) && find(a, r, &with, &f, &why))
+            return l->name;
+    }
+    return NULL;
+}
+
+bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
+               struct form *f, struct form_reject *why) {
+    if (find(a, r, q, f, why))
+        return true;
+    struct form_reject ignored;
+    struct form other;
+    for (const struct form_family *o = form_families; o->name && !why->other; o++) {
+        struct form_request with = *q;
+        with.family = o;
+        if (o != q->family && strcmp(o->name, "library") != 0 &&
+            find(a, r, &with, &other, &ignored))
+            why->other = o->name;
+    }
+    why->law = helping_law(a, r, q);
+    return false;
+}

@@ -1,0 +1,93 @@
+// The form of a region: prologue - anchor - epilogue.
+//
+//     leaves -> prologue -> ANCHOR -> elementwise -> reductions -> elementwise -> values
+//               (elementwise,
+//                index maps)
+//
+// The anchor decides which family can compute the region: a contraction, a window
+// (convolution, pooling), a reduction, a scan, a scatter, or none. What the anchor needs is
+// its prologue, what needs the anchor is the epilogue, and the rest (a bias) is computed
+// beside it, at the epilogue's own places.
+//
+// In an epilogue every element stays at its place, until a reduction drops axes; a
+// reduction may feed another one, but once a result was spread again over an axis that had
+// been reduced, nothing more is reduced. Two forms have several anchors: *rows*
+// (reductions over the same axes, each spread again) and *attention* (contraction,
+// softmax, contraction).
+//
+// This is the language's rule; a family's emitter may take less, and says so itself.
+#pragma once
+
+#include "family/laws.h"
+#include "family/region.h"
+
+enum anchor_kind {
+    ANCHOR_NONE,
+    ANCHOR_CONTRACTION,
+    ANCHOR_WINDOW,
+    ANCHOR_REDUCTION,
+    ANCHOR_SCAN,
+    ANCHOR_SCATTER,
+    ANCHOR_ROWS,
+    ANCHOR_ATTENTION,
+    ANCHOR_COUNT
+};
+const char *anchor_kind_name(enum anchor_kind k);
+
+// Where a node stands. Leaves and nodes of other regions are PART_OUTSIDE.
+enum form_part {
+    PART_OUTSIDE,
+    PART_PROLOGUE,
+    PART_ANCHOR,
+    PART_BESIDE,     // needs no anchor and no anchor needs it
+    PART_EPILOGUE,   // elementwise, before any reduction
+    PART_REDUCTION,  // of the epilogue
+    PART_FINISH,     // elementwise, after one
+    PART_COUNT
+};
+
+struct form {
+    const struct region *region;
+    enum anchor_kind kind;
+    node_id anchor;        // the one that the region is built around; -1: none
+    enum form_part *part;  // per node
+    unsigned reduced;      // axes of the anchor that reductions of the epilogue drop
+    unsigned spread;       // those of them that a result is spread over again
+    node_id first_reduction, spread_node;  // who does so first, for messages; -1
+};
+
+// A family as the language knows it, whether or not there is an emitter.
+struct form_family {
+    const char *name;
+    unsigned kinds;  // bit per anchor_kind
+    const char *takes;
+};
+extern const struct form_family form_families[];  // ended by a name of NULL
+const struct form_family *form_family_find(const char *name);
+
+// Why a region has not the form.
+struct form_reject {
+    char text[400];
+    node_id first;      // materialise this one first; -1: nothing would help
+    const char *law;    // or name this law; NULL: none would help
+    const char *other;  // or take this family; NULL: none does
+};
+
+// What a stage says about its form.
+struct form_request {
+    const struct form_family *family;
+    const struct law_uses *laws;
+    enum combine combine;
+    int64_t tile[2];  // of the anchor's last two axes; 0: not given
+};
+
+// Bring a region to the form that the family takes.
+bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
+               struct form *f, struct form_reject *why);
+
+// What kind of anchor a node would be; ANCHOR_NONE: elementwise, an index map or a leaf.
+enum anchor_kind form_node_kind(const struct graph *g, node_id n);
+
+// "N, 3": the axes in `axes` of a shape as the author called them.
+const char *form_axes_print(struct arena *a, const struct graph *g, const struct shape *s,
+                            unsigned axes);
