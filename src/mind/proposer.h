@@ -36,6 +36,7 @@ struct brief {
     struct node_list siblings;  // other children of its parent
     struct node_list cousins;   // children of its parent's siblings
     struct node_list leaders;   // the fastest that work, the best first
+    struct node_list all;       // every node, the oldest first: for what a mind looks up by name
     bool is_repair;             // the node did not pass: mend it, change as little as possible
     int number;                 // that the node will have which comes of this
     int n_expert;               // how many of the newest nodes the expert had to step in for

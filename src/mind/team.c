@@ -16,7 +16,13 @@
 const char *const role_names[ROLE_COUNT] = {
     [ROLE_PLAN] = "plan", [ROLE_CODE] = "code", [ROLE_DEBUG] = "debug"};
 
-enum { MESSAGES_MAX = 4, MOVE_MAX = 100 };
+// Tools: so many rounds of calls in a turn, so many calls in a round.
+enum {
+    ROUNDS_MAX = 4,
+    CALLS_MAX = 4,
+    MESSAGES_MAX = 4 + 2 * ROUNDS_MAX * (1 + CALLS_MAX),
+    MOVE_MAX = 100
+};
 
 // ---- one role's turn
 
@@ -53,6 +59,41 @@ static void say_again(struct arena *a, struct question *q, const struct chat_ans
     };
 }
 
+// The calls of an answer and their results, as the next messages.
+static void add_results(struct arena *a, const struct brief *b, struct question *q,
+                        const struct chat_answer *answer, bool is_last) {
+    int n = answer->n_calls < CALLS_MAX ? answer->n_calls : CALLS_MAX;
+    q->messages[q->n_messages++] =
+        (struct chat_message){.role = CHAT_ASSISTANT,
+                              .text = answer->text,
+                              .calls = answer->calls,
+                              .n_calls = n,
+                              .raw = n == answer->n_calls ? answer->raw : NULL};
+    for (int i = 0; i < n; i++)
+        q->messages[q->n_messages++] = (struct chat_message){
+            .role = CHAT_TOOL,
+            .call_id = answer->calls[i].id,
+            .text = arena_printf(a, "%s%s",
+                                 window_data(a, "result", tool_result(a, b, &answer->calls[i])),
+                                 is_last ? "\nThat was the last call. Answer now." : ""),
+        };
+}
+
+// Ask, and while it calls tools let it; they are bounded.
+static bool converse(struct team *t, struct arena *a, const struct brief *b, struct question *q,
+                     struct chat_answer *answer) {
+    for (int round = 0; round <= ROUNDS_MAX; round++) {
+        if (!team_ask(t, a, b, q, answer))
+            return false;
+        if (answer->stop != CHAT_TOOLS || answer->n_calls == 0)
+            return true;
+        if (round < ROUNDS_MAX)
+            add_results(a, b, q, answer, round == ROUNDS_MAX - 1);
+    }
+    snprintf(t->why, sizeof t->why, "%s: it calls tools without end", role_names[q->role]);
+    return false;
+}
+
 // Ask; send an answer that cannot be used back once, with the reason.
 static bool turn(struct team *t, struct arena *a, enum role role, const struct check *c,
                  struct question *q) {
@@ -65,7 +106,7 @@ static bool turn(struct team *t, struct arena *a, enum role role, const struct c
     for (int i = 0; i < 2; i++) {
         struct chat_answer answer;
         char why[900] = "";
-        if (!team_ask(t, a, c->brief, q, &answer))
+        if (!converse(t, a, c->brief, q, &answer))
             return false;
         if (answer.stop == CHAT_REFUSED) {
             snprintf(t->why, sizeof t->why, "%s: it declined to answer", role_names[role]);

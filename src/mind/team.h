@@ -34,6 +34,7 @@ struct team_settings {
     const char *prompts;           // a folder with texts in place of the embedded; "": none
     const char *feedback;          // "findings", "raw", "none"
     int max_tokens;                // of an answer
+    bool no_tools;                 // the model has none to call
     int window_tokens;             // of what a role is shown
     struct budget budget;          // limits and price; what was spent before is read from the store
     void (*on_note)(void *ctx, const char *words);  // may be NULL

@@ -67,6 +67,8 @@ static struct chat_request request_of(struct team *t, struct arena *a, const str
         .system = stripped(t, a, q->system),
         .messages = messages,
         .n_messages = q->n_messages,
+        .tools = t->settings.no_tools ? NULL : team_tools,
+        .n_tools = t->settings.no_tools ? 0 : n_team_tools,
         .max_tokens = t->settings.max_tokens,
         .timeout_s = isfinite(left_s) ? (left_s > 1 ? left_s : 1) : 0,
     };

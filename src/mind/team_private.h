@@ -70,6 +70,12 @@ const char *window_base(const struct brief *b, bool source);
 const char *window_text(struct arena *a, const struct team_settings *s, const struct brief *b,
                         enum role role, const struct hypothesis *h);
 
+// Text that others wrote, fenced so that nothing in it can end the fence.
+const char *window_data(struct arena *a, const char *name, const char *text);
+
+// The bound in words.
+const char *window_bound(struct arena *a, const struct brief *b);
+
 // The instructions of a role with the page of the language, the families of the target and the
 // contract of source; the same for every call of a run.
 const char *window_system(struct arena *a, const struct team_settings *s, const struct brief *b,
@@ -82,13 +88,21 @@ const char *window_system(struct arena *a, const struct team_settings *s, const 
 bool answer_read(struct arena *a, const struct brief *b, const struct hypothesis *h,
                  const char *answer, struct proposal *out, char *why, size_t size);
 
+// ---- team_tools.c
+
+extern const struct chat_tool team_tools[];
+extern const int n_team_tools;
+
+// What a call gives; nonsense gives words that say so.
+const char *tool_result(struct arena *a, const struct brief *b, const struct chat_call *c);
+
 // ---- team_ask.c
 
 struct question {
     enum role role;
     int plan, choice;
     const char *system;
-    struct chat_message *messages;  // room for two more
+    struct chat_message *messages;
     int n_messages;
 };
 

@@ -53,6 +53,12 @@ static void put_data(struct str *out, const char *name, const char *text) {
     str_puts(out, "\n<<<END DATA>>>\n");
 }
 
+const char *window_data(struct arena *a, const char *name, const char *text) {
+    struct str out = {0};
+    put_data(&out, name, text);
+    return str_take(a, &out);
+}
+
 static const char *numbered(struct arena *a, const char *text) {
     struct str out = {0};
     int line = 1;
@@ -105,6 +111,15 @@ static void put_list(struct str *out, const struct brief *b, const struct node_l
         if (with_kernels && list->nodes[i]->candidate.kernel)
             put_data(out, "kernel", list->nodes[i]->candidate.kernel);
     }
+}
+
+const char *window_bound(struct arena *a, const struct brief *b) {
+    // Measured elsewhere, or long ago: the figures behind it are gone.
+    if (isfinite(b->bound->reach_s) && !b->target->ceilings.present)
+        return arena_printf(
+            a, "reach %s, %s-bound; limit %s\n", clock_duration(a, b->bound->reach_s * 1e9),
+            bound_side_name(b->bound->side), clock_duration(a, b->bound->limit_s * 1e9));
+    return bound_explain(a, b->bound, b->target);
 }
 
 // ---- sections

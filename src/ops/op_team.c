@@ -45,6 +45,7 @@ static bool open_llm(struct arena *a, const struct llm_config *config, const cha
         .prompts = config->prompts,
         .feedback = run->llm.feedback,
         .max_tokens = config->max_tokens,
+        .no_tools = config->no_tools,
         .window_tokens = config->window_tokens,
         .budget = {.price = price,
                    .max_usd = run->llm.max_usd,

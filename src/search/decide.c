@@ -106,6 +106,11 @@ static struct node_list leaders(const struct decide_input *in) {
     return (struct node_list){list, n < LEADERS_MAX ? n : LEADERS_MAX};
 }
 
+static bool is_any(const struct search_node *nodes, int node, int i) {
+    (void)nodes, (void)node, (void)i;
+    return true;
+}
+
 static int count_expert_at_end(const struct decide_input *in) {
     int n = 0;
     for (int i = in->n_nodes - 1; i > 0; i--, n++)
@@ -131,6 +136,7 @@ bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
         .siblings = collect(in, node, is_sibling),
         .cousins = collect(in, node, is_cousin),
         .leaders = leaders(in),
+        .all = collect(in, node, is_any),
         .number = in->n_nodes,
         .n_expert = count_expert_at_end(in),
         .seconds_left = in->seconds_left,

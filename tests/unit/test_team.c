@@ -291,3 +291,53 @@ Test(team, a_prompt_has_the_language_and_the_families) {
     cr_expect_eq(err.kind, ERROR_USAGE);
     str_reset(&out);
 }
+
+static const char *call(const char *name, const char *arguments) {
+    struct chat_call c = {"id", name, arguments};
+    return tool_result(&a, &brief, &c);
+}
+
+Test(team, tools_look_and_say_what_was_wrong) {
+    static const struct search_node *all[] = {&root, &node};
+    brief.all = (struct node_list){all, 2};
+    node.reason = "because of wide vectors";
+    root.reason = root.move = "";
+    root.parent = -1;
+    static const struct {
+        const char *name, *arguments, *result;
+    } rows[] = {
+        {"check_kernel", "{\"text\": \"kernel for soft on cpu\\nstage y : rowwise vec 16\\n\"}",
+         "legal; complete:\nkernel for soft on cpu\n"},
+        {"check_kernel", "{\"text\": \"kernel for soft on cpu\\nstage y : rowwise vec 5\\n\"}",
+         "vec"},
+        {"check_kernel", "{\"text\": \"kernel for\"}", "expected"},
+        {"check_kernel",
+         "{\"text\": \"problem p\\nin x : f32[4]\\nout y : f32[4]\\ny = x * 2\\n\"}",
+         "expected one kernel block"},
+        {"check_kernel", "{\"txt\": 1}", "lacks its argument"},
+        {"sol", "", "reach"},
+        {"sol", "{}", "limit"},
+        {"findings", "{\"node\": 1}", "1. [high] scalar: scalar code (12 of 12)"},
+        {"findings", "{\"node\": 9}", "there is no node 9; the newest is 1"},
+        {"findings", "{\"node\": \"one\"}", "lacks its argument"},
+        {"history", "{\"query\": \"WIDE\"}", "node 1 (from node 0): ok"},
+        {"history", "{\"query\": \"tensor cores\"}", "nothing that was tried holds"},
+        {"history", "not json", "no JSON object"},
+        {"rm", "{\"path\": \"/\"}", "there is no tool 'rm'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect(strstr(call(rows[i].name, rows[i].arguments), rows[i].result), "row %zu: %s", i,
+                  call(rows[i].name, rows[i].arguments));
+}
+
+Test(team, a_tools_result_is_bounded) {
+    static const struct search_node *all[] = {&root};
+    char *evidence = arena_alloc(&a, 20001);
+    memset(evidence, 'e', 20000);
+    brief.all = (struct node_list){all, 1};
+    root.parent = -1;
+    root.verdict = (struct verdict){.kind = VERDICT_NO_COMPILE, .evidence = evidence};
+    const char *result = call("findings", "{\"node\": 0}");
+    cr_expect_lt(strlen(result), 6100);
+    cr_expect(strstr(result, "(cut here)"));
+}
