@@ -37,20 +37,28 @@ static void add(struct window *w, enum rank rank, const char *title, struct str 
     str_reset(text);
 }
 
-// Text that others wrote, fenced; a fence within it is broken, so that it cannot end the fence.
-static void put_data(struct str *out, const char *name, const char *text) {
-    str_printf(out, "<<<DATA %s>>>\n", name);
+// Marks within a text that others wrote are broken, so that it cannot end the fence around it.
+static const char *harmless(struct arena *a, const char *text) {
+    struct str out = {0};
     for (const char *at = text; *at;) {
         const char *mark = strstr(at, "<<<");
         size_t len = mark ? (size_t)(mark - at) : strlen(at);
-        str_append(out, at, len);
+        str_append(&out, at, len);
         at += len;
         if (mark) {
-            str_puts(out, "<< <");
+            str_puts(&out, "<< <");
             at += 3;
         }
     }
+    return str_take(a, &out);
+}
+
+static void put_data(struct str *out, const char *name, const char *text) {
+    struct arena a = {0};
+    str_printf(out, "<<<DATA %s>>>\n", name);
+    str_puts(out, harmless(&a, text));
     str_puts(out, "\n<<<END DATA>>>\n");
+    arena_reset(&a);
 }
 
 const char *window_data(struct arena *a, const char *name, const char *text) {
@@ -214,7 +222,7 @@ static void add_family_tree(struct window *w, const struct brief *b, enum role r
 
 static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
     struct str out = {0};
-    const char *base = window_base(b, h->wants_source);
+    const char *base = harmless(w->a, window_base(b, h->wants_source));
     str_printf(&out, "Cause: %s\nChange: %s\nExpected: %.2fx over node %d.\n", h->cause, h->change,
                h->speedup, b->node->number);
     str_printf(&out, "Write %s.\n",
@@ -222,10 +230,9 @@ static void add_task(struct window *w, const struct brief *b, const struct hypot
                                : "a kernel block");
     str_puts(&out, h->n_spans > 0 ? "The text, with the spans that you may replace:\n"
                                   : "The text to start from; all of it may change:\n");
-    // The marks are ours; what stands in the text already was made harmless.
-    str_puts(&out, "```\n");
+    str_puts(&out, "<<<DATA text>>>\n");
     str_puts(&out, h->n_spans > 0 ? anchors_mark(w->a, base, h) : base);
-    str_puts(&out, "```\n");
+    str_puts(&out, "<<<END DATA>>>\n");
     add(w, KEEP, "What to do", &out);
 }
 
