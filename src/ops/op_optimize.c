@@ -12,7 +12,6 @@
 #include "family/lower.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
-#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
@@ -115,7 +114,7 @@ static const char *bound_text(struct arena *a, const struct bound *b) {
 }
 
 static const char *facts_text(struct session *s) {
-    json_t *json = target_facts_to_json(&s->target);
+    json_t *json = target_to_json(&s->target);
     const char *text = json_print(s->a, json);
     json_decref(json);
     return text;
