@@ -8,14 +8,24 @@
 #include "ops/op_doctor.h"
 
 struct doctor_options {
-    const char *llm;
+    struct doctor_request request;
     bool json;
 };
 
 static const struct option_row rows[] = {
+    {.name = "measure",
+     .type = OPTION_NUMBER,
+     .value = "S",
+     .summary = "measure what difference can be told in 1, 5 and 20 s, as far as these are up to S",
+     .offset = offsetof(struct doctor_options, request.measure_s)},
+    {.name = "target",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "whose resolution: cpu, cuda or cuda:N (the first GPU, else cpu)",
+     .offset = offsetof(struct doctor_options, request.target)},
     {"llm", OPTION_STRING, "PROVIDER",
      "ask this model as well whether it answers; takes a few tokens",
-     offsetof(struct doctor_options, llm), 0},
+     offsetof(struct doctor_options, request.llm), 0},
     {"json", OPTION_FLAG, NULL, "print one hone.doctor/1 document",
      offsetof(struct doctor_options, json), 0},
     {0},
@@ -56,7 +66,7 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct doctor d;
-    bool ok = op_doctor(&a, o.llm, &d, err);
+    bool ok = op_doctor(&a, &o.request, &d, err);
     if (ok && o.json) {
         json_t *document = doctor_to_json(&d);
         printf("%s\n", json_print_pretty(&a, document));

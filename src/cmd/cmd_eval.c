@@ -122,11 +122,16 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     return r.result.verdict.kind == VERDICT_OK;
 }
 
-static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
+// One job for each candidate.
+static bool post(struct arena *a, struct eval_request q, const struct arguments *args,
+                 struct error *err) {
     char id[33];
-    if (!op_eval_post(a, q, id, err))
-        return false;
-    printf("job %s waits in %s\n", id, q->spool);
+    for (int i = 1; i < args->count; i++) {
+        q.candidate = args->values[i];
+        if (!op_eval_post(a, &q, id, err))
+            return false;
+        printf("job %s waits in %s\n", id, q.spool);
+    }
     return true;
 }
 
@@ -136,10 +141,10 @@ static bool check_options(const struct eval_options *o, int n_candidates, struct
     if (!o->spool && (o->detach || o->wait_s > 0))
         return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
                          o->detach ? "detach" : "wait");
-    if (n_candidates > 1 && (o->json || o->aa || o->spool))
-        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
+    if (n_candidates > 1 && (o->json || o->aa))
+        return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
     if (o->detach && (o->aa || o->json))
-        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
+        return error_set(err, ERROR_USAGE, "--detach leaves a job and prints no verdict");
     return true;
 }
 
@@ -158,8 +163,11 @@ static void print_report(const struct eval_report *r, void *ctx) {
 static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
                      struct error *err) {
     struct printing p = {.a = a, .is_ok = true};
-    const char *const *candidates = (const char *const *)args->values + 1;
-    return op_eval_each(a, q, candidates, args->count - 1, print_report, &p, err) && p.is_ok;
+    struct eval_list list = {.candidates = (const char *const *)args->values + 1,
+                             .n_candidates = args->count - 1,
+                             .on_report = print_report,
+                             .ctx = &p};
+    return op_eval_each(a, q, &list, err) && p.is_ok;
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -186,10 +194,10 @@ static bool run(int argc, char **argv, struct error *err) {
                              .seed = (uint64_t)o.seed,
                              .spool = o.spool,
                              .wait_s = o.wait_s};
-    bool ok = args.count > 2 ? run_each(&a, &q, &args, err)
-              : o.detach     ? post(&a, &q, err)
-              : o.aa         ? run_aa(&a, &q, (int)o.aa, err)
-                             : run_one(&a, &q, o.json, err);
+    bool ok = o.detach         ? post(&a, q, &args, err)
+              : args.count > 2 ? run_each(&a, &q, &args, err)
+              : o.aa           ? run_aa(&a, &q, (int)o.aa, err)
+                               : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;
 }

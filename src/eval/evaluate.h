@@ -32,7 +32,8 @@ struct eval_job {
     const struct candidate *candidate;
     const struct candidate *rival;  // NULL: timed alone (beside itself)
     enum eval_depth depth;
-    double seconds;  // spent on timing at most; 0: the depth's default
+    double seconds;      // spent on timing at most; 0: the depth's default
+    bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
 };
 
 // Where the time of a verdict goes. None of it is in two of these.

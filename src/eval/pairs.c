@@ -3,13 +3,16 @@
 enum pairs_answer pairs_ask(const struct pairs_state *s) {
     int n_counted = s->n_pairs - s->n_slowed;
     double spent_s = s->halves * s->spent_s;
-    if (s->halves * s->n_pairs + PAIRS_BLOCK > PAIRS_MAX)
+    int most = s->uses_all_time ? PAIRS_ROOM : PAIRS_MAX;
+    if (s->halves * s->n_pairs + PAIRS_BLOCK > most)
         return PAIRS_ENOUGH;
     if (s->n_pairs >= PAIRS_LEAST && spent_s >= PAIRS_OVERTIME * s->seconds)
         return PAIRS_ENOUGH;
     if (n_counted < PAIRS_USUAL)
         return PAIRS_MORE;
-    return spent_s > s->seconds ? PAIRS_ENOUGH : PAIRS_BY_WIDTH;
+    if (spent_s > s->seconds)
+        return PAIRS_ENOUGH;
+    return s->uses_all_time ? PAIRS_MORE : PAIRS_BY_WIDTH;
 }
 
 int pairs_pick(const bool *is_slowed, const bool *is_disturbed, int n, int *picked) {

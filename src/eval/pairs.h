@@ -12,11 +12,19 @@
 
 #include <stdbool.h>
 
-enum { PAIRS_USUAL = 8, PAIRS_LEAST = 4, PAIRS_OVERTIME = 4, PAIRS_MAX = 400, PAIRS_BLOCK = 2 };
+enum {
+    PAIRS_USUAL = 8,
+    PAIRS_LEAST = 4,
+    PAIRS_OVERTIME = 4,
+    PAIRS_MAX = 400,
+    PAIRS_BLOCK = 2,
+    PAIRS_ROOM = 4000
+};
 
 struct pairs_state {
     int n_pairs, n_slowed;  // so far, of this half
     int halves;             // 2: as many follow in each other's place
+    bool uses_all_time;     // PAIRS_ROOM of them if they fit, and never enough by width
     double spent_s, seconds;
 };
 

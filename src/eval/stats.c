@@ -8,7 +8,7 @@
 #include "base/rng.h"
 
 // Long series are cut into this many units.
-enum { RESAMPLES = 2000, UNITS = 20 };
+enum { RESAMPLES = 2000, UNITS = 20, LONG = 400 };
 // From FEW values on, the whole range widened by itself on both sides is an interval: for four
 // values of a normal distribution Student's is about as wide. From WIDENED on there are enough.
 enum { FEW = 4, WIDENED = 8 };
@@ -105,7 +105,21 @@ static struct stats_interval widen(const struct stats_interval *range, double co
                                    confidence};
 }
 
+// Very long series are shortened first: each value the median of some neighbours.
+static struct stats_interval of_long(const double *ratios, int n, double confidence,
+                                     uint64_t seed) {
+    int length = (n + LONG - 1) / LONG, n_short = n / length;
+    double *values = allocate(n_short);
+    for (int i = 0; i < n_short; i++)
+        values[i] = stats_median(ratios + i * length, length);
+    struct stats_interval interval = stats_ratio(values, n_short, confidence, seed);
+    free(values);
+    return interval;
+}
+
 struct stats_interval stats_ratio(const double *ratios, int n, double confidence, uint64_t seed) {
+    if (n > LONG)
+        return of_long(ratios, n, confidence, seed);
     struct stats_interval order = {.confidence = confidence}, boot = {.confidence = confidence};
     if (n == 0)
         return (struct stats_interval){NAN, NAN, NAN, 0};

@@ -42,12 +42,13 @@ struct timing {
     struct subject *subject, *rival;
     enum eval_depth depth;
     double seconds;
+    bool uses_all_time;
     int64_t start_ns;
-    double subject_s[PAIRS_MAX], rival_s[PAIRS_MAX];
-    bool is_disturbed[PAIRS_MAX], is_slowed[PAIRS_MAX];
+    double subject_s[PAIRS_ROOM], rival_s[PAIRS_ROOM];
+    bool is_disturbed[PAIRS_ROOM], is_slowed[PAIRS_ROOM];
     int n_pairs;
     int n_before_swap;  // of these; 0: they have not changed places
-    double busy[2 * PAIRS_MAX];
+    double busy[2 * PAIRS_ROOM];
     int n_busy;
     struct verdict *v;
 };
@@ -101,7 +102,7 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
     *seconds = call.time_s;
     trouble->is_disturbed |= is_disturbed(&call);
     trouble->clocks |= call.clocks > 0 ? call.clocks : 0;
-    if (s == t->subject && t->n_busy < 2 * PAIRS_MAX && !isnan(call.thread_busy))
+    if (s == t->subject && t->n_busy < 2 * PAIRS_ROOM && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
     return true;
 }
@@ -194,8 +195,8 @@ static double ratio(const struct timing *t, int pair) {
 // Where they changed places, a pair before and one after that count as one: what the places add
 // is in both, the other way round.
 static struct stats_interval interval_now(struct timing *t) {
-    int before[PAIRS_MAX], after[PAIRS_MAX];
-    double ratios[PAIRS_MAX] = {0};
+    int before[PAIRS_ROOM], after[PAIRS_ROOM];
+    double ratios[PAIRS_ROOM] = {0};
     bool swapped = t->n_before_swap && t->n_before_swap < t->n_pairs;
     int n = pick_pairs(t, 0, swapped ? t->n_before_swap : t->n_pairs, before);
     int n_after = swapped ? pick_pairs(t, t->n_before_swap, t->n_pairs, after) : n;
@@ -230,6 +231,7 @@ static bool is_enough(struct timing *t) {
     struct pairs_state s = {.n_pairs = t->n_pairs,
                             .n_slowed = t->subject->clocks.n_slowed,
                             .halves = will_swap(t) ? 2 : 1,
+                            .uses_all_time = t->uses_all_time,
                             .spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9,
                             .seconds = t->seconds};
     enum pairs_answer answer = pairs_ask(&s);
@@ -268,7 +270,7 @@ static void report(struct timing *t, struct eval_result *result) {
     m->rival = arena_strdup(t->a, t->rival->candidate.label);
     m->subject_s = arena_array(t->a, double, t->n_pairs);
     m->rival_s = arena_array(t->a, double, t->n_pairs);
-    int picked[PAIRS_MAX];
+    int picked[PAIRS_ROOM];
     m->n_pairs = pick_pairs(t, 0, t->n_pairs, picked);
     for (int i = 0; i < m->n_pairs; i++) {
         m->subject_s[i] = t->subject_s[picked[i]];
@@ -319,6 +321,7 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
                          .subject = s,
                          .rival = rival,
                          .depth = job->depth,
+                         .uses_all_time = job->uses_all_time,
                          .seconds = job->seconds > 0            ? job->seconds
                                     : job->depth == EVAL_SCREEN ? 0.5
                                                                 : 2,

@@ -40,10 +40,11 @@ json_t *worker_open_message(const struct problem *p, const struct judge_settings
 }
 
 json_t *worker_job_message(const struct eval_job *job) {
-    return json_pack("{s:s, s:o, s:o, s:s, s:f}", "schema", "hone.job/1", "candidate",
+    return json_pack("{s:s, s:o, s:o, s:s, s:f, s:b}", "schema", "hone.job/1", "candidate",
                      candidate_to_json(job->candidate), "rival",
                      job->rival ? candidate_to_json(job->rival) : json_null(), "depth",
-                     eval_depth_name(job->depth), "seconds", job->seconds);
+                     eval_depth_name(job->depth), "seconds", job->seconds, "uses_all_time",
+                     (int)job->uses_all_time);
 }
 
 bool worker_read_result(struct arena *a, const json_t *message, struct eval_result *result,
@@ -170,6 +171,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     if (strcmp(depth, eval_depth_name(job->depth)) != 0)
         json_reader_fail(&r, "unknown depth '%s'", depth);
     job->seconds = json_read_number(&r, message, "seconds");
+    job->uses_all_time = json_is_true(json_object_get(message, "uses_all_time"));
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);
     job->candidate = candidate;

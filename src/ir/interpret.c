@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/arena.h"
+#include "ir/interpret_precision.h"
 #include "ir/structural.h"
 
 // Larger groups would fall out of the cache again.
@@ -417,32 +418,7 @@ static bool multiplies(enum op op) {
            op == OP_RAGGED_OUTER;
 }
 
-static double round_operand(const struct precision *q, double v) {
-    return q->operand == PRECISION_TF32 ? dtype_round_digits(11, v) : dtype_round(q->type, v);
-}
-
-// Variance that rounding an operand adds.
-static double operand_variance(const struct precision *q, double v, double carried) {
-    if (q->operand == PRECISION_TYPE)
-        return reading_round_to(q->type, v, carried);
-    return carried > 0 || dtype_round_digits(11, v) != v ? v * v * 0x1p-22 / 3 : 0;
-}
-
-// A factor as the declared precision multiplies it: rounded copies in `own`.
-static void narrow(const struct precision *q, struct reading *r, int64_t count,
-                   struct reading *own) {
-    own->honest = reading_alloc(count, sizeof(float));
-    own->variance = reading_alloc(count, sizeof(double));
-    for (int64_t i = 0; i < count; i++) {
-        double carried = r->variance ? r->variance[i] : 0;
-        own->honest[i] = (float)round_operand(q, (double)r->honest[i]);
-        own->variance[i] = carried + operand_variance(q, r->value[i], carried);
-    }
-    r->honest = own->honest;
-    r->variance = own->variance;
-}
-
-// What `n` reads of node `id`, as whole arrays. What is made for it is in `own`: inputs are
+// Node `id` for a user `n` that needs whole arrays. What is made for it is in `own`: inputs are
 // widened, factors of a declared precision are rounded.
 static struct reading whole_operand(struct interpreter *in, const struct node *n, node_id id,
                                     struct reading *own) {
@@ -457,7 +433,7 @@ static struct reading whole_operand(struct interpreter *in, const struct node *n
     const struct precision *q = &in->problem->precision;
     if (q->operand != PRECISION_STORED && multiplies(n->op) && n->dtype == DTYPE_F32 &&
         dtype_is_float(r.type) && r.honest)
-        narrow(q, &r, shape_count(&node_at(in, id)->shape), own);
+        reading_narrow(q, &r, shape_count(&node_at(in, id)->shape), own);
     return r;
 }
 
@@ -467,8 +443,7 @@ struct side {
     int64_t stride[RANK_MAX];
 };
 
-static struct side product_side(struct interpreter *in, const struct node *product, int arg) {
-    node_id id = product->arg[arg];
+static struct side product_side(struct interpreter *in, const struct node *user, node_id id) {
     const struct node *n = node_at(in, id);
     struct side s = {0};
     bool is_through = !in->is_stored[id] && is_batch_view(in, n);
@@ -482,7 +457,7 @@ static struct side product_side(struct interpreter *in, const struct node *produ
         int axis = is_through ? n->view[i] : i;
         s.stride[i] = axis < 0 ? 0 : strides[axis];
     }
-    s.whole = whole_operand(in, product, is_through ? n->arg[0] : id, &s.own);
+    s.whole = whole_operand(in, user, is_through ? n->arg[0] : id, &s.own);
     return s;
 }
 
@@ -501,7 +476,7 @@ static void store_matmul(struct interpreter *in, node_id id) {
     int rank = n->shape.rank;
     struct reading_matmul mm = {
         .m = n->shape.size[rank - 2], .n = n->shape.size[rank - 1], .k = l->size[rank - 1]};
-    struct side left = product_side(in, n, 0), right = product_side(in, n, 1);
+    struct side left = product_side(in, n, n->arg[0]), right = product_side(in, n, n->arg[1]);
     int64_t count = shape_count(&n->shape);
     in->arrays[id] = new_array(count, n->dtype);
     for (int64_t batch = 0; batch < count / (mm.m * mm.n); batch++) {

@@ -144,22 +144,20 @@ static void check_fit(struct scope *s, const struct distribution *d, enum dtype 
 }
 
 // What an input of that type is drawn from when nothing is said.
-static struct distribution natural(struct scope *s, enum dtype t, struct spot at) {
+static struct distribution natural(enum dtype t) {
     if (t == DTYPE_BOOL)
         return (struct distribution){DISTRIBUTION_BERNOULLI, 0.5, 0};
     if (dtype_is_float(t))
         return (struct distribution){DISTRIBUTION_NORMAL, 0, 1};
     if (dtype_infos[t].bits <= 8)
         return (struct distribution){DISTRIBUTION_INTEGERS, dtype_min(t), dtype_max(t)};
-    mistake_fail(s->builder.mistakes, at, NULL,
-                 "say what these integers are: ~ integers(lo, hi), or ~ index(N) for places along "
-                 "an axis");
+    return (struct distribution){DISTRIBUTION_INTEGERS, 0, 99};
 }
 
 struct distribution draws_check(struct scope *s, const struct distribution_syntax *d,
-                                enum dtype type, const struct shape *shape, struct spot at) {
+                                enum dtype type, const struct shape *shape) {
     if (!d->name)
-        return natural(s, type, at);
+        return natural(type);
     struct distribution result = {.kind = find_kind(s, d)};
     if (result.kind == DISTRIBUTION_NORMAL || result.kind == DISTRIBUTION_SORTED)
         result.b = 1;

@@ -5,9 +5,9 @@
 #include "lang/value.h"
 
 // The distribution that is given, or the type's own. A mistake when it does not exist, lacks
-// numbers, or when the type cannot hold what it draws. `at`: the input.
+// numbers, or when the type cannot hold what it draws.
 struct distribution draws_check(struct scope *s, const struct distribution_syntax *d,
-                                enum dtype type, const struct shape *shape, struct spot at);
+                                enum dtype type, const struct shape *shape);
 
 enum promise draws_promise(struct scope *s, const struct promise_syntax *m,
                            const struct shape *shape);

@@ -127,7 +127,7 @@ const char *window_bound(struct arena *a, const struct brief *b) {
         return arena_printf(
             a, "reach %s, %s-bound; limit %s\n", clock_duration(a, b->bound->reach_s * 1e9),
             bound_side_name(b->bound->side), clock_duration(a, b->bound->limit_s * 1e9));
-    return bound_explain(a, b->bound, b->target);
+    return bound_explain(a, b->problem, b->bound, b->target);
 }
 
 // ---- sections
@@ -147,13 +147,7 @@ static void add_problem(struct window *w, const struct brief *b) {
                    "%lld bytes\n",
                    b->target->n_threads, b->target->vector_bytes, (long long)b->target->l1_bytes,
                    (long long)b->target->l2_bytes, (long long)b->target->llc_bytes);
-    if (isfinite(b->bound->reach_s) &&
-        !b->target->ceilings.present)  // measured elsewhere, or long ago
-        str_printf(&out, "reach %s, %s-bound; limit %s\n",
-                   clock_duration(w->a, b->bound->reach_s * 1e9), bound_side_name(b->bound->side),
-                   clock_duration(w->a, b->bound->limit_s * 1e9));
-    else
-        str_puts(&out, bound_explain(w->a, b->bound, b->target));
+    str_puts(&out, window_bound(w->a, b));
     add(w, KEEP, "The machine and the bound", &out);
 }
 

@@ -24,6 +24,7 @@
 #include "llm/curl.h"
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
+#include "ops/op_resolution.h"
 #include "store/store.h"
 
 const char *const part_state_names[PART_STATE_COUNT] = {"ok", "absent", "broken"};
@@ -308,7 +309,35 @@ static void check_llm(struct visit *v, const char *spec) {
     add(v, part);
 }
 
-bool op_doctor(struct arena *a, const char *llm, struct doctor *d, struct error *err) {
+static bool check_resolution(struct visit *v, const struct doctor_request *q, struct error *err) {
+    struct target t;
+    struct resolution r;
+    struct error why = {0};
+    struct doctor_part part = {.name = "resolves", .state = PART_ABSENT, .found = "not measured"};
+    part.advice = "what difference can be told in 1, 5, 20 s: run hone doctor --measure 20";
+    // Where the target itself is wrong other parts have said so, unless it was named.
+    if (!op_target(v->a, q->target, &t, &why)) {
+        if (q->target)
+            *err = why;
+        return !q->target;
+    }
+    op_resolution_load(v->a, &t, &r);
+    if (q->measure_s > 0 && !op_resolution_measure(v->a, &t, q->measure_s, &r, &why)) {
+        part.found = arena_strdup(v->a, why.text);
+        part.state = PART_BROKEN;
+    }
+    if (r.present) {
+        part.state = PART_OK;
+        part.found =
+            arena_printf(v->a, "%s on %s: %s, with calls of %s", r.measured_at, t.name,
+                         op_resolution_words(v->a, &r), clock_duration(v->a, r.call_s * 1e9));
+    }
+    add(v, part);
+    return true;
+}
+
+bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d,
+               struct error *err) {
     struct config config;
     struct error mistake = {0};
     *d = (struct doctor){0};
@@ -326,8 +355,10 @@ bool op_doctor(struct arena *a, const char *llm, struct doctor *d, struct error 
     check_gpu(&v);
     check_nvml(&v);
     check_curl(&v);
-    if (llm)
-        check_llm(&v, llm);
+    if (q->llm)
+        check_llm(&v, q->llm);
+    if (!check_resolution(&v, q, err))
+        return false;
     return !interrupt_seen() || error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 

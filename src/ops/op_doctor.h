@@ -1,8 +1,8 @@
 // Is this machine fit for hone? Every part that hone leans on, looked at once.
 //
 // A part that is absent costs something, which its advice names; one that is broken is
-// there and does not work, and its advice says how to mend it. Nothing is installed,
-// measured or left behind.
+// there and does not work, and its advice says how to mend it. Nothing is installed or left
+// behind; what difference the machine can tell is measured only when asked for.
 #pragma once
 
 #include <jansson.h>
@@ -23,7 +23,7 @@ struct doctor_part {
     const char *advice;  // NULL when the part is ok
 };
 
-enum { DOCTOR_MAX_PARTS = 16 };
+enum { DOCTOR_MAX_PARTS = 24 };
 
 struct doctor {
     struct doctor_part parts[DOCTOR_MAX_PARTS];
@@ -32,9 +32,16 @@ struct doctor {
     int n_needed_absent;
 };
 
+struct doctor_request {
+    const char *llm;     // a model to ask as well; NULL: none
+    const char *target;  // whose resolution; NULL: the default
+    double measure_s;    // measure it for durations up to this; 0: tell what was measured before
+};
+
 // False only when interrupted; whatever is wrong with the machine is in the parts.
 // `llm`: a model that shall be asked whether it answers, which takes a few tokens; NULL: none.
-bool op_doctor(struct arena *a, const char *llm, struct doctor *d, struct error *err);
+bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d,
+               struct error *err);
 
 // As hone.doctor/1.
 json_t *doctor_to_json(const struct doctor *d);

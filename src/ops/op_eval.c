@@ -230,26 +230,25 @@ bool op_eval(struct arena *a, const struct eval_request *q, struct eval_report *
     return ok;
 }
 
-bool op_eval_each(struct arena *a, const struct eval_request *q, const char *const *candidates,
-                  int n_candidates, void (*on_report)(const struct eval_report *r, void *ctx),
-                  void *ctx, struct error *err) {
+bool op_eval_each(struct arena *a, const struct eval_request *q, const struct eval_list *list,
+                  struct error *err) {
     struct eval_report r;
     struct evaluator *e;
-    if (!prepare(a, q, &r, err) || !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+    if (!prepare(a, q, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
     bool ok = true;
-    for (int i = 0; i < n_candidates && ok; i++) {
+    for (int i = 0; i < list->n_candidates && ok; i++) {
         int64_t start_ns = clock_now_ns();
         struct eval_report each = {.problem = r.problem,
                                    .target = r.target,
                                    .bound = r.bound,
                                    .rival = r.rival,
                                    .depth = r.depth};
-        ok = read_candidate(a, candidates[i], &each, &each.candidate, err) &&
+        ok = read_candidate(a, list->candidates[i], &each, &each.candidate, err) &&
              judge(a, q, e, &each, err);
         each.seconds = since(start_ns);
         if (ok)
-            on_report(&each, ctx);
+            list->on_report(&each, list->ctx);
     }
     evaluator_close(e);
     return ok;

@@ -45,16 +45,20 @@ struct eval_report {
 bool op_eval(struct arena *a, const struct eval_request *request, struct eval_report *report,
              struct error *err);
 
+// The same for one candidate after the other, by one judge that stays warm. False when nothing
+// could be judged any more.
+struct eval_list {
+    const char *const *candidates;
+    int n_candidates;
+    void (*on_report)(const struct eval_report *r, void *ctx);  // called with each verdict
+    void *ctx;
+};
+bool op_eval_each(struct arena *a, const struct eval_request *request, const struct eval_list *list,
+                  struct error *err);
+
 // Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
 // its answer, whoever gave it and wherever.
 bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, struct error *err);
-
-// The same for one candidate after the other, by one judge that stays warm. `on_report` hears of
-// each; its verdict is in it. False when nothing could be judged any more.
-bool op_eval_each(struct arena *a, const struct eval_request *request,
-                  const char *const *candidates, int n_candidates,
-                  void (*on_report)(const struct eval_report *r, void *ctx), void *ctx,
-                  struct error *err);
 
 // hone.eval/1
 json_t *op_eval_json(const struct eval_report *r);

@@ -12,7 +12,6 @@
 #include "family/lower.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
-#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
@@ -87,13 +86,22 @@ static void calibrate_progress(const char *what, void *ctx) {
     note(s, arena_printf(s->a, "  %s", what));
 }
 
+// A cache that cannot be written costs the next run some seconds, and this one nothing.
+static void keep_ceilings(struct session *s) {
+    struct error why = {0};
+    if (!target_save_ceilings(s->a, &s->target, &why))
+        note(s, arena_printf(s->a, "  not kept: %s", why.text));
+}
+
 static bool measure_ceilings(struct session *s, struct error *err) {
     if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
         return true;
     note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
                          s->target.device));
-    return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
-           target_save_ceilings(s->a, &s->target, err);
+    if (!calibrate(s->a, &s->target, calibrate_progress, s, err))
+        return false;
+    keep_ceilings(s);
+    return true;
 }
 
 // ---- the run
@@ -106,7 +114,7 @@ static const char *bound_text(struct arena *a, const struct bound *b) {
 }
 
 static const char *facts_text(struct session *s) {
-    json_t *json = target_facts_to_json(&s->target);
+    json_t *json = target_to_json(&s->target);
     const char *text = json_print(s->a, json);
     json_decref(json);
     return text;
@@ -121,8 +129,8 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     ceilings_raise(&s->target.ceilings, &fresh.ceilings);
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = bound_text(s->a, &s->bound);
-    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err) &&
-           target_save_ceilings(s->a, &s->target, err);
+    keep_ceilings(s);
+    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err);
 }
 
 static void fill_run(struct session *s) {
@@ -158,8 +166,7 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
     // Before anything is stored or measured: can something come of it at all?
-    return op_target(s->a, name ? name : "cpu", &s->target, err) &&
-           op_target_usable(s->a, &s->target, err);
+    return op_target(s->a, name, &s->target, err) && op_target_usable(s->a, &s->target, err);
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {

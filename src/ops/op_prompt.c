@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "mind/team.h"
-#include "model/target_facts.h"
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
@@ -25,7 +24,7 @@ static bool stored_target(struct arena *a, struct store *s, const struct run *ru
         if (!judgements[i].facts)
             continue;
         json_t *json = json_parse(judgements[i].facts, strlen(judgements[i].facts), err);
-        bool ok = json && target_facts_from_json(a, json, t, err);
+        bool ok = json && target_from_json(a, json, t, err);
         json_decref(json);
         return ok;
     }

@@ -13,7 +13,6 @@
 #include "eval/evaluate.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
-#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
@@ -44,7 +43,7 @@ static bool read_bound(struct replay *r, const struct judgement *j, struct error
     json_t *bound = json_parse(j->bound, strlen(j->bound), err);
     json_t *facts = j->facts ? json_parse(j->facts, strlen(j->facts), err) : NULL;
     bool ok = bound && bound_from_json(bound, &r->bound, err) &&
-              (!facts || r->q->re_evaluate || target_facts_from_json(r->a, facts, &r->target, err));
+              (!facts || r->q->re_evaluate || target_from_json(r->a, facts, &r->target, err));
     json_decref(bound);
     json_decref(facts);
     r->run.bound = j->bound;

@@ -24,7 +24,7 @@ struct judgement {
     struct measurement measurement;
     struct profile profile;
     const char *bound;  // subject "bound": JSON of model/bound; else NULL
-    const char *facts;  // likewise: JSON of model/target_facts, ceilings included
+    const char *facts;  // likewise: a target in JSON, ceilings included
 };
 
 // What names a candidate however its code is printed: the hash of its kernel block, or of its

@@ -6,17 +6,12 @@
 #include "base/error.h"
 #include "base/json.h"
 
-// Identical kernels differ by a systematic fraction of a percent: their code and their
-// buffers lie elsewhere. An interval that excludes 1 by less than this says nothing
-// about the code.
-static const double margin = 0.005;
-
 int measurement_compare(const struct measurement *m) {
     if (!m->present)
         return 0;
-    if (m->speedup_low > 1 + margin)
+    if (m->speedup_low > 1 + MEASUREMENT_MARGIN)
         return 1;
-    if (m->speedup_high < 1 / (1 + margin))
+    if (m->speedup_high < 1 / (1 + MEASUREMENT_MARGIN))
         return -1;
     return 0;
 }

@@ -25,6 +25,10 @@ struct measurement {
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
 };
 
+// Identical kernels differ by a systematic fraction of a percent: their code and their buffers lie
+// elsewhere. An interval that excludes 1 by less than this says nothing about the code.
+static const double MEASUREMENT_MARGIN = 0.005;
+
 // Is the subject certainly faster (1), certainly slower (-1), or can this not be told (0)?
 int measurement_compare(const struct measurement *m);
 

@@ -166,8 +166,8 @@ static bool propose_from(const struct decide_input *in, int parent, const struct
 }
 
 // The proposal as a candidate; false when it cannot be one, or is not new.
-static bool realise(const struct decide_input *in, const struct proposal *p, struct tried *tried,
-                    struct candidate *c) {
+static bool realise_proposal(const struct decide_input *in, const struct proposal *p,
+                             struct tried *tried, struct candidate *c) {
     struct arena *a = in->scratch;
     struct error why = {0};
     *c = (struct candidate){.tier = p->tier, .source = p->source};
@@ -224,7 +224,7 @@ bool decide(const struct decide_input *in, struct decision *out) {
                 tree_exhaust(&tree, parent);
             continue;
         }
-        if (!realise(in, &proposal, &tried, &c))
+        if (!realise_proposal(in, &proposal, &tried, &c))
             continue;
         *out = (struct decision){parent, proposal.move, proposal.reason, proposal.by, c};
         return true;

@@ -67,3 +67,9 @@ expect_match 1 '^store     broken' env HONE_STORE_PATH="$TMP/.hone" "$HONE" doct
 expect_match 1 '^store     broken' env HONE_STORE_PATH="$TMP/.hone/runs.db" "$HONE" doctor
 rm .hone/runs.db
 expect_match 0 '^store     ok      none yet' env HONE_STORE_PATH="$TMP/.hone" "$HONE" doctor
+
+# What difference can be told: measured when asked for, kept, and told again.
+expect_match 0 '^resolves  absent  not measured' "$HONE" doctor --target cpu
+expect_match 0 '^resolves  ok .* on cpu: [0-9.]+% in 1 s, with calls of ' "$HONE" doctor --target cpu --measure 1
+expect_match 0 '^resolves  ok .* on cpu: [0-9.]+% in 1 s, with calls of ' "$HONE" doctor --target cpu
+expect_match 2 "unknown target 'gpu'" "$HONE" doctor --target gpu

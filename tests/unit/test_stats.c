@@ -114,6 +114,11 @@ Test(pairs, are_eight_at_least_then_as_the_time_allows) {
         // Slowed down all the time: it ends, and others decide what it was worth.
         {{.n_pairs = 40, .n_slowed = 40, .halves = 1, .spent_s = 1, .seconds = 2}, PAIRS_MORE},
         {{.n_pairs = 40, .n_slowed = 40, .halves = 1, .spent_s = 8, .seconds = 2}, PAIRS_ENOUGH},
+        // All of the time, however narrow.
+        {{.n_pairs = 900, .halves = 1, .uses_all_time = true, .spent_s = 1, .seconds = 2},
+         PAIRS_MORE},
+        {{.n_pairs = 900, .halves = 1, .uses_all_time = true, .spent_s = 2.1, .seconds = 2},
+         PAIRS_ENOUGH},
         {{.n_pairs = PAIRS_MAX, .halves = 1, .spent_s = 0, .seconds = 2}, PAIRS_ENOUGH},
         {{.n_pairs = PAIRS_MAX / 2, .halves = 2, .spent_s = 0, .seconds = 2}, PAIRS_ENOUGH},
     };
@@ -143,4 +148,14 @@ Test(stats, bounds_a_share) {
     cr_expect_float_eq(stats_share_bound(3, 1000, 0.95), 0.00774, 1e-5);
     cr_expect_eq(stats_share_bound(5, 5, 0.95), 1);
     cr_expect_eq(stats_share_bound(0, 0, 0.95), 1);
+}
+
+Test(stats, very_long_series_are_shortened) {
+    enum { N = 4000 };
+    static double v[N];
+    for (int i = 0; i < N; i++)
+        v[i] = 1 + 0.01 * (i % 7 - 3);
+    struct stats_interval i = stats_ratio(v, N, 0.99, 1);
+    cr_expect_float_eq(i.median, 1, 0.01);
+    cr_expect(i.low <= i.median && i.high >= i.median && i.high - i.low < 0.03);
 }

@@ -1,0 +1,41 @@
+# shellcheck shell=sh
+# Read by the benchmarks that need a GPU, as `. "$root/bench/gpu_lib.sh"`, with $root (the
+# repository) and $hone (the binary) set. Afterwards $work is an empty directory and the current one.
+#
+#   row WHAT COMMAND RESULT    append a row: date, device, driver, commit, what, command, result
+#
+# Each benchmark is a command of its own, ends within six minutes, and appends to
+# docs/results/h200-NAME.md, where gpu_NAME.sh is its own name ($RESULTS names another file).
+set -eu
+hone=$(cd "$(dirname "$hone")" && pwd)/$(basename "$hone")
+results=${RESULTS:-$root/docs/results/h200-$(basename "$0" .sh | sed 's/^gpu_//').md}
+work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cd "$work"
+
+# The object of the first GPU alone, a field on each line.
+"$hone" devices --json | awk '/^ *\{ *$/ { n = 0; is_gpu = 0 } { line[n++] = $0 }
+    /"target": "cuda:0"/ { is_gpu = 1 }
+    is_gpu && /"driver":/ { for (i = 0; i < n; i++) print line[i]; exit }' >gpu.json
+if [ ! -s gpu.json ]; then
+    echo "skipped: no GPU"
+    exit 0
+fi
+gpu_field() {
+    sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" gpu.json | head -n 1
+}
+device=$(gpu_field device)
+driver=$(gpu_field driver)
+commit=${HONE_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)}
+
+row() {
+    # shellcheck disable=SC2094  # its name alone
+    [ -e "$results" ] || {
+        printf '# %s\n\n' "$(basename "$results" .md)"
+        printf 'Rows are appended by bench/%s.\n\n' "$(basename "$0")"
+        printf '| date | device | driver | commit | what | command | result |\n|---|---|---|---|---|---|---|\n'
+    } >"$results"
+    printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$(date -u +%Y-%m-%dT%H:%MZ)" "$device" \
+        "$driver" "$commit" "$1" "$2" "$3" | tee -a "$results"
+}

@@ -1,0 +1,137 @@
+#include "ops/op_resolution.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "eval/evaluate.h"
+#include "eval/stats.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+
+const double resolution_seconds[RESOLUTIONS] = {1, 5, 20};
+
+static const char *const SCHEMA = "hone.resolution/1";
+enum { REPEATS = 3, FILE_MAX = 4096 };
+
+// Some 30 us on a large GPU, some ms on a few processors: small, and not all fixed cost.
+static const char problem_text[] = "problem resolution\ndim M = 512, N = 1024\n"
+                                   "in x : f32[M, N] ~ normal\nout y : f32[M, N]\ny = softmax(x)\n";
+enum { GPU_ROWS = 16384 };
+
+static const char *cache_path(struct arena *a, const struct target *t, struct error *err) {
+    const char *dir = file_cache_dir(a, "ceilings", err);
+    return dir ? arena_printf(a, "%s/%s.resolution.json", dir, t->id) : NULL;
+}
+
+static struct problem *make_problem(struct arena *a, const struct target *t, struct error *err) {
+    static const struct dim_override rows = {"M", GPU_ROWS};
+    struct lang_file file;
+    const char *diagnostics;
+    struct lang_source source = {.file = "resolution",
+                                 .text = problem_text,
+                                 .len = strlen(problem_text),
+                                 .overrides = &rows,
+                                 .n_overrides = t->is_gpu ? 1 : 0};
+    return lang_parse(a, &source, &file, &diagnostics, err) ? file.problems[0] : NULL;
+}
+
+// The smallest difference that one comparison of `seconds` could have told.
+static bool measure_once(struct arena *a, struct evaluator *e, const struct candidate *c,
+                         double seconds, struct measurement *m, struct error *err) {
+    struct eval_job job = {
+        .candidate = c, .depth = EVAL_RANK, .seconds = seconds, .uses_all_time = true};
+    struct eval_result result;
+    if (!evaluator_judge(e, a, &job, &result, err))
+        return false;
+    *m = result.measurement;
+    return m->present || error_set(err, ERROR_IO, "%s: %s", verdict_kind_name(result.verdict.kind),
+                                   result.verdict.evidence);
+}
+
+static bool measure_all(struct arena *a, struct evaluator *e, const struct candidate *c,
+                        double most_s, struct resolution *r, struct error *err) {
+    for (int i = 0; i < RESOLUTIONS; i++) {
+        double seen[REPEATS];
+        int n = i == 0 ? REPEATS : 1;
+        r->smallest[i] = NAN;
+        if (resolution_seconds[i] > most_s)
+            continue;
+        for (int k = 0; k < n; k++) {
+            struct measurement m;
+            if (!measure_once(a, e, c, resolution_seconds[i], &m, err))
+                return false;
+            seen[k] = (m.speedup_high - m.speedup_low) / 2 + MEASUREMENT_MARGIN;
+            r->call_s = m.median_s;
+        }
+        r->smallest[i] = stats_median(seen, n);
+    }
+    return true;
+}
+
+static bool save(struct arena *a, const struct target *t, const struct resolution *r,
+                 struct error *err) {
+    const char *path = cache_path(a, t, err);
+    json_t *smallest = json_array();
+    for (int i = 0; i < RESOLUTIONS; i++)
+        json_array_append_new(smallest, json_optional_real(r->smallest[i]));
+    json_t *json = json_pack("{s:s, s:o, s:f, s:s}", "schema", SCHEMA, "smallest", smallest,
+                             "call_s", r->call_s, "measured_at", r->measured_at);
+    const char *text = json_print(a, json);
+    json_decref(json);
+    return path && file_write(path, text, strlen(text), err);
+}
+
+bool op_resolution_measure(struct arena *a, const struct target *t, double most_s,
+                           struct resolution *r, struct error *err) {
+    struct problem *p = make_problem(a, t, err);
+    struct kernel k = {0};
+    struct candidate c = {0};
+    struct evaluator *e;
+    *r = (struct resolution){0};
+    if (!p)
+        return false;
+    lower_default(a, p, t, &k);
+    if (!lower_kernel(a, p, t, &k, &c, err) || !evaluator_open(&e, p, t, 0, err))
+        return error_wrap(err, "resolution");
+    c.label = "default";
+    bool ok = measure_all(a, e, &c, most_s, r, err);
+    evaluator_close(e);
+    r->present = ok;
+    r->measured_at = clock_timestamp(a);
+    return (ok && save(a, t, r, err)) || error_wrap(err, "resolution");
+}
+
+void op_resolution_load(struct arena *a, const struct target *t, struct resolution *r) {
+    struct error ignored = {0};
+    size_t len;
+    *r = (struct resolution){0};
+    const char *path = cache_path(a, t, &ignored);
+    const char *text =
+        path && file_exists(path) ? file_read(a, path, FILE_MAX, &len, &ignored) : NULL;
+    json_t *json = text ? json_parse(text, len, &ignored) : NULL;
+    struct json_reader reader = {.where = "resolution"};
+    json_read_schema(&reader, json, SCHEMA);
+    const json_t *smallest = json_read_array(&reader, json, "smallest");
+    r->call_s = json_read_number(&reader, json, "call_s");
+    r->measured_at = json_read_string(&reader, a, json, "measured_at");
+    r->present = !reader.failed && json_array_size(smallest) == RESOLUTIONS;
+    for (int i = 0; r->present && i < RESOLUTIONS; i++) {
+        const json_t *value = json_array_get(smallest, (size_t)i);
+        r->smallest[i] = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    json_decref(json);
+}
+
+const char *op_resolution_words(struct arena *a, const struct resolution *r) {
+    const char *words = "";
+    for (int i = 0; i < RESOLUTIONS; i++)
+        if (isfinite(r->smallest[i]))
+            words = arena_printf(a, "%s%s%.2g%% in %.0f s", words, *words ? ", " : "",
+                                 100 * r->smallest[i], resolution_seconds[i]);
+    return words;
+}

@@ -1,0 +1,164 @@
+#include "ir/types.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static double bits_value(enum dtype t, uint32_t bits) {
+    uint8_t data[4] = {(uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16)};
+    return dtype_get(t, data, 0);
+}
+
+static uint32_t value_bits(enum dtype t, double v) {
+    uint8_t data[8] = {0};
+    dtype_put(t, data, 0, v);
+    return data[0] | (uint32_t)data[1] << 8;
+}
+
+// Sign, exponent and fraction by the book, with no trick.
+static double by_the_book(uint32_t bits, int exponent_bits, int fraction_bits, bool has_infinity) {
+    uint32_t fraction = bits & ((1u << fraction_bits) - 1);
+    int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
+    int bias = (1 << (exponent_bits - 1)) - 1, last = (1 << exponent_bits) - 1;
+    double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
+    if (has_infinity && exponent == last)
+        return fraction ? NAN : sign * INFINITY;
+    if (!has_infinity && exponent == last && fraction == (1u << fraction_bits) - 1)
+        return NAN;
+    if (exponent == 0)
+        return sign * ldexp(fraction, 1 - bias - fraction_bits);
+    return sign * ldexp((1u << fraction_bits) + fraction, exponent - bias - fraction_bits);
+}
+
+static void check_all(enum dtype t, int exponent_bits, int fraction_bits, bool has_infinity) {
+    uint32_t n = 1u << (1 + exponent_bits + fraction_bits);
+    for (uint32_t bits = 0; bits < n; bits++) {
+        double want = by_the_book(bits, exponent_bits, fraction_bits, has_infinity);
+        double got = bits_value(t, bits);
+        if (isnan(want)) {
+            cr_assert(isnan(got), "%s %x", dtype_name(t), bits);
+            cr_assert(isnan(bits_value(t, value_bits(t, got))));
+            continue;
+        }
+        cr_assert(got == want && signbit(got) == signbit(want), "%s %x: %g, not %g", dtype_name(t),
+                  bits, got, want);
+        cr_assert_eq(value_bits(t, want), bits, "%s %x", dtype_name(t), bits);
+        cr_assert_eq(dtype_round(t, want), want);
+        // Between two neighbours: nearer ones win, and in the middle the even one.
+        uint32_t magnitude = bits & (n / 2 - 1);
+        if (bits >= n / 2 || magnitude + 1 >= n / 2 || !isfinite(bits_value(t, bits + 1)))
+            continue;
+        double next = bits_value(t, bits + 1), middle = (want + next) / 2;
+        cr_assert_eq(value_bits(t, middle), bits + (bits & 1), "%s %x", dtype_name(t), bits);
+        cr_assert_eq(value_bits(t, nextafter(middle, -INFINITY)), bits);
+        cr_assert_eq(value_bits(t, nextafter(middle, INFINITY)), bits + 1);
+        cr_assert_eq(value_bits(t, -middle), (bits + (bits & 1)) | n / 2);
+    }
+}
+
+Test(types, every_f16_and_bf16_and_f8_by_the_book) {
+    check_all(DTYPE_F16, 5, 10, true);
+    check_all(DTYPE_BF16, 8, 7, true);
+    check_all(DTYPE_F8E5M2, 5, 2, true);
+    check_all(DTYPE_F8E4M3, 4, 3, false);
+}
+
+Test(types, what_is_too_large) {
+    static const struct {
+        enum dtype type;
+        double value;
+        uint32_t bits;
+    } cases[] = {
+        {DTYPE_F16, 65519.99, 0x7bff},
+        {DTYPE_F16, 65520, 0x7c00},
+        {DTYPE_F16, -1e9, 0xfc00},
+        {DTYPE_F16, INFINITY, 0x7c00},
+        {DTYPE_F16, 0x1p-25, 0},
+        {DTYPE_F16, 0x1.8p-25, 1},
+        {DTYPE_BF16, 3.4e38, 0x7f80},
+        {DTYPE_BF16, 3.38953e38, 0x7f7f},
+        {DTYPE_F8E4M3, 448, 0x7e},
+        {DTYPE_F8E4M3, 464, 0x7e},
+        {DTYPE_F8E4M3, 464.0001, 0x7f},
+        {DTYPE_F8E4M3, -1000, 0xff},
+        {DTYPE_F8E4M3, INFINITY, 0x7f},
+        {DTYPE_F8E4M3, 0x1p-10, 0},
+        {DTYPE_F8E4M3, 0x1.1p-10, 1},
+        {DTYPE_F8E4M3, 0x1p-9, 1},
+        {DTYPE_F8E5M2, 57344, 0x7b},
+        {DTYPE_F8E5M2, 61439, 0x7b},
+        {DTYPE_F8E5M2, 61440, 0x7c},
+        {DTYPE_F8E5M2, -INFINITY, 0xfc},
+        {DTYPE_F8E5M2, 0x1p-17, 0},
+        {DTYPE_F8E5M2, 0x1.8p-17, 1},
+        {DTYPE_I8, 127.9, 127},
+        {DTYPE_I8, 200, 127},
+        {DTYPE_I8, -200, 0x80},
+        {DTYPE_I8, -1.9, 0xff},
+        {DTYPE_I8, NAN, 0},
+        {DTYPE_U8, -3, 0},
+        {DTYPE_U8, 300, 255},
+        {DTYPE_BOOL, 0.5, 1},
+        {DTYPE_BOOL, 0, 0},
+        {DTYPE_F16, -0.0, 0x8000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_assert_eq(value_bits(cases[i].type, cases[i].value), cases[i].bits, "%s(%g): %x",
+                     dtype_name(cases[i].type), cases[i].value,
+                     value_bits(cases[i].type, cases[i].value));
+}
+
+Test(types, i4_is_packed_low_nibble_first) {
+    uint8_t data[3] = {0xff, 0xff, 0xff};
+    cr_assert_eq(dtype_size(DTYPE_I4, 5), 3);
+    for (int i = 0; i < 5; i++)
+        dtype_put(DTYPE_I4, data, i, (double[]){-8, 7, 0, -1, 3}[i]);
+    cr_assert(data[0] == 0x78 && data[1] == 0xf0 && (data[2] & 15) == 3 && data[2] >> 4 == 15);
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(dtype_get(DTYPE_I4, data, i), ((double[]){-8, 7, 0, -1, 3}[i]));
+    double run[3];
+    dtype_get_run(DTYPE_I4, data, 1, 3, run);
+    cr_assert(run[0] == 7 && run[1] == 0 && run[2] == -1);
+}
+
+Test(types, wide_integers_stop_at_their_ends) {
+    int64_t wide[1];
+    dtype_put(DTYPE_I64, wide, 0, 1e300);
+    cr_assert_eq(wide[0], INT64_MAX);
+    dtype_put(DTYPE_I64, wide, 0, -1e300);
+    cr_assert_eq(wide[0], INT64_MIN);
+    dtype_put(DTYPE_I64, wide, 0, -9007199254740993.0);
+    cr_assert_eq(wide[0], -9007199254740992);
+    cr_assert_eq(dtype_round(DTYPE_I32, 3e9), 2147483647);
+    cr_assert_eq(dtype_whole(NAN), 0);
+}
+
+Test(types, integers_wrap_among_themselves_and_stop_from_floats) {
+    cr_assert_eq(dtype_convert(DTYPE_I32, DTYPE_I8, 130), -126);
+    cr_assert_eq(dtype_convert(DTYPE_I32, DTYPE_U8, -1), 255);
+    cr_assert_eq(dtype_convert(DTYPE_I64, DTYPE_I32, 4294967297.0), 1);
+    cr_assert_eq(dtype_convert(DTYPE_I32, DTYPE_I4, 9), -7);
+    cr_assert_eq(dtype_convert(DTYPE_F32, DTYPE_I8, 130), 127);
+    cr_assert_eq(dtype_convert(DTYPE_I32, DTYPE_F16, 2049), 2048);
+    cr_assert_eq(dtype_round_digits(11, 1 + 0x1p-11), 1);
+    cr_assert_eq(dtype_round_digits(11, 1 + 0x1.8p-11), 1 + 0x1p-10);
+}
+
+Test(types, promotion) {
+    static const struct {
+        enum dtype a, b, result;
+    } cases[] = {
+        {DTYPE_F16, DTYPE_F16, DTYPE_F32},     {DTYPE_F16, DTYPE_BF16, DTYPE_F32},
+        {DTYPE_F64, DTYPE_F16, DTYPE_F64},     {DTYPE_I64, DTYPE_F32, DTYPE_F32},
+        {DTYPE_I8, DTYPE_U8, DTYPE_I32},       {DTYPE_I4, DTYPE_I64, DTYPE_I64},
+        {DTYPE_I64, DTYPE_F64, DTYPE_F64},     {DTYPE_BOOL, DTYPE_I8, DTYPE_I32},
+        {DTYPE_F8E4M3, DTYPE_BOOL, DTYPE_F32}, {DTYPE_BOOL, DTYPE_BOOL, DTYPE_BOOL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert_eq(dtype_promote(cases[i].a, cases[i].b), cases[i].result, "%zu", i);
+        cr_assert_eq(dtype_promote(cases[i].b, cases[i].a), cases[i].result, "%zu", i);
+    }
+    enum dtype t;
+    cr_assert(dtype_find("f8e5m2", &t) && t == DTYPE_F8E5M2);
+    cr_assert_not(dtype_find("tf32", &t));
+}
