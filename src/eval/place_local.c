@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/frame.h"
 #include "base/process.h"
+#include "eval/cache.h"
 #include "eval/judge.h"
 #include "eval/place.h"
 #include "eval/worker.h"
@@ -81,6 +82,8 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
         .skip_scans = getenv("HONE_SKIP_SCANS") != NULL,
     };
     l->settings.cache = file_work_dir(&l->arena, "objects", err);
+    if (l->settings.cache)
+        cache_tidy(l->settings.cache);
     if (l->settings.cache && start_worker(l, err))
         return l;
     close_local(l);
@@ -119,4 +122,5 @@ static const struct target *target_of(void *ctx) {
     return l->target;
 }
 
-const struct eval_place place_local = {.ask = ask_local, .close = close_local, .target = target_of};
+const struct eval_place place_local = {
+    .ask = ask_local, .close = close_local, .target = target_of, .retries_infra = true};

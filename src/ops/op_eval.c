@@ -234,7 +234,7 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
                   struct error *err) {
     struct eval_report r;
     struct evaluator *e;
-    if (!prepare(a, q, &r, err) || !evaluator_open(&e, r.problem, &r.target, q->seed, err))
+    if (!prepare(a, q, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
     bool ok = true;
     for (int i = 0; i < list->n_candidates && ok; i++) {

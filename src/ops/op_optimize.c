@@ -17,6 +17,7 @@
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_spool.h"
+#include "ops/op_team.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/tree.h"
@@ -24,7 +25,8 @@
 
 static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;
 
-static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind, NULL};
+static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind,
+                                                   &proposer_team, NULL};
 
 // Everything that one optimisation needs, gathered step by step.
 struct session {
@@ -38,6 +40,7 @@ struct session {
     const struct proposer *proposer;
     struct store *store;
     struct evaluator *evaluator;
+    struct op_team team;
     struct run run;
 };
 
@@ -133,6 +136,7 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
 
 static void fill_run(struct session *s) {
     const struct optimize_request *q = s->q;
+    struct run_llm llm = s->run.llm;
     s->run = (struct run){
         .state = RUN_ACTIVE,
         .problem_name = s->problem->name,
@@ -150,6 +154,7 @@ static void fill_run(struct session *s) {
         .started_at = clock_timestamp(s->a),
         .version = HONE_VERSION,
         .champion = -1,
+        .llm = llm,
     };
     lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
     s->run.baseline.label = "plain";
@@ -162,8 +167,7 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
     // Before anything is stored or measured: can something come of it at all?
-    return op_target(s->a, name ? name : "cpu", &s->target, err) &&
-           op_target_usable(s->a, &s->target, err);
+    return op_target(s->a, name, &s->target, err) && op_target_usable(s->a, &s->target, err);
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {
@@ -186,20 +190,46 @@ static bool start_judge(struct session *s, struct error *err) {
                      s->problem->name, null_kernel);
 }
 
+static void note_from_team(void *ctx, const char *words) {
+    note(ctx, words);
+}
+
+// The model, where one is named and nobody asked for another mind.
+static bool begin_model(struct session *s, struct error *err) {
+    const struct optimize_request *q = s->q;
+    bool is_team = q->proposer && strcmp(q->proposer, "team") == 0;
+    const char *words = NULL;
+    if (q->proposer && !is_team) {
+        if (q->team.llm)
+            return error_set(err, ERROR_USAGE, "--llm goes with the proposer team, not with %s",
+                             q->proposer);
+        return find_proposer(s, q->proposer, err);
+    }
+    const char *subject = hash_text(s->a, s->problem->text);
+    if (!op_team_begin(s->a, &q->team, subject, &s->team, &s->run, &words, err))
+        return false;
+    if (is_team && !words)
+        return error_set(err, ERROR_USAGE, "--proposer team needs a model: --llm, or llm.provider");
+    if (words)
+        note(s, words);
+    return find_proposer(s, words ? "team" : "expert", err);
+}
+
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
-        !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
-        !op_load_runnable(s->a, q->file, q->dims, &loaded, err) ||
-        !find_target(s, q->target, err) || !measure_ceilings(s, err))
+        !op_load_runnable(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
+    if (!begin_model(s, err) || !find_target(s, q->target, err) || !measure_ceilings(s, err))
+        return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
-           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err);
+           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err) &&
+           op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
 static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
@@ -261,10 +291,16 @@ static bool begin_resumed(struct session *s, struct error *err) {
         !store_lock_run(s->store, id, err) || !store_get_run(s->store, s->a, id, &s->run, err))
         return false;
     take_limits(&s->run, q);
+    const char *words = NULL;
+    if (!op_team_resume(s->a, &q->team, &s->team, &s->run, &words, err))
+        return false;
+    if (words)
+        note(s, words);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
            find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
-           forget_pending(s, err);
+           forget_pending(s, err) &&
+           op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
@@ -281,6 +317,7 @@ static bool work(struct session *s, struct error *err) {
         .bound = &s->bound,
         .policy = s->policy,
         .proposer = s->proposer,
+        .mind = s->team.team,
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
@@ -290,6 +327,8 @@ static bool work(struct session *s, struct error *err) {
         .event_ctx = s->q->event_ctx,
     };
     bool ok = optimize(s->a, &job, &s->run, err);
+    if (s->team.team)
+        note(s, op_team_spent(s->a, &s->team));
     struct error reading = {0};
     s->out->has_run = op_read_run(s->a, s->store, s->run.id, &s->out->view, &reading);
     if (ok && !s->out->has_run) {
@@ -306,6 +345,7 @@ bool op_optimize(struct arena *a, const struct optimize_request *q, struct optim
     bool ok = (q->resume ? begin_resumed(&s, err) : begin_new(&s, err)) && work(&s, err);
     if (s.evaluator)
         evaluator_close(s.evaluator);
+    op_team_close(&s.team);
     store_close(s.store);
     return ok;
 }

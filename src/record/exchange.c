@@ -15,10 +15,11 @@ const char *exchange_state_name(enum exchange_state s) {
 
 json_t *exchange_to_json(const struct exchange *e) {
     json_t *json = json_pack(
-        "{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "schema", "hone.exchange/1",
-        "number", e->number, "node", e->node, "step", e->step, "state", state_names[e->state],
-        "role", e->role, "provider", e->provider, "model", json_optional_text(e->model), "hash",
-        e->hash, "request", chat_request_to_json(&e->request), "answer",
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "schema",
+        "hone.exchange/1", "number", e->number, "node", e->node, "step", e->step, "parent",
+        e->parent, "plan", e->plan, "choice", e->choice, "state", state_names[e->state], "role",
+        e->role, "provider", e->provider, "model", json_optional_text(e->model), "hash", e->hash,
+        "request", chat_request_to_json(&e->request), "answer",
         e->state == EXCHANGE_ASKED ? json_null() : chat_answer_to_json(&e->answer));
     json_t *rest =
         json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "failure", json_optional_text(e->failure),
@@ -47,6 +48,9 @@ bool exchange_from_json(struct arena *a, const json_t *json, struct exchange *e,
         .number = (int)json_read_int(&r, json, "number"),
         .node = (int)json_read_int(&r, json, "node"),
         .step = (int)json_read_int(&r, json, "step"),
+        .parent = (int)json_read_int(&r, json, "parent"),
+        .plan = (int)json_read_int(&r, json, "plan"),
+        .choice = (int)json_read_int(&r, json, "choice"),
         .role = json_read_string(&r, a, json, "role"),
         .provider = json_read_string(&r, a, json, "provider"),
         .model = json_read_optional_string(&r, a, json, "model"),

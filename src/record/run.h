@@ -28,6 +28,7 @@ struct search_node {
     enum node_state state;
     const char *move;    // what was changed against the parent: "y: vec 8 -> 16"
     const char *reason;  // why: the finding or rule behind it
+    const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     struct candidate candidate;
     struct verdict verdict;
     struct measurement measurement;  // beside the root
