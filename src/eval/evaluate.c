@@ -89,11 +89,22 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     return outcome;
 }
 
+static bool is_throttled(const struct verdict *v) {
+    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "throttled") == 0;
+}
+
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err) {
     for (int i = 0; i < TRIES; i++) {
         *err = (struct error){0};
         int outcome = try_job(e, a, job, result, err);
+        if (outcome > 0 && is_throttled(&result->verdict) && i + 1 < TRIES) {
+            log_info("the device slowed itself down, trying again");
+            continue;
+        }
+        if (outcome > 0 && is_throttled(&result->verdict))
+            result->verdict.evidence =
+                arena_printf(a, "%s (tried %d times)", result->verdict.evidence, TRIES);
         if (outcome >= 0)
             return outcome > 0;
         log_info("worker ended (%s), trying again", err->text);
