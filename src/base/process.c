@@ -77,16 +77,16 @@ static const char *const kept_variables[] = {
 };
 enum { N_KEPT = sizeof kept_variables / sizeof kept_variables[0] };
 
-static void minimal_environment(char *into[N_KEPT + 1], char *tmpdir) {
+// `tmp_dir` is "TMPDIR=..." in place of ours, or NULL.
+static void minimal_environment(char *into[N_KEPT + 2], char *tmp_dir) {
     int n = 0;
-    if (tmpdir)
-        into[n++] = tmpdir;
+    if (tmp_dir)
+        into[n++] = tmp_dir;
     for (char **e = environ; e && *e; e++)
         for (int i = 0; i < N_KEPT && n < N_KEPT; i++) {
-            if (tmpdir && strcmp(kept_variables[i], "TMPDIR") == 0)
-                continue;
             size_t len = strlen(kept_variables[i]);
-            if (strncmp(*e, kept_variables[i], len) == 0 && (*e)[len] == '=')
+            bool is_kept = strncmp(*e, kept_variables[i], len) == 0 && (*e)[len] == '=';
+            if (is_kept && !(tmp_dir && strncmp(*e, "TMPDIR=", 7) == 0))
                 into[n++] = *e;
         }
     into[n] = NULL;
@@ -210,9 +210,9 @@ static void reap(pid_t pid, struct process_result *result) {
 
 // Fork and exec; true once the program runs. Closes nothing but its own pipe.
 static bool launch(struct launch *l, int least, pid_t *pid, struct error *err) {
-    char *minimal[N_KEPT + 1], tmpdir[PATH_MAX];
-    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", l->spec->tmpdir ? l->spec->tmpdir : "");
-    minimal_environment(minimal, l->spec->tmpdir ? tmpdir : NULL);
+    char *minimal[N_KEPT + 2], tmp_dir[PATH_MAX];
+    snprintf(tmp_dir, sizeof tmp_dir, "TMPDIR=%s", l->spec->tmp_dir ? l->spec->tmp_dir : "");
+    minimal_environment(minimal, l->spec->tmp_dir ? tmp_dir : NULL);
     l->environment = l->spec->keep_environment ? environ : minimal;
     l->parent = getpid();
 

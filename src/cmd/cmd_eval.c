@@ -89,9 +89,9 @@ static const struct command_options options = {
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
         "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
         "locked in, on\n"
-        "inputs drawn after it was frozen; every call is checked, the timed ones too. Several\n"
-        "candidates are judged one after the other by the same warm judge. The\n"
-        "exit status is 1 when a verdict is not ok.",
+        "inputs drawn after it was frozen; every call is checked, the timed ones too. Two\n"
+        "candidates are timed beside each other, unless there is a --rival; more are judged one\n"
+        "after the other by the same warm judge. The exit status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
     .max_arguments = -1,
@@ -122,6 +122,32 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     return r.result.verdict.kind == VERDICT_OK;
 }
 
+// One job for each candidate.
+static bool post(struct arena *a, struct eval_request q, const struct arguments *args,
+                 struct error *err) {
+    char id[33];
+    for (int i = 1; i < args->count; i++) {
+        q.candidate = args->values[i];
+        if (!op_eval_post(a, &q, id, err))
+            return false;
+        printf("job %s waits in %s\n", id, q.spool);
+    }
+    return true;
+}
+
+static bool check_options(const struct eval_options *o, int n_candidates, struct error *err) {
+    if (o->verify + o->screen + o->confirm > 1)
+        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (!o->spool && (o->detach || o->wait_s > 0))
+        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
+                         o->detach ? "detach" : "wait");
+    if (n_candidates > 1 && (o->json || o->aa))
+        return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
+    if (o->detach && (o->aa || o->json))
+        return error_set(err, ERROR_USAGE, "--detach leaves a job and prints no verdict");
+    return true;
+}
+
 struct printing {
     struct arena *a;
     bool is_ok;  // all of them so far
@@ -144,23 +170,17 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
     return op_eval_each(a, q, &list, err) && p.is_ok;
 }
 
-static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
-    char id[33];
-    if (!op_eval_post(a, q, id, err))
+// Both verdicts, then who is faster.
+static bool run_pair(struct arena *a, const struct eval_request *q, const struct arguments *args,
+                     struct error *err) {
+    struct eval_report reports[2];
+    if (!op_eval_pair(a, q, (const char *const *)args->values + 1, reports, err))
         return false;
-    printf("job %s waits in %s\n", id, q->spool);
-    return true;
-}
-
-static bool check_options(const struct eval_options *o, struct error *err) {
-    if (o->verify + o->screen + o->confirm > 1)
-        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
-    if (!o->spool && (o->detach || o->wait_s > 0))
-        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
-                         o->detach ? "detach" : "wait");
-    if (o->detach && (o->aa || o->json))
-        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
-    return true;
+    struct printing p = {.a = a, .is_ok = true};
+    print_report(&reports[0], &p);
+    print_report(&reports[1], &p);
+    fputs(op_eval_pair_text(a, reports), stdout);
+    return p.is_ok;
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -170,10 +190,8 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
-    if (!check_options(&o, err))
+    if (!check_options(&o, args.count - 1, err))
         return false;
-    if (args.count > 2 && (o.json || o.aa || o.spool))
-        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -189,10 +207,12 @@ static bool run(int argc, char **argv, struct error *err) {
                              .seed = (uint64_t)o.seed,
                              .spool = o.spool,
                              .wait_s = o.wait_s};
-    bool ok = args.count > 2 ? run_each(&a, &q, &args, err)
-              : o.detach     ? post(&a, &q, err)
-              : o.aa         ? run_aa(&a, &q, (int)o.aa, err)
-                             : run_one(&a, &q, o.json, err);
+    bool is_pair = args.count == 3 && !o.rival && !o.verify && !o.spool;
+    bool ok = o.detach         ? post(&a, q, &args, err)
+              : is_pair        ? run_pair(&a, &q, &args, err)
+              : args.count > 2 ? run_each(&a, &q, &args, err)
+              : o.aa           ? run_aa(&a, &q, (int)o.aa, err)
+                               : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;
 }

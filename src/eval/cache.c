@@ -2,14 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/owner.h"
@@ -27,16 +28,32 @@ static int by_age(const void *a, const void *b) {
     return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-// What a compile left behind whose process is gone. Its name: prefix, owner, six characters.
-static void remove_if_left(const char *cache, const char *name) {
-    size_t prefix = strlen(CACHE_NEW), len = strlen(name), suffix = strlen("-XXXXXX");
-    if (len <= prefix + suffix || strncmp(name, CACHE_NEW, prefix) != 0)
-        return;
-    struct arena a = {0};
-    struct error ignored = {0};
-    if (owner_is_dead(arena_strndup(&a, name + prefix, len - prefix - suffix)))
-        file_remove_tree(arena_printf(&a, "%s/%s", cache, name), &ignored);
-    arena_reset(&a);
+// Of other machines, or of older versions, which wrote no owner.
+enum { NEW_STALE_S = 3600 };
+
+static bool is_left_behind(int dir, const char *name) {
+    char owner[OWNER_MAX] = "";
+    struct stat st;
+    size_t len = strlen(name), before = strlen(".new-"), after = strlen("-XXXXXX");
+    if (strncmp(name, ".new-", before) != 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (len > before + after)
+        snprintf(owner, sizeof owner, "%.*s", (int)(len - before - after), name + before);
+    return owner_is_dead(owner) || time(NULL) - st.st_mtime > NEW_STALE_S;
+}
+
+void cache_tidy(const char *cache) {
+    char path[PATH_MAX];
+    DIR *d = opendir(cache);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        struct error ignored = {0};
+        if (!is_left_behind(dirfd(d), e->d_name))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
+        file_remove_tree(path, &ignored);
+    }
+    if (d)
+        closedir(d);
 }
 
 void cache_trim(const char *cache, int64_t max_bytes) {
@@ -46,7 +63,6 @@ void cache_trim(const char *cache, int64_t max_bytes) {
     int64_t total = 0;
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         struct stat st;
-        remove_if_left(cache, e->d_name);
         if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof list->name ||
             fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;

@@ -184,7 +184,7 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
 
     struct process_spec spec = {.argv = argv,
                                 .cwd = dir,
-                                .tmpdir = ".",
+                                .tmp_dir = dir,
                                 .files = confine(a, cc, dir),
                                 .timeout_ns = (int64_t)compile_seconds() * 1000000000,
                                 .limit_cpu_s = SECONDS_MAX,
@@ -219,7 +219,7 @@ static bool compile_new(struct arena *a, const struct compile_spec *s, const cha
     int64_t start_ns = clock_now_ns();
     char owner[OWNER_MAX];
     owner_self(owner);
-    char *dir = arena_printf(a, "%s/" CACHE_NEW "%s-XXXXXX", s->cache, owner);
+    char *dir = arena_printf(a, "%s/.new-%s-XXXXXX", s->cache, owner);
     if (!mkdtemp(dir))
         return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));
     bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);

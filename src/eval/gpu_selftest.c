@@ -168,7 +168,7 @@ static bool compare_output(struct gpu_oracle *g, const struct oracle_output *hos
 static bool check_set(struct gpu_oracle *g, struct oracle *o, enum oracle_set set, struct side *s,
                       struct gpu_selftest *c, struct error *err) {
     const struct problem *p = o->problem;
-    struct gpu_lesson lesson = {p, s->inputs, s->expected, s->stats};
+    struct gpu_lesson lesson = {p, s->inputs, s->expected, s->stats, oracle_forgives(set)};
     int64_t start_ns = clock_now_ns();
     if (!draw(g, o, set, s, err) || !gpu_oracle_learn(g, &lesson, err))
         return false;
@@ -202,11 +202,12 @@ bool gpu_selftest(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
 }
 
 bool gpu_selftest_is_ok(const struct gpu_selftest *c) {
-    // Where a function rounds differently in float64, one element in a great many may be exact on
-    // one side alone.
+    // Where a function rounds differently in float64, an element may be exact on one side alone:
+    // erf and tanh reach 1 a last bit earlier or later (seen on an H200: 1 of 7215 on wide data).
+    // A mistake of ours would show in a whole row at least.
     bool is_near = fabs(c->honest_rms[0] - c->honest_rms[1]) <= 0.01 * c->honest_rms[0] &&
                    fabs(c->honest_max[0] - c->honest_max[1]) <= 0.5 * c->honest_max[0];
-    return c->n_inputs_differ == 0 && c->n_wrong <= c->n / 1000000 && is_near;
+    return c->n_inputs_differ == 0 && c->n_wrong <= 1 + c->n / 100000 && is_near;
 }
 
 // ---- hone _gpu_selftest FILE [NAME=SIZE]...
@@ -222,7 +223,7 @@ static bool build(struct visit *v, const char *name, const char **bytes, struct 
     struct cuda_facts facts;
     struct cubin cubin;
     struct cuda_source source = {.text = embedded_text(name),
-                                 .cache = file_cache_dir(&v->arena, "objects", err),
+                                 .cache = file_work_dir(&v->arena, "objects", err),
                                  .is_ours = true};
     if (!source.cache || !cuda_read_facts(&v->arena, &v->bench.cu, v->bench.device, &facts, err))
         return false;
@@ -250,7 +251,7 @@ static bool check_problem(struct visit *v, const struct problem *p, bool *ok, st
     oracle_init(&o, p, UINT64_C(0x5eed));
     o.n_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     bool went = true;
-    for (int set = 0; went && set < SET_COUNT; set++) {
+    for (int set = 0; went && set < SET_DRAWN; set++) {
         struct gpu_selftest c;
         went = gpu_selftest(&v->oracle, &o, (enum oracle_set)set, &c, err);
         if (!went)

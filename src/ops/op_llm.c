@@ -81,6 +81,10 @@ bool op_llm_config(struct arena *a, struct llm_config *out, struct error *err) {
     out->provider = config_get(c, "llm.provider");
     out->prices = config_get(c, "llm.prices");
     out->prompts = config_get(c, "llm.prompts");
+    const char *tools = config_get(c, "llm.tools");
+    out->no_tools = strcmp(tools, "off") == 0;
+    if (!out->no_tools && strcmp(tools, "on") != 0)
+        return error_set(err, ERROR_USAGE, "setting llm.tools is '%s', neither on nor off", tools);
     return true;
 }
 

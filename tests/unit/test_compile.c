@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -46,6 +47,35 @@ Test(compile, keeps_objects_by_content) {
     struct compile_result other =
         compiled(&a, cache, "int f(void);\nint f(void) { return N + 1; }\n");
     cr_expect_str_neq(other.object, first.object);
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+// A directory as a compile makes it, so many seconds old.
+static const char *make_new(struct arena *a, const char *cache, const char *owner, long age_s) {
+    const char *dir = arena_printf(a, "%s/.new-%s-abcdef", cache, owner);
+    cr_assert_eq(mkdir(dir, 0777), 0);
+    struct timespec at = {time(NULL) - age_s, 0}, times[2] = {at, at};
+    cr_assert_eq(utimensat(AT_FDCWD, dir, times, 0), 0);
+    return dir;
+}
+
+Test(compile, cleans_up_after_the_dead_only) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    char owner[OWNER_MAX], dead[OWNER_MAX];
+    owner_self(owner);
+    snprintf(dead, sizeof dead, "%.*s-1", (int)(strrchr(owner, '-') - owner), owner);
+    const char *ours = make_new(&a, cache, owner, 0), *theirs = make_new(&a, cache, dead, 0);
+    const char *foreign = make_new(&a, cache, "00000000-1-1", 60);
+    const char *forgotten = make_new(&a, cache, "00000000-1-2", 7200);
+    struct error err = {0};
+    cr_assert(file_write(arena_printf(&a, "%s/candidate.c", theirs), "x", 1, &err));
+    cache_tidy(cache);
+    cr_expect(file_exists(ours));
+    cr_expect(file_exists(foreign));
+    cr_expect_not(file_exists(theirs));
+    cr_expect_not(file_exists(forgotten));
     scratch_remove(cache);
     arena_reset(&a);
 }
@@ -167,24 +197,6 @@ Test(compile, trims_the_cache_only_beyond_its_limit) {
     cr_expect(file_exists(middle) && file_exists(newest));
     cache_trim(cache, 100);
     cr_expect(!file_exists(middle) && !file_exists(newest));
-    scratch_remove(cache);
-    arena_reset(&a);
-}
-
-Test(compile, sweeps_up_after_the_dead) {
-    struct arena a = {0};
-    const char *cache = scratch_make(&a);
-    char self[OWNER_MAX];
-    owner_self(self);
-    const char *living = arena_printf(&a, "%s/.new-%s-abcdef", cache, self);
-    // The same machine and start, a process number that no system gives.
-    char *dash = strchr(self, '-');
-    const char *dead =
-        arena_printf(&a, "%s/.new-%.*s-999999999-1-abcdef", cache, (int)(dash - self), self);
-    cr_assert(mkdir(living, 0700) == 0 && mkdir(dead, 0700) == 0);
-    cache_trim(cache, 1000);
-    cr_expect(file_exists(living));
-    cr_expect(!file_exists(dead));
     scratch_remove(cache);
     arena_reset(&a);
 }

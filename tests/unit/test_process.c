@@ -163,6 +163,17 @@ Test(process, runs_where_it_is_told) {
     arena_reset(&a);
 }
 
+Test(process, temporary_files_go_where_they_are_told) {
+    struct arena a = {0};
+    setenv("TMPDIR", "/there", 1);
+    struct process_result r =
+        run(&a, "echo $TMPDIR; env | grep -c TMPDIR=", (struct process_spec){0});
+    cr_assert_str_eq(r.out, "/there\n1\n");
+    r = run(&a, "echo $TMPDIR; env | grep -c TMPDIR=", (struct process_spec){.tmp_dir = "/here"});
+    cr_assert_str_eq(r.out, "/here\n1\n");
+    arena_reset(&a);
+}
+
 Test(process, environment_is_minimal_unless_kept) {
     struct arena a = {0};
     setenv("HONE_SECRET", "key", 1);
