@@ -127,6 +127,7 @@ lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	bench/run.sh $(abspath $(BUILD)/hone)
+	bench/language.sh $(abspath $(BUILD)/hone)
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
 

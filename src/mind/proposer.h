@@ -40,6 +40,7 @@ struct brief {
     bool is_repair;             // the node did not pass: mend it, change as little as possible
     int number;                 // that the node will have which comes of this
     int n_expert;               // how many of the newest nodes the expert had to step in for
+    int mind_since;             // what the mind could not do before this node does not count
     double seconds_left;        // of the run; INFINITY: no limit
     struct rng *rng;
     void *mind;  // the proposer's own state; NULL: it has none

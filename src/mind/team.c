@@ -145,9 +145,9 @@ static bool earlier_hypothesis(struct team *t, struct arena *a, const struct bri
         if (!is_plan || !plan_read(a, b, e->answer.text, &plan, why, sizeof why))
             continue;
         for (int k = 0; k < plan.n; k++)
-            if (!is_used(t, e->number, k, b->number)) {
+            if (!is_used(t, e->number, plan.at[k].index, b->number)) {
                 *out = plan.at[k];
-                *q = (struct question){.plan = e->number, .choice = k};
+                *q = (struct question){.plan = e->number, .choice = plan.at[k].index};
                 return true;
             }
         return false;  // the newest plan is used up: a new one knows what came of it
@@ -170,7 +170,7 @@ static bool plan(struct team *t, struct arena *a, const struct brief *b, struct 
     for (int i = 0; i < t->n_exchanges; i++)
         if (t->exchanges[i].node == b->number && t->exchanges[i].step == t->step - 1)
             number = t->exchanges[i].number;
-    *q = (struct question){.plan = number, .choice = 0};
+    *q = (struct question){.plan = number, .choice = out->index};
     return true;
 }
 
@@ -226,26 +226,36 @@ static bool step_in(struct team *t, struct arena *a, const struct brief *b, stru
     return true;
 }
 
+// Has the model failed so often that nobody asks it any more?
+static bool is_given_up(struct team *t, const struct brief *b) {
+    bool given_up = b->n_expert >= EXPERT_MAX;
+    if (t->off_at < b->mind_since)
+        t->is_off = false;
+    if (given_up && !t->is_off && !t->is_told)
+        team_note(t, "the model has failed %d times in a row: the expert takes over", EXPERT_MAX);
+    t->is_told = given_up;
+    return given_up || t->is_off;
+}
+
 static bool propose(struct arena *a, const struct brief *b, struct proposal *out) {
     struct team *t = b->mind;
     if (t->number != b->number) {
         t->number = b->number;
         t->step = 0;
+        t->has_failed = false;
+        t->why[0] = '\0';
     }
-    t->why[0] = '\0';
     if (t->stopped || t->is_interrupted || interrupt_seen())
         return false;
-    if (!t->is_off && b->n_expert >= EXPERT_MAX) {
-        t->is_off = true;
-        team_note(t, "the model has failed %d times in a row: the expert takes over", EXPERT_MAX);
-    }
+    bool is_alone = is_given_up(t, b) || t->has_failed;
     if (b->is_repair)
-        return !t->is_off && debug(t, a, b, out);
+        return !is_alone && debug(t, a, b, out);
     *out = (struct proposal){0};
-    if (!t->is_off && plan_and_code(t, a, b, out))
+    if (!is_alone && plan_and_code(t, a, b, out))
         return true;
     if (t->stopped || t->is_interrupted)
         return false;
+    t->has_failed = true;
     *out = (struct proposal){0};
     return step_in(t, a, b, out);
 }

@@ -25,6 +25,11 @@ void team_note(struct team *t, const char *fmt, ...) {
         t->settings.on_note(t->settings.note_ctx, words);
 }
 
+static void team_off(struct team *t) {
+    t->is_off = true;
+    t->off_at = t->number;
+}
+
 static struct exchange *find(struct team *t, int node, int step, const char *hash) {
     for (int i = t->n_exchanges - 1; i >= 0; i--) {
         struct exchange *e = &t->exchanges[i];
@@ -114,7 +119,7 @@ static bool put(struct team *t, struct exchange *e) {
     struct error err = {0};
     if (store_put_exchange(t->settings.store, t->settings.run, e, &err))
         return true;
-    t->is_off = true;
+    team_off(t);
     return fail(t, err.text);
 }
 
@@ -123,7 +128,7 @@ static void note_failure(struct team *t, struct exchange *e, const struct error 
     e->failure = arena_strdup(t->a, err->text);
     e->failure_kind = kind_name(err->kind);
     if (err->kind == ERROR_UNSUPPORTED) {
-        t->is_off = true;
+        team_off(t);
         team_note(t, "the model cannot be used: %s; the expert takes over", err->text);
     }
     fail(t, err->text);

@@ -154,6 +154,7 @@ bool plan_read(struct arena *a, const struct brief *b, const char *answer, struc
         json_reader_fail(&r, "there is no hypothesis in it");
     for (size_t i = 0; !r.failed && i < json_array_size(list) && out->n < HYPOTHESES_MAX; i++) {
         struct hypothesis *h = &out->at[out->n++];
+        h->index = (int)i;
         read_hypothesis(&r, a, json_array_get(list, i), b, h);
         h->roi = plan_roi(h->speedup, h->risk_implementation, h->risk_performance,
                           best_s / b->bound->reach_s);

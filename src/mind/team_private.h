@@ -16,11 +16,14 @@ struct team {
     struct exchange *exchanges;  // of the run, in order
     int n_exchanges, room;
     const char *stopped;  // a limit that ended it: "money", ...; NULL: none
-    bool is_off;          // the model is not asked any more
+    bool is_off;          // the model is not asked any more ...
+    int off_at;           // ... since this node
+    bool is_told;         // that the expert took over
     // Of the decision under way:
     int number, step;
+    bool has_failed;  // the model, for this node: the expert is asked from here on
     bool is_interrupted;
-    char why[400];  // the model did not come to a proposal
+    char why[400];  // it did not come to a proposal
 };
 
 // ---- team_plan.c
@@ -34,6 +37,7 @@ struct plan_span {
 };
 
 struct hypothesis {
+    int index;    // its place in the plan as written
     int finding;  // its number among the findings, from 1; 0: none
     const char *cause, *change;
     bool wants_source;  // C or CUDA rather than a kernel block

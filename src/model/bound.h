@@ -50,6 +50,9 @@ const char *bound_side_name(enum bound_side s);
 json_t *bound_to_json(const struct bound *b);
 bool bound_from_json(const json_t *json, struct bound *b, struct error *err);
 
+// Three digits and a prefix: "134 MB", "2.15 GFLOP".
+const char *bound_quantity(struct arena *a, double value, const char *unit);
+
 // For a person: least work, what binds and by how much, what comes next, what would change it.
 const char *bound_explain(struct arena *a, const struct problem *p, const struct bound *b,
                           const struct target *t);

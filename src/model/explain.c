@@ -14,17 +14,6 @@ struct words {
     const struct target *t;
 };
 
-// A quantity with three digits and a prefix: "134 MB", "2.15 GFLOP".
-static const char *quantity(struct arena *a, double value, const char *unit) {
-    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
-    int i = 0;
-    while (value >= 999.5 && i < 5) {
-        value /= 1e3;
-        i++;
-    }
-    return arena_printf(a, "%.3g %s%s", value, prefixes[i], unit);
-}
-
 static const char *duration(const struct words *w, double seconds) {
     return clock_duration(w->a, seconds * 1e9);
 }
@@ -48,9 +37,9 @@ static const char *way_words(const struct words *w, const struct realisation *wa
 static void say_work(struct words *w) {
     const struct work *work = &w->b->work;
     double bytes = work->bytes_read + work->bytes_written;
-    str_printf(&w->out, "least work: %s read, %s written, %s",
-               quantity(w->a, work->bytes_read, "B"), quantity(w->a, work->bytes_written, "B"),
-               quantity(w->a, work->flops, "FLOP"));
+    str_printf(
+        &w->out, "least work: %s read, %s written, %s", bound_quantity(w->a, work->bytes_read, "B"),
+        bound_quantity(w->a, work->bytes_written, "B"), bound_quantity(w->a, work->flops, "FLOP"));
     if (bytes > 0)
         str_printf(&w->out, " (%.3g FLOP per byte)", work->flops / bytes);
     str_puts(&w->out, "\n");
@@ -64,8 +53,8 @@ static void say_work(struct words *w) {
             &w->out,
             "  and %s read again for reach: one reduced group is larger than the %s that the "
             "chip keeps\n",
-            quantity(w->a, work->bytes_again, "B"),
-            quantity(w->a, target_on_chip_bytes(w->t), "B"));
+            bound_quantity(w->a, work->bytes_again, "B"),
+            bound_quantity(w->a, target_on_chip_bytes(w->t), "B"));
 }
 
 // ---- reach
@@ -77,15 +66,16 @@ static const char *compute_words(const struct words *w) {
     ceilings_rates(&w->t->ceilings, rates);
     if (pipe == PIPE_FUNCTION)
         return arena_printf(w->a, "%s functions such as exp at the measured %s",
-                            quantity(w->a, b->work.function_ops, ""),
-                            quantity(w->a, rates[pipe], "/s"));
+                            bound_quantity(w->a, b->work.function_ops, ""),
+                            bound_quantity(w->a, rates[pipe], "/s"));
     if (b->work.contract_flops > 0 && b->reach_way.pipe == pipe)
         return arena_printf(w->a, "%s by %s at the measured %s",
-                            quantity(w->a, b->work.contract_flops, "FLOP"),
-                            way_words(w, &b->reach_way), quantity(w->a, rates[pipe], "FLOP/s"));
+                            bound_quantity(w->a, b->work.contract_flops, "FLOP"),
+                            way_words(w, &b->reach_way),
+                            bound_quantity(w->a, rates[pipe], "FLOP/s"));
     return arena_printf(w->a, "%s vector operations at the measured %s",
-                        quantity(w->a, b->work.vector_ops, ""),
-                        quantity(w->a, rates[pipe] / 2, "/s"));
+                        bound_quantity(w->a, b->work.vector_ops, ""),
+                        bound_quantity(w->a, rates[pipe] / 2, "/s"));
 }
 
 static void say_next(struct words *w) {
@@ -170,9 +160,10 @@ static void say_reach(struct words *w) {
                bound_side_name(b->side));
     switch (b->side) {
     case BOUND_MEMORY:
-        str_printf(&w->out, "%s at the measured %s take %s", quantity(w->a, bytes, "B"),
-                   quantity(w->a, ceilings_bandwidth(&w->t->ceilings, mix_of(&b->work)), "B/s"),
-                   duration(w, b->reach_memory_s));
+        str_printf(
+            &w->out, "%s at the measured %s take %s", bound_quantity(w->a, bytes, "B"),
+            bound_quantity(w->a, ceilings_bandwidth(&w->t->ceilings, mix_of(&b->work)), "B/s"),
+            duration(w, b->reach_memory_s));
         break;
     case BOUND_COMPUTE:
         str_printf(&w->out, "%s take %s", compute_words(w), duration(w, b->reach_compute_s));
@@ -195,7 +186,7 @@ static void say_no_reach(struct words *w) {
     if (w->t->source)
         str_printf(&w->out,
                    "reach: not known without the card; run hone calibrate where it is\n"
-                   "published figures: %s\n",
+                   "published figures:\n  %s\n",
                    w->t->source);
     else
         str_puts(&w->out, "reach: not known until the ceilings are measured (hone calibrate)\n");
@@ -209,15 +200,15 @@ static void say_limit(struct words *w) {
                duration(w, b->limit_s));
     if (b->limit_compute_s > b->limit_memory_s)
         str_printf(&w->out,
-                   "  made of half the products (cleverer sums exist), by %s\n"
+                   "  made of half the products (cleverer sums exist),\n  by %s\n"
                    "  at %s; its memory traffic alone: %s\n",
                    way_words(w, &b->limit_way),
-                   quantity(w->a, w->t->peak_per_s[b->limit_way.pipe], "FLOP/s"),
+                   bound_quantity(w->a, w->t->peak_per_s[b->limit_way.pipe], "FLOP/s"),
                    duration(w, b->limit_memory_s));
     else
         str_printf(&w->out, "  made of %s at %s%s",
-                   quantity(w->a, b->limit_memory_s * w->t->peak_bytes_per_s, "B"),
-                   quantity(w->a, w->t->peak_bytes_per_s, "B/s"),
+                   bound_quantity(w->a, b->limit_memory_s * w->t->peak_bytes_per_s, "B"),
+                   bound_quantity(w->a, w->t->peak_bytes_per_s, "B/s"),
                    w->t->is_gpu ? "" : ", the cores' own loads");
     if (b->limit_compute_s <= b->limit_memory_s && b->limit_compute_s > 0)
         str_printf(&w->out, "; its contractions alone: %s", duration(w, b->limit_compute_s));
@@ -226,6 +217,16 @@ static void say_limit(struct words *w) {
     if (w->t->top_clock_hz > 0)
         str_printf(&w->out, "  at a top clock of %.3g GHz%s\n", w->t->top_clock_hz / 1e9,
                    w->t->top_clock_known ? "" : ", assumed: the machine hides its own");
+}
+
+const char *bound_quantity(struct arena *a, double value, const char *unit) {
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    int i = 0;
+    while (value >= 999.5 && i < 5) {
+        value /= 1e3;
+        i++;
+    }
+    return arena_printf(a, "%.3g %s%s", value, prefixes[i], unit);
 }
 
 const char *bound_explain(struct arena *a, const struct problem *p, const struct bound *b,

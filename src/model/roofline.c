@@ -20,14 +20,6 @@ struct picture {
     int n_roofs;  // by falling height
 };
 
-static const char *rate_words(struct arena *a, double per_s, const char *unit) {
-    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
-    int i = 0;
-    for (; per_s >= 999.5 && i < 5; i++)
-        per_s /= 1e3;
-    return arena_printf(a, "%.3g %s%s", per_s, prefixes[i], unit);
-}
-
 static void add_roof(struct picture *p, const char *name, double per_s) {
     if (!(per_s > 0) || p->n_roofs == ROOFS_MAX)
         return;
@@ -104,7 +96,7 @@ static void print(struct arena *a, struct str *out, const struct picture *p) {
         const char *label = "";
         for (int r = 0; r < p->n_roofs; r++)
             if (row_of(p, p->roofs[r].per_s) == i)
-                label = rate_words(a, p->roofs[r].per_s, "FLOP/s");
+                label = bound_quantity(a, p->roofs[r].per_s, "FLOP/s");
         int len = COLUMNS;
         while (len > 0 && p->cell[i][len - 1] == ' ')
             len--;
@@ -137,10 +129,10 @@ const char *bound_roofline(struct arena *a, const struct bound *b, const struct 
     draw(&p);
     mark(&p, w->flops / bytes, per_s);
     print(a, &out, &p);
-    str_printf(&out, "  / memory at %s", rate_words(a, p.bytes_per_s, "B/s"));
+    str_printf(&out, "  / memory at %s", bound_quantity(a, p.bytes_per_s, "B/s"));
     for (int i = 0; i < p.n_roofs; i++)
         str_printf(&out, "   - %s", p.roofs[i].name);
     str_printf(&out, "\n  * this problem: %.3g FLOP per byte, at most %s\n", w->flops / bytes,
-               rate_words(a, per_s, "FLOP/s"));
+               bound_quantity(a, per_s, "FLOP/s"));
     return str_take(a, &out);
 }

@@ -325,7 +325,8 @@ static bool work(struct session *s, struct error *err) {
         .on_event = s->q->on_event,
         .event_ctx = s->q->event_ctx,
     };
-    bool ok = optimize(s->a, &job, &s->run, err);
+    bool ok = optimize(s->a, &job, &s->run, err) &&
+              judging_record_end(s->store, s->run.id, s->run.n_nodes, s->run.stop_reason, err);
     if (s->team.team)
         note(s, op_team_spent(s->a, &s->team));
     struct error reading = {0};

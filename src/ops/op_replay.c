@@ -110,6 +110,7 @@ static bool prepare(struct replay *r, struct error *err) {
     r->run.id = 0;
     r->run.state = RUN_ACTIVE;
     r->run.champion = -1;
+    r->run.n_nodes = 0;
     r->run.confirm = (struct measurement){0};
     r->run.elapsed_s = 0;
     r->run.max_seconds = 1e9;  // how long it took is not repeated
@@ -148,6 +149,7 @@ static bool start_team(struct replay *r, struct error *err) {
     ok = ok &&
          op_team_begin(r->a, &q, r->recording.run.problem_hash, &r->team, &r->run, &words, err);
     r->team.settings.budget = (struct budget){.price = price_free()};
+    r->run.llm.since = r->recording.run.llm.since;
     return ok && op_team_start(&r->team, r->store, &r->run, NULL, NULL, err);
 }
 
@@ -164,14 +166,20 @@ static bool work(struct replay *r, struct error *err) {
         .store = r->store,
         .remeasure = remeasure,
         .remeasure_ctx = r,
-        .end_nodes = r->recording.n_nodes,
-        .end_reason = run->stop_reason ? run->stop_reason : "end of the record",
     };
     if (!job.policy || !job.proposer)
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
         job.judge = (struct judge){judge_by_worker, r->evaluator};
+    // Every end that the run came to, then whatever came after the last.
+    bool ok = true;
+    while (ok && judging_replay_end(r->a, &r->judge, &job.end_nodes, &job.end_reason))
+        ok = optimize(r->a, &job, &r->run, err);
+    if (!ok || r->run.n_nodes >= r->recording.n_nodes)
+        return ok;
+    job.end_nodes = r->recording.n_nodes;
+    job.end_reason = run->stop_reason ? run->stop_reason : "end of the record";
     return optimize(r->a, &job, &r->run, err);
 }
 

@@ -8,14 +8,17 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "family/lower.h"
-#include "family/region.h"
-#include "family/stages.h"
+#include "family/block.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 
 static bool find_target(struct arena *a, const char *name, struct target *t, struct error *err) {
-    return (name && target_of_card(name, t)) || op_target(a, name, t, err);
+    if ((name && target_of_card(name, t)) || op_target(a, name, t, err))
+        return true;
+    bool is_unknown = name && err->kind == ERROR_USAGE && !str_nearest(name, target_names);
+    const char *near = is_unknown ? str_nearest(name, card_names) : NULL;
+    return near &&
+           error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);
 }
 
 static const char *join_values(struct arena *a, const struct kernel_stage *s) {
@@ -25,32 +28,35 @@ static const char *join_values(struct arena *a, const struct kernel_stage *s) {
     return str_take(a, &out);
 }
 
-static void bound_stages(struct arena *a, struct sol *out) {
-    for (int i = 0; i < out->kernel->n_stages; i++) {
-        const struct kernel_stage *s = &out->kernel->stages[i];
+static void bound_stages(struct arena *a, const struct block *block, struct sol *out) {
+    for (int i = 0; i < block->n_stages; i++) {
+        const struct block_stage *s = &block->stages[i];
         struct sol_stage *stage = &out->stages[out->n_stages++];
         node_id leaves[INPUTS_MAX];
-        const struct region *r = stages_region(a, out->problem, out->kernel, i);
-        const struct problem *p = region_problem(a, r, leaves);
-        *stage = (struct sol_stage){
-            .values = join_values(a, s), .family = s->family, .present = p != NULL};
+        const struct problem *p = region_problem(a, s->region, leaves);
+        *stage = (struct sol_stage){.values = join_values(a, s->text),
+                                    .family = s->text->family,
+                                    .is_prepare = s->is_prepare,
+                                    .present = p != NULL};
         if (p)
             bound_compute(p, &out->target, &stage->bound);
     }
 }
 
-// The first block for this kind of target, if it has no mistake.
+// The first block for this kind of target, which must have no mistake.
 static bool find_kernel(struct arena *a, const struct loaded *loaded, struct sol *out,
                         struct error *err) {
     for (int i = 0; i < loaded->n_kernels; i++) {
-        if (strcmp(loaded->kernels[i]->target, target_kernel_name(&out->target)) != 0)
+        const struct kernel *k = loaded->kernels[i];
+        if (strcmp(k->target, target_kernel_name(&out->target)) != 0)
             continue;
-        struct kernel *checked = arena_new(a, struct kernel);
-        *checked = *loaded->kernels[i];
-        if (!lower_check(a, out->problem, &out->target, checked, err))
-            return false;
-        out->kernel = checked;
-        bound_stages(a, out);
+        struct lang_source source = {.file = k->file, .text = k->text, .len = k->text_len};
+        struct mistakes m = {.arena = a, .source = &source};
+        const struct block *block = block_resolve(a, out->problem, &out->target, k, &m);
+        if (m.count > 0)
+            return error_set(err, ERROR_PARSE, "%s", mistakes_print(a, &m));
+        out->kernel = k;
+        bound_stages(a, block, out);
         return true;
     }
     return true;
@@ -85,15 +91,17 @@ const char *op_sol_stages(struct arena *a, const struct sol *s) {
         const struct sol_stage *stage = &s->stages[i];
         const struct work *w = &stage->bound.work;
         if (!stage->present) {
-            str_printf(&out, "  %-20s %-8s reads too many values to be bounded\n", stage->values,
+            str_printf(&out, "  %-20s %-9s reads too many values to be bounded\n", stage->values,
                        stage->family);
             continue;
         }
-        sum += stage_s(&stage->bound);
-        str_printf(&out, "  %-20s %-8s %9s  %s-bound, %.3g MB, %.3g MFLOP\n", stage->values,
-                   stage->family, clock_duration(a, stage_s(&stage->bound) * 1e9),
+        if (!stage->is_prepare)
+            sum += stage_s(&stage->bound);
+        str_printf(&out, "  %-20s %-9s %9s  %s-bound, %s, %s%s\n", stage->values, stage->family,
+                   clock_duration(a, stage_s(&stage->bound) * 1e9),
                    bound_side_name(stage->bound.side),
-                   (w->bytes_read + w->bytes_again + w->bytes_written) / 1e6, w->flops / 1e6);
+                   bound_quantity(a, w->bytes_read + w->bytes_again + w->bytes_written, "B"),
+                   bound_quantity(a, w->flops, "FLOP"), stage->is_prepare ? "; before timing" : "");
     }
     str_printf(&out, "  together %s, %.3g times the whole problem's\n",
                clock_duration(a, sum * 1e9), sum / stage_s(&s->bound));
@@ -107,9 +115,9 @@ static json_t *stages_to_json(const struct sol *s) {
     for (int i = 0; i < s->n_stages; i++) {
         const struct sol_stage *stage = &s->stages[i];
         json_array_append_new(
-            stages,
-            json_pack("{s:s, s:s, s:o}", "values", stage->values, "family", stage->family, "bound",
-                      stage->present ? bound_to_json(&stage->bound) : json_null()));
+            stages, json_pack("{s:s, s:s, s:b, s:o}", "values", stage->values, "family",
+                              stage->family, "is_prepare", stage->is_prepare, "bound",
+                              stage->present ? bound_to_json(&stage->bound) : json_null()));
     }
     return stages;
 }

@@ -128,8 +128,13 @@ bool op_team_begin(struct arena *a, const struct team_request *q, const char *su
 bool op_team_resume(struct arena *a, const struct team_request *q, struct op_team *t,
                     struct run *run, const char **words, struct error *err) {
     if (!run->llm.spec)
-        return true;
+        return !q->llm ||
+               error_set(err, ERROR_USAGE,
+                         "run %lld was begun without a model; begin a new one with --llm",
+                         (long long)run->id);
     take(q, run);
+    if (q->llm)
+        run->llm.since = run->n_nodes;
     return begin(a, q, run->problem_hash, t, run, words, err);
 }
 

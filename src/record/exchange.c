@@ -1,5 +1,6 @@
 #include "record/exchange.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -70,4 +71,24 @@ bool exchange_from_json(struct arena *a, const json_t *json, struct exchange *e,
     if (!r.failed && e->state != EXCHANGE_ASKED)
         chat_answer_from_json(&r, a, json_read_object(&r, json, "answer"), &e->answer);
     return json_reader_done(&r, err);
+}
+
+static int64_t known(int64_t n) {
+    return n > 0 ? n : 0;
+}
+
+void spend_add(struct spend *s, const struct exchange *e) {
+    const struct chat_usage *u = &e->answer.usage;
+    bool is_counted = e->state != EXCHANGE_ASKED && u->in_fresh >= 0 && u->out >= 0;
+    s->n_calls++;
+    s->n_failed += e->state == EXCHANGE_FAILED;
+    s->n_uncounted += !is_counted;
+    s->in += is_counted ? u->in_fresh + known(u->in_cache_read) + known(u->in_cache_write)
+                        : e->reserved_in;
+    s->in_cached += is_counted ? known(u->in_cache_read) : 0;
+    s->out += is_counted ? u->out : e->reserved_out;
+    if (isnan(e->cost_usd))
+        s->n_unpriced++;
+    else
+        s->usd += e->cost_usd;
 }

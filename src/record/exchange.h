@@ -36,6 +36,16 @@ struct exchange {
     const char *asked_at;
 };
 
+// What the exchanges of a run took together. What nobody counted is our estimate; what has no
+// price is in n_unpriced and not in usd.
+struct spend {
+    int n_calls, n_failed, n_uncounted, n_unpriced;
+    int64_t in, in_cached, out;  // tokens
+    double usd;
+};
+
+void spend_add(struct spend *s, const struct exchange *e);
+
 const char *exchange_state_name(enum exchange_state s);
 json_t *exchange_to_json(const struct exchange *e);
 bool exchange_from_json(struct arena *a, const json_t *json, struct exchange *e, struct error *err);

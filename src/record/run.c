@@ -103,10 +103,10 @@ static json_t *bound_value(const char *text) {
 static json_t *llm_to_json(const struct run_llm *l) {
     if (!l->spec)
         return json_null();
-    return json_pack("{s:o, s:o, s:f, s:I, s:I, s:s}", "spec", json_optional_text(l->spec), "price",
-                     json_optional_text(l->price), "max_usd", l->max_usd, "max_calls",
-                     (json_int_t)l->max_calls, "max_tokens", (json_int_t)l->max_tokens, "feedback",
-                     l->feedback ? l->feedback : "findings");
+    return json_pack("{s:o, s:o, s:f, s:I, s:I, s:i, s:s}", "spec", json_optional_text(l->spec),
+                     "price", json_optional_text(l->price), "max_usd", l->max_usd, "max_calls",
+                     (json_int_t)l->max_calls, "max_tokens", (json_int_t)l->max_tokens, "since",
+                     l->since, "feedback", l->feedback ? l->feedback : "findings");
 }
 
 json_t *run_to_json(const struct run *r) {
@@ -159,6 +159,7 @@ static void llm_from_json(struct json_reader *reader, struct arena *a, const jso
         .max_usd = json_read_number(reader, llm, "max_usd"),
         .max_calls = json_read_int(reader, llm, "max_calls"),
         .max_tokens = json_read_int(reader, llm, "max_tokens"),
+        .since = (int)json_read_int(reader, llm, "since"),
         .feedback = json_read_string(reader, a, llm, "feedback"),
     };
 }

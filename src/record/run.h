@@ -48,6 +48,7 @@ struct run_llm {
     double max_usd;     // 0: no limit
     int64_t max_calls, max_tokens;
     const char *feedback;  // what it is told of a profile: "findings", "raw", "none"
+    int since;             // its failures count from this node on: it was named anew there
 };
 
 struct run {

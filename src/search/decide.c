@@ -113,7 +113,7 @@ static bool is_any(const struct search_node *nodes, int node, int i) {
 
 static int count_expert_at_end(const struct decide_input *in) {
     int n = 0;
-    for (int i = in->n_nodes - 1; i > 0; i--, n++)
+    for (int i = in->n_nodes - 1; i > 0 && i >= in->mind_since; i--, n++)
         if (!in->nodes[i].by || strcmp(in->nodes[i].by, "expert") != 0)
             break;
     return n;
@@ -139,6 +139,7 @@ bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
         .all = collect(in, node, is_any),
         .number = in->n_nodes,
         .n_expert = count_expert_at_end(in),
+        .mind_since = in->mind_since,
         .seconds_left = in->seconds_left,
         .mind = in->mind,
     };

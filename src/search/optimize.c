@@ -252,6 +252,7 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .n_nodes = l->n_nodes,
                               .seed = l->run->seed,
                               .seconds_left = l->run->max_seconds - l->run->elapsed_s,
+                              .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;
     *more = decide(&in, &decision);

@@ -382,8 +382,8 @@ Test(bound, reach_grows_with_every_dim) {
         "in x : f32[M, N]\nout y : f32[M, N]\ny = softmax(x)",
         "in x : f16[M, K]\nin w : f16[N, K]\nout y : f16[M, N]\ny = gelu(x @ w.T)",
         "in x : f32[M, N]\nout y : f32[M]\ny = sum(x * x, axis=1)",
-        "in x : f32[M, K, N]\nin w : f32[K, K, 3]\nout y : f32[M, K, N]\n"
-        "y = conv1d(x, w, padding=1)",
+        ("in x : f32[M, K, N]\nin w : f32[K, K, 3]\nout y : f32[M, K, N]\n"
+         "y = conv1d(x, w, padding=1)"),
         "in x : f32[M, N]\nout y : f32[M, N]\ny = cumsum(tril(x), axis=1)",
     };
     struct arena a = {0};
