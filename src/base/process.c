@@ -110,9 +110,17 @@ static bool lift(int *fd, int least) {
     return high >= 0;
 }
 
+// A limit that we are under ourselves and that is lower stays: raising it is not allowed.
 static bool set_limit(int resource, int64_t value) {
-    struct rlimit limit = {.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value};
-    return value == 0 || setrlimit(resource, &limit) == 0;
+    struct rlimit limit;
+    if (value == 0)
+        return true;
+    if (getrlimit(resource, &limit) != 0)
+        return false;
+    if (limit.rlim_max > (rlim_t)value)
+        limit.rlim_max = (rlim_t)value;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(resource, &limit) == 0;
 }
 
 static void close_on_exec_from(unsigned first) {
