@@ -128,6 +128,7 @@ lint: $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	bench/run.sh $(abspath $(BUILD)/hone)
 	bench/language.sh $(abspath $(BUILD)/hone)
+	bench/judge.sh $(abspath $(BUILD)/hone)
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
 
