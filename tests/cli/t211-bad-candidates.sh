@@ -54,11 +54,14 @@ one_message() { # STATUS PATTERN COMMAND...
     ! printf '%s\n' "$got" | grep -q 'no-compile' || fail "charged to the candidate: $got"
 }
 one_message 3 "^hone: .*no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
-one_message 4 '^hone: ' env XDG_CACHE_HOME=/proc "$HONE" eval "$P" "$G" --verify
-one_message 4 '^hone: ' env XDG_CACHE_HOME=/dev/null "$HONE" eval "$P" "$G" --verify
+# A cache that cannot be written is replaced by a temporary directory; without that there is nothing.
+mkdir tmp
+expect_match 0 ': ok$' env XDG_CACHE_HOME=/proc TMPDIR="$TMP/tmp" "$HONE" eval "$P" "$G" --verify
+one_message 4 '^hone: ' env XDG_CACHE_HOME=/proc TMPDIR=/proc "$HONE" eval "$P" "$G" --verify
+one_message 4 '^hone: ' env XDG_CACHE_HOME=/dev/null TMPDIR=/dev/null "$HONE" eval "$P" "$G" --verify
 if [ "$(id -u)" != 0 ]; then
     mkdir -m 500 closed
-    one_message 4 '^hone: .*closed' env XDG_CACHE_HOME="$TMP/closed" "$HONE" eval "$P" "$G" --verify
+    one_message 4 '^hone: .*closed' env XDG_CACHE_HOME="$TMP/closed" TMPDIR="$TMP/closed" "$HONE" eval "$P" "$G" --verify
 fi
 # A full disk and a read-only one, where we may mount such.
 mkdir small
@@ -74,6 +77,6 @@ if unshare -m true 2>/dev/null; then
     }
     one_message 4 '^hone: .*No space left' on_disk full env XDG_CACHE_HOME="$TMP/small" "$HONE" eval "$P" "$G" --verify
     one_message 4 '^hone: .*No space left' on_disk nearly env XDG_CACHE_HOME="$TMP/small" "$HONE" eval "$P" "$G" --verify
-    one_message 4 '^hone: .*Read-only' on_disk ro env XDG_CACHE_HOME="$TMP/small" "$HONE" eval "$P" "$G" --verify
+    one_message 4 '^hone: .*Read-only' on_disk ro env XDG_CACHE_HOME="$TMP/small" TMPDIR="$TMP/small" "$HONE" eval "$P" "$G" --verify
 fi
 good
