@@ -633,12 +633,12 @@ JUDGE_KERNEL oracle_put(struct oracle_put o, struct judge_part *parts) {
         float s = (float)(deviation > 0 && deviation < 1.401298464324817e-45
                               ? 1.401298464324817e-45
                               : deviation);
-        if (isfinite(h) && !isfinite(x.honest))
+        double error = judge_error(x.honest, (double)h + (double)l, s);
+        if (!isfinite(error) || (o.forgives && !isfinite(h)))
             s = ORACLE_NAN;
         high[o.at + i] = h;
         low[o.at + i] = l;
         spread[o.at + i] = s;
-        double error = judge_error(x.honest, (double)h + (double)l, s);
         if (!isfinite(error))
             continue;
         part.sum += error * error;

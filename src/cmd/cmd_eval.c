@@ -89,9 +89,9 @@ static const struct command_options options = {
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
         "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
         "locked in, on\n"
-        "inputs drawn after it was frozen; every call is checked, the timed ones too. Several\n"
-        "candidates are judged one after the other by the same warm judge. The\n"
-        "exit status is 1 when a verdict is not ok.",
+        "inputs drawn after it was frozen; every call is checked, the timed ones too. Two\n"
+        "candidates are timed beside each other, unless there is a --rival; more are judged one\n"
+        "after the other by the same warm judge. The exit status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
     .max_arguments = -1,
@@ -170,6 +170,19 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
     return op_eval_each(a, q, &list, err) && p.is_ok;
 }
 
+// Both verdicts, then who is faster.
+static bool run_pair(struct arena *a, const struct eval_request *q, const struct arguments *args,
+                     struct error *err) {
+    struct eval_report reports[2];
+    if (!op_eval_pair(a, q, (const char *const *)args->values + 1, reports, err))
+        return false;
+    struct printing p = {.a = a, .is_ok = true};
+    print_report(&reports[0], &p);
+    print_report(&reports[1], &p);
+    fputs(op_eval_pair_text(a, reports), stdout);
+    return p.is_ok;
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct eval_options o = {0};
     struct arguments args;
@@ -194,7 +207,9 @@ static bool run(int argc, char **argv, struct error *err) {
                              .seed = (uint64_t)o.seed,
                              .spool = o.spool,
                              .wait_s = o.wait_s};
+    bool is_pair = args.count == 3 && !o.rival && !o.verify && !o.spool;
     bool ok = o.detach         ? post(&a, q, &args, err)
+              : is_pair        ? run_pair(&a, &q, &args, err)
               : args.count > 2 ? run_each(&a, &q, &args, err)
               : o.aa           ? run_aa(&a, &q, (int)o.aa, err)
                                : run_one(&a, &q, o.json, err);

@@ -33,6 +33,8 @@ struct judge_device {
     void (*stop)(struct judge *j, struct subject *s);
     bool (*is_alive)(struct subject *s);
 
+    // Can it load sets that follow from others (SET_DRAWN and beyond)?
+    bool takes_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
     void (*learn)(struct judge *j, unsigned sets);
     // What a kernel that computes nothing would do to pass on a set that was learned, or NULL.

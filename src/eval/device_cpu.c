@@ -267,9 +267,11 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
     bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
     result->measurement.method =
         arena_printf(a,
-                     "ABBA, %s by rotation over %d slots, %d threads, judge's clock; "
-                     "interval: bootstrap and order statistics",
-                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads);
+                     "ABBA, %s by rotation over %d slots, %d pinned threads, pages of %d KiB "
+                     "first touched by the judge, judge's clock; interval: bootstrap and order "
+                     "statistics",
+                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads,
+                     LAYOUT_PAGE / 1024);
     profile_set(&result->profile, "threads", j->settings.n_threads);
     inspect(a, s->object, &result->profile);
 }
@@ -281,6 +283,7 @@ const struct judge_device judge_device_cpu = {
     .start = start,
     .stop = stop,
     .is_alive = is_alive,
+    .takes_derived = true,
     .learn = learn,
     .null_kernel = judge_null_kernel,
     .load = load,

@@ -91,8 +91,12 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     return outcome;
 }
 
+static bool is_throttled(const struct verdict *v) {
+    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "throttled") == 0;
+}
+
 static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v) {
-    return e->place->retries_infra && v->kind == VERDICT_INFRA && !v->rule;
+    return e->place->retries_infra && v->kind == VERDICT_INFRA && (!v->rule || is_throttled(v));
 }
 
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
@@ -101,6 +105,9 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
         *err = (struct error){0};
         int outcome = try_job(e, a, job, result, err);
         bool is_last = i + 1 == TRIES;
+        if (outcome > 0 && is_last && is_throttled(&result->verdict))
+            result->verdict.evidence =
+                arena_printf(a, "%s (tried %d times)", result->verdict.evidence, TRIES);
         if (outcome == 0 ||
             (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict))))
             return outcome > 0;

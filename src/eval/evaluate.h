@@ -3,7 +3,8 @@
 // The evaluator starts `hone _worker` (the judge), which draws secret inputs,
 // keeps expected outputs, compiles, starts a `hone _runner` per candidate and
 // answers with a verdict, a measurement and a profile. A worker that dies is
-// replaced and the job tried again, up to three times; then the verdict is infra.
+// replaced and the job tried again, up to three times; then the verdict is infra. So is a job
+// whose device slowed itself down while it was timed.
 // Or the jobs go through a spool to workers elsewhere (spool.h, spool_worker.h).
 #pragma once
 

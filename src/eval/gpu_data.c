@@ -146,7 +146,7 @@ static struct gpu_lesson lesson_of(struct judge *j, enum oracle_set set,
     struct gpu_set *s = &j->gpu->sets[set];
     for (int i = 0; i < j->problem->n_outputs; i++)
         stats[i] = j->oracle.sets[set].outputs[i].stats;
-    return (struct gpu_lesson){j->problem, s->inputs, s->expected, stats};
+    return (struct gpu_lesson){j->problem, s->inputs, s->expected, stats, oracle_forgives(set)};
 }
 
 // Compute what is expected where it will be compared. False, and the host has to: no memory.

@@ -225,7 +225,8 @@ static bool put_outputs(struct learner *l, node_id id, struct error *err) {
                                  .n = (uint64_t)count_of(l, id),
                                  .high = e->high,
                                  .low = e->low,
-                                 .spread = e->spread};
+                                 .spread = e->spread,
+                                 .forgives = l->lesson->forgives};
         put.at = l->plan.carries[id] ? (uint64_t)l->first * (put.n / (uint64_t)l->rows) : 0;
         void *arguments[] = {&put, &o->bench->parts};
         if (!gpu_bench_sum(o->bench, o->put, put.n, arguments, &sum, err))

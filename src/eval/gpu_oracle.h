@@ -34,6 +34,7 @@ struct gpu_lesson {
     const cuda_pointer *inputs;
     struct judge_expected *expected;  // per output
     struct error_stats *stats;        // per output
+    bool forgives;                    // oracle_forgives() of the set
 };
 bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err);
 

@@ -10,6 +10,9 @@
 const char *const eval_phase_names[PHASE_COUNT] = {"open",    "inputs", "truth",  "compile",
                                                    "runners", "load",   "verify", "time"};
 
+// Whoever holds the lease longer than this is stuck.
+static const double lease_wait_s = 300;
+
 static double since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) * 1e-9;
 }
@@ -69,8 +72,7 @@ static void draw(struct judge *j, uint64_t seed) {
     oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
     j->oracle.n_threads = j->settings.n_threads;
     j->digest_seed = rng_next(&j->rng);
-    j->screening_set =
-        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_COUNT - SET_INTEGERS));
+    verify_draw(j);
     for (int i = 0; i < SLOTS_MAX; i++)
         j->slot_set[i] = -1;
 }
@@ -80,6 +82,7 @@ bool judge_open(struct judge *j, const struct problem *p, const struct judge_set
     *j = (struct judge){.problem = p, .settings = *settings};
     j->device = settings->is_gpu ? &judge_device_gpu : &judge_device_cpu;
     fill_context(j);
+    lease_open(&j->lease, settings->lease);
     draw(j, settings->seed ? settings->seed : rng_entropy());
     struct stretch opening = judge_begin(j);
     bool ok = j->device->open(j, err);
@@ -100,6 +103,7 @@ void judge_close(struct judge *j) {
     close_rival(j);
     oracle_reset(&j->oracle);
     j->device->close(j);
+    lease_close(&j->lease);
     arena_reset(&j->arena);
 }
 
@@ -119,7 +123,7 @@ const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
 
 const char *judge_find_null_kernel(struct judge *j) {
     const char *what = NULL;
-    for (int set = 0; set < SET_COUNT; set++) {
+    for (int set = 0; set < SET_DRAWN; set++) {
         j->device->learn(j, 1U << set);
         what = j->device->null_kernel(j, (enum oracle_set)set);
         if (!what)
@@ -175,6 +179,14 @@ static void check_physics(const struct judge *j, struct arena *a, double time_s,
     }
 }
 
+static void note_varied(struct arena *a, const struct subject *s, struct verdict *v) {
+    if (s->n_varied)
+        v->evidence = arena_printf(a,
+                                   "not deterministic: %d of %d calls gave other bits than before "
+                                   "on equal inputs, within limits; the problem says order any",
+                                   s->n_varied, s->n_calls);
+}
+
 static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
                           struct subject *s, struct eval_result *result, struct error *err) {
     struct verdict *v = &result->verdict;
@@ -186,6 +198,8 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     int64_t start_ns = clock_now_ns();
     bool ok = verify(j, a, s, job->depth, v);
     result->verify_s = since(start_ns);
+    if (ok)
+        note_varied(a, s, v);
     if (!ok || job->depth == EVAL_VERIFY)
         return true;
     const struct candidate *rival = job->rival ? job->rival : job->candidate;
@@ -193,18 +207,28 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         return false;
     if (v->kind != VERDICT_OK)
         return true;
+    double waited_s = lease_take(&j->lease, lease_wait_s);
+    bool is_alone = j->lease.is_held;
     struct stretch timing = judge_begin(j);
     ok = time_beside(j, a, s, j->rival, job, result);
+    lease_give(&j->lease);
     result->timing_s = since(timing.start_ns);
     judge_end(j, PHASE_TIME, timing);
     v->n_calls = s->n_calls;
     if (!ok)
         return true;
+    note_varied(a, s, v);
     v->timed_calls_checked = true;
     check_physics(j, a, result->measurement.median_s, v);
     if (v->kind == VERDICT_OK && j->device->audit)
         j->device->audit(j, a, s, v);
     j->device->describe(j, a, s, result);
+    if (waited_s > 0.01)
+        profile_set(&result->profile, "lease_wait_s", waited_s);
+    if (!is_alone)
+        result->measurement.method =
+            arena_printf(a, "%s; no lease on the device: others may have timed meanwhile",
+                         result->measurement.method);
     return true;
 }
 

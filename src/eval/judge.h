@@ -13,10 +13,12 @@
 #include "eval/device.h"
 #include "eval/evaluate.h"
 #include "eval/gpu_clocks.h"
+#include "eval/lease.h"
 
 struct judge_settings {
     int n_threads;                     // CPU: the runner's; both: those that compute the truth
     const char *cc, *machine, *cache;  // see compile.h
+    const char *lease;                 // see lease.h; NULL: none
     int64_t llc_bytes;
     bool is_gpu;
     int ordinal;              // GPU: as the driver counts
@@ -41,6 +43,7 @@ struct subject {
     uint32_t own_poison[SLOTS_MAX];
     int n_calls;                 // checked so far
     int n_late;                  // calls after which it went on working
+    int n_varied;                // calls that gave other bits than before, and were right
     struct error_stats worst;    // nearest to its limit so far
     struct clock_counts clocks;  // GPU: while it was timed
 };
@@ -61,13 +64,15 @@ struct judge {
     int slot_set[SLOTS_MAX];             // enum oracle_set in each slot's inputs, -1: none
     int next_slot;                       // of the rotation
     enum oracle_set screening_set;       // the hard set of a screening: as secret as the rest
+    unsigned ranking_sets;               // adversarial sets of a ranking, a bit for each
     struct patch patches[INPUTS_MAX][PATCHES];
     int n_patches[INPUTS_MAX];
     struct rng rng;
     uint64_t digest_seed;
     struct subject *rival;
-    int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
-    double restart_s;  // from there to the first call of this job; 0: none was lost
+    struct lease lease;  // on the device, while it is timed
+    int64_t lost_ns;     // GPU: when a runner was lost and none has been called since; 0: none
+    double restart_s;    // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
     unsigned sets_wanted;         // by the job that is judged, a bit for each
 };
@@ -117,6 +122,8 @@ struct stretch judge_begin(const struct judge *j);
 void judge_end(struct judge *j, enum eval_phase phase, struct stretch s);
 
 // verify_subject.c: all the sets that a depth asks for, repeats, other buffers.
+// Choose by chance which sets screening and ranking take.
+void verify_draw(struct judge *j);
 unsigned verify_sets(const struct judge *j, enum eval_depth depth);
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v);

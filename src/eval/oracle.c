@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "eval/derived.h"
 #include "hone_inputs.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
@@ -23,7 +24,7 @@
 #define ORACLE_HOT
 #endif
 
-enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9 };
+enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9, SETS_KEPT = 8 };
 
 // How much more than the honest computation a candidate may err. No correct order of
 // summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
@@ -49,15 +50,34 @@ void oracle_reset(struct oracle *o) {
 }
 
 static enum input_set input_set_of(enum oracle_set set) {
-    static const enum input_set of[SET_COUNT] = {INPUT_SET_DECLARED, INPUT_SET_DECLARED,
-                                                 INPUT_SET_INTEGERS, INPUT_SET_WIDE,
-                                                 INPUT_SET_SHIFTED};
+    static const enum input_set of[SET_COUNT] = {
+        [SET_DECLARED] = INPUT_SET_DECLARED,
+        [SET_PATCHED] = INPUT_SET_DECLARED,
+        [SET_INTEGERS] = INPUT_SET_INTEGERS,
+        [SET_WIDE] = INPUT_SET_WIDE,
+        [SET_SHIFTED] = INPUT_SET_SHIFTED,
+        [SET_EQUAL] = INPUT_SET_EQUAL,
+        [SET_HUGE] = INPUT_SET_HUGE,
+        [SET_TINY] = INPUT_SET_TINY,
+        [SET_ALTERNATING] = INPUT_SET_ALTERNATING,
+        [SET_SPIKE] = INPUT_SET_SPIKE,
+        [SET_SCALED] = INPUT_SET_DECLARED,
+        [SET_PERMUTED] = INPUT_SET_DECLARED,
+    };
     return of[set];
 }
 
 const char *oracle_set_name(enum oracle_set set) {
-    return set == SET_PATCHED ? "declared, a few elements changed"
-                              : input_set_name(input_set_of(set));
+    switch (set) {
+    case SET_PATCHED:
+        return "declared, a few elements changed";
+    case SET_SCALED:
+        return "declared, times a power of two";
+    case SET_PERMUTED:
+        return "declared, rows in another order";
+    default:
+        return input_set_name(input_set_of(set));
+    }
 }
 
 static const struct shape *input_shape(const struct problem *p, int input) {
@@ -110,7 +130,7 @@ static bool keeps_inputs(const struct oracle *o) {
     int64_t bytes = 0;
     for (int i = 0; i < o->problem->n_inputs; i++)
         bytes += shape_count(input_shape(o->problem, i)) * (int64_t)sizeof(float);
-    return bytes * SET_COUNT <= INPUTS_KEPT_BYTES;
+    return bytes * SETS_KEPT <= INPUTS_KEPT_BYTES;
 }
 
 void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *out) {
@@ -125,6 +145,7 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, float *
     int n = set == SET_PATCHED ? oracle_patches(o, 0, input, patches) : 0;
     for (int i = 0; i < n; i++)
         out[patches[i].index] = patches[i].after;
+    derived_change(o, set, input, out);
 }
 
 // Error of one element in units of the spread. Where nothing is rounded, only the exact
@@ -167,6 +188,10 @@ void oracle_set_limits(struct error_stats *s, int64_t count) {
     s->limit_max = tolerance * fmax(s->honest_max, floor_max);
 }
 
+bool oracle_forgives(enum oracle_set set) {
+    return set >= SET_EQUAL;
+}
+
 static void *allocate(int64_t count, size_t size) {
     void *p = malloc((size_t)(count ? count : 1) * size);
     if (!p)
@@ -187,6 +212,7 @@ struct putting {
     const struct interpret_result *r;
     int output;
     int64_t at;
+    bool forgives;
     struct tally *pieces;
 };
 
@@ -203,11 +229,14 @@ static void put_piece(void *ctx, int64_t begin, int64_t end) {
         e->high[i] = (float)truth;
         e->low[i] = isfinite(e->high[i]) ? (float)(truth - (double)e->high[i]) : 0;
         e->spread[i] = spread_of(p->r->spread[p->output][k]);
-        if (isfinite(e->high[i]) && !isfinite(honest))
-            e->spread[i] = NAN;
         double error = error_of(honest, truth_of(e, i), e->spread[i]);
-        if (!isfinite(error))
+        // Where honest code gets it altogether wrong (it overflows on the way), nobody is blamed.
+        if (p->forgives && !isfinite(e->high[i]))
+            e->spread[i] = NAN;
+        if (!isfinite(error)) {
+            e->spread[i] = NAN;
             continue;
+        }
         t.sum += error * error;
         t.max = fmax(t.max, error);
     }
@@ -227,15 +256,21 @@ static struct tally put_elements(struct putting *p, int n_threads) {
     return t;
 }
 
-static void learn_output(struct oracle_output *e, const struct interpret_result *r, int output,
-                         int n_threads) {
-    int64_t count = r->count[output];
+struct learning {
+    const struct interpret_result *result;
+    enum oracle_set set;
+    int n_threads;
+};
+
+static void learn_output(struct oracle_output *e, const struct learning *l, int output) {
+    int64_t count = l->result->count[output];
     *e = (struct oracle_output){.count = count,
                                 .high = allocate(count, sizeof(float)),
                                 .low = allocate(count, sizeof(float)),
                                 .spread = allocate(count, sizeof(float))};
-    struct putting p = {.e = e, .r = r, .output = output};
-    struct tally t = put_elements(&p, n_threads);
+    struct putting p = {
+        .e = e, .r = l->result, .output = output, .forgives = oracle_forgives(l->set)};
+    struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
     oracle_set_limits(&e->stats, count);
@@ -319,7 +354,7 @@ static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
         else
             free(inputs[i]);
     for (int i = 0; i < o->problem->n_outputs; i++)
-        learn_output(&o->sets[set].outputs[i], &result, i, n_threads);
+        learn_output(&o->sets[set].outputs[i], &(struct learning){&result, set, n_threads}, i);
     interpret_reset(&result);
 }
 
@@ -343,10 +378,19 @@ static void *learn_some(void *argument) {
 
 void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
     const unsigned declared = 1U << SET_DECLARED, patched = 1U << SET_PATCHED;
-    if ((sets & declared) && (sets & patched))
-        oracle_learn(o, declared, n_threads);  // the patched set is made from it
+    unsigned derived = sets >> SET_DRAWN << SET_DRAWN;
+    if (((sets & declared) && (sets & patched)) || derived) {
+        sets |= declared;
+        if (sets != declared)
+            oracle_learn(o, declared, n_threads);  // those are made from it
+    }
     if ((sets & patched) && !o->sets[SET_PATCHED].is_known)
         o->sets[SET_PATCHED].is_known = learn_patched_rows(o);
+    for (int s = SET_DRAWN; s < SET_COUNT; s++)
+        if ((derived >> s & 1) && !o->sets[s].is_known) {
+            derived_learn(o, (enum oracle_set)s);
+            o->sets[s].is_known = true;
+        }
     for (int s = 0; s < SET_COUNT; s++)
         if (o->sets[s].is_known)
             sets &= ~(1U << s);

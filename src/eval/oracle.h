@@ -22,7 +22,15 @@ enum oracle_set {
     SET_INTEGERS,
     SET_WIDE,
     SET_SHIFTED,
-    SET_COUNT
+    SET_EQUAL,  // adversarial ones from here on (ir/inputs.h)
+    SET_HUGE,
+    SET_TINY,
+    SET_ALTERNATING,
+    SET_SPIKE,
+    SET_SCALED,    // as declared, times powers of two (derived.h)
+    SET_PERMUTED,  // as declared, rows in another order
+    SET_COUNT,
+    SET_DRAWN = SET_SCALED  // those that are drawn; the rest follow from the declared one
 };
 
 enum { PATCHES = 8 };  // elements changed per input, at most
@@ -66,6 +74,10 @@ int oracle_patches(const struct oracle *o, uint64_t salt, int input, struct patc
 // What input number `input` of a set is drawn from; the patches are not in it.
 struct hone_source;
 struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, int input);
+
+// Are infinite truths of this set nobody's fault? Data far beyond the declared ones overflow by
+// one way of computing and not by another.
+bool oracle_forgives(enum oracle_set set);
 
 // The limits that follow from the honest errors of `count` elements.
 void oracle_set_limits(struct error_stats *s, int64_t count);

@@ -81,6 +81,8 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
         // Tests switch the scans off to see that behaviour gives a cheat away as well.
         .skip_scans = getenv("HONE_SKIP_SCANS") != NULL,
     };
+    l->settings.lease =
+        lease_path(&l->arena, t->is_gpu ? arena_printf(&l->arena, "cuda-%d", t->ordinal) : "cpu");
     l->settings.cache = file_work_dir(&l->arena, "objects", err);
     if (l->settings.cache)
         cache_tidy(l->settings.cache);

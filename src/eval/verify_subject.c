@@ -1,20 +1,31 @@
-// The order of the calls that verify a candidate. What each step is for:
+// Which sets verify a candidate, and the order of the calls. What each step is for:
 //   the same buffers with other data    results kept by address
 //   other buffers with the same data    results that hang on where data lie
 //   a few elements changed              results kept by a sample of the data
 //   the same again, in another order    chance, state carried from call to call
+//
+// Screening takes the declared data, patched ones and one hard set; a ranking all hard sets, two
+// adversarial ones and those that follow by laws of the graph; confirmation and `--verify` all
+// that there are. Which ones, and the order of the calls but for the first two, is chance.
+// Equal and alternating data are only for problems without long sums: there rounding errors are
+// no longer like chance, and an honest kernel may err far more than ours, or far less.
+#include "eval/derived.h"
 #include "eval/judge.h"
+#include "ir/relations.h"
+
+enum { CALLS_MAX = 2 * SET_COUNT, RANKING_EXTRA = 2, LONG_SUM = 64 };
+
+// Sets are kept in memory: of problems larger than this a confirmation takes as few as a ranking.
+static const int64_t all_sets_bytes = (int64_t)24 << 20;
 
 struct check {
     enum oracle_set set;
     int slot;
 };
 
-static const struct check screening[] = {
-    {SET_DECLARED, 0}, {SET_PATCHED, 0}, {SET_COUNT, 1}, {SET_DECLARED, 1}};
-static const struct check full[] = {
-    {SET_DECLARED, 0}, {SET_PATCHED, 0},  {SET_INTEGERS, 1}, {SET_WIDE, 0}, {SET_SHIFTED, 1},
-    {SET_DECLARED, 1}, {SET_INTEGERS, 0}, {SET_PATCHED, 1},  {SET_WIDE, 1},
+struct order {
+    struct check calls[CALLS_MAX];
+    int n;
 };
 
 static int count_sets(const struct subject *s) {
@@ -24,29 +35,88 @@ static int count_sets(const struct subject *s) {
     return n;
 }
 
-static const struct check *checks_of(enum eval_depth depth, int *n) {
-    bool is_screening = depth == EVAL_SCREEN;
-    *n = is_screening ? sizeof screening / sizeof screening[0] : sizeof full / sizeof full[0];
-    return is_screening ? screening : full;
+static unsigned from_to(int from, int to) {
+    return (1U << to) - (1U << from);
+}
+
+static unsigned adversarial(const struct problem *p) {
+    unsigned sets = from_to(SET_EQUAL, SET_DRAWN);
+    if (relations_longest_sum(p) > LONG_SUM)
+        sets &= ~(1U << SET_EQUAL | 1U << SET_ALTERNATING);
+    return sets;
+}
+
+void verify_draw(struct judge *j) {
+    j->screening_set =
+        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_EQUAL - SET_INTEGERS));
+    j->ranking_sets = 0;
+    while (__builtin_popcount(j->ranking_sets) < RANKING_EXTRA)
+        j->ranking_sets |=
+            1U << (SET_EQUAL + rng_below(&j->rng, SET_DRAWN - SET_EQUAL)) & adversarial(j->problem);
+}
+
+static bool is_small(const struct judge *j) {
+    int64_t bytes = 0;
+    for (int i = 0; i < j->context.n_buffers; i++)
+        bytes += j->context.buffers[i].size_bytes;
+    return bytes <= all_sets_bytes;
 }
 
 unsigned verify_sets(const struct judge *j, enum eval_depth depth) {
-    int n;
-    const struct check *checks = checks_of(depth, &n);
-    unsigned sets = 0;
-    for (int i = 0; i < n; i++)
-        sets |= 1U << (checks[i].set == SET_COUNT ? j->screening_set : checks[i].set);
+    unsigned sets = from_to(SET_DECLARED, SET_INTEGERS);
+    if (depth == EVAL_SCREEN)
+        return sets | 1U << j->screening_set;
+    bool takes_all = depth != EVAL_RANK && is_small(j);
+    sets |= from_to(SET_INTEGERS, SET_EQUAL);
+    sets |= takes_all ? adversarial(j->problem) : j->ranking_sets;
+    for (int s = SET_DRAWN; s < SET_COUNT && j->device->takes_derived; s++)
+        sets |= (unsigned)derived_exists(&j->oracle, (enum oracle_set)s) << s;
     return sets;
+}
+
+static void add(struct order *o, enum oracle_set set, int slot) {
+    o->calls[o->n++] = (struct check){set, slot};
+}
+
+static void shuffle(struct judge *j, struct check *calls, int n) {
+    for (int i = n - 1; i > 0; i--) {
+        int other = (int)rng_below(&j->rng, (uint64_t)i + 1);
+        struct check c = calls[i];
+        calls[i] = calls[other];
+        calls[other] = c;
+    }
+}
+
+static void choose_order(struct judge *j, enum eval_depth depth, struct order *o) {
+    static const enum oracle_set again[] = {SET_DECLARED, SET_INTEGERS, SET_PATCHED, SET_WIDE};
+    unsigned sets = verify_sets(j, depth);
+    int slot_of[SET_COUNT] = {0};
+    *o = (struct order){0};
+    add(o, SET_DECLARED, 0);
+    add(o, SET_PATCHED, 0);
+    for (int s = SET_INTEGERS; s < SET_COUNT; s++)
+        if (sets >> s & 1) {
+            slot_of[s] = (int)rng_below(&j->rng, 2);
+            add(o, (enum oracle_set)s, slot_of[s]);
+        }
+    if (depth == EVAL_SCREEN) {
+        add(o, SET_DECLARED, 1);
+        shuffle(j, o->calls + 2, o->n - 2);
+        return;
+    }
+    shuffle(j, o->calls + 2, o->n - 2);
+    int n_once = o->n;
+    for (size_t i = 0; i < sizeof again / sizeof again[0]; i++)
+        add(o, again[i], 1 - slot_of[again[i]]);
+    shuffle(j, o->calls + n_once, o->n - n_once);
 }
 
 static bool check_all(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
                       struct verdict *v) {
-    int n;
-    const struct check *checks = checks_of(depth, &n);
-    for (int i = 0; i < n; i++) {
-        struct check c = checks[i];
-        if (c.set == SET_COUNT)
-            c.set = j->screening_set;
+    struct order order;
+    choose_order(j, depth, &order);
+    for (int i = 0; i < order.n; i++) {
+        struct check c = order.calls[i];
         j->device->load(j, c.slot, c.set);
         subject_poison(j, s, c.slot);
         struct call_result call;

@@ -31,12 +31,13 @@ json_t *worker_open_message(const struct problem *p, const struct judge_settings
     json_t *dims = json_object();
     for (int i = 0; i < p->graph.n_dims; i++)
         json_object_set_new(dims, p->graph.dims[i].name, json_integer(p->graph.dims[i].size));
-    return json_pack(
-        "{s:s, s:s, s:o, s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:s, s:b, s:b, s:i}", "schema",
-        "hone.open/1", "problem", p->text, "dims", dims, "threads", s->n_threads, "cc", s->cc,
-        "machine", s->machine, "cache", s->cache, "llc_bytes", (json_int_t)s->llc_bytes, "limit_s",
-        json_optional_real(s->limit_s), "reach_s", json_optional_real(s->reach_s), "seed", seed,
-        "skip_scans", (int)s->skip_scans, "gpu", (int)s->is_gpu, "ordinal", s->ordinal);
+    return json_pack("{s:s, s:s, s:o, s:i, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:s, s:b, s:b, s:i}",
+                     "schema", "hone.open/1", "problem", p->text, "dims", dims, "threads",
+                     s->n_threads, "cc", s->cc, "machine", s->machine, "cache", s->cache, "lease",
+                     s->lease ? s->lease : "", "llc_bytes", (json_int_t)s->llc_bytes, "limit_s",
+                     json_optional_real(s->limit_s), "reach_s", json_optional_real(s->reach_s),
+                     "seed", seed, "skip_scans", (int)s->skip_scans, "gpu", (int)s->is_gpu,
+                     "ordinal", s->ordinal);
 }
 
 json_t *worker_job_message(const struct eval_job *job) {
@@ -145,6 +146,7 @@ static bool open_judge(struct arena *a, const json_t *message, struct judge *j, 
         .cc = json_read_string(&r, a, message, "cc"),
         .machine = json_read_string(&r, a, message, "machine"),
         .cache = json_read_string(&r, a, message, "cache"),
+        .lease = json_read_string(&r, a, message, "lease"),
         .llc_bytes = json_read_int(&r, message, "llc_bytes"),
         .limit_s = json_read_optional_number(&r, message, "limit_s"),
         .reach_s = json_read_optional_number(&r, message, "reach_s"),

@@ -1,7 +1,8 @@
 // Messages between the evaluator and its worker, JSON over descriptor 3 of the worker:
 //
 //   -> hone.open/1   {"problem": text, "dims": {"M": 64}, "threads", "cc", "machine", "cache",
-//                     "llc_bytes", "limit_s", "reach_s", "seed", "skip_scans", "gpu", "ordinal"}
+//                     "lease", "llc_bytes", "limit_s", "reach_s", "seed", "skip_scans", "gpu",
+//                     "ordinal"}
 //   -> hone.job/1    {"candidate": hone.candidate/1, "rival": the same or null,
 //                     "depth": "screen", "seconds": 0}
 //   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s",

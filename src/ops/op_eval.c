@@ -14,6 +14,7 @@
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
+#include "ops/op_resolution.h"
 #include "ops/op_spool.h"
 #include "tools/tool.h"
 
@@ -254,6 +255,55 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
     return ok;
 }
 
+static bool is_correct(const struct eval_report *r) {
+    enum verdict_kind kind = r->result.verdict.kind;
+    return kind == VERDICT_OK || kind == VERDICT_SUSPECT;
+}
+
+bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *const names[2],
+                  struct eval_report reports[2], struct error *err) {
+    struct eval_request verifying = *q, timing = *q;
+    struct eval_report r;
+    struct evaluator *e;
+    verifying.depth = EVAL_VERIFY;
+    if (!prepare(a, &verifying, &r, err) || !open_evaluator(q, &r, &e, err))
+        return false;
+    bool ok = true;
+    for (int i = 1; i >= 0 && ok; i--) {
+        int64_t start_ns = clock_now_ns();
+        bool is_timed = i == 0 && is_correct(&reports[1]);
+        const struct eval_request *how = is_timed ? &timing : &verifying;
+        reports[i] = (struct eval_report){
+            .problem = r.problem, .target = r.target, .bound = r.bound, .depth = how->depth};
+        if (is_timed)
+            reports[i].rival = reports[1].candidate;
+        ok = read_candidate(a, names[i], &reports[i], &reports[i].candidate, err) &&
+             judge(a, how, e, &reports[i], err);
+        reports[i].seconds = since(start_ns);
+    }
+    evaluator_close(e);
+    return ok;
+}
+
+const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]) {
+    const struct measurement *m = &reports[0].result.measurement;
+    const char *first = reports[0].candidate.label, *second = reports[1].candidate.label;
+    int order = measurement_compare(m);
+    if (!m->present)
+        return "they cannot be compared: a kernel that is not correct has no speed\n";
+    if (order == 0)
+        return arena_printf(a,
+                            "no difference between %s and %s can be told: %.3gx, between %.3gx "
+                            "and %.3gx\n",
+                            first, second, m->speedup, m->speedup_low, m->speedup_high);
+    bool is_first = order > 0;
+    return arena_printf(a, "%s is faster than %s: %.3gx, between %.3gx and %.3gx\n",
+                        is_first ? first : second, is_first ? second : first,
+                        is_first ? m->speedup : 1 / m->speedup,
+                        is_first ? m->speedup_low : 1 / m->speedup_high,
+                        is_first ? m->speedup_high : 1 / m->speedup_low);
+}
+
 // Where the time went; what is left over is starting processes and talking to them.
 static json_t *phases_json(const struct eval_report *r) {
     json_t *phases = json_pack("{s:f, s:f, s:f}", "prepare", r->prepare_s, "null_kernel", r->null_s,
@@ -311,6 +361,11 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     str_printf(s, ", %.3g%% confidence; %s\n", 100 * m->confidence, m->method);
     if (m->clocks)
         str_printf(s, "  clocks    %s\n", m->clocks);
+    struct resolution resolution;
+    op_resolution_load(a, &r->target, &resolution);
+    if (resolution.present)
+        str_printf(s, "  resolves  %s here, of a call of %s\n", op_resolution_words(a, &resolution),
+                   clock_duration(a, resolution.call_s * 1e9));
 }
 
 // What the driver and the assembler say about the largest launch of a GPU's candidate.

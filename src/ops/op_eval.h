@@ -56,6 +56,13 @@ struct eval_list {
 bool op_eval_each(struct arena *a, const struct eval_request *request, const struct eval_list *list,
                   struct error *err);
 
+// Two candidates beside each other: the second is verified, then the first is timed beside it, so
+// that reports[0] holds the comparison. Where either is not correct neither is timed.
+bool op_eval_pair(struct arena *a, const struct eval_request *request, const char *const names[2],
+                  struct eval_report reports[2], struct error *err);
+// "a.c is faster than b.c: 1.25x, between 1.22x and 1.28x"
+const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]);
+
 // Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
 // its answer, whoever gave it and wherever.
 bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, struct error *err);

@@ -159,7 +159,7 @@ static void llm_from_json(struct json_reader *reader, struct arena *a, const jso
         .max_usd = json_read_number(reader, llm, "max_usd"),
         .max_calls = json_read_int(reader, llm, "max_calls"),
         .max_tokens = json_read_int(reader, llm, "max_tokens"),
-        .since = (int)json_read_int(reader, llm, "since"),
+        .since = (int)json_integer_value(json_object_get(llm, "since")),
         .feedback = json_read_string(reader, a, llm, "feedback"),
     };
 }

@@ -21,13 +21,16 @@ static bool record(void *ctx, struct arena *a, const struct eval_job *job,
     struct judge_recorder *r = ctx;
     if (!r->inner.judge(r->inner.ctx, a, job, result, err))
         return false;
+    // Raw samples are with the node; no decision looks at them.
+    struct measurement measurement = result->measurement;
+    measurement.n_pairs = 0;
     struct arena scratch = {0};
     struct judgement j = {
         .subject = judgement_subject(&scratch, job->candidate),
         .rival = job->rival ? judgement_subject(&scratch, job->rival) : NULL,
         .depth = depth_names[job->depth],
         .verdict = result->verdict,
-        .measurement = result->measurement,
+        .measurement = measurement,
         .profile = result->profile,
     };
     bool ok = store_add_judgement(r->store, r->run, &j, err);

@@ -5,8 +5,8 @@
 #   $TMP     an empty directory, removed afterwards; the test runs in it, and HOME and the
 #            XDG directories point into it, so nothing of the user's is read or written
 #
-# A comment line `# long` in a test leaves it to `make check-long`, `# no-asan` leaves it
-# out of `make check-asan`.
+# A comment line `# slow` in a test leaves it out of `make check-fast`, `# long` leaves it to
+# `make check-long`, `# no-asan` leaves it out of `make check-asan`.
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$ROOT/build/hone}
@@ -14,7 +14,7 @@ TMP=$(mktemp -d "${TMPDIR:-/tmp}/hone-cli-XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 trap 'exit 130' INT TERM
 export HOME="$TMP/home" XDG_CACHE_HOME="$TMP/cache" XDG_CONFIG_HOME="$TMP/config"
-export XDG_DATA_HOME="$TMP/data" LC_ALL=C
+export XDG_DATA_HOME="$TMP/data" XDG_RUNTIME_DIR="$TMP/run" LC_ALL=C
 unset HONE_LOG HONE_BUILD_CC HONE_RUN_THREADS HONE_STORE_PATH
 unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN OPENAI_API_KEY HONE_LLM_KEY HONE_LLM_PROVIDER
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY

@@ -30,7 +30,7 @@ kernel right
 run judge right
 case $got in *'no CUDA compiler'*) skip "no NVRTC" ;; esac
 expect_match 0 '^right.cu: ok$' judge right
-expect_match 0 'correct +9 calls on 5 input sets' judge right
+expect_match 0 'correct +14 calls on 10 input sets' judge right
 
 # What the kernels do not know is left to the host; they agree on what they do.
 cat >flipped.hone <<'END'
@@ -132,6 +132,7 @@ expect_clocks() { # FAULT STATUS PATTERN
 expect_clocks power-cap 0 '^  clocks    at the power cap in ([0-9]+) of \1 pairs$'
 expect_clocks heat 1 '^right.cu: infra \(throttled\)$'
 expect_clocks heat 1 'the card slowed itself down \(heat\) in ([0-9]+) of \1 pairs'
+expect_clocks heat 1 'or give it more power \(tried 3 times\)$'
 expect_clocks brake 1 'the card slowed itself down \(power brake\)'
 expect_clocks nvml-init 0 '^  clocks    not watched: NVML does not start: no permission \(code 4\)$'
 expect_clocks nvml-card 0 '^  clocks    not watched: NVML does not know the card: not found'

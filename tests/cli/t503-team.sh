@@ -136,3 +136,14 @@ expect_match 2 'needs a node' "$HONE" show 1 --prompt plan
 mkdir own
 echo 'My own planner.' >own/plan.txt
 expect_match 0 '^My own planner' env HONE_LLM_PROMPTS=own "$HONE" show 1.1 --prompt plan
+
+# A model named by the user's settings is used, unless another mind is asked for.
+mkdir -p config/hone
+printf '[llm]\nprovider = exec:cat\n' >config/hone/config
+# shellcheck disable=SC2086
+expect_match 0 'proposer expert' "$HONE" optimize $soft --evals 1 --proposer expert
+# shellcheck disable=SC2086
+expect_match 0 '^model     exec:cat; price unknown' "$HONE" optimize $soft --evals 1
+printf '[llm]\nprovder = exec:cat\n' >config/hone/config
+# shellcheck disable=SC2086
+expect_match 2 "config:2: unknown key 'llm.provder'; did you mean 'llm.provider'" "$HONE" optimize $soft

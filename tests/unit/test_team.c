@@ -341,3 +341,26 @@ Test(team, a_tools_result_is_bounded) {
     cr_expect_lt(strlen(result), 6100);
     cr_expect(strstr(result, "(cut here)"));
 }
+
+Test(team, on_a_gpu_it_writes_cuda_for_its_architecture) {
+    struct target gpu;
+    struct str out = {0};
+    struct proposal p = {0};
+    struct kernel *k = arena_new(&a, struct kernel);
+    cr_assert(target_of_arch("sm_90a", &gpu));
+    lower_default(&a, problem, &gpu, k);
+    cr_assert(lower_kernel(&a, problem, &gpu, k, &node.candidate, &err), "%s", err.text);
+    brief.target = &gpu;
+    brief.kernel = k;
+    cr_assert(team_prompt(&a, &settings, &brief, "plan", &out, &err), "%s", err.text);
+    cr_expect(strstr(str_text(&out), "The contract of source in CUDA"));
+    cr_expect(strstr(str_text(&out), "`threads`: "));
+    cr_expect(strstr(str_text(&out), "kernel for soft on sm_90a"));
+    str_reset(&out);
+    cr_assert(answer_read(&a, &brief, NULL,
+                          "```cuda\n#pragma hone launch f grid(M) block(32) args(x, y)\n"
+                          "extern \"C\" __global__ void f(const float *x, float *y) {}\n```",
+                          &p, why, sizeof why),
+              "%s", why);
+    cr_expect_eq(p.tier, TIER_D);
+}

@@ -1,0 +1,189 @@
+#include "ir/relations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/interpret.h"
+
+// Even, so that a root halves it; beyond FAR somebody's exponent might not hold it.
+enum { STEP = 4, FAR = 24, ANY = 1000 };  // ANY: zero, which stays what it is
+
+static bool is_plain(const struct problem_input *in) {
+    bool is_real = in->distribution.kind == DISTRIBUTION_NORMAL ||
+                   in->distribution.kind == DISTRIBUTION_UNIFORM;
+    return is_real && !in->maker;
+}
+
+// Both have the same exponent, or one is zero; the common one into *e.
+static bool agree(int a, int b, int *e) {
+    *e = a == ANY ? b : a;
+    return a == ANY || b == ANY || a == b;
+}
+
+static bool halve(int a, int sign, int *e) {
+    *e = a == ANY ? ANY : sign * a / 2;
+    return a == ANY || a % 2 == 0;
+}
+
+// The exponent of an elementwise operation's result, given those of its arguments.
+static bool elementwise(enum op op, const int *arg, int n_args, int *e) {
+    bool has_zero = arg[0] == ANY || (n_args > 1 && arg[1] == ANY);
+    switch (op) {
+    case OP_NEG:
+    case OP_ABS:
+        *e = arg[0];
+        return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MAX:
+    case OP_MIN:
+        return agree(arg[0], arg[1], e);
+    case OP_MUL:
+        *e = has_zero ? ANY : arg[0] + arg[1];
+        return true;
+    case OP_DIV:
+        *e = has_zero ? ANY : arg[0] - arg[1];
+        return arg[1] != ANY;
+    case OP_SQRT:
+        return halve(arg[0], 1, e);
+    case OP_RSQRT:
+        return arg[0] != ANY && halve(arg[0], -1, e);
+    case OP_SIGN:
+        *e = 0;
+        return true;
+    case OP_LT:
+    case OP_LE:
+    case OP_EQ:
+    case OP_NE: {
+        bool ok = agree(arg[0], arg[1], e);
+        *e = 0;
+        return ok;
+    }
+    case OP_WHERE:
+        return arg[0] == 0 && agree(arg[1], arg[2], e);
+    default:
+        // Of anything else only that equal arguments give equal results.
+        *e = 0;
+        for (int i = 0; i < n_args; i++)
+            if (arg[i] != 0 && arg[i] != ANY)
+                return false;
+        return true;
+    }
+}
+
+static bool exponent_of(const struct node *n, const int *of, int *e) {
+    int arg[ARGS_MAX];
+    for (int i = 0; i < n->n_args; i++)
+        arg[i] = of[n->arg[i]];
+    *e = 0;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        *e = n->value == 0 ? ANY : 0;
+        return n->op == OP_CONST;
+    case OP_CLASS_VIEW:
+        *e = arg[0];
+        return true;
+    case OP_CLASS_ELEMENTWISE:
+        return elementwise(n->op, arg, n->n_args, e);
+    case OP_CLASS_REDUCE:
+        *e = n->op == OP_ARGMAX || n->op == OP_ARGMIN ? 0 : arg[0];
+        return n->op != OP_RPROD || arg[0] == 0;
+    case OP_CLASS_CONTRACT:
+        *e = arg[0] == ANY || arg[1] == ANY ? ANY : arg[0] + arg[1];
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool has_law(const struct problem *p, struct relations_scaling *s) {
+    int *of = calloc((size_t)p->graph.n_nodes, sizeof *of);
+    bool ok = of != NULL;
+    for (int i = 0; ok && i < p->graph.n_nodes; i++) {
+        const struct node *n = &p->graph.nodes[i];
+        if (n->op == OP_INPUT) {
+            for (int k = 0; k < p->n_inputs; k++)
+                of[i] = p->inputs[k].node == i ? s->input[k] : of[i];
+            continue;
+        }
+        ok = exponent_of(n, of, &of[i]) && (of[i] == ANY || abs(of[i]) <= FAR);
+        // What rounds by absolute steps, or wraps around, keeps no law.
+        ok = ok && (of[i] == 0 || n->dtype == DTYPE_F32);
+    }
+    for (int i = 0; ok && i < p->n_outputs; i++) {
+        int e = of[p->outputs[i].node];
+        s->output[i] = e == ANY ? 0 : e;
+    }
+    free(of);
+    return ok;
+}
+
+static bool can_scale(const struct problem *p, int input) {
+    const struct problem_input *in = &p->inputs[input];
+    return is_plain(in) && p->graph.nodes[in->node].dtype == DTYPE_F32;
+}
+
+bool relations_find_scaling(const struct problem *p, struct relations_scaling *s) {
+    bool can_all = p->n_inputs > 0;
+    for (int i = 0; i < p->n_inputs; i++) {
+        *s = (struct relations_scaling){0};
+        s->input[i] = STEP;
+        if (can_scale(p, i) && has_law(p, s))
+            return true;
+        can_all = can_all && can_scale(p, i);
+    }
+    for (int i = 0; i < p->n_inputs; i++)
+        s->input[i] = STEP;
+    return can_all && p->n_inputs > 1 && has_law(p, s);
+}
+
+static int64_t sum_length(const struct graph *g, const struct node *n) {
+    const struct shape *in = n->n_args ? &g->nodes[n->arg[0]].shape : &n->shape;
+    int64_t result = shape_count(&n->shape);
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+    case OP_CLASS_VIEW:
+    case OP_CLASS_ELEMENTWISE:
+    case OP_CLASS_IOTA:
+    case OP_CLASS_MOVE:
+    case OP_CLASS_GATHER:
+    case OP_CLASS_ORDER:
+        return 1;
+    case OP_CLASS_REDUCE:
+        return n->op == OP_RSUM || n->op == OP_RPROD ? shape_count(in) / (result ? result : 1) : 1;
+    case OP_CLASS_CONTRACT:
+        return in->size[in->rank - 1];
+    default:
+        return shape_count(in);  // more than it has, which is safe
+    }
+}
+
+int64_t relations_longest_sum(const struct problem *p) {
+    int64_t longest = 1;
+    for (int i = 0; i < p->graph.n_nodes; i++) {
+        int64_t length = sum_length(&p->graph, &p->graph.nodes[i]);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+// Where elements have something to do with one another, rows may have as well.
+static bool has_free_rows(const struct problem_input *in) {
+    enum distribution_kind kind = in->distribution.kind;
+    return !in->maker && in->promise == PROMISE_NONE && kind != DISTRIBUTION_PERMUTATION &&
+           kind != DISTRIBUTION_SORTED && kind != DISTRIBUTION_OFFSETS;
+}
+
+bool relations_find_permutation(const struct problem *p, bool moves[INPUTS_MAX]) {
+    bool *carries = calloc((size_t)p->graph.n_nodes, sizeof *carries);
+    bool ok = carries && interpret_carriers(p, carries), any = false;
+    for (int i = 0; ok && i < p->graph.n_nodes; i++)
+        ok = !carries[i] || op_infos[p->graph.nodes[i].op].class <= OP_CLASS_CONTRACT;
+    for (int i = 0; ok && i < p->n_inputs; i++) {
+        moves[i] = carries[p->inputs[i].node];
+        ok = !moves[i] || has_free_rows(&p->inputs[i]);
+        any = any || moves[i];
+    }
+    free(carries);
+    return ok && any && p->graph.nodes[p->outputs[0].node].shape.size[0] > 1;
+}
