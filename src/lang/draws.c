@@ -39,13 +39,21 @@ static noreturn void fail(struct scope *s, struct spot at, const char *text) {
     mistake_fail(s->builder.mistakes, at, NULL, "%s", text);
 }
 
+static noreturn void fail_unknown(struct scope *s, const struct distribution_syntax *d) {
+    const char *near = str_nearest(d->name, names);
+    struct str all = {0};
+    for (int i = 0; !near && names[i]; i++)
+        str_printf(&all, "%s%s", i ? ", " : "; there are ", names[i]);
+    mistake_fail(s->builder.mistakes, d->at, near, "no distribution is named '%s'%s", d->name,
+                 str_take(s->builder.arena, &all));
+}
+
 static enum distribution_kind find_kind(struct scope *s, const struct distribution_syntax *d) {
     int kind = 0;
     while (kind < N_ROWS && strcmp(names[kind], d->name) != 0)
         kind++;
     if (kind == N_ROWS)
-        mistake_fail(s->builder.mistakes, d->at, str_nearest(d->name, names),
-                     "no distribution is named '%s'", d->name);
+        fail_unknown(s, d);
     if (d->n_args != rows[kind].n_args && !(d->n_args == 0 && rows[kind].may_be_bare))
         mistake_fail(s->builder.mistakes, d->at, NULL, "%s takes %s", d->name,
                      rows[kind].n_args == 0   ? "no numbers"
