@@ -26,7 +26,7 @@ VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
 RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt) \
-             src/ir/ops.def)
+             src/ir/ops.def docs/language.md)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
@@ -132,6 +132,7 @@ lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	bench/run.sh $(abspath $(BUILD)/hone)
+	bench/language.sh $(abspath $(BUILD)/hone)
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
 

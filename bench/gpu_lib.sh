@@ -30,6 +30,7 @@ driver=$(gpu_field driver)
 commit=${HONE_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)}
 
 row() {
+    # shellcheck disable=SC2094  # its name alone
     [ -e "$results" ] || {
         printf '# %s\n\n' "$(basename "$results" .md)"
         printf 'Rows are appended by bench/%s.\n\n' "$(basename "$0")"

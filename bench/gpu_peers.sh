@@ -5,6 +5,7 @@
 set -eu
 hone=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck disable=SC1091
 . "$root/bench/gpu_lib.sh"
 budget=${SECONDS_EACH:-30}
 
@@ -12,8 +13,7 @@ if ! command -v nvcc >/dev/null || ! python3 -c 'import torch' 2>/dev/null; then
     row 'champions beside PyTorch' 'needs nvcc and python3 with PyTorch' 'absent'
     exit 0
 fi
-arch=sm_$(python3 -c 'import torch; print("%d%d" % torch.cuda.get_device_capability())')
-[ "$arch" = sm_90 ] && arch=sm_90a
+arch=$(gpu_field isa)
 field() {
     sed -n "s/.*\"$2\": \([-0-9.e+]*\).*/\1/p" "$1" | head -n 1
 }

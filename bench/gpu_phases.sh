@@ -1,40 +1,43 @@
 #!/bin/sh
-# gpu_phases.sh HONE [RUNS]: where the seconds of a cold verdict go on a GPU. Each verdict is a command of
-# its own: compile, verify at full size, time. The judge's own kernels and the ceilings are cached, the
-# candidate is new every time. Prints medians in seconds, a row for each phase.
-HONE=$1
-RUNS=${2:-5}
-cd "$(dirname "$0")/.." || exit 1
-ROOT=$(pwd)
-DIR=$(mktemp -d "${TMPDIR:-/tmp}/hone-phases-XXXXXX")
-trap 'rm -rf "$DIR"' EXIT
-trap 'exit 130' INT TERM
+# bench/gpu_phases.sh HONE [RUNS]: where the seconds of a verdict go on a GPU. Each is a command of its
+# own: compile, verify at full size, time. The judge's own kernels and the ceilings are cached, the
+# candidate is new every time. Appends medians in seconds to docs/results/h200-phases.md.
+set -eu
+hone=$1
+runs=${2:-5}
+root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck disable=SC1091
+. "$root/bench/gpu_lib.sh"
 
 # one PROBLEM N: verdict number N, a line "PHASE SECONDS" each.
 one() {
-    "$HONE" scaffold "$ROOT/problems/$1.hone" --tier D --dim M=4096,N=4096 >"$DIR/k.cu" || exit 1
-    printf '// %s %s\n' "$2" "$(date +%s%N)" >>"$DIR/k.cu"
-    "$HONE" eval "$ROOT/problems/$1.hone" "$DIR/k.cu" --target cuda --dim M=4096,N=4096 --screen \
-        --json >"$DIR/json" || {
-        cat "$DIR/json"
+    { cat "$root/bench/kernels/$1.cu"; echo "// $2 $(date +%s%N)"; } >k.cu
+    "$hone" eval "$root/problems/$1.hone" k.cu --target cuda --dim M=4096,N=4096 --rival default \
+        --json >json || {
+        cat json >&2
         exit 1
     }
     awk '/"phases"/ { inside = 1; next }
          inside && /"/ { gsub(/[",:]/, ""); print $1, $2 }
-         /^  "seconds"/ { gsub(/[",:]/, ""); print "all", $2 }' "$DIR/json"
+         /^  "seconds"/ { gsub(/[",:]/, ""); print "all", $2 }' json
+}
+median() {
+    awk -v p="$1" '$1 == p { print $2 }' all | sort -n |
+        awk '{ v[NR] = $1 } END { if (NR) printf "%.3f", v[int((NR + 1) / 2)] }'
 }
 
 for problem in softmax gelu; do
     one $problem warm-up >/dev/null
-    : >"$DIR/all"
+    : >all
     n=0
-    while [ $n -lt "$RUNS" ]; do
-        one $problem $n >>"$DIR/all"
+    while [ $n -lt "$runs" ]; do
+        one $problem $n >>all
         n=$((n + 1))
     done
-    printf '%s 4096 x 4096, screening, median of %s:\n' $problem "$RUNS"
+    list=
     for phase in all prepare open inputs truth compile runners load verify time null_kernel close other; do
-        awk -v p=$phase '$1 == p { print $2 }' "$DIR/all" | sort -n |
-            awk -v p=$phase '{ v[NR] = $1 } END { printf "  %-12s %.3f\n", p, v[int((NR + 1) / 2)] }'
+        list="$list${list:+, }$phase $(median $phase)"
     done
+    row "where the seconds of a verdict go, $problem 4096 x 4096, median of $runs" \
+        "\`hone eval problems/$problem.hone K.cu --target cuda --dim M=4096,N=4096 --rival default --json\`" "$list"
 done

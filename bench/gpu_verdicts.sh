@@ -6,7 +6,9 @@
 set -eu
 hone=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck disable=SC1091
 . "$root/bench/gpu_lib.sh"
+arch=$(gpu_field isa)
 copies=${COPIES:-9}
 jobs=${JOBS:-24}
 
@@ -46,7 +48,7 @@ for name in softmax gelu; do
     i=0
     while [ $i -lt "$jobs" ]; do
         fresh $name w$i
-        "$hone" eval "$root/problems/$name.hone" $name-w$i.cu --target cuda \
+        "$hone" eval "$root/problems/$name.hone" $name-w$i.cu --target "$arch" \
             --dim M=4096,N=4096 --rival default --spool "$work/spool-$name" --detach >/dev/null
         i=$((i + 1))
     done

@@ -83,6 +83,23 @@ row 'process start of `hone --version`, mean of 200 (`/bin/true` beside it)' \
 for rows in 1 2 4 8 16; do screen_s $rows; done | sort -n >screens
 row 'screening verdict, softmax 512 x 4096 (about 1 ms), nothing cached: median of 5' \
     "$(sed -n 3p screens) s" 'under 0.5 s'
+# What a spool costs beyond the judging: jobs whose plan is refused at sight, through one worker.
+spool_ms() {
+    n=0
+    while [ $n -lt "$1" ]; do
+        printf '#pragma hone launch f grid(1) args(none)\n// %s\n' $n >refused.c
+        "$hone" eval "$root/problems/softmax.hone" refused.c --verify --dim M=64,N=64 --spool "$2" --detach >/dev/null
+        n=$((n + 1))
+    done
+    begin=$(now_ns)
+    "$hone" worker --spool "$2" --once --target cpu >/dev/null
+    awk -v ns=$(($(now_ns) - begin)) 'BEGIN { printf "%.3f", ns / 1e6 }'
+}
+one=$(spool_ms 1 spool-one)
+many=$(spool_ms 201 spool-many)
+row 'spool: claim, read, judge what is refused at sight, answer; 201 jobs less the first' \
+    "$(awk -v a="$one" -v b="$many" 'BEGIN { printf "%.2f ms a job, %.0f jobs/s", (b - a) / 200, 200e3 / (b - a) }')" \
+    '(stated, no aim)'
 for name in softmax gelu gemm; do
     optimise $name
     row "$name: speed-up over plain, confirmed on fresh data" \

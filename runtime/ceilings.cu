@@ -1,5 +1,6 @@
 // Micro-kernels that measure what a GPU can do: traffic in four mixes, multiply-adds in f32 and
-// f64, and the tensor cores in bf16 and tf32 (mma.sync everywhere, wgmma where there is one).
+// f64, functions, and the tensor cores in bf16, tf32, f8 and i8 (mma.sync everywhere that has the
+// type, wgmma where there is one).
 // Built by NVRTC, which has no headers of its own: plain types only.
 
 typedef unsigned long long u64;
@@ -89,16 +90,32 @@ extern "C" __global__ void fma_f64(float *out, u64 n) {
         *out = (float)s;
 }
 
+// Functions: exp of any kind comes down to one of these.
+extern "C" __global__ void function_f32(float *out, u64 n) {
+    float x[CHAINS];
+    for (int c = 0; c < CHAINS; c++)
+        x[c] = -1.0f - c - threadIdx.x;
+#pragma unroll 16
+    for (u64 i = 0; i < n; i++)
+        for (int c = 0; c < CHAINS; c++)
+            asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[c]));
+    float s = 0;
+    for (int c = 0; c < CHAINS; c++)
+        s += x[c];
+    if (s == 1.2345e30f)
+        *out = s;
+}
+
 // Tensor cores through mma.sync: operands in registers, 8 accumulator tiles per warp.
-// 16x8x16 in bf16 is 4096 flops, 16x8x8 in tf32 is 2048.
-#define MMA_LOOP(instruction)                                                                      \
-    float acc[CHAINS][4] = {};                                                                     \
+// 16x8x16 in bf16 is 4096 flops, 16x8x8 in tf32 is 2048, 16x8x32 in f8 and i8 is 8192.
+#define MMA_LOOP(type, constraint, instruction)                                                                      \
+    type acc[CHAINS][4] = {};                                                                      \
     unsigned a0 = 0x3f803f80u + threadIdx.x, a1 = a0 + 1, a2 = a0 + 2, a3 = a0 + 3;                \
     unsigned b0 = 0x3f003f00u + threadIdx.x, b1 = b0 + 1;                                          \
     for (u64 i = 0; i < n; i++)                                                                    \
         _Pragma("unroll") for (int c = 0; c < CHAINS; c++)                                         \
             asm volatile(instruction " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"      \
-                         : "+f"(acc[c][0]), "+f"(acc[c][1]), "+f"(acc[c][2]), "+f"(acc[c][3])      \
+                         : constraint(acc[c][0]), constraint(acc[c][1]), constraint(acc[c][2]), constraint(acc[c][3])  \
                          : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                  \
     float s = 0;                                                                                   \
     for (int c = 0; c < CHAINS; c++)                                                               \
@@ -107,12 +124,22 @@ extern "C" __global__ void fma_f64(float *out, u64 n) {
         *out = s;
 
 extern "C" __global__ void mma_bf16(float *out, u64 n) {
-    MMA_LOOP("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32")
+    MMA_LOOP(float, "+f", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32")
 }
 
 extern "C" __global__ void mma_tf32(float *out, u64 n) {
-    MMA_LOOP("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
+    MMA_LOOP(float, "+f", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
 }
+
+extern "C" __global__ void mma_i8(float *out, u64 n) {
+    MMA_LOOP(int, "+r", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32")
+}
+
+#if __CUDA_ARCH__ >= 890
+extern "C" __global__ void mma_f8(float *out, u64 n) {
+    MMA_LOOP(float, "+f", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32")
+}
+#endif
 
 #ifdef HONE_WGMMA
 // Tensor cores through wgmma: operands in shared memory in the 128-byte swizzle, one 64x128 tile
@@ -125,22 +152,22 @@ static __device__ __forceinline__ u64 descriptor(const void *p) {
     return (address & 0x3ffff) >> 4 | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
 }
 
-#define R8(x, i)                                                                                   \
-    "+f"(x[i]), "+f"(x[i + 1]), "+f"(x[i + 2]), "+f"(x[i + 3]), "+f"(x[i + 4]), "+f"(x[i + 5]),    \
-        "+f"(x[i + 6]), "+f"(x[i + 7])
+#define R8(k, x, i)                                                                                \
+    k(x[i]), k(x[i + 1]), k(x[i + 2]), k(x[i + 3]), k(x[i + 4]), k(x[i + 5]), k(x[i + 6]),         \
+        k(x[i + 7])
 
-#define WGMMA(shape_and_types, tail)                                                               \
+#define WGMMA(k, shape_and_types, tail)                                                               \
     asm volatile("{ wgmma.mma_async.sync.aligned." shape_and_types " "                             \
                  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"                         \
                  "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"                \
                  "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"                \
                  "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}, "              \
-                 "%64, %65, 1, 1, 1" tail "; }"                                                    \
-                 : R8(acc, 0), R8(acc, 8), R8(acc, 16), R8(acc, 24), R8(acc, 32), R8(acc, 40),     \
-                   R8(acc, 48), R8(acc, 56)                                                        \
+                 "%64, %65, 1" tail "; }"                                                    \
+                 : R8(k, acc, 0), R8(k, acc, 8), R8(k, acc, 16), R8(k, acc, 24), R8(k, acc, 32),   \
+                   R8(k, acc, 40), R8(k, acc, 48), R8(k, acc, 56)                                  \
                  : "l"(a + 2 * slice), "l"(b + 2 * slice))
 
-#define WGMMA_LOOP(shape_and_types, tail)                                                          \
+#define WGMMA_LOOP(type, k, shape_and_types, tail)                                                          \
     extern __shared__ __align__(1024) unsigned char shared[];                                      \
     unsigned char *mine = shared + threadIdx.x / 128 * WGMMA_SHARED_BYTES;                         \
     for (int i = threadIdx.x % 128; i < WGMMA_SHARED_BYTES / 4; i += 128)                          \
@@ -148,10 +175,10 @@ static __device__ __forceinline__ u64 descriptor(const void *p) {
     asm volatile("fence.proxy.async.shared::cta;");                                                \
     __syncthreads();                                                                               \
     u64 a = descriptor(mine), b = descriptor(mine + 64 * 128);                                     \
-    float acc[64] = {};                                                                            \
+    type acc[64] = {};                                                                             \
     for (u64 i = 0; i < n; i++) {                                                                  \
         asm volatile("wgmma.fence.sync.aligned;");                                                 \
-        _Pragma("unroll") for (int slice = 0; slice < 4; slice++) WGMMA(shape_and_types, tail);    \
+        _Pragma("unroll") for (int slice = 0; slice < 4; slice++) WGMMA(k, shape_and_types, tail);    \
         asm volatile("wgmma.commit_group.sync.aligned;");                                          \
         asm volatile("wgmma.wait_group.sync.aligned 0;");                                          \
     }                                                                                              \
@@ -162,10 +189,18 @@ static __device__ __forceinline__ u64 descriptor(const void *p) {
         *out = s;
 
 extern "C" __global__ void wgmma_bf16(float *out, u64 n) {
-    WGMMA_LOOP("m64n128k16.f32.bf16.bf16", ", 0, 0")
+    WGMMA_LOOP(float, "+f", "m64n128k16.f32.bf16.bf16", ", 1, 1, 0, 0")
 }
 
 extern "C" __global__ void wgmma_tf32(float *out, u64 n) {
-    WGMMA_LOOP("m64n128k8.f32.tf32.tf32", "")
+    WGMMA_LOOP(float, "+f", "m64n128k8.f32.tf32.tf32", ", 1, 1")
+}
+
+extern "C" __global__ void wgmma_f8(float *out, u64 n) {
+    WGMMA_LOOP(float, "+f", "m64n128k32.f32.e4m3.e4m3", ", 1, 1")
+}
+
+extern "C" __global__ void wgmma_i8(float *out, u64 n) {
+    WGMMA_LOOP(int, "+r", "m64n128k32.s32.s8.s8", "")
 }
 #endif

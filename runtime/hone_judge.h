@@ -29,7 +29,7 @@ JUDGE_FN double judge_error(float value, double truth, double spread) {
     if (isnan(spread))
         return 0;
     if (value == rounded)
-        return spread > 0 ? fabs((double)value - truth) / spread : 0;
+        return spread > 0 && isfinite(value) ? fabs((double)value - truth) / spread : 0;
     if (isnan(rounded))
         return isnan(value) ? 0 : JUDGE_INFINITY;
     if (isinf(rounded) || !(spread > 0))

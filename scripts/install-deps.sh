@@ -34,6 +34,9 @@ if [ "${1:-build}" = check ]; then
     need_program pmccabe pmccabe
     need_program shellcheck shellcheck
     need_program git git
+    # What the interpreter is compared with.
+    need python3-numpy /usr/lib/python3/dist-packages/numpy/__init__.py
+    need python3-torch /usr/lib/python3/dist-packages/torch/__init__.py
     # Opened at run time; the tests talk to a server of their own through it.
     need libcurl4 /usr/lib/*/libcurl.so.4 /usr/lib*/libcurl.so.4
     # The fuzzers' runtime; clang only recommends it.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # run-tests.sh fast|all|asan|long BUILD: unit, language and command-line tests.
 #
-# fast   unit, language, t0* and t1*
+# fast   unit without the slow ones named below, language, t0* and t1* that are not marked `# slow`
 # all    and every other command-line test that is not marked `# long`
 # asan   as all, with a sanitised build; any report of any process fails, children too
 # long   everything
@@ -36,14 +36,22 @@ bc_minus() {
     awk -v a="$1" -v b="$2" 'BEGIN { print a - b }'
 }
 
+# What compiles much, or computes much: seconds each.
+slow='nvrtc/*|family/every_accepted_file_is_lowered|family/higher_ranks_are_lowered'
+slow="$slow|cuda_text/random_blocks_of_random_problems_compute_the_problem"
+slow="$slow|gpu_oracle/agrees_with_the_interpreter_to_the_bit|math/keeps_its_bounds_at_every_width"
+slow="$slow|emit/compiled_text_computes_the_problem"
+slow="$slow|stats/interval_covers_the_median_of_correlated_samples|dev/says_what_is_wrong"
+
 unit() {
-    local n
-    "$build/test-unit" -j2 --color=never >"$logs/unit.txt" 2>&1 || {
+    local n filter='*'
+    [ "$mode" != fast ] || filter="!($slow)"
+    "$build/test-unit" -j2 --color=never --filter "$filter" >"$logs/unit.txt" 2>&1 || {
         grep -v '^\[====\] Running\|^\[RUN' "$logs/unit.txt"
         return 1
     }
     n=$(sed -n 's/.*Synthesis: Tested: .*\b\([0-9][0-9]*\) | Passing.*/\1/p' "$logs/unit.txt")
-    grep "^mutants:" "$logs/unit.txt"
+    grep "^mutants:" "$logs/unit.txt" || true
     echo "unit: ${n:-0} tests"
     [ "${n:-0}" -gt 0 ]
 }
@@ -53,6 +61,7 @@ wanted() {
     fast:*/t0* | fast:*/t1*) ;;
     fast:*) return 1 ;;
     esac
+    ! grep -q '^# slow$' "$1" || [ "$mode" != fast ] || return 1
     ! grep -q '^# long$' "$1" || [ "$mode" = long ] || return 1
     ! grep -q '^# no-asan$' "$1" || [ "$mode" != asan ]
 }

@@ -152,6 +152,8 @@ REDUCTIONS = [
     ("std(x, axis=1)", "[3, 8]", lambda x: x.std(1)),
     ("std(x, correction=2)", "", lambda x: ((x - x.mean()).square().sum() / (x.numel() - 2)).sqrt()),
     ("logsumexp(x, axis=1)", "[3, 8]", lambda x: x.logsumexp(1)),
+    ("logsumexp(log(abs(x) * 0), axis=1)", "[3, 8]", lambda x: (x.abs() * 0).log().logsumexp(1)),
+    ("logsumexp(-log(abs(x) * 0), axis=1)", "[3, 8]", lambda x: (-(x.abs() * 0).log()).logsumexp(1)),
     ("logsumexp(x, axis=(1, 2), keepdims=true)", "[3, 1, 1]", lambda x: x.logsumexp((1, 2), keepdim=True)),
     ("norm(x)", "", torch.linalg.norm),
     ("norm(x, axis=2)", "[3, 5]", lambda x: torch.linalg.vector_norm(x, dim=2)),

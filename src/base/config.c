@@ -26,6 +26,7 @@ static const struct setting {
     {"llm.prices", "HONE_LLM_PRICES", ""},
     {"llm.prompts", "HONE_LLM_PROMPTS", ""},
     {"llm.window_tokens", "HONE_LLM_WINDOW_TOKENS", "24000"},
+    {"llm.tools", "HONE_LLM_TOOLS", "on"},
     {"llm.retries", "HONE_LLM_RETRIES", "6"},
     {"llm.backoff_s", "HONE_LLM_BACKOFF_S", "0.5"},
     {"llm.idle_s", "HONE_LLM_IDLE_S", "120"},

@@ -257,7 +257,32 @@ const char *file_cache_dir(struct arena *a, const char *name, struct error *err)
         return NULL;
     }
     const char *dir = arena_printf(a, "%s/hone/%s", base, name);
-    return file_make_dirs(dir, err) ? dir : NULL;
+    if (!file_make_dirs(dir, err))
+        return NULL;
+    if (access(dir, W_OK) == 0)
+        return dir;
+    error_set(err, ERROR_IO, "%s: %s", dir, strerror(errno));
+    return NULL;
+}
+
+// A directory of ours alone: what another user made under that name is not touched.
+static bool make_private(const char *path) {
+    struct stat st;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return false;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           (st.st_mode & 0077) == 0;
+}
+
+const char *file_work_dir(struct arena *a, const char *name, struct error *err) {
+    const char *dir = file_cache_dir(a, name, err);
+    if (dir)
+        return dir;
+    const char *temporary = getenv("TMPDIR");
+    const char *base = arena_printf(
+        a, "%s/hone-%u", temporary && temporary[0] == '/' ? temporary : "/tmp", geteuid());
+    dir = arena_printf(a, "%s/%s", base, name);
+    return make_private(base) && make_private(dir) ? dir : NULL;
 }
 
 const char *file_config_path(struct arena *a) {

@@ -36,6 +36,9 @@ bool file_remove_tree(const char *path, struct error *err);
 // missing; likewise the configuration file's path (not made; NULL when neither
 // XDG_CONFIG_HOME nor HOME is set).
 const char *file_cache_dir(struct arena *a, const char *name, struct error *err);
+// The same for what is worth keeping only while it lasts: where the cache cannot be written, a
+// private directory under $TMPDIR or /tmp takes its place.
+const char *file_work_dir(struct arena *a, const char *name, struct error *err);
 const char *file_config_path(struct arena *a);
 
 // Absolute path of the running binary, for starting ourselves again.

@@ -10,8 +10,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,12 +76,16 @@ static const char *const kept_variables[] = {
 };
 enum { N_KEPT = sizeof kept_variables / sizeof kept_variables[0] };
 
-static void minimal_environment(char *into[N_KEPT + 1]) {
+// `tmp_dir` is "TMPDIR=..." in place of ours, or NULL.
+static void minimal_environment(char *into[N_KEPT + 2], char *tmp_dir) {
     int n = 0;
+    if (tmp_dir)
+        into[n++] = tmp_dir;
     for (char **e = environ; e && *e; e++)
         for (int i = 0; i < N_KEPT && n < N_KEPT; i++) {
             size_t len = strlen(kept_variables[i]);
-            if (strncmp(*e, kept_variables[i], len) == 0 && (*e)[len] == '=')
+            bool is_kept = strncmp(*e, kept_variables[i], len) == 0 && (*e)[len] == '=';
+            if (is_kept && !(tmp_dir && strncmp(*e, "TMPDIR=", 7) == 0))
                 into[n++] = *e;
         }
     into[n] = NULL;
@@ -103,9 +109,17 @@ static bool lift(int *fd, int least) {
     return high >= 0;
 }
 
+// A limit that we are under ourselves and that is lower stays: raising it is not allowed.
 static bool set_limit(int resource, int64_t value) {
-    struct rlimit limit = {.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value};
-    return value == 0 || setrlimit(resource, &limit) == 0;
+    struct rlimit limit;
+    if (value == 0)
+        return true;
+    if (getrlimit(resource, &limit) != 0)
+        return false;
+    if (limit.rlim_max > (rlim_t)value)
+        limit.rlim_max = (rlim_t)value;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(resource, &limit) == 0;
 }
 
 static void close_on_exec_from(unsigned first) {
@@ -199,8 +213,9 @@ static void reap(pid_t pid, struct process_result *result) {
 
 // Fork and exec; true once the program runs. Closes nothing but its own pipe.
 static bool launch(struct launch *l, int least, pid_t *pid, struct error *err) {
-    char *minimal[N_KEPT + 1];
-    minimal_environment(minimal);
+    char *minimal[N_KEPT + 2], tmp_dir[PATH_MAX];
+    snprintf(tmp_dir, sizeof tmp_dir, "TMPDIR=%s", l->spec->tmp_dir ? l->spec->tmp_dir : "");
+    minimal_environment(minimal, l->spec->tmp_dir ? tmp_dir : NULL);
     l->environment = l->spec->keep_environment ? environ : minimal;
     l->parent = getpid();
 

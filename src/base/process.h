@@ -21,6 +21,7 @@ struct process_spec {
     size_t input_len;
     const char *cwd;             // NULL: ours
     bool keep_environment;       // default: PATH, HOME, LANG, TMPDIR, LD_LIBRARY_PATH, CUDA_*
+    const char *tmp_dir;         // its TMPDIR, with the minimal environment; NULL: ours
     int64_t timeout_ns;          // 0: none
     size_t max_output;           // bytes kept of stdout and of stderr each; 0: 64 KiB
     int64_t limit_cpu_s;         // RLIMIT_CPU; 0: none

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 
@@ -89,29 +90,32 @@ static int min3(int a, int b, int c) {
 
 int str_distance(const char *a, const char *b) {
     int n = (int)strnlen(a, WORD_MAX), m = (int)strnlen(b, WORD_MAX);
-    int row[WORD_MAX + 1];
+    int rows[3][WORD_MAX + 1];  // of a's beginnings with i, i - 1 and i - 2 letters
     for (int j = 0; j <= m; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
+        int *row = rows[i % 3], *before = rows[(i + 2) % 3], *first = rows[(i + 1) % 3];
         row[0] = i;
         for (int j = 1; j <= m; j++) {
-            int above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
+            row[j] = min3(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+            bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (is_swap && first[j - 2] + 1 < row[j])
+                row[j] = first[j - 2] + 1;
         }
     }
-    return row[m];
+    return rows[n % 3][m];
 }
 
 const char *str_nearest(const char *word, const char *const *names) {
     const char *best = NULL;
     // A third of the word may be wrong, and at least one letter: "vex" is "vec".
-    int limit = (int)strnlen(word, WORD_MAX) / 3;
+    int len = (int)strnlen(word, WORD_MAX), limit = len / 3;
     int best_distance = (limit > 1 ? limit : 1) + 1;
     for (; *names; names++) {
         int d = str_distance(word, *names);
-        if (d < best_distance) {
+        // Words of one letter each are no more alike than any others, but "X" may be "x".
+        bool has_nothing_common = len == 1 && !(*names)[1] && strcasecmp(word, *names) != 0;
+        if (d < best_distance && !has_nothing_common) {
             best_distance = d;
             best = *names;
         }

@@ -36,7 +36,8 @@ const char *str_text(const struct str *s);
 
 bool span_is(struct span s, const char *text);
 
-// Edit distance (Levenshtein), cut off at 32 characters each.
+// Edit distance (letters put in, left out, changed, or two neighbours swapped), cut off at 32
+// characters each.
 int str_distance(const char *a, const char *b);
 
 // The name in the NULL-terminated list that is nearest to `word`, or NULL when

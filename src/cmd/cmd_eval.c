@@ -129,6 +129,34 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     return r.result.verdict.kind == VERDICT_OK;
 }
 
+// One job for each candidate.
+static bool post(struct arena *a, struct eval_request q, const struct arguments *args,
+                 struct error *err) {
+    char id[33];
+    for (int i = 1; i < args->count; i++) {
+        q.candidate = args->values[i];
+        if (!op_eval_post(a, &q, id, err))
+            return false;
+        printf("job %s waits in %s\n", id, q.spool);
+    }
+    return true;
+}
+
+static bool check_options(const struct eval_options *o, int n_candidates, struct error *err) {
+    if (o->verify + o->screen + o->confirm > 1)
+        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
+    if (!o->spool && (o->detach || o->wait_s > 0))
+        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
+                         o->detach ? "detach" : "wait");
+    if (o->warm && o->spool)
+        return error_set(err, ERROR_USAGE, "--warm is not for a job of a --spool");
+    if (n_candidates > 1 && (o->json || o->aa))
+        return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
+    if (o->detach && (o->aa || o->json))
+        return error_set(err, ERROR_USAGE, "--detach leaves a job and prints no verdict");
+    return true;
+}
+
 struct printing {
     struct arena *a;
     bool is_ok;  // all of them so far
@@ -164,27 +192,6 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const struct
     return p.is_ok;
 }
 
-static bool post(struct arena *a, const struct eval_request *q, struct error *err) {
-    char id[33];
-    if (!op_eval_post(a, q, id, err))
-        return false;
-    printf("job %s waits in %s\n", id, q->spool);
-    return true;
-}
-
-static bool check_options(const struct eval_options *o, struct error *err) {
-    if (o->verify + o->screen + o->confirm > 1)
-        return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
-    if (!o->spool && (o->detach || o->wait_s > 0))
-        return error_set(err, ERROR_USAGE, "--%s is for a job of a --spool",
-                         o->detach ? "detach" : "wait");
-    if (o->warm && o->spool)
-        return error_set(err, ERROR_USAGE, "--warm is not for a job of a --spool");
-    if (o->detach && (o->aa || o->json))
-        return error_set(err, ERROR_USAGE, "--detach leaves one job and prints no verdict");
-    return true;
-}
-
 static bool run(int argc, char **argv, struct error *err) {
     struct eval_options o = {0};
     struct arguments args;
@@ -192,10 +199,8 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
-    if (!check_options(&o, err))
+    if (!check_options(&o, args.count - 1, err))
         return false;
-    if (args.count > 2 && (o.json || o.aa || o.spool))
-        return error_set(err, ERROR_USAGE, "--json, --aa and --spool are for one candidate");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -212,10 +217,10 @@ static bool run(int argc, char **argv, struct error *err) {
                              .spool = o.spool,
                              .wait_s = o.wait_s,
                              .is_warm = o.warm};
-    bool is_pair = args.count == 3 && !o.rival && !o.verify;
-    bool ok = is_pair          ? run_pair(&a, &q, &args, err)
+    bool is_pair = args.count == 3 && !o.rival && !o.verify && !o.spool;
+    bool ok = o.detach         ? post(&a, q, &args, err)
+              : is_pair        ? run_pair(&a, &q, &args, err)
               : args.count > 2 ? run_each(&a, &q, &args, err)
-              : o.detach       ? post(&a, &q, err)
               : o.aa           ? run_aa(&a, &q, (int)o.aa, err)
                                : run_one(&a, &q, o.json, err);
     arena_reset(&a);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -17,8 +18,8 @@ enum { N_GROUPS = sizeof group_names / sizeof group_names[0] };
 
 const struct command_options help_options = {
     .command = "help",
-    .arguments = "[COMMAND]",
-    .summary = "list the commands, or explain one",
+    .arguments = "[COMMAND|language]",
+    .summary = "list the commands, explain one, or the language",
     .max_arguments = 1,
 };
 
@@ -70,6 +71,10 @@ bool help_run(const struct command *const *commands, int argc, char **argv, stru
         return false;
     if (args.help)
         return command_help(&help_options);
+    if (args.count == 1 && strcmp(args.values[0], "language") == 0) {
+        fputs(embedded_text("language.md"), stdout);
+        return true;
+    }
     if (args.count == 1) {
         const struct command *c = help_find(commands, args.values[0]);
         return c ? command_help(c->options) : help_unknown(commands, args.values[0], err);

@@ -30,7 +30,16 @@ static const struct option_row rows[] = {
     ROW("policy", OPTION_STRING, "NAME", request.policy,
         "which node to improve on: mcts (the default), greedy, random"),
     ROW("proposer", OPTION_STRING, "NAME", request.proposer,
-        "who proposes: expert (the default), blind"),
+        "who proposes: expert (the default), blind, team (with --llm)"),
+    ROW("llm", OPTION_STRING, "PROVIDER", request.team.llm,
+        "have a model plan and write: anthropic:MODEL, ask:DIR, ...; see docs/llm.md"),
+    ROW("max-usd", OPTION_NUMBER, "USD", request.team.max_usd, "what the model may cost (2)"),
+    ROW("max-calls", OPTION_INT, "N", request.team.max_calls,
+        "how often it may be asked (no limit)"),
+    ROW("max-tokens", OPTION_INT, "N", request.team.max_tokens,
+        "tokens in and out together (no limit)"),
+    ROW("feedback", OPTION_STRING, "KIND", request.team.feedback,
+        "what it is told of a profile: findings (the default), raw, none"),
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
     ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
     ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),
@@ -149,7 +158,8 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
     if (q->resume && (q->dims || q->policy || q->proposer || q->target || q->seed))
         return error_set(err, ERROR_USAGE,
                          "optimize: a resumed run keeps its sizes, target, policy, proposer and "
-                         "seed; only --evals, --seconds and --until can be given anew");
+                         "seed; only --evals, --seconds, --until and the model and its caps "
+                         "can be given anew");
     if (q->wait_s > 0 && !q->spool)
         return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
     if (o->json && o->events)

@@ -5,11 +5,13 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "ops/op_prompt.h"
 #include "ops/op_runs.h"
 
 struct show_options {
     const char *store;
     bool json, source;
+    const char *prompt;
 };
 
 static const struct option_row rows[] = {
@@ -17,6 +19,11 @@ static const struct option_row rows[] = {
      .type = OPTION_FLAG,
      .summary = "of one node: its C source as well",
      .offset = offsetof(struct show_options, source)},
+    {.name = "prompt",
+     .type = OPTION_STRING,
+     .value = "ROLE",
+     .summary = "of one node: what a model would be told as plan, code or debug; nothing is asked",
+     .offset = offsetof(struct show_options, prompt)},
     {.name = "store",
      .type = OPTION_STRING,
      .value = "PATH",
@@ -55,12 +62,25 @@ static void print_text(const struct run_view *v, int node, bool source) {
     str_reset(&text);
 }
 
+static bool print_prompt(const struct show_options *o, const char *name, struct error *err) {
+    struct arena a = {0};
+    struct str text = {0};
+    bool ok = op_prompt(&a, o->store, name, o->prompt, &text, err);
+    if (ok)
+        fputs(str_text(&text), stdout);
+    str_reset(&text);
+    arena_reset(&a);
+    return ok;
+}
+
 static bool run(int argc, char **argv, struct error *err) {
     struct show_options o = {0};
     struct arguments args;
     if (!options_parse(&options, argc, argv, &o, &args, err))
         return false;
 
+    if (o.prompt)
+        return print_prompt(&o, args.count ? args.values[0] : NULL, err);
     struct arena a = {0};
     struct run_view view;
     int node;

@@ -15,7 +15,7 @@ static const struct option_row rows[] = {
     {.name = "target",
      .type = OPTION_STRING,
      .value = "NAME",
-     .summary = "cpu, cuda or cuda:N (the first GPU, else cpu)",
+     .summary = "cpu, cuda, cuda:N, or a card that is not here: h200, a100, ...",
      .offset = offsetof(struct sol_options, target)},
     {.name = "dim",
      .type = OPTION_STRING,
@@ -36,7 +36,12 @@ static const struct command_options options = {
     .text = "Two times. The limit: least work divided by what the hardware could do at its top\n"
             "clock; nothing honest is faster. The reach: a fixed cost plus the larger of traffic\n"
             "and arithmetic divided by ceilings measured on this very device (hone calibrate);\n"
-            "what a good kernel attains here, and what every result is stated against.",
+            "what a good kernel attains here, and what every result is stated against.\n"
+            "\n"
+            "A card that is not in this machine has a limit only, by its published figures: v100,\n"
+            "t4, a100-40gb, a100, a100-pcie, a10, rtx3090, l4, l40s, rtx4090, h100, h100-pcie,\n"
+            "h200, b200. Where the file has a kernel block for the target, each of its stages is\n"
+            "bounded too.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,
@@ -59,6 +64,7 @@ static bool run(int argc, char **argv, struct error *err) {
         json_decref(document);
     } else if (ok) {
         printf("%s on %s (%s)\n%s", s.problem->name, s.target.name, s.target.device, s.words);
+        printf("%s%s", op_sol_stages(&a, &s), s.roofline);
     }
     arena_reset(&a);
     return ok;

@@ -1,11 +1,23 @@
-#include <math.h>
 #include <stdio.h>
 
 #include "cmd/print.h"
 
 static void print_rate(const char *what, double per_s, double unit, const char *name) {
-    if (!isnan(per_s))
-        printf("  %-18s %7.1f %s\n", what, per_s / unit, name);
+    if (per_s > 0)
+        printf("  %-20s %7.1f %s\n", what, per_s / unit, name);
+}
+
+static void print_traffic(const struct ceilings *c) {
+    static const char *const mixes[TRAFFIC_MIXES] = {"read", "2 reads : 1 write", "copy", "write"};
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        printf("  %-20s %7.1f GB/s     (spread %.1f%%) after %.1f µs%s\n", mixes[i],
+               c->traffic[i].bytes_per_s / 1e9, c->traffic[i].spread * 100,
+               c->traffic[i].fixed_s * 1e6, c->traffic[i].streams ? ", streaming stores" : "");
+    for (int i = 0; i < CACHE_LEVELS; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "read, cache level %d", i + 1);
+        print_rate(what, c->cache[i].bytes_per_s, 1e9, "GB/s");
+    }
 }
 
 void print_ceilings(const struct ceilings *c) {
@@ -13,15 +25,22 @@ void print_ceilings(const struct ceilings *c) {
         printf("  ceilings not measured yet: run hone calibrate\n");
         return;
     }
-    static const char *const mixes[TRAFFIC_MIXES] = {"read", "2 reads : 1 write", "copy", "write"};
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        printf("  %-18s %7.1f GB/s     (spread %.1f%%)\n", mixes[i],
-               c->traffic[i].bytes_per_s / 1e9, c->traffic[i].spread * 100);
-    printf("  %-18s %7.1f GFLOP/s  (spread %.1f%%)\n", "f32 multiply-add", c->f32_flops_per_s / 1e9,
+    print_traffic(c);
+    printf("  %-20s %7.1f GFLOP/s  (spread %.1f%%)\n", "f32 multiply-add", c->f32_flops_per_s / 1e9,
            c->f32_spread * 100);
     print_rate("f64 multiply-add", c->f64_flops_per_s, 1e9, "GFLOP/s");
+    for (int i = 0; i < WIDTHS && c->width[1].vector_bytes; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "  %d-bit vectors", c->width[i].vector_bytes * 8);
+        if (c->width[i].vector_bytes)
+            printf("  %-20s %7.1f GFLOP/s in f32, %.1f in f64\n", what,
+                   c->width[i].f32_flops_per_s / 1e9, c->width[i].f64_flops_per_s / 1e9);
+    }
     print_rate("bf16 tensor", c->bf16_flops_per_s, 1e12, "TFLOP/s");
     print_rate("tf32 tensor", c->tf32_flops_per_s, 1e12, "TFLOP/s");
-    printf("  %-18s %7.1f µs\n", "launch", c->launch_s * 1e6);
-    printf("  measured %s: %s\n", c->measured_at, c->how);
+    print_rate("f8 tensor", c->f8_flops_per_s, 1e12, "TFLOP/s");
+    print_rate("i8 tensor", c->i8_flops_per_s, 1e12, "TOP/s");
+    print_rate("functions (exp)", c->functions_per_s, 1e9, "G/s");
+    printf("  %-20s %7.1f µs\n", "launch", c->launch_s * 1e6);
+    printf("  measured %s in %.1f s: %s\n", c->measured_at, c->seconds, c->how);
 }

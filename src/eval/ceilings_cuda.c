@@ -36,7 +36,7 @@ struct bench {
     cuda_pointer a, b, c, flush;
     int sms;
     int64_t flush_bytes;
-    bool has_wgmma;
+    bool has_wgmma, has_f8;
 };
 
 struct launch {
@@ -177,7 +177,10 @@ static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *e
                 return false;
         }
         fit_line(bytes, seconds, SIZES, &fixed, &rate);
-        c->traffic[i] = (struct ceiling_traffic){mixes[i].read_fraction, rate, spread};
+        c->traffic[i] = (struct ceiling_traffic){.read_fraction = mixes[i].read_fraction,
+                                                 .bytes_per_s = rate,
+                                                 .spread = spread,
+                                                 .fixed_s = fixed > 0 ? fixed : 0};
         if (mixes[i].read_fraction == 0.5)
             c->launch_s = fixed > 0 ? fixed : 0;
     }
@@ -223,6 +226,18 @@ static const struct chain chains_bf16[] = {
     {"wgmma_bf16", 2. * 64 * 128 * 16 * 4 * WGMMA_THREADS / 128, WGMMA_THREADS, WGMMA_SHARED, 2048,
      true},
 };
+static const struct chain chains_f8[] = {
+    {"mma_f8", 8192. * 8 * THREADS / 32, THREADS, 0, 2048, false},
+    {"wgmma_f8", 2. * 64 * 128 * 32 * 4 * WGMMA_THREADS / 128, WGMMA_THREADS, WGMMA_SHARED, 2048,
+     true},
+};
+static const struct chain chains_i8[] = {
+    {"mma_i8", 8192. * 8 * THREADS / 32, THREADS, 0, 2048, false},
+    {"wgmma_i8", 2. * 64 * 128 * 32 * 4 * WGMMA_THREADS / 128, WGMMA_THREADS, WGMMA_SHARED, 2048,
+     true},
+};
+// One function per chain and step.
+static const struct chain chain_function = {"function_f32", 8. * THREADS, THREADS, 0, 2048, false};
 static const struct chain chains_tf32[] = {
     {"mma_tf32", 2048. * 8 * THREADS / 32, THREADS, 0, 2048, false},
     {"wgmma_tf32", 2. * 64 * 128 * 8 * 4 * WGMMA_THREADS / 128, WGMMA_THREADS, WGMMA_SHARED, 2048,
@@ -248,6 +263,7 @@ static bool build(struct arena *a, struct bench *b, const char *arch, struct err
     struct nvrtc_result r;
     static const char *const options[] = {"-DHONE_WGMMA"};
     b->has_wgmma = strcmp(arch, "sm_90a") == 0;
+    b->has_f8 = strtol(arch + strlen("sm_"), NULL, 10) >= 89;
     struct nvrtc_job job = {.source = embedded_text("ceilings.cu"),
                             .name = "ceilings.cu",
                             .arch = arch,
@@ -314,8 +330,9 @@ static void tell(void (*progress)(const char *, void *), void *ctx, const char *
 bool cuda_calibrate(struct arena *a, struct target *t,
                     void (*progress)(const char *what, void *ctx), void *ctx, struct error *err) {
     struct bench b;
-    struct ceilings c = {.present = true};
+    struct ceilings c = {.present = true, .f8_flops_per_s = NAN};
     double ignored;
+    int64_t start_ns = clock_now_ns();
     tell(progress, ctx, "building the micro-kernels");
     bool ok = open_bench(a, &b, t, err);
     if (ok)
@@ -326,10 +343,14 @@ bool cuda_calibrate(struct arena *a, struct target *t,
     ok = ok && measure_chain(&b, &chain_f32, &c.f32_flops_per_s, &c.f32_spread, err) &&
          measure_chain(&b, &chain_f64, &c.f64_flops_per_s, &ignored, err) &&
          measure_tensor(&b, chains_bf16, &c.bf16_flops_per_s, err) &&
-         measure_tensor(&b, chains_tf32, &c.tf32_flops_per_s, err);
+         measure_tensor(&b, chains_tf32, &c.tf32_flops_per_s, err) &&
+         measure_tensor(&b, chains_i8, &c.i8_flops_per_s, err) &&
+         (!b.has_f8 || measure_tensor(&b, chains_f8, &c.f8_flops_per_s, err)) &&
+         measure_chain(&b, &chain_function, &c.functions_per_s, &ignored, err);
     close_bench(&b);
     if (!ok)
         return error_wrap(err, "calibrate %s", t->device);
+    c.seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     c.measured_at = clock_timestamp(a);
     c.how = arena_printf(a, "%d sizes x %d repeats by events, cold by a reading flush of %lld MiB",
                          SIZES, REPEATS, (long long)FLUSH_TIMES_L2 * t->l2_bytes >> 20);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/owner.h"
 #include "base/process.h"
 #include "base/str.h"
 #include "eval/cache.h"
@@ -140,6 +141,7 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
 
     struct process_spec spec = {.argv = argv,
                                 .cwd = dir,
+                                .tmp_dir = dir,
                                 .timeout_ns = (int64_t)compile_seconds() * 1000000000,
                                 .limit_cpu_s = SECONDS_MAX,
                                 .limit_memory_bytes = compile_memory_bytes,
@@ -168,7 +170,9 @@ static bool place(const char *from, const char *to, struct error *err) {
 static bool compile_new(struct arena *a, const struct compile_spec *s, const char *cc,
                         struct compile_result *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
-    char *dir = arena_printf(a, "%s/.new-XXXXXX", s->cache);
+    char owner[OWNER_MAX];
+    owner_self(owner);
+    char *dir = arena_printf(a, "%s/.new-%s-XXXXXX", s->cache, owner);
     if (!mkdtemp(dir))
         return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));
     bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);

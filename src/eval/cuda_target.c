@@ -7,25 +7,6 @@
 #include "gpu/cuda.h"
 #include "gpu/nvml.h"
 
-// Peaks per multiprocessor and clock, from the vendor's architecture papers: f32 multiply-adds
-// count two, TF32 tensor rates are dense. Newer parts than the last row are taken to be at least
-// as wide as it, and twice, so that the limit stays a limit.
-static const struct sm_peak {
-    int major, minor;
-    int f32_flops, tf32_flops;
-} sm_peaks[] = {
-    {8, 0, 128, 1024}, {8, 6, 256, 512},   {8, 7, 256, 1024},  {8, 9, 256, 512},
-    {9, 0, 256, 2048}, {10, 0, 256, 4096}, {10, 3, 256, 4096}, {12, 0, 256, 1024},
-};
-static const struct sm_peak sm_peak_unknown = {0, 0, 512, 8192};
-
-static const struct sm_peak *find_peak(int major, int minor) {
-    for (size_t i = 0; i < sizeof sm_peaks / sizeof sm_peaks[0]; i++)
-        if (sm_peaks[i].major == major && sm_peaks[i].minor == minor)
-            return &sm_peaks[i];
-    return &sm_peak_unknown;
-}
-
 int cuda_target_count(struct error *why) {
     struct cuda cu;
     int count = 0;
@@ -51,9 +32,6 @@ static const char *driver_text(struct arena *a, const struct cuda *cu) {
 
 static void fill_target(struct arena *a, const struct cuda_facts *f, int ordinal,
                         struct target *t) {
-    const struct sm_peak *peak = find_peak(f->major, f->minor);
-    double per_flop = f->sms * f->clock_hz;
-    double split_tf32 = peak->tf32_flops / 3.0;
     t->name = arena_printf(a, "cuda:%d", ordinal);
     t->device = f->name;
     t->is_gpu = true;
@@ -70,8 +48,7 @@ static void fill_target(struct arena *a, const struct cuda_facts *f, int ordinal
     t->top_clock_hz = f->clock_hz;
     t->top_clock_known = true;
     t->peak_bytes_per_s = f->dram_bytes_per_s;
-    t->peak_contract_flops_per_s =
-        per_flop * (split_tf32 > peak->f32_flops ? split_tf32 : peak->f32_flops);
+    target_set_peaks(t, f->major, f->minor);
 }
 
 bool cuda_target_read(struct arena *a, int ordinal, struct target *t, struct error *err) {

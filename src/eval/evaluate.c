@@ -64,8 +64,10 @@ static int ask(struct evaluator *e, json_t *question, json_t **answer, struct er
 const char *evaluator_null_kernel(struct evaluator *e) {
     struct error ignored = {0};
     json_t *told = NULL;
-    // Whatever goes wrong, the next job finds out why.
-    if (e->null_is_known || ask(e, worker_null_message(), &told, &ignored) <= 0)
+    int outcome = -1;
+    for (int i = 0; i < TRIES && outcome < 0 && !e->null_is_known; i++)
+        outcome = ask(e, worker_null_message(), &told, &ignored);
+    if (outcome <= 0)  // known, or something is wrong: the next job finds out what
         return e->null_kernel;
     const char *what = json_string_value(json_object_get(told, "null_kernel"));
     e->null_kernel = what ? arena_strdup(&e->arena, what) : NULL;
@@ -93,21 +95,23 @@ static bool is_throttled(const struct verdict *v) {
     return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "throttled") == 0;
 }
 
+static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v) {
+    return e->place->retries_infra && v->kind == VERDICT_INFRA && (!v->rule || is_throttled(v));
+}
+
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err) {
     for (int i = 0; i < TRIES; i++) {
         *err = (struct error){0};
         int outcome = try_job(e, a, job, result, err);
-        if (outcome > 0 && is_throttled(&result->verdict) && i + 1 < TRIES) {
-            log_info("the device slowed itself down, trying again");
-            continue;
-        }
-        if (outcome > 0 && is_throttled(&result->verdict))
+        bool is_last = i + 1 == TRIES;
+        if (outcome > 0 && is_last && is_throttled(&result->verdict))
             result->verdict.evidence =
                 arena_printf(a, "%s (tried %d times)", result->verdict.evidence, TRIES);
-        if (outcome >= 0)
+        if (outcome == 0 ||
+            (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict))))
             return outcome > 0;
-        log_info("worker ended (%s), trying again", err->text);
+        log_info("trying again: %s", outcome > 0 ? result->verdict.evidence : err->text);
     }
     *result = (struct eval_result){
         .verdict = {.kind = VERDICT_INFRA,

@@ -202,11 +202,12 @@ bool gpu_selftest(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
 }
 
 bool gpu_selftest_is_ok(const struct gpu_selftest *c) {
-    // Where a function rounds differently in float64, one element in a great many may be exact on
-    // one side alone.
+    // Where a function rounds differently in float64, an element may be exact on one side alone:
+    // erf and tanh reach 1 a last bit earlier or later (seen on an H200: 1 of 7215 on wide data).
+    // A mistake of ours would show in a whole row at least.
     bool is_near = fabs(c->honest_rms[0] - c->honest_rms[1]) <= 0.01 * c->honest_rms[0] &&
                    fabs(c->honest_max[0] - c->honest_max[1]) <= 0.5 * c->honest_max[0];
-    return c->n_inputs_differ == 0 && c->n_wrong <= c->n / 1000000 && is_near;
+    return c->n_inputs_differ == 0 && c->n_wrong <= 1 + c->n / 100000 && is_near;
 }
 
 // ---- hone _gpu_selftest FILE [NAME=SIZE]...
@@ -222,7 +223,7 @@ static bool build(struct visit *v, const char *name, const char **bytes, struct 
     struct cuda_facts facts;
     struct cubin cubin;
     struct cuda_source source = {.text = embedded_text(name),
-                                 .cache = file_cache_dir(&v->arena, "objects", err),
+                                 .cache = file_work_dir(&v->arena, "objects", err),
                                  .is_ours = true};
     if (!source.cache || !cuda_read_facts(&v->arena, &v->bench.cu, v->bench.device, &facts, err))
         return false;

@@ -157,8 +157,9 @@ static double error_of(float value, double truth, double spread) {
     float rounded = (float)truth;
     if (isnan(spread))
         return 0;
+    // What f32 cannot hold is infinite in truth as in the candidate.
     if (value == rounded)
-        return spread > 0 ? fabs((double)value - truth) / spread : 0;
+        return spread > 0 && isfinite(value) ? fabs((double)value - truth) / spread : 0;
     if (isnan(rounded))
         return isnan(value) ? 0 : INFINITY;
     if (isinf(rounded) || !(spread > 0))

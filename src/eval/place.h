@@ -15,6 +15,8 @@ struct eval_place {
     void (*close)(void *ctx);
     // Called for the device of the last answer.
     const struct target *(*target)(void *ctx);
+    // A verdict of infra without a rule is worth another try; elsewhere it has been tried.
+    bool retries_infra;
 };
 
 // place_local.c: `hone _worker`, which is started now and again after it died.

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/frame.h"
 #include "base/process.h"
+#include "eval/cache.h"
 #include "eval/judge.h"
 #include "eval/place.h"
 #include "eval/worker.h"
@@ -84,7 +85,9 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
     };
     l->settings.lease =
         lease_path(&l->arena, t->is_gpu ? arena_printf(&l->arena, "cuda-%d", t->ordinal) : "cpu");
-    l->settings.cache = file_cache_dir(&l->arena, "objects", err);
+    l->settings.cache = file_work_dir(&l->arena, "objects", err);
+    if (l->settings.cache)
+        cache_tidy(l->settings.cache);
     if (l->settings.cache && start_worker(l, err))
         return l;
     close_local(l);
@@ -123,4 +126,5 @@ static const struct target *target_of(void *ctx) {
     return l->target;
 }
 
-const struct eval_place place_local = {.ask = ask_local, .close = close_local, .target = target_of};
+const struct eval_place place_local = {
+    .ask = ask_local, .close = close_local, .target = target_of, .retries_infra = true};

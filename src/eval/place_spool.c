@@ -190,7 +190,9 @@ static int ask_spool(void *ctx, const json_t *question, json_t **answer, struct 
         *answer = json_incref(q->nulled);
         return 1;
     }
-    json_t *job = spool_job_message(&q->spec, wants_job ? question : NULL, !q->nulled);
+    // The worker knows about null kernels after the first job; asking always keeps a question the
+    // same, whoever asked what before it.
+    json_t *job = spool_job_message(&q->spec, wants_job ? question : NULL, true);
     json_t *told = NULL;
     struct wait w = {.q = q, .text = json_print(&a, job)};
     json_decref(job);

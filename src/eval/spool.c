@@ -13,12 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "eval/spool_private.h"
-
-static const char *const SCHEMA = "hone.spool/1";
-static const char *const parts[] = {"queue", "claimed", "done", "wanted", "machines", "tmp"};
 
 // ---- names
 
@@ -120,109 +116,7 @@ struct spool_list *spool_list(const struct spool *s, const char *sub, bool by_ag
     return l;
 }
 
-// ---- opening
-
-static bool is_empty(const char *dir) {
-    DIR *d = opendir(dir);
-    int n = 0;
-    while (d && n <= 2 && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return d && n <= 2;
-}
-
-// Two processes may both find it empty; each writes the same.
-static bool make_new(struct spool *s, const char *version, struct error *err) {
-    char path[SPOOL_PATH];
-    if (mkdir(s->dir, 0777) != 0 && errno != EEXIST)
-        return error_set(err, errno == ENOENT || errno == ENOTDIR ? ERROR_USAGE : ERROR_IO,
-                         "spool %s: %s", s->dir, strerror(errno));
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!file_make_dirs(spool_path(s, path, parts[i], ""), err))
-            return error_wrap(err, "spool %s", s->dir);
-    char text[64];
-    int len = snprintf(text, sizeof text, "{\"schema\": \"%s\"}\n", SCHEMA);
-    return file_write(version, text, (size_t)len, err) || error_wrap(err, "spool %s", s->dir);
-}
-
-static bool check_version(struct spool *s, const char *version, struct error *err) {
-    struct arena a = {0};
-    size_t len;
-    char *text = file_read(&a, version, 4096, &len, err);
-    json_t *json = text ? json_parse(text, len, err) : NULL;
-    const char *schema = json_string_value(json_object_get(json, "schema"));
-    bool ok = json && schema && strcmp(schema, SCHEMA) == 0;
-    if (json && !ok)
-        error_set(err, ERROR_USAGE, "spool %s: it is %s, and this hone knows %s", s->dir,
-                  schema ? schema : "of no version", SCHEMA);
-    else if (!ok) {
-        err->kind = ERROR_USAGE;
-        error_wrap(err, text ? "spool %s: spool.json" : "spool %s", s->dir);
-    }
-    json_decref(json);
-    arena_reset(&a);
-    return ok;
-}
-
-// Parts that are empty may have been left behind when the rest was carried.
-static bool make_parts(struct spool *s, struct error *err) {
-    char path[SPOOL_PATH];
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (mkdir(spool_path(s, path, parts[i], ""), 0777) != 0 && errno != EEXIST)
-            return error_set(err, ERROR_IO, "spool %s: make %s: %s", s->dir, parts[i],
-                             strerror(errno));
-    if (access(spool_path(s, path, "tmp", ""), W_OK | X_OK) != 0)
-        return error_set(err, ERROR_IO, "spool %s: cannot be written: %s", s->dir, strerror(errno));
-    return true;
-}
-
-static bool prepare(struct spool *s, struct error *err) {
-    char version[SPOOL_PATH];
-    struct stat st;
-    spool_path(s, version, "spool.json", "");
-    if (stat(s->dir, &st) == 0 && !S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, "spool %s: is not a directory", s->dir);
-    if (file_exists(version))
-        return check_version(s, version, err) && make_parts(s, err);
-    if (file_exists(s->dir) && !is_empty(s->dir))
-        return error_set(err, ERROR_USAGE,
-                         "spool %s: the directory holds other things and no spool.json", s->dir);
-    return make_new(s, version, err);
-}
-
-bool spool_open(struct spool **out, const char *dir, struct error *err) {
-    if (!*dir || strlen(dir) >= sizeof(*out)->dir)
-        return error_set(err, ERROR_USAGE, "spool '%.64s': %s", dir,
-                         strerror(*dir ? ENAMETOOLONG : ENOENT));
-    struct spool *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
-    s->inotify = -1;
-    snprintf(s->dir, sizeof s->dir, "%s", dir);
-    owner_self(s->owner);
-    if (prepare(s, err) && spool_tidy(s, err)) {
-        *out = s;
-        return true;
-    }
-    spool_close(s);
-    return false;
-}
-
-void spool_close(struct spool *s) {
-    if (!s)
-        return;
-    if (s->inotify >= 0)
-        close(s->inotify);
-    free(s->jobs);
-    free(s);
-}
-
-const char *spool_dir(const struct spool *s) {
-    return s->dir;
-}
-
-// ---- who asks
+// ---- writing
 
 bool spool_write(struct spool *s, const char *text, char path[SPOOL_PATH], struct error *err) {
     char name[OWNER_MAX + 16];
@@ -231,10 +125,20 @@ bool spool_write(struct spool *s, const char *text, char path[SPOOL_PATH], struc
            error_wrap(err, "spool %s", s->dir);
 }
 
-// Rename, which over NFS may have been done although it says that it was not.
-static bool move(const char *from, const char *to) {
+bool spool_move(const char *from, const char *to) {
     return rename(from, to) == 0 || (errno == ENOENT && file_exists(to));
 }
+
+bool spool_place(const struct spool *s, const char *temporary, const char *path,
+                 struct error *err) {
+    if (spool_move(temporary, path))
+        return true;
+    error_set(err, ERROR_IO, "spool %s: write %s: %s", s->dir, path, strerror(errno));
+    unlink(temporary);
+    return false;
+}
+
+// ---- who asks
 
 static bool note_wanted(const struct spool *s, const char *id, const char *who, struct error *err) {
     char path[SPOOL_PATH], name[SPOOL_NAME_MAX];
@@ -263,13 +167,8 @@ bool spool_put(struct spool *s, const struct spool_address *to, const char *text
         return true;
     snprintf(name, sizeof name, "%s.%.32s.%.16s.0.json", id, to->kind,
              to->machine ? to->machine : "any");
-    if (!spool_write(s, text, temporary, err))
-        return false;
-    if (move(temporary, spool_path(s, path, "queue", name)))
-        return true;
-    error_set(err, ERROR_IO, "spool %s: write %s: %s", s->dir, path, strerror(errno));
-    unlink(temporary);
-    return false;
+    return spool_write(s, text, temporary, err) &&
+           spool_place(s, temporary, spool_path(s, path, "queue", name), err);
 }
 
 static bool has(const struct spool *s, const char *sub, const char *id, bool *found,
@@ -374,7 +273,7 @@ static int try_claim(struct spool *s, const char *name, struct spool_claim *c, s
     spool_path(s, from, "queue", name);
     // Before it is ours, so that nobody ever sees a fresh claim with an old heartbeat.
     utimensat(AT_FDCWD, from, NULL, AT_SYMLINK_NOFOLLOW);
-    if (move(from, c->path))
+    if (spool_move(from, c->path))
         return 1;
     if (errno == ENOENT)
         return 0;
@@ -442,7 +341,7 @@ static bool place_answer(const char *temporary, const char *path) {
         return true;
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
         return false;
-    return file_exists(path) || move(temporary, path);
+    return file_exists(path) || spool_move(temporary, path);
 }
 
 // The claim went while the answer came. Either the answer was fetched already, or the job was
@@ -473,7 +372,7 @@ bool spool_answer(struct spool *s, const struct spool_claim *c, const char *text
 
 void spool_return(const struct spool *s, const struct spool_claim *c) {
     char path[SPOOL_PATH];
-    if (!move(c->path, spool_path(s, path, "queue", c->name)))
+    if (!spool_move(c->path, spool_path(s, path, "queue", c->name)))
         log_info("spool %s: job %s was taken from us", s->dir, c->id);
 }
 

@@ -47,5 +47,10 @@ bool spool_is_of(const char *name, const char *id);
 // Write into tmp/ and say where.
 bool spool_write(struct spool *s, const char *text, char path[SPOOL_PATH], struct error *err);
 
+// Rename, which over NFS may have been done although it says that it was not.
+bool spool_move(const char *from, const char *to);
+// Rename what was written into tmp/, or remove it.
+bool spool_place(const struct spool *s, const char *temporary, const char *path, struct error *err);
+
 // Remove the files of a job in that directory.
 void spool_remove(const struct spool *s, const char *sub, const char *id);

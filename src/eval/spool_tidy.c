@@ -165,13 +165,8 @@ bool spool_wait(struct spool *s, int timeout_ms, struct error *err) {
 bool spool_describe(struct spool *s, const char *machine, const char *text, struct error *err) {
     char temporary[SPOOL_PATH], path[SPOOL_PATH], name[32];
     snprintf(name, sizeof name, "%.16s.json", machine);
-    if (!spool_write(s, text, temporary, err))
-        return false;
-    if (rename(temporary, spool_path(s, path, "machines", name)) == 0)
-        return true;
-    error_set(err, ERROR_IO, "spool %s: write %s: %s", s->dir, path, strerror(errno));
-    unlink(temporary);
-    return false;
+    return spool_write(s, text, temporary, err) &&
+           spool_place(s, temporary, spool_path(s, path, "machines", name), err);
 }
 
 bool spool_machines(struct spool *s, struct arena *a, struct spool_machine **list, int *n,

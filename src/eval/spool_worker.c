@@ -175,7 +175,7 @@ static json_t *judge(struct work *w, struct arena *a, const struct spool_job *j,
     }
     if (!j->has_job && !is_known) {
         error_set(err, ERROR_IO, "the judge ended");
-        return NULL;
+        return spool_answer_message(NULL, NULL, NULL, worker_error_message(err, true));
     }
     return spool_answer_message(w->w->target, j->has_job ? worker_result_message(&r) : NULL,
                                 is_known ? worker_nulled_message(null_kernel) : NULL, NULL);

@@ -127,22 +127,20 @@ static bool check_form(struct resolver *v, struct block_stage *b) {
 
 // ---- computing again
 
-// Does work that is done here for the first time read the node, if need be through index maps?
-static bool is_read_anew(const struct block_stage *b, node_id n) {
+// Per node: does work that is done here for the first time read it, if need be through index
+// maps?
+static const bool *find_read_anew(struct arena *a, const struct block_stage *b) {
     const struct region *r = b->region;
-    if (region_is_value(r, n) && !b->is_recomputed[n])
-        return true;
-    for (node_id u = n + 1; u < r->graph->n_nodes; u++) {
+    bool *anew = arena_array(a, bool, r->graph->n_nodes);
+    for (int i = 0; i < r->n_values; i++)
+        anew[r->value[i]] = !b->is_recomputed[r->value[i]];
+    for (node_id u = r->graph->n_nodes - 1; u >= 0; u--) {
         const struct node *user = &r->graph->nodes[u];
-        bool reads = false;
-        for (int k = 0; r->is_member[u] && k < user->n_args; k++)
-            reads |= user->arg[k] == n;
-        if (!reads)
-            continue;
-        if (op_infos[user->op].flops == 0 ? is_read_anew(b, u) : !b->is_recomputed[u])
-            return true;
+        bool reads = op_infos[user->op].flops == 0 ? anew[u] : !b->is_recomputed[u];
+        for (int k = 0; r->is_member[u] && reads && k < user->n_args; k++)
+            anew[user->arg[k]] = true;
     }
-    return false;
+    return anew;
 }
 
 static bool price_recomputing(struct resolver *v, int stage) {
@@ -166,8 +164,9 @@ static bool price_recomputing(struct resolver *v, int stage) {
         else
             v->computed_by[n] = stage + 1;
     }
+    const bool *anew = any ? find_read_anew(v->arena, b) : NULL;
     for (node_id n = 0; any && n < g->n_nodes; n++)
-        if (r->is_leaf[n] && !is_read_anew(b, n))
+        if (r->is_leaf[n] && !anew[n])
             b->again_bytes +=
                 (double)dtype_size(g->nodes[n].dtype, shape_count(&g->nodes[n].shape));
     return true;

@@ -42,6 +42,14 @@ static double reduced_count(const struct region *r, node_id n) {
 
 // ---- online softmax: sum(exp(x - max(x)))
 
+// The maximum that is subtracted; logsumexp takes 0 in place of an infinite one.
+static node_id guarded_max(const struct region *r, node_id n) {
+    n = under_views(r, n);
+    return is_member_op(r, n, OP_WHERE) && is_member_op(r, at(r, n)->arg[0], OP_ISINF)
+               ? at(r, n)->arg[2]
+               : n;
+}
+
 static bool match_online_softmax(const struct region *r, node_id n, struct law_match *m) {
     if (!is_member_op(r, n, OP_RSUM))
         return false;
@@ -51,7 +59,7 @@ static bool match_online_softmax(const struct region *r, node_id n, struct law_m
     node_id shifted = at(r, exp)->arg[0];
     if (!is_member_op(r, shifted, OP_SUB))
         return false;
-    node_id x = at(r, shifted)->arg[0], max = under_views(r, at(r, shifted)->arg[1]);
+    node_id x = at(r, shifted)->arg[0], max = guarded_max(r, at(r, shifted)->arg[1]);
     if (!is_member_op(r, max, OP_RMAX) || at(r, max)->arg[0] != x ||
         at(r, max)->axes != at(r, n)->axes)
         return false;

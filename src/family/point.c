@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "family/expand.h"
 
 struct memo {
     struct memo *next;
@@ -181,7 +182,7 @@ static const enum loop_op loop_op_of[OP_COUNT] = {
     [OP_EQ] = LOOP_EQ,     [OP_WHERE] = LOOP_SELECT};
 
 bool point_has_op(enum op op) {
-    return loop_op_of[op] != LOOP_CONST;
+    return loop_op_of[op] != LOOP_CONST || expand_has(op);
 }
 
 // A condition as a number: 1 or 0.
@@ -231,6 +232,8 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
         if (n->op != OP_WHERE || i > 0)
             arg[i] = number(a, arg[i]);
     }
+    if (expand_has(n->op))
+        return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
     enum loop_op op = loop_op_of[n->op];
     const struct loop_expr *e = n->n_args == 1   ? loop_unary(a, op, arg[0])
                                 : n->n_args == 2 ? loop_binary(a, op, arg[0], arg[1])

@@ -48,7 +48,7 @@ struct loop_size point_size(const struct lowering *l, const struct shape *s, int
 // The node's value at the scope's point; lanes 1 when it is the same in all lanes.
 const struct loop_expr *point_value(struct scope *s, node_id n, const struct axis_map *map);
 
-// Is there an operation of the loop language for this elementwise one?
+// Can this elementwise operation be said in the loop language?
 bool point_has_op(enum op op);
 
 // Say what a node's value is, where only the family knows (reductions, contractions).

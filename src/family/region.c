@@ -146,7 +146,7 @@ node_id region_cut(const struct region *r) {
 }
 
 static bool is_slow(enum op op) {
-    return op == OP_EXP || op == OP_LOG || op == OP_TANH || op == OP_ERF;
+    return op_infos[op].pipe == OP_PIPE_TRANSCENDENTAL && op != OP_SQRT && op != OP_RSQRT;
 }
 
 void region_count(const struct region *r, struct region_work *w) {

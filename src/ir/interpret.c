@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/arena.h"
+#include "ir/interpret_precision.h"
 #include "ir/structural.h"
 
 // Larger groups would fall out of the cache again.

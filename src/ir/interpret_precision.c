@@ -1,6 +1,4 @@
-// Products in a declared precision: their factors are rounded first.
-#include "ir/problem.h"
-#include "ir/reading.h"
+#include "ir/interpret_precision.h"
 
 static double round_operand(const struct precision *q, double v) {
     return q->operand == PRECISION_TF32 ? dtype_round_digits(11, v) : dtype_round(q->type, v);

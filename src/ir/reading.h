@@ -147,10 +147,4 @@ struct reading_matmul {
 void reading_matmul(const struct reading_matmul *mm);
 void reading_matmul_typed(const struct reading_matmul *mm);
 
-// A factor as the declared precision multiplies it: r's honest reading and variance become those
-// of rounded copies, which are in `own`. requires: r has a value and an honest reading in f32.
-struct precision;
-void reading_narrow(const struct precision *q, struct reading *r, int64_t count,
-                    struct reading *own);
-
 void *reading_alloc(int64_t count, int64_t size);  // or abort

@@ -5,7 +5,7 @@
 #include "ir/graph.h"
 #include "lang/mistake.h"
 
-enum { NODES_MAX = 65536 };
+enum { NODES_MAX = 1 << 18 };
 
 struct names;
 

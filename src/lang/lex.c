@@ -61,6 +61,7 @@ static void number(struct lexer *l, struct token *t) {
     }
 }
 
+// name = (letter | "_") (letter | digit | "_")*
 static void name(struct lexer *l, struct token *t) {
     t->kind = TOKEN_NAME;
     while (is_name(look(l, 0)))
@@ -89,6 +90,17 @@ static void string(struct lexer *l, struct token *t) {
     }
 }
 
+static bool is_utf8(const char *p, const char *end) {
+    while (p < end) {
+        int len = utf8_length(p, end);
+        if (!len)
+            return false;
+        p += len;
+    }
+    return true;
+}
+
+// comment = "#" any characters up to the end of the line
 static void comment(struct lexer *l, struct token *t) {
     t->kind = TOKEN_COMMENT;
     const char *newline = memchr(l->at, '\n', (size_t)(l->end - l->at));
@@ -99,6 +111,10 @@ static void comment(struct lexer *l, struct token *t) {
     } else if (l->at - t->text.ptr > COMMENT_MAX_BYTES) {
         t->kind = TOKEN_BAD;
         t->problem = "this comment is too long (65536 bytes at most)";
+    } else if (!is_utf8(t->text.ptr, l->at)) {
+        // It would come out again in places that take nothing else, such as JSON.
+        t->kind = TOKEN_BAD;
+        t->problem = "invalid UTF-8 in this comment";
     }
 }
 
@@ -107,6 +123,8 @@ static bool touches_name(const struct lexer *l) {
     return l->at > l->line_start && is_name(l->at[-1]);
 }
 
+// punct = "+" | "-" | "*" | "/" | "%" | "@" | "(" | ")" | "[" | "]" | "," | ":" | "=" | "~" | "<" |
+//         ">" | "." | "<=" | ">=" | "==" | "!=" | "**" | "//" | "->"
 static void other(struct lexer *l, struct token *t) {
     static const char *const twos[] = {"<=", ">=", "==", "!=", "**", "//", "->"};
     for (size_t i = 0; i < sizeof twos / sizeof *twos; i++)

@@ -13,7 +13,7 @@ enum {
     NESTING_MAX = 200,       // of parentheses, brackets and signs: each costs stack
     HEIGHT_MAX = 1000,       // of an expression's tree: a + b + c + ... is a chain
     STATEMENT_WORDS = 4096,  // per statement
-    FILE_WORDS = 200000,     // per file
+    FILE_WORDS = 1 << 20,    // per file
 };
 
 struct parser {

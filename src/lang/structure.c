@@ -120,8 +120,9 @@ struct operand structure_build(struct scope *s, const struct label *l, const str
     c.n_values = any ? e->n_args : c.row->n_values;
     for (int i = 0; i < c.n_values; i++) {
         const struct expr *value = any ? e->args[i] : c.given[i];
-        bool is_text = !value || value->kind == EXPR_STRING;
-        c.values[i] = is_text ? -1 : evaluate(&c, value);
+        // Only einsum takes a string among its values, as the first.
+        bool is_spec = i == 0 && c.row->build == build_einsum && value->kind == EXPR_STRING;
+        c.values[i] = !value || is_spec ? -1 : evaluate(&c, value);
     }
     if (!c.label.name)
         c.label.name = build_part_name(&s->builder);

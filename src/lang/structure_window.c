@@ -14,9 +14,10 @@ static const char *shape_text(const struct structure_call *c, const struct shape
 static void read_positive(const struct structure_call *c, const char *param, int n, int64_t least,
                           int64_t *out) {
     for (int i = 0; i < n; i++)
-        if (out[i] < least || out[i] > INT32_MAX)
+        // The limit keeps every position of a window within 63 bits.
+        if (out[i] < least || out[i] > 1 << 24)
             structure_fail(c, structure_given(c, param),
-                           "%s is from %lld to 2^31, and this is %lld", param, (long long)least,
+                           "%s is from %lld to 2^24, and this is %lld", param, (long long)least,
                            (long long)out[i]);
 }
 

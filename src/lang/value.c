@@ -202,6 +202,31 @@ static enum op binary_op(const char *text) {
     return rows[i].op;
 }
 
+// Powers that have an operation of their own: more exact than pow, and faster.
+static bool plain_power(struct builder *b, const struct label *l, const struct operand *args,
+                        struct operand *out) {
+    struct operand x = args[0], one = {.is_number = true, .number = 1};
+    if (!args[1].is_number || x.is_number)
+        return false;
+    double power = args[1].number;
+    bool is_real = !dtype_is_integer(build_look(b, x.node)->dtype);
+    if (power == 2)
+        *out = build_elementwise(b, l, OP_MUL, (struct operand[]){x, x});
+    else if (power == 0.5 && is_real)
+        *out = build_elementwise(b, l, OP_SQRT, &x);
+    else if (power == -0.5 && is_real)
+        *out = build_elementwise(b, l, OP_RSQRT, &x);
+    else if (power == -1 && is_real)
+        *out = build_elementwise(b, l, OP_DIV, (struct operand[]){one, x});
+    else if (power == 3) {
+        struct label part = {.at = l->at};
+        struct operand square = build_elementwise(b, &part, OP_MUL, (struct operand[]){x, x});
+        *out = build_elementwise(b, l, OP_MUL, (struct operand[]){square, x});
+    } else
+        return false;
+    return true;
+}
+
 static struct operand binary_value(struct scope *s, const struct label *l, const struct expr *e) {
     struct builder *b = &s->builder;
     struct operand args[2];
@@ -213,6 +238,9 @@ static struct operand binary_value(struct scope *s, const struct label *l, const
         node_id left = build_node(b, &part, args[0]), right = build_node(b, &part, args[1]);
         return build_matmul(b, l, left, right);
     }
+    struct operand power;
+    if (op == OP_POW && plain_power(b, l, args, &power))
+        return power;
     // a > b is b < a.
     struct operand swapped[2] = {args[1], args[0]};
     return build_elementwise(b, l, op, e->text[0] == '>' ? swapped : args);

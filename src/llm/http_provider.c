@@ -256,6 +256,7 @@ struct attempt http_provider_call(struct llm *l, const struct http_call *call, s
                  SSE_EVENT_MAX >> 20);
     struct attempt t = conclude(l, r->a, call, &response, r);
     t.received_bytes = r->n_bytes;
+    t.is_free = t.kind != ATTEMPT_ANSWERED && !response.is_stream;
     sse_reset(&stream.sse);
     r->out->text = str_take(r->a, &r->text);
     return t;

@@ -224,8 +224,34 @@ static struct attempt try_once(struct llm *l, struct arena *a, const struct chat
     return t;
 }
 
+// What broken attempts took, besides the one that counted: input as counted, output by its bytes.
+struct lost {
+    int64_t in, out;
+    bool is_charged;  // some attempt began an answer, or nobody can tell
+};
+
+static void add_lost(struct lost *lost, const struct attempt *t, const struct chat_usage *u) {
+    enum { EVENT_BYTES = 16 };  // of a stream per token, its wrapping included
+    if (t->is_free)
+        return;
+    lost->is_charged = true;
+    lost->in += u->in_fresh > 0 ? u->in_fresh : 0;
+    lost->out += t->received_bytes / EVENT_BYTES;
+}
+
+static void settle_lost(const struct lost *lost, bool ok, struct chat_usage *u) {
+    if (!ok && !lost->is_charged) {
+        u->in_fresh = u->in_cache_read = u->in_cache_write = u->out = 0;
+        return;
+    }
+    if (u->in_fresh >= 0 && u->out >= 0 && ok) {
+        u->in_fresh += lost->in;
+        u->out += lost->out;
+    }
+}
+
 static bool attempts(struct llm *l, struct arena *a, const struct chat_request *q,
-                     struct chat_answer *out, struct error *err) {
+                     struct chat_answer *out, struct lost *lost, struct error *err) {
     int64_t start_ns = clock_now_ns();
     double total_s = q->timeout_s > 0 ? q->timeout_s : INFINITY;
     for (int n_retry = 0, n_again = 0;;) {
@@ -239,6 +265,7 @@ static bool attempts(struct llm *l, struct arena *a, const struct chat_request *
         struct attempt t = try_once(l, a, q, out);
         if (t.kind == ATTEMPT_ANSWERED)
             return true;
+        add_lost(lost, &t, &out->usage);
         if (t.kind == ATTEMPT_FAILED)
             return error_set(err, t.error, "%s", t.text);
         if (t.kind == ATTEMPT_AGAIN && n_again++ < AGAIN_MAX)
@@ -253,7 +280,9 @@ bool llm_call(struct llm *l, struct arena *a, const struct chat_request *q, stru
               struct error *err) {
     int64_t start_ns = clock_now_ns();
     *out = (struct chat_answer){.text = "", .usage = chat_usage_unknown()};
-    bool ok = attempts(l, a, q, out, err);
+    struct lost lost = {0};
+    bool ok = attempts(l, a, q, out, &lost, err);
+    settle_lost(&lost, ok, &out->usage);
     out->usage.wall_s = (double)(clock_now_ns() - start_ns) / 1e9;
     strip_answer(l, a, out);
     return ok || error_wrap(err, "%s", l->provider->name);

@@ -25,6 +25,7 @@ struct attempt {
     enum error_kind error;  // else why it failed
     char text[480];
     int64_t received_bytes;  // of an answer that broke off: it is paid for all the same
+    bool is_free;            // it was refused before any answer began: nobody charges for it
 };
 
 struct provider {

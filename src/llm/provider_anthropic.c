@@ -7,7 +7,13 @@
 #include "base/json.h"
 #include "llm/provider.h"
 
-enum { REFUSED_THINKING = 1, REFUSED_EFFORT = 2, REFUSED_CACHE = 4, REFUSED_PARALLEL = 8 };
+enum {
+    REFUSED_THINKING = 1,
+    REFUSED_EFFORT = 2,
+    REFUSED_CACHE = 4,
+    REFUSED_PARALLEL = 8,
+    REFUSED_TOOLS = 16
+};
 
 static const struct optional_parameter optional[] = {
     {"thinking", REFUSED_THINKING},
@@ -15,6 +21,7 @@ static const struct optional_parameter optional[] = {
     {"output_config", REFUSED_EFFORT},
     {"cache_control", REFUSED_CACHE},
     {"disable_parallel_tool_use", REFUSED_PARALLEL},
+    {"tools", REFUSED_TOOLS},
     {NULL, 0},
 };
 
@@ -93,7 +100,8 @@ static json_t *body_of(const struct llm *l, const struct chat_request *q, unsign
                              q->max_tokens, "stream", 1, "system", text_block(q->system, cached),
                              "messages", messages_of(l, q));
     *sent = cached ? REFUSED_CACHE : 0;
-    if (q->n_tools > 0) {
+    if (q->n_tools > 0 && !(l->refused & REFUSED_TOOLS)) {
+        *sent |= REFUSED_TOOLS;
         json_t *choice = json_pack("{s:s}", "type", "auto");
         if (!(l->refused & REFUSED_PARALLEL)) {
             json_object_set_new(choice, "disable_parallel_tool_use", json_true());

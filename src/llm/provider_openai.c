@@ -13,6 +13,7 @@ enum {
     REFUSED_STREAM_OPTIONS = 4,
     REFUSED_CACHE_KEY = 8,
     REFUSED_DEVELOPER = 16,
+    REFUSED_TOOLS = 32,
 };
 
 static const struct optional_parameter optional[] = {
@@ -23,6 +24,7 @@ static const struct optional_parameter optional[] = {
     {"prompt_cache_key", REFUSED_CACHE_KEY},
     {"developer", REFUSED_DEVELOPER},
     {"role", REFUSED_DEVELOPER},
+    {"tools", REFUSED_TOOLS},
     {NULL, 0},
 };
 
@@ -100,8 +102,10 @@ static json_t *body_of(const struct llm *l, const struct chat_request *q, unsign
         *sent |= REFUSED_EFFORT;
     }
     *sent |= take & (REFUSED_STREAM_OPTIONS | REFUSED_CACHE_KEY);
-    if (q->n_tools > 0)
+    if (q->n_tools > 0 && (take & REFUSED_TOOLS)) {
         json_object_set_new(body, "tools", tools_of(q));
+        *sent |= REFUSED_TOOLS;
+    }
     return body;
 }
 

@@ -126,7 +126,7 @@ static struct attempt attempt(struct llm *l, struct arena *a, const struct chat_
             strcmp(place_of(rec->exchanges[i].request.tag), place_of(q->tag)) == 0)
             e = &rec->exchanges[i];
     if (!e)
-        return attempt_set(ATTEMPT_FAILED, ERROR_UNSUPPORTED, "the recording has no answer for %s",
+        return attempt_set(ATTEMPT_FAILED, ERROR_USAGE, "the recording has no answer for %s",
                            place_of(q->tag));
     if (strcmp(e->hash, chat_request_hash(a, q)) != 0) {
         l->n_reworded++;

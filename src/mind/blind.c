@@ -2,12 +2,15 @@
 #include "mind/moves_untried.h"
 
 static bool propose(struct arena *a, const struct brief *brief, struct proposal *out) {
+    if (!brief->kernel)
+        return false;
     int n_moves;
     const struct move *moves = moves_untried(a, brief, &n_moves);
     if (n_moves == 0)
         return false;
     const struct move *m = &moves[rng_below(brief->rng, (uint64_t)n_moves)];
-    *out = (struct proposal){.kernel = m->kernel, .move = m->words, .reason = "drawn by lot"};
+    *out = (struct proposal){
+        .kernel = m->kernel, .move = m->words, .reason = "drawn by lot", .by = "blind"};
     return true;
 }
 

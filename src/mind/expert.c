@@ -35,6 +35,8 @@ static const struct move *best_move(const struct action *action, const struct mo
 }
 
 static bool propose(struct arena *a, const struct brief *brief, struct proposal *out) {
+    if (!brief->kernel)
+        return false;  // source that somebody wrote has no moves
     int n_moves;
     const struct move *moves = moves_untried(a, brief, &n_moves);
     const struct search_node *node = brief->node;
@@ -46,15 +48,18 @@ static bool propose(struct arena *a, const struct brief *brief, struct proposal 
                 continue;
             const char *reason = arena_printf(a, "%s: %s; %s", finding->tool, finding->cause,
                                               finding->actions[i].words);
-            *out = (struct proposal){.kernel = m->kernel, .move = m->words, .reason = reason};
+            *out = (struct proposal){
+                .kernel = m->kernel, .move = m->words, .reason = reason, .by = "expert"};
             return true;
         }
     }
     const struct move *m = best_move(NULL, moves, n_moves);
     if (!m)
         return false;
-    *out = (struct proposal){
-        .kernel = m->kernel, .move = m->words, .reason = "best of the untried moves by its prior"};
+    *out = (struct proposal){.kernel = m->kernel,
+                             .move = m->words,
+                             .reason = "best of the untried moves by its prior",
+                             .by = "expert"};
     return true;
 }
 

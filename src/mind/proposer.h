@@ -1,6 +1,5 @@
-// A mind: given a brief, proposes what to try next. The expert and, later, a team of
-// models stand behind the same two structs. A mind never sees the tree: the search
-// hands it a window.
+// A mind: given a brief, proposes what to try next. The expert and the team of models stand
+// behind the same two structs. A mind never sees the tree: the search hands it a window.
 #pragma once
 
 #include <stdbool.h>
@@ -16,32 +15,64 @@
 struct arena;
 struct error;
 
+// Some nodes of the tree, in an order that their name says.
+struct node_list {
+    const struct search_node *const *nodes;
+    int n;
+};
+
 struct brief {
     const struct problem *problem;
     const struct target *target;
     const struct bound *bound;
-    const struct search_node *node;  // to improve on
-    const struct kernel *kernel;     // the node's block
+    const struct search_node *node;  // to improve on, or to mend
+    const struct kernel *kernel;     // the node's block; NULL: somebody wrote its source
     const char *const *tried;        // canonical kernel blocks already in the tree
     int n_tried;
-    const struct search_node *const *children;  // of the node: what was tried from here
-    int n_children;
+    const char *const *hashes;  // of every candidate in the tree
+    int n_hashes;
+    const struct search_node *root;
+    struct node_list children;  // of the node: what was tried from here
+    struct node_list siblings;  // other children of its parent
+    struct node_list cousins;   // children of its parent's siblings
+    struct node_list leaders;   // the fastest that work, the best first
+    struct node_list all;       // every node, the oldest first: for what a mind looks up by name
+    bool is_repair;             // the node did not pass: mend it, change as little as possible
+    int number;                 // that the node will have which comes of this
+    int n_expert;               // how many of the newest nodes the expert had to step in for
+    int mind_since;             // what the mind could not do before this node does not count
+    double seconds_left;        // of the run; INFINITY: no limit
     struct rng *rng;
+    void *mind;  // the proposer's own state; NULL: it has none
 };
 
+// Either a kernel block, complete and legal, or source that somebody wrote.
 struct proposal {
-    const struct kernel *kernel;  // complete and legal
+    const struct kernel *kernel;
+    const char *source;  // where `kernel` is NULL
+    enum tier tier;      // of the source
     const char *move;
     const char *reason;
+    const char *by;  // who: "expert", "team", "debug"
 };
 
 struct proposer {
     const char *name;
-    // One proposal that is not in `tried`. False when it has none for this node
-    // (`err` untouched): the search marks the node as exhausted.
+    // One proposal that is not in `tried`. False when it has none for this node: the search
+    // marks the node as exhausted.
     bool (*propose)(struct arena *a, const struct brief *brief, struct proposal *out);
+    // Does it mend nodes that did not pass? Then it is asked to, up to REPAIRS_MAX times in a
+    // row, before the search goes on.
+    bool can_repair;
+    // Called when it has nothing more; why, as a run's stop reason. May be NULL: nothing is
+    // left to try.
+    const char *(*stopped)(void *mind);
 };
+
+enum { REPAIRS_MAX = 3 };
 
 extern const struct proposer proposer_expert;
 // Uniform over the untried moves: the control that the expert must beat.
 extern const struct proposer proposer_blind;
+// Models plan, write and mend (mind/team.h); the expert steps in where they fail.
+extern const struct proposer proposer_team;

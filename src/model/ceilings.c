@@ -1,6 +1,7 @@
 // Ceilings as they are cached: one JSON file per device, read here, measured in eval/.
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,25 +10,72 @@
 #include "base/json.h"
 #include "model/target.h"
 
-static const char *const SCHEMA = "hone.ceilings/1";
+static const char *const SCHEMA = "hone.ceilings/2";
 
 enum { FILE_MAX = 64 << 10 };
 
-json_t *ceilings_to_json(const struct target *t) {
-    const struct ceilings *c = &t->ceilings;
+// Single rates by their key in the JSON form; what a device has not is null.
+static const struct rate {
+    const char *key;
+    size_t offset;
+} rates[] = {
+    {"f64_flops_per_s", offsetof(struct ceilings, f64_flops_per_s)},
+    {"bf16_flops_per_s", offsetof(struct ceilings, bf16_flops_per_s)},
+    {"tf32_flops_per_s", offsetof(struct ceilings, tf32_flops_per_s)},
+    {"f8_flops_per_s", offsetof(struct ceilings, f8_flops_per_s)},
+    {"i8_flops_per_s", offsetof(struct ceilings, i8_flops_per_s)},
+    {"functions_per_s", offsetof(struct ceilings, functions_per_s)},
+};
+enum { RATES = sizeof rates / sizeof rates[0] };
+
+static double *rate_of(struct ceilings *c, int i) {
+    return (double *)((char *)c + rates[i].offset);
+}
+
+static json_t *traffic_to_json(const struct ceilings *c) {
     json_t *traffic = json_array();
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        json_array_append_new(traffic,
-                              json_pack("{s:f, s:f, s:f}", "read_fraction",
-                                        c->traffic[i].read_fraction, "bytes_per_s",
-                                        c->traffic[i].bytes_per_s, "spread", c->traffic[i].spread));
-    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:o, s:s}", "schema",
-                     SCHEMA, "id", t->id, "device", t->device, "measured_at", c->measured_at,
-                     "launch_s", c->launch_s, "traffic", traffic, "f32_flops_per_s",
-                     c->f32_flops_per_s, "f32_spread", c->f32_spread, "f64_flops_per_s",
-                     json_optional_real(c->f64_flops_per_s), "bf16_flops_per_s",
-                     json_optional_real(c->bf16_flops_per_s), "tf32_flops_per_s",
-                     json_optional_real(c->tf32_flops_per_s), "how", c->how);
+    for (int i = 0; i < TRAFFIC_MIXES; i++) {
+        const struct ceiling_traffic *t = &c->traffic[i];
+        json_array_append_new(traffic, json_pack("{s:f, s:f, s:f, s:f, s:b}", "read_fraction",
+                                                 t->read_fraction, "bytes_per_s", t->bytes_per_s,
+                                                 "spread", t->spread, "fixed_s", t->fixed_s,
+                                                 "streaming_stores", t->streams));
+    }
+    return traffic;
+}
+
+static json_t *caches_to_json(const struct ceilings *c) {
+    json_t *caches = json_array();
+    for (int i = 0; i < CACHE_LEVELS; i++)
+        if (c->cache[i].bytes > 0)
+            json_array_append_new(caches, json_pack("{s:i, s:I, s:f}", "level", i + 1, "bytes",
+                                                    (json_int_t)c->cache[i].bytes, "bytes_per_s",
+                                                    c->cache[i].bytes_per_s));
+    return caches;
+}
+
+static json_t *widths_to_json(const struct ceilings *c) {
+    json_t *widths = json_array();
+    for (int i = 0; i < WIDTHS; i++)
+        if (c->width[i].vector_bytes > 0)
+            json_array_append_new(widths, json_pack("{s:i, s:f, s:f}", "vector_bytes",
+                                                    c->width[i].vector_bytes, "f32_flops_per_s",
+                                                    c->width[i].f32_flops_per_s, "f64_flops_per_s",
+                                                    c->width[i].f64_flops_per_s));
+    return widths;
+}
+
+json_t *ceilings_to_json(const struct target *t) {
+    struct ceilings c = t->ceilings;
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:f, s:s}", "schema", SCHEMA,
+                  "id", t->id, "device", t->device, "measured_at", c.measured_at, "launch_s",
+                  c.launch_s, "traffic", traffic_to_json(&c), "f32_flops_per_s", c.f32_flops_per_s,
+                  "f32_spread", c.f32_spread, "caches", caches_to_json(&c), "vectors",
+                  widths_to_json(&c), "seconds", c.seconds, "how", c.how);
+    for (int i = 0; i < RATES; i++)
+        json_object_set_new(json, rates[i].key, json_optional_real(*rate_of(&c, i)));
+    return json;
 }
 
 static void read_traffic(struct json_reader *r, const json_t *array, struct ceilings *c) {
@@ -40,10 +88,34 @@ static void read_traffic(struct json_reader *r, const json_t *array, struct ceil
         c->traffic[i].read_fraction = json_read_number(r, mix, "read_fraction");
         c->traffic[i].bytes_per_s = json_read_number(r, mix, "bytes_per_s");
         c->traffic[i].spread = json_read_number(r, mix, "spread");
+        c->traffic[i].fixed_s = json_read_number(r, mix, "fixed_s");
+        c->traffic[i].streams = json_read_bool(r, mix, "streaming_stores");
         if (!r->failed && !(c->traffic[i].bytes_per_s > 0))
             json_reader_fail(r, "bytes_per_s is not above zero");
         if (!r->failed && i > 0 && !(c->traffic[i].read_fraction < c->traffic[i - 1].read_fraction))
             json_reader_fail(r, "traffic is not ordered by falling read_fraction");
+    }
+}
+
+static void read_caches(struct json_reader *r, const json_t *array, struct ceilings *c) {
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *cache = json_array_get(array, i);
+        int64_t level = json_read_int(r, cache, "level");
+        if (!r->failed && (level < 1 || level > CACHE_LEVELS))
+            json_reader_fail(r, "there is no cache level %lld", (long long)level);
+        if (r->failed)
+            return;
+        c->cache[level - 1].bytes = json_read_int(r, cache, "bytes");
+        c->cache[level - 1].bytes_per_s = json_read_number(r, cache, "bytes_per_s");
+    }
+}
+
+static void read_widths(struct json_reader *r, const json_t *array, struct ceilings *c) {
+    for (size_t i = 0; i < json_array_size(array) && i < WIDTHS; i++) {
+        const json_t *width = json_array_get(array, i);
+        c->width[i].vector_bytes = (int)json_read_int(r, width, "vector_bytes");
+        c->width[i].f32_flops_per_s = json_read_number(r, width, "f32_flops_per_s");
+        c->width[i].f64_flops_per_s = json_read_number(r, width, "f64_flops_per_s");
     }
 }
 
@@ -55,9 +127,11 @@ bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, s
     read_traffic(&r, json_read_array(&r, json, "traffic"), &c);
     c.f32_flops_per_s = json_read_number(&r, json, "f32_flops_per_s");
     c.f32_spread = json_read_number(&r, json, "f32_spread");
-    c.f64_flops_per_s = json_read_optional_number(&r, json, "f64_flops_per_s");
-    c.bf16_flops_per_s = json_read_optional_number(&r, json, "bf16_flops_per_s");
-    c.tf32_flops_per_s = json_read_optional_number(&r, json, "tf32_flops_per_s");
+    for (int i = 0; i < RATES; i++)
+        *rate_of(&c, i) = json_read_optional_number(&r, json, rates[i].key);
+    read_caches(&r, json_read_array(&r, json, "caches"), &c);
+    read_widths(&r, json_read_array(&r, json, "vectors"), &c);
+    c.seconds = json_read_number(&r, json, "seconds");
     c.measured_at = json_read_string(&r, a, json, "measured_at");
     c.how = json_read_string(&r, a, json, "how");
     if (!r.failed && !(c.f32_flops_per_s > 0 && c.launch_s >= 0))
@@ -73,23 +147,21 @@ static const char *cache_path(struct arena *a, const struct target *t, struct er
     return dir ? arena_printf(a, "%s/%.16s.json", dir, t->id) : NULL;
 }
 
-// Ceilings are a cache: whatever does not read as ours is absent, and will be measured again.
-bool target_load_ceilings(struct arena *a, struct target *t, struct error *err) {
-    const char *path = cache_path(a, t, err);
-    if (!path)
-        return false;
+// Ceilings are a cache: whatever does not read as ours, or at all, is absent, and will be measured
+// again.
+void target_load_ceilings(struct arena *a, struct target *t) {
     struct error ignored = {0};
+    const char *path = cache_path(a, t, &ignored);
     size_t len;
     t->ceilings = (struct ceilings){0};
-    if (!file_exists(path))
-        return true;
+    if (!path || !file_exists(path))
+        return;
     char *text = file_read(a, path, FILE_MAX, &len, &ignored);
     json_t *json = text ? json_parse(text, len, &ignored) : NULL;
     const char *id = json_string_value(json_object_get(json, "id"));
     if (id && strcmp(id, t->id) == 0)
         ceilings_from_json(a, json, t, &ignored);
     json_decref(json);
-    return true;
 }
 
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err) {
@@ -100,7 +172,7 @@ bool target_save_ceilings(struct arena *a, const struct target *t, struct error 
     json_t *json = ceilings_to_json(t);
     const char *text = json_print_pretty(a, json);
     json_decref(json);
-    return file_write(path, text, strlen(text), err) || error_wrap(err, "save ceilings");
+    return file_write(path, text, strlen(text), err) || error_wrap(err, "keep the ceilings");
 }
 
 static double better(double old, double fresh) {
@@ -115,23 +187,55 @@ void ceilings_raise(struct ceilings *c, const struct ceilings *fresh) {
     if (fresh->launch_s < c->launch_s)
         c->launch_s = fresh->launch_s;
     c->f32_flops_per_s = better(c->f32_flops_per_s, fresh->f32_flops_per_s);
-    c->f64_flops_per_s = better(c->f64_flops_per_s, fresh->f64_flops_per_s);
-    c->bf16_flops_per_s = better(c->bf16_flops_per_s, fresh->bf16_flops_per_s);
-    c->tf32_flops_per_s = better(c->tf32_flops_per_s, fresh->tf32_flops_per_s);
+    struct ceilings copy = *fresh;
+    for (int i = 0; i < RATES; i++)
+        *rate_of(c, i) = better(*rate_of(c, i), *rate_of(&copy, i));
+    for (int i = 0; i < CACHE_LEVELS; i++)
+        if (fresh->cache[i].bytes_per_s > c->cache[i].bytes_per_s)
+            c->cache[i] = fresh->cache[i];
+    for (int i = 0; i < WIDTHS; i++)
+        if (fresh->width[i].f32_flops_per_s > c->width[i].f32_flops_per_s)
+            c->width[i] = fresh->width[i];
     c->measured_at = fresh->measured_at;
 }
 
-double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {
+// Where a mix lies between the measured ones: the later of the two, and the share of the earlier.
+static int find_mix(const struct ceilings *c, double read_fraction, double *share) {
     assert(c->present);
     const struct ceiling_traffic *mix = c->traffic;
+    *share = 1;
     if (read_fraction >= mix[0].read_fraction)
-        return mix[0].bytes_per_s;
+        return 1;
     for (int i = 1; i < TRAFFIC_MIXES; i++) {
         if (read_fraction < mix[i].read_fraction)
             continue;
         double span = mix[i - 1].read_fraction - mix[i].read_fraction;
-        double share = (read_fraction - mix[i].read_fraction) / span;
-        return 1 / (share / mix[i - 1].bytes_per_s + (1 - share) / mix[i].bytes_per_s);
+        *share = (read_fraction - mix[i].read_fraction) / span;
+        return i;
     }
-    return mix[TRAFFIC_MIXES - 1].bytes_per_s;
+    *share = 0;
+    return TRAFFIC_MIXES - 1;
+}
+
+double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {
+    double share;
+    int i = find_mix(c, read_fraction, &share);
+    return 1 / (share / c->traffic[i - 1].bytes_per_s + (1 - share) / c->traffic[i].bytes_per_s);
+}
+
+double ceilings_fixed(const struct ceilings *c, double read_fraction) {
+    double share;
+    int i = find_mix(c, read_fraction, &share);
+    double fixed = share * c->traffic[i - 1].fixed_s + (1 - share) * c->traffic[i].fixed_s;
+    return fixed > c->launch_s ? fixed : c->launch_s;
+}
+
+void ceilings_rates(const struct ceilings *c, double out[PIPE_COUNT]) {
+    out[PIPE_F32] = c->f32_flops_per_s;
+    out[PIPE_F64] = c->f64_flops_per_s;
+    out[PIPE_TF32] = c->tf32_flops_per_s;
+    out[PIPE_F16] = c->bf16_flops_per_s;
+    out[PIPE_F8] = c->f8_flops_per_s;
+    out[PIPE_I8] = c->i8_flops_per_s;
+    out[PIPE_FUNCTION] = c->functions_per_s;
 }

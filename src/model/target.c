@@ -35,6 +35,20 @@ static const char *read_line(struct arena *a, const char *path) {
 // 512 bits; cores with narrower vectors have up to four, which is the same width.
 enum { PIPES_OF_64_BYTES = 2 };
 
+// Narrow products go by dot products within lanes, two or four at a time (AVX512-BF16, VNNI), or
+// by tiles (AMX: 16 times the multiply-adds of two 512-bit units, and twice that for bytes).
+static void set_narrow_peaks(struct target *t) {
+    bool has_tiles = false;
+    char line[8192];
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    while (f && !has_tiles && fgets(line, sizeof line, f))
+        has_tiles = strstr(line, " amx_tile") != NULL;
+    if (f)
+        fclose(f);
+    t->peak_per_s[PIPE_F16] = t->peak_per_s[PIPE_F32] * (has_tiles ? 16 : 2);
+    t->peak_per_s[PIPE_I8] = t->peak_per_s[PIPE_F32] * (has_tiles ? 32 : 4);
+}
+
 static const char *read_model_name(struct arena *a) {
     char line[512];
     const char *name = NULL;
@@ -128,11 +142,33 @@ bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct targ
     // a part of the data may be in it: the cores' own loads are the only hard limit.
     double wide = PIPES_OF_64_BYTES * t->n_threads * t->top_clock_hz;
     t->peak_bytes_per_s = wide * 64;
-    t->peak_contract_flops_per_s = wide * 16 * 2;
+    t->peak_per_s[PIPE_F32] = wide * 16 * 2;
+    t->peak_per_s[PIPE_F64] = wide * 8 * 2;
+    set_narrow_peaks(t);
     const char *model = read_model_name(a);
     t->device =
         arena_printf(a, "%s, %d thread%s", model, t->n_threads, t->n_threads == 1 ? "" : "s");
     t->id = hash_text(a, arena_printf(a, "cpu|%s|%s|%d|%lld", model, t->isa, t->n_threads,
                                       (long long)t->llc_bytes));
     return true;
+}
+
+const char *pipe_name(enum pipe p) {
+    static const char *const names[PIPE_COUNT] = {"f32", "f64", "tf32",    "f16",
+                                                  "f8",  "i8",  "function"};
+    return names[p];
+}
+
+const char *pipe_words(enum pipe p) {
+    static const char *const words[PIPE_COUNT] = {
+        "f32 multiply-adds", "f64 multiply-adds", "TF32 products", "f16/bf16 products",
+        "f8 products",       "i8 products",       "functions"};
+    return words[p];
+}
+
+double target_on_chip_bytes(const struct target *t) {
+    double each = t->is_gpu
+                      ? (double)t->sms * ((double)t->shared_per_sm + 4.0 * t->registers_per_sm)
+                      : (double)t->n_threads * (double)t->l2_bytes;
+    return (double)t->llc_bytes + each;
 }

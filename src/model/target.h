@@ -11,14 +11,38 @@
 struct arena;
 struct error;
 
+// What does arithmetic: multiply-adds (two operations each) in f32 and f64, matrix units by the
+// type of their operands (f16 stands for bf16 too), functions such as exp.
+enum pipe { PIPE_F32, PIPE_F64, PIPE_TF32, PIPE_F16, PIPE_F8, PIPE_I8, PIPE_FUNCTION, PIPE_COUNT };
+const char *pipe_name(enum pipe p);   // "tf32"
+const char *pipe_words(enum pipe p);  // "TF32 matrix units"
+
 // Seconds for a mix of traffic: fixed + bytes / rate.
 struct ceiling_traffic {
     double read_fraction;  // of all bytes moved: 1 read only, 0.5 copy, 0 write only
     double bytes_per_s;
-    double spread;  // relative spread over repeats
+    double spread;   // relative spread over repeats
+    double fixed_s;  // a launch included
+    bool streams;    // stores that go round the caches were the better ones
 };
 
-enum { TRAFFIC_MIXES = 4 };  // read, two reads per write, copy, write
+// What one level of the caches gives when the data lies there already.
+struct ceiling_cache {
+    int64_t bytes;  // that were read again and again, on all threads together
+    double bytes_per_s;
+};
+
+// Multiply-adds in vectors of one width.
+struct ceiling_width {
+    int vector_bytes;
+    double f32_flops_per_s, f64_flops_per_s;
+};
+
+enum {
+    TRAFFIC_MIXES = 4,  // read, two reads per write, copy, write
+    CACHE_LEVELS = 3,
+    WIDTHS = 3,  // 16, 32 and 64 bytes
+};
 
 struct ceilings {
     bool present;
@@ -26,8 +50,13 @@ struct ceilings {
     struct ceiling_traffic traffic[TRAFFIC_MIXES];  // by falling read_fraction
     double f32_flops_per_s;                         // independent FMA chains on all threads
     double f32_spread;
-    double f64_flops_per_s, bf16_flops_per_s, tf32_flops_per_s;  // GPU only; NAN elsewhere
-    const char *measured_at;                                     // timestamp
+    double f64_flops_per_s;
+    double bf16_flops_per_s, tf32_flops_per_s, f8_flops_per_s, i8_flops_per_s;  // matrix units
+    double functions_per_s;                    // exp of an f32, as often as all threads can
+    struct ceiling_cache cache[CACHE_LEVELS];  // CPU: L1, L2, last level; 0 bytes: not measured
+    struct ceiling_width width[WIDTHS];        // CPU; 0 bytes: the machine has none
+    double seconds;                            // that measuring took
+    const char *measured_at;                   // timestamp
     const char *how;  // "4 sizes x 9 repeats, cold, ordinary and non-temporal stores"
 };
 
@@ -54,7 +83,8 @@ struct target {
     bool top_clock_known;
     // What the hardware could do at its top clock, for the limit.
     double peak_bytes_per_s;
-    double peak_contract_flops_per_s;  // f32 results, by the fastest way that is honest f32
+    double peak_per_s[PIPE_COUNT];  // 0: no such pipe, or nobody says
+    const char *source;             // of published figures, for a card that is not here; else NULL
     struct ceilings ceilings;
 };
 
@@ -65,6 +95,17 @@ bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct targ
 // Facts that every GPU of an architecture (`sm_80`, `sm_90a`, `sm_100a`) shares, and otherwise
 // those of the first one: enough to check, lower and emit without the card. False: unknown.
 bool target_of_arch(const char *arch, struct target *t);
+
+// A card by name (`h200`), as its vendor describes it: enough for a limit, not for a reach.
+// False: not in the table.
+bool target_of_card(const char *name, struct target *t);
+extern const char *const card_names[];  // NULL-terminated
+
+// Peaks of an architecture at a number of multiprocessors and a clock.
+void target_set_peaks(struct target *t, int major, int minor);
+
+// What lies on the chip: data of this size need not be read from memory twice.
+double target_on_chip_bytes(const struct target *t);
 
 // What a kernel block calls the target: `cpu`, or a GPU's architecture.
 const char *target_kernel_name(const struct target *t);
@@ -81,13 +122,20 @@ extern const char *const target_names[];
 // compiler stays behind: it is nobody else's business.
 json_t *target_to_json(const struct target *t);
 bool target_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
+// Its peak_per_s as an object by pipe, without those that it has not.
+json_t *target_peaks_to_json(const struct target *t);
+struct json_reader;
+void target_peaks_from_json(struct json_reader *r, const json_t *json, struct target *t);
+
+// Measured rates per pipe, NAN where there is none.
+void ceilings_rates(const struct ceilings *c, double rates[PIPE_COUNT]);
 
 // Ceilings as stored in the cache, one JSON form. A file of another device or version
 // reads as absent, not as an error.
 json_t *ceilings_to_json(const struct target *t);
 bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
 // Read them from the cache directory if they are there.
-bool target_load_ceilings(struct arena *a, struct target *t, struct error *err);
+void target_load_ceilings(struct arena *a, struct target *t);
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err);
 
 // Take from `fresh` whatever is better: of two measurements on a busy machine the faster is nearer
@@ -97,3 +145,5 @@ void ceilings_raise(struct ceilings *c, const struct ceilings *fresh);
 // Bytes per second for traffic of which `read_fraction` is reads: interpolated in time per
 // byte between the measured mixes.
 double ceilings_bandwidth(const struct ceilings *c, double read_fraction);
+// The fixed cost of a call with such traffic; never below that of a launch.
+double ceilings_fixed(const struct ceilings *c, double read_fraction);

@@ -8,14 +8,16 @@
 // the first card of each: A100, H100 SXM, B200.
 static const struct arch {
     const char *name, *device;
+    int major;
     int sms;
     int64_t shared_per_block, shared_per_sm;
     int64_t l2_bytes, memory_bytes;
     double clock_hz, bytes_per_s;
 } archs[] = {
-    {"sm_80", "any sm_80", 108, 163 << 10, 164 << 10, 40 << 20, 40LL << 30, 1.41e9, 1.555e12},
-    {"sm_90a", "any sm_90a", 132, 227 << 10, 228 << 10, 50 << 20, 80LL << 30, 1.98e9, 3.35e12},
-    {"sm_100a", "any sm_100a", 148, 227 << 10, 228 << 10, 126 << 20, 180LL << 30, 1.965e9, 8e12},
+    {"sm_80", "any sm_80", 8, 108, 163 << 10, 164 << 10, 40 << 20, 40LL << 30, 1.41e9, 1.555e12},
+    {"sm_90a", "any sm_90a", 9, 132, 227 << 10, 228 << 10, 50 << 20, 80LL << 30, 1.98e9, 3.35e12},
+    {"sm_100a", "any sm_100a", 10, 148, 227 << 10, 228 << 10, 126 << 20, 180LL << 30, 1.965e9,
+     8e12},
 };
 
 bool target_of_arch(const char *arch, struct target *t) {
@@ -36,7 +38,7 @@ bool target_of_arch(const char *arch, struct target *t) {
         t->top_clock_hz = a->clock_hz;
         t->top_clock_known = true;
         t->peak_bytes_per_s = a->bytes_per_s;
-        t->peak_contract_flops_per_s = 256.0 * a->sms * a->clock_hz;
+        target_set_peaks(t, a->major, 0);
         return true;
     }
     return false;

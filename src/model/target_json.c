@@ -5,13 +5,28 @@
 #include "base/json.h"
 #include "model/target.h"
 
+json_t *target_peaks_to_json(const struct target *t) {
+    json_t *json = json_object();
+    for (enum pipe p = 0; p < PIPE_COUNT; p++)
+        if (t->peak_per_s[p] > 0)
+            json_object_set_new(json, pipe_name(p), json_real(t->peak_per_s[p]));
+    return json;
+}
+
+void target_peaks_from_json(struct json_reader *r, const json_t *json, struct target *t) {
+    for (enum pipe p = 0; p < PIPE_COUNT; p++) {
+        double rate = json_read_optional_number(r, json, pipe_name(p));
+        t->peak_per_s[p] = rate > 0 ? rate : 0;
+    }
+}
+
 json_t *target_to_json(const struct target *t) {
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:b, s:f, s:f}", "target", t->name, "device",
-        t->device, "id", t->id, "isa", t->isa, "l1_bytes", (json_int_t)t->l1_bytes, "l2_bytes",
-        (json_int_t)t->l2_bytes, "llc_bytes", (json_int_t)t->llc_bytes, "top_clock_hz",
-        t->top_clock_hz, "top_clock_known", t->top_clock_known, "peak_bytes_per_s",
-        t->peak_bytes_per_s, "peak_contract_flops_per_s", t->peak_contract_flops_per_s);
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:b, s:f, s:o}", "target",
+                             t->name, "device", t->device, "id", t->id, "isa", t->isa, "l1_bytes",
+                             (json_int_t)t->l1_bytes, "l2_bytes", (json_int_t)t->l2_bytes,
+                             "llc_bytes", (json_int_t)t->llc_bytes, "top_clock_hz", t->top_clock_hz,
+                             "top_clock_known", t->top_clock_known, "peak_bytes_per_s",
+                             t->peak_bytes_per_s, "peak_per_s", target_peaks_to_json(t));
     if (t->is_gpu)
         json_object_update_new(
             json,
@@ -63,14 +78,14 @@ bool target_from_json(struct arena *a, const json_t *json, struct target *t, str
     t->top_clock_hz = json_read_number(&r, json, "top_clock_hz");
     t->top_clock_known = json_read_bool(&r, json, "top_clock_known");
     t->peak_bytes_per_s = json_read_number(&r, json, "peak_bytes_per_s");
-    t->peak_contract_flops_per_s = json_read_number(&r, json, "peak_contract_flops_per_s");
+    target_peaks_from_json(&r, json_read_object(&r, json, "peak_per_s"), t);
     t->is_gpu = json_object_get(json, "sms") != NULL;
     if (t->is_gpu)
         read_gpu(&r, a, json, t);
     else
         read_cpu(&r, json, t);
     if (!r.failed && (t->l1_bytes <= 0 || t->llc_bytes <= 0 || !(t->peak_bytes_per_s > 0) ||
-                      !(t->peak_contract_flops_per_s > 0)))
+                      !(t->peak_per_s[PIPE_F32] > 0)))
         json_reader_fail(&r, "a cache or a peak is not above zero");
     const json_t *ceilings = json_object_get(json, "ceilings");
     return json_reader_done(&r, err) &&

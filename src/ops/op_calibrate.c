@@ -1,11 +1,17 @@
 #include "ops/op_calibrate.h"
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "eval/evaluate.h"
 #include "ops/op_machine.h"
 
-bool op_calibrate(struct arena *a, const char *target, void (*progress)(const char *, void *),
-                  void *ctx, struct target *t, struct error *err) {
-    return op_target(a, target, t, err) && calibrate(a, t, progress, ctx, err) &&
-           target_save_ceilings(a, t, err);
+bool op_calibrate(struct arena *a, struct calibration *c, struct error *err) {
+    struct error why = {0};
+    if (!op_target(a, c->target, &c->measured, err) ||
+        !calibrate(a, &c->measured, c->progress, c->ctx, err))
+        return false;
+    // They are worth printing even where they cannot be kept.
+    if (!target_save_ceilings(a, &c->measured, &why))
+        c->not_kept = arena_strdup(a, why.text);
+    return true;
 }

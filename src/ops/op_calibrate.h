@@ -9,7 +9,13 @@
 struct arena;
 struct error;
 
-// Measure the ceilings of a target (NULL: the default) and save them. `progress` (may be
-// NULL) is called with a few words before each part.
-bool op_calibrate(struct arena *a, const char *target, void (*progress)(const char *, void *),
-                  void *ctx, struct target *t, struct error *err);
+struct calibration {
+    const char *target;                      // NULL: the default
+    void (*progress)(const char *, void *);  // may be NULL; hears a few words before each part
+    void *ctx;
+    // The result.
+    struct target measured;
+    const char *not_kept;  // why the cache could not take the ceilings; NULL: it did
+};
+
+bool op_calibrate(struct arena *a, struct calibration *c, struct error *err);

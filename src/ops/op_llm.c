@@ -35,22 +35,20 @@ static bool check_effort(const char *effort, struct error *err) {
                      effort);
 }
 
-// These decide where a key and a prompt go, or what is run. A directory that somebody got from
-// elsewhere must not decide that.
+// These decide where keys and prompts go, what is run and what may be spent. A directory that
+// somebody got from elsewhere must not decide that.
 static bool check_origins(const struct config *c, struct error *err) {
-    static const char *const keys[] = {"llm.provider", "llm.key_file"};
     static const char place[] = "/.hone/config";
-    for (int i = 0; i < c->n_values; i++)
-        for (int k = 0; k < 2; k++) {
-            const struct config_value *v = &c->values[i];
-            size_t len = strlen(v->origin), tail = sizeof place - 1;
-            if (strcmp(v->key, keys[k]) == 0 && len >= tail &&
-                strcmp(v->origin + len - tail, place) == 0)
-                return error_set(err, ERROR_USAGE,
-                                 "%s: %s belongs into your own settings, not a project's: it "
-                                 "decides where keys and prompts go",
-                                 v->origin, v->key);
-        }
+    for (int i = 0; i < c->n_values; i++) {
+        const struct config_value *v = &c->values[i];
+        size_t len = strlen(v->origin), tail = sizeof place - 1;
+        if (strncmp(v->key, "llm.", 4) == 0 && len >= tail &&
+            strcmp(v->origin + len - tail, place) == 0)
+            return error_set(err, ERROR_USAGE,
+                             "%s: %s belongs into your own settings, not a project's: those decide "
+                             "where keys and prompts go and what may be spent",
+                             v->origin, v->key);
+    }
     return true;
 }
 
@@ -81,6 +79,10 @@ bool op_llm_config(struct arena *a, struct llm_config *out, struct error *err) {
     out->provider = config_get(c, "llm.provider");
     out->prices = config_get(c, "llm.prices");
     out->prompts = config_get(c, "llm.prompts");
+    const char *tools = config_get(c, "llm.tools");
+    out->no_tools = strcmp(tools, "off") == 0;
+    if (!out->no_tools && strcmp(tools, "on") != 0)
+        return error_set(err, ERROR_USAGE, "setting llm.tools is '%s', neither on nor off", tools);
     return true;
 }
 

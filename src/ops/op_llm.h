@@ -14,6 +14,7 @@ struct llm_config {
     const char *prices;            // a file; "": the user's own, else what we know
     const char *prompts;           // a folder; "": the embedded ones
     int max_tokens, window_tokens;
+    bool no_tools;
     double max_usd;
 };
 

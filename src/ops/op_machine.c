@@ -76,10 +76,17 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
                          "target %s is an architecture, which can be emitted for; to run on a GPU "
                          "name it: cuda",
                          name);
+    } else if (target_of_card(name, t)) {
+        return error_set(
+            err, ERROR_USAGE,
+            "target %s is a card by name, which hone sol takes; to run on a GPU of this "
+            "machine name it: cuda",
+            name);
     } else {
         return unknown_target(name, err);
     }
-    return target_load_ceilings(a, t, err);
+    target_load_ceilings(a, t);
+    return true;
 }
 
 bool op_target_usable(struct arena *a, const struct target *t, struct error *err) {

@@ -12,11 +12,11 @@
 #include "family/lower.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
-#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_spool.h"
+#include "ops/op_team.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/tree.h"
@@ -24,7 +24,8 @@
 
 static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;
 
-static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind, NULL};
+static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind,
+                                                   &proposer_team, NULL};
 
 // Everything that one optimisation needs, gathered step by step.
 struct session {
@@ -38,6 +39,7 @@ struct session {
     const struct proposer *proposer;
     struct store *store;
     struct evaluator *evaluator;
+    struct op_team team;
     struct run run;
 };
 
@@ -84,13 +86,22 @@ static void calibrate_progress(const char *what, void *ctx) {
     note(s, arena_printf(s->a, "  %s", what));
 }
 
+// A cache that cannot be written costs the next run some seconds, and this one nothing.
+static void keep_ceilings(struct session *s) {
+    struct error why = {0};
+    if (!target_save_ceilings(s->a, &s->target, &why))
+        note(s, arena_printf(s->a, "  not kept: %s", why.text));
+}
+
 static bool measure_ceilings(struct session *s, struct error *err) {
     if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
         return true;
     note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
                          s->target.device));
-    return calibrate(s->a, &s->target, calibrate_progress, s, err) &&
-           target_save_ceilings(s->a, &s->target, err);
+    if (!calibrate(s->a, &s->target, calibrate_progress, s, err))
+        return false;
+    keep_ceilings(s);
+    return true;
 }
 
 // ---- the run
@@ -103,7 +114,7 @@ static const char *bound_text(struct arena *a, const struct bound *b) {
 }
 
 static const char *facts_text(struct session *s) {
-    json_t *json = target_facts_to_json(&s->target);
+    json_t *json = target_to_json(&s->target);
     const char *text = json_print(s->a, json);
     json_decref(json);
     return text;
@@ -118,12 +129,13 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     ceilings_raise(&s->target.ceilings, &fresh.ceilings);
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = bound_text(s->a, &s->bound);
-    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err) &&
-           target_save_ceilings(s->a, &s->target, err);
+    keep_ceilings(s);
+    return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err);
 }
 
 static void fill_run(struct session *s) {
     const struct optimize_request *q = s->q;
+    struct run_llm llm = s->run.llm;
     s->run = (struct run){
         .state = RUN_ACTIVE,
         .problem_name = s->problem->name,
@@ -141,6 +153,7 @@ static void fill_run(struct session *s) {
         .started_at = clock_timestamp(s->a),
         .version = HONE_VERSION,
         .champion = -1,
+        .llm = llm,
     };
     lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
     s->run.baseline.label = "plain";
@@ -153,8 +166,7 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
     // Before anything is stored or measured: can something come of it at all?
-    return op_target(s->a, name ? name : "cpu", &s->target, err) &&
-           op_target_usable(s->a, &s->target, err);
+    return op_target(s->a, name, &s->target, err) && op_target_usable(s->a, &s->target, err);
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {
@@ -177,20 +189,46 @@ static bool start_judge(struct session *s, struct error *err) {
                      s->problem->name, null_kernel);
 }
 
+static void note_from_team(void *ctx, const char *words) {
+    note(ctx, words);
+}
+
+// The model, where one is named and nobody asked for another mind.
+static bool begin_model(struct session *s, struct error *err) {
+    const struct optimize_request *q = s->q;
+    bool is_team = q->proposer && strcmp(q->proposer, "team") == 0;
+    const char *words = NULL;
+    if (q->proposer && !is_team) {
+        if (q->team.llm)
+            return error_set(err, ERROR_USAGE, "--llm goes with the proposer team, not with %s",
+                             q->proposer);
+        return find_proposer(s, q->proposer, err);
+    }
+    const char *subject = hash_text(s->a, s->problem->text);
+    if (!op_team_begin(s->a, &q->team, subject, &s->team, &s->run, &words, err))
+        return false;
+    if (is_team && !words)
+        return error_set(err, ERROR_USAGE, "--proposer team needs a model: --llm, or llm.provider");
+    if (words)
+        note(s, words);
+    return find_proposer(s, words ? "team" : "expert", err);
+}
+
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
-        !find_proposer(s, q->proposer ? q->proposer : "expert", err) ||
-        !op_load_runnable(s->a, q->file, q->dims, &loaded, err) ||
-        !find_target(s, q->target, err) || !measure_ceilings(s, err))
+        !op_load_runnable(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
+    if (!begin_model(s, err) || !find_target(s, q->target, err) || !measure_ceilings(s, err))
+        return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
-           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err);
+           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err) &&
+           op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
 static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
@@ -252,10 +290,16 @@ static bool begin_resumed(struct session *s, struct error *err) {
         !store_lock_run(s->store, id, err) || !store_get_run(s->store, s->a, id, &s->run, err))
         return false;
     take_limits(&s->run, q);
+    const char *words = NULL;
+    if (!op_team_resume(s->a, &q->team, &s->team, &s->run, &words, err))
+        return false;
+    if (words)
+        note(s, words);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
            find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
-           forget_pending(s, err);
+           forget_pending(s, err) &&
+           op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
@@ -272,6 +316,7 @@ static bool work(struct session *s, struct error *err) {
         .bound = &s->bound,
         .policy = s->policy,
         .proposer = s->proposer,
+        .mind = s->team.team,
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
@@ -280,7 +325,10 @@ static bool work(struct session *s, struct error *err) {
         .on_event = s->q->on_event,
         .event_ctx = s->q->event_ctx,
     };
-    bool ok = optimize(s->a, &job, &s->run, err);
+    bool ok = optimize(s->a, &job, &s->run, err) &&
+              judging_record_end(s->store, s->run.id, s->run.n_nodes, s->run.stop_reason, err);
+    if (s->team.team)
+        note(s, op_team_spent(s->a, &s->team));
     struct error reading = {0};
     s->out->has_run = op_read_run(s->a, s->store, s->run.id, &s->out->view, &reading);
     if (ok && !s->out->has_run) {
@@ -297,6 +345,7 @@ bool op_optimize(struct arena *a, const struct optimize_request *q, struct optim
     bool ok = (q->resume ? begin_resumed(&s, err) : begin_new(&s, err)) && work(&s, err);
     if (s.evaluator)
         evaluator_close(s.evaluator);
+    op_team_close(&s.team);
     store_close(s.store);
     return ok;
 }

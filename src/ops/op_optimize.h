@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ops/team_request.h"
 #include "record/event.h"
 #include "report/report.h"
 
@@ -23,8 +24,9 @@ struct optimize_request {
     int64_t evals;                           // 0: no limit, or the resumed run's
     double seconds, until;                   // 0: default, or the resumed run's
     int64_t seed;
-    bool no_calibrate;  // go on without reach where the ceilings are not measured
-    event_fn on_event;  // may be NULL
+    struct team_request team;  // the model; none: the settings', or no model at all
+    bool no_calibrate;         // go on without reach where the ceilings are not measured
+    event_fn on_event;         // may be NULL
     void *event_ctx;
 };
 

@@ -13,10 +13,10 @@
 #include "eval/evaluate.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
-#include "model/target_facts.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
+#include "ops/op_team.h"
 #include "ops/recording.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -34,6 +34,7 @@ struct replay {
     struct judge recorded;
     struct evaluator *evaluator;
     struct store *store;  // of the replay, in `dir`
+    struct op_team team;
     char dir[64];
     struct run run;  // the one that is made
 };
@@ -42,7 +43,7 @@ static bool read_bound(struct replay *r, const struct judgement *j, struct error
     json_t *bound = json_parse(j->bound, strlen(j->bound), err);
     json_t *facts = j->facts ? json_parse(j->facts, strlen(j->facts), err) : NULL;
     bool ok = bound && bound_from_json(bound, &r->bound, err) &&
-              (!facts || r->q->re_evaluate || target_facts_from_json(r->a, facts, &r->target, err));
+              (!facts || r->q->re_evaluate || target_from_json(r->a, facts, &r->target, err));
     json_decref(bound);
     json_decref(facts);
     r->run.bound = j->bound;
@@ -109,11 +110,12 @@ static bool prepare(struct replay *r, struct error *err) {
     r->run.id = 0;
     r->run.state = RUN_ACTIVE;
     r->run.champion = -1;
+    r->run.n_nodes = 0;
     r->run.confirm = (struct measurement){0};
     r->run.elapsed_s = 0;
     r->run.max_seconds = 1e9;  // how long it took is not repeated
-    r->recorded = judging_replay(r->a, &r->judge, r->recording.judgements,
-                                 r->recording.n_judgements);
+    r->recorded =
+        judging_replay(r->a, &r->judge, r->recording.judgements, r->recording.n_judgements);
     const struct judgement *first = judging_replay_bound(&r->judge);
     if (!op_stored_problem(r->a, run, &r->problem, err))
         return false;
@@ -125,11 +127,30 @@ static bool prepare(struct replay *r, struct error *err) {
 }
 
 static const struct proposer *find_proposer(const char *name) {
-    static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind};
-    for (int i = 0; i < 2; i++)
+    static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind,
+                                                       &proposer_team};
+    for (int i = 0; i < 3; i++)
         if (strcmp(proposers[i]->name, name) == 0)
             return proposers[i];
     return NULL;
+}
+
+// The model's part: its answers come from the recording, whatever they cost then.
+static bool start_team(struct replay *r, struct error *err) {
+    if (!r->recording.run.llm.spec)
+        return true;
+    struct str text = {0};
+    const char *path = arena_printf(r->a, "%s/recording.jsonl", r->dir), *words;
+    recording_print(&text, &r->recording);
+    bool ok = file_write(path, str_text(&text), text.len, err);
+    str_reset(&text);
+    struct team_request q = {.llm = arena_printf(r->a, "replay:%s", path),
+                             .feedback = r->recording.run.llm.feedback};
+    ok = ok &&
+         op_team_begin(r->a, &q, r->recording.run.problem_hash, &r->team, &r->run, &words, err);
+    r->team.settings.budget = (struct budget){.price = price_free()};
+    r->run.llm.since = r->recording.run.llm.since;
+    return ok && op_team_start(&r->team, r->store, &r->run, NULL, NULL, err);
 }
 
 static bool work(struct replay *r, struct error *err) {
@@ -140,19 +161,26 @@ static bool work(struct replay *r, struct error *err) {
         .bound = &r->bound,
         .policy = policy_find(run->policy),
         .proposer = find_proposer(run->proposer),
+        .mind = r->team.team,
         .judge = r->recorded,
         .store = r->store,
         .remeasure = remeasure,
         .remeasure_ctx = r,
-        .end_nodes = r->recording.n_nodes,
-        .end_reason = run->stop_reason ? run->stop_reason : "end of the record",
     };
     if (!job.policy || !job.proposer)
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
         job.judge = (struct judge){judge_by_worker, r->evaluator};
-    return store_add_run(r->store, &r->run, err) && optimize(r->a, &job, &r->run, err);
+    // Every end that the run came to, then whatever came after the last.
+    bool ok = true;
+    while (ok && judging_replay_end(r->a, &r->judge, &job.end_nodes, &job.end_reason))
+        ok = optimize(r->a, &job, &r->run, err);
+    if (!ok || r->run.n_nodes >= r->recording.n_nodes)
+        return ok;
+    job.end_nodes = r->recording.n_nodes;
+    job.end_reason = run->stop_reason ? run->stop_reason : "end of the record";
+    return optimize(r->a, &job, &r->run, err);
 }
 
 // ---- comparing
@@ -226,10 +254,12 @@ static bool run_again(struct replay *r, struct replay_outcome *out, struct error
     bool ok =
         prepare(r, err) && open_scratch(r, err) &&
         (!r->q->re_evaluate || evaluator_open(&r->evaluator, r->problem, &r->target, 0, err)) &&
-        work(r, err) && store_get_nodes(r->store, r->a, r->run.id, &nodes, &n_nodes, err);
+        store_add_run(r->store, &r->run, err) && start_team(r, err) && work(r, err) &&
+        store_get_nodes(r->store, r->a, r->run.id, &nodes, &n_nodes, err);
     if (ok)
         compare(r, nodes, n_nodes, out);
     out->n_missing = r->judge.n_missing;
+    out->n_reworded = r->team.llm ? llm_n_reworded(r->team.llm) : 0;
     return ok;
 }
 
@@ -245,6 +275,7 @@ bool op_replay(struct arena *a, const struct replay_request *q, struct replay_ou
         ok = run_again(&r, out, err);
     if (r.evaluator)
         evaluator_close(r.evaluator);
+    op_team_close(&r.team);
     store_close(r.store);
     struct error ignored;
     if (r.dir[0])

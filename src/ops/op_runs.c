@@ -27,8 +27,15 @@ bool op_read_run(struct arena *a, struct store *s, int64_t id, struct run_view *
                  struct error *err) {
     *v = (struct run_view){.store = arena_strdup(a, store_path(s)),
                            .is_running = store_run_is_locked(s, id)};
-    return store_get_run(s, a, id, &v->run, err) &&
-           store_get_nodes(s, a, id, &v->nodes, &v->n_nodes, err);
+    struct exchange *exchanges;
+    int n_exchanges;
+    if (!store_get_run(s, a, id, &v->run, err) ||
+        !store_get_nodes(s, a, id, &v->nodes, &v->n_nodes, err) ||
+        !store_get_exchanges(s, a, id, &exchanges, &n_exchanges, err))
+        return false;
+    for (int i = 0; i < n_exchanges; i++)
+        spend_add(&v->spend, &exchanges[i]);
+    return true;
 }
 
 bool op_runs(struct arena *a, const char *store, struct run_view **views, int *n_views,

@@ -1,22 +1,130 @@
 #include "ops/op_sol.h"
 
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
+#include "family/block.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
+
+static bool find_target(struct arena *a, const char *name, struct target *t, struct error *err) {
+    if ((name && target_of_card(name, t)) || op_target(a, name, t, err))
+        return true;
+    bool is_unknown = name && err->kind == ERROR_USAGE && !str_nearest(name, target_names);
+    const char *near = is_unknown ? str_nearest(name, card_names) : NULL;
+    return near &&
+           error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);
+}
+
+static const char *join_values(struct arena *a, const struct kernel_stage *s) {
+    struct str out = {0};
+    for (int i = 0; i < s->n_values; i++)
+        str_printf(&out, "%s%s", i ? ", " : "", s->values[i]);
+    return str_take(a, &out);
+}
+
+static void bound_stages(struct arena *a, const struct block *block, struct sol *out) {
+    for (int i = 0; i < block->n_stages; i++) {
+        const struct block_stage *s = &block->stages[i];
+        struct sol_stage *stage = &out->stages[out->n_stages++];
+        node_id leaves[INPUTS_MAX];
+        const struct problem *p = region_problem(a, s->region, leaves);
+        *stage = (struct sol_stage){.values = join_values(a, s->text),
+                                    .family = s->text->family,
+                                    .is_prepare = s->is_prepare,
+                                    .present = p != NULL};
+        if (p)
+            bound_compute(p, &out->target, &stage->bound);
+    }
+}
+
+// The first block for this kind of target, which must have no mistake.
+static bool find_kernel(struct arena *a, const struct loaded *loaded, struct sol *out,
+                        struct error *err) {
+    for (int i = 0; i < loaded->n_kernels; i++) {
+        const struct kernel *k = loaded->kernels[i];
+        if (strcmp(k->target, target_kernel_name(&out->target)) != 0)
+            continue;
+        struct lang_source source = {.file = k->file, .text = k->text, .len = k->text_len};
+        struct mistakes m = {.arena = a, .source = &source};
+        const struct block *block = block_resolve(a, out->problem, &out->target, k, &m);
+        if (m.count > 0)
+            return error_set(err, ERROR_PARSE, "%s", mistakes_print(a, &m));
+        out->kernel = k;
+        bound_stages(a, block, out);
+        return true;
+    }
+    return true;
+}
 
 bool op_sol(struct arena *a, const char *file, const char *target, const char *dims,
             struct sol *out, struct error *err) {
     struct loaded loaded;
-    if (!op_load(a, file, dims, &loaded, err) || !op_target(a, target, &out->target, err))
+    *out = (struct sol){0};
+    if (!op_load(a, file, dims, &loaded, err) || !find_target(a, target, &out->target, err))
         return false;
     out->problem = loaded.problem;
     bound_compute(out->problem, &out->target, &out->bound);
-    out->words = bound_explain(a, &out->bound, &out->target);
-    return true;
+    out->words = bound_explain(a, out->problem, &out->bound, &out->target);
+    out->roofline = bound_roofline(a, &out->bound, &out->target);
+    return find_kernel(a, &loaded, out, err);
+}
+
+// What a stage comes to: its reach, or its limit on a card that is not here.
+static double stage_s(const struct bound *b) {
+    return isnan(b->reach_s) ? b->limit_s : b->reach_s;
+}
+
+const char *op_sol_stages(struct arena *a, const struct sol *s) {
+    struct str out = {0};
+    bool reach = !isnan(s->bound.reach_s);
+    double sum = 0;
+    if (!s->kernel)
+        return "";
+    str_printf(&out, "stages of the kernel block, by %s:\n", reach ? "reach" : "limit");
+    for (int i = 0; i < s->n_stages; i++) {
+        const struct sol_stage *stage = &s->stages[i];
+        const struct work *w = &stage->bound.work;
+        if (!stage->present) {
+            str_printf(&out, "  %-20s %-9s reads too many values to be bounded\n", stage->values,
+                       stage->family);
+            continue;
+        }
+        if (!stage->is_prepare)
+            sum += stage_s(&stage->bound);
+        str_printf(&out, "  %-20s %-9s %9s  %s-bound, %s, %s%s\n", stage->values, stage->family,
+                   clock_duration(a, stage_s(&stage->bound) * 1e9),
+                   bound_side_name(stage->bound.side),
+                   bound_quantity(a, w->bytes_read + w->bytes_again + w->bytes_written, "B"),
+                   bound_quantity(a, w->flops, "FLOP"), stage->is_prepare ? "; before timing" : "");
+    }
+    str_printf(&out, "  together %s, %.3g times the whole problem's\n",
+               clock_duration(a, sum * 1e9), sum / stage_s(&s->bound));
+    return str_take(a, &out);
+}
+
+static json_t *stages_to_json(const struct sol *s) {
+    if (!s->kernel)
+        return json_null();
+    json_t *stages = json_array();
+    for (int i = 0; i < s->n_stages; i++) {
+        const struct sol_stage *stage = &s->stages[i];
+        json_array_append_new(
+            stages, json_pack("{s:s, s:s, s:b, s:o}", "values", stage->values, "family",
+                              stage->family, "is_prepare", stage->is_prepare, "bound",
+                              stage->present ? bound_to_json(&stage->bound) : json_null()));
+    }
+    return stages;
 }
 
 json_t *op_sol_json(const struct sol *s) {
-    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "schema", "hone.sol/1", "problem",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "schema", "hone.sol/1", "problem",
                      s->problem->name, "target", s->target.name, "device", s->target.device,
-                     "bound", bound_to_json(&s->bound));
+                     "source", json_optional_text(s->target.source), "bound",
+                     bound_to_json(&s->bound), "stages", stages_to_json(s), "words", s->words);
 }

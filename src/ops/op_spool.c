@@ -24,9 +24,11 @@ bool op_worker(struct arena *a, const struct worker_request *q, int *n_jobs, str
         !spool_open(&s, q->spool, err))
         return false;
     spool_close(s);  // it can be served; before anything is measured
-    if (!t.ceilings.present && !q->no_calibrate &&
-        !(calibrate(a, &t, NULL, NULL, err) && target_save_ceilings(a, &t, err)))
+    if (!t.ceilings.present && !q->no_calibrate && !calibrate(a, &t, NULL, NULL, err))
         return false;
+    struct error unkept = {0};  // then the next worker measures again
+    if (t.ceilings.present)
+        target_save_ceilings(a, &t, &unkept);
     if (q->on_start)
         q->on_start(&t, q->ctx);
     struct spool_work w = {

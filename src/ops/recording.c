@@ -34,13 +34,19 @@ void recording_print(struct str *out, const struct recording *r) {
                json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "schema", "hone.recording/1", "version",
                          r->run.version, "problem", "name", r->run.problem_name, "hash",
                          r->run.problem_hash, "model", json_optional_text(r->run.llm.spec)));
-    print_line(out, run_to_json(&r->run));
+    // Without the raw samples, which are most of a run and nothing of its course.
+    struct run run = r->run;
+    run.confirm.n_pairs = 0;
+    print_line(out, run_to_json(&run));
     for (int i = 0; i < r->n_judgements; i++)
         print_line(out, judgement_to_json(&r->judgements[i]));
     for (int i = 0; i < r->n_exchanges; i++)
         print_line(out, exchange_to_json(&r->exchanges[i]));
-    for (int i = 0; i < r->n_nodes; i++)
-        print_line(out, search_node_to_json(&r->nodes[i]));
+    for (int i = 0; i < r->n_nodes; i++) {
+        struct search_node n = r->nodes[i];
+        n.measurement.n_pairs = 0;
+        print_line(out, search_node_to_json(&n));
+    }
 }
 
 // How many lines there are: room for records of any kind.

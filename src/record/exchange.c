@@ -1,5 +1,6 @@
 #include "record/exchange.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -15,10 +16,11 @@ const char *exchange_state_name(enum exchange_state s) {
 
 json_t *exchange_to_json(const struct exchange *e) {
     json_t *json = json_pack(
-        "{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "schema", "hone.exchange/1",
-        "number", e->number, "node", e->node, "step", e->step, "state", state_names[e->state],
-        "role", e->role, "provider", e->provider, "model", json_optional_text(e->model), "hash",
-        e->hash, "request", chat_request_to_json(&e->request), "answer",
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "schema",
+        "hone.exchange/1", "number", e->number, "node", e->node, "step", e->step, "parent",
+        e->parent, "plan", e->plan, "choice", e->choice, "state", state_names[e->state], "role",
+        e->role, "provider", e->provider, "model", json_optional_text(e->model), "hash", e->hash,
+        "request", chat_request_to_json(&e->request), "answer",
         e->state == EXCHANGE_ASKED ? json_null() : chat_answer_to_json(&e->answer));
     json_t *rest =
         json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "failure", json_optional_text(e->failure),
@@ -47,6 +49,9 @@ bool exchange_from_json(struct arena *a, const json_t *json, struct exchange *e,
         .number = (int)json_read_int(&r, json, "number"),
         .node = (int)json_read_int(&r, json, "node"),
         .step = (int)json_read_int(&r, json, "step"),
+        .parent = (int)json_read_int(&r, json, "parent"),
+        .plan = (int)json_read_int(&r, json, "plan"),
+        .choice = (int)json_read_int(&r, json, "choice"),
         .role = json_read_string(&r, a, json, "role"),
         .provider = json_read_string(&r, a, json, "provider"),
         .model = json_read_optional_string(&r, a, json, "model"),
@@ -66,4 +71,24 @@ bool exchange_from_json(struct arena *a, const json_t *json, struct exchange *e,
     if (!r.failed && e->state != EXCHANGE_ASKED)
         chat_answer_from_json(&r, a, json_read_object(&r, json, "answer"), &e->answer);
     return json_reader_done(&r, err);
+}
+
+static int64_t known(int64_t n) {
+    return n > 0 ? n : 0;
+}
+
+void spend_add(struct spend *s, const struct exchange *e) {
+    const struct chat_usage *u = &e->answer.usage;
+    bool is_counted = e->state != EXCHANGE_ASKED && u->in_fresh >= 0 && u->out >= 0;
+    s->n_calls++;
+    s->n_failed += e->state == EXCHANGE_FAILED;
+    s->n_uncounted += !is_counted;
+    s->in += is_counted ? u->in_fresh + known(u->in_cache_read) + known(u->in_cache_write)
+                        : e->reserved_in;
+    s->in_cached += is_counted ? known(u->in_cache_read) : 0;
+    s->out += is_counted ? u->out : e->reserved_out;
+    if (isnan(e->cost_usd))
+        s->n_unpriced++;
+    else
+        s->usd += e->cost_usd;
 }

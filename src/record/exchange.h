@@ -21,6 +21,9 @@ struct exchange {
     int number;  // within the run, from 1
     int node;    // number of the node that is being made
     int step;    // of the steps towards it, from 0
+    int parent;  // the node that is to be improved on
+    int plan;    // code: number of the exchange that planned it, 0: none
+    int choice;  // code: which of its hypotheses, from 0
     enum exchange_state state;
     const char *role;              // "plan", "code", "debug"
     const char *provider, *model;  // as named by the user
@@ -32,6 +35,16 @@ struct exchange {
     int64_t reserved_in, reserved_out;   // tokens, estimated before the call
     const char *asked_at;
 };
+
+// What the exchanges of a run took together. What nobody counted is our estimate; what has no
+// price is in n_unpriced and not in usd.
+struct spend {
+    int n_calls, n_failed, n_uncounted, n_unpriced;
+    int64_t in, in_cached, out;  // tokens
+    double usd;
+};
+
+void spend_add(struct spend *s, const struct exchange *e);
 
 const char *exchange_state_name(enum exchange_state s);
 json_t *exchange_to_json(const struct exchange *e);

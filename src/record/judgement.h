@@ -15,15 +15,16 @@ struct candidate;
 struct error;
 
 struct judgement {
-    int number;           // within the run, from 1
-    const char *subject;  // judgement_subject() of the candidate; "bound" for a bound
-    const char *rival;    // likewise; NULL: none
-    const char *depth;    // "screen", "rank", ...
+    int number;  // within the run, from 1
+    const char
+        *subject;  // judgement_subject() of the candidate; "bound" for a bound, "end" for an end
+    const char *rival;  // likewise; NULL: none
+    const char *depth;  // "screen", "rank", ...
     struct verdict verdict;
     struct measurement measurement;
     struct profile profile;
     const char *bound;  // subject "bound": JSON of model/bound; else NULL
-    const char *facts;  // likewise: JSON of model/target_facts, ceilings included
+    const char *facts;  // likewise: a target in JSON, ceilings included
 };
 
 // What names a candidate however its code is printed: the hash of its kernel block, or of its

@@ -39,14 +39,15 @@ json_t *search_node_to_json(const struct search_node *n) {
     json_t *findings = json_array();
     for (int i = 0; i < n->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&n->findings[i]));
-    return json_pack(
-        "{s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "hone.node/1",
-        "number", n->number, "parent", n->parent, "state", is_evaluated ? "evaluated" : "proposed",
-        "move", n->move ? n->move : "", "reason", n->reason ? n->reason : "", "candidate",
-        optional_candidate(&n->candidate), "verdict",
-        is_evaluated ? verdict_to_json(&n->verdict) : json_null(), "measurement",
-        measurement_to_json(&n->measurement), "profile", profile_to_json(&n->profile), "findings",
-        findings, "time_s", is_evaluated ? json_optional_real(n->time_s) : json_null());
+    return json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+                     "hone.node/1", "number", n->number, "parent", n->parent, "state",
+                     is_evaluated ? "evaluated" : "proposed", "move", n->move ? n->move : "",
+                     "reason", n->reason ? n->reason : "", "by", json_optional_text(n->by),
+                     "candidate", optional_candidate(&n->candidate), "verdict",
+                     is_evaluated ? verdict_to_json(&n->verdict) : json_null(), "measurement",
+                     measurement_to_json(&n->measurement), "profile", profile_to_json(&n->profile),
+                     "findings", findings, "time_s",
+                     is_evaluated ? json_optional_real(n->time_s) : json_null());
 }
 
 static void findings_from_json(struct json_reader *r, struct arena *a, const json_t *json,
@@ -73,6 +74,7 @@ bool search_node_from_json(struct arena *a, const json_t *json, struct search_no
     n->state = strcmp(state, "evaluated") == 0 ? NODE_EVALUATED : NODE_PROPOSED;
     n->move = json_read_string(&r, a, json, "move");
     n->reason = json_read_string(&r, a, json, "reason");
+    n->by = json_read_optional_string(&r, a, json, "by");
     n->time_s = json_read_optional_number(&r, json, "time_s");
     if (r.failed)
         return json_reader_done(&r, err);
@@ -101,10 +103,10 @@ static json_t *bound_value(const char *text) {
 static json_t *llm_to_json(const struct run_llm *l) {
     if (!l->spec)
         return json_null();
-    return json_pack("{s:o, s:o, s:f, s:I, s:I, s:s}", "spec", json_optional_text(l->spec), "price",
-                     json_optional_text(l->price), "max_usd", l->max_usd, "max_calls",
-                     (json_int_t)l->max_calls, "max_tokens", (json_int_t)l->max_tokens, "feedback",
-                     l->feedback ? l->feedback : "findings");
+    return json_pack("{s:o, s:o, s:f, s:I, s:I, s:i, s:s}", "spec", json_optional_text(l->spec),
+                     "price", json_optional_text(l->price), "max_usd", l->max_usd, "max_calls",
+                     (json_int_t)l->max_calls, "max_tokens", (json_int_t)l->max_tokens, "since",
+                     l->since, "feedback", l->feedback ? l->feedback : "findings");
 }
 
 json_t *run_to_json(const struct run *r) {
@@ -157,6 +159,7 @@ static void llm_from_json(struct json_reader *reader, struct arena *a, const jso
         .max_usd = json_read_number(reader, llm, "max_usd"),
         .max_calls = json_read_int(reader, llm, "max_calls"),
         .max_tokens = json_read_int(reader, llm, "max_tokens"),
+        .since = (int)json_integer_value(json_object_get(llm, "since")),
         .feedback = json_read_string(reader, a, llm, "feedback"),
     };
 }

@@ -28,6 +28,7 @@ struct search_node {
     enum node_state state;
     const char *move;    // what was changed against the parent: "y: vec 8 -> 16"
     const char *reason;  // why: the finding or rule behind it
+    const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     struct candidate candidate;
     struct verdict verdict;
     struct measurement measurement;  // beside the root
@@ -47,6 +48,7 @@ struct run_llm {
     double max_usd;     // 0: no limit
     int64_t max_calls, max_tokens;
     const char *feedback;  // what it is told of a profile: "findings", "raw", "none"
+    int since;             // its failures count from this node on: it was named anew there
 };
 
 struct run {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "record/event.h"
+#include "record/exchange.h"
 #include "record/run.h"
 
 struct arena;
@@ -16,9 +17,10 @@ struct str;
 struct run_view {
     struct run run;
     struct search_node *nodes;
-    int n_nodes;        // 0 where the nodes were not asked for
-    bool is_running;    // some process works on it now
-    const char *store;  // path of the store
+    int n_nodes;         // 0 where the nodes were not asked for
+    bool is_running;     // some process works on it now
+    const char *store;   // path of the store
+    struct spend spend;  // on a model; all zero without one
 };
 
 // `hone runs`: one line each, newest first.

@@ -17,7 +17,11 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     else
         str_printf(out, "          ");
     str_printf(out, "confirmed on fresh data, %d pairs\n", m->n_pairs);
-    report_indented(out, n->candidate.kernel ? n->candidate.kernel : "", 10);
+    if (n->candidate.kernel)
+        report_indented(out, n->candidate.kernel, 10);
+    else
+        str_printf(out, "%10ssource in %s; hone show %lld.%d --source has it\n", "",
+                   tier_language(n->candidate.tier), (long long)v->run.id, n->number);
 }
 
 static void say_stop(struct str *out, const struct run_view *v) {
@@ -76,15 +80,26 @@ json_t *report_reach_json(const struct run *r) {
                      report_is_confirmed(r) ? json_real(reach / r->confirm.median_s) : json_null());
 }
 
+static json_t *llm_json(const struct run_view *v) {
+    const struct spend *s = &v->spend;
+    if (!v->run.llm.spec)
+        return json_null();
+    return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I, s:i, s:o}", "spec", v->run.llm.spec, "calls",
+                     s->n_calls, "failed", s->n_failed, "tokens_in", (json_int_t)s->in,
+                     "tokens_cached", (json_int_t)s->in_cached, "tokens_out", (json_int_t)s->out,
+                     "uncounted", s->n_uncounted, "usd",
+                     s->n_unpriced > 0 ? json_null() : json_real(s->usd));
+}
+
 json_t *report_result_json(const struct run_view *v) {
     const struct run *r = &v->run;
     return json_pack(
-        "{s:s, s:I, s:s, s:s, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:f}", "schema",
-        "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
+        "{s:s, s:I, s:s, s:s, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:f, s:o}",
+        "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
         run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "problem",
         "name", r->problem_name, "hash", r->problem_hash, "target", r->target, "device", r->device,
         "baseline", r->baseline.label ? r->baseline.label : "plain", "speedup",
         report_speedup_json(r), "reach", report_reach_json(r), "champion",
         champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
-        r->elapsed_s);
+        r->elapsed_s, "llm", llm_json(v));
 }

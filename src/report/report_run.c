@@ -56,7 +56,11 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     report_wrap(out, str_text(&text), 0, 0);
     str_reset(&text);
     str_puts(out, "\n");
-    report_indented(out, n->candidate.kernel ? n->candidate.kernel : "", 2);
+    if (n->candidate.kernel)
+        report_indented(out, n->candidate.kernel, 2);
+    else
+        str_printf(out, "  source in %s; hone show %lld.%d --source has it\n",
+                   tier_language(n->candidate.tier), (long long)v->run.id, n->number);
     str_puts(out, "\nMeasured:");
     report_wrap(out, m->method ? m->method : "", 9, 2);
     if (m->clocks) {
@@ -112,6 +116,21 @@ static void say_limits(struct str *out, const struct search_node *n) {
     }
 }
 
+static void say_model(struct str *out, const struct run_view *v) {
+    const struct spend *s = &v->spend;
+    struct str text = {0};
+    str_printf(&text, "%s: %d calls, %d failed, %s%lld tokens in (%lld from a cache), %lld out, ",
+               v->run.llm.spec, s->n_calls, s->n_failed, s->n_uncounted > 0 ? "about " : "",
+               (long long)s->in, (long long)s->in_cached, (long long)s->out);
+    if (s->n_unpriced == 0)
+        str_printf(&text, "%.4g USD", s->usd);
+    else
+        str_printf(&text, "%.4g USD and %d calls of unknown cost", s->usd, s->n_unpriced);
+    str_puts(out, "  model              ");
+    report_wrap(out, str_text(&text), 21, 21);
+    str_reset(&text);
+}
+
 static void say_effort(struct str *out, const struct run_view *v) {
     const struct run *r = &v->run;
     int counts[VERDICT_COUNT] = {0};
@@ -128,6 +147,8 @@ static void say_effort(struct str *out, const struct run_view *v) {
     report_wrap(out, report_stop_words(r->stop_reason), 21, 21);
     str_printf(out, "  policy, proposer   %s, %s, seed %llu\n", r->policy, r->proposer,
                (unsigned long long)r->seed);
+    if (r->llm.spec)
+        say_model(out, v);
     str_printf(out, "  hone               %s, started %s\n", r->version, r->started_at);
 }
 

@@ -155,6 +155,9 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
     str_printf(out, "node      %lld.%d", (long long)v->run.id, number);
     if (number > 0)
         str_printf(out, ", from %lld.%d by %s", (long long)v->run.id, n->parent, n->move);
+    if (n->by)
+        str_printf(out, ", proposed by the %s",
+                   strcmp(n->by, "debug") == 0 ? "team (debug)" : n->by);
     str_puts(out, v->run.champion == number ? " (champion)\nreason    " : "\nreason    ");
     report_wrap(out, n->reason, 10, 10);
     if (n->state == NODE_EVALUATED) {

@@ -100,6 +100,9 @@ const char *report_stop_words(const char *reason) {
         {"evals", "the number of evaluations was used up"},
         {"seconds", "the time was used up"},
         {"exhausted", "nothing left to try"},
+        {"calls", "the number of calls to the model was used up"},
+        {"tokens", "the tokens for the model were used up"},
+        {"money", "the money for the model was used up"},
         {"interrupted", "interrupted"},
     };
     for (size_t i = 0; reason && i < sizeof table / sizeof table[0]; i++)

@@ -1,5 +1,6 @@
 #include "search/decide.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -12,12 +13,16 @@
 #include "record/run.h"
 #include "search/tree.h"
 
+enum { LEADERS_MAX = 5, AGAIN_MAX = 1000 };
+
 struct tried {
     const char **kernels;
     int n, room;
 };
 
 static void note_tried(struct arena *a, struct tried *t, const char *kernel) {
+    if (!kernel)
+        return;
     if (t->n == t->room) {
         int room = t->room ? 2 * t->room : 64;
         const char **more = arena_array(a, const char *, room);
@@ -51,31 +56,148 @@ static struct kernel *read_kernel(struct arena *a, const struct search_node *n) 
     return file.kernels[0];
 }
 
-// Ask the mind for one proposal from this node.
-static bool propose_from(const struct decide_input *in, int parent, const struct tried *tried,
-                         struct rng *rng, struct proposal *out) {
+// ---- the window
+
+// Is `i` in the list's relation to `node`?
+typedef bool (*relation_fn)(const struct search_node *nodes, int node, int i);
+
+static bool is_child(const struct search_node *nodes, int node, int i) {
+    return nodes[i].parent == node;
+}
+
+static bool is_sibling(const struct search_node *nodes, int node, int i) {
+    return i != node && nodes[i].parent >= 0 && nodes[i].parent == nodes[node].parent;
+}
+
+static bool is_cousin(const struct search_node *nodes, int node, int i) {
+    int uncle = nodes[i].parent, parent = nodes[node].parent;
+    return uncle >= 0 && parent >= 0 && uncle != parent && nodes[uncle].parent >= 0 &&
+           nodes[uncle].parent == nodes[parent].parent;
+}
+
+static struct node_list collect(const struct decide_input *in, int node, relation_fn relation) {
+    const struct search_node **list =
+        arena_array(in->scratch, const struct search_node *, in->n_nodes + 1);
+    int n = 0;
+    for (int i = 0; i < in->n_nodes; i++)
+        if (relation(in->nodes, node, i))
+            list[n++] = &in->nodes[i];
+    return (struct node_list){list, n};
+}
+
+static int by_time(const void *x, const void *y) {
+    const struct search_node *a = *(const struct search_node *const *)x;
+    const struct search_node *b = *(const struct search_node *const *)y;
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s ? -1 : 1;
+    return a->number - b->number;
+}
+
+static struct node_list leaders(const struct decide_input *in) {
+    const struct search_node **list =
+        arena_array(in->scratch, const struct search_node *, in->n_nodes + 1);
+    struct tree tree;
+    int n = 0;
+    tree_build(in->scratch, &tree, in->nodes, in->n_nodes);
+    for (int i = 0; i < in->n_nodes; i++)
+        if (tree.at[i].works)
+            list[n++] = &in->nodes[i];
+    qsort(list, (size_t)n, sizeof *list, by_time);
+    return (struct node_list){list, n < LEADERS_MAX ? n : LEADERS_MAX};
+}
+
+static bool is_any(const struct search_node *nodes, int node, int i) {
+    (void)nodes, (void)node, (void)i;
+    return true;
+}
+
+static int count_expert_at_end(const struct decide_input *in) {
+    int n = 0;
+    for (int i = in->n_nodes - 1; i > 0 && i >= in->mind_since; i--, n++)
+        if (!in->nodes[i].by || strcmp(in->nodes[i].by, "expert") != 0)
+            break;
+    return n;
+}
+
+bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
     struct arena *a = in->scratch;
-    struct kernel *kernel = read_kernel(a, &in->nodes[parent]);
-    if (!kernel)
-        return false;
-    const struct search_node **children = arena_array(a, const struct search_node *, in->n_nodes);
-    int n_children = 0;
-    for (int i = parent + 1; i < in->n_nodes; i++)
-        if (in->nodes[i].parent == parent)
-            children[n_children++] = &in->nodes[i];
-    struct brief brief = {
+    const char **hashes = arena_array(a, const char *, in->n_nodes + 1);
+    for (int i = 0; i < in->n_nodes; i++)
+        hashes[i] = in->nodes[i].candidate.hash;
+    *out = (struct brief){
         .problem = in->problem,
         .target = in->target,
         .bound = in->bound,
-        .node = &in->nodes[parent],
-        .kernel = kernel,
-        .tried = tried->kernels,
-        .n_tried = tried->n,
-        .children = children,
-        .n_children = n_children,
-        .rng = rng,
+        .node = &in->nodes[node],
+        .hashes = hashes,
+        .n_hashes = in->n_nodes,
+        .root = &in->nodes[0],
+        .children = collect(in, node, is_child),
+        .siblings = collect(in, node, is_sibling),
+        .cousins = collect(in, node, is_cousin),
+        .leaders = leaders(in),
+        .all = collect(in, node, is_any),
+        .number = in->n_nodes,
+        .n_expert = count_expert_at_end(in),
+        .mind_since = in->mind_since,
+        .seconds_left = in->seconds_left,
+        .mind = in->mind,
     };
-    return in->proposer->propose(a, &brief, out);
+    if (!in->nodes[node].candidate.kernel)
+        return true;
+    out->kernel = read_kernel(a, &in->nodes[node]);
+    return out->kernel != NULL;
+}
+
+// ---- the decision
+
+// Ask the mind for one proposal from this node.
+static bool propose_from(const struct decide_input *in, int parent, const struct tried *tried,
+                         struct rng *rng, struct proposal *out) {
+    struct brief brief;
+    if (!decide_brief(in, parent, &brief))
+        return false;
+    brief.tried = tried->kernels;
+    brief.n_tried = tried->n;
+    brief.rng = rng;
+    brief.is_repair = verdict_is_failure(in->nodes[parent].verdict.kind) && parent > 0;
+    *out = (struct proposal){0};
+    return in->proposer->propose(in->scratch, &brief, out);
+}
+
+// The proposal as a candidate; false when it cannot be one, or is not new.
+static bool realise_proposal(const struct decide_input *in, const struct proposal *p,
+                             struct tried *tried, struct candidate *c) {
+    struct arena *a = in->scratch;
+    struct error why = {0};
+    *c = (struct candidate){.tier = p->tier, .source = p->source};
+    if (!p->kernel) {
+        candidate_seal(a, c);
+        return !is_duplicate(in, c);
+    }
+    note_tried(a, tried, kernel_print(a, p->kernel));
+    if (!lower_kernel(a, in->problem, in->target, p->kernel, c, &why)) {
+        log_info("%s: %s", p->move, why.text);  // the move's repair has a gap
+        return false;
+    }
+    note_tried(a, tried, c->kernel);
+    return !is_duplicate(in, c);
+}
+
+// The newest node, when a model wrote it, it did not pass, and it is worth mending: how often
+// that was tried is how many of its ancestors in a row did not pass either. -1: none.
+static int to_repair(const struct decide_input *in) {
+    int last = in->n_nodes - 1, n_failed = 0;
+    if (!in->proposer->can_repair || last < 1)
+        return -1;
+    const struct search_node *n = &in->nodes[last];
+    bool is_mind = n->by && (strcmp(n->by, "team") == 0 || strcmp(n->by, "debug") == 0);
+    if (!is_mind || n->verdict.kind == VERDICT_CHEAT)
+        return -1;
+    for (int i = last; i > 0 && verdict_is_failure(in->nodes[i].verdict.kind);
+         i = in->nodes[i].parent)
+        n_failed++;
+    return n_failed >= 1 && n_failed <= REPAIRS_MAX ? last : -1;
 }
 
 bool decide(const struct decide_input *in, struct decision *out) {
@@ -88,26 +210,24 @@ bool decide(const struct decide_input *in, struct decision *out) {
     struct rng rng;
     rng_init(&rng, in->seed + 0x9e3779b97f4a7c15u * (uint64_t)in->n_nodes);
 
-    for (;;) {
-        int parent = in->policy->select(&tree, &rng);
+    int repair = to_repair(in);
+    for (int n_again = 0; n_again < AGAIN_MAX; n_again++) {
+        bool is_repair = repair >= 0;
+        int parent = is_repair ? repair : in->policy->select(&tree, &rng);
         if (parent < 0)
             return false;
+        repair = -1;
         struct proposal proposal;
+        struct candidate c;
         if (!propose_from(in, parent, &tried, &rng, &proposal)) {
-            tree_exhaust(&tree, parent);
+            if (!is_repair)
+                tree_exhaust(&tree, parent);
             continue;
         }
-        note_tried(a, &tried, kernel_print(a, proposal.kernel));
-        struct candidate c = {0};
-        struct error why = {0};
-        if (!lower_kernel(a, in->problem, in->target, proposal.kernel, &c, &why)) {
-            log_info("%s: %s", proposal.move, why.text);  // the move's repair has a gap
+        if (!realise_proposal(in, &proposal, &tried, &c))
             continue;
-        }
-        note_tried(a, &tried, c.kernel);
-        if (is_duplicate(in, &c))
-            continue;
-        *out = (struct decision){parent, proposal.move, proposal.reason, c};
+        *out = (struct decision){parent, proposal.move, proposal.reason, proposal.by, c};
         return true;
     }
+    return false;
 }

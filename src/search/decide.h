@@ -1,7 +1,8 @@
 // One decision: which node to improve on, and the candidate that comes of it.
 //
-// A pure function of the stored nodes and the seed. What the minds could not improve
-// and what lowers to code already seen is found out anew each time, never remembered.
+// A function of the stored nodes, the seed and, where a model is asked, its stored answers. What
+// the minds could not improve and what lowers to code already seen is found out anew each
+// time, never remembered.
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +12,11 @@
 
 struct arena;
 struct bound;
+struct brief;
 struct policy;
 struct problem;
 struct proposer;
+struct rng;
 struct search_node;
 struct target;
 
@@ -23,18 +26,26 @@ struct decide_input {
     const struct bound *bound;
     const struct policy *policy;
     const struct proposer *proposer;
+    void *mind;  // the proposer's state
     const struct search_node *nodes;
     int n_nodes;
     uint64_t seed;          // of the run; the number of nodes is added here
+    double seconds_left;    // of the run
+    int mind_since;         // the mind's failures count from this node on
     struct arena *scratch;  // where the decision lives
 };
 
 struct decision {
     int parent;
-    const char *move, *reason;
+    const char *move, *reason, *by;
     struct candidate candidate;
 };
 
-// Select a node, have it improved, lower the result; again while that gives something that
-// was seen before. False when nothing is left to try.
+// Mend the newest node where the mind does that and it did not pass; else select a node, have
+// it improved, lower the result; again while that gives something that was seen before. False
+// when nothing is left to try.
 bool decide(const struct decide_input *in, struct decision *out);
+
+// What a mind is told of a node, without what was tried. False: the node's block cannot be read
+// any more.
+bool decide_brief(const struct decide_input *in, int node, struct brief *out);

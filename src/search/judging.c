@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "record/judgement.h"
 #include "record/run.h"
 #include "store/store.h"
@@ -13,20 +14,23 @@ static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
                                           [EVAL_RANK] = "rank",
                                           [EVAL_CONFIRM] = "confirm"};
 
-static const char BOUND[] = "bound";
+static const char BOUND[] = "bound", END[] = "end";
 
 static bool record(void *ctx, struct arena *a, const struct eval_job *job,
                    struct eval_result *result, struct error *err) {
     struct judge_recorder *r = ctx;
     if (!r->inner.judge(r->inner.ctx, a, job, result, err))
         return false;
+    // Raw samples are with the node; no decision looks at them.
+    struct measurement measurement = result->measurement;
+    measurement.n_pairs = 0;
     struct arena scratch = {0};
     struct judgement j = {
         .subject = judgement_subject(&scratch, job->candidate),
         .rival = job->rival ? judgement_subject(&scratch, job->rival) : NULL,
         .depth = depth_names[job->depth],
         .verdict = result->verdict,
-        .measurement = result->measurement,
+        .measurement = measurement,
         .profile = result->profile,
     };
     bool ok = store_add_judgement(r->store, r->run, &j, err);
@@ -42,6 +46,17 @@ bool judging_record_bound(struct store *store, int64_t run, const char *bound, c
                           struct error *err) {
     struct judgement j = {.subject = BOUND, .depth = BOUND, .bound = bound, .facts = facts};
     return store_add_judgement(store, run, &j, err);
+}
+
+bool judging_record_end(struct store *store, int64_t run, int n_nodes, const char *reason,
+                        struct error *err) {
+    struct arena scratch = {0};
+    json_t *json = json_pack("{s:i, s:s}", "nodes", n_nodes, "reason", reason ? reason : "");
+    struct judgement j = {.subject = END, .depth = END, .bound = json_print(&scratch, json)};
+    bool ok = store_add_judgement(store, run, &j, err);
+    json_decref(json);
+    arena_reset(&scratch);
+    return ok;
 }
 
 bool judging_forget_pending(struct store *store, int64_t run, const struct search_node *nodes,
@@ -66,7 +81,7 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
     (void)err;
     const char *subject = judgement_subject(a, job->candidate);
     const char *rival = job->rival ? judgement_subject(a, job->rival) : NULL;
-    for (int i = 0; i < r->n; i++) {
+    for (int i = 0; i < r->limit; i++) {
         const struct judgement *j = &r->judgements[i];
         if (r->is_used[i] || strcmp(j->subject, subject) != 0 ||
             strcmp(j->depth, depth_names[job->depth]) != 0 || !same_rival(j->rival, rival))
@@ -85,15 +100,32 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
 struct judge judging_replay(struct arena *a, struct judge_replayer *r,
                             const struct judgement *judgements, int n) {
     *r = (struct judge_replayer){
-        .judgements = judgements, .n = n, .is_used = arena_array(a, bool, n + 1)};
+        .judgements = judgements, .n = n, .limit = n, .is_used = arena_array(a, bool, n + 1)};
     return (struct judge){.judge = replay, .ctx = r};
 }
 
-const struct judgement *judging_replay_bound(struct judge_replayer *r) {
+// The next unused judgement of a subject that is no candidate.
+static const struct judgement *next_of(struct judge_replayer *r, const char *subject) {
     for (int i = 0; i < r->n; i++)
-        if (!r->is_used[i] && strcmp(r->judgements[i].subject, BOUND) == 0) {
+        if (!r->is_used[i] && strcmp(r->judgements[i].subject, subject) == 0) {
             r->is_used[i] = true;
             return &r->judgements[i];
         }
     return NULL;
+}
+
+const struct judgement *judging_replay_bound(struct judge_replayer *r) {
+    return next_of(r, BOUND);
+}
+
+bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,
+                        const char **reason) {
+    const struct judgement *j = next_of(r, END);
+    r->limit = j ? (int)(j - r->judgements) : r->n;
+    json_t *json = j && j->bound ? json_loads(j->bound, 0, NULL) : NULL;
+    const char *words = json_string_value(json_object_get(json, "reason"));
+    *n_nodes = (int)json_integer_value(json_object_get(json, "nodes"));
+    *reason = arena_strdup(a, words ? words : "");
+    json_decref(json);
+    return *n_nodes > 0;
 }

@@ -27,6 +27,11 @@ struct judge judging_record(struct judge_recorder *r);
 bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,
                           struct error *err);
 
+// That the run came to an end with so many nodes. A run that is resumed after its end went through
+// its finale before, which restates times: a replay must do so at the same place.
+bool judging_record_end(struct store *store, int64_t run, int n_nodes, const char *reason,
+                        struct error *err);
+
 // Before a run is resumed: what was said of a candidate whose node was not stored as evaluated
 // will be said anew.
 bool judging_forget_pending(struct store *store, int64_t run, const struct search_node *nodes,
@@ -36,11 +41,16 @@ struct judge_replayer {
     const struct judgement *judgements;
     bool *is_used;  // same numbers
     int n;
+    int limit;      // those from here on belong after the next end
     int n_missing;  // asked for and not in the record
 };
 
 struct judge judging_replay(struct arena *a, struct judge_replayer *r,
                             const struct judgement *judgements, int n);
+
+// The next end that was recorded; false: there is none left.
+bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,
+                        const char **reason);
 
 // The next bound that was recorded, with the target's facts; NULL: there is none left.
 const struct judgement *judging_replay_bound(struct judge_replayer *r);

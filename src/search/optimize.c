@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "family/lower.h"
+#include "mind/proposer.h"
 #include "record/run.h"
 #include "search/decide.h"
 #include "search/finale.h"
@@ -228,10 +229,11 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     n->parent = d->parent;
     n->move = arena_strdup(l->a, d->move);
     n->reason = arena_strdup(l->a, d->reason);
+    n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
     n->candidate = (struct candidate){
         .tier = d->candidate.tier,
         .source = arena_strdup(l->a, d->candidate.source),
-        .kernel = arena_strdup(l->a, d->candidate.kernel),
+        .kernel = d->candidate.kernel ? arena_strdup(l->a, d->candidate.kernel) : NULL,
         .hash = arena_strdup(l->a, d->candidate.hash),
     };
     n->candidate.label = arena_printf(l->a, "node %d", n->number);
@@ -245,9 +247,12 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .bound = l->job->bound,
                               .policy = l->job->policy,
                               .proposer = l->job->proposer,
+                              .mind = l->job->mind,
                               .nodes = l->nodes,
                               .n_nodes = l->n_nodes,
                               .seed = l->run->seed,
+                              .seconds_left = l->run->max_seconds - l->run->elapsed_s,
+                              .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;
     *more = decide(&in, &decision);
@@ -385,7 +390,9 @@ static bool search(struct loop *l, struct error *err) {
         if (!add_next(l, &more, err))
             return false;
         if (!more) {
-            why = "exhausted";
+            const struct proposer *p = l->job->proposer;
+            why = p->stopped ? p->stopped(l->job->mind) : NULL;
+            why = why ? why : "exhausted";
             break;
         }
         if (!evaluate(l, &l->nodes[l->n_nodes - 1], err))

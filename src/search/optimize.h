@@ -32,6 +32,7 @@ struct optimize_job {
     const struct bound *bound;
     const struct policy *policy;
     const struct proposer *proposer;
+    void *mind;  // the proposer's state; NULL: it has none
     struct judge judge;
     struct store *store;
     // Called when the champion is faster than reach, which says that the ceilings are too low:

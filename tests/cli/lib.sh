@@ -5,8 +5,8 @@
 #   $TMP     an empty directory, removed afterwards; the test runs in it, and HOME and the
 #            XDG directories point into it, so nothing of the user's is read or written
 #
-# A comment line `# long` in a test leaves it to `make check-long`, `# no-asan` leaves it
-# out of `make check-asan`.
+# A comment line `# slow` in a test leaves it out of `make check-fast`, `# long` leaves it to
+# `make check-long`, `# no-asan` leaves it out of `make check-asan`.
 set -eu
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$ROOT/build/hone}

@@ -41,3 +41,34 @@ no_canary() {
     found=$(grep -rlF "$CANARY" "$TMP" | grep -v -e "^$TMP/requests" -e "^$TMP/keyfile" -e "^$TMP/scenario") || true
     [ -z "$found" ] || fail "the key is in $found"
 }
+
+# ---- for runs that must survive what a model does
+
+hypothesis() {
+    printf '{"hypotheses": [{"cause": "c", "finding": 0, "change": "%s", "form": "%s", "spans": [%s], "speedup": 1.3, "risk_implementation": 1, "risk_performance": 2}]}' "$1" "$2" "$3"
+}
+span='{"name": "stage", "first": 2, "last": 2}'
+# good N: a plan and the code for it, another one for each N.
+good() {
+    cat <<END
+---
+match You plan
+say $(hypothesis "good $1" kernel "$span")
+---
+match Change: good $1
+say <<<IMPROVE stage>>>\nstage y : rowwise  $2\n<<<END stage>>>
+END
+}
+# survived COUNT: a champion, a replay that gives the same tree, no key anywhere.
+survived() {
+    [ "$status" = 0 ] || fail "optimize gave $status: $got"
+    printf '%s\n' "$got" | grep -q '^champion  ' || fail "no champion: $got"
+    no_canary
+    outcome=$got
+    expect_match 0 '^the same tree' "$HONE" replay
+    got=$outcome
+}
+said() {
+    printf '%s\n' "$got" | grep -Eq -e "$1" || fail "nothing about '$1': $got"
+}
+

@@ -19,6 +19,7 @@ expect 0 "$page" "$HONE" config --nonsense --help
 expect_match 2 "unexpected argument '--help'" "$HONE" config -- --help
 expect_match 0 '^usage: hone help' "$HONE" help help
 expect_match 0 '^usage: hone help' "$HONE" help --help
+expect 0 "$(cat "$ROOT/docs/language.md")" "$HONE" help language
 
 # Every command in the overview has a page, and a file in docs/cli.
 "$HONE" _docs docs

@@ -1,4 +1,5 @@
 #!/bin/sh
+# slow
 # Every part: ok, absent with its price, broken with its cure. Machines differ, so only what
 # the test itself arranged is expected in detail.
 . "$(dirname "$0")/lib.sh"

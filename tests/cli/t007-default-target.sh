@@ -1,4 +1,5 @@
 #!/bin/sh
+# slow
 # Without --target: the setting, else the first GPU that can be compiled for, else the CPU; the
 # first line says which. Files know what they are for. The GPU is the one of the fake driver.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# slow
 # The interpreter beside NumPy and PyTorch: every operation, in float64. Needs Debian's
 # python3-numpy and python3-torch; without them the test is skipped, except where CI is set.
 . "$(dirname "$0")/lib.sh"

@@ -8,6 +8,15 @@ valid ceilings "$HONE" calibrate --target cpu --json
 expect_match 0 '^reach' "$HONE" sol "$P" --target cpu
 expect_match 0 'of reach' "$HONE" eval "$P" "$ROOT/tests/exploits/honest/softmax_plain.c" --screen \
     --rival "$ROOT/tests/exploits/honest/softmax_plain.c"
-expect_match 0 'f32 multiply-add +[0-9.]+ GFLOP/s' "$HONE" calibrate --target cpu
+# A cache that cannot be written: told once, and in nobody's way.
+XDG_CACHE_HOME=/dev/null run "$HONE" calibrate --target cpu
+[ "$status" = 0 ] || fail "calibrate without a cache gave $status: $got"
+printf '%s\n' "$got" >out
+[ "$(grep -c 'not kept, so reach stays unknown: .*/dev/null' out)" = 1 ] || fail "$got"
+for line in 'read, cache level 1 +[0-9.]+ GB/s' 'f32 multiply-add +[0-9.]+ GFLOP/s' \
+    'f64 multiply-add' '128-bit vectors' 'functions' 'measured .* in [0-9.]+ s'; do
+    expect_match 0 "$line" cat out
+done
+XDG_CACHE_HOME=/dev/null expect_match 0 '^reach: not known' "$HONE" sol "$P" --target cpu
 expect_match 3 "no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" calibrate --target cpu
 expect_match 2 'target' "$HONE" calibrate --target nowhere

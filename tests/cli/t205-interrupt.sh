@@ -32,6 +32,17 @@ for signal in INT KILL; do
     until_true none
 done
 
+# A runner that somebody kills is no crash of the candidate's: the job is done again.
+runner() { pgrep -f "^$TMP/$me _runner" || true; }
+./$me eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+pid=$!
+until_true has 3
+kill -KILL "$(runner)"
+status=0
+wait $pid || status=$?
+[ $status = 1 ] && grep -q ': timeout$' out || fail "status $status after a kill of the runner: $(cat out)"
+until_true none
+
 # A worker that dies is replaced, and the job done again; three times, then it is our fault.
 worker() { pgrep -f "^$TMP/$me _worker" || true; }
 is_new() { [ -n "$(worker)" ] && [ "$(worker)" != "$old" ]; }

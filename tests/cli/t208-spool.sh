@@ -18,7 +18,7 @@ until_true() {
 left() { find "$1" -type f ! -name spool.json ! -path "*/machines/*" | sort; }
 empty() { [ -z "$(left "$1")" ] || fail "left in $1: $(left "$1")"; }
 some() { [ -n "$(find "$1" -type f)" ]; }
-work() { "$HONE" worker --spool "$1" --once --no-calibrate; }
+work() { "$HONE" worker --spool "$1" --target cpu --once --no-calibrate; }
 
 # Left there, done by a worker, taken by the same question.
 expect_match 0 '^job [0-9a-f]* waits in s$' "$HONE" eval "$P" "$G" --verify --spool s --detach
@@ -34,7 +34,7 @@ empty s
 expect_match 0 '^0 jobs done$' work s
 
 # A worker that waits; a verdict that is not ok, sizes, a document, a rival, a null kernel.
-"$HONE" worker --spool s --no-calibrate >worker.out 2>&1 &
+"$HONE" worker --spool s --target cpu --no-calibrate >worker.out 2>&1 &
 worker=$!
 expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat/partial.c" --verify --spool s
 expect_match 1 "wrote 0 bytes past the end of 'y'" \
@@ -62,6 +62,13 @@ grep -q '^hone: interrupted after [0-9]* jobs$' worker.out || fail "$(cat worker
 [ "$(ls s/queue | wc -l)" = 1 ] || fail "the claim was not returned: $(left s)"
 [ "$(cat s/queue/*.0.json | wc -c)" -gt 0 ] || fail "the return was counted"
 rm -r s
+
+# Several at once, left and taken by one command each.
+expect_match 0 'waits in several$' "$HONE" eval "$P" "$G" "$E/cheat/partial.c" --verify --spool several --detach
+expect_match 0 '^2 jobs done$' work several
+expect_match 1 'wrong \(partial\)$' "$HONE" eval "$P" "$G" "$E/cheat/partial.c" --verify --spool several --wait 1
+printf '%s\n' "$got" | grep -q 'softmax_plain.c: ok$' || fail "$got"
+empty several
 
 # Carried there and back.
 for seed in 5 8; do
@@ -136,18 +143,18 @@ expect_match 2 'not a directory' "$HONE" worker --spool "$P" --no-calibrate
 expect_match 2 'holds other things' "$HONE" eval "$P" "$G" --spool "$E"
 expect_match 2 'is for a job of a --spool' "$HONE" eval "$P" "$G" --detach
 expect_match 2 'is for workers of a --spool' "$HONE" optimize "$P" --wait 3
-expect_match 2 'leaves one job' "$HONE" eval "$P" "$G" --detach --json --spool alone
+expect_match 2 'prints no verdict' "$HONE" eval "$P" "$G" --detach --json --spool alone
 expect_match 2 'unknown target' "$HONE" eval "$P" "$G" --target cpx --spool alone
 expect_match 2 'unknown target' "$HONE" worker --spool alone --target cpx
 expect_match 2 'did you mean .*--spool' "$HONE" worker --spol alone
-expect_match 2 'hone.spool/7' sh -c 'mkdir v; echo "{\"schema\": \"hone.spool/7\"}" >v/spool.json; "$1" worker --spool v --no-calibrate' sh "$HONE"
-expect_match 3 "the compiler 'nocc' is not there" env HONE_BUILD_CC=nocc "$HONE" worker --spool alone
+expect_match 2 'hone.spool/7' sh -c 'mkdir v; echo "{\"schema\": \"hone.spool/7\"}" >v/spool.json; "$1" worker --spool v --target cpu --no-calibrate' sh "$HONE"
+expect_match 3 "the compiler 'nocc' is not there" env HONE_BUILD_CC=nocc "$HONE" worker --spool alone --target cpu
 if [ "$(id -u)" != 0 ]; then
     mkdir closed && chmod 555 closed
-    expect_match 4 'closed' "$HONE" worker --spool closed --no-calibrate
+    expect_match 4 'closed' "$HONE" worker --spool closed --target cpu --no-calibrate
 fi
 # A directory that vanishes.
-"$HONE" worker --spool vanish --no-calibrate >out 2>&1 &
+"$HONE" worker --spool vanish --target cpu --no-calibrate >out 2>&1 &
 pid=$!
 until_true test -e vanish/machines
 until_true some vanish/machines

@@ -133,6 +133,16 @@ sse {"type":
 END
 expect_match 1 'holds an event that is no JSON' claude
 
+# Nor does a developer's log have it.
+serve <<END
+status 500
+body {"error": {"message": ""}}
+---
+say ok
+END
+HONE_LOG=debug expect_match 0 '^hone: .*libcurl' claude
+no_canary
+
 # A server that echoes the key, and one that says nothing or little.
 serve <<END
 sayheaders

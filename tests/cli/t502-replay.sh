@@ -18,7 +18,7 @@ cd ..
 while IFS= read -r line; do
     schema=$(printf '%s' "$line" | sed -n 's/.*"schema":"hone\.\([a-z]*\)\/1","number".*/\1/p')
     case $line in
-    *'"schema":"hone.recording/1"'*) continue ;;
+    *'"schema":"hone.recording/1"'*) schema=recording ;;
     *'"schema":"hone.run/1"'*) schema=run ;;
     esac
     printf '%s\n' "$line" | "$(dirname "$HONE")/validate" "$ROOT/docs/schema/$schema.json" ||

@@ -32,7 +32,7 @@ expect_match 4 'damaged/runs.db: the file is damaged' "$HONE" runs --store damag
 
 # A disk that is full, where we may make one (the unit tests fill a file in any case).
 mkdir disk
-if mount -t tmpfs -o size=160k none disk 2>/dev/null; then
+if mount -t tmpfs -o size=320k none disk 2>/dev/null; then
     trap 'umount "$TMP/disk"; rm -rf "$TMP"' EXIT
     # shellcheck disable=SC2086
     expect_match 4 'the disk is full; what was stored before is safe|: No space left' \

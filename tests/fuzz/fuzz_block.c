@@ -1,5 +1,6 @@
 // Any kernel block is either resolved against its problem, and can be shown, or is refused with
-// mistakes; what is resolved runs region by region without a value that nobody made.
+// mistakes; what is resolved runs region by region without a value that nobody made. What can be
+// lowered is, to a text or to one message, and every problem has a first block and a baseline.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "family/block.h"
+#include "family/lower.h"
+#include "family/support.h"
 #include "lang/lang.h"
+#include "mutate_lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,6 +44,56 @@ static void resolve(struct arena *a, const struct lang_source *source, const str
     check_leaves(b);
 }
 
+// Any machine of that name.
+static bool some_target(const char *name, struct target *t) {
+    *t = (struct target){.name = "cpu",
+                         .device = "test",
+                         .n_threads = 2,
+                         .vector_bytes = 32,
+                         .l1_bytes = 32 << 10,
+                         .l2_bytes = 1 << 20,
+                         .llc_bytes = 32 << 20};
+    return strcmp(name, "cpu") == 0 || target_of_arch(name, t);
+}
+
+static void lower(struct arena *a, const struct problem *p, const struct kernel *k) {
+    struct target t;
+    struct candidate c = {0};
+    struct error err = {0};
+    if (!some_target(k->target, &t))
+        return;
+    if (lower_kernel(a, p, &t, k, &c, &err))
+        require(c.source[0]);
+    else
+        require(err.text[0]);
+}
+
+static void lower_first(struct arena *a, const struct problem *p, const char *on) {
+    struct target t;
+    struct candidate c = {0};
+    struct error err = {0};
+    struct kernel k;
+    if (!support_problem(p, &err) || !some_target(on, &t))
+        return;
+    lower_default(a, p, &t, &k);
+    if (k.n_stages < STAGES_MAX)
+        require(lower_kernel(a, p, &t, &k, &c, &err) && c.source[0]);
+    lower_plain(a, p, &t, &c);
+    require(c.source[0]);
+}
+
+static void each_pair(struct arena *a, const struct lang_source *source,
+                      const struct lang_file *file) {
+    for (int j = 0; j < file->n_problems && j < 2; j++) {
+        for (int i = 0; i < file->n_kernels && i < 4; i++) {
+            resolve(a, source, file->problems[j], file->kernels[i]);
+            lower(a, file->problems[j], file->kernels[i]);
+        }
+        lower_first(a, file->problems[j], "cpu");
+        lower_first(a, file->problems[j], "sm_90a");
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct arena a = {0};
     struct lang_file file;
@@ -50,9 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         memcpy(text, data, size);
     struct lang_source source = {.file = "f.hone", .text = text, .len = size};
     if (lang_parse(&a, &source, &file, &diagnostics, &err))
-        for (int i = 0; i < file.n_kernels; i++)
-            for (int j = 0; j < file.n_problems; j++)
-                resolve(&a, &source, file.problems[j], file.kernels[i]);
+        each_pair(&a, &source, &file);
     free(text);
     arena_reset(&a);
     return 0;

@@ -1,13 +1,16 @@
 // Any text at all is either read or rejected with a message. What is read can be formatted,
-// formatting twice changes nothing and keeps the graph, and a problem's own text gives the
-// same problem.
+// formatting twice changes nothing and keeps the graph and every comment, and a problem's own
+// text gives the same problem.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "lang/lang.h"
+#include "lang/lex.h"
+#include "mutate_lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +33,22 @@ static const char *format(struct arena *a, const char *text, size_t len) {
     const char *formatted, *diagnostics;
     struct error err = {0};
     return lang_format(a, &source, &formatted, &diagnostics, &err) ? formatted : NULL;
+}
+
+// All comments of a text, one to a line, without the spaces at their ends.
+static const char *comments(struct arena *a, const char *text, size_t len) {
+    struct lexer l;
+    struct str out = {0};
+    lexer_init(&l, text, len);
+    for (struct token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) {
+        if (t.kind != TOKEN_COMMENT)
+            continue;
+        while (t.text.len && strchr(" \t\r", t.text.ptr[t.text.len - 1]))
+            t.text.len--;
+        str_append(&out, t.text.ptr, t.text.len);
+        str_append(&out, "\n", 1);
+    }
+    return str_take(a, &out);
 }
 
 static void same_problem(struct arena *a, const struct problem *p, const struct problem *q) {
@@ -65,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (once) {
         const char *twice = format(&a, once, strlen(once));
         require(twice && strcmp(once, twice) == 0);
+        require(strcmp(comments(&a, text, size), comments(&a, once, strlen(once))) == 0);
     }
     if (ok)
         compare(&a, &file, once);

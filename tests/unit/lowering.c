@@ -215,7 +215,8 @@ struct kernel *random_kernel(struct arena *a, struct rng *r, const struct proble
 void expect_open(struct expectation *e, struct arena *a, const struct problem *p, uint64_t seed) {
     struct interpret_data data = {{NULL}};
     for (int i = 0; i < p->n_inputs; i++) {
-        e->inputs[i] = arena_array(a, float, shape_count(&p->graph.nodes[p->inputs[i].node].shape));
+        const struct node *n = &p->graph.nodes[p->inputs[i].node];
+        e->inputs[i] = (float *)arena_array(a, char, dtype_size(n->dtype, shape_count(&n->shape)));
         inputs_fill(p, i, seed, e->inputs[i]);
         data.inputs[i] = e->inputs[i];
     }

@@ -27,7 +27,7 @@ struct kernel *random_kernel(struct arena *a, struct rng *r, const struct proble
 
 // Inputs drawn for a problem and what the reference makes of them.
 struct expectation {
-    float *inputs[INPUTS_MAX];
+    float *inputs[INPUTS_MAX];  // as their types are stored
     struct interpret_result result;
 };
 void expect_open(struct expectation *e, struct arena *a, const struct problem *p, uint64_t seed);

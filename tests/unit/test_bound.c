@@ -49,18 +49,23 @@ static struct target test_target(void) {
         .llc_bytes = 32 << 20,
         .top_clock_hz = 4e9,
         .peak_bytes_per_s = 1e12,
-        .peak_contract_flops_per_s = 1e12,
+        .peak_per_s = {[PIPE_F32] = 1e12, [PIPE_F64] = 5e11},
         .ceilings = {.present = true,
                      .launch_s = 1e-5,
-                     .traffic = {{1, 40e9, 0}, {2. / 3, 30e9, 0}, {0.5, 20e9, 0}, {0, 10e9, 0}},
+                     .traffic = {{.read_fraction = 1, .bytes_per_s = 40e9},
+                                 {.read_fraction = 2. / 3, .bytes_per_s = 30e9},
+                                 {.read_fraction = 0.5, .bytes_per_s = 20e9},
+                                 {.read_fraction = 0, .bytes_per_s = 10e9}},
                      .f32_flops_per_s = 100e9,
+                     .f64_flops_per_s = 50e9,
                      .tf32_flops_per_s = NAN},
     };
 }
 
 Test(bound, counts_every_input_and_output_once) {
     struct work w;
-    work_count(&gemm_problem, &w);
+    struct target t = test_target();
+    work_count(&gemm_problem, &t, &w);
     cr_assert(eq(dbl, w.bytes_read, 2 * 4.0 * (1 << 20)));
     cr_assert(eq(dbl, w.bytes_written, 4.0 * (1 << 20)));
     cr_assert(eq(dbl, w.flops, 2.0 * (1 << 30)));
@@ -117,8 +122,8 @@ Test(bound, without_ceilings_has_a_limit_and_no_reach) {
     cr_assert(isnan(b.reach_s));
     cr_assert(gt(dbl, b.limit_s, 0));
     struct arena a = {0};
-    cr_assert(strstr(bound_explain(&a, &b, &t), "not known until the ceilings are measured") !=
-              NULL);
+    cr_assert(strstr(bound_explain(&a, &gemm_problem, &b, &t),
+                     "not known until the ceilings are measured") != NULL);
     arena_reset(&a);
 }
 

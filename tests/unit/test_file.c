@@ -36,6 +36,26 @@ Test(file, reads_what_was_written) {
     arena_reset(&a);
 }
 
+Test(file, creates_only_what_is_not_there) {
+    struct arena a = {0};
+    struct error err = {0};
+    const char *dir = scratch_make(&a), *path = arena_printf(&a, "%s/f", dir);
+    cr_assert(file_create(path, "one", 3, &err), "%s", err.text);
+    cr_assert_not(file_create(path, "two", 3, &err));
+    cr_assert_not_null(strstr(err.text, "/f: File exists"), "%s", err.text);
+    cr_assert_str_eq(file_read(&a, path, 100, NULL, &err), "one");
+    cr_assert_not(file_create(arena_printf(&a, "%s/no/f", dir), "x", 1, &err));
+    cr_assert_eq(err.kind, ERROR_IO);
+    // A file that does not fit leaves nothing.
+    struct rlimit none = {2, 2};
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    cr_assert_not(file_create(arena_printf(&a, "%s/g", dir), "three", 5, &err));
+    cr_assert_eq(n_entries(&a, dir), 1);
+    scratch_remove(dir);
+    arena_reset(&a);
+}
+
 Test(file, read_refuses_what_cannot_be_read) {
     struct arena a = {0};
     struct error err = {0};

@@ -22,6 +22,9 @@ static const char product[] =
     HEAD("M = 64, N = 48, K = 32",
          "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M, N]\nout s : f32[M]\nt = a @ b\ny "
                                                  "= tanh(t)\ns = sum(y, axis=1)\n";
+static const char any_order[] =
+    "problem p\norder any\ndim M = 64, N = 48, K = 32\nin a : f32[M, K]\nin b : f32[K, N]\n"
+    "out y : f32[M, N]\nout s : f32[M]\nt = a @ b\ny = tanh(t)\ns = sum(y, axis=1)\n";
 static const char scores[] =
     HEAD("M = 64, N = 48, K = 32",
          "in a : f32[M, K]\nin b : f32[K, N]\n") "out y : f32[M, N]\nt = a @ b\ny = softmax(t)\n";
@@ -225,6 +228,7 @@ Test(form, tiles_meet_as_the_stage_says) {
         {product, "stage y, s : gemm combine atomic",
          "2:19 stage y: combine atomic adds in another order at every call, and the problem does "
          "not say 'order any'"},
+        {any_order, "stage y, s : gemm combine atomic", "note no emitter for combine yet"},
         {product, "stage y, s : gemm combine lastblock", "note no emitter for combine yet"},
         // A maximum is the same in any order.
         {best, "stage y : gemm combine atomic", "note no emitter for combine yet"},

@@ -87,7 +87,7 @@ Test(laws, find_their_patterns_and_nothing_else) {
         {"online_softmax", IN_X "out y : f32[M, N]\ny = softmax(x)\n",
          "x x, max y.max, shifted y.shifted, exp y.exp, sum y.sum"},
         {"online_softmax", IN_X "out y : f32[M]\ny = logsumexp(x, axis=1)\n",
-         "x x, max y.max, shifted y.p1, exp y.exp, sum y.sum"},
+         "x x, max y.max, shifted y.p2, exp y.exp, sum y.sum"},
         {"online_softmax", IN_X "out y : f32[M]\ny = sum(exp(x), axis=1)\n", ""},
         // Another maximum, other axes, another sign.
         {"online_softmax",

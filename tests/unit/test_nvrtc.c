@@ -86,7 +86,9 @@ static void compile_ours(const struct nvrtc *n, const char *name, const char *ar
                             .arch = arch,
                             .header_names = names,
                             .header_texts = texts,
-                            .n_headers = n_headers};
+                            .n_headers = n_headers,
+                            .options = (const char *const[]){"-DHONE_WGMMA"},
+                            .n_options = strcmp(arch, "sm_90a") == 0};
     cr_assert(nvrtc_compile(&a, n, &job, &r, &err), "%s", err.text);
     cr_assert(r.compiled, "%s for %s:\n%s", name, arch, r.log);
     cr_assert_null(strstr(r.log, "warning"), "%s for %s:\n%s", name, arch, r.log);
@@ -97,8 +99,10 @@ static void compile_ours(const struct nvrtc *n, const char *name, const char *ar
 Test(nvrtc, compiles_our_own_kernels) {
     struct nvrtc n;
     open_nvrtc(&n);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         compile_ours(&n, "judge.cu", archs[i]);
+        compile_ours(&n, "ceilings.cu", archs[i]);
+    }
     compile_ours(&n, "oracle.cu", "sm_80");
     nvrtc_close(&n);
 }

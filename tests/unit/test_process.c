@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +164,17 @@ Test(process, runs_where_it_is_told) {
     arena_reset(&a);
 }
 
+Test(process, temporary_files_go_where_they_are_told) {
+    struct arena a = {0};
+    setenv("TMPDIR", "/there", 1);
+    struct process_result r =
+        run(&a, "echo $TMPDIR; env | grep -c TMPDIR=", (struct process_spec){0});
+    cr_assert_str_eq(r.out, "/there\n1\n");
+    r = run(&a, "echo $TMPDIR; env | grep -c TMPDIR=", (struct process_spec){.tmp_dir = "/here"});
+    cr_assert_str_eq(r.out, "/here\n1\n");
+    arena_reset(&a);
+}
+
 Test(process, environment_is_minimal_unless_kept) {
     struct arena a = {0};
     setenv("HONE_SECRET", "key", 1);
@@ -220,6 +232,17 @@ Test(process, obeys_limits) {
                                                         .limit_memory_bytes = (int64_t)1 << 30,
                                                         .limit_file_bytes = 1 << 20});
     cr_assert_str_eq(r.out, "11\n1048576\n2048\n0\n");
+    arena_reset(&a);
+}
+
+Test(process, keeps_a_lower_limit_that_it_is_under_itself) {
+    struct arena a = {0};
+    struct rlimit low = {.rlim_cur = 1 << 16, .rlim_max = 1 << 16};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
+    struct process_result r =
+        run(&a, "ulimit -f; ulimit -t",
+            (struct process_spec){.limit_cpu_s = 11, .limit_file_bytes = 1 << 20});
+    cr_assert_str_eq(r.out, "128\n11\n");
     arena_reset(&a);
 }
 

@@ -1,19 +1,37 @@
 // The regions of a block's stages together compute exactly the problem.
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "family/block.h"
 #include "lowering.h"
 
 // An error this many spreads out is not rounding.
 enum { TOLERANCE = 60 };
 
+// Of the outputs against the reference, in units of its spread.
+static double largest_error(const struct problem *p, const struct expectation *e,
+                            void *const *outputs) {
+    double worst = 0;
+    for (int o = 0; o < e->result.n_outputs; o++) {
+        enum dtype t = p->graph.nodes[p->outputs[o].node].dtype;
+        for (int64_t i = 0; i < e->result.count[o]; i++) {
+            double want = e->result.value[o][i], got = dtype_get(t, outputs[o], i);
+            double unit = e->result.spread[o][i] + fabs(want) * 0x1p-25 + 1e-30;
+            double error = isnan(want) && isnan(got) ? 0 : fabs(got - want) / unit;
+            worst = error <= worst ? worst : isnan(error) ? INFINITY : error;
+        }
+    }
+    return worst;
+}
+
 // Run every stage's region as a problem of its own, values in memory as their types keep them.
 static double run_by_stages(struct arena *a, const struct problem *p, const struct block *b,
                             const struct expectation *e) {
     void **data = arena_array(a, void *, p->graph.n_nodes);
-    float *outputs[OUTPUTS_MAX];
+    void *outputs[OUTPUTS_MAX];
     for (int i = 0; i < p->n_inputs; i++)
         data[p->inputs[i].node] = e->inputs[i];
     for (int s = 0; s < b->n_stages; s++) {
@@ -41,7 +59,7 @@ static double run_by_stages(struct arena *a, const struct problem *p, const stru
         }
         interpret_reset(&result);
     }
-    return expect_error(e, outputs);
+    return largest_error(p, e, outputs);
 }
 
 static void check_block(struct arena *a, const struct problem *p, const struct block *b,
@@ -146,6 +164,46 @@ Test(region, any_legal_block_computes_the_problem) {
     }
     cr_assert(n_legal > 100, "only %d of 600 blocks are legal", n_legal);
     cr_assert(n_without_emitter > 5, "only %d stages go beyond the emitters", n_without_emitter);
+}
+
+// The worked blocks of tests/lang/kernel, at sizes that can be run.
+Test(region, worked_blocks_compute_their_problems) {
+    static const struct {
+        const char *file;
+        struct dim_override sizes[8];
+    } cases[] = {
+        {"layernorm_split", {{"M", 6}, {"N", 12}}},
+        {"conv_groupnorm", {{"B", 2}, {"C", 3}, {"O", 64}, {"H", 6}, {"W", 5}}},
+        {"softmax_large", {{"M", 3}, {"N", 50}}},
+        {"gemm_gelu_sum", {{"M", 4}, {"N", 130}, {"K", 7}}},
+        {"maxsim", {{"Q", 4}, {"D", 5}, {"E", 6}, {"B", 3}}},
+        {"attention", {{"B", 2}, {"S", 8}, {"D", 4}}},
+        {"cross_entropy", {{"M", 5}, {"V", 11}, {"K", 4}}},
+        {"two_outputs", {{"M", 5}, {"N", 6}, {"K", 7}}},
+        {"half_stored", {{"M", 5}, {"N", 6}, {"K", 7}}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        const char *path = arena_printf(&a, "tests/lang/kernel/%s.hone", cases[i].file);
+        struct lang_source source = {.file = path, .overrides = cases[i].sizes};
+        struct lang_file file;
+        const char *diagnostics = "";
+        while (source.n_overrides < 8 && cases[i].sizes[source.n_overrides].name)
+            source.n_overrides++;
+        source.text = file_read(&a, path, 1 << 20, &source.len, &err);
+        cr_assert(source.text && lang_parse(&a, &source, &file, &diagnostics, &err), "%s%s",
+                  err.text, diagnostics);
+        for (int k = 0; k < file.n_kernels; k++) {
+            struct target t;
+            struct mistakes m = {.arena = &a, .source = &source};
+            cr_assert(target_of_arch(file.kernels[k]->target, &t));
+            struct block *b = block_resolve(&a, file.problems[0], &t, file.kernels[k], &m);
+            cr_assert(m.count == 0, "%s", mistakes_print(&a, &m));
+            check_block(&a, file.problems[0], b, i);
+        }
+        arena_reset(&a);
+    }
 }
 
 Test(region, prices_what_is_computed_again) {

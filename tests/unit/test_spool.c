@@ -430,6 +430,10 @@ Test(spool, refuses_what_is_no_spool_of_ours) {
         cr_assert_not_null(strstr(err.text, cases[i].words), "%s", err.text);
         cr_assert_eq(err.kind, cases[i].kind, "%s", err.text);
     }
+    // One whose maker was killed is finished.
+    shell("mkdir -p half/queue half/tmp");
+    spool_close(open_spool("half"));
+    shell("test -e half/spool.json && test -d half/done");
     // One that goes away is missed.
     struct error err = {0};
     struct spool *s = open_spool("gone");

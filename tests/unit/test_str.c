@@ -53,10 +53,19 @@ Test(str, nearest_forgives_a_third) {
     cr_assert_null(str_nearest("", names));
 }
 
+Test(str, nearest_does_not_guess_single_letters) {
+    const char *names[] = {"N", "M", "x", "f32", NULL};
+    cr_assert_null(str_nearest("Q", names));
+    cr_assert_str_eq(str_nearest("n", names), "N");
+    cr_assert_str_eq(str_nearest("f23", names), "f32");
+}
+
 Test(str, distance_counts_edits) {
     cr_assert_eq(str_distance("kitten", "sitting"), 3);
     cr_assert_eq(str_distance("", "abc"), 3);
     cr_assert_eq(str_distance("same", "same"), 0);
+    cr_assert_eq(str_distance("smae", "same"), 1);
+    cr_assert_eq(str_distance("abcdef", "badcfe"), 3);
 }
 
 Test(str, span_compares_whole_text) {

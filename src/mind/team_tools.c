@@ -1,0 +1,138 @@
+// What a model may call while it thinks: looks, never changes, and costs no evaluation. Each
+// result is bounded, and so are all of a turn's together.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+#include "mind/team_private.h"
+
+enum { RESULT_MAX = 6000, HISTORY_MAX = 20 };
+
+const struct chat_tool team_tools[] = {
+    {"check_kernel",
+     "Is this kernel block legal on this target? Gives the complete block, or the reason and the "
+     "nearest legal value. Costs no evaluation.",
+     "{\"type\": \"object\", \"properties\": {\"text\": {\"type\": \"string\"}}, \"required\": "
+     "[\"text\"]}"},
+    {"sol", "The bound of the problem on this machine: least work, limit, reach.",
+     "{\"type\": \"object\", \"properties\": {}}"},
+    {"findings", "What limits a node of the tree, and what it was.",
+     "{\"type\": \"object\", \"properties\": {\"node\": {\"type\": \"integer\"}}, \"required\": "
+     "[\"node\"]}"},
+    {"history",
+     "Nodes whose change, reason or kernel block holds these words, with what came of them; the "
+     "newest first.",
+     "{\"type\": \"object\", \"properties\": {\"query\": {\"type\": \"string\"}}, \"required\": "
+     "[\"query\"]}"},
+};
+const int n_team_tools = sizeof team_tools / sizeof team_tools[0];
+
+static void check_kernel(struct arena *a, const struct brief *b, const char *text,
+                         struct str *out) {
+    struct lang_file file = {0};
+    const char *diagnostics = "";
+    struct error err = {0};
+    struct lang_source source = {.file = "text", .text = text, .len = strlen(text)};
+    if (!lang_parse(a, &source, &file, &diagnostics, &err))
+        str_puts(out, *diagnostics ? diagnostics : err.text);
+    else if (file.n_kernels != 1)
+        str_printf(out, "expected one kernel block, found %d", file.n_kernels);
+    else if (!lower_check(a, b->problem, b->target, file.kernels[0], &err))
+        str_puts(out, err.text);
+    else
+        str_printf(out, "legal; complete:\n%s", kernel_print(a, file.kernels[0]));
+}
+
+static void put_node(struct str *out, const struct search_node *n) {
+    struct arena a = {0};
+    str_printf(out, "node %d (from node %d): %s", n->number, n->parent,
+               n->state == NODE_EVALUATED ? verdict_kind_name(n->verdict.kind) : "not judged yet");
+    if (isfinite(n->time_s))
+        str_printf(out, ", %s", clock_duration(&a, n->time_s * 1e9));
+    str_printf(out, "; %s\n", n->number == 0 ? "the default kernel" : n->move);
+    arena_reset(&a);
+}
+
+static void findings(const struct brief *b, json_int_t number, struct str *out) {
+    const struct search_node *n = NULL;
+    for (int i = 0; i < b->all.n; i++)
+        if (b->all.nodes[i]->number == number)
+            n = b->all.nodes[i];
+    if (!n) {
+        str_printf(out, "there is no node %lld; the newest is %d", (long long)number, b->all.n - 1);
+        return;
+    }
+    put_node(out, n);
+    if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence)
+        str_printf(out, "%s\n", n->verdict.evidence);
+    for (int i = 0; i < n->n_findings; i++)
+        str_printf(out, "%d. [%s] %s: %s (%s)\n", i + 1, severity_name(n->findings[i].severity),
+                   n->findings[i].tool, n->findings[i].cause, n->findings[i].evidence);
+    if (n->candidate.kernel)
+        str_puts(out, n->candidate.kernel);
+}
+
+static bool holds(const char *text, const char *query) {
+    return text && strcasestr(text, query);
+}
+
+static void history(const struct brief *b, const char *query, struct str *out) {
+    int n_found = 0;
+    for (int i = b->all.n - 1; i >= 0 && n_found < HISTORY_MAX; i--) {
+        const struct search_node *n = b->all.nodes[i];
+        if (!holds(n->move, query) && !holds(n->reason, query) &&
+            !holds(n->candidate.kernel, query))
+            continue;
+        put_node(out, n);
+        n_found++;
+    }
+    if (n_found == 0)
+        str_printf(out, "nothing that was tried holds '%.100s'", query);
+}
+
+static void run(struct arena *a, const struct brief *b, const struct chat_call *c,
+                const json_t *arguments, struct str *out) {
+    const char *text = json_string_value(json_object_get(arguments, "text"));
+    const char *query = json_string_value(json_object_get(arguments, "query"));
+    const json_t *node = json_object_get(arguments, "node");
+    if (strcmp(c->name, "sol") == 0)
+        str_puts(out, window_bound(a, b));
+    else if (strcmp(c->name, "check_kernel") == 0 && text)
+        check_kernel(a, b, text, out);
+    else if (strcmp(c->name, "findings") == 0 && json_is_integer(node))
+        findings(b, json_integer_value(node), out);
+    else if (strcmp(c->name, "history") == 0 && query)
+        history(b, query, out);
+    else if (strcmp(c->name, "check_kernel") == 0 || strcmp(c->name, "findings") == 0 ||
+             strcmp(c->name, "history") == 0)
+        str_printf(out, "%s lacks its argument; see its schema", c->name);
+    else
+        str_printf(out,
+                   "there is no tool '%.60s'; there are check_kernel, sol, findings and history",
+                   c->name);
+}
+
+const char *tool_result(struct arena *a, const struct brief *b, const struct chat_call *c) {
+    struct str out = {.max = RESULT_MAX};
+    const char *text = *c->arguments ? c->arguments : "{}";
+    json_error_t where;
+    json_t *arguments = json_loads(text, 0, &where);
+    if (!json_is_object(arguments))
+        str_printf(&out, "the arguments are no JSON object: %s", where.text);
+    else
+        run(a, b, c, arguments, &out);
+    json_decref(arguments);
+    if (out.len > 0)
+        str_clean(out.ptr, out.len);
+    bool was_cut = out.cut;
+    const char *result = str_take(a, &out);
+    return was_cut ? arena_printf(a, "%s\n(cut here)", result) : result;
+}

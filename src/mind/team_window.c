@@ -1,0 +1,333 @@
+// What each role is shown. A window is a list of sections; when it is longer than its tokens
+// allow, sections go in a stated order, the last rank first: distant relatives, then leaders
+// and root, then the emitted source of a kernel block, then older attempts. The problem, the
+// bound, the node's own text, the findings and the verdict always stay.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "family/family.h"
+#include "mind/anchors.h"
+#include "mind/team_private.h"
+
+enum { SECTIONS_MAX = 12, PROMPT_MAX = 1 << 20, ATTEMPTS_MAX = 12, EVIDENCE_MAX = 6000 };
+
+enum rank { KEEP, ATTEMPTS, EMITTED, ROOT, LEADERS, RELATIVES };
+
+struct section {
+    const char *title, *text;
+    enum rank rank;
+};
+
+struct window {
+    struct arena *a;
+    struct section sections[SECTIONS_MAX];
+    int n;
+};
+
+static void add(struct window *w, enum rank rank, const char *title, struct str *text) {
+    if (text->len > 0 && w->n < SECTIONS_MAX)
+        w->sections[w->n++] = (struct section){title, str_take(w->a, text), rank};
+    str_reset(text);
+}
+
+// Marks within a text that others wrote are broken, so that it cannot end the fence around it.
+static const char *harmless(struct arena *a, const char *text) {
+    struct str out = {0};
+    for (const char *at = text; *at;) {
+        const char *mark = strstr(at, "<<<");
+        size_t len = mark ? (size_t)(mark - at) : strlen(at);
+        str_append(&out, at, len);
+        at += len;
+        if (mark) {
+            str_puts(&out, "<< <");
+            at += 3;
+        }
+    }
+    return str_take(a, &out);
+}
+
+static void put_data(struct str *out, const char *name, const char *text) {
+    struct arena a = {0};
+    str_printf(out, "<<<DATA %s>>>\n", name);
+    str_puts(out, harmless(&a, text));
+    str_puts(out, "\n<<<END DATA>>>\n");
+    arena_reset(&a);
+}
+
+const char *window_data(struct arena *a, const char *name, const char *text) {
+    struct str out = {0};
+    put_data(&out, name, text);
+    return str_take(a, &out);
+}
+
+static const char *numbered(struct arena *a, const char *text) {
+    struct str out = {0};
+    int line = 1;
+    for (const char *at = text; *at; line++) {
+        size_t len = strcspn(at, "\n");
+        str_printf(&out, "%4d| %.*s\n", line, (int)len, at);
+        at += len + (at[len] == '\n');
+    }
+    return str_take(a, &out);
+}
+
+const char *window_base(const struct brief *b, bool source) {
+    const struct candidate *c = &b->node->candidate;
+    return !source && c->kernel ? c->kernel : c->source;
+}
+
+// ---- nodes in words
+
+static void put_outcome(struct str *out, const struct brief *b, const struct search_node *n) {
+    struct arena a = {0};
+    str_puts(out, verdict_kind_name(n->verdict.kind));
+    if (n->state != NODE_EVALUATED)
+        str_puts(out, " (not judged yet)");
+    if (isfinite(n->time_s)) {
+        str_printf(out, ", %s", clock_duration(&a, n->time_s * 1e9));
+        if (n->number > 0 && isfinite(b->root->time_s))
+            str_printf(out, ", %.2fx over node 0", b->root->time_s / n->time_s);
+        if (isfinite(b->bound->reach_s))
+            str_printf(out, ", %.0f%% of reach", 100 * b->bound->reach_s / n->time_s);
+    }
+    arena_reset(&a);
+}
+
+static void put_node(struct str *out, const struct brief *b, const struct search_node *n) {
+    str_printf(out, "- node %d: ", n->number);
+    put_outcome(out, b, n);
+    str_printf(out, ": %.300s\n", n->number == 0 ? "the default kernel" : n->move);
+    if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence && *n->verdict.evidence)
+        str_printf(out, "  because: %.*s\n", (int)strcspn(n->verdict.evidence, "\n"),
+                   n->verdict.evidence);
+}
+
+static void put_list(struct str *out, const struct brief *b, const struct node_list *list,
+                     bool with_kernels) {
+    int first = list->n > ATTEMPTS_MAX ? list->n - ATTEMPTS_MAX : 0;
+    if (first > 0 && !with_kernels)
+        str_printf(out, "(%d older ones left out)\n", first);
+    for (int i = with_kernels ? 0 : first; i < list->n; i++) {
+        put_node(out, b, list->nodes[i]);
+        if (with_kernels && list->nodes[i]->candidate.kernel)
+            put_data(out, "kernel", list->nodes[i]->candidate.kernel);
+    }
+}
+
+const char *window_bound(struct arena *a, const struct brief *b) {
+    // Measured elsewhere, or long ago: the figures behind it are gone.
+    if (isfinite(b->bound->reach_s) && !b->target->ceilings.present)
+        return arena_printf(
+            a, "reach %s, %s-bound; limit %s\n", clock_duration(a, b->bound->reach_s * 1e9),
+            bound_side_name(b->bound->side), clock_duration(a, b->bound->limit_s * 1e9));
+    return bound_explain(a, b->problem, b->bound, b->target);
+}
+
+// ---- sections
+
+static void add_problem(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    put_data(&out, "problem", b->problem->text);
+    add(w, KEEP, "The problem", &out);
+    str_printf(&out, "%s: %s, %s", target_kernel_name(b->target), b->target->device,
+               b->target->isa);
+    if (b->target->is_gpu)
+        str_printf(&out, ", %d multiprocessors, %lld bytes of shared memory a block\n",
+                   b->target->sms, (long long)b->target->shared_per_block);
+    else
+        str_printf(&out,
+                   ", %d threads for kernels, vectors of %d bytes, caches of %lld, %lld and "
+                   "%lld bytes\n",
+                   b->target->n_threads, b->target->vector_bytes, (long long)b->target->l1_bytes,
+                   (long long)b->target->l2_bytes, (long long)b->target->llc_bytes);
+    str_puts(&out, window_bound(w->a, b));
+    add(w, KEEP, "The machine and the bound", &out);
+}
+
+static void put_findings(struct str *out, const struct search_node *n) {
+    for (int i = 0; i < n->n_findings; i++) {
+        const struct finding *f = &n->findings[i];
+        str_printf(out, "%d. [%s] %s: %s (%s)", i + 1, severity_name(f->severity), f->tool,
+                   f->cause, f->evidence);
+        if (isfinite(f->expected_gain))
+            str_printf(out, "; mending it may give %.2fx", f->expected_gain);
+        str_puts(out, "\n");
+        for (int k = 0; k < f->n_actions; k++)
+            str_printf(out, "   - %s\n", f->actions[k].words);
+    }
+}
+
+// Rule: a model is given findings, never counters; `raw` and `none` are there for ablations.
+static void add_findings(struct window *w, const struct team_settings *s, const struct brief *b) {
+    struct str out = {0};
+    const struct search_node *n = b->node;
+    if (strcmp(s->feedback, "findings") == 0) {
+        put_findings(&out, n);
+        if (n->n_findings == 0)
+            str_puts(&out, "Nothing was found.\n");
+    } else if (strcmp(s->feedback, "raw") == 0) {
+        for (int i = 0; i < n->profile.n_metrics; i++)
+            str_printf(&out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
+    }
+    add(w, KEEP, strcmp(s->feedback, "raw") == 0 ? "Its metrics" : "What limits it", &out);
+}
+
+static void add_node(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    str_printf(&out, "Node %d: ", b->node->number);
+    put_outcome(&out, b, b->node);
+    str_puts(&out, ".\n");
+    if (b->node->candidate.kernel)
+        put_data(&out, "kernel", numbered(w->a, b->node->candidate.kernel));
+    add(w, KEEP, "The node", &out);
+    put_data(&out, "source", numbered(w->a, b->node->candidate.source));
+    add(w, b->node->candidate.kernel ? EMITTED : KEEP,
+        b->node->candidate.kernel ? "The source that its kernel block becomes" : "Its source",
+        &out);
+}
+
+static void add_family_tree(struct window *w, const struct brief *b, enum role role) {
+    struct str out = {0};
+    put_list(&out, b, &b->children, false);
+    if (role != ROLE_DEBUG)
+        add(w, ATTEMPTS, "What was tried from this node", &out);
+    str_reset(&out);
+    if (b->node != b->root) {
+        put_node(&out, b, b->root);
+        if (b->root->candidate.kernel)
+            put_data(&out, "kernel", b->root->candidate.kernel);
+        add(w, ROOT, "The first node", &out);
+    }
+    if (role == ROLE_PLAN) {
+        put_list(&out, b, &b->leaders, true);
+        add(w, LEADERS, "The fastest so far", &out);
+    } else {
+        put_list(&out, b, role == ROLE_CODE ? &b->cousins : &b->siblings, false);
+        add(w, RELATIVES, "Tried nearby", &out);
+    }
+}
+
+static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
+    struct str out = {0};
+    const char *base = harmless(w->a, window_base(b, h->wants_source));
+    str_printf(&out, "Cause: %s\nChange: %s\nExpected: %.2fx over node %d.\n", h->cause, h->change,
+               h->speedup, b->node->number);
+    str_printf(&out, "Write %s.\n",
+               h->wants_source ? (b->target->is_gpu ? "source in CUDA" : "source in C")
+                               : "a kernel block");
+    str_puts(&out, h->n_spans > 0 ? "The text, with the spans that you may replace:\n"
+                                  : "The text to start from; all of it may change:\n");
+    str_puts(&out, "<<<DATA text>>>\n");
+    str_puts(&out, h->n_spans > 0 ? anchors_mark(w->a, base, h) : base);
+    str_puts(&out, "<<<END DATA>>>\n");
+    add(w, KEEP, "What to do", &out);
+}
+
+static void add_verdict(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    const struct verdict *v = &b->node->verdict;
+    struct str evidence = {.max = EVIDENCE_MAX};
+    str_puts(&evidence, v->evidence ? v->evidence : "");
+    str_printf(&out, "Node %d, \"%.300s\": %s%s%s\n", b->node->number, b->node->move,
+               verdict_kind_name(v->kind), v->rule ? ", rule " : "", v->rule ? v->rule : "");
+    put_data(&out, "evidence", str_text(&evidence));
+    add(w, KEEP, "The verdict", &out);
+    put_data(&out, "text", window_base(b, false));
+    add(w, KEEP, "The candidate's text", &out);
+    str_reset(&evidence);
+}
+
+// Leave sections out, the highest rank first, until the rest fits.
+static const char *print(struct window *w, int max_tokens) {
+    int64_t total = 0;
+    for (int i = 0; i < w->n; i++)
+        total += budget_tokens_of(strlen(w->sections[i].text));
+    bool left_out[SECTIONS_MAX] = {false};
+    for (int rank = RELATIVES; rank > KEEP; rank--)
+        for (int i = 0; i < w->n; i++)
+            if (total > max_tokens && (int)w->sections[i].rank == rank) {
+                total -= budget_tokens_of(strlen(w->sections[i].text));
+                left_out[i] = true;
+            }
+    struct str out = {0};
+    for (int i = 0; i < w->n; i++)
+        str_printf(&out, "## %s\n\n%s\n", w->sections[i].title,
+                   left_out[i] ? "(left out for length)\n" : w->sections[i].text);
+    return str_take(w->a, &out);
+}
+
+const char *window_text(struct arena *a, const struct team_settings *s, const struct brief *b,
+                        enum role role, const struct hypothesis *h) {
+    struct window w = {.a = a};
+    add_problem(&w, b);
+    if (role == ROLE_DEBUG) {
+        add_verdict(&w, b);
+    } else if (role == ROLE_PLAN || !h) {
+        add_node(&w, b);
+        add_findings(&w, s, b);
+    }
+    if (role == ROLE_CODE) {
+        if (h)
+            add_findings(&w, s, b);
+        struct hypothesis any = {.cause = "(the planner's)",
+                                 .change = "(the planner's)",
+                                 .speedup = 1,
+                                 .wants_source = !b->kernel};
+        add_task(&w, b, h ? h : &any);
+    }
+    add_family_tree(&w, b, role);
+    return print(&w, s->window_tokens);
+}
+
+// ---- the system's part
+
+static const char *prompt_file(struct arena *a, const struct team_settings *s, const char *name) {
+    struct error ignored = {0};
+    const char *path =
+        s->prompts && *s->prompts ? arena_printf(a, "%s/%s", s->prompts, name) : NULL;
+    const char *text =
+        path && file_exists(path) ? file_read(a, path, PROMPT_MAX, NULL, &ignored) : NULL;
+    return text ? text : embedded_text(name);
+}
+
+static void put_knob(struct str *out, const struct knob *k) {
+    str_printf(out, "  - `%s`: %s;", k->name, k->summary);
+    for (int i = 0; k->words && k->words[i]; i++)
+        str_printf(out, " %s", k->words[i]);
+    for (int part = 0; !k->words && part < k->n_parts; part++) {
+        str_puts(out, part > 0 ? " x" : "");
+        for (int i = 0; k->grid[part][i] != -1; i++)
+            str_printf(out, " %d", k->grid[part][i]);
+    }
+    str_puts(out, "\n");
+}
+
+static void put_families(struct str *out, const struct target *t) {
+    for (int i = 0; families[i]; i++) {
+        const struct family *f = family_on(families[i], t);
+        if (!f)
+            continue;
+        str_printf(out, "- **%s**: %s\n", families[i]->name, f->summary);
+        for (const struct knob *k = f->knobs; k && k->name; k++)
+            put_knob(out, k);
+    }
+}
+
+const char *window_system(struct arena *a, const struct team_settings *s, const struct brief *b,
+                          enum role role) {
+    struct str out = {0};
+    str_puts(&out, prompt_file(a, s, arena_printf(a, "%s.txt", role_names[role])));
+    str_puts(&out, "\n");
+    str_puts(&out, prompt_file(a, s, "kernel_page.txt"));
+    put_families(&out, b->target);
+    str_puts(&out, "\n");
+    str_puts(&out, prompt_file(a, s, b->target->is_gpu ? "source_cuda.txt" : "source_c.txt"));
+    return str_take(a, &out);
+}

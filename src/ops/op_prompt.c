@@ -1,0 +1,79 @@
+#include "ops/op_prompt.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "mind/team.h"
+#include "ops/op_llm.h"
+#include "ops/op_machine.h"
+#include "ops/op_runs.h"
+#include "record/judgement.h"
+#include "search/decide.h"
+#include "store/store.h"
+
+static bool stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,
+                          struct error *err) {
+    struct judgement *judgements;
+    int n;
+    if (!store_get_judgements(s, a, run->id, &judgements, &n, err))
+        return false;
+    for (int i = n - 1; i >= 0; i--) {
+        if (!judgements[i].facts)
+            continue;
+        json_t *json = json_parse(judgements[i].facts, strlen(judgements[i].facts), err);
+        bool ok = json && target_from_json(a, json, t, err);
+        json_decref(json);
+        return ok;
+    }
+    return op_target(a, run->target, t, err);
+}
+
+static bool stored_bound(const struct run *run, struct bound *b, struct error *err) {
+    const char *text = run->bound ? run->bound : "";
+    json_t *json = json_parse(text, strlen(text), err);
+    bool ok = json && bound_from_json(json, b, err);
+    json_decref(json);
+    return ok;
+}
+
+bool op_prompt(struct arena *a, const char *store, const char *name, const char *role,
+               struct str *out, struct error *err) {
+    struct run_view v;
+    struct store *s;
+    struct target target;
+    struct bound bound;
+    struct problem *problem;
+    struct llm_config config;
+    int node;
+    if (!op_show(a, store, name, &v, &node, err) || !op_llm_config(a, &config, err))
+        return false;
+    if (node < 0)
+        return error_set(err, ERROR_USAGE, "show: --prompt needs a node, like %lld.0",
+                         (long long)v.run.id);
+    if (!op_open_store(a, store, false, &s, err))
+        return false;
+    bool ok = stored_target(a, s, &v.run, &target, err);
+    store_close(s);
+    if (!ok || !op_stored_problem(a, &v.run, &problem, err) || !stored_bound(&v.run, &bound, err))
+        return false;
+    struct decide_input in = {.problem = problem,
+                              .target = &target,
+                              .bound = &bound,
+                              .nodes = v.nodes,
+                              .n_nodes = v.n_nodes,
+                              .seconds_left = INFINITY,
+                              .scratch = a};
+    struct brief brief;
+    struct team_settings settings = {
+        .prompts = config.prompts,
+        .feedback = v.run.llm.feedback ? v.run.llm.feedback : "findings",
+        .max_tokens = config.max_tokens,
+        .window_tokens = config.window_tokens,
+    };
+    return (decide_brief(&in, node, &brief) ||
+            error_set(err, ERROR_USAGE, "node %d cannot be read by this hone", node)) &&
+           team_prompt(a, &settings, &brief, role, out, err);
+}

@@ -1,0 +1,131 @@
+#!/bin/sh
+# Tools and servers that misbehave, through the whole loop: each costs a retry, a verdict or a
+# word, and the run ends with a champion. Good answers stand between the bad ones, since three
+# failures in a row hand the run to the expert, which is tested last.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/cli/llm_lib.sh"
+
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 60"
+export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY" HONE_LLM_RETRIES=1
+
+# 4. Tools: nonsense, and no end of them.
+{
+    cat <<END
+match no JSON object
+tool no_such_tool {}
+---
+match there is no tool
+say $(hypothesis 'after tools' kernel "$span")
+---
+match Change: after tools
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2  unroll 4\n<<<END stage>>>
+---
+match You plan
+tool check_kernel {"text": 
+---
+repeat
+match You plan
+tool sol {}
+END
+} >blocks
+serve <blocks
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 3 --policy greedy --llm "openai:m@$url"
+survived
+said ' ok .*after tools$'
+said 'expert steps in for the model: plan: it calls tools without end'
+[ "$(grep -c '^====' requests)" = 9 ] || fail "not nine requests: $(grep -c '^====' requests)"
+
+# 5. Servers: not accepted, too large, in trouble, breaking off, silent; and back again.
+{
+    cat <<END
+match You plan
+status 400
+body {"error": {"type": "invalid_request_error", "message": "no"}}
+---
+match You plan
+status 413
+body {"error": {"message": "too large"}}
+END
+    good 4 'vec 16  rows 8  unroll 4'
+    cat <<END
+---
+match You plan
+status 429
+header retry-after-ms: 10
+---
+match You plan
+status 529
+---
+match You plan
+status 500
+---
+match You plan
+status 408
+END
+    good 5 'vec 16  rows 16  unroll 8'
+    cat <<END
+---
+match You plan
+say {"hypo
+reset
+---
+match You plan
+sse {"type": "error", "error": {"type": "api_error", "message": "sorry"}}
+---
+match You plan
+status 429
+header retry-after: 600
+END
+    good 6 'vec 8  rows 32  unroll 8'
+} >blocks
+serve <blocks
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 10 --llm "anthropic:m@$url"
+survived
+said 'steps in for the model: anthropic: the request was not accepted \(400'
+said 'steps in for the model: anthropic: the request was not accepted \(413'
+said 'too many requests \(429\); trying again in 0.0 s'
+said 'steps in for the model: anthropic: the server is in trouble \(529\); gave up'
+said 'steps in for the model: anthropic: the server is in trouble \(408\); gave up'
+said 'steps in for the model: anthropic: the answer broke off: api_error: sorry; gave up'
+said 'asks to wait 600 s'
+said ' good 4$'
+said ' good 5$'
+said ' good 6$'
+
+# 6. What stays: a slow drip, no server, no TLS, no proxy, a key that is refused. The expert takes
+# over, aloud.
+{
+    cat <<END
+repeat
+drip 50
+chunk 1
+say an answer that takes its time
+END
+} >blocks
+serve <blocks
+export HONE_LLM_RETRIES=0
+# shellcheck disable=SC2086
+run env HONE_LLM_TIMEOUT_S=0.3 "$HONE" optimize $soft --evals 5 --llm "openai:m@$url"
+survived
+said 'the answer broke off: not done within 0.3 s'
+said 'the model has failed 3 times in a row: the expert takes over'
+[ "$(grep -c '^====' requests)" = 3 ] || fail 'asked after the expert took over'
+serve <<END
+repeat
+status 401
+body {"error": {"message": "bad key $CANARY"}}
+END
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 2 --llm "openai:m@$url"
+survived
+said 'the model cannot be used: openai: the key in OPENAI_API_KEY was refused \(401: bad key \*+\); the expert takes over'
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 2 --llm "openai:m@https://${url#http://}"
+survived
+said 'steps in for the model: openai: .*(SSL|TLS)'
+# shellcheck disable=SC2086
+run env https_proxy=http://127.0.0.1:1 "$HONE" optimize $soft --evals 2 --llm anthropic:m
+survived
+said 'steps in for the model: anthropic: '
