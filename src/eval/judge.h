@@ -14,6 +14,7 @@
 #include "eval/evaluate.h"
 #include "eval/gpu_clocks.h"
 #include "eval/lease.h"
+#include "eval/probe.h"
 
 struct judge_settings {
     int n_threads;                     // CPU: the runner's; both: those that compute the truth
@@ -56,6 +57,8 @@ struct judge {
     struct oracle oracle;
     const struct judge_device *device;
     struct memory_file inputs, outputs;  // CPU
+    struct probe probe;                  // CPU: of the sandbox; has_probe: it is known
+    bool has_probe;
     struct judge_gpu *gpu;
     struct error broken;         // kind set: the judge's own device failed; nothing can be judged
     struct layout layout;        // of inputs and outputs

@@ -483,6 +483,48 @@ bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t
     return c->is_ok;
 }
 
+static bool is_small(const struct problem *p) {
+    const int64_t few = 1 << 18;
+    int64_t count = 0;
+    for (int i = 0; i < p->n_inputs; i++)
+        count += shape_count(input_shape(p, i));
+    return count <= few;
+}
+
+int oracle_compare_row(const struct oracle *o, const float *const *inputs, int64_t row,
+                       const float *const *outputs, struct comparison *c) {
+    const struct problem *p = o->problem;
+    struct interpret_data data = {0};
+    struct interpret_result result;
+    const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
+    bool is_row = interpret_rows_independent(p);
+    *c = (struct comparison){.is_ok = true};
+    if (!is_row && !is_small(p))
+        return -1;
+    for (int i = 0; i < p->n_inputs; i++)
+        data.inputs[i] = inputs[i];
+    if (is_row)
+        interpret_row(p, &data, row, &result);
+    else
+        interpret(p, &data, &result);
+    int wrong = -1;
+    for (int i = 0; i < p->n_outputs && wrong < 0; i++) {
+        struct oracle_output e;
+        learn_output(&e, &(struct learning){&result, SET_DECLARED, 1}, i);
+        // Few elements say little about their mean.
+        double limit = o->sets[SET_DECLARED].outputs[i].stats.limit_max;
+        e.stats.limit_max = fmax(e.stats.limit_max, limit);
+        e.stats.limit_rms = e.stats.limit_max;
+        if (!oracle_compare(&e, outputs[i] + (is_row ? row * e.count : 0), no_poison, c))
+            wrong = i;
+        free(e.high);
+        free(e.low);
+        free(e.spread);
+    }
+    interpret_reset(&result);
+    return wrong;
+}
+
 // "y[3, 17] is 0.5, expected 0.25"
 static void describe(struct str *out, const struct oracle *o, int output, int64_t index,
                      float value, double truth) {

@@ -99,6 +99,12 @@ struct comparison {
 bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
                     struct comparison *c);
 
+// The same on inputs that are no set but known only to the caller: one row of every output, or all
+// of them where rows depend on one another (and are few; else nothing is compared). The output that
+// is wrong, or -1. Limits are at least those of the declared set.
+int oracle_compare_row(const struct oracle *o, const float *const *inputs, int64_t row,
+                       const float *const *outputs, struct comparison *c);
+
 // A comparison that failed in words: how many are wrong, the first ones, by how much.
 const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,
                             int output, const float *values, const struct comparison *c);

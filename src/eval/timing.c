@@ -29,12 +29,18 @@
 #include "eval/pairs.h"
 #include "eval/stats.h"
 
-enum { NOVEL_CALLS = 3, NOVEL_PAIRS = 10 };
+enum {
+    NOVEL_CALLS = 3,
+    NOVEL_TURNS = 10,
+    NOVEL_TURNS_MOST = 30,
+    NOVEL_EARLY = 4,  // one call on new data among so many blocks,
+    NOVEL_RATE = 16,  // and before one block in so many
+};
 
 static const double confidence = 0.99;
 static const double clearly_slower = 0.8;  // speed-up below which screening ends at once
 static const double narrow_enough = 0.01;  // half width of the interval
-static const double novel_factor = 1.5, novel_slack_s = 50e-6;
+static const double novel_factor = 1.5, novel_slack_s = 5e-6;
 // What a place adds to the time matters above this share of it.
 static const double place_matters = 0.001;
 
@@ -52,6 +58,7 @@ struct timing {
     int n_before_swap;  // of these; 0: they have not changed places
     struct environment environment;
     int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
+    double novel_s;       // the longest call on new data among them
     double busy[2 * PAIRS_ROOM];
     int n_busy;
     struct verdict *v;
@@ -143,8 +150,31 @@ static bool timed_block(struct timing *t) {
     return true;
 }
 
+// Is what it made of data that it cannot have seen before right? Whoever computed ahead, or kept
+// results, has those of other data.
+static void check_novel(struct timing *t, int slot, const struct novelty *n) {
+    struct judge *j = t->j;
+    struct comparison c;
+    int wrong =
+        j->device->compare_novel ? j->device->compare_novel(j, t->subject, slot, n, &c) : -1;
+    if (wrong < 0)
+        return;
+    uint64_t seen = j->device->digest(j, t->subject, slot);
+    bool is_stale = false;
+    for (int i = 0; i < SET_COUNT; i++)
+        is_stale |= t->subject->sets[i].is_known && t->subject->sets[i].digest == seen;
+    t->v->kind = VERDICT_CHEAT;
+    t->v->rule = is_stale ? "stale-output" : "hidden-state";
+    t->v->evidence =
+        arena_printf(t->a,
+                     "is right on inputs that it has seen and wrong on new ones, in which a few "
+                     "elements differ: %lld elements of a row of %s%s",
+                     (long long)c.n_wrong, j->problem->outputs[wrong].name,
+                     is_stale ? "; it gave the results of other inputs again" : "");
+}
+
 // One call of the subject on data that exist only for this call.
-static bool novel_call(struct timing *t, double *seconds) {
+static bool novel_call(struct timing *t, double *seconds, struct trouble *trouble) {
     struct judge *j = t->j;
     int slot = next_slot(j);
     uint64_t salt = rng_next(&j->rng) | 1;
@@ -157,39 +187,96 @@ static bool novel_call(struct timing *t, double *seconds) {
     subject_touch(j, t->subject, slot);
     j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
     j->device->explain(t->a, t->subject, call.status, t->v);
+    if (t->v->kind == VERDICT_OK)
+        check_novel(t, slot, &n);
     j->device->patch(j, t->subject, slot, &n, true);
     prepare_slot(t, slot);
     *seconds = call.time_s;
+    trouble->is_disturbed |= is_disturbed(&call);
     return t->v->kind == VERDICT_OK;
 }
 
+// A call on new data among the timed ones, where nobody can know of it; then one of each, that do
+// not count, so that chance again decides whose call came last.
+static bool novel_between(struct timing *t) {
+    double novel_s = 0, ignored_s;
+    struct trouble ignored = {0};
+    bool subject_first = rng_below(&t->j->rng, 2) == 0;
+    if (!novel_call(t, &novel_s, &ignored))
+        return false;
+    t->novel_s = fmax(t->novel_s, novel_s);
+    return timed_call(t, subject_first ? t->subject : t->rival, &ignored_s, &ignored) &&
+           timed_call(t, subject_first ? t->rival : t->subject, &ignored_s, &ignored);
+}
+
+static bool reject_cache(struct timing *t, const char *evidence) {
+    t->v->kind = VERDICT_CHEAT;
+    t->v->rule = "result-cache";
+    t->v->evidence = evidence;
+    return false;
+}
+
+// Subject and rival on known data, then the subject on new ones, in turns; how often it was slower
+// then, or slower than it was while it was timed. Turns in which a thread had to wait for a
+// processor are left out, unless there are hardly any others.
+struct turns {
+    int n, n_slower, n_later;
+    double known_s;  // the last
+};
+
+static bool take_turns(struct timing *t, double usual_s, double rival_usual_s, struct turns *calm) {
+    struct turns all = {0};
+    double rival_s = 0, novel_s = 0;
+    *calm = (struct turns){0};
+    while (calm->n < NOVEL_TURNS && all.n < NOVEL_TURNS_MOST) {
+        struct trouble trouble = {0};
+        double known_s = 0;
+        if (!timed_call(t, t->rival, &rival_s, &trouble) ||
+            !timed_call(t, t->subject, &known_s, &trouble) || !novel_call(t, &novel_s, &trouble))
+            return false;
+        bool is_slower = novel_s > novel_factor * known_s;
+        bool is_later = known_s > novel_factor * usual_s && rival_s < novel_factor * rival_usual_s;
+        all.n++;
+        all.n_slower += is_slower;
+        all.n_later += is_later && known_s > 2 * novel_factor * usual_s;
+        all.known_s = calm->known_s = known_s;
+        if (trouble.is_disturbed)
+            continue;
+        calm->n++;
+        calm->n_slower += is_slower;
+        calm->n_later += is_later;
+    }
+    if (calm->n < NOVEL_TURNS / 2)
+        *calm = all;
+    return true;
+}
+
 // Is it slower on new data? A few calls raise the suspicion; a busy machine can do that too,
-// so ten pairs, called in turns, must confirm it nearly without exception.
+// so ten turns must confirm it nearly without exception. Nor may it be slower now than it was while
+// it was timed: then it counts its calls.
 static bool check_novelty(struct timing *t) {
-    double least = INFINITY, usual = stats_median(t->subject_s, t->n_pairs);
-    int n_slower = 0;
-    double known_s = 0, novel_s = 0;
+    double least = INFINITY, usual = stats_median(t->subject_s, t->n_pairs), novel_s = 0;
+    struct trouble ignored = {0};
     for (int i = 0; i < NOVEL_CALLS; i++) {
-        if (!novel_call(t, &novel_s))
+        if (!novel_call(t, &novel_s, &ignored))
             return false;
         least = fmin(least, novel_s);
     }
+    least = fmax(least, t->novel_s);
     if (least <= novel_factor * usual + novel_slack_s)
         return true;
-    struct trouble ignored = {0};
-    for (int i = 0; i < NOVEL_PAIRS; i++) {
-        if (!timed_call(t, t->subject, &known_s, &ignored) || !novel_call(t, &novel_s))
-            return false;
-        n_slower += novel_s > novel_factor * known_s;
-    }
-    if (n_slower < NOVEL_PAIRS - 1)
-        return true;
-    t->v->kind = VERDICT_CHEAT;
-    t->v->rule = "result-cache";
-    t->v->evidence =
-        arena_printf(t->a, "takes %s on inputs that it has seen and %s on new ones",
-                     clock_duration(t->a, usual * 1e9), clock_duration(t->a, least * 1e9));
-    return false;
+    struct turns turns;
+    if (!take_turns(t, usual, stats_median(t->rival_s, t->n_pairs), &turns))
+        return false;
+    const char *as_seen = clock_duration(t->a, usual * 1e9);
+    if (10 * turns.n_slower >= 9 * turns.n)
+        return reject_cache(
+            t, arena_printf(t->a, "takes %s on inputs that it has seen and %s on new ones", as_seen,
+                            clock_duration(t->a, least * 1e9)));
+    if (10 * turns.n_later >= 9 * turns.n)
+        return reject_cache(t, arena_printf(t->a, "took %s at first and %s in later calls", as_seen,
+                                            clock_duration(t->a, turns.known_s * 1e9)));
+    return true;
 }
 
 static int pick_pairs(const struct timing *t, int from, int to, int *picked) {
@@ -330,8 +417,11 @@ static bool time_swapped(struct timing *t) {
 static bool time_all(struct timing *t) {
     prepare_slots(t);
     t->start_ns = clock_now_ns();
+    struct rng *rng = &t->j->rng;
+    int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
     do {
-        if (!timed_block(t))
+        bool is_novel = t->n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
+        if ((is_novel && !novel_between(t)) || !timed_block(t))
             return false;
     } while (!is_enough(t));
     return check_clocks(t) && time_swapped(t) && check_clocks(t) && check_novelty(t);

@@ -414,6 +414,25 @@ static const char *part(struct arena *a, double seconds) {
     return seconds > 0 ? clock_duration(a, seconds * 1e9) : "not timed";
 }
 
+static int count_words(const char *const *words) {
+    int n = 0;
+    while (words[n])
+        n++;
+    return n;
+}
+
+// What a probe was refused in the sandbox that the candidate ran in; by name only what was not.
+static void put_sandbox(struct str *s, const struct verdict *v) {
+    if (!v->refused || !v->allowed)
+        return;
+    int n_refused = count_words(v->refused), n_allowed = count_words(v->allowed);
+    str_printf(s, "  sandbox   level %d; a probe was refused %d of %d forbidden things",
+               v->sandbox_level, n_refused, n_refused + n_allowed);
+    for (int i = 0; i < n_allowed; i++)
+        str_printf(s, "%s%s", i ? ", " : ", but not: ", v->allowed[i]);
+    str_puts(s, "\n");
+}
+
 const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     const struct verdict *v = &r->result.verdict;
     struct str s = {0};
@@ -440,6 +459,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     if (isfinite(restart_s))
         str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
                    clock_duration(a, restart_s * 1e9));
+    put_sandbox(&s, v);
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
                part(a, r->result.verify_s), part(a, r->result.timing_s));
