@@ -5,7 +5,7 @@
 # make check-asan  the same tests under AddressSanitizer and UBSan; a leak fails
 # make check-gpu   the tests that need a GPU; says so and succeeds where there is none
 # make check-long  the long tests: kill -9, fuzzing for minutes, many seeds
-# make fuzz        the fuzzers, FUZZ_SECONDS each (default 60)
+# make fuzz        the fuzzers, FUZZ_SECONDS each (default 60); AFL++ too where it is installed
 # make lint        layers, banned functions, format, complexity, generated files
 # make bench       every figure of docs/results, measured here, as ratios
 # make bless       rewrite golden files and docs/cli; review the diff
@@ -31,8 +31,13 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
+# What the fuzzers need: half the program, so half the time to build.
+FUZZ_LIB  = $(foreach d,base ir lang model record loop family llm,$(filter $(BUILD)/src/$d/%,$(LIB))) \
+            $(BUILD)/embedded.o
+FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference
+TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference \
+           $(BUILD)/mutants
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -65,6 +70,10 @@ $(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
 # Writes what the interpreter makes of problems, for comparison with NumPy and PyTorch.
 $(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+# Judges kernels with faults put into them on purpose.
+$(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/mutate.h $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
 # The interpreter beside a plain loop, for `make bench`.
 $(BUILD)/peer-interpret: bench/peer_interpret.c $(LIB) $(BUILD)/config
@@ -118,10 +127,11 @@ check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 
 fuzz:
 	$(MAKE) BUILD=build-fuzz CC=clang CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzz-built
+	scripts/run-afl.sh
 fuzz-built: $(FUZZ)
 	scripts/run-fuzz.sh $(BUILD) $(FUZZ)
-$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(LIB) $(LDLIBS)
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(FUZZ_LINK) -o $@ $< $(FUZZ_LIB) $(LDLIBS)
 
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
@@ -135,7 +145,7 @@ bless: $(BUILD)/hone
 install: $(BUILD)/hone
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/hone
 clean:
-	rm -rf build build-asan build-fuzz build-clang
+	rm -rf build build-asan build-fuzz build-afl build-clang
 
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \

@@ -306,14 +306,17 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
     int64_t touched = 0;
     for (int b = 0; b < j->context.n_buffers; b++)
         touched += j->context.buffers[b].size_bytes;
+    bool is_warm = j->settings.llc_bytes == 0;
     bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
     result->measurement.method =
         arena_printf(a,
                      "ABBA, %s by rotation over %d slots, %d pinned threads, pages of %d KiB "
                      "first touched by the judge, judge's clock; interval: bootstrap and order "
                      "statistics",
-                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads,
-                     LAYOUT_PAGE / 1024);
+                     is_warm   ? "warm"
+                     : is_cold ? "cold"
+                               : "partly warm",
+                     j->layout.n_slots, j->settings.n_threads, LAYOUT_PAGE / 1024);
     profile_set(&result->profile, "threads", j->settings.n_threads);
     inspect(a, s->object, &result->profile);
 }

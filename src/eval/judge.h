@@ -20,7 +20,7 @@ struct judge_settings {
     int n_threads;                     // CPU: the runner's; both: those that compute the truth
     const char *cc, *machine, *cache;  // see compile.h
     const char *lease;                 // see lease.h; NULL: none
-    int64_t llc_bytes;
+    int64_t llc_bytes;                 // CPU: 0 leaves data in the caches
     bool is_gpu;
     int ordinal;              // GPU: as the driver counts
     double limit_s, reach_s;  // NAN: not known

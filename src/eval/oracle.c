@@ -180,8 +180,9 @@ static double truth_of(const struct oracle_output *e, int64_t i) {
 }
 
 void oracle_set_limits(struct error_stats *s, int64_t count) {
-    // With few elements the honest error may be small by luck.
-    bool is_exact = s->honest_max == 0;
+    // With few elements the honest error may be small by luck, or none. (Where nothing is rounded,
+    // the spread is 0 and only the exact value will do, whatever the limit.)
+    bool is_exact = s->honest_max == 0 && count >= 64;
     double floor_rms = is_exact ? 0 : count >= 64 ? 0.25 : 1;
     double floor_max = is_exact ? 0 : 1;
     s->limit_rms = tolerance * fmax(s->honest_rms, floor_rms);
@@ -273,7 +274,7 @@ static void learn_output(struct oracle_output *e, const struct learning *l, int 
     struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
-    oracle_set_limits(&e->stats, count);
+    oracle_set_limits(&e->stats, oracle_forgives(l->set) ? 1 : count);
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {

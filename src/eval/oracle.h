@@ -79,7 +79,8 @@ struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, in
 // one way of computing and not by another.
 bool oracle_forgives(enum oracle_set set);
 
-// The limits that follow from the honest errors of `count` elements.
+// The limits that follow from the honest errors of `count` elements; of sets that forgive, as for
+// one: there many elements may be the same, and err alike.
 void oracle_set_limits(struct error_stats *s, int64_t count);
 
 // Compute the expected outputs of those sets (a bit for each) that are not known yet, on up

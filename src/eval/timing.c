@@ -13,8 +13,9 @@
 // other for as long as they live. So they change places half way, and what is left of the
 // difference is added to the interval.
 //
-// A block in which a thread had to wait for a processor is left out, as long as more than half
-// remain: that says something about the machine, not about the code. One in which a card slowed
+// A block in which a thread had to wait for a processor, a hypervisor took a tick from this machine
+// or a processor slowed down for heat is left out, as long as more than half remain: that says
+// something about the machine, not about the code. One in which a card slowed
 // itself down is always left out; when half of them are, there is no verdict (infra).
 #include <assert.h>
 #include <math.h>
@@ -23,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "eval/environment.h"
 #include "eval/judge.h"
 #include "eval/pairs.h"
 #include "eval/stats.h"
@@ -54,7 +56,9 @@ struct timing {
     bool is_disturbed[PAIRS_ROOM], is_slowed[PAIRS_ROOM];
     int n_pairs;
     int n_before_swap;  // of these; 0: they have not changed places
-    double novel_s;     // the longest call on new data among them
+    struct environment environment;
+    int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
+    double novel_s;       // the longest call on new data among them
     double busy[2 * PAIRS_ROOM];
     int n_busy;
     struct verdict *v;
@@ -117,6 +121,8 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
 static bool timed_block(struct timing *t) {
     bool subject_first = rng_below(&t->j->rng, 2) == 0;
     struct trouble trouble = {0};
+    int64_t steal = environment_steal(&t->environment);
+    int64_t throttles = environment_throttles(&t->environment);
     int base = t->n_pairs;
     for (int i = 0; i < PAIRS_BLOCK; i++, subject_first = !subject_first)
         for (int half = 0; half < 2; half++) {
@@ -125,6 +131,11 @@ static bool timed_block(struct timing *t) {
             if (!timed_call(t, is_subject ? t->subject : t->rival, into, &trouble))
                 return false;
         }
+    bool is_stolen = environment_steal(&t->environment) > steal;
+    bool is_hot = environment_throttles(&t->environment) > throttles;
+    trouble.is_disturbed |= is_stolen || is_hot;
+    t->n_stolen += is_stolen ? PAIRS_BLOCK : 0;
+    t->n_hot += is_hot ? PAIRS_BLOCK : 0;
     bool slowed = trouble.clocks & NVML_SLOWDOWN;
     struct clock_counts *n = &t->subject->clocks;
     for (int i = 0; i < PAIRS_BLOCK; i++) {
@@ -374,6 +385,9 @@ static void report(struct timing *t, struct eval_result *result) {
     profile_set(&result->profile, "time_s", m->median_s);
     if (t->n_busy)
         profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
+    profile_set(&result->profile, "stolen_share", (double)t->n_stolen / t->n_pairs);
+    profile_set(&result->profile, "hot_share", (double)t->n_hot / t->n_pairs);
+    environment_describe(&result->profile);
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
@@ -400,6 +414,19 @@ static bool time_swapped(struct timing *t) {
     return true;
 }
 
+static bool time_all(struct timing *t) {
+    prepare_slots(t);
+    t->start_ns = clock_now_ns();
+    struct rng *rng = &t->j->rng;
+    int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
+    do {
+        bool is_novel = t->n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
+        if ((is_novel && !novel_between(t)) || !timed_block(t))
+            return false;
+    } while (!is_enough(t));
+    return check_clocks(t) && time_swapped(t) && check_clocks(t) && check_novelty(t);
+}
+
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
                  const struct eval_job *job, struct eval_result *result) {
     struct timing *t = arena_new(a, struct timing);
@@ -413,16 +440,10 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
                                     : job->depth == EVAL_SCREEN ? 0.5
                                                                 : 2,
                          .v = &result->verdict};
-    prepare_slots(t);
-    t->start_ns = clock_now_ns();
-    int novel_at = (int)rng_below(&j->rng, NOVEL_EARLY) * PAIRS_BLOCK;
-    do {
-        bool is_novel = t->n_pairs == novel_at || rng_below(&j->rng, NOVEL_RATE) == 0;
-        if ((is_novel && !novel_between(t)) || !timed_block(t))
-            return false;
-    } while (!is_enough(t));
-    if (!check_clocks(t) || !time_swapped(t) || !check_clocks(t) || !check_novelty(t))
-        return false;
-    report(t, result);
-    return true;
+    environment_open(&t->environment);
+    bool ok = time_all(t);
+    if (ok)
+        report(t, result);
+    environment_close(&t->environment);
+    return ok;
 }

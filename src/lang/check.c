@@ -108,7 +108,12 @@ static enum dtype check_type(struct checker *c, const struct type_syntax *t) {
                      "tf32' as a statement");
     for (int i = 0; i < DTYPE_COUNT; i++)
         known[i] = dtype_name((enum dtype)i);
-    mistake_fail(c->mistakes, t->at, str_nearest(t->name, known), "no type is named '%s'", t->name);
+    const char *near = str_nearest(t->name, known);
+    struct str all = {0};
+    for (int i = 0; !near && known[i]; i++)
+        str_printf(&all, "%s%s", i ? ", " : "; types are ", known[i]);
+    mistake_fail(c->mistakes, t->at, near, "no type is named '%s'%s", t->name,
+                 str_take(c->arena, &all));
 }
 
 static struct shape check_shape(struct checker *c, const struct type_syntax *t) {

@@ -5,42 +5,55 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "lang/lang.h"
 
-// In the order of enum distribution_kind.
+// In the order of enum distribution_kind, as are the rows below.
+static const char *const names[] = {"normal", "uniform",   "integers", "sign",
+                                    "index",  "bernoulli", "zipf",     "permutation",
+                                    "sorted", "offsets",   NULL};
 static const struct {
-    const char *name;
     int n_args;
     bool may_be_bare;
     const char *usage;
 } rows[] = {
-    {"normal", 2, true, "normal(mean, deviation)"},
-    {"uniform", 2, false, "uniform(a, b)"},
-    {"integers", 2, false, "integers(lo, hi)"},
-    {"sign", 0, true, "sign"},
-    {"index", 1, false, "index(N)"},
-    {"bernoulli", 1, false, "bernoulli(p)"},
-    {"zipf", 2, false, "zipf(exponent, N)"},
-    {"permutation", 0, true, "permutation"},
-    {"sorted", 2, true, "sorted(a, b)"},
-    {"offsets", 1, false, "offsets(total)"},
+    {2, true, "normal(mean, deviation)"},
+    {2, false, "uniform(a, b)"},
+    {2, false, "integers(lo, hi)"},
+    {0, true, "sign"},
+    {1, false, "index(N)"},
+    {1, false, "bernoulli(p)"},
+    {2, false, "zipf(exponent, N)"},
+    {0, true, "permutation"},
+    {2, true, "sorted(a, b)"},
+    {1, false, "offsets(total)"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
+_Static_assert(sizeof names / sizeof *names == N_ROWS + 1, "a name for each row");
 _Static_assert((int)N_ROWS == (int)DISTRIBUTION_CONSTANT, "all that can be named");
+
+const char *const *lang_distribution_names(void) {
+    return names;
+}
 
 static noreturn void fail(struct scope *s, struct spot at, const char *text) {
     mistake_fail(s->builder.mistakes, at, NULL, "%s", text);
 }
 
+static noreturn void fail_unknown(struct scope *s, const struct distribution_syntax *d) {
+    const char *near = str_nearest(d->name, names);
+    struct str all = {0};
+    for (int i = 0; !near && names[i]; i++)
+        str_printf(&all, "%s%s", i ? ", " : "; there are ", names[i]);
+    mistake_fail(s->builder.mistakes, d->at, near, "no distribution is named '%s'%s", d->name,
+                 str_take(s->builder.arena, &all));
+}
+
 static enum distribution_kind find_kind(struct scope *s, const struct distribution_syntax *d) {
-    const char *names[N_ROWS + 1] = {NULL};
     int kind = 0;
-    for (int i = 0; i < N_ROWS; i++)
-        names[i] = rows[i].name;
     while (kind < N_ROWS && strcmp(names[kind], d->name) != 0)
         kind++;
     if (kind == N_ROWS)
-        mistake_fail(s->builder.mistakes, d->at, str_nearest(d->name, names),
-                     "no distribution is named '%s'", d->name);
+        fail_unknown(s, d);
     if (d->n_args != rows[kind].n_args && !(d->n_args == 0 && rows[kind].may_be_bare))
         mistake_fail(s->builder.mistakes, d->at, NULL, "%s takes %s", d->name,
                      rows[kind].n_args == 0   ? "no numbers"
@@ -132,15 +145,14 @@ static void check_fit(struct scope *s, const struct distribution *d, enum dtype 
     const char *name = dtype_name(t);
     if (!dtype_is_float(t) && !e.is_whole)
         mistake_fail(m, at, NULL, "%s holds whole numbers, and %s draws others", name,
-                     rows[d->kind].name);
+                     names[d->kind]);
     // Beyond 2^digits a float leaves whole numbers out.
     double limit = dtype_is_float(t) && e.is_whole ? ldexp(1, dtype_infos[t].digits) : dtype_max(t);
     double low = dtype_is_float(t) ? -limit : dtype_min(t);
     if (e.low < low || e.high > limit)
-        mistake_fail(m, at, NULL,
-                     "%s holds %s from %.15g to %.15g, and %s draws from %.15g to %.15g", name,
-                     e.is_whole ? "whole numbers" : "numbers", low, limit, rows[d->kind].name,
-                     e.low, e.high);
+        mistake_fail(
+            m, at, NULL, "%s holds %s from %.15g to %.15g, and %s draws from %.15g to %.15g", name,
+            e.is_whole ? "whole numbers" : "numbers", low, limit, names[d->kind], e.low, e.high);
 }
 
 // What an input of that type is drawn from when nothing is said.
@@ -200,7 +212,7 @@ void draws_canonical(struct arena *a, struct distribution_syntax *out,
                      const struct distribution *d) {
     double values[2] = {d->a, d->b};
     bool is_standard = rows[d->kind].may_be_bare && d->a == 0 && d->b == 1;
-    *out = (struct distribution_syntax){.name = rows[d->kind].name};
+    *out = (struct distribution_syntax){.name = names[d->kind]};
     out->n_args = is_standard ? 0 : rows[d->kind].n_args;
     for (int i = 0; i < out->n_args; i++) {
         struct expr *e = arena_new(a, struct expr);

@@ -50,3 +50,6 @@ const char *const *lang_function_names(void);
 
 // Those among them that cannot name a value: the primitives.
 const char *const *lang_reserved_names(void);
+
+// What may follow `~`.
+const char *const *lang_distribution_names(void);

@@ -22,6 +22,9 @@ static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
     struct mistakes *m = s->builder.mistakes;
     if (!found && call_is_function(e->text))
         mistake_fail(m, e->at, NULL, "'%s' is a function; call it, as in %s(x)", e->text, e->text);
+    if (!found && strcmp(e->text, "inf") == 0)
+        mistake_fail(m, e->at, NULL,
+                     "only keywords take 'inf'; here a large number does, such as 1e30");
     if (!found) {
         const char *near = names_nearest(s->builder.arena, &s->names, e->text);
         mistake_fail(m, e->at, near, "nothing is named '%s'", e->text);

@@ -286,6 +286,24 @@ several.hone:6:5: no function is named 'softmx'
         ^
     did you mean 'softmax'?" "$HONE" check several.hone
 
+# Where no name is near, those that there are; case and swapped letters are near.
+names() {
+    printf 'problem p\ndim Size = 8\nin x : %s\nout y : f32[Size]\ny = %s\n' "$1" "$2" >name.hone
+    expect_match 1 "$3" "$HONE" check name.hone
+}
+names 'float[Size]' x 'types are f32, .*bf16, '
+names 'F32[Size]' x "did you mean 'f32'"
+names 'f32[Size] ~ gauss' x 'there are normal, uniform, '
+names 'f32[Size] ~ unifrom(0, 1)' x "did you mean 'uniform'"
+names 'f32[size]' x "did you mean 'Size'"
+names 'f32[Size]' 'X + 1' "did you mean 'x'"
+names 'f32[Size]' 'realu(x)' "did you mean 'relu'"
+names 'f32[Size]' 'conv2d(x, x, strid=2)' "did you mean 'stride'"
+names 'f32[Size]' 'sum(x, axs=0)' "did you mean 'axis'"
+names 'f32[Size]' 'where(x > 0, x, -inf)' 'a large number does'
+printf 'problm p\n' >name.hone
+expect_match 1 "did you mean 'problem'" "$HONE" check name.hone
+
 # Unusual, and fine: a byte order mark, CRLF, a scalar, an empty list of axes, long lists of wheres,
 # no newline at the end, 100 000 blank lines.
 printf '\357\273\277%s\ny = x * 2\n' "$head" >mark.hone
