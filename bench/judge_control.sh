@@ -34,7 +34,7 @@ control() {
 only=${CONTROL_ONLY:-compute warm cold}
 for pair in "1 ${2:-1000}" "5 ${3:-200}" "20 ${4:-200}"; do
     s=${pair% *} n=${pair#* }
-    case $only in *compute*) control 'product 192³' "$s" "$n" gemm --dim M=192,N=192,K=192 ;; esac
+    case $only in *compute*) control 'product 240³' "$s" "$n" gemm --dim M=240,N=240,K=240 ;; esac
     case $only in *warm*) control 'GELU 1024 x 1024, warm' "$s" "$n" gelu --dim M=1024,N=1024 --warm ;; esac
     case $only in *cold*) control 'GELU 1024 x 1024, cold' "$s" "$n" gelu --dim M=1024,N=1024 ;; esac
 done
