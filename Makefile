@@ -36,7 +36,8 @@ FUZZ_LIB  = $(foreach d,base ir lang model record loop family llm,$(filter $(BUI
             $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference
+TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference \
+           $(BUILD)/mutants
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -69,6 +70,10 @@ $(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
 # Writes what the interpreter makes of problems, for comparison with NumPy and PyTorch.
 $(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
+# Judges kernels with faults put into them on purpose.
+$(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/mutate.h $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
 # The interpreter beside a plain loop, for `make bench`.
 $(BUILD)/peer-interpret: bench/peer_interpret.c $(LIB) $(BUILD)/config

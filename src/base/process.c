@@ -27,6 +27,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/landlock.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -37,7 +38,7 @@ enum {
 };
 
 // Where a child that never became the program got stuck.
-enum step { STEP_SETUP, STEP_CWD, STEP_LIMIT, STEP_EXEC };
+enum step { STEP_SETUP, STEP_CWD, STEP_LIMIT, STEP_FILES, STEP_EXEC };
 
 struct failure {
     int step;
@@ -174,6 +175,8 @@ static enum step prepare_child(const struct launch *l) {
     if (!set_limit(RLIMIT_CPU, s->limit_cpu_s) || !set_limit(RLIMIT_AS, s->limit_memory_bytes) ||
         !set_limit(RLIMIT_FSIZE, s->limit_file_bytes))
         return STEP_LIMIT;
+    if (s->files > 0 && !landlock_enter(s->files))
+        return STEP_FILES;
     return STEP_EXEC;
 }
 
@@ -194,6 +197,8 @@ static bool set_failure(const struct process_spec *s, struct failure f, struct e
         return error_set(err, ERROR_IO, "run %s: change to %s: %s", s->argv[0], s->cwd, why);
     case STEP_LIMIT:
         return error_set(err, ERROR_IO, "run %s: set limits: %s", s->argv[0], why);
+    case STEP_FILES:
+        return error_set(err, ERROR_IO, "run %s: confine it: %s", s->argv[0], why);
     case STEP_EXEC:
         return error_set(err, ERROR_UNSUPPORTED, "run %s: %s", s->argv[0], why);
     default:

@@ -20,6 +20,7 @@ struct process_spec {
     const char *input;        // bytes for its standard input; NULL: /dev/null
     size_t input_len;
     const char *cwd;             // NULL: ours
+    int files;                   // rules of landlock.h that hold for it; 0: none
     bool keep_environment;       // default: PATH, HOME, LANG, TMPDIR, LD_LIBRARY_PATH, CUDA_*
     const char *tmp_dir;         // its TMPDIR, with the minimal environment; NULL: ours
     int64_t timeout_ns;          // 0: none

@@ -15,8 +15,6 @@
 #include "base/file.h"
 #include "base/owner.h"
 
-static const int64_t cache_max_bytes = (int64_t)512 << 20;
-
 struct cached {
     char name[80];
     int64_t size;
@@ -58,7 +56,7 @@ void cache_tidy(const char *cache) {
         closedir(d);
 }
 
-void cache_trim(const char *cache) {
+void cache_trim(const char *cache, int64_t max_bytes) {
     DIR *d = opendir(cache);
     struct cached *list = NULL;
     int n = 0;
@@ -76,11 +74,11 @@ void cache_trim(const char *cache) {
         memcpy(list[n++].name, e->d_name, strlen(e->d_name) + 1);
         total += st.st_size;
     }
-    if (total > cache_max_bytes)
+    if (total > max_bytes)
         qsort(list, (size_t)n, sizeof *list, by_age);
-    for (int i = 0; i < n && total > cache_max_bytes * 3 / 4; i++) {
-        if (total <= cache_max_bytes * 3 / 4)
-            break;
+    // More than needed, so that not every compile has to look.
+    int64_t enough = total > max_bytes ? max_bytes / 4 * 3 : max_bytes;
+    for (int i = 0; i < n && total > enough; i++) {
         unlinkat(dirfd(d), list[i].name, 0);
         total -= list[i].size;
     }

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -14,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/landlock.h"
 #include "base/owner.h"
 #include "base/process.h"
 #include "base/str.h"
@@ -68,7 +71,7 @@ static const char *key(struct arena *a, const struct compile_spec *s, const char
     struct sha256 h;
     struct stat st = {0};
     sha256_init(&h);
-    sha256_add_text(&h, "object 1");
+    sha256_add_text(&h, "object 2");
     sha256_add_text(&h, s->source);
     sha256_add_text(&h, s->machine);
     sha256_add_text(&h, cc);
@@ -126,6 +129,46 @@ static const char *first_errors(struct arena *a, const char *text) {
     return text_head(a, from, MESSAGE_LINES, MESSAGE_BYTES);
 }
 
+// The text is somebody else's, and a compiler can be made to read files: it finds its own parts and
+// the system's headers, and writes to one directory. -1 where the kernel cannot hold it to that.
+static int confine(struct arena *a, const char *cc, const char *dir) {
+    const char *real = realpath(cc, NULL);
+    char *home = arena_strdup(a, real ? real : cc);
+    free((char *)real);
+    *strrchr(home, '/') = '\0';
+    size_t len = strlen(home);
+    if (len > 4 && strcmp(home + len - 4, "/bin") == 0)
+        home[len - 4] = '\0';  // its prefix: /opt/gcc
+    const struct landlock_path paths[] = {
+        {"/usr", false},     {"/lib", false},
+        {"/lib32", false},   {"/lib64", false},
+        {"/bin", false},     {"/opt", false},
+        {"/nix", false},     {"/gnu", false},
+        {home, false},       {"/etc/ld.so.cache", false},
+        {"/dev/null", true}, {"/etc/alternatives", false},
+        {dir, true},         {NULL, false},
+    };
+    return landlock_rules(paths);
+}
+
+// A full disk is not the candidate's fault, whatever its text makes the compiler say.
+static bool is_disk_full(const char *dir, const char *words) {
+    const uint64_t little_bytes = 16 << 20;
+    struct statvfs s;
+    return strstr(words, strerror(ENOSPC)) && statvfs(dir, &s) == 0 &&
+           (uint64_t)s.f_bavail * s.f_frsize < little_bytes;
+}
+
+static const char *explain_failure(struct arena *a, const struct process_result *p) {
+    if (p->timed_out || p->signal == SIGXCPU)
+        return arena_printf(a, "the compiler took more than %d s", compile_seconds());
+    const char *words = first_errors(a, p->err);
+    if (*words)
+        return words;
+    return p->signal ? arena_printf(a, "the compiler was ended by signal %d", p->signal)
+                     : arena_printf(a, "the compiler failed with status %d", p->exit_status);
+}
+
 static bool run_compiler(struct arena *a, const struct compile_spec *s, const char *cc,
                          const char *dir, struct compile_result *result, struct error *err) {
     const char *argv[ARGV_MAX] = {cc};
@@ -142,18 +185,22 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
     struct process_spec spec = {.argv = argv,
                                 .cwd = dir,
                                 .tmp_dir = dir,
+                                .files = confine(a, cc, dir),
                                 .timeout_ns = (int64_t)compile_seconds() * 1000000000,
                                 .limit_cpu_s = SECONDS_MAX,
                                 .limit_memory_bytes = compile_memory_bytes,
                                 .limit_file_bytes = OBJECT_MAX};
     struct process_result p;
-    if (!process_run(a, &spec, &p, err))
+    bool ok = process_run(a, &spec, &p, err);
+    if (spec.files > 0)
+        close(spec.files);
+    if (!ok)
         return false;
     result->outcome = p.exit_status == 0 ? COMPILE_OK : COMPILE_FAILED;
-    if (p.timed_out)
-        result->message = arena_printf(a, "the compiler took more than %d s", compile_seconds());
-    else if (p.exit_status != 0)
-        result->message = first_errors(a, p.err);
+    if (p.exit_status != 0 && is_disk_full(dir, p.err))
+        return error_set(err, ERROR_IO, "write to %s: %s", s->cache, strerror(ENOSPC));
+    if (p.exit_status != 0)
+        result->message = explain_failure(a, &p);
     return true;
 }
 
@@ -178,7 +225,7 @@ static bool compile_new(struct arena *a, const struct compile_spec *s, const cha
     bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);
     if (ok && result->outcome == COMPILE_OK) {
         ok = place(arena_printf(a, "%s/candidate.so", dir), result->object, err);
-        cache_trim(s->cache);
+        cache_trim(s->cache, CACHE_MAX_BYTES);
     }
     struct error ignored = {0};
     file_remove_tree(dir, &ignored);

@@ -246,7 +246,7 @@ static bool keep(struct arena *a, const char *path, const char *cache, const str
     if (!file_write(arena_printf(a, "%s.log", path), r->log, strlen(r->log), err) ||
         !file_write(arena_printf(a, "%s.cubin", path), r->bytes, r->len, err))
         return false;
-    cache_trim(cache);
+    cache_trim(cache, CACHE_MAX_BYTES);
     return true;
 }
 

@@ -74,10 +74,13 @@ static void relax(void) {
 #endif
 }
 
-// The part of the floating point environment that changes results.
+// The part of the floating point environment that changes results; on x86 that of the old unit
+// (long double), too.
 static uint32_t fp_control(void) {
 #if defined(__x86_64__)
-    return __builtin_ia32_stmxcsr() & 0xffc0;
+    uint16_t old;
+    __asm__ volatile("fnstcw %0" : "=m"(old));
+    return (__builtin_ia32_stmxcsr() & 0xffc0) | (uint32_t)old << 16;
 #elif defined(__aarch64__)
     uint64_t r;
     __asm__ volatile("mrs %0, fpcr" : "=r"(r));
@@ -89,7 +92,9 @@ static uint32_t fp_control(void) {
 
 static void fp_restore(uint32_t control) {
 #if defined(__x86_64__)
-    __builtin_ia32_ldmxcsr(control);
+    uint16_t old = (uint16_t)(control >> 16);
+    __asm__ volatile("fldcw %0" : : "m"(old));
+    __builtin_ia32_ldmxcsr(control & 0xffff);
 #elif defined(__aarch64__)
     __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)control));
 #else

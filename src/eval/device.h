@@ -62,6 +62,10 @@ struct judge_device {
     uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
     bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
                     struct comparison *c);
+    // Called after a call on data that exist for this call only: the output that is wrong in one of
+    // the rows looked at, or -1. May be NULL: these calls are only timed.
+    int (*compare_novel)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
+                         struct comparison *c);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const float *(*values)(struct judge *j, struct subject *s, int slot, int output);

@@ -8,11 +8,14 @@
 #include "eval/compile.h"
 #include "eval/inspect.h"
 #include "eval/judge.h"
+#include "ir/interpret.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
 // Processor time beyond the call: this much is threads waking up and going to sleep.
 static const int64_t late_ns = 200000;
+// The same of one thread, known exactly once it sleeps.
+static const int64_t linger_ns = 10000;
 
 // Slots so that what one call touches is out of the caches when its slot comes again.
 static void choose_layout(struct judge *j) {
@@ -45,6 +48,8 @@ static bool open(struct judge *j, struct error *err) {
         !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
         return false;
     spoil_surroundings(j);
+    struct error ignored = {0};  // a verdict can do without
+    j->has_probe = probe_known(&j->arena, j->settings.cc, j->settings.cache, &j->probe, &ignored);
     return true;
 }
 
@@ -110,6 +115,10 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
     if (!ok)
         return false;
     v->sandbox_level = s->runner.sandbox_level;
+    if (j->has_probe && j->probe.sandbox_level == v->sandbox_level) {
+        v->refused = j->probe.refused;
+        v->allowed = j->probe.allowed;
+    }
     runner_explain(a, &s->runner, status, v);
     return true;
 }
@@ -206,7 +215,7 @@ static void poison(struct judge *j, struct subject *s, int slot) {
 static bool is_untouched(struct judge *j, struct subject *s, int slot) {
     for (int b = 0; b < s->plan.n_buffers; b++) {
         const struct plan_buffer *p = &s->plan.buffers[b];
-        if (p->role != BUFFER_OUTPUT || p->size_bytes < 4)
+        if (p->role == BUFFER_INPUT || p->size_bytes < 4)
             continue;
         const char *bytes = runner_bytes(&s->runner, b, slot);
         for (int i = 0; i < 16; i++) {
@@ -254,9 +263,42 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
+// The rows that the changes are in, as far as each is in one row, and one by chance.
+static int compare_novel(struct judge *j, struct subject *s, int slot, const struct novelty *n,
+                         struct comparison *c) {
+    enum { ROWS = 6 };
+    const struct problem *p = j->problem;
+    const float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
+    for (int i = 0; i < p->n_inputs; i++)
+        inputs[i] = input_to_patch(j, i, slot);
+    for (int i = 0; i < p->n_outputs; i++)
+        outputs[i] = values(j, s, slot, i);
+    const struct shape *shape = &p->graph.nodes[p->outputs[0].node].shape;
+    if (shape_count(shape) == 0)
+        return -1;
+    bool has_rows = interpret_rows_independent(p);
+    int64_t rows[ROWS + 1] = {0};
+    int n_rows = 0;
+    for (int i = 0; has_rows && i < p->n_inputs; i++)
+        for (int k = 0; k < n->n[i] && n_rows < ROWS; k++) {
+            int64_t row = interpret_row_of(p, i, n->patches[i][k].index);
+            if (row >= 0)
+                rows[n_rows++] = row;
+        }
+    if (has_rows)
+        rows[n_rows] = (int64_t)rng_below(&j->rng, (uint64_t)shape->size[0]);
+    for (int i = 0; i <= n_rows; i++) {
+        int wrong = oracle_compare_row(&j->oracle, inputs, rows[i], outputs, c);
+        if (wrong >= 0)
+            return wrong;
+    }
+    return -1;
+}
+
 static bool is_late(struct subject *s, const struct call_result *result) {
     double excess_ns = (double)runner_excess_ns(&s->runner);
-    return excess_ns > (double)late_ns + 0.05e9 * result->time_s;
+    return excess_ns > (double)late_ns + 0.05e9 * result->time_s ||
+           (double)s->runner.lingered_ns > (double)linger_ns + 0.01e9 * result->time_s;
 }
 
 static void describe(struct judge *j, struct arena *a, struct subject *s,
@@ -264,14 +306,17 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
     int64_t touched = 0;
     for (int b = 0; b < j->context.n_buffers; b++)
         touched += j->context.buffers[b].size_bytes;
+    bool is_warm = j->settings.llc_bytes == 0;
     bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
     result->measurement.method =
         arena_printf(a,
                      "ABBA, %s by rotation over %d slots, %d pinned threads, pages of %d KiB "
                      "first touched by the judge, judge's clock; interval: bootstrap and order "
                      "statistics",
-                     is_cold ? "cold" : "partly warm", j->layout.n_slots, j->settings.n_threads,
-                     LAYOUT_PAGE / 1024);
+                     is_warm   ? "warm"
+                     : is_cold ? "cold"
+                               : "partly warm",
+                     j->layout.n_slots, j->settings.n_threads, LAYOUT_PAGE / 1024);
     profile_set(&result->profile, "threads", j->settings.n_threads);
     inspect(a, s->object, &result->profile);
 }
@@ -295,6 +340,7 @@ const struct judge_device judge_device_cpu = {
     .find_overrun = find_overrun,
     .digest = digest,
     .compare = compare,
+    .compare_novel = compare_novel,
     .values = values,
     .is_late = is_late,
     .describe = describe,

@@ -59,7 +59,8 @@ struct eval_result {
     double phase_s[PHASE_COUNT];           // of the judge, with the rival's
 };
 
-// Start a worker for one problem on one target. `seed` 0: from the operating system.
+// Start a worker for one problem on one target. `seed` 0: from the operating system. A target with
+// llc_bytes below 0 is timed warm: data stay in the caches from call to call.
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err);
 

@@ -14,12 +14,13 @@
 #include "eval/evaluate.h"
 #include "eval/gpu_clocks.h"
 #include "eval/lease.h"
+#include "eval/probe.h"
 
 struct judge_settings {
     int n_threads;                     // CPU: the runner's; both: those that compute the truth
     const char *cc, *machine, *cache;  // see compile.h
     const char *lease;                 // see lease.h; NULL: none
-    int64_t llc_bytes;
+    int64_t llc_bytes;                 // CPU: 0 leaves data in the caches
     bool is_gpu;
     int ordinal;              // GPU: as the driver counts
     double limit_s, reach_s;  // NAN: not known
@@ -56,6 +57,8 @@ struct judge {
     struct oracle oracle;
     const struct judge_device *device;
     struct memory_file inputs, outputs;  // CPU
+    struct probe probe;                  // CPU: of the sandbox; has_probe: it is known
+    bool has_probe;
     struct judge_gpu *gpu;
     struct error broken;         // kind set: the judge's own device failed; nothing can be judged
     struct layout layout;        // of inputs and outputs

@@ -79,7 +79,8 @@ struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, in
 // one way of computing and not by another.
 bool oracle_forgives(enum oracle_set set);
 
-// The limits that follow from the honest errors of `count` elements.
+// The limits that follow from the honest errors of `count` elements; of sets that forgive, as for
+// one: there many elements may be the same, and err alike.
 void oracle_set_limits(struct error_stats *s, int64_t count);
 
 // Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
@@ -97,6 +98,12 @@ struct comparison {
 // not written.
 bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
                     struct comparison *c);
+
+// The same on inputs that are no set but known only to the caller: one row of every output, or all
+// of them where rows depend on one another (and are few; else nothing is compared). The output that
+// is wrong, or -1. Limits are at least those of the declared set.
+int oracle_compare_row(const struct oracle *o, const float *const *inputs, int64_t row,
+                       const float *const *outputs, struct comparison *c);
 
 // A comparison that failed in words: how many are wrong, the first ones, by how much.
 const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,

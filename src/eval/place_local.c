@@ -74,7 +74,9 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
         .is_gpu = t->is_gpu,
         .ordinal = t->ordinal,
         .machine = arena_strdup(&l->arena, t->id),
-        .llc_bytes = t->llc_bytes > 0 ? t->llc_bytes : 32 << 20,
+        .llc_bytes = t->llc_bytes > 0   ? t->llc_bytes
+                     : t->llc_bytes < 0 ? 0
+                                        : 32 << 20,
         .limit_s = b.limit_s,
         .reach_s = b.reach_s,
         .seed = seed,

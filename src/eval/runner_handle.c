@@ -188,19 +188,36 @@ int64_t runner_excess_ns(const struct runner *r) {
     return cpu_ns(r) - r->cpu_ns - (int64_t)(1e9 * r->call_s * r->n_threads);
 }
 
-// Nanoseconds that each thread has waited for a processor so far.
-static void read_delays(const struct runner *r, int64_t *delays) {
+// Nanoseconds that each thread has run and waited for a processor so far.
+struct thread_times {
+    int64_t ran_ns[THREADS_MAX], waited_ns[THREADS_MAX];
+};
+
+static void read_times(const struct runner *r, struct thread_times *t) {
     for (int i = 0; i < r->n_threads; i++) {
         char text[96];
-        long long ran, waited = 0;
+        long long ran = 0, waited = 0;
         ssize_t n = r->stat_fds[i] < 0 ? -1 : pread(r->stat_fds[i], text, sizeof text - 1, 0);
         if (n > 0) {
             text[n] = '\0';
             if (sscanf(text, "%lld %lld", &ran, &waited) != 2)
-                waited = 0;
+                ran = waited = 0;
         }
-        delays[i] = waited;
+        t->ran_ns[i] = ran;
+        t->waited_ns[i] = waited;
     }
+}
+
+// Between two calls a thread sleeps. What it ran since the last call began, beyond the length of
+// that call, it ran when it should not have; a sleeping thread's time is known exactly.
+static void note_lingering(struct runner *r, const struct thread_times *now) {
+    int64_t most = 0;
+    for (int i = 0; i < r->n_threads; i++) {
+        int64_t ran = now->ran_ns[i] - r->ran_ns[i] - (int64_t)(1e9 * r->call_s);
+        most = r->ran_ns[i] && ran > most ? ran : most;
+        r->ran_ns[i] = now->ran_ns[i];
+    }
+    r->lingered_ns = most;
 }
 
 static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t deadline_ns) {
@@ -220,10 +237,11 @@ static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
     struct control *c = r->control;
-    int64_t before[THREADS_MAX], after[THREADS_MAX];
+    struct thread_times before, after;
     *result = (struct call_result){0};
     r->cpu_ns = cpu_ns(r);
-    read_delays(r, before);
+    read_times(r, &before);
+    note_lingering(r, &before);
     c->slot = (uint32_t)slot;
     c->fp_changed = 0;
     uint32_t call = c->call + 1;
@@ -234,14 +252,15 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     result->status = wait_until_done(r, call, start_ns + timeout_ns);
     int64_t end_ns = clock_now_ns();
 
-    read_delays(r, after);
+    read_times(r, &after);
     result->time_s = r->call_s = (double)(end_ns - start_ns) * 1e-9;
     result->fp_changed = c->fp_changed;
     double busy_ns = 0;
     for (int i = 0; i < r->n_threads; i++) {
         busy_ns += (double)c->busy_ns[i];
-        if (after[i] - before[i] > result->delayed_ns)
-            result->delayed_ns = after[i] - before[i];
+        int64_t waited = after.waited_ns[i] - before.waited_ns[i];
+        if (waited > result->delayed_ns)
+            result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
 }

@@ -49,9 +49,11 @@ struct runner {
     int control_fd;
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
     int sandbox_level;
-    int cpu_clock;              // clockid_t of the process
-    int64_t cpu_ns;             // its processor time when the last call began
-    double call_s;              // how long that call took
+    int cpu_clock;                // clockid_t of the process
+    int64_t cpu_ns;               // its processor time when the last call began
+    double call_s;                // how long that call took
+    int64_t ran_ns[THREADS_MAX];  // processor time of each thread when it began
+    int64_t lingered_ns;  // of the call before it: the most that a thread ran longer than it took
     struct process_result end;  // once it has ended
 };
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/landlock.h>
 #include <seccomp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +13,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/landlock.h"
+
+// Of one runner or compiler in all its life; a call has a limit of its own, by the clock.
+static const rlim_t cpu_max_s = 4 * 3600;
 
 static void limit(int resource, rlim_t value) {
     struct rlimit l = {.rlim_cur = value, .rlim_max = value};
@@ -42,35 +45,20 @@ static void drop_capabilities(void) {
     syscall(SYS_capset, &header, none);
 }
 
-static bool allow_reading(int ruleset, const char *dir) {
-    struct landlock_path_beneath_attr beneath = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE |
-                                                                   LANDLOCK_ACCESS_FS_READ_DIR,
-                                                 .parent_fd = open(dir, O_PATH | O_CLOEXEC)};
-    bool ok = beneath.parent_fd >= 0 &&
-              syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
-    if (beneath.parent_fd >= 0)
-        close(beneath.parent_fd);
-    return ok;
-}
-
 // Refuse every way to open, list or change files, but for reading beneath `dir` (may be NULL).
-// What the first version of Landlock knows is enough: files cannot be opened at all. Memory files
-// are not on a file system.
+// Memory files are not on a file system.
 static bool forbid_files(const char *dir) {
-    struct landlock_ruleset_attr all = {.handled_access_fs = (1ULL << 13) - 1};
-    int fd = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
-    if (fd < 0)
-        return false;
-    if (dir)
-        allow_reading(fd, dir);  // else whoever reads there finds out
-    bool ok = syscall(SYS_landlock_restrict_self, fd, 0) == 0;
-    close(fd);
+    int rules = landlock_rules((struct landlock_path[]){{dir, false}, {NULL, false}});
+    bool ok = rules >= 0 && landlock_enter(rules);
+    if (rules >= 0)
+        close(rules);
     return ok;
 }
 
 int sandbox_enter_reading(int64_t reserved_bytes, const char *dir) {
     limit_memory(reserved_bytes);
     limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_CPU, cpu_max_s);
     limit(RLIMIT_FSIZE, 0);
     drop_capabilities();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -46,9 +46,7 @@ static const char *skip_comment(const char *s) {
         const char *end = strstr(s + 2, "*/");
         return end ? end + 2 : s + strlen(s);
     }
-    while (*s && (*s != '\n' || s[-1] == '\\'))
-        s++;
-    return s;
+    return s + strcspn(s, "\n");
 }
 
 // Behind a string or character literal that begins at `s`.
@@ -59,17 +57,51 @@ static const char *skip_literal(const char *s) {
     return *s == quote ? s + 1 : s;
 }
 
-// The source as the compiler reads it: continued lines joined, comments as one space. What
-// is in literals stays.
-static const char *without_comments(struct arena *a, const char *s) {
+// Continued lines joined, which a compiler does before all else. GCC takes a backslash and blanks
+// before the end of a line for one, too.
+static const char *joined(struct arena *a, const char *s) {
     struct str out = {0};
+    while (*s) {
+        const char *end = s + 1;
+        if (*s == '\\')
+            end += strspn(end, " \t\r\f\v");
+        if (*s == '\\' && *end == '\n') {
+            s = end + 1;
+            continue;
+        }
+        str_append(&out, s, 1);
+        s++;
+    }
+    return str_take(a, &out);
+}
+
+// R"x(...)x" runs over lines and ignores escapes: nothing here could tell where it ends, and a
+// kernel needs none. Does the literal that begins at `quote` have such a prefix?
+static bool is_raw_literal(const char *text, const char *quote) {
+    static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R", NULL};
+    const char *start = quote;
+    while (start > text && (isalnum((unsigned char)start[-1]) || start[-1] == '_'))
+        start--;
+    for (const char *const *p = prefixes; *p; p++)
+        if (*quote == '"' && span_is((struct span){start, (size_t)(quote - start)}, *p))
+            return true;
+    return false;
+}
+
+// The source as the compiler reads it: continued lines joined, comments as one space. What
+// is in literals stays. NULL: a literal cannot be read.
+static const char *without_comments(struct arena *a, const char *source) {
+    struct str out = {0};
+    const char *text = joined(a, source), *s = text;
     while (*s) {
         const char *end = skip_comment(s);
         if (end != s) {
             str_puts(&out, " ");
-        } else if (s[0] == '\\' && s[1] == '\n') {
-            end = s + 2;
         } else {
+            if (is_raw_literal(text, s)) {
+                str_reset(&out);
+                return NULL;
+            }
             end = *s == '"' || *s == '\'' ? skip_literal(s) : s + 1;
             str_append(&out, s, (size_t)(end - s));
         }
@@ -129,7 +161,10 @@ static const char *check_directive(struct arena *a, const struct allowance *allo
     struct span word = {s, len};
     if (span_is(word, "include"))
         return check_include(a, allowed, s + len);
-    static const char *const never[] = {"include_next", "import", "embed", "line", NULL};
+    if (isdigit((unsigned char)*s))
+        return "# and a number (a line marker) is not allowed";
+    static const char *const never[] = {"include_next", "import", "embed",    "line",
+                                        "ident",        "sccs",   "unassert", NULL};
     for (const char *const *n = never; *n; n++)
         if (span_is(word, *n))
             return arena_printf(a, "#%s is not allowed", *n);
@@ -168,8 +203,11 @@ static const char *check_assembly(struct arena *a, const char *text) {
     if (!has_word(text, "asm") && !has_word(text, "__asm__") && !has_word(text, "__asm"))
         return NULL;
     const char *words = literals(a, text);
-    if (strstr(words, "incbin") || strstr(words, ".include"))
-        return "assembly reads a file (.incbin or .include)";
+    // Its macros can put a word together from pieces.
+    static const char *const never[] = {"incbin", ".include", ".macro", ".irp", ".altmacro", NULL};
+    for (const char *const *n = never; *n; n++)
+        if (strcasestr(words, *n))
+            return "assembly reads a file or makes macros (.incbin, .include, .macro, .irp)";
     for (const char *c = strchr(words, '\\'); c; c = strchr(c + 2, '\\'))
         if (c[1] == 'x' || isdigit((unsigned char)c[1]))
             return "assembly is spelled with \\x or octal escapes";
@@ -178,6 +216,8 @@ static const char *check_assembly(struct arena *a, const char *text) {
 
 static const char *scan(struct arena *a, const struct allowance *allowed, const char *source) {
     const char *text = without_comments(a, source);
+    if (!text)
+        return "raw string literals are not allowed";
     if (has_word(text, "__has_include") || has_word(text, "__has_embed"))
         return "__has_include is not allowed";
     for (const char *line = text; *line;) {

@@ -45,10 +45,20 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-// Sections that are written while loading and read-only afterwards.
-static bool is_relocation_only(const char *name) {
-    return starts_with(name, ".data.rel.ro") || starts_with(name, ".got") ||
-           strcmp(name, ".dynamic") == 0;
+// Written while loading and read-only afterwards, as the program header says; what a section is
+// called says nothing.
+static bool is_relocation_only(const struct object *o, const Elf64_Shdr *s) {
+    const Elf64_Ehdr *h = (const Elf64_Ehdr *)o->bytes;
+    if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff % _Alignof(Elf64_Phdr) ||
+        !is_within(o, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
+        return false;
+    const Elf64_Phdr *p = (const Elf64_Phdr *)(o->bytes + h->e_phoff);
+    for (int i = 0; i < h->e_phnum; i++)
+        if (p[i].p_type == PT_GNU_RELRO && !(s->sh_flags & SHF_TLS) && s->sh_addr >= p[i].p_vaddr &&
+            s->sh_addr - p[i].p_vaddr <= p[i].p_memsz &&
+            s->sh_size <= p[i].p_memsz - (s->sh_addr - p[i].p_vaddr))
+            return true;
+    return false;
 }
 
 // One component of a mangled name, "4cuda"; behind it, or NULL when there is none.
@@ -112,11 +122,10 @@ static const char *variable_in(const struct object *o, int section, bool has_too
 static const char *check_sections(struct arena *a, const struct object *o) {
     for (int i = 0; i < o->n_sections; i++) {
         const Elf64_Shdr *s = &o->sections[i];
-        const char *name = table_text(o->names, o->names_len, s->sh_name);
         if (s->sh_type == SHT_INIT_ARRAY || s->sh_type == SHT_FINI_ARRAY ||
             s->sh_type == SHT_PREINIT_ARRAY)
             return "there is code that runs on loading or unloading (constructors)";
-        if (!(s->sh_flags & SHF_WRITE) || s->sh_size == 0 || is_relocation_only(name))
+        if (!(s->sh_flags & SHF_WRITE) || s->sh_size == 0 || is_relocation_only(o, s))
             continue;
         int n_passed;
         const char *variable = variable_in(o, i, false, &n_passed);

@@ -46,6 +46,16 @@ double stats_median(const double *values, int n) {
     return m;
 }
 
+double stats_quantile(const double *values, int n, double share) {
+    if (n == 0)
+        return NAN;
+    double *copy = sorted(values, n);
+    int rank = (int)ceil(share * n) - 1;
+    double q = copy[rank < 0 ? 0 : rank >= n ? n - 1 : rank];
+    free(copy);
+    return q;
+}
+
 // The largest k such that the median lies between the k-th smallest and the k-th largest
 // value with that confidence (k from 0). The number of values below the median is binomial.
 static int order_rank(int n, double confidence, double *attained) {

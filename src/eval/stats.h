@@ -5,6 +5,9 @@
 
 double stats_median(const double *values, int n);
 
+// The value below which that share of all lies, at least one of them; NAN of none.
+double stats_quantile(const double *values, int n, double share);
+
 struct stats_interval {
     double median, low, high;
     double confidence;  // attained; with less than four pairs less than was asked for

@@ -179,7 +179,7 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
         return reject_broken(j, a, v);
     if (!is_untouched)
         return reject(v, VERDICT_CHEAT, "writes-ahead",
-                      "wrote outputs of a call that had not been made yet");
+                      "wrote to outputs or scratch of a call that had not been made yet");
     uint32_t poison = j->poison[slot];
     subject_touch(j, s, slot);
     int64_t timeout_ns = judge_timeout_ns(j);
@@ -201,7 +201,8 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (!ok)
         return false;
     s->n_late += d->is_late && d->is_late(s, call);
-    if (s->n_late >= 3 && 2 * s->n_late > s->n_calls)
+    // Honest code is never late but by chance.
+    if (s->n_late >= 4 && 4 * s->n_late > s->n_calls)
         return reject_late(v);
     return true;
 }

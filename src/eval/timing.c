@@ -13,8 +13,9 @@
 // other for as long as they live. So they change places half way, and what is left of the
 // difference is added to the interval.
 //
-// A block in which a thread had to wait for a processor is left out, as long as more than half
-// remain: that says something about the machine, not about the code. One in which a card slowed
+// A block in which a thread had to wait for a processor, a hypervisor took a tick from this machine
+// or a processor slowed down for heat is left out, as long as more than half remain: that says
+// something about the machine, not about the code. One in which a card slowed
 // itself down is always left out; when half of them are, there is no verdict (infra).
 #include <assert.h>
 #include <math.h>
@@ -23,16 +24,23 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "eval/environment.h"
 #include "eval/judge.h"
 #include "eval/pairs.h"
 #include "eval/stats.h"
 
-enum { NOVEL_CALLS = 3, NOVEL_PAIRS = 10 };
+enum {
+    NOVEL_CALLS = 3,
+    NOVEL_TURNS = 10,
+    NOVEL_TURNS_MOST = 30,
+    NOVEL_EARLY = 4,  // one call on new data among so many blocks,
+    NOVEL_RATE = 16,  // and before one block in so many
+};
 
 static const double confidence = 0.99;
 static const double clearly_slower = 0.8;  // speed-up below which screening ends at once
 static const double narrow_enough = 0.01;  // half width of the interval
-static const double novel_factor = 1.5, novel_slack_s = 50e-6;
+static const double novel_factor = 1.5, novel_slack_s = 5e-6;
 // What a place adds to the time matters above this share of it.
 static const double place_matters = 0.001;
 
@@ -48,6 +56,9 @@ struct timing {
     bool is_disturbed[PAIRS_ROOM], is_slowed[PAIRS_ROOM];
     int n_pairs;
     int n_before_swap;  // of these; 0: they have not changed places
+    struct environment environment;
+    int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
+    double novel_s;       // the longest call on new data among them
     double busy[2 * PAIRS_ROOM];
     int n_busy;
     struct verdict *v;
@@ -110,6 +121,8 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
 static bool timed_block(struct timing *t) {
     bool subject_first = rng_below(&t->j->rng, 2) == 0;
     struct trouble trouble = {0};
+    int64_t steal = environment_steal(&t->environment);
+    int64_t throttles = environment_throttles(&t->environment);
     int base = t->n_pairs;
     for (int i = 0; i < PAIRS_BLOCK; i++, subject_first = !subject_first)
         for (int half = 0; half < 2; half++) {
@@ -118,6 +131,11 @@ static bool timed_block(struct timing *t) {
             if (!timed_call(t, is_subject ? t->subject : t->rival, into, &trouble))
                 return false;
         }
+    bool is_stolen = environment_steal(&t->environment) > steal;
+    bool is_hot = environment_throttles(&t->environment) > throttles;
+    trouble.is_disturbed |= is_stolen || is_hot;
+    t->n_stolen += is_stolen ? PAIRS_BLOCK : 0;
+    t->n_hot += is_hot ? PAIRS_BLOCK : 0;
     bool slowed = trouble.clocks & NVML_SLOWDOWN;
     struct clock_counts *n = &t->subject->clocks;
     for (int i = 0; i < PAIRS_BLOCK; i++) {
@@ -132,8 +150,31 @@ static bool timed_block(struct timing *t) {
     return true;
 }
 
+// Is what it made of data that it cannot have seen before right? Whoever computed ahead, or kept
+// results, has those of other data.
+static void check_novel(struct timing *t, int slot, const struct novelty *n) {
+    struct judge *j = t->j;
+    struct comparison c;
+    int wrong =
+        j->device->compare_novel ? j->device->compare_novel(j, t->subject, slot, n, &c) : -1;
+    if (wrong < 0)
+        return;
+    uint64_t seen = j->device->digest(j, t->subject, slot);
+    bool is_stale = false;
+    for (int i = 0; i < SET_COUNT; i++)
+        is_stale |= t->subject->sets[i].is_known && t->subject->sets[i].digest == seen;
+    t->v->kind = VERDICT_CHEAT;
+    t->v->rule = is_stale ? "stale-output" : "hidden-state";
+    t->v->evidence =
+        arena_printf(t->a,
+                     "is right on inputs that it has seen and wrong on new ones, in which a few "
+                     "elements differ: %lld elements of a row of %s%s",
+                     (long long)c.n_wrong, j->problem->outputs[wrong].name,
+                     is_stale ? "; it gave the results of other inputs again" : "");
+}
+
 // One call of the subject on data that exist only for this call.
-static bool novel_call(struct timing *t, double *seconds) {
+static bool novel_call(struct timing *t, double *seconds, struct trouble *trouble) {
     struct judge *j = t->j;
     int slot = next_slot(j);
     uint64_t salt = rng_next(&j->rng) | 1;
@@ -146,39 +187,96 @@ static bool novel_call(struct timing *t, double *seconds) {
     subject_touch(j, t->subject, slot);
     j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
     j->device->explain(t->a, t->subject, call.status, t->v);
+    if (t->v->kind == VERDICT_OK)
+        check_novel(t, slot, &n);
     j->device->patch(j, t->subject, slot, &n, true);
     prepare_slot(t, slot);
     *seconds = call.time_s;
+    trouble->is_disturbed |= is_disturbed(&call);
     return t->v->kind == VERDICT_OK;
 }
 
+// A call on new data among the timed ones, where nobody can know of it; then one of each, that do
+// not count, so that chance again decides whose call came last.
+static bool novel_between(struct timing *t) {
+    double novel_s = 0, ignored_s;
+    struct trouble ignored = {0};
+    bool subject_first = rng_below(&t->j->rng, 2) == 0;
+    if (!novel_call(t, &novel_s, &ignored))
+        return false;
+    t->novel_s = fmax(t->novel_s, novel_s);
+    return timed_call(t, subject_first ? t->subject : t->rival, &ignored_s, &ignored) &&
+           timed_call(t, subject_first ? t->rival : t->subject, &ignored_s, &ignored);
+}
+
+static bool reject_cache(struct timing *t, const char *evidence) {
+    t->v->kind = VERDICT_CHEAT;
+    t->v->rule = "result-cache";
+    t->v->evidence = evidence;
+    return false;
+}
+
+// Subject and rival on known data, then the subject on new ones, in turns; how often it was slower
+// then, or slower than it was while it was timed. Turns in which a thread had to wait for a
+// processor are left out, unless there are hardly any others.
+struct turns {
+    int n, n_slower, n_later;
+    double known_s;  // the last
+};
+
+static bool take_turns(struct timing *t, double usual_s, double rival_usual_s, struct turns *calm) {
+    struct turns all = {0};
+    double rival_s = 0, novel_s = 0;
+    *calm = (struct turns){0};
+    while (calm->n < NOVEL_TURNS && all.n < NOVEL_TURNS_MOST) {
+        struct trouble trouble = {0};
+        double known_s = 0;
+        if (!timed_call(t, t->rival, &rival_s, &trouble) ||
+            !timed_call(t, t->subject, &known_s, &trouble) || !novel_call(t, &novel_s, &trouble))
+            return false;
+        bool is_slower = novel_s > novel_factor * known_s;
+        bool is_later = known_s > novel_factor * usual_s && rival_s < novel_factor * rival_usual_s;
+        all.n++;
+        all.n_slower += is_slower;
+        all.n_later += is_later && known_s > 2 * novel_factor * usual_s;
+        all.known_s = calm->known_s = known_s;
+        if (trouble.is_disturbed)
+            continue;
+        calm->n++;
+        calm->n_slower += is_slower;
+        calm->n_later += is_later;
+    }
+    if (calm->n < NOVEL_TURNS / 2)
+        *calm = all;
+    return true;
+}
+
 // Is it slower on new data? A few calls raise the suspicion; a busy machine can do that too,
-// so ten pairs, called in turns, must confirm it nearly without exception.
+// so ten turns must confirm it nearly without exception. Nor may it be slower now than it was while
+// it was timed: then it counts its calls.
 static bool check_novelty(struct timing *t) {
-    double least = INFINITY, usual = stats_median(t->subject_s, t->n_pairs);
-    int n_slower = 0;
-    double known_s = 0, novel_s = 0;
+    double least = INFINITY, usual = stats_median(t->subject_s, t->n_pairs), novel_s = 0;
+    struct trouble ignored = {0};
     for (int i = 0; i < NOVEL_CALLS; i++) {
-        if (!novel_call(t, &novel_s))
+        if (!novel_call(t, &novel_s, &ignored))
             return false;
         least = fmin(least, novel_s);
     }
+    least = fmax(least, t->novel_s);
     if (least <= novel_factor * usual + novel_slack_s)
         return true;
-    struct trouble ignored = {0};
-    for (int i = 0; i < NOVEL_PAIRS; i++) {
-        if (!timed_call(t, t->subject, &known_s, &ignored) || !novel_call(t, &novel_s))
-            return false;
-        n_slower += novel_s > novel_factor * known_s;
-    }
-    if (n_slower < NOVEL_PAIRS - 1)
-        return true;
-    t->v->kind = VERDICT_CHEAT;
-    t->v->rule = "result-cache";
-    t->v->evidence =
-        arena_printf(t->a, "takes %s on inputs that it has seen and %s on new ones",
-                     clock_duration(t->a, usual * 1e9), clock_duration(t->a, least * 1e9));
-    return false;
+    struct turns turns;
+    if (!take_turns(t, usual, stats_median(t->rival_s, t->n_pairs), &turns))
+        return false;
+    const char *as_seen = clock_duration(t->a, usual * 1e9);
+    if (10 * turns.n_slower >= 9 * turns.n)
+        return reject_cache(
+            t, arena_printf(t->a, "takes %s on inputs that it has seen and %s on new ones", as_seen,
+                            clock_duration(t->a, least * 1e9)));
+    if (10 * turns.n_later >= 9 * turns.n)
+        return reject_cache(t, arena_printf(t->a, "took %s at first and %s in later calls", as_seen,
+                                            clock_duration(t->a, turns.known_s * 1e9)));
+    return true;
 }
 
 static int pick_pairs(const struct timing *t, int from, int to, int *picked) {
@@ -287,6 +385,9 @@ static void report(struct timing *t, struct eval_result *result) {
     profile_set(&result->profile, "time_s", m->median_s);
     if (t->n_busy)
         profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
+    profile_set(&result->profile, "stolen_share", (double)t->n_stolen / t->n_pairs);
+    profile_set(&result->profile, "hot_share", (double)t->n_hot / t->n_pairs);
+    environment_describe(&result->profile);
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
@@ -313,6 +414,19 @@ static bool time_swapped(struct timing *t) {
     return true;
 }
 
+static bool time_all(struct timing *t) {
+    prepare_slots(t);
+    t->start_ns = clock_now_ns();
+    struct rng *rng = &t->j->rng;
+    int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
+    do {
+        bool is_novel = t->n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
+        if ((is_novel && !novel_between(t)) || !timed_block(t))
+            return false;
+    } while (!is_enough(t));
+    return check_clocks(t) && time_swapped(t) && check_clocks(t) && check_novelty(t);
+}
+
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
                  const struct eval_job *job, struct eval_result *result) {
     struct timing *t = arena_new(a, struct timing);
@@ -326,14 +440,10 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
                                     : job->depth == EVAL_SCREEN ? 0.5
                                                                 : 2,
                          .v = &result->verdict};
-    prepare_slots(t);
-    t->start_ns = clock_now_ns();
-    do {
-        if (!timed_block(t))
-            return false;
-    } while (!is_enough(t));
-    if (!check_clocks(t) || !time_swapped(t) || !check_clocks(t) || !check_novelty(t))
-        return false;
-    report(t, result);
-    return true;
+    environment_open(&t->environment);
+    bool ok = time_all(t);
+    if (ok)
+        report(t, result);
+    environment_close(&t->environment);
+    return ok;
 }

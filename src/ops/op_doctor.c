@@ -19,7 +19,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/str.h"
 #include "eval/ceilings_cuda.h"
+#include "eval/probe.h"
 #include "gpu/nvml.h"
 #include "llm/curl.h"
 #include "ops/op_llm.h"
@@ -229,6 +231,39 @@ static void check_sandbox(struct visit *v) {
     add(v, files);
 }
 
+static const char *joined(struct arena *a, const char *const *words) {
+    struct str out = {0};
+    for (int i = 0; words[i]; i++)
+        str_printf(&out, "%s%s", i ? ", " : "", words[i]);
+    return str_take(a, &out);
+}
+
+// What the sandbox really refuses, as a candidate of our own finds out.
+static void check_probe(struct visit *v) {
+    struct doctor_part part = {.name = "sandbox", .state = PART_ABSENT};
+    struct probe p;
+    struct error err = {0};
+    int n_refused = 0, n_allowed = 0;
+    const char *cache = file_cache_dir(v->a, "objects", &err);
+    if (!cache || !probe_run(v->a, setting(v, "build.cc", "cc"), cache, &p, &err)) {
+        part.found = arena_printf(v->a, "not tried: %s", err.text);
+        part.advice = "what candidates are refused is not known";
+        add(v, part);
+        return;
+    }
+    while (p.refused[n_refused])
+        n_refused++;
+    while (p.allowed[n_allowed])
+        n_allowed++;
+    part.state = n_allowed ? PART_ABSENT : PART_OK;
+    part.found = n_allowed ? arena_printf(v->a, "level %d, not refused: %s", p.sandbox_level,
+                                          joined(v->a, p.allowed))
+                           : arena_printf(v->a, "level %d, all %d refused: %s", p.sandbox_level,
+                                          n_refused, joined(v->a, p.refused));
+    part.advice = "run no stranger's kernel here";
+    add(v, part);
+}
+
 static void check_cpu(struct visit *v) {
     struct target t;
     struct error err = {0};
@@ -351,6 +386,7 @@ bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d
     check_cache(&v);
     check_sqlite(&v);
     check_sandbox(&v);
+    check_probe(&v);
     check_cpu(&v);
     check_gpu(&v);
     check_nvml(&v);

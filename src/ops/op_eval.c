@@ -125,6 +125,8 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
         !find_target(a, q, loaded.problem, &r->target, err))
         return false;
     r->problem = loaded.problem;
+    if (q->is_warm && r->target.is_gpu)
+        return error_set(err, ERROR_USAGE, "--warm is for a CPU; a GPU is timed cold");
     bound_compute(r->problem, &r->target, &r->bound);
     return read_candidate(a, q->candidate, r, &r->candidate, err) &&
            (q->depth == EVAL_VERIFY ||
@@ -139,11 +141,17 @@ static struct spool_spec spool_of(const struct eval_request *q, const struct eva
                                .seed = q->seed};
 }
 
-static bool open_evaluator(const struct eval_request *q, const struct eval_report *r,
+static bool open_evaluator(const struct eval_request *q, struct eval_report *r,
                            struct evaluator **e, struct error *err) {
     struct spool_spec spec = spool_of(q, r);
-    return q->spool ? evaluator_open_spool(e, &spec, err)
-                    : evaluator_open(e, r->problem, &r->target, q->seed, err);
+    if (q->spool)
+        return evaluator_open_spool(e, &spec, err);
+    // The judge lets data go out of a last level cache of this size between two calls.
+    int64_t llc_bytes = r->target.llc_bytes;
+    r->target.llc_bytes = q->is_warm ? -1 : llc_bytes;
+    bool ok = evaluator_open(e, r->problem, &r->target, q->seed, err);
+    r->target.llc_bytes = llc_bytes;
+    return ok;
 }
 
 static struct eval_job job_of(const struct eval_request *q, const struct eval_report *r) {
@@ -406,6 +414,25 @@ static const char *part(struct arena *a, double seconds) {
     return seconds > 0 ? clock_duration(a, seconds * 1e9) : "not timed";
 }
 
+static int count_words(const char *const *words) {
+    int n = 0;
+    while (words[n])
+        n++;
+    return n;
+}
+
+// What a probe was refused in the sandbox that the candidate ran in; by name only what was not.
+static void put_sandbox(struct str *s, const struct verdict *v) {
+    if (!v->refused || !v->allowed)
+        return;
+    int n_refused = count_words(v->refused), n_allowed = count_words(v->allowed);
+    str_printf(s, "  sandbox   level %d; a probe was refused %d of %d forbidden things",
+               v->sandbox_level, n_refused, n_refused + n_allowed);
+    for (int i = 0; i < n_allowed; i++)
+        str_printf(s, "%s%s", i ? ", " : ", but not: ", v->allowed[i]);
+    str_puts(s, "\n");
+}
+
 const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     const struct verdict *v = &r->result.verdict;
     struct str s = {0};
@@ -432,6 +459,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     if (isfinite(restart_s))
         str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
                    clock_duration(a, restart_s * 1e9));
+    put_sandbox(&s, v);
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
                part(a, r->result.verify_s), part(a, r->result.timing_s));
@@ -447,7 +475,11 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
     verify_only.depth = EVAL_VERIFY;
     if (!prepare(a, &verify_only, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
-    struct eval_job job = {.candidate = &r.candidate, .depth = q->depth, .seconds = q->seconds};
+    struct eval_job job = {.candidate = &r.candidate,
+                           .depth = q->depth,
+                           .seconds = q->seconds,
+                           .uses_all_time = q->seconds > 0 && q->depth != EVAL_SCREEN};
+    double *needed = arena_array(a, double, n);
     bool ok = true;
     for (int i = 0; i < n && ok; i++) {
         ok = evaluator_judge(e, a, &job, &r.result, err);
@@ -461,10 +493,13 @@ bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_
         report->n++;
         report->n_faster += order > 0;
         report->n_slower += order < 0;
+        // Its own times longer by x move the interval by as much.
+        needed[i] = m->speedup_high * (1 + MEASUREMENT_MARGIN) - 1;
         report->median_s = m->median_s;
         report->widest = fmax(report->widest, fabs(m->speedup - 1));
         report->half_width += (m->speedup_high - m->speedup_low) / 2 / n;
     }
+    report->smallest = ok ? stats_quantile(needed, n, 0.95) : NAN;
     report->bound = stats_share_bound(report->n_faster + report->n_slower, report->n, 0.95);
     evaluator_close(e);
     return ok;

@@ -23,6 +23,7 @@ struct eval_request {
     uint64_t seed;      // 0: from the operating system
     const char *spool;  // judged by a worker of this spool; NULL: here
     double wait_s;      // for such a worker; 0: the default
+    bool is_warm;       // leave data in the caches from call to call; here alone
 };
 
 struct eval_report {
@@ -80,6 +81,7 @@ struct aa_report {
     double widest;      // largest |speed-up - 1| seen
     double half_width;  // mean half width of the intervals
     double bound;       // of the share called different, with 95% confidence
+    double smallest;    // slow-down that 95% of the comparisons would have told; NAN: too few
 };
 bool op_eval_aa(struct arena *a, const struct eval_request *request, int n,
                 struct aa_report *report, struct error *err);

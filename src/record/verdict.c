@@ -47,12 +47,39 @@ static json_t *stats_to_json(const struct error_stats *e) {
                      bounded(e->limit_max));
 }
 
+static void set_words(json_t *json, const char *key, const char *const *words) {
+    if (!words)
+        return;
+    json_t *list = json_array();
+    for (; *words; words++)
+        json_array_append_new(list, json_string(*words));
+    json_object_set_new(json, key, list);
+}
+
+// May be absent: verdicts of earlier versions have none.
+static const char *const *get_words(struct arena *a, const json_t *json, const char *key) {
+    const json_t *list = json_object_get(json, key);
+    if (!json_is_array(list))
+        return NULL;
+    size_t n = json_array_size(list);
+    const char **words = arena_array(a, const char *, (int)n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        words[i] = arena_strdup(a, word ? word : "");
+    }
+    return words;
+}
+
 json_t *verdict_to_json(const struct verdict *v) {
-    return json_pack("{s:s, s:s, s:o, s:s, s:o, s:i, s:i, s:b, s:i}", "schema", "hone.verdict/1",
-                     "kind", verdict_kind_name(v->kind), "rule", json_optional_text(v->rule),
-                     "evidence", v->evidence ? v->evidence : "", "error", stats_to_json(&v->error),
-                     "sets", v->n_sets, "calls", v->n_calls, "timed_calls_checked",
-                     (int)v->timed_calls_checked, "sandbox_level", v->sandbox_level);
+    json_t *json =
+        json_pack("{s:s, s:s, s:o, s:s, s:o, s:i, s:i, s:b, s:i}", "schema", "hone.verdict/1",
+                  "kind", verdict_kind_name(v->kind), "rule", json_optional_text(v->rule),
+                  "evidence", v->evidence ? v->evidence : "", "error", stats_to_json(&v->error),
+                  "sets", v->n_sets, "calls", v->n_calls, "timed_calls_checked",
+                  (int)v->timed_calls_checked, "sandbox_level", v->sandbox_level);
+    set_words(json, "refused", v->refused);
+    set_words(json, "allowed", v->allowed);
+    return json;
 }
 
 static void stats_from_json(struct json_reader *r, const json_t *json, struct error_stats *e) {
@@ -78,5 +105,7 @@ bool verdict_from_json(struct arena *a, const json_t *json, struct verdict *v, s
     v->n_calls = (int)json_read_int(&r, json, "calls");
     v->timed_calls_checked = json_read_bool(&r, json, "timed_calls_checked");
     v->sandbox_level = (int)json_read_int(&r, json, "sandbox_level");
+    v->refused = get_words(a, json, "refused");
+    v->allowed = get_words(a, json, "allowed");
     return json_reader_done(&r, err);
 }

@@ -38,6 +38,9 @@ struct verdict {
     int n_calls;  // calls whose outputs were checked
     bool timed_calls_checked;
     int sandbox_level;  // 0 limits only, 1 seccomp, 2 no file system
+    // What a probe of the same sandbox was refused and what not, each ending with NULL; NULL:
+    // nobody has tried.
+    const char *const *refused, *const *allowed;
 };
 
 const char *verdict_kind_name(enum verdict_kind k);  // "ok", "no-compile", ...

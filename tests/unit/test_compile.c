@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/landlock.h"
 #include "base/owner.h"
 #include "eval/cache.h"
 #include "eval/compile.h"
@@ -101,6 +103,8 @@ Test(compile, refuses_what_the_scans_find) {
         {"int counter = 1;\n", "'counter' outlives a call"},
         {"static int n;\nint f(void);\nint f(void) { return n++; }\n", "'n' outlives a call"},
         {"_Thread_local int n;\nint f(void);\nint f(void) { return n++; }\n", "outlives a call"},
+        {"__attribute__((section(\".got_mine\"))) int n = 1;\n", "'n' outlives a call"},
+        {"__attribute__((section(\".data.rel.ro_mine\"))) int n = 1;\n", "'n' outlives a call"},
         {"void g(void);\n__attribute__((constructor)) void g(void) {}\n", "runs on loading"},
         {"#include <stdlib.h>\nvoid *f(void);\nvoid *f(void) { return malloc(N); }\n",
          "'malloc' is not available"},
@@ -165,6 +169,76 @@ Test(compile, removes_the_least_recently_used) {
     compiled(&a, cache, "int f(void);\nint f(void) { return 1; }\n");
     cr_expect(!file_exists(old));
     cr_expect(file_exists(recent));
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+static const char *file_of(struct arena *a, const char *cache, const char *name, long size,
+                           long age) {
+    const char *path = arena_printf(a, "%s/%s", cache, name);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    cr_assert(fd >= 0 && ftruncate(fd, size) == 0);
+    struct timespec times[2] = {{.tv_sec = 9000 - age}, {.tv_sec = 9000 - age}};
+    cr_assert_eq(futimens(fd, times), 0);
+    close(fd);
+    return path;
+}
+
+Test(compile, trims_the_cache_only_beyond_its_limit) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    const char *oldest = file_of(&a, cache, "b.so", 400, 3);
+    const char *middle = file_of(&a, cache, "c.so", 400, 2);
+    const char *newest = file_of(&a, cache, "a.so", 190, 1);
+    cache_trim(cache, 1000);  // 990: more than three quarters, but within the limit
+    cr_expect(file_exists(oldest) && file_exists(middle) && file_exists(newest));
+    cache_trim(cache, 900);
+    cr_expect(!file_exists(oldest));
+    cr_expect(file_exists(middle) && file_exists(newest));
+    cache_trim(cache, 100);
+    cr_expect(!file_exists(middle) && !file_exists(newest));
+    scratch_remove(cache);
+    arena_reset(&a);
+}
+
+Test(compile, shows_the_compiler_no_files_of_the_user) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a), *secret = scratch_make(&a);
+    int rules = landlock_rules((struct landlock_path[]){{NULL, false}});
+    if (rules < 0)
+        cr_skip_test("no Landlock here");
+    close(rules);
+    const char *path = file_of(&a, secret, "secret.h", 4, 0);
+    struct error err = {0};
+    struct compile_result r;
+    struct compile_spec spec = {.source = arena_printf(&a, "#include \"%s\"\n", path),
+                                .cc = "cc",
+                                .machine = "",
+                                .cache = cache,
+                                .skip_scans = true};
+    cr_assert(compile(&a, &spec, &r, &err), "%s", err.text);
+    cr_expect_eq(r.outcome, COMPILE_FAILED);
+    cr_expect(strstr(r.message, "Permission denied"), "%s", r.message);
+    scratch_remove(cache);
+    scratch_remove(secret);
+    arena_reset(&a);
+}
+
+Test(compile, ends_a_compiler_that_takes_too_long) {
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    const char *cc = arena_printf(&a, "%s/slow-cc", cache);
+    FILE *f = fopen(cc, "w");
+    fputs("#!/bin/sh\nwhile :; do :; done\n", f);
+    fclose(f);
+    chmod(cc, 0700);
+    setenv("HONE_COMPILE_SECONDS", "1", 1);
+    struct error err = {0};
+    struct compile_result r;
+    struct compile_spec spec = {.source = "", .cc = cc, .machine = "", .cache = cache};
+    cr_assert(compile(&a, &spec, &r, &err), "%s", err.text);
+    cr_expect_eq(r.outcome, COMPILE_FAILED);
+    cr_expect(strstr(r.message, "took more than 1 s"), "%s", r.message);
     scratch_remove(cache);
     arena_reset(&a);
 }

@@ -196,3 +196,55 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
         close_fixture(&f);
     }
 }
+
+// One rounding other than ours is nobody's fault, and on equal data every element has it.
+Test(oracle, allows_for_luck_where_elements_are_few_or_alike) {
+    static const char text[] = "problem p\ndim N = 500\nin x : f32[N] ~ normal\nout y : f32[N]\n"
+                               "y = tanh(0.79788 * (x + 0.044715 * x * x * x)) * x\n";
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f, text, SET_EQUAL);
+    const struct oracle_output *e = &f.oracle.sets[SET_EQUAL].outputs[0];
+    for (int i = 0; i < 500; i++)
+        f.out[i] = nextafterf((float)((double)e->high[i] + (double)e->low[i]), 1e9F);
+    cr_expect(oracle_compare(e, f.out, 1, &c), "rms %g of %g", c.stats.rms, c.stats.limit_rms);
+    for (int i = 0; i < 500; i++)
+        f.out[i] *= 1.00001F;
+    cr_expect_not(oracle_compare(e, f.out, 1, &c));
+    close_fixture(&f);
+    struct error_stats s = {.honest_max = 0};
+    oracle_set_limits(&s, 1);
+    cr_expect(s.limit_max > 0);
+    oracle_set_limits(&s, 64);
+    cr_expect_eq(s.limit_max, 0);
+}
+
+// A stable kernel is right where the formula overflows; far beyond the declared data that is so.
+Test(oracle, forgives_overflow_on_huge_data_alone) {
+    static const char text[] = "problem p\ndim N = 500\nin x : f32[N] ~ uniform(80, 100)\n"
+                               "out y : f32[N]\ny = log(1 + exp(x))\n";
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f, text, SET_HUGE);
+    memcpy(f.out, f.inputs[0], 500 * sizeof(float));
+    cr_expect(oracle_compare(&f.oracle.sets[SET_HUGE].outputs[0], f.out, 1, &c));
+    f.out[3] = 0;
+    f.oracle.sets[SET_HUGE].outputs[0].spread[3] = 1;
+    cr_expect_not(oracle_compare(&f.oracle.sets[SET_HUGE].outputs[0], f.out, 1, &c));
+    close_fixture(&f);
+}
+
+Test(oracle, derives_sets_by_laws_of_the_graph) {
+    for (int set = SET_DRAWN; set < SET_COUNT; set++) {
+        struct fixture f;
+        struct comparison c;
+        open_fixture(&f, gemm, (enum oracle_set)set);
+        multiply(&f, f.out, K, UINT32_MAX);
+        cr_expect(oracle_compare(&f.oracle.sets[set].outputs[0], f.out, 1, &c), "%s",
+                  oracle_set_name((enum oracle_set)set));
+        // The declared results are not those of the set.
+        const struct oracle_output *e = &f.oracle.sets[SET_DECLARED].outputs[0];
+        cr_expect_not(oracle_compare(&f.oracle.sets[set].outputs[0], e->high, 1, &c));
+        close_fixture(&f);
+    }
+}

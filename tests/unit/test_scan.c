@@ -23,6 +23,14 @@ Test(scan, refuses_files_by_any_spelling) {
         "asm(\".inc\" \"bin \\\"f\\\"\");\n",
         "asm(\".inc\\x62in f\");\n",
         "/* */ #include <pthread.h>\n",
+        "#inc\\ \nlude <pthread.h>\n",
+        "#inc\\\r\nlude <pthread.h>\n",
+        "/\\\n* // */ #include <pthread.h>\n",
+        "char *s = R\"(\" /* )\";\n#include <pthread.h>\n// */\n",
+        "char *s = u8R\"x()x\";\n",
+        "# 1 \"/etc/passwd\"\n",
+        "asm(\".macro m a b\\n.\\\\a\\\\b f\\n.endm\\nm inc bin\");\n",
+        "asm(\".INCBIN \\\"f\\\"\");\n",
     };
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
         struct arena a = {0};
@@ -41,6 +49,8 @@ Test(scan, lets_ordinary_sources_pass) {
         "const char c = '\"'; // #include\n",
         "__asm__ volatile(\"pause\");\n",
         "int incbin;\n",
+        "const char *s = \"R\", *t = FOR\"x\";\n",
+        "int x; // ends with a backslash \\\n#include <pthread.h>\n",
         "#pragma hone launch f grid(1) args(y)\n#define A(x) #x\n",
     };
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {

@@ -1,0 +1,67 @@
+#include "eval/environment.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "record/profile.h"
+
+void environment_open(struct environment *e) {
+    *e = (struct environment){
+        .stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC),
+        .throttle_fd = open("/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count",
+                            O_RDONLY | O_CLOEXEC)};
+}
+
+void environment_close(struct environment *e) {
+    if (e->stat_fd >= 0)
+        close(e->stat_fd);
+    if (e->throttle_fd >= 0)
+        close(e->throttle_fd);
+    e->stat_fd = e->throttle_fd = -1;
+}
+
+int64_t environment_parse_steal(const char *text) {
+    long long user, nice, system, idle, waiting, irq, soft, steal;
+    int n = sscanf(text, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &user, &nice, &system,
+                   &idle, &waiting, &irq, &soft, &steal);
+    return n == 8 ? steal : -1;
+}
+
+static const char *read_text(int fd, char *into, size_t room) {
+    ssize_t n = fd < 0 ? -1 : pread(fd, into, room - 1, 0);
+    into[n > 0 ? n : 0] = '\0';
+    return into;
+}
+
+int64_t environment_steal(const struct environment *e) {
+    char text[256];
+    return environment_parse_steal(read_text(e->stat_fd, text, sizeof text));
+}
+
+int64_t environment_throttles(const struct environment *e) {
+    char text[32];
+    read_text(e->throttle_fd, text, sizeof text);
+    return *text ? strtoll(text, NULL, 10) : -1;
+}
+
+static double read_number(const char *path) {
+    double value;
+    FILE *f = fopen(path, "re");
+    bool ok = f && fscanf(f, "%lf", &value) == 1;
+    if (f)
+        fclose(f);
+    return ok ? value : NAN;
+}
+
+void environment_describe(struct profile *p) {
+    double load = read_number("/proc/loadavg");
+    double khz = read_number("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
+    if (isfinite(load))
+        profile_set(p, "machine_load", load);
+    if (isfinite(khz))
+        profile_set(p, "clock_mhz", khz / 1000);
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# What a bad candidate, or a bad machine, does to an evaluation: a verdict or one clear message, and
+# the next evaluation goes on. Forks, sockets, signals and the like are in tests/exploits.
+. "$(dirname "$0")/lib.sh"
+E=$ROOT/tests/exploits
+P=$E/softmax.hone
+G=$E/honest/softmax_plain.c
+plan='#pragma hone launch rows grid(M) args(x, y)'
+good() {
+    expect_match 0 ': ok$' "$HONE" eval "$P" "$G" --verify
+}
+
+: >empty.c
+expect_match 1 'illegal' "$HONE" eval "$P" empty.c --verify
+printf '%s\nvoid other(void);\nvoid other(void) {}\n' "$plan" >lacks.c
+expect_match 1 "the plan launches 'rows', but the source defines no such function" \
+    "$HONE" eval "$P" lacks.c --verify
+printf '%s\nint rows;\n' "$plan" >variable.c
+expect_match 1 'illegal|crash' "$HONE" eval "$P" variable.c --verify
+head -c 50000000 /dev/zero | tr '\0' ' ' >huge.c
+expect_match 2 'huge.c' "$HONE" eval "$P" huge.c --verify
+rm huge.c
+
+# A compile that takes ten minutes, of which it gets one second.
+{
+    printf '%s\n#define A(x) x x x x x x x x\n' "$plan"
+    printf '#define B(x) A(A(A(x)))\nint f(int i);\nint f(int i) { B(B(B(i *= i;))) return i; }\n'
+} >slow.c
+expect_match 1 'no-compile' env HONE_COMPILE_SECONDS=1 "$HONE" eval "$P" slow.c --verify
+expect_match 1 'the compiler took more than 1 s' env HONE_COMPILE_SECONDS=1 "$HONE" eval "$P" slow.c --verify
+# And one that would fill the disk or the memory: an object of gigabytes.
+printf '%s\nconst char table[3000000000] = {1};\n' "$plan" >wide.c
+expect_match 1 'no-compile|limits' env HONE_COMPILE_SECONDS=20 "$HONE" eval "$P" wide.c --verify
+good
+
+# Messages: the first errors with their lines, not all of them.
+{
+    echo "$plan"
+    i=0
+    while [ $i -lt 400 ]; do
+        echo "int a$i = nothing$i;"
+        i=$((i + 1))
+    done
+} >many.c
+run "$HONE" eval "$P" many.c --verify
+[ "$status" = 1 ] || fail "$got"
+printf '%s\n' "$got" | grep -q 'candidate.c:2:.*nothing0' || fail "not the first error: $got"
+[ "$(printf '%s\n' "$got" | wc -l)" -le 24 ] || fail "too many lines: $got"
+
+# The machine's faults are not the candidate's: no verdict, one message, status 3 or 4.
+one_message() { # STATUS PATTERN COMMAND...
+    expect_match "$@"
+    [ "$(printf '%s\n' "$got" | grep -c '^hone: ')" = 1 ] || fail "more than one message: $got"
+    ! printf '%s\n' "$got" | grep -q 'no-compile' || fail "charged to the candidate: $got"
+}
+one_message 3 "^hone: .*no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
+one_message 4 '^hone: ' env XDG_CACHE_HOME=/proc "$HONE" eval "$P" "$G" --verify
+one_message 4 '^hone: ' env XDG_CACHE_HOME=/dev/null "$HONE" eval "$P" "$G" --verify
+if [ "$(id -u)" != 0 ]; then
+    mkdir -m 500 closed
+    one_message 4 '^hone: .*closed' env XDG_CACHE_HOME="$TMP/closed" "$HONE" eval "$P" "$G" --verify
+fi
+# A full disk and a read-only one, where we may mount such.
+mkdir small
+if unshare -m true 2>/dev/null; then
+    on_disk() { # full|nearly|ro COMMAND...
+        # Nearly full: our headers fit, what the compiler makes does not.
+        size=200k
+        [ "$1" != nearly ] || size=108k
+        # shellcheck disable=SC2016
+        SIZE=$size unshare -m sh -c 'mount -t tmpfs -o size=$SIZE tmpfs small && mkdir small/hone small/hone/objects &&
+            { [ "$1" != full ] || head -c 1000000 /dev/zero >small/fill 2>/dev/null || :; } &&
+            { [ "$1" != ro ] || mount -o remount,ro small; } && shift && exec "$@"' sh "$@"
+    }
+    one_message 4 '^hone: .*No space left' on_disk full env XDG_CACHE_HOME="$TMP/small" "$HONE" eval "$P" "$G" --verify
+    one_message 4 '^hone: .*No space left' on_disk nearly env XDG_CACHE_HOME="$TMP/small" "$HONE" eval "$P" "$G" --verify
+    one_message 4 '^hone: .*Read-only' on_disk ro env XDG_CACHE_HOME="$TMP/small" "$HONE" eval "$P" "$G" --verify
+fi
+good

@@ -1,0 +1,288 @@
+// mutants FAMILY NUMBER [SEED]: does the judge find faults that were put into kernels on purpose?
+//
+// Kernels of the family with knobs of chance are lowered, judged as they are (they must pass: other
+// knobs are other orders of summation) and then with one fault each. A mutant whose outputs
+// are bit for bit those of the original on every input set is equivalent and left out. Prints a
+// line for each survivor and equivalent, and the totals; fails when fewer than 99% are found, when
+// more than a fifth would be found by the first 64 outputs alone, or when an original is rejected.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "eval/judge.h"
+#include "family/family.h"
+#include "family/lower.h"
+#include "family/program.h"
+#include "lang/lang.h"
+#include "loop/passes.h"
+#include "loop/print_c.h"
+#include "mutate.h"
+
+enum { PER_KERNEL = 25, FIRST = 64, WORDS = 96, TRIES = 40 };
+
+struct totals {
+    int n_honest, n_rejected;  // originals
+    int n, n_killed, n_easy, n_equivalent, n_crashed;
+    int of_kind[MUTATION_COUNT], killed_of_kind[MUTATION_COUNT];
+};
+
+struct bench {
+    struct arena arena;
+    struct target target;
+    struct judge judge;
+    const struct problem *problem;
+    struct kernel *kernel;
+    struct rng rng;
+    struct totals totals;
+    uint64_t digests[SET_COUNT];  // of the original
+    int made[MUTATION_COUNT];
+    int wanted;
+};
+
+static _Noreturn void fail(const char *what, const struct error *err) {
+    fprintf(stderr, "mutants: %s: %s\n", what, err->text);
+    exit(4);
+}
+
+static void draw_knobs(struct bench *b, struct kernel_stage *s) {
+    const struct family *f = family_on(family_find(s->family), &b->target);
+    for (const struct knob *k = f->knobs; k->name; k++) {
+        int n = 0;
+        if (k->words) {
+            while (k->words[n])
+                n++;
+            stage_set_word(s, k->name, k->words[rng_below(&b->rng, (uint64_t)n)]);
+        }
+        for (int part = 0; part < k->n_parts; part++) {
+            for (n = 0; k->grid[part][n] >= 0;)
+                n++;
+            stage_set(s, k->name, part, k->grid[part][rng_below(&b->rng, (uint64_t)n)]);
+        }
+    }
+}
+
+// A legal block of one family with knobs of chance.
+static struct kernel *draw_kernel(struct bench *b, struct arena *a) {
+    struct kernel *k = arena_new(a, struct kernel);
+    lower_default(a, b->problem, &b->target, k);
+    for (int i = 0; i < TRIES; i++) {
+        struct kernel *drawn = arena_copy(a, k, sizeof *k);
+        struct error err;
+        for (int s = 0; s < k->n_stages; s++)
+            draw_knobs(b, &drawn->stages[s]);
+        if (lower_check(a, b->problem, &b->target, drawn, &err))
+            return drawn;
+    }
+    return k;
+}
+
+static bool print(struct arena *a, struct loop_program *p, struct candidate *c) {
+    struct error err;
+    p->about = "// a mutant\n";
+    pass_unroll(p);
+    pass_prune(p);
+    if (!pass_verify(p, &err))
+        return false;
+    *c = (struct candidate){.tier = TIER_C, .source = print_c(a, p), .label = "mutant"};
+    candidate_seal(a, c);
+    return true;
+}
+
+// Would the first outputs on the declared data have been enough?
+static bool shows_at_once(struct bench *b, struct subject *s) {
+    struct judge *j = &b->judge;
+    struct call_result call;
+    if (!j->device->is_alive(s))
+        return true;
+    j->device->load(j, 0, SET_DECLARED);
+    subject_poison(j, s, 0);
+    uint32_t poison = j->poison[0];
+    subject_touch(j, s, 0);
+    j->device->call(j, s, 0, judge_timeout_ns(j), &call);
+    if (call.status != RUNNER_OK)
+        return true;
+    struct oracle_output first = j->oracle.sets[SET_DECLARED].outputs[0];
+    struct comparison c;
+    if (first.count > FIRST)
+        first.count = FIRST;
+    oracle_compare(&first, j->device->values(j, s, 0, 0), poison, &c);
+    return c.n_wrong || c.n_unwritten;
+}
+
+enum outcome { KILLED, EASY, SURVIVED, EQUIVALENT };
+
+static enum outcome judge_one(struct bench *b, struct arena *a, const struct candidate *c,
+                              bool is_original, struct verdict *v) {
+    struct subject *s = calloc(1, sizeof *s);
+    struct eval_result result = {.verdict = {.evidence = ""}};
+    struct error err = {0};
+    enum outcome outcome = KILLED;
+    if (!s || !subject_open(&b->judge, a, c, s, &result, &err))
+        fail("judge", &err);
+    bool ok =
+        result.verdict.kind == VERDICT_OK && verify(&b->judge, a, s, EVAL_VERIFY, &result.verdict);
+    *v = result.verdict;
+    bool is_same = true;
+    for (int set = 0; ok && set < SET_COUNT; set++) {
+        if (is_original)
+            b->digests[set] = s->sets[set].digest;
+        is_same = is_same && b->digests[set] == s->sets[set].digest;
+    }
+    if (ok)
+        outcome = is_same ? EQUIVALENT : SURVIVED;
+    else if (s->is_open && shows_at_once(b, s))
+        outcome = EASY;
+    subject_close(&b->judge, s);
+    free(s);
+    return outcome;
+}
+
+// Shares are fixed: the kind that is most behind comes first; of those that the kernel has a
+// place for.
+static struct loop_program *mutated(struct bench *b, struct arena *a, enum mutation *m,
+                                    char what[WORDS]) {
+    unsigned left = (1U << MUTATION_COUNT) - 1;
+    while (left) {
+        int best = __builtin_ctz(left);
+        for (int i = 0; i < MUTATION_COUNT; i++)
+            if ((left >> i & 1) &&
+                mutation_shares[i] * (b->made[best] + 1) > mutation_shares[best] * (b->made[i] + 1))
+                best = i;
+        struct loop_program *p = program_lower(a, b->problem, &b->target, b->kernel);
+        *m = (enum mutation)best;
+        b->made[best]++;
+        if (mutate(p, *m, &b->rng, what, WORDS))
+            return p;
+        b->made[best]--;
+        left &= ~(1U << best);
+    }
+    return NULL;
+}
+
+static void count(struct bench *b, enum mutation m, enum outcome outcome, const struct verdict *v) {
+    struct totals *t = &b->totals;
+    if (outcome == EQUIVALENT) {
+        t->n_equivalent++;
+        return;
+    }
+    t->n++;
+    t->of_kind[m]++;
+    t->n_killed += outcome != SURVIVED;
+    t->killed_of_kind[m] += outcome != SURVIVED;
+    t->n_easy += outcome == EASY;
+    t->n_crashed += v->kind == VERDICT_CRASH;
+}
+
+static void one_mutant(struct bench *b) {
+    struct arena a = {0};
+    struct candidate c;
+    struct verdict v;
+    char what[WORDS];
+    enum mutation m;
+    struct loop_program *p = mutated(b, &a, &m, what);
+    if (p && print(&a, p, &c)) {
+        enum outcome outcome = judge_one(b, &a, &c, false, &v);
+        count(b, m, outcome, &v);
+        b->made[m] -= outcome == EQUIVALENT;
+        if (outcome == SURVIVED || outcome == EQUIVALENT)
+            printf("%-10s %s: %s, %s\n", outcome == SURVIVED ? "survived" : "equivalent",
+                   b->problem->name, mutation_words[m], what);
+        if (outcome == SURVIVED && getenv("MUTANTS_SHOW"))
+            printf("%s\n%s\n", kernel_print(&a, b->kernel), c.source);
+        if (v.kind == VERDICT_ILLEGAL || v.kind == VERDICT_NO_COMPILE || v.kind == VERDICT_INFRA)
+            printf("not run: %s\n%s\n", v.evidence, c.source);
+    }
+    arena_reset(&a);
+}
+
+static void one_kernel(struct bench *b, int n_mutants) {
+    struct arena a = {0};
+    struct candidate c;
+    struct verdict v;
+    b->kernel = draw_kernel(b, &a);
+    if (!print(&a, program_lower(&a, b->problem, &b->target, b->kernel), &c)) {
+        fprintf(stderr, "mutants: the original breaks a rule\n");
+        exit(4);
+    }
+    enum outcome outcome = judge_one(b, &a, &c, true, &v);
+    b->totals.n_honest++;
+    if (outcome != EQUIVALENT) {
+        b->totals.n_rejected++;
+        printf("rejected   %s as it is: %s\n%s", b->problem->name, v.evidence,
+               kernel_print(&a, b->kernel));
+    }
+    for (int i = 0; outcome == EQUIVALENT && i < n_mutants && b->totals.n < b->wanted; i++)
+        one_mutant(b);
+    arena_reset(&a);
+}
+
+static void open_judge(struct bench *b) {
+    struct error err = {0};
+    struct judge_settings settings = {.n_threads = 2,
+                                      .cc = "cc",
+                                      .machine = "mutants",
+                                      .llc_bytes = 1 << 20,
+                                      .limit_s = NAN,
+                                      .reach_s = NAN,
+                                      .seed = rng_next(&b->rng) | 1};
+    settings.cache = file_cache_dir(&b->arena, "objects", &err);
+    if (!settings.cache || !judge_open(&b->judge, b->problem, &settings, &err))
+        fail("open the judge", &err);
+}
+
+static int report(const struct bench *b, const char *family) {
+    const struct totals *t = &b->totals;
+    double rate = t->n ? (double)t->n_killed / t->n : 0, easy = t->n ? (double)t->n_easy / t->n : 1;
+    printf("%s: %d mutants, %d killed (%.1f%%), %d by the first %d outputs (%.1f%%), %d crashed, "
+           "%d equivalent left out; %d of %d honest kernels accepted\n",
+           family, t->n, t->n_killed, 100 * rate, t->n_easy, FIRST, 100 * easy, t->n_crashed,
+           t->n_equivalent, t->n_honest - t->n_rejected, t->n_honest);
+    for (int i = 0; i < MUTATION_COUNT; i++)
+        printf("    %-22s %d of %d\n", mutation_words[i], t->killed_of_kind[i], t->of_kind[i]);
+    return t->n >= b->wanted && rate >= 0.99 && easy <= 0.2 && !t->n_rejected ? 0 : 1;
+}
+
+static int run(const char *family, int wanted, uint64_t seed) {
+    struct bench *b = calloc(1, sizeof *b);
+    struct error err = {0};
+    struct lang_file file;
+    const char *diagnostics = "";
+    size_t len;
+    rng_init(&b->rng, seed);
+    b->wanted = wanted;
+    const char *text = file_read(&b->arena, "tests/mutants/problems.hone", 1 << 20, &len, &err);
+    struct lang_source source = {.file = "problems.hone", .text = text, .len = len};
+    if (!text || !lang_parse(&b->arena, &source, &file, &diagnostics, &err))
+        fail(diagnostics, &err);
+    if (!target_read_cpu(&b->arena, 2, "cc", &b->target, &err))
+        fail("target", &err);
+    for (int round = 0; round < 40 && b->totals.n < wanted; round++)
+        for (int i = 0; i < file.n_problems && b->totals.n < wanted; i++) {
+            b->problem = file.problems[i];
+            if (strncmp(b->problem->name, family, strlen(family)) != 0)
+                continue;
+            open_judge(b);
+            one_kernel(b, wanted < 8 * PER_KERNEL ? (wanted + 7) / 8 : PER_KERNEL);
+            judge_close(&b->judge);
+        }
+    int status = report(b, family);
+    arena_reset(&b->arena);
+    free(b);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "_runner") == 0)
+        return runner_main();
+    if (argc > 1 && strcmp(argv[1], "_compile") == 0)
+        return compile_child_main();
+    if (argc < 3) {
+        fprintf(stderr, "usage: mutants map|row|reduce|gemm NUMBER [SEED]\n");
+        return 2;
+    }
+    return run(argv[1], (int)strtol(argv[2], NULL, 10), argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+}

@@ -1,0 +1,29 @@
+#include <criterion/criterion.h>
+
+#include "eval/environment.h"
+#include "record/profile.h"
+
+Test(environment, reads_what_a_hypervisor_took) {
+    cr_expect_eq(environment_parse_steal("cpu  1 2 3 4 5 6 7 81 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n"),
+                 81);
+    cr_expect_eq(environment_parse_steal("cpu  1 2 3 4 5 6 7\n"), -1);  // an old kernel
+    cr_expect_eq(environment_parse_steal(""), -1);
+    cr_expect_eq(environment_parse_steal("intr 5\n"), -1);
+}
+
+Test(environment, absent_is_not_zero) {
+    struct environment e = {.stat_fd = -1, .throttle_fd = -1};
+    cr_expect_eq(environment_steal(&e), -1);
+    cr_expect_eq(environment_throttles(&e), -1);
+    environment_close(&e);
+}
+
+Test(environment, tells_of_this_machine) {
+    struct environment e;
+    struct profile p = {0};
+    environment_open(&e);
+    cr_expect(environment_steal(&e) >= 0);
+    environment_close(&e);
+    environment_describe(&p);
+    cr_expect(profile_get(&p, "machine_load") >= 0);
+}
