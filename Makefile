@@ -31,13 +31,11 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
-# What the fuzzers need: half the program, so half the time to build.
-FUZZ_LIB  = $(foreach d,base ir lang model record loop family llm,$(filter $(BUILD)/src/$d/%,$(LIB))) \
-            $(BUILD)/embedded.o
+FUZZ_DIR  = base ir lang model record loop family tools store llm mind
+FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(BUILD)/validate $(BUILD)/gpu-run $(BUILD)/llm-server $(BUILD)/reference \
-           $(BUILD)/mutants
+TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference mutants)
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone

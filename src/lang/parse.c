@@ -230,6 +230,7 @@ static void assignment(struct parser *p, struct statement *s) {
     s->value = parser_expr(p);
 }
 
+// statement = "problem" name | dim | declaration | precision | order | kernel | stage | assignment
 static void statement_body(struct parser *p, struct statement *s) {
     if (p->token.kind != TOKEN_NAME)
         parser_fail(p, "expected a statement: problem, dim, in, param, out, kernel, stage, or "
@@ -318,6 +319,7 @@ static void take_comments(struct parser *p, struct statement *s) {
     s->inside = p->comments;
 }
 
+// file = ([statement] [comment] newline)*
 struct statement *parse_file(struct arena *a, struct mistakes *m) {
     struct parser p = {.arena = a, .mistakes = m};
     lexer_init(&p.lexer, m->source->text, m->source->len);

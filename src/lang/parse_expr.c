@@ -278,6 +278,7 @@ static struct expr *product(struct parser *p) {
     }
 }
 
+// sum = product (("+" | "-") product)*
 struct expr *parser_sum(struct parser *p) {
     struct expr *e = product(p);
     for (;;) {
@@ -288,11 +289,13 @@ struct expr *parser_sum(struct parser *p) {
     }
 }
 
+// comparison = "<" | "<=" | "==" | "!=" | ">" | ">="
 static bool take_comparison(struct parser *p) {
     return parser_take(p, "<") || parser_take(p, "<=") || parser_take(p, "==") ||
            parser_take(p, ">") || parser_take(p, ">=") || parser_take(p, "!=");
 }
 
+// expr = sum [comparison sum]
 struct expr *parser_expr(struct parser *p) {
     struct expr *e = parser_sum(p);
     struct spot at = p->token.at;
