@@ -134,12 +134,9 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret
-	bench/run.sh $(abspath $(BUILD)/hone)
-	bench/language.sh $(abspath $(BUILD)/hone)
-	bench/judge.sh $(abspath $(BUILD)/hone)
+	for b in run language judge; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
-
 install: $(BUILD)/hone
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/hone
 clean:
