@@ -6,7 +6,8 @@
 //
 // Screening takes the declared data, patched ones and one hard set; a ranking all hard sets, two
 // adversarial ones and those that follow by laws of the graph; confirmation and `--verify` all
-// that there are. Which ones, and the order of the calls but for the first two, is chance.
+// that there are. Which ones, and beyond screening the order of the calls after the first two, is
+// chance.
 // Equal and alternating data are only for problems without long sums: there rounding errors are
 // no longer like chance, and an honest kernel may err far more than ours, or far less.
 #include "eval/derived.h"
@@ -101,7 +102,6 @@ static void choose_order(struct judge *j, enum eval_depth depth, struct order *o
         }
     if (depth == EVAL_SCREEN) {
         add(o, SET_DECLARED, 1);
-        shuffle(j, o->calls + 2, o->n - 2);
         return;
     }
     shuffle(j, o->calls + 2, o->n - 2);
