@@ -103,12 +103,14 @@ struct spool_list *spool_list(const struct spool *s, const char *sub, bool by_ag
     const struct dirent *d;
     while ((d = readdir(dir))) {
         struct timespec mtime = {0};
-        if (!is_file(dirfd(dir), d, by_age, &mtime))
+        size_t len = strlen(d->d_name);
+        // A longer name than any of ours is somebody else's.
+        if (len >= SPOOL_NAME_MAX || !is_file(dirfd(dir), d, by_age, &mtime))
             continue;
         if (l->n == l->room)
             l = grow(l);
         struct spool_entry *e = &l->entries[l->n++];
-        snprintf(e->name, sizeof e->name, "%s", d->d_name);
+        memcpy(e->name, d->d_name, len + 1);
         e->mtime = mtime;
     }
     closedir(dir);

@@ -31,7 +31,12 @@ expect_match 0 '^1 job done$' work s
 ! grep -rq '"seed": *"0x0*[1-9]' s || fail "a seed in the spool"
 expect_match 0 'softmax_plain.c: ok$' "$HONE" eval "$P" "$G" --verify --spool s
 empty s
+# What bears no name of ours is left alone.
+strange=s/queue/$(printf '%0230d' 7).json
+: >"$strange"
 expect_match 0 '^0 jobs done$' work s
+[ -e "$strange" ] || fail "a stranger's file was removed"
+rm "$strange"
 
 # A worker that waits; a verdict that is not ok, sizes, a document, a rival, a null kernel.
 "$HONE" worker --spool s --target cpu --no-calibrate >worker.out 2>&1 &
