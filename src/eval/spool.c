@@ -66,7 +66,7 @@ static int older_first(const void *x, const void *y) {
     return strcmp(a->name, b->name);
 }
 
-// A link or a pipe could lead anywhere or block.
+// A link or a pipe could lead anywhere or block; a longer name than any of ours is a stranger's.
 static bool is_file(int dir, const struct dirent *d, bool by_age, struct timespec *mtime) {
     struct stat st;
     if (d->d_name[0] == '.' || strlen(d->d_name) >= SPOOL_NAME_MAX)
@@ -104,8 +104,7 @@ struct spool_list *spool_list(const struct spool *s, const char *sub, bool by_ag
     while ((d = readdir(dir))) {
         struct timespec mtime = {0};
         size_t len = strlen(d->d_name);
-        // A longer name than any of ours is somebody else's.
-        if (len >= SPOOL_NAME_MAX || !is_file(dirfd(dir), d, by_age, &mtime))
+        if (!is_file(dirfd(dir), d, by_age, &mtime))
             continue;
         if (l->n == l->room)
             l = grow(l);
