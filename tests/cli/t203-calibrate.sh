@@ -8,6 +8,11 @@ valid ceilings "$HONE" calibrate --target cpu --json
 expect_match 0 '^reach' "$HONE" sol "$P" --target cpu
 expect_match 0 'of reach' "$HONE" eval "$P" "$ROOT/tests/exploits/honest/softmax_plain.c" --screen \
     --rival "$ROOT/tests/exploits/honest/softmax_plain.c"
+# Ceilings that are far too low: who is faster than twice as fast as them is looked at.
+cp -r "$XDG_CACHE_HOME" slow
+sed -i 's/"bytes_per_s": [0-9.e+]*/"bytes_per_s": 1000000.0/' slow/hone/ceilings/*
+XDG_CACHE_HOME=$TMP/slow expect_match 1 '^.*softmax_plain.c: suspect \(far-beyond-reach\)$' "$HONE" eval "$P" \
+    "$ROOT/tests/exploits/honest/softmax_plain.c" --screen --rival "$ROOT/tests/exploits/honest/softmax_plain.c"
 # A cache that cannot be written: told once, and in nobody's way.
 XDG_CACHE_HOME=/dev/null run "$HONE" calibrate --target cpu
 [ "$status" = 0 ] || fail "calibrate without a cache gave $status: $got"

@@ -37,3 +37,21 @@ expect_match 0 '' "$HONE" export 1 -o other --force
 expect_match 2 'other/file: Not a directory' "$HONE" export 1 -o other/file
 expect_match 0 'node' "$HONE" export -o deep/er/dir/
 [ -e deep/er/dir/PROOF.json ] || fail 'no deep directory'
+
+# The check draws what the judge draws, whatever the distribution and the promise.
+cat >draws.hone <<'END'
+problem draws
+dim N = 96
+in u : f32[N, N] triangular upper ~ uniform(1, 2)
+in s : f32[N, N] symmetric ~ normal
+in z : f32[N] ~ zipf(1.2, 50)
+in b : f32[N] ~ bernoulli(0.3)
+in p : f32[N] ~ permutation
+in o : f32[N] ~ sorted(-1, 1)
+out y : f32[N, N]
+y = u * z + s * b + p * o
+END
+expect_match 0 'champion' "$HONE" optimize draws.hone --evals 1 --store drawn
+expect_match 0 'node 0' "$HONE" export --store drawn -o draws
+make -s -C draws || fail 'draws does not build'
+expect_match 0 '^y: 4096 of 4096 sampled elements right' ./draws/check
