@@ -429,6 +429,8 @@ static bool gather_batch(struct loop *l, const char **why, struct error *err) {
     for (bool more; has_room(l, n_proposed); n_proposed++) {
         if (!add_next(l, &more, err))
             return false;
+        if (!more && interrupt_seen())
+            return error_set(err, ERROR_INTERRUPTED, "interrupted");
         if (!more) {
             const struct proposer *p = l->job->proposer;
             const char *stopped = p->stopped ? p->stopped(l->job->mind) : NULL;
