@@ -240,6 +240,11 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
+static int evals_left(const struct loop *l) {
+    int left = l->run->max_evals - progress_evals(l->nodes, l->n_nodes);
+    return l->run->max_evals > 0 && left > 0 ? left : 0;
+}
+
 // Decide what to try next and put it in the store; *more is false when nothing is left.
 static bool add_next(struct loop *l, bool *more, struct error *err) {
     struct decide_input in = {.problem = l->job->problem,
@@ -252,6 +257,7 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .n_nodes = l->n_nodes,
                               .seed = l->run->seed,
                               .seconds_left = l->run->max_seconds - l->run->elapsed_s,
+                              .evals_left = evals_left(l),
                               .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;
