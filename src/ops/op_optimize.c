@@ -167,7 +167,11 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
     // Before anything is stored or measured: can something come of it at all?
-    return op_target(s->a, name, &s->target, err) && op_target_usable(s->a, &s->target, err);
+    if (!op_target(s->a, name, &s->target, err) || !op_target_usable(s->a, &s->target, err))
+        return false;
+    if (s->team.llm)  // a model wants to know who reads what it writes
+        s->target.compiler = op_compiler_and_headers(s->a, &s->target);
+    return true;
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {

@@ -1,6 +1,7 @@
 #include "record/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,24 @@ static void nested(struct json_reader *r, bool ok, const struct error *inner) {
 
 static json_t *optional_candidate(const struct candidate *c) {
     return c->source ? candidate_to_json(c) : json_null();
+}
+
+// The tail is ours, whatever a model wrote before it.
+static const char expected_words[] = "; expected ";
+
+const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi) {
+    return arena_printf(a, "%s%s%.2fx, return %.2f", why, expected_words, speedup, roi);
+}
+
+double search_node_expected(const struct search_node *n) {
+    const char *last = NULL;
+    if (!n->by || strcmp(n->by, "team") != 0 || !n->reason)
+        return NAN;
+    for (const char *at = n->reason; (at = strstr(at, expected_words)); at++)
+        last = at + strlen(expected_words);
+    char *end;
+    double value = last ? strtod(last, &end) : NAN;
+    return last && end != last && *end == 'x' && value > 0 ? value : NAN;
 }
 
 json_t *search_node_to_json(const struct search_node *n) {

@@ -76,6 +76,11 @@ struct run {
     struct run_llm llm;
 };
 
+// Why a node was proposed, with what was expected of it over its parent; and that expectation,
+// read back: NAN where nobody had one.
+const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi);
+double search_node_expected(const struct search_node *n);
+
 const char *run_state_name(enum run_state s);
 json_t *search_node_to_json(const struct search_node *n);
 bool search_node_from_json(struct arena *a, const json_t *json, struct search_node *n,
