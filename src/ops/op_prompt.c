@@ -72,6 +72,7 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                               .nodes = v.nodes,
                               .n_nodes = v.n_nodes,
                               .seconds_left = INFINITY,
+                              .batch = v.run.batch,
                               .evals_left = evals_left(&v),
                               .scratch = a};
     struct brief brief;
