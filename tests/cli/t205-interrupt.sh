@@ -44,6 +44,28 @@ wait $pid || status=$?
 [ $status = 1 ] && grep -q ': timeout$' out || fail "status $status after a kill of the runner: $(cat out)"
 until_true none
 
+# Nor is one of the rival's: it is tried again, and then fails by itself. The runner that has used
+# processor time for long is the rival's; should none be seen before its call is over, the outcome
+# is the same.
+ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 12; }
+busy() {
+    rival=
+    for pid_of in $(pgrep -f "^$TMP/$me _runner" || true); do
+        n=$(ticks "$pid_of" || true)
+        [ "${n:-0}" -lt 20 ] || rival=$pid_of
+    done
+    [ -n "$rival" ] || ! kill -0 $pid 2>/dev/null
+}
+./$me eval "$E/softmax.hone" "$E/honest/softmax_plain.c" --screen --rival "$E/cheat/endless.c" >out 2>&1 &
+pid=$!
+until_true busy
+[ -z "$rival" ] || kill -KILL "$rival" 2>/dev/null || true
+status=0
+wait $pid || status=$?
+[ $status = 1 ] && grep -q 'cannot be timed: timeout' out ||
+    fail "status $status after a kill of the rival's runner: $(cat out)"
+until_true none
+
 # A worker that dies is replaced, and the job done again; three times, then it is our fault.
 worker() { pgrep -f "^$TMP/$me _worker" || true; }
 is_new() { [ -n "$(worker)" ] && [ "$(worker)" != "$old" ]; }
