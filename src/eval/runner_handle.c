@@ -59,7 +59,8 @@ static bool send_plan(struct runner *r, const struct runner_spec *spec, struct e
                   "slots", spec->n_slots, "threads", spec->n_threads);
     bool ok = frame_write(r->process.socket, message, fds, spec->made_fd < 0 ? 4 : 5, err);
     json_decref(message);
-    return ok;
+    // Killed before it heard a word: that is found out like any other end of a runner.
+    return ok || frame_was_closed(err);
 }
 
 static bool send_object(struct runner *r, const char *path, struct error *err) {
@@ -70,8 +71,7 @@ static bool send_object(struct runner *r, const char *path, struct error *err) {
     bool ok = frame_write(r->process.socket, message, &object, 1, err);
     json_decref(message);
     close(object);
-    // One that has ended has more to say about it.
-    return ok || !runner_is_alive(r);
+    return ok || frame_was_closed(err);
 }
 
 static enum runner_status wait_until_loaded(struct runner *r) {
@@ -95,7 +95,6 @@ static enum runner_status wait_until_loaded(struct runner *r) {
 
 // Keep what must not be read again from a page that the candidate can write.
 static void note_facts(struct runner *r) {
-    r->is_loaded = true;
     r->sandbox_level = r->control->sandbox_level;
     clockid_t clock;
     r->cpu_clock = clock_getcpuclockid(r->process.pid, &clock) == 0 ? (int)clock : 0;
@@ -139,7 +138,8 @@ bool runner_load(struct runner *r, const char *object, enum runner_status *statu
     if (!send_object(r, object, err))
         return error_wrap(err, "load into a runner");
     *status = wait_until_loaded(r);
-    if (*status == RUNNER_OK)
+    r->is_loaded = *status == RUNNER_OK;
+    if (r->is_loaded)
         note_facts(r);
     return true;
 }
