@@ -286,7 +286,7 @@ Test(optimize, decides_the_same_with_the_same_seed) {
     }
 }
 
-Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 120) {
+Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 900) {
     struct setting s = {"whole.db", &policy_mcts, &proposer_blind, 3, 7};
     struct table t = plain_table;
     struct run whole, run;
