@@ -26,8 +26,11 @@ struct judge_device {
     // Called when new inputs were drawn: nothing that was loaded holds any more.
     void (*forget)(struct judge *j);
 
-    // Called with the subject's source and plan: compile it and make it ready for calls. False
-    // when there is no verdict on it.
+    // Called with the subject's source and plan, before anything is compiled: begin what takes its
+    // time elsewhere. May be NULL: there is nothing.
+    bool (*begin)(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                  struct error *err);
+    // Called next: compile it and make it ready for calls. False when there is no verdict on it.
     bool (*start)(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
                   struct error *err);
     void (*stop)(struct judge *j, struct subject *s);

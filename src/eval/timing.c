@@ -101,12 +101,8 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
     int slot = next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        if (s == t->rival && !is_about_memory(t->v)) {
-            t->v->evidence = arena_printf(t->a, "the rival failed while timed: %s: %s",
-                                          verdict_kind_name(t->v->kind), t->v->evidence);
-            t->v->kind = VERDICT_INFRA;
-            t->v->rule = "rival";
-        }
+        if (s == t->rival && !is_about_memory(t->v))
+            judge_blame_rival(t->a, "the rival failed while timed", t->v, t->v);
         return false;
     }
     prepare_slot(t, slot);

@@ -76,7 +76,10 @@ is_met() { [ $((quota_command + quota_worker + quota_judge + quota_runner)) = 0 
 strike() {
     set --
     for kind in command worker judge runner; do
-        eval "[ \$quota_$kind = 0 ]" || [ $kind != command ] && [ $struck -ge 2 ] || set -- "$@" $kind
+        eval "quota=\$quota_$kind"
+        [ "$quota" -gt 0 ] || continue
+        [ $kind = command ] || [ $struck -lt 2 ] || continue
+        set -- "$@" $kind
     done
     [ $# -gt 0 ] || return 0
     shift "$(below $#)"
