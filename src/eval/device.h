@@ -37,8 +37,8 @@ struct judge_device {
     bool takes_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
     void (*learn)(struct judge *j, unsigned sets);
-    // What a kernel that computes nothing would do to pass on a set that was learned, or NULL.
-    const char *(*null_kernel)(struct judge *j, enum oracle_set set);
+    // Called with a set that was learned: which kernels that compute nothing still pass?
+    void (*try_null)(struct judge *j, enum oracle_set set, struct null_trial *t);
 
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
     void (*load)(struct judge *j, int slot, enum oracle_set set);

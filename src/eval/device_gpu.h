@@ -51,7 +51,7 @@ void gpu_forget_sets(struct judge *j);
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
 void gpu_learn(struct judge *j, unsigned sets);
-const char *gpu_null_kernel(struct judge *j, enum oracle_set set);
+void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);

@@ -219,18 +219,23 @@ void gpu_learn(struct judge *j, unsigned sets) {
     gpu_oracle_rest(&j->gpu->oracle);
 }
 
-const char *gpu_null_kernel(struct judge *j, enum oracle_set set) {
+static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
     struct error err = {0};
     struct error_stats stats[OUTPUTS_MAX];
-    const char *what = NULL;
-    if (!j->gpu->has_oracle)
-        return judge_null_kernel(j, set);
     if (!prepare_inputs(j, set) || !prepare_expected(j, set))
-        return NULL;
+        return false;
     struct gpu_lesson lesson = lesson_of(j, set, stats);
-    if (!gpu_oracle_null(&j->gpu->oracle, &lesson, &what, &err))
-        gpu_fail(j, &err);
-    return what;
+    if (gpu_oracle_null(&j->gpu->oracle, &lesson, t, &err))
+        return true;
+    gpu_fail(j, &err);
+    return false;
+}
+
+void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
+    if (!j->gpu->has_oracle)
+        judge_try_null(j, set, t);
+    else if (!try_null(j, set, t))
+        t->passing = 0;  // the card failed; whoever asks for a verdict is told
 }
 
 // Where a buffer lies, in the judge's addresses. Scratch is the subject's own.

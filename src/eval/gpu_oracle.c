@@ -323,50 +323,47 @@ static bool try_guess(struct gpu_oracle *o, const struct gpu_lesson *lesson, int
     return true;
 }
 
-enum { GUESS_ZEROS, GUESS_COPY, GUESS_MEAN, GUESSES };
-
-static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
-                         bool passes[GUESSES], struct error *err) {
-    const struct problem *p = lesson->problem;
-    const struct judge_expected *e = &lesson->expected[i];
-    uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
-    struct oracle_guess zeros = {.n = n}, mean = {.n = n};
+// The constant that is written: the mean of what is expected.
+static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, uint64_t n,
+                          float *constant, struct error *err) {
     struct judge_part sum;
     struct judge_expected expected = *e;
     void *arguments[] = {&expected.high, &expected.low, &n, &o->bench->parts};
     if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
         return false;
-    mean.constant = (float)(sum.sum / (double)n);
-    if (!try_guess(o, lesson, i, &zeros, &passes[GUESS_ZEROS], err) ||
-        !try_guess(o, lesson, i, &mean, &passes[GUESS_MEAN], err))
-        return false;
-    passes[GUESS_COPY] = false;
-    for (int in = 0; in < p->n_inputs && !passes[GUESS_COPY]; in++) {
-        struct oracle_guess copy = {
-            .n = n,
-            .data = lesson->inputs[in],
-            .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
-        if (!try_guess(o, lesson, i, &copy, &passes[GUESS_COPY], err))
-            return false;
-    }
+    *constant = n ? (float)(sum.sum / (double)n) : 0;
     return true;
 }
 
-bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, const char **what,
-                     struct error *err) {
-    static const char *const words[GUESSES] = {"writing zeros", "copying an input",
-                                               "writing one constant"};
-    bool all[GUESSES] = {true, true, true};
-    for (int i = 0; i < lesson->problem->n_outputs; i++) {
-        bool passes[GUESSES];
-        if (!guess_output(o, lesson, i, passes, err))
+static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
+                         struct null_trial *t, struct error *err) {
+    const struct problem *p = lesson->problem;
+    uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    bool zeros, constant, copy = false;
+    if (!t->has_constants && !find_constant(o, &lesson->expected[i], n, &t->constants[i], err))
+        return false;
+    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = t->constants[i]};
+    if (!try_guess(o, lesson, i, &nothing, &zeros, err) ||
+        !try_guess(o, lesson, i, &one, &constant, err))
+        return false;
+    for (int in = 0; in < p->n_inputs && !copy; in++) {
+        struct oracle_guess data = {
+            .n = n,
+            .data = lesson->inputs[in],
+            .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
+        if (!try_guess(o, lesson, i, &data, &copy, err))
             return false;
-        for (int k = 0; k < GUESSES; k++)
-            all[k] = all[k] && passes[k];
     }
-    *what = NULL;
-    for (int k = GUESSES - 1; k >= 0; k--)
-        if (all[k])
-            *what = words[k];
+    t->passing &= (unsigned)zeros << NULL_ZEROS | (unsigned)copy << NULL_COPY |
+                  (unsigned)constant << NULL_CONSTANT;
+    return true;
+}
+
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct null_trial *t,
+                     struct error *err) {
+    for (int i = 0; i < lesson->problem->n_outputs; i++)
+        if (!guess_output(o, lesson, i, t, err))
+            return false;
+    t->has_constants = true;
     return true;
 }

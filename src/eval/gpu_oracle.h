@@ -38,6 +38,7 @@ struct gpu_lesson {
 };
 bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err);
 
-// As oracle_null_kernel(), into `what`.
-bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, const char **what,
+// As oracle_null_try().
+struct null_trial;
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct null_trial *t,
                      struct error *err);

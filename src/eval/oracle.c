@@ -589,29 +589,44 @@ static bool copy_passes(const struct oracle *o, const struct oracle_output *e, i
     return passes(e, values);
 }
 
-const char *oracle_null_kernel(const struct oracle *o, enum oracle_set set,
-                               const float *const *inputs) {
-    bool zeros = true, mean = true, copy = true;
+void oracle_null_start(struct null_trial *t) {
+    *t = (struct null_trial){.passing = (1U << NULL_COUNT) - 1};
+}
+
+const char *oracle_null_words(const struct null_trial *t) {
+    static const char *const words[NULL_COUNT] = {"writing zeros", "copying an input",
+                                                  "writing one constant"};
+    return t->passing ? words[__builtin_ctz(t->passing)] : NULL;
+}
+
+static float mean_of(const struct oracle_output *e) {
+    double sum = 0;
+    for (int64_t k = 0; k < e->count; k++)
+        sum += truth_of(e, k);
+    return e->count ? (float)(sum / (double)e->count) : 0;
+}
+
+void oracle_null_try(const struct oracle *o, enum oracle_set set, const float *const *inputs,
+                     struct null_trial *t) {
     for (int i = 0; i < o->problem->n_outputs; i++) {
         const struct oracle_output *e = &o->sets[set].outputs[i];
         float *values = calloc((size_t)(e->count ? e->count : 1), sizeof *values);
         if (!values)
             abort();
-        zeros = zeros && passes(e, values);
-        double sum = 0;
+        if (!passes(e, values))
+            t->passing &= ~(1U << NULL_ZEROS);
+        if (!t->has_constants)
+            t->constants[i] = mean_of(e);
         for (int64_t k = 0; k < e->count; k++)
-            sum += truth_of(e, k);
-        for (int64_t k = 0; k < e->count; k++)
-            values[k] = (float)(sum / (double)e->count);
-        mean = mean && passes(e, values);
+            values[k] = t->constants[i];
+        if (!passes(e, values))
+            t->passing &= ~(1U << NULL_CONSTANT);
         bool any = false;
         for (int in = 0; in < o->problem->n_inputs && !any; in++)
             any = copy_passes(o, e, in, inputs[in], values);
-        copy = copy && any;
+        if (!any)
+            t->passing &= ~(1U << NULL_COPY);
         free(values);
     }
-    return zeros  ? "writing zeros"
-           : copy ? "copying an input"
-           : mean ? "writing one constant"
-                  : NULL;
+    t->has_constants = true;
 }

@@ -109,7 +109,18 @@ int oracle_compare_row(const struct oracle *o, const float *const *inputs, int64
 const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,
                             int output, const float *values, const struct comparison *c);
 
-// Would a kernel that computes nothing (zeros, a copy of an input, the mean) pass on this set?
-// What it does, or NULL. `inputs`: the set's data.
-const char *oracle_null_kernel(const struct oracle *o, enum oracle_set set,
-                               const float *const *inputs);
+// Kernels that compute nothing, tried on one set after the other. One that passes on all of them
+// makes the problem degenerate: a verdict on it says nothing. The constant is the mean of what is
+// expected on the first set: another one for each set would have to be computed.
+enum null_kernel { NULL_ZEROS, NULL_COPY, NULL_CONSTANT, NULL_COUNT };
+struct null_trial {
+    unsigned passing;  // a bit for each that has passed so far
+    bool has_constants;
+    float constants[OUTPUTS_MAX];
+};
+void oracle_null_start(struct null_trial *t);
+// `inputs`: the set's data.
+void oracle_null_try(const struct oracle *o, enum oracle_set set, const float *const *inputs,
+                     struct null_trial *t);
+// What the first of those that are left does ("writing zeros"); NULL: none is left.
+const char *oracle_null_words(const struct null_trial *t);

@@ -195,17 +195,27 @@ static double since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) * 1e-9;
 }
 
+// Is the problem degenerate? One whose candidate was never called is not asked about: what is
+// expected would have to be computed for that alone.
+static void label(struct arena *a, struct evaluator *e, struct eval_report *r) {
+    struct verdict *v = &r->result.verdict;
+    if (!verdict_is_of_calls(v) && v->kind != VERDICT_OK)
+        return;
+    const char *null_kernel = evaluator_null_kernel(e);
+    r->is_null_known = evaluator_knows_null(e);
+    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    v->null_kernel = r->null_kernel;
+}
+
 static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
                   struct eval_report *r, struct error *err) {
     struct eval_job job = job_of(q, r);
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
-    enum verdict_kind kind = r->result.verdict.kind;
-    bool is_correct = ok && (kind == VERDICT_OK || kind == VERDICT_SUSPECT);
-    if (ok && q->spool && kind != VERDICT_INFRA)
+    if (ok && q->spool && r->result.verdict.kind != VERDICT_INFRA)
         ok = take_target(a, e, r, err);
     int64_t start_ns = clock_now_ns();
-    const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
-    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    if (ok)
+        label(a, e, r);
     r->null_s = since(start_ns);
     if (ok)
         explain(a, r);
@@ -329,11 +339,13 @@ json_t *op_eval_json(const struct eval_report *r) {
     json_t *findings = json_array();
     for (int i = 0; i < r->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&r->findings[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
+    json_t *degenerate = r->is_null_known ? json_boolean(r->null_kernel != NULL) : json_null();
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
                      "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name,
                      "device", r->target.device, "candidate", r->candidate.label, "hash",
-                     r->candidate.hash, "null_kernel", json_optional_text(r->null_kernel),
-                     "verdict", verdict_to_json(&r->result.verdict), "measurement",
+                     r->candidate.hash, "degenerate", degenerate, "null_kernel",
+                     json_optional_text(r->null_kernel), "verdict",
+                     verdict_to_json(&r->result.verdict), "measurement",
                      measurement_to_json(&r->result.measurement), "profile",
                      profile_to_json(&r->result.profile), "findings", findings, "bound",
                      bound_to_json(&r->bound), "seconds", r->seconds, "phases", phases_json(r));
@@ -438,10 +450,14 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     struct str s = {0};
     str_printf(&s, "%s on %s (%s)\n", r->problem->name, r->target.name, r->target.device);
     if (r->null_kernel)
-        str_printf(&s, "  beware    %s passes for this problem: a verdict on it says nothing\n",
-                   r->null_kernel);
-    str_printf(&s, "%s: %s%s%s%s\n", r->candidate.label, verdict_kind_name(v->kind),
-               v->rule ? " (" : "", v->rule ? v->rule : "", v->rule ? ")" : "");
+        str_printf(
+            &s,
+            "  degenerate: a kernel that does no more than %s would pass on every input set, "
+            "so a\n  verdict on this problem says nothing\n",
+            r->null_kernel);
+    str_printf(&s, "%s: %s%s%s%s%s\n", r->candidate.label, verdict_kind_name(v->kind),
+               v->rule ? " (" : "", v->rule ? v->rule : "", v->rule ? ")" : "",
+               r->null_kernel ? ", on a degenerate problem" : "");
     if (*v->evidence) {
         str_puts(&s, "  ");
         put_evidence(&s, v->evidence);

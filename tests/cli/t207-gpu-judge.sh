@@ -62,6 +62,15 @@ expect_match 1 '^stale.cu: cheat \(stale-output\)$' judge stale
 expect_match 1 '^endless.cu: timeout$' judge endless
 expect_match 1 "the plan launches 'missing', but the source has no such kernel" judge missing
 
+# Kernels that compute nothing: the label is the card's as well, and beside every verdict.
+sed 's/^y = .*/y = x - x/' affine.hone >zeros.hone
+printf '#pragma hone fill y 0\n' | cat - noop.cu >zeros.cu
+expect_match 0 '^zeros.cu: ok, on a degenerate problem$' "$HONE" eval zeros.hone zeros.cu --target cuda --verify
+expect_match 1 '^right.cu: wrong, on a degenerate problem$' "$HONE" eval zeros.hone right.cu --target cuda --verify
+expect_match 1 'affine is degenerate: a kernel that does no more than writing zeros' \
+    "$HONE" optimize zeros.hone --target cuda --no-calibrate
+rm -r .hone
+
 # Several by one judge: a runner that was lost is replaced, and the next verdict says how fast.
 expect_match 1 '^right.cu: ok$' "$HONE" eval affine.hone illegal.cu right.cu --target cuda --verify
 expect_match 1 '^  restart   [0-9.]+ .?s from the loss of a runner to the first call after it$' \

@@ -1,5 +1,6 @@
 // The truth of a GPU, computed by its own kernels over the fake driver: they are plain C.
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,7 +194,7 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     struct arena a = {0};
     struct error err = {0};
     struct oracle o;
-    const char *what = "none";
+    struct null_trial on_device, on_host;
     const struct cuda *cu = &g->bench->cu;
     const struct problem *p = parsed(
         &a,
@@ -207,11 +208,16 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     cr_assert(cu->allocate(&x, 2000) == 0 && cu->allocate(&e.high, 2000) == 0 &&
               cu->allocate(&e.low, 2000) == 0 && cu->allocate(&e.spread, 2000) == 0);
     oracle_fill(&o, SET_DECLARED, 0, (float *)x);  // the fake's device memory is ours
-    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &what, &err), "%s",
-              err.text);
+    oracle_null_start(&on_device);
+    oracle_null_start(&on_host);
+    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &on_device, &err),
+              "%s", err.text);
     oracle_learn(&o, 1U << SET_DECLARED, 1);
     const float *inputs[] = {(const float *)x};
-    const char *host = oracle_null_kernel(&o, SET_DECLARED, inputs);
+    oracle_null_try(&o, SET_DECLARED, inputs, &on_host);
+    const char *what = oracle_null_words(&on_device), *host = oracle_null_words(&on_host);
+    cr_expect(on_device.has_constants &&
+              fabsf(on_device.constants[0] - on_host.constants[0]) <= 1e-6F);
     cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);
     cr_expect_str_eq(host ? host : "no", expected, "%s: host: %s", line, host);
     cu->release(x);

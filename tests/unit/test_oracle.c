@@ -189,8 +189,10 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
                  cases[i].expression);
         struct fixture f;
         open_fixture(&f, text, SET_DECLARED);
-        const char *got =
-            oracle_null_kernel(&f.oracle, SET_DECLARED, (const float *const *)f.inputs);
+        struct null_trial t;
+        oracle_null_start(&t);
+        oracle_null_try(&f.oracle, SET_DECLARED, (const float *const *)f.inputs, &t);
+        const char *got = oracle_null_words(&t);
         cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
                   cases[i].expression, got ? got : "none");
         close_fixture(&f);
