@@ -6,18 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eval/novelty.h"
+#include "eval/null_trial.h"
 #include "eval/oracle.h"
 #include "eval/runner_handle.h"
 
 struct eval_result;
 struct judge;
 struct subject;
-
-// A few elements of every input changed.
-struct novelty {
-    struct patch patches[INPUTS_MAX][PATCHES];
-    int n[INPUTS_MAX];
-};
 
 struct judge_device {
     // Called once the judge knows its problem: chooses j->layout and takes memory.
@@ -62,10 +58,10 @@ struct judge_device {
     uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
     bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
                     struct comparison *c);
-    // Called after a call on data that exist for this call only: the output that is wrong in one of
-    // the rows looked at, or -1. May be NULL: these calls are only timed.
-    int (*compare_novel)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-                         struct comparison *c);
+    // Called after a call on data that exist for this call only: is what was made of them right,
+    // in the rows looked at?
+    void (*compare_novel)(struct judge *j, struct arena *a, struct subject *s,
+                          const struct novel_call *call, struct novel_look *look);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const float *(*values)(struct judge *j, struct subject *s, int slot, int output);

@@ -392,6 +392,7 @@ const struct judge_device judge_device_gpu = {
     .stop = gpu_stop,
     .is_alive = gpu_is_alive,
     .load = gpu_load,
+    .takes_derived = true,
     .learn = gpu_learn,
     .try_null = gpu_try_null,
     .patch = gpu_patch,
@@ -403,6 +404,7 @@ const struct judge_device judge_device_gpu = {
     .find_changed_input = gpu_find_changed_input,
     .digest = gpu_digest,
     .compare = gpu_compare,
+    .compare_novel = gpu_compare_novel,
     .values = gpu_values,
     .swap = gpu_swap,
     // Seen on an H200: processes differ by up to 0.26 us on equal kernels.

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/null_trial.h"
 #include "eval/oracle.h"
 #include "eval/oracle_plan.h"
 #include "hone_inputs.h"
@@ -24,9 +25,10 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
         const char *name;
         cuda_function *into;
     } rows[] = {
-        {"oracle_fill", &o->fill}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
-        {"oracle_join", &o->join}, {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
-        {"oracle_put", &o->put},   {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
+        {"oracle_fill", &o->fill},   {"oracle_rows", &o->rows},     {"oracle_scale", &o->scale},
+        {"oracle_edges", &o->edges}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
+        {"oracle_join", &o->join},   {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
+        {"oracle_put", &o->put},     {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!cuda_ok(cu, cu->module_function(rows[i].into, m, rows[i].name), rows[i].name, err))
             return false;
@@ -40,7 +42,6 @@ void gpu_oracle_rest(struct gpu_oracle *o) {
     o->work_bytes = 0;
 }
 
-// One thread for each of `n`, as far as blocks go.
 static bool launch(struct gpu_oracle *o, cuda_function f, int64_t n, int threads, void **arguments,
                    struct error *err) {
     const struct cuda *cu = &o->bench->cu;
@@ -51,6 +52,11 @@ static bool launch(struct gpu_oracle *o, cuda_function f, int64_t n, int threads
         cu,
         cu->launch(f, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, NULL, arguments, NULL),
         "compute the truth", err);
+}
+
+bool gpu_oracle_launch(struct gpu_oracle *o, cuda_function f, int64_t n, void **arguments,
+                       struct error *err) {
+    return launch(o, f, n, THREADS, arguments, err);
 }
 
 bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
@@ -257,7 +263,7 @@ static bool pass(struct learner *l, bool carriers, struct error *err) {
     return true;
 }
 
-static bool take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
+bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
     if (bytes <= o->work_bytes)
         return true;
     gpu_oracle_rest(o);
@@ -270,17 +276,19 @@ static bool take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
 static bool learn(struct learner *l, struct error *err) {
     const struct problem *p = l->lesson->problem;
     struct oracle_plan *plan = &l->plan;
-    l->rows = plan->n_rows;
-    if (!take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
+    int64_t n_rows = l->lesson->n_rows ? l->lesson->n_rows : plan->n_rows;
+    l->rows = n_rows;
+    if (!gpu_oracle_take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
         return false;
-    for (l->first = 0; l->first < plan->n_rows; l->first += plan->tile_rows) {
-        int64_t left = plan->n_rows - l->first;
+    for (l->first = 0; l->first < n_rows; l->first += plan->tile_rows) {
+        int64_t left = n_rows - l->first;
         l->rows = left < plan->tile_rows ? left : plan->tile_rows;
         if (!pass(l, true, err))
             return false;
     }
     for (int i = 0; i < p->n_outputs; i++) {
-        int64_t count = shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+        struct shape shape = oracle_plan_shape(plan, p->outputs[i].node, n_rows);
+        int64_t count = shape_count(&shape);
         struct error_stats *s = &l->lesson->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
@@ -299,7 +307,10 @@ bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, str
             2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
     if (budget < work_least_bytes)
         budget = work_least_bytes;
-    oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
+    if (lesson->n_rows)
+        oracle_plan_make_rows(&a, p, lesson->n_rows, &l.plan);
+    else
+        oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
     bool ok = learn(&l, err);
     arena_reset(&a);
     return ok;

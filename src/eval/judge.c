@@ -115,19 +115,19 @@ void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) 
             abort();
         oracle_fill(&j->oracle, set, i, inputs[i]);
     }
-    oracle_null_try(&j->oracle, set, (const float *const *)inputs, t);
+    null_trial_on(&j->oracle, set, (const float *const *)inputs, t);
     for (int i = 0; i < j->problem->n_inputs; i++)
         free(inputs[i]);
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
     struct null_trial t;
-    oracle_null_start(&t);
+    null_trial_start(&t);
     for (int set = 0; set < SET_DRAWN && t.passing; set++) {
         j->device->learn(j, 1U << set);
         j->device->try_null(j, (enum oracle_set)set, &t);
     }
-    return oracle_null_words(&t);
+    return null_trial_words(&t);
 }
 
 int64_t judge_timeout_ns(const struct judge *j) {

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/null_trial.h"
 #include "eval/oracle.h"
 #include "lang/lang.h"
 
@@ -190,9 +191,9 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
         struct fixture f;
         open_fixture(&f, text, SET_DECLARED);
         struct null_trial t;
-        oracle_null_start(&t);
-        oracle_null_try(&f.oracle, SET_DECLARED, (const float *const *)f.inputs, &t);
-        const char *got = oracle_null_words(&t);
+        null_trial_start(&t);
+        null_trial_on(&f.oracle, SET_DECLARED, (const float *const *)f.inputs, &t);
+        const char *got = null_trial_words(&t);
         cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
                   cases[i].expression, got ? got : "none");
         close_fixture(&f);
