@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "eval/derived.h"
+#include "eval/set_words.h"
 #include "hone_inputs.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
@@ -582,7 +583,8 @@ const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle
                    (long long)e->count, name);
     else
         str_printf(&out, "%s is less precise than f32 honestly gives", name);
-    str_printf(&out, " (inputs: %s)", oracle_set_name(set));
+    str_printf(&out, "\n  inputs: %s", oracle_set_name(set));
+    str_printf(&out, " (%s)", set_words(a, o, set));
     // The first ones beyond the limit, or those that are far above the mean error.
     oracle_list(
         &out, o,

@@ -37,6 +37,7 @@ struct eval_report {
     struct eval_result result;
     struct finding findings[NODE_FINDINGS_MAX];  // what limits it, of one that was timed
     int n_findings;
+    uint64_t seed;   // of its inputs; 0: not known, a worker elsewhere drew it
     double seconds;  // in all
     // Of these: reading files and the target, asking for null kernels, ending processes. The rest
     // is the judge's (result.phase_s) and starting it.
