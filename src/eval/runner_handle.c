@@ -92,7 +92,8 @@ static bool send_load(struct runner *r, const struct runner_spec *spec, struct e
     bool ok = frame_write(r->process.socket, message, fds, 5, err);
     json_decref(message);
     close(object);
-    return ok;
+    // Killed before it heard a word: that is found out like any other end of a runner.
+    return ok || frame_was_closed(err);
 }
 
 bool runner_is_alive(struct runner *r) {
@@ -159,7 +160,8 @@ bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_s
     if (!ok)
         return error_wrap(err, "start a runner");
     *status = wait_until_loaded(r);
-    if (*status == RUNNER_OK)
+    r->is_loaded = *status == RUNNER_OK;
+    if (r->is_loaded)
         note_facts(r);
     return true;
 }

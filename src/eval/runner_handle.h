@@ -49,6 +49,7 @@ struct runner {
     int control_fd;
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
     int sandbox_level;
+    bool is_loaded;
     int cpu_clock;                // clockid_t of the process
     int64_t cpu_ns;               // its processor time when the last call began
     double call_s;                // how long that call took

@@ -147,6 +147,7 @@ static void fill_run(struct session *s) {
         .proposer = s->proposer->name,
         .seed = (uint64_t)q->seed,
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
+        .batch = q->batch > 0 ? (int)q->batch : 1,
         .max_seconds = q->seconds > 0 ? q->seconds : DEFAULT_SECONDS,
         .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
         .bound = bound_text(s->a, &s->bound),
@@ -183,7 +184,8 @@ static bool open_evaluator(struct session *s, struct error *err) {
                        : evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
 }
 
-// A problem on which a kernel that computes nothing passes cannot be searched.
+// A problem on which a kernel that computes nothing passes cannot be searched. Asked before a run
+// is stored, and so not again when it is resumed.
 static bool start_judge(struct session *s, struct error *err) {
     if (!open_evaluator(s, err))
         return false;
@@ -301,7 +303,7 @@ static bool begin_resumed(struct session *s, struct error *err) {
         note(s, words);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
+           find_target(s, s->run.target, err) && check_device(s, err) && open_evaluator(s, err) &&
            forget_pending(s, err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
@@ -311,9 +313,15 @@ static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *j
     return evaluator_judge(ctx, a, job, result, err);
 }
 
+static bool announce_to_workers(void *ctx, const struct eval_job *job, struct error *err) {
+    return evaluator_announce(ctx, job, err);
+}
+
 static bool work(struct session *s, struct error *err) {
     struct judge_recorder recorder = {
-        .inner = {judge_by_worker, s->evaluator}, .store = s->store, .run = s->run.id};
+        .inner = {.judge = judge_by_worker, .ctx = s->evaluator, .announce = announce_to_workers},
+        .store = s->store,
+        .run = s->run.id};
     struct optimize_job job = {
         .problem = s->problem,
         .target = &s->target,

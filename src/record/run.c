@@ -132,12 +132,12 @@ json_t *run_to_json(const struct run *r) {
     char seed[24];
     snprintf(seed, sizeof seed, "0x%016" PRIx64, r->seed);
     json_t *json = json_pack(
-        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:o}", "schema",
-        "hone.run/1", "id", (json_int_t)r->id, "state", run_state_name(r->state), "problem", "name",
-        r->problem_name, "text", r->problem_text, "hash", r->problem_hash, "target", r->target,
-        "device", r->device, "policy", r->policy, "proposer", r->proposer, "seed", seed,
-        "max_evals", r->max_evals, "max_seconds", r->max_seconds, "until", r->until, "bound",
-        bound_value(r->bound));
+        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:o}",
+        "schema", "hone.run/1", "id", (json_int_t)r->id, "state", run_state_name(r->state),
+        "problem", "name", r->problem_name, "text", r->problem_text, "hash", r->problem_hash,
+        "target", r->target, "device", r->device, "policy", r->policy, "proposer", r->proposer,
+        "seed", seed, "max_evals", r->max_evals, "batch", r->batch > 0 ? r->batch : 1,
+        "max_seconds", r->max_seconds, "until", r->until, "bound", bound_value(r->bound));
     json_t *rest = json_pack(
         "{s:s, s:o, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:f}", "started_at",
         r->started_at ? r->started_at : "", "ended_at", json_optional_text(r->ended_at),
@@ -183,6 +183,14 @@ static void llm_from_json(struct json_reader *reader, struct arena *a, const jso
     };
 }
 
+// Runs from before there were batches judged one candidate after the other.
+static int batch_from_json(struct json_reader *reader, const json_t *json) {
+    int batch = json_object_get(json, "batch") ? (int)json_read_int(reader, json, "batch") : 1;
+    if (batch < 1)
+        json_reader_fail(reader, "a batch of %d", batch);
+    return batch;
+}
+
 bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct error *err) {
     struct json_reader reader = {.where = "run"};
     json_read_schema(&reader, json, "hone.run/1");
@@ -199,6 +207,7 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->proposer = json_read_string(&reader, a, json, "proposer");
     r->seed = strtoull(json_read_string(&reader, a, json, "seed"), NULL, 16);
     r->max_evals = (int)json_read_int(&reader, json, "max_evals");
+    r->batch = batch_from_json(&reader, json);
     r->max_seconds = json_read_number(&reader, json, "max_seconds");
     r->until = json_read_number(&reader, json, "until");
     r->started_at = json_read_string(&reader, a, json, "started_at");

@@ -59,6 +59,7 @@ struct run {
     const char *policy, *proposer;
     uint64_t seed;
     int max_evals;
+    int batch;  // so many candidates are proposed before they are judged; at least 1
     double max_seconds;
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
