@@ -200,6 +200,11 @@ static void add_problem(struct window *w, const struct brief *b) {
     str_puts(&out, window_bound(w->a, b));
     if (b->evals_left > 0)
         str_printf(&out, "evaluations left: %d, this one included\n", b->evals_left);
+    if (b->batch > 1)
+        str_printf(&out,
+                   "candidates are judged %d at a time: what is planned together is written before "
+                   "anything is known of the others\n",
+                   b->batch);
     add(w, KEEP, "The machine and the bound", &out);
 }
 

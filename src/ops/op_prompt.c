@@ -66,6 +66,7 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                               .nodes = v.nodes,
                               .n_nodes = v.n_nodes,
                               .seconds_left = INFINITY,
+                              .batch = v.run.batch,
                               .evals_left =
                                   progress_evals_left(v.nodes, v.n_nodes, v.run.max_evals),
                               .scratch = a};
