@@ -61,7 +61,8 @@ static void put_node(struct str *out, const struct search_node *n) {
     arena_reset(&a);
 }
 
-static void findings(const struct brief *b, json_int_t number, struct str *out) {
+static void findings(const struct team_settings *s, const struct brief *b, json_int_t number,
+                     struct str *out) {
     const struct search_node *n = NULL;
     for (int i = 0; i < b->all.n; i++)
         if (b->all.nodes[i]->number == number)
@@ -73,9 +74,7 @@ static void findings(const struct brief *b, json_int_t number, struct str *out) 
     put_node(out, n);
     if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence)
         str_printf(out, "%s\n", n->verdict.evidence);
-    for (int i = 0; i < n->n_findings; i++)
-        str_printf(out, "%d. [%s] %s: %s (%s)\n", i + 1, severity_name(n->findings[i].severity),
-                   n->findings[i].tool, n->findings[i].cause, n->findings[i].evidence);
+    window_findings(out, s, n);
     if (n->candidate.kernel)
         str_puts(out, n->candidate.kernel);
 }
@@ -98,8 +97,15 @@ static void history(const struct brief *b, const char *query, struct str *out) {
         str_printf(out, "nothing that was tried holds '%.100s'", query);
 }
 
-static void run(struct arena *a, const struct brief *b, const struct chat_call *c,
+// Whom a call is for: how much it is told, and of what.
+struct asker {
+    const struct team_settings *settings;
+    const struct brief *brief;
+};
+
+static void run(struct arena *a, const struct asker *who, const struct chat_call *c,
                 const json_t *arguments, struct str *out) {
+    const struct brief *b = who->brief;
     const char *text = json_string_value(json_object_get(arguments, "text"));
     const char *query = json_string_value(json_object_get(arguments, "query"));
     const json_t *node = json_object_get(arguments, "node");
@@ -108,7 +114,7 @@ static void run(struct arena *a, const struct brief *b, const struct chat_call *
     else if (strcmp(c->name, "check_kernel") == 0 && text)
         check_kernel(a, b, text, out);
     else if (strcmp(c->name, "findings") == 0 && json_is_integer(node))
-        findings(b, json_integer_value(node), out);
+        findings(who->settings, b, json_integer_value(node), out);
     else if (strcmp(c->name, "history") == 0 && query)
         history(b, query, out);
     else if (strcmp(c->name, "check_kernel") == 0 || strcmp(c->name, "findings") == 0 ||
@@ -120,7 +126,9 @@ static void run(struct arena *a, const struct brief *b, const struct chat_call *
                    c->name);
 }
 
-const char *tool_result(struct arena *a, const struct brief *b, const struct chat_call *c) {
+const char *tool_result(struct arena *a, const struct team_settings *s, const struct brief *b,
+                        const struct chat_call *c) {
+    struct asker who = {s, b};
     struct str out = {.max = RESULT_MAX};
     const char *text = *c->arguments ? c->arguments : "{}";
     json_error_t where;
@@ -128,7 +136,7 @@ const char *tool_result(struct arena *a, const struct brief *b, const struct cha
     if (!json_is_object(arguments))
         str_printf(&out, "the arguments are no JSON object: %s", where.text);
     else
-        run(a, b, c, arguments, &out);
+        run(a, &who, c, arguments, &out);
     json_decref(arguments);
     if (out.len > 0)
         str_clean(out.ptr, out.len);

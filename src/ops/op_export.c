@@ -18,7 +18,6 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "base/stray.h"
-#include "gpu/nvrtc.h"
 #include "lang/lang.h"
 #include "ops/export_text.h"
 #include "ops/op_machine.h"
@@ -194,28 +193,6 @@ static bool write_directory(struct arena *a, const struct export_request *q,
     return ok;
 }
 
-// For the proof: which compiler this machine builds kernels with.
-static const char *ask_compiler(struct arena *a, const char *cc) {
-    const char *path = file_find_program(a, cc);
-    const char *const argv[] = {path, "--version", NULL};
-    struct process_spec spec = {.argv = argv, .timeout_ns = (int64_t)5e9};
-    struct process_result result;
-    struct error ignored;
-    if (!path || !process_run(a, &spec, &result, &ignored) || result.exit_status != 0)
-        return NULL;
-    return arena_strndup(a, result.out, strcspn(result.out, "\n"));
-}
-
-static const char *ask_nvrtc(struct arena *a) {
-    struct nvrtc n;
-    struct error ignored;
-    if (!nvrtc_open(&n, &ignored))
-        return NULL;
-    const char *version = arena_printf(a, "NVRTC %d.%d", n.major, n.minor);
-    nvrtc_close(&n);
-    return version;
-}
-
 static bool find_champion(const struct run_view *v, const struct search_node **n,
                           struct error *err) {
     const struct run *r = &v->run;
@@ -297,7 +274,7 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
                             .oracle = &oracle,
                             .seed = seed,
                             .symbol = choose_symbol(a, problem->name, &plan),
-                            .compiler = target.is_gpu ? ask_nvrtc(a) : ask_compiler(a, target.cc)};
+                            .compiler = op_compiler(a, &target)};
     bool ok = write_directory(a, q, &e, err);
     oracle_reset(&oracle);
     *out = (struct export_outcome){.run = view.run.id,

@@ -12,6 +12,7 @@
 #include "ops/op_runs.h"
 #include "record/judgement.h"
 #include "search/decide.h"
+#include "search/progress.h"
 #include "store/store.h"
 
 static bool stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,
@@ -37,6 +38,12 @@ static bool stored_bound(const struct run *run, struct bound *b, struct error *e
     bool ok = json && bound_from_json(json, b, err);
     json_decref(json);
     return ok;
+}
+
+// As if the run went on.
+static int evals_left(const struct run_view *v) {
+    int left = v->run.max_evals - progress_evals(v->nodes, v->n_nodes);
+    return v->run.max_evals > 0 && left > 0 ? left : 0;
 }
 
 bool op_prompt(struct arena *a, const char *store, const char *name, const char *role,
@@ -65,6 +72,8 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                               .nodes = v.nodes,
                               .n_nodes = v.n_nodes,
                               .seconds_left = INFINITY,
+                              .batch = v.run.batch,
+                              .evals_left = evals_left(&v),
                               .scratch = a};
     struct brief brief;
     struct team_settings settings = {

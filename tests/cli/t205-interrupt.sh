@@ -9,16 +9,6 @@ command -v pgrep >/dev/null || skip "pgrep is missing"
 me=hc$$
 cp "$HONE" ./$me
 left() { pgrep -c -f "$TMP/" || true; }
-# Wait for something to become true: two minutes at most, so that a machine with other work can
-# take its time.
-until_true() {
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 12000 ] || fail "never came true: $*; $(cat out)"
-        sleep 0.01
-    done
-}
 has() { [ "$(left)" -ge "$1" ]; }
 none() { [ "$(left)" = 0 ]; }
 
