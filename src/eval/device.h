@@ -78,6 +78,7 @@ struct judge_device {
     // Seconds by which equal kernels may differ for reasons that more pairs do not average out:
     // without the change of places, and after it.
     double place_s, place_swapped_s;
+    bool has_low_quantiles;  // pairs are compared by low quantiles too (estimate.h)
 
     // Called after timing: does the clock deserve belief? May be NULL: it is the judge's own.
     void (*audit)(struct judge *j, struct arena *a, struct subject *s, struct verdict *v);

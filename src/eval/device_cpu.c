@@ -317,6 +317,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
 }
 
 const struct judge_device judge_device_cpu = {
+    .has_low_quantiles = true,
     .open = open,
     .close = close,
     .forget = forget,

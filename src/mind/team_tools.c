@@ -11,15 +11,18 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "family/lower.h"
+#include "family/source_plan.h"
 #include "lang/lang.h"
 #include "mind/team_private.h"
+#include "record/plan.h"
 
 enum { RESULT_MAX = 6000, HISTORY_MAX = 20 };
 
 const struct chat_tool team_tools[] = {
     {"check_kernel",
      "Is this kernel block legal on this target? Gives the complete block, or the reason and the "
-     "nearest legal value. Costs no evaluation.",
+     "nearest legal value. Of source it checks the plan in its #pragma hone lines; nothing is "
+     "compiled. Costs no evaluation.",
      "{\"type\": \"object\", \"properties\": {\"text\": {\"type\": \"string\"}}, \"required\": "
      "[\"text\"]}"},
     {"sol", "The bound of the problem on this machine: least work, limit, reach.",
@@ -35,8 +38,35 @@ const struct chat_tool team_tools[] = {
 };
 const int n_team_tools = sizeof team_tools / sizeof team_tools[0];
 
+static void check_source(struct arena *a, const struct brief *b, const char *text,
+                         struct str *out) {
+    struct plan plan;
+    struct error err = {0};
+    if (!source_plan(a, b->problem, b->target, text, &plan, &err)) {
+        str_puts(out, err.text);
+        return;
+    }
+    str_puts(out, "the plan is legal; nothing was compiled:\n");
+    for (int i = 0; i < plan.n_steps; i++) {
+        const struct plan_step *s = &plan.steps[i];
+        if (s->kind == STEP_FILL)
+            str_printf(out, "fill %s\n", plan.buffers[s->fill_buffer].name);
+        else
+            str_printf(out, "launch %s: %lld blocks of %lld threads, %lld bytes of shared memory\n",
+                       s->function, (long long)s->grid,
+                       b->target->is_gpu
+                           ? (long long)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2])
+                           : 1LL,
+                       (long long)s->shape.shared_bytes);
+    }
+}
+
 static void check_kernel(struct arena *a, const struct brief *b, const char *text,
                          struct str *out) {
+    if (strstr(text, "#pragma hone")) {
+        check_source(a, b, text, out);
+        return;
+    }
     struct lang_file file = {0};
     const char *diagnostics = "";
     struct error err = {0};

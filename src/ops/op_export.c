@@ -18,12 +18,13 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "base/stray.h"
+#include "family/source_plan.h"
 #include "lang/lang.h"
 #include "ops/export_text.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
 
-enum { PROOF_MAX = 64 << 20, CLUSTER_MAX = 16, HEADERS_MAX = 64 };
+enum { PROOF_MAX = 64 << 20, HEADERS_MAX = 64 };
 
 // ---- what is exported
 
@@ -31,36 +32,9 @@ enum { PROOF_MAX = 64 << 20, CLUSTER_MAX = 16, HEADERS_MAX = 64 };
 // limits were kept when the plan was judged.
 static bool parse_plan(struct arena *a, const struct problem *p, const char *source,
                        const struct target *t, struct plan *plan, struct error *err) {
-    const struct graph *g = &p->graph;
-    const char *names[DIMS_MAX];
-    int64_t sizes[DIMS_MAX];
-    struct plan_buffer buffers[INPUTS_MAX + OUTPUTS_MAX] = {0};
-    int n = 0;
-    for (int i = 0; i < g->n_dims; i++) {
-        names[i] = g->dims[i].name;
-        sizes[i] = g->dims[i].size;
-    }
-    for (int i = 0; i < p->n_inputs; i++) {
-        const struct node *node = &g->nodes[p->inputs[i].node];
-        buffers[n++] = (struct plan_buffer){
-            .name = node->name, .role = BUFFER_INPUT, .size_bytes = shape_count(&node->shape) * 4};
-    }
-    for (int i = 0; i < p->n_outputs; i++)
-        buffers[n++] = (struct plan_buffer){
-            .name = p->outputs[i].name,
-            .role = BUFFER_OUTPUT,
-            .size_bytes = shape_count(&g->nodes[p->outputs[i].node].shape) * 4};
-    struct plan_context context = {.dim_names = names,
-                                   .dim_sizes = sizes,
-                                   .n_dims = g->n_dims,
-                                   .n_threads = t->n_threads,
-                                   .buffers = buffers,
-                                   .n_buffers = n,
-                                   .is_gpu = t->is_gpu,
-                                   .n_sms = t->sms,
-                                   .shared_per_block = INT32_MAX,
-                                   .cluster_max = CLUSTER_MAX};
-    return plan_parse(a, source, &context, plan, err);
+    struct target generous = *t;
+    generous.shared_per_block = INT32_MAX;
+    return source_plan(a, p, &generous, source, plan, err);
 }
 
 // ---- the host function's name

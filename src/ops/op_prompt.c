@@ -40,12 +40,6 @@ static bool stored_bound(const struct run *run, struct bound *b, struct error *e
     return ok;
 }
 
-// As if the run went on.
-static int evals_left(const struct run_view *v) {
-    int left = v->run.max_evals - progress_evals(v->nodes, v->n_nodes);
-    return v->run.max_evals > 0 && left > 0 ? left : 0;
-}
-
 bool op_prompt(struct arena *a, const char *store, const char *name, const char *role,
                struct str *out, struct error *err) {
     struct run_view v;
@@ -73,7 +67,8 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                               .n_nodes = v.n_nodes,
                               .seconds_left = INFINITY,
                               .batch = v.run.batch,
-                              .evals_left = evals_left(&v),
+                              .evals_left =
+                                  progress_evals_left(v.nodes, v.n_nodes, v.run.max_evals),
                               .scratch = a};
     struct brief brief;
     struct team_settings settings = {

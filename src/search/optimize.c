@@ -271,11 +271,6 @@ static int count_proposed(const struct loop *l) {
     return n;
 }
 
-static int evals_left(const struct loop *l) {
-    int left = l->run->max_evals - progress_evals(l->nodes, l->n_nodes) - count_proposed(l);
-    return l->run->max_evals > 0 && left > 0 ? left : 0;
-}
-
 // Decide what to try next and put it in the store; *more is false when nothing is left.
 static bool add_next(struct loop *l, bool *more, struct error *err) {
     struct decide_input in = {.problem = l->job->problem,
@@ -289,7 +284,8 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .seed = l->run->seed,
                               .seconds_left = l->run->max_seconds - l->run->elapsed_s,
                               .batch = l->run->batch,
-                              .evals_left = evals_left(l),
+                              .evals_left =
+                                  progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals),
                               .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;

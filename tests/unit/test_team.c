@@ -216,6 +216,9 @@ Test(team, an_answer_that_cannot_be_used_says_why) {
         {"I would use wider vectors.", "no fenced block"},
         {"```\nkernel for soft on cpu\nstage y : rowwise", "cut off"},
         {"```\nint main(void) { return 0; }\n```", "no `#pragma hone launch` line"},
+        {"```\n#pragma hone launch f grid(M) args(x, z)\n```", "line 1: "},
+        {"```\n#pragma hone launch f grid(M) block(64) args(x, y)\n```", "unexpected 'block'"},
+        {"```\n#pragma hone launch f grid(M) args(x)\n```", "no step takes the output 'y'"},
         {"```\nkernel for soft on cpu\nstage y : rowwise vec 5\n```", "vec"},
         {"```\nkernel for soft on cpu\nstage z : rowwise\n```", "z"},
         {"```\nkernel for soft on cpu\nstage y : gemm\n```", "gemm"},
@@ -312,7 +315,8 @@ Test(team, a_window_says_what_builds_it_and_what_is_left) {
 // What was expected stands beside what came of it.
 Test(team, a_window_compares_what_was_expected) {
     struct search_node tried = node, failed = node;
-    const struct search_node *all[] = {&root, &node, &tried, &failed};
+    struct search_node waiting = node;
+    const struct search_node *all[] = {&root, &node, &tried, &failed, &waiting};
     tried.number = 2;
     failed.number = 3;
     tried.parent = failed.parent = 1;
@@ -320,12 +324,16 @@ Test(team, a_window_compares_what_was_expected) {
     tried.time_s = 8e-5;
     failed.time_s = NAN;
     failed.verdict.kind = VERDICT_WRONG;
+    waiting.state = NODE_PROPOSED;
+    waiting.number = 4;
+    waiting.time_s = NAN;
     tried.reason = failed.reason = search_node_reason(&a, "x; expected 9x, y", 1.5, 0.7);
-    brief.all = (struct node_list){all, 4};
-    brief.children = (struct node_list){all + 2, 2};
+    brief.all = (struct node_list){all, 5};
+    brief.children = (struct node_list){all + 2, 3};
     const char *text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
     cr_expect_not_null(strstr(text, "(expected 1.50x over node 1, measured 1.25x): m"), "%s", text);
     cr_expect_not_null(strstr(text, "node 3: wrong (expected 1.50x over node 1): m"), "%s", text);
+    cr_expect_not_null(strstr(text, "node 4: not judged yet: m"), "%s", text);
     tried.by = "expert";
     cr_expect(isnan(search_node_expected(&tried)));
 }
@@ -408,6 +416,10 @@ Test(team, tools_look_and_say_what_was_wrong) {
         {"check_kernel", "{\"text\": \"kernel for soft on cpu\\nstage y : rowwise vec 5\\n\"}",
          "vec"},
         {"check_kernel", "{\"text\": \"kernel for\"}", "expected"},
+        {"check_kernel", "{\"text\": \"#pragma hone launch f grid(M / 4) args(x, y)\\nvoid f();\"}",
+         "the plan is legal; nothing was compiled:\nlaunch f: 128 blocks"},
+        {"check_kernel", "{\"text\": \"#pragma hone launch f grid(M) args(x)\"}",
+         "no step takes the output 'y'"},
         {"check_kernel",
          "{\"text\": \"problem p\\nin x : f32[4]\\nout y : f32[4]\\ny = x * 2\\n\"}",
          "expected one kernel block"},
