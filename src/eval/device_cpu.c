@@ -8,7 +8,6 @@
 #include "eval/compile.h"
 #include "eval/inspect.h"
 #include "eval/judge.h"
-#include "ir/interpret.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
@@ -279,36 +278,16 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
-// The rows that the changes are in, as far as each is in one row, and one by chance.
-static int compare_novel(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-                         struct comparison *c) {
-    enum { ROWS = 6 };
-    const struct problem *p = j->problem;
-    const float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
-    for (int i = 0; i < p->n_inputs; i++)
-        inputs[i] = input_to_patch(j, i, slot);
-    for (int i = 0; i < p->n_outputs; i++)
-        outputs[i] = values(j, s, slot, i);
-    const struct shape *shape = &p->graph.nodes[p->outputs[0].node].shape;
-    if (shape_count(shape) == 0)
-        return -1;
-    bool has_rows = interpret_rows_independent(p);
-    int64_t rows[ROWS + 1] = {0};
-    int n_rows = 0;
-    for (int i = 0; has_rows && i < p->n_inputs; i++)
-        for (int k = 0; k < n->n[i] && n_rows < ROWS; k++) {
-            int64_t row = interpret_row_of(p, i, n->patches[i][k].index);
-            if (row >= 0)
-                rows[n_rows++] = row;
-        }
-    if (has_rows)
-        rows[n_rows] = (int64_t)rng_below(&j->rng, (uint64_t)shape->size[0]);
-    for (int i = 0; i <= n_rows; i++) {
-        int wrong = oracle_compare_row(&j->oracle, inputs, rows[i], outputs, c);
-        if (wrong >= 0)
-            return wrong;
-    }
-    return -1;
+static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
+                          const struct novel_call *c, struct novel_look *look) {
+    int64_t rows[NOVEL_ROWS];
+    struct novel_data d = {.rows = rows};
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        d.inputs[i] = input_to_patch(j, i, c->slot);
+    for (int i = 0; i < j->problem->n_outputs; i++)
+        d.outputs[i] = values(j, s, c->slot, i);
+    d.n_rows = novelty_rows(j->problem, c->changes, &j->rng, rows);
+    novelty_compare(a, &j->oracle, &d, look);
 }
 
 static bool is_late(struct subject *s, const struct call_result *result) {
@@ -338,6 +317,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
 }
 
 const struct judge_device judge_device_cpu = {
+    .has_low_quantiles = true,
     .open = open,
     .close = close,
     .forget = forget,
@@ -347,7 +327,7 @@ const struct judge_device judge_device_cpu = {
     .is_alive = is_alive,
     .takes_derived = true,
     .learn = learn,
-    .null_kernel = judge_null_kernel,
+    .try_null = judge_try_null,
     .load = load,
     .patch = patch,
     .poison = poison,

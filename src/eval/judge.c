@@ -107,7 +107,7 @@ void judge_close(struct judge *j) {
     arena_reset(&j->arena);
 }
 
-const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
+void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
     float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
@@ -115,21 +115,19 @@ const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
             abort();
         oracle_fill(&j->oracle, set, i, inputs[i]);
     }
-    const char *what = oracle_null_kernel(&j->oracle, set, (const float *const *)inputs);
+    null_trial_on(&j->oracle, set, (const float *const *)inputs, t);
     for (int i = 0; i < j->problem->n_inputs; i++)
         free(inputs[i]);
-    return what;
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
-    const char *what = NULL;
-    for (int set = 0; set < SET_DRAWN; set++) {
+    struct null_trial t;
+    null_trial_start(&t);
+    for (int set = 0; set < SET_DRAWN && t.passing; set++) {
         j->device->learn(j, 1U << set);
-        what = j->device->null_kernel(j, (enum oracle_set)set);
-        if (!what)
-            return NULL;
+        j->device->try_null(j, (enum oracle_set)set, &t);
     }
-    return what;
+    return null_trial_words(&t);
 }
 
 int64_t judge_timeout_ns(const struct judge *j) {

@@ -92,8 +92,8 @@ void judge_close(struct judge *j);
 // is worth nothing as a test.
 const char *judge_find_null_kernel(struct judge *j);
 
-// The same on one set, by the host: draws its data for this.
-const char *judge_null_kernel(struct judge *j, enum oracle_set set);
+// Try them on one set, by the host: draws its data for this.
+void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 
 bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);

@@ -1,6 +1,7 @@
 #include "record/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,24 @@ static void nested(struct json_reader *r, bool ok, const struct error *inner) {
 
 static json_t *optional_candidate(const struct candidate *c) {
     return c->source ? candidate_to_json(c) : json_null();
+}
+
+// The tail is ours, whatever a model wrote before it.
+static const char expected_words[] = "; expected ";
+
+const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi) {
+    return arena_printf(a, "%s%s%.2fx, return %.2f", why, expected_words, speedup, roi);
+}
+
+double search_node_expected(const struct search_node *n) {
+    const char *last = NULL;
+    if (!n->by || strcmp(n->by, "team") != 0 || !n->reason)
+        return NAN;
+    for (const char *at = n->reason; (at = strstr(at, expected_words)); at++)
+        last = at + strlen(expected_words);
+    char *end;
+    double value = last ? strtod(last, &end) : NAN;
+    return last && end != last && *end == 'x' && value > 0 ? value : NAN;
 }
 
 json_t *search_node_to_json(const struct search_node *n) {
@@ -127,6 +146,7 @@ json_t *run_to_json(const struct run *r) {
         "confirm_verdict", r->confirm.present ? verdict_to_json(&r->confirm_verdict) : json_null(),
         "confirm", measurement_to_json(&r->confirm), "elapsed_s", r->elapsed_s);
     json_object_set_new(json, "llm", llm_to_json(&r->llm));
+    json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
     json_object_update(json, rest);
     json_decref(rest);
     return json;
@@ -200,6 +220,8 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->elapsed_s = json_read_number(&reader, json, "elapsed_s");
     if (reader.failed)
         return json_reader_done(&reader, err);
+    if (json_object_get(json, "null_kernel"))
+        r->null_kernel = json_read_optional_string(&reader, a, json, "null_kernel");
     const json_t *bound = json_object_get(json, "bound");
     if (bound && !json_is_null(bound))
         r->bound = json_print(a, bound);

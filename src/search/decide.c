@@ -141,6 +141,8 @@ bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
         .n_expert = count_expert_at_end(in),
         .mind_since = in->mind_since,
         .seconds_left = in->seconds_left,
+        .batch = in->batch,
+        .evals_left = in->evals_left,
         .mind = in->mind,
     };
     if (!in->nodes[node].candidate.kernel)

@@ -32,6 +32,7 @@ struct decide_input {
     uint64_t seed;          // of the run; the number of nodes is added here
     double seconds_left;    // of the run
     int batch;              // of the run
+    int evals_left;         // of the run; 0: no limit known
     int mind_since;         // the mind's failures count from this node on
     struct arena *scratch;  // where the decision lives
 };

@@ -264,6 +264,13 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
+static int count_proposed(const struct loop *l) {
+    int n = 0;
+    for (int i = 0; i < l->n_nodes; i++)
+        n += l->nodes[i].state == NODE_PROPOSED;
+    return n;
+}
+
 // Decide what to try next and put it in the store; *more is false when nothing is left.
 static bool add_next(struct loop *l, bool *more, struct error *err) {
     struct decide_input in = {.problem = l->job->problem,
@@ -277,6 +284,8 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .seed = l->run->seed,
                               .seconds_left = l->run->max_seconds - l->run->elapsed_s,
                               .batch = l->run->batch,
+                              .evals_left =
+                                  progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals),
                               .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;
@@ -405,13 +414,6 @@ static bool settle_reach(struct loop *l, struct error *err) {
             return false;
     }
     return true;
-}
-
-static int count_proposed(const struct loop *l) {
-    int n = 0;
-    for (int i = 0; i < l->n_nodes; i++)
-        n += l->nodes[i].state == NODE_PROPOSED;
-    return n;
 }
 
 // May the batch of which so many nodes wait to be judged have one more?

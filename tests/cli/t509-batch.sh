@@ -40,6 +40,7 @@ expect_match 0 '^0 jobs' "$HONE" worker --spool spool --once --no-calibrate
 child=$!
 until_true test -e questions/run1-node001-0-plan.md
 end_child
+grep -q '^candidates are judged 3 at a time' questions/run1-node001-0-plan.md || fail 'the planner is not told'
 grep -q '^ *1\.0[* ] ok' out || fail "the default kernel was not judged: $(cat out)"
 
 # With the model, and nobody who would judge: the whole batch is proposed, and waits in the spool.
