@@ -22,8 +22,11 @@ struct judge_device {
     // Called when new inputs were drawn: nothing that was loaded holds any more.
     void (*forget)(struct judge *j);
 
-    // Called with the subject's source and plan: compile it and make it ready for calls. False
-    // when there is no verdict on it.
+    // Called with the subject's source and plan, before anything is compiled: begin what takes its
+    // time elsewhere. May be NULL: there is nothing.
+    bool (*begin)(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                  struct error *err);
+    // Called next: compile it and make it ready for calls. False when there is no verdict on it.
     bool (*start)(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
                   struct error *err);
     void (*stop)(struct judge *j, struct subject *s);
@@ -75,6 +78,7 @@ struct judge_device {
     // Seconds by which equal kernels may differ for reasons that more pairs do not average out:
     // without the change of places, and after it.
     double place_s, place_swapped_s;
+    bool has_low_quantiles;  // pairs are compared by low quantiles too (estimate.h)
 
     // Called after timing: does the clock deserve belief? May be NULL: it is the judge's own.
     void (*audit)(struct judge *j, struct arena *a, struct subject *s, struct verdict *v);

@@ -32,7 +32,7 @@ static void spoil_surroundings(struct judge *j) {
     for (int slot = 0; slot < j->layout.n_slots; slot++)
         for (int i = 0; i < j->problem->n_inputs; i++) {
             const struct layout_buffer *b = &j->layout.buffers[i];
-            char *pages = j->inputs.bytes + layout_offset(&j->layout, i, slot);
+            char *pages = j->files[FILE_INPUTS].bytes + layout_offset(&j->layout, i, slot);
             int64_t lead = layout_lead(&j->layout, i, slot);
             memset(pages, 0xff, (size_t)lead);
             memset(pages + lead + b->size_bytes, 0xff,
@@ -42,19 +42,22 @@ static void spoil_surroundings(struct judge *j) {
 
 static bool open(struct judge *j, struct error *err) {
     choose_layout(j);
-    j->inputs = j->outputs = (struct memory_file){.fd = -1, .read_only_fd = -1};
-    if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
-        !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
-        return false;
+    for (int i = 0; i < FILE_SCRATCH; i++)
+        j->files[i] = (struct memory_file){.fd = -1, .read_only_fd = -1};
+    for (int i = 0; i < FILE_SCRATCH; i++)
+        if (!memory_file_open(&j->files[i], j->layout.file_bytes[i], err))
+            return false;
     spoil_surroundings(j);
+    page_maker_open(&j->page_maker, j->files, FILE_SCRATCH);
     struct error ignored = {0};  // a verdict can do without
     j->has_probe = probe_known(&j->arena, j->settings.cc, j->settings.cache, &j->probe, &ignored);
     return true;
 }
 
 static void close(struct judge *j) {
-    memory_file_close(&j->inputs);
-    memory_file_close(&j->outputs);
+    page_maker_close(&j->page_maker);
+    runner_close(&j->ended);
+    memory_files_close(j->files, FILE_SCRATCH);
 }
 
 // What is loaded where is in the judge's own table.
@@ -98,18 +101,30 @@ static bool fits(struct judge *j, struct arena *a, struct subject *s, struct ver
     return false;
 }
 
-static bool start_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
-                         struct error *err) {
+static bool begin(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                  struct error *err) {
+    if (!fits(j, a, s, v))
+        return true;
     struct runner_spec spec = {.plan = &s->plan,
                                .n_slots = j->layout.n_slots,
                                .n_threads = j->settings.n_threads,
-                               .inputs = &j->inputs,
-                               .outputs = &j->outputs,
-                               .object = s->object};
-    enum runner_status status;
+                               .inputs = &j->files[FILE_INPUTS],
+                               .outputs = &j->files[FILE_OUTPUTS],
+                               .made_fd = j->page_maker.made_fd};
+    struct stretch starting = judge_begin(j);
+    runner_close(&j->ended);
     s->is_open = true;
+    bool ok = runner_begin(&s->runner, &spec, err);
+    judge_end(j, PHASE_RUNNERS, starting);
+    return ok;
+}
+
+static bool load_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                        struct error *err) {
+    enum runner_status status;
     struct stretch waiting = judge_begin(j);
-    bool ok = runner_open(&s->runner, &spec, &status, err);
+    page_maker_finish(&j->page_maker);
+    bool ok = runner_load(&s->runner, s->object, &status, err);
     judge_end(j, PHASE_RUNNERS, waiting);
     if (!ok)
         return false;
@@ -125,16 +140,17 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
 static bool start(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
                   struct error *err) {
     struct verdict *v = &result->verdict;
-    if (!fits(j, a, s, v))
-        return true;
+    page_maker_start(&j->page_maker);
     if (!compile_subject(j, a, s, result, err))
         return false;
-    return v->kind != VERDICT_OK || start_runner(j, a, s, v, err);
+    return v->kind != VERDICT_OK || load_runner(j, a, s, v, err);
 }
 
+// Taking down its mappings need not be waited for.
 static void stop(struct judge *j, struct subject *s) {
-    (void)j;
-    runner_close(&s->runner);
+    runner_close(&j->ended);
+    runner_kill(&s->runner);
+    j->ended = s->runner;
 }
 
 static bool is_alive(struct subject *s) {
@@ -142,7 +158,7 @@ static bool is_alive(struct subject *s) {
 }
 
 static float *input_to_patch(const struct judge *j, int input, int slot) {
-    return (float *)(j->inputs.bytes + layout_offset(&j->layout, input, slot) +
+    return (float *)(j->files[FILE_INPUTS].bytes + layout_offset(&j->layout, input, slot) +
                      layout_lead(&j->layout, input, slot));
 }
 
@@ -301,9 +317,11 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
 }
 
 const struct judge_device judge_device_cpu = {
+    .has_low_quantiles = true,
     .open = open,
     .close = close,
     .forget = forget,
+    .begin = begin,
     .start = start,
     .stop = stop,
     .is_alive = is_alive,

@@ -29,12 +29,17 @@ enum eval_depth {
     EVAL_CONFIRM,  // a new pool of inputs, new runners, then as EVAL_RANK
 };
 
+enum { EVAL_LOOKS_MAX = 4 };
+
 struct eval_job {
     const struct candidate *candidate;
     const struct candidate *rival;  // NULL: timed alone (beside itself)
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
+    // What comparisons of so many seconds would have said, had they been stretches of this one.
+    double looks_s[EVAL_LOOKS_MAX];
+    int n_looks;
 };
 
 // Where the time of a verdict goes. None of it is in two of these.
@@ -93,6 +98,9 @@ bool evaluator_knows_null(const struct evaluator *e);
 // interrupted); everything about the candidate is in the result.
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);
+
+// This job will be judged soon: workers of a spool may begin with it. Elsewhere nothing happens.
+bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct error *err);
 
 void evaluator_close(struct evaluator *e);
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "eval/stats.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
@@ -155,6 +154,11 @@ static bool open_evaluator(const struct eval_request *q, struct eval_report *r,
     bool ok = evaluator_open(e, r->problem, &r->target, r->seed, err);
     r->target.llc_bytes = llc_bytes;
     return ok;
+}
+
+bool op_eval_open(struct arena *a, const struct eval_request *q, struct eval_report *r,
+                  struct evaluator **e, struct error *err) {
+    return prepare(a, q, r, err) && open_evaluator(q, r, e, err);
 }
 
 static struct eval_job job_of(const struct eval_request *q, const struct eval_report *r) {
@@ -501,45 +505,6 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),
                part(a, r->result.verify_s), part(a, r->result.timing_s));
     return str_take(a, &s);
-}
-
-bool op_eval_aa(struct arena *a, const struct eval_request *q, int n, struct aa_report *report,
-                struct error *err) {
-    struct eval_report r;
-    struct evaluator *e;
-    *report = (struct aa_report){0};
-    struct eval_request verify_only = *q;
-    verify_only.depth = EVAL_VERIFY;
-    if (!prepare(a, &verify_only, &r, err) || !open_evaluator(q, &r, &e, err))
-        return false;
-    struct eval_job job = {.candidate = &r.candidate,
-                           .depth = q->depth,
-                           .seconds = q->seconds,
-                           .uses_all_time = q->seconds > 0 && q->depth != EVAL_SCREEN};
-    double *needed = arena_array(a, double, n);
-    bool ok = true;
-    for (int i = 0; i < n && ok; i++) {
-        ok = evaluator_judge(e, a, &job, &r.result, err);
-        const struct measurement *m = &r.result.measurement;
-        if (ok && !m->present)
-            ok = error_set(err, ERROR_PARSE, "%s: %s", verdict_kind_name(r.result.verdict.kind),
-                           r.result.verdict.evidence);
-        if (!ok)
-            break;
-        int order = measurement_compare(m);
-        report->n++;
-        report->n_faster += order > 0;
-        report->n_slower += order < 0;
-        // Its own times longer by x move the interval by as much.
-        needed[i] = m->speedup_high * (1 + MEASUREMENT_MARGIN) - 1;
-        report->median_s = m->median_s;
-        report->widest = fmax(report->widest, fabs(m->speedup - 1));
-        report->half_width += (m->speedup_high - m->speedup_low) / 2 / n;
-    }
-    report->smallest = ok ? stats_quantile(needed, n, 0.95) : NAN;
-    report->bound = stats_share_bound(report->n_faster + report->n_slower, report->n, 0.95);
-    evaluator_close(e);
-    return ok;
 }
 
 // The target that a scaffold is written for; tier D needs no GPU to be written.

@@ -59,6 +59,7 @@ struct run {
     const char *policy, *proposer;
     uint64_t seed;
     int max_evals;
+    int batch;  // so many candidates are proposed before they are judged; at least 1
     double max_seconds;
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
@@ -75,6 +76,11 @@ struct run {
     double elapsed_s;            // time spent so far, over all resumptions
     struct run_llm llm;
 };
+
+// Why a node was proposed, with what was expected of it over its parent; and that expectation,
+// read back: NAN where nobody had one.
+const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi);
+double search_node_expected(const struct search_node *n);
 
 const char *run_state_name(enum run_state s);
 json_t *search_node_to_json(const struct search_node *n);
