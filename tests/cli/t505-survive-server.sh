@@ -76,6 +76,9 @@ sse {"type": "error", "error": {"type": "api_error", "message": "sorry"}}
 match You plan
 status 429
 header retry-after: 600
+---
+match You plan
+status 429
 END
     good 6 'vec 8  rows 32  unroll 8'
 } >blocks
@@ -86,6 +89,7 @@ survived
 said 'steps in for the model: anthropic: the request was not accepted \(400'
 said 'steps in for the model: anthropic: the request was not accepted \(413'
 said 'too many requests \(429\); trying again in 0.0 s'
+[ "$(printf '%s\n' "$got" | grep -c '(429); trying again')" = 2 ] || fail "429 with and without: $got"
 said 'steps in for the model: anthropic: the server is in trouble \(529\); gave up'
 said 'steps in for the model: anthropic: the server is in trouble \(408\); gave up'
 said 'steps in for the model: anthropic: the answer broke off: api_error: sorry; gave up'
@@ -112,15 +116,26 @@ survived
 said 'the answer broke off: not done within 0.3 s'
 said 'the model has failed 3 times in a row: the expert takes over'
 [ "$(grep -c '^====' requests)" = 3 ] || fail 'asked after the expert took over'
-serve <<END
+for code in 401 403; do
+    serve <<END
 repeat
-status 401
+status $code
 body {"error": {"message": "bad key $CANARY"}}
 END
+    # shellcheck disable=SC2086
+    run "$HONE" optimize $soft --evals 2 --llm "openai:m@$url"
+    survived
+    said "the model cannot be used: openai: the key in OPENAI_API_KEY was refused \\($code: bad key \\*+\\); the expert takes over"
+done
+# Silent for longer than the run may take: its time ends the wait, and the run.
+serve <<END
+repeat
+stall
+END
 # shellcheck disable=SC2086
-run "$HONE" optimize $soft --evals 2 --llm "openai:m@$url"
+run "$HONE" optimize $soft --seconds 4 --llm "openai:m@$url"
 survived
-said 'the model cannot be used: openai: the key in OPENAI_API_KEY was refused \(401: bad key \*+\); the expert takes over'
+said '^stopped   .*time'
 # shellcheck disable=SC2086
 run "$HONE" optimize $soft --evals 2 --llm "openai:m@https://${url#http://}"
 survived
