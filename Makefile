@@ -73,9 +73,9 @@ $(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
 $(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/mutate.h $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
-# The interpreter beside a plain loop, for `make bench`.
-$(BUILD)/peer-interpret: bench/peer_interpret.c $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+# For `make bench`: the interpreter beside a plain loop; estimates of a speed-up on kept samples.
+$(BUILD)/peer-interpret $(BUILD)/estimators: $(BUILD)/%: $(wildcard bench/*.c) $(LIB) $(BUILD)/config
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ bench/$(subst -,_,$*).c $(LIB) $(LDLIBS)
 
 # Runs and times emitted kernels on a GPU, for work on the families.
 $(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,13 +7,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
-#include "ops/op_eval.h"
+#include "ops/op_aa.h"
+
+enum { LENGTHS_APART = 100 };
 
 struct eval_options {
-    const char *rival, *target, *dims, *spool;
+    const char *rival, *target, *dims, *spool, *seconds, *keep;
     bool screen, verify, confirm, detach, json, warm;
-    double seconds, wait_s;
+    double wait_s;
     int64_t aa, seed;
 };
 
@@ -35,9 +39,9 @@ static const struct option_row rows[] = {
      .summary = "as for a champion: inputs drawn anew, processes started anew",
      .offset = offsetof(struct eval_options, confirm)},
     {.name = "seconds",
-     .type = OPTION_NUMBER,
+     .type = OPTION_STRING,
      .value = "S",
-     .summary = "time it for about S seconds at most",
+     .summary = "time it for about S seconds at most; with --aa several, ascending: 1,5,20",
      .offset = offsetof(struct eval_options, seconds)},
     {.name = "dim",
      .type = OPTION_STRING,
@@ -55,6 +59,11 @@ static const struct option_row rows[] = {
      .summary = "time it N times beside itself: how often is a difference seen?",
      .offset = offsetof(struct eval_options, aa),
      .least = 1},
+    {.name = "keep",
+     .type = OPTION_STRING,
+     .value = "FILE",
+     .summary = "with --aa: write the times of all pairs into this file",
+     .offset = offsetof(struct eval_options, keep)},
     {.name = "seed",
      .type = OPTION_INT,
      .value = "N",
@@ -81,7 +90,7 @@ static const struct option_row rows[] = {
      .offset = offsetof(struct eval_options, warm)},
     {.name = "json",
      .type = OPTION_FLAG,
-     .summary = "print one hone.eval/1 document",
+     .summary = "print one hone.eval/1 document, with --aa hone.aa/1",
      .offset = offsetof(struct eval_options, json)},
     {0},
 };
@@ -102,16 +111,42 @@ static const struct command_options options = {
     .max_arguments = -1,
 };
 
-static bool run_aa(struct arena *a, const struct eval_request *q, int n, struct error *err) {
+static bool run_aa(struct arena *a, const struct aa_request *q, bool json, struct error *err) {
     struct aa_report r;
-    if (!op_eval_aa(a, q, n, &r, err))
+    if (!op_aa(a, q, &r, err))
         return false;
-    printf("%d comparisons of a kernel with itself: called faster %d times, slower %d times\n"
-           "called different in at most %.2g%% of trials, with 95%% confidence\n"
-           "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n"
-           "a slow-down of %.2f%% would have been told in 95%% of them; a call takes %s\n",
-           r.n, r.n_faster, r.n_slower, 100 * r.bound, 100 * r.widest, 100 * r.half_width,
-           100 * r.smallest, clock_duration(a, r.median_s * 1e9));
+    if (json) {
+        json_t *document = op_aa_json(&r);
+        printf("%s\n", json_print_pretty(a, document));
+        json_decref(document);
+    } else {
+        fputs(op_aa_text(a, &r), stdout);
+    }
+    return true;
+}
+
+// "1,5,20"
+static bool read_seconds(const char *text, struct aa_request *q, struct error *err) {
+    char number[32];
+    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t len = strcspn(at, ",");
+        double value = 0;
+        snprintf(number, sizeof number, "%.*s", (int)(len < 31 ? len : 31), at);
+        if (len > 31 || !str_to_double(number, &value) || !isfinite(value) || value <= 0)
+            return error_set(err, ERROR_USAGE, "eval: --seconds %s: expected a number above zero",
+                             text);
+        if (q->n_lengths == AA_LENGTHS_MAX)
+            return error_set(err, ERROR_USAGE, "eval: --seconds %s: more than %d", text,
+                             AA_LENGTHS_MAX);
+        if (q->n_lengths && value <= q->seconds[q->n_lengths - 1])
+            return error_set(err, ERROR_USAGE, "eval: --seconds %s: expected ascending numbers",
+                             text);
+        q->seconds[q->n_lengths++] = value;
+    }
+    if (q->n_lengths > 1 && q->seconds[q->n_lengths - 1] > LENGTHS_APART * q->seconds[0])
+        return error_set(err, ERROR_USAGE,
+                         "eval: --seconds %s: the longest is more than %d times the shortest", text,
+                         LENGTHS_APART);
     return true;
 }
 
@@ -150,6 +185,10 @@ static bool check_options(const struct eval_options *o, int n_candidates, struct
                          o->detach ? "detach" : "wait");
     if (o->warm && o->spool)
         return error_set(err, ERROR_USAGE, "--warm is not for a job of a --spool");
+    if (!o->aa && o->keep)
+        return error_set(err, ERROR_USAGE, "--keep is for the pairs of --aa");
+    if (o->aa && o->verify)
+        return error_set(err, ERROR_USAGE, "--verify times nothing, --aa does");
     if (n_candidates > 1 && (o->json || o->aa))
         return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
     if (o->detach && (o->aa || o->json))
@@ -199,8 +238,12 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
-    if (!check_options(&o, args.count - 1, err))
+    struct aa_request aa = {.n = (int)o.aa, .keep = o.keep};
+    if (!check_options(&o, args.count - 1, err) ||
+        (o.seconds && !read_seconds(o.seconds, &aa, err)))
         return false;
+    if (!o.aa && aa.n_lengths > 1)
+        return error_set(err, ERROR_USAGE, "several --seconds are for --aa");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -212,16 +255,17 @@ static bool run(int argc, char **argv, struct error *err) {
                                       : o.screen  ? EVAL_SCREEN
                                       : o.confirm ? EVAL_CONFIRM
                                                   : EVAL_RANK,
-                             .seconds = o.seconds,
+                             .seconds = aa.seconds[0],
                              .seed = (uint64_t)o.seed,
                              .spool = o.spool,
                              .wait_s = o.wait_s,
                              .is_warm = o.warm};
+    aa.eval = q;
     bool is_pair = args.count == 3 && !o.rival && !o.verify && !o.spool;
     bool ok = o.detach         ? post(&a, q, &args, err)
               : is_pair        ? run_pair(&a, &q, &args, err)
               : args.count > 2 ? run_each(&a, &q, &args, err)
-              : o.aa           ? run_aa(&a, &q, (int)o.aa, err)
+              : o.aa           ? run_aa(&a, &aa, o.json, err)
                                : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;

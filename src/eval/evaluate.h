@@ -29,12 +29,17 @@ enum eval_depth {
     EVAL_CONFIRM,  // a new pool of inputs, new runners, then as EVAL_RANK
 };
 
+enum { EVAL_LOOKS_MAX = 4 };
+
 struct eval_job {
     const struct candidate *candidate;
     const struct candidate *rival;  // NULL: timed alone (beside itself)
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
+    // What comparisons of so many seconds would have said, had they been stretches of this one.
+    double looks_s[EVAL_LOOKS_MAX];
+    int n_looks;
 };
 
 // Where the time of a verdict goes. None of it is in two of these.

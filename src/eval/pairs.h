@@ -7,6 +7,7 @@
 //   - pairs taken while a card slows itself down do not count, and end the comparison when 4 times
 //     the time is spent.
 //
+// A comparison that is to use all its time ends at PAIRS_ROOM pairs: 20 s of pairs of 0.5 ms.
 // So the timing of a comparison takes at most 4 times its seconds, or 4 pairs.
 #pragma once
 
@@ -18,7 +19,7 @@ enum {
     PAIRS_OVERTIME = 4,
     PAIRS_MAX = 400,
     PAIRS_BLOCK = 2,
-    PAIRS_ROOM = 4000
+    PAIRS_ROOM = 40000
 };
 
 struct pairs_state {

@@ -27,6 +27,7 @@
 #include "eval/environment.h"
 #include "eval/judge.h"
 #include "eval/pairs.h"
+#include "eval/samples.h"
 #include "eval/stats.h"
 
 enum {
@@ -35,6 +36,7 @@ enum {
     NOVEL_TURNS_MOST = 30,
     NOVEL_EARLY = 4,  // one call on new data among so many blocks,
     NOVEL_RATE = 16,  // and before one block in so many
+    BUSY_ROOM = 8000,
 };
 
 static const double confidence = 0.99;
@@ -52,14 +54,13 @@ struct timing {
     double seconds;
     bool uses_all_time;
     int64_t start_ns;
-    double subject_s[PAIRS_ROOM], rival_s[PAIRS_ROOM];
-    bool is_disturbed[PAIRS_ROOM], is_slowed[PAIRS_ROOM];
-    int n_pairs;
-    int n_before_swap;  // of these; 0: they have not changed places
+    struct samples samples;
+    struct looks looks;
+    int next_width;  // not before so many pairs is the width of the interval looked at again
     struct environment environment;
     int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
     double novel_s;       // the longest call on new data among them
-    double busy[2 * PAIRS_ROOM];
+    double busy[BUSY_ROOM];  // of the first calls
     int n_busy;
     struct verdict *v;
 };
@@ -101,19 +102,15 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
     int slot = next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        if (s == t->rival && !is_about_memory(t->v)) {
-            t->v->evidence = arena_printf(t->a, "the rival failed while timed: %s: %s",
-                                          verdict_kind_name(t->v->kind), t->v->evidence);
-            t->v->kind = VERDICT_INFRA;
-            t->v->rule = "rival";
-        }
+        if (s == t->rival && !is_about_memory(t->v))
+            judge_blame_rival(t->a, "the rival failed while timed", t->v, t->v);
         return false;
     }
     prepare_slot(t, slot);
     *seconds = call.time_s;
     trouble->is_disturbed |= is_disturbed(&call);
     trouble->clocks |= call.clocks > 0 ? call.clocks : 0;
-    if (s == t->subject && t->n_busy < 2 * PAIRS_ROOM && !isnan(call.thread_busy))
+    if (s == t->subject && t->n_busy < BUSY_ROOM && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
     return true;
 }
@@ -123,11 +120,12 @@ static bool timed_block(struct timing *t) {
     struct trouble trouble = {0};
     int64_t steal = environment_steal(&t->environment);
     int64_t throttles = environment_throttles(&t->environment);
-    int base = t->n_pairs;
+    int base = t->samples.n_pairs;
     for (int i = 0; i < PAIRS_BLOCK; i++, subject_first = !subject_first)
         for (int half = 0; half < 2; half++) {
             bool is_subject = (half == 0) == subject_first;
-            double *into = is_subject ? &t->subject_s[base + i] : &t->rival_s[base + i];
+            double *into =
+                is_subject ? &t->samples.subject_s[base + i] : &t->samples.rival_s[base + i];
             if (!timed_call(t, is_subject ? t->subject : t->rival, into, &trouble))
                 return false;
         }
@@ -139,11 +137,11 @@ static bool timed_block(struct timing *t) {
     bool slowed = trouble.clocks & NVML_SLOWDOWN;
     struct clock_counts *n = &t->subject->clocks;
     for (int i = 0; i < PAIRS_BLOCK; i++) {
-        t->is_disturbed[base + i] = trouble.is_disturbed;
-        t->is_slowed[base + i] = slowed;
+        t->samples.is_disturbed[base + i] = trouble.is_disturbed;
+        t->samples.is_slowed[base + i] = slowed;
     }
-    t->n_pairs += PAIRS_BLOCK;
-    n->n_pairs = t->n_pairs;
+    t->samples.n_pairs += PAIRS_BLOCK;
+    n->n_pairs = t->samples.n_pairs;
     n->n_slowed += slowed ? PAIRS_BLOCK : 0;
     n->n_capped += trouble.clocks & NVML_POWER_CAP ? PAIRS_BLOCK : 0;
     n->slowed_bits |= trouble.clocks & NVML_SLOWDOWN;
@@ -154,10 +152,9 @@ static bool timed_block(struct timing *t) {
 // results, has those of other data.
 static void check_novel(struct timing *t, int slot, const struct novelty *n) {
     struct judge *j = t->j;
-    struct comparison c;
-    int wrong =
-        j->device->compare_novel ? j->device->compare_novel(j, t->subject, slot, n, &c) : -1;
-    if (wrong < 0)
+    struct novel_look look;
+    j->device->compare_novel(j, t->a, t->subject, &(struct novel_call){n, slot}, &look);
+    if (look.output < 0)
         return;
     uint64_t seen = j->device->digest(j, t->subject, slot);
     bool is_stale = false;
@@ -168,9 +165,9 @@ static void check_novel(struct timing *t, int slot, const struct novelty *n) {
     t->v->evidence =
         arena_printf(t->a,
                      "is right on inputs that it has seen and wrong on new ones, in which a few "
-                     "elements differ: %lld elements of a row of %s%s",
-                     (long long)c.n_wrong, j->problem->outputs[wrong].name,
-                     is_stale ? "; it gave the results of other inputs again" : "");
+                     "elements differ: %lld elements of the rows of %s that were looked at%s%s",
+                     (long long)look.comparison.n_wrong, j->problem->outputs[look.output].name,
+                     is_stale ? "; it gave the results of other inputs again" : "", look.elements);
 }
 
 // One call of the subject on data that exist only for this call.
@@ -180,8 +177,7 @@ static bool novel_call(struct timing *t, double *seconds, struct trouble *troubl
     uint64_t salt = rng_next(&j->rng) | 1;
     struct novelty n;
     j->device->load(j, slot, SET_DECLARED);
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        n.n[i] = oracle_patches(&j->oracle, salt, i, n.patches[i]);
+    novelty_draw(&j->oracle, salt, &n);
     j->device->patch(j, t->subject, slot, &n, false);
     struct call_result call;
     subject_touch(j, t->subject, slot);
@@ -255,7 +251,8 @@ static bool take_turns(struct timing *t, double usual_s, double rival_usual_s, s
 // so ten turns must confirm it nearly without exception. Nor may it be slower now than it was while
 // it was timed: then it counts its calls.
 static bool check_novelty(struct timing *t) {
-    double least = INFINITY, usual = stats_median(t->subject_s, t->n_pairs), novel_s = 0;
+    double least = INFINITY, usual = stats_median(t->samples.subject_s, t->samples.n_pairs),
+           novel_s = 0;
     struct trouble ignored = {0};
     for (int i = 0; i < NOVEL_CALLS; i++) {
         if (!novel_call(t, &novel_s, &ignored))
@@ -266,7 +263,7 @@ static bool check_novelty(struct timing *t) {
     if (least <= novel_factor * usual + novel_slack_s)
         return true;
     struct turns turns;
-    if (!take_turns(t, usual, stats_median(t->rival_s, t->n_pairs), &turns))
+    if (!take_turns(t, usual, stats_median(t->samples.rival_s, t->samples.n_pairs), &turns))
         return false;
     const char *as_seen = clock_duration(t->a, usual * 1e9);
     if (10 * turns.n_slower >= 9 * turns.n)
@@ -279,54 +276,45 @@ static bool check_novelty(struct timing *t) {
     return true;
 }
 
-static int pick_pairs(const struct timing *t, int from, int to, int *picked) {
-    int n = pairs_pick(t->is_slowed + from, t->is_disturbed + from, to - from, picked);
-    for (int i = 0; i < n; i++)
-        picked[i] += from;
-    return n;
+// Seconds by which places differ matter less the longer a call takes.
+static double unsure_by_place(const struct timing *t) {
+    const struct judge_device *d = t->j->device;
+    double place_s = t->samples.n_before_swap ? d->place_swapped_s : d->place_s;
+    return place_s / stats_median(t->samples.subject_s, t->samples.n_pairs);
 }
 
-static double ratio(const struct timing *t, int pair) {
-    return t->rival_s[pair] / t->subject_s[pair];
-}
-
-// Where they changed places, a pair before and one after that count as one: what the places add
-// is in both, the other way round.
-static struct stats_interval interval_now(struct timing *t) {
-    int before[PAIRS_ROOM], after[PAIRS_ROOM];
-    double ratios[PAIRS_ROOM] = {0};
-    bool swapped = t->n_before_swap && t->n_before_swap < t->n_pairs;
-    int n = pick_pairs(t, 0, swapped ? t->n_before_swap : t->n_pairs, before);
-    int n_after = swapped ? pick_pairs(t, t->n_before_swap, t->n_pairs, after) : n;
-    if (n_after < n)
-        n = n_after;
-    for (int i = 0; i < n; i++)
-        ratios[i] = swapped ? sqrt(ratio(t, before[i]) * ratio(t, after[i])) : ratio(t, before[i]);
-    struct stats_interval interval = stats_ratio(ratios, n, confidence, t->j->digest_seed);
-    double place_s = swapped ? t->j->device->place_swapped_s : t->j->device->place_s;
-    double unsure = place_s / stats_median(t->subject_s, t->n_pairs);
-    interval.low -= unsure;
-    interval.high += unsure;
-    return interval;
+static struct estimate estimate_between(struct timing *t, int from, int to) {
+    struct samples_question q = {.from = from,
+                                 .to = to,
+                                 .confidence = confidence,
+                                 .seed = t->j->digest_seed,
+                                 .uses_low = t->j->device->has_low_quantiles};
+    struct estimate e = samples_estimate(&t->samples, &q);
+    double unsure = unsure_by_place(t);
+    e.low -= unsure;
+    e.high += unsure;
+    return e;
 }
 
 static bool is_clearly_slower(const struct timing *t) {
-    for (int i = 0; i < t->n_pairs; i++)
-        if (t->rival_s[i] / t->subject_s[i] >= clearly_slower)
+    for (int i = 0; i < t->samples.n_pairs; i++)
+        if (t->samples.rival_s[i] / t->samples.subject_s[i] >= clearly_slower)
             return false;
-    return t->n_pairs >= PAIRS_LEAST;
+    return t->samples.n_pairs >= PAIRS_LEAST;
 }
 
 // Do they change places? Not for a first impression, nor where it makes no difference.
 static bool will_swap(const struct timing *t) {
+    int n = t->samples.n_pairs;
     const struct judge_device *d = t->j->device;
     return d->swap && t->depth != EVAL_SCREEN &&
-           d->place_s > place_matters * stats_median(t->subject_s, t->n_pairs);
+           d->place_s >
+               place_matters * stats_median(t->samples.subject_s, n < PAIRS_MAX ? n : PAIRS_MAX);
 }
 
 // Is this half enough, or all of it where they do not change places?
 static bool is_enough(struct timing *t) {
-    struct pairs_state s = {.n_pairs = t->n_pairs,
+    struct pairs_state s = {.n_pairs = t->samples.n_pairs,
                             .n_slowed = t->subject->clocks.n_slowed,
                             .halves = will_swap(t) ? 2 : 1,
                             .uses_all_time = t->uses_all_time,
@@ -337,19 +325,21 @@ static bool is_enough(struct timing *t) {
         return true;
     if (answer != PAIRS_BY_WIDTH || t->depth == EVAL_SCREEN)
         return answer != PAIRS_MORE;
-    if (t->n_pairs % PAIRS_USUAL)
+    // An interval takes as long as some pairs: it is looked at when there are a fifth more.
+    int n = t->samples.n_pairs;
+    if (n < t->next_width)
         return false;
-    struct stats_interval i = interval_now(t);
-    double unsure = t->j->device->place_s / stats_median(t->subject_s, t->n_pairs);
-    return (i.high - i.low) / 2 - unsure < narrow_enough * i.median;
+    t->next_width = n + (n / 5 > PAIRS_USUAL ? n / 5 : PAIRS_USUAL);
+    struct estimate e = estimate_between(t, 0, n);
+    return (e.high - e.low) / 2 - unsure_by_place(t) < narrow_enough * e.value;
 }
 
 // A card that slowed itself down most of the time has said nothing about the code.
 static bool check_clocks(struct timing *t) {
     const struct clock_counts *n = &t->subject->clocks;
     int n_half = 0, n_slowed = 0;
-    for (int i = t->n_before_swap; i < t->n_pairs; i++, n_half++)
-        n_slowed += t->is_slowed[i];
+    for (int i = t->samples.n_before_swap; i < t->samples.n_pairs; i++, n_half++)
+        n_slowed += t->samples.is_slowed[i];
     if (2 * n->n_slowed < n->n_pairs && 2 * n_slowed < n_half)
         return true;
     t->v->kind = VERDICT_INFRA;
@@ -362,37 +352,58 @@ static bool check_clocks(struct timing *t) {
     return false;
 }
 
-static void report(struct timing *t, struct eval_result *result) {
-    struct measurement *m = &result->measurement;
+static void report_looks(struct timing *t, struct measurement *m) {
+    m->n_looks = t->samples.n_before_swap ? 0 : t->looks.n_ended;
+    m->looks = arena_array(t->a, struct measurement_look, m->n_looks);
+    for (int i = 0; i < m->n_looks; i++) {
+        const struct look *l = &t->looks.ended[i];
+        struct estimate e = estimate_between(t, l->from, l->to);
+        m->looks[i] = (struct measurement_look){.seconds = l->seconds,
+                                                .n_pairs = l->to - l->from,
+                                                .speedup = e.value,
+                                                .low = e.low,
+                                                .high = e.high};
+    }
+}
+
+static void report_times(struct timing *t, struct measurement *m) {
+    const struct samples *s = &t->samples;
+    int *picked = arena_array(t->a, int, s->n_pairs);
     m->present = true;
     m->rival = arena_strdup(t->a, t->rival->candidate.label);
-    m->subject_s = arena_array(t->a, double, t->n_pairs);
-    m->rival_s = arena_array(t->a, double, t->n_pairs);
-    int picked[PAIRS_ROOM];
-    m->n_pairs = pick_pairs(t, 0, t->n_pairs, picked);
+    m->subject_s = arena_array(t->a, double, s->n_pairs);
+    m->rival_s = arena_array(t->a, double, s->n_pairs);
+    m->n_pairs = samples_pick(s, 0, s->n_pairs, picked);
     for (int i = 0; i < m->n_pairs; i++) {
-        m->subject_s[i] = t->subject_s[picked[i]];
-        m->rival_s[i] = t->rival_s[picked[i]];
+        m->subject_s[i] = s->subject_s[picked[i]];
+        m->rival_s[i] = s->rival_s[picked[i]];
     }
-    m->n_dropped = t->n_pairs - m->n_pairs;
+    m->n_dropped = s->n_pairs - m->n_pairs;
     m->median_s = stats_median(m->subject_s, m->n_pairs);
     m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
-    struct stats_interval i = interval_now(t);
-    m->speedup = i.median;
-    m->speedup_low = i.low;
-    m->speedup_high = i.high;
-    m->confidence = i.confidence;
-    profile_set(&result->profile, "time_s", m->median_s);
+    struct estimate e = estimate_between(t, 0, s->n_pairs);
+    m->speedup = e.value;
+    m->speedup_low = e.low;
+    m->speedup_high = e.high;
+    m->confidence = e.confidence;
+}
+
+static void report(struct timing *t, struct eval_result *result) {
+    struct profile *p = &result->profile;
+    int n_pairs = t->samples.n_pairs;
+    report_times(t, &result->measurement);
+    report_looks(t, &result->measurement);
+    profile_set(p, "time_s", result->measurement.median_s);
     if (t->n_busy)
-        profile_set(&result->profile, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
-    profile_set(&result->profile, "stolen_share", (double)t->n_stolen / t->n_pairs);
-    profile_set(&result->profile, "hot_share", (double)t->n_hot / t->n_pairs);
-    environment_describe(&result->profile);
+        profile_set(p, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
+    profile_set(p, "stolen_share", (double)t->n_stolen / n_pairs);
+    profile_set(p, "hot_share", (double)t->n_hot / n_pairs);
+    environment_describe(p);
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
             blocks = t->subject->plan.steps[s].grid;
-    profile_set(&result->profile, "blocks", (double)blocks);
+    profile_set(p, "blocks", (double)blocks);
 }
 
 static void prepare_slots(struct timing *t) {
@@ -407,8 +418,8 @@ static bool time_swapped(struct timing *t) {
     if (!t->j->device->swap(t->j, t->a, t->subject, t->rival, t->v))
         return false;
     prepare_slots(t);
-    t->n_before_swap = t->n_pairs;
-    while (t->n_pairs < 2 * t->n_before_swap)
+    t->samples.n_before_swap = t->samples.n_pairs;
+    while (t->samples.n_pairs < 2 * t->samples.n_before_swap)
         if (!timed_block(t))
             return false;
     return true;
@@ -417,29 +428,31 @@ static bool time_swapped(struct timing *t) {
 static bool time_all(struct timing *t) {
     prepare_slots(t);
     t->start_ns = clock_now_ns();
+    looks_begin(&t->looks, t->start_ns);
     struct rng *rng = &t->j->rng;
     int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
     do {
-        bool is_novel = t->n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
+        bool is_novel = t->samples.n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
         if ((is_novel && !novel_between(t)) || !timed_block(t))
             return false;
+        looks_note(&t->looks, &t->samples, clock_now_ns());
     } while (!is_enough(t));
     return check_clocks(t) && time_swapped(t) && check_clocks(t) && check_novelty(t);
 }
 
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
                  const struct eval_job *job, struct eval_result *result) {
-    struct timing *t = arena_new(a, struct timing);
-    *t = (struct timing){.j = j,
-                         .a = a,
-                         .subject = s,
-                         .rival = rival,
-                         .depth = job->depth,
-                         .uses_all_time = job->uses_all_time,
-                         .seconds = job->seconds > 0            ? job->seconds
-                                    : job->depth == EVAL_SCREEN ? 0.5
-                                                                : 2,
-                         .v = &result->verdict};
+    struct timing *t = arena_new(a, struct timing);  // too large for a copy on the stack
+    t->j = j;
+    t->a = a;
+    t->subject = s;
+    t->rival = rival;
+    t->depth = job->depth;
+    t->uses_all_time = job->uses_all_time;
+    t->seconds = job->seconds > 0 ? job->seconds : job->depth == EVAL_SCREEN ? 0.5 : 2;
+    t->v = &result->verdict;
+    for (int i = 0; i < job->n_looks; i++)
+        looks_add(&t->looks, job->looks_s[i]);
     environment_open(&t->environment);
     bool ok = time_all(t);
     if (ok)

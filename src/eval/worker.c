@@ -41,11 +41,18 @@ json_t *worker_open_message(const struct problem *p, const struct judge_settings
 }
 
 json_t *worker_job_message(const struct eval_job *job) {
-    return json_pack("{s:s, s:o, s:o, s:s, s:f, s:b}", "schema", "hone.job/1", "candidate",
-                     candidate_to_json(job->candidate), "rival",
-                     job->rival ? candidate_to_json(job->rival) : json_null(), "depth",
-                     eval_depth_name(job->depth), "seconds", job->seconds, "uses_all_time",
-                     (int)job->uses_all_time);
+    json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:f, s:b}", "schema", "hone.job/1", "candidate",
+                             candidate_to_json(job->candidate), "rival",
+                             job->rival ? candidate_to_json(job->rival) : json_null(), "depth",
+                             eval_depth_name(job->depth), "seconds", job->seconds, "uses_all_time",
+                             (int)job->uses_all_time);
+    if (!job->n_looks)
+        return json;
+    json_t *looks = json_array();
+    for (int i = 0; i < job->n_looks; i++)
+        json_array_append_new(looks, json_real(job->looks_s[i]));
+    json_object_set_new(json, "looks_s", looks);
+    return json;
 }
 
 bool worker_read_result(struct arena *a, const json_t *message, struct eval_result *result,
@@ -160,6 +167,14 @@ static bool open_judge(struct arena *a, const json_t *message, struct judge *j, 
     return p && judge_open(j, p, &s, err);
 }
 
+static void read_looks(struct json_reader *r, const json_t *looks, struct eval_job *job) {
+    job->n_looks = (int)json_array_size(looks);
+    if (job->n_looks > EVAL_LOOKS_MAX)
+        json_reader_fail(r, "%d looks, expected at most %d", job->n_looks, EVAL_LOOKS_MAX);
+    for (int i = 0; i < job->n_looks && !r->failed; i++)
+        job->looks_s[i] = json_number_value(json_array_get(looks, (size_t)i));
+}
+
 bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *job,
                      struct error *err) {
     struct json_reader r = {.where = "job"};
@@ -174,6 +189,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
         json_reader_fail(&r, "unknown depth '%s'", depth);
     job->seconds = json_read_number(&r, message, "seconds");
     job->uses_all_time = json_is_true(json_object_get(message, "uses_all_time"));
+    read_looks(&r, json_object_get(message, "looks_s"), job);
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);
     job->candidate = candidate;

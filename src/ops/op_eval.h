@@ -32,10 +32,12 @@ struct eval_report {
     struct bound bound;
     struct candidate candidate, rival;
     enum eval_depth depth;
-    const char *null_kernel;  // the problem is degenerate: what a null kernel does to pass
+    bool is_null_known;       // were kernels that compute nothing tried?
+    const char *null_kernel;  // the problem is degenerate: what such a kernel does to pass
     struct eval_result result;
     struct finding findings[NODE_FINDINGS_MAX];  // what limits it, of one that was timed
     int n_findings;
+    uint64_t seed;   // of its inputs; 0: not known, a worker elsewhere drew it
     double seconds;  // in all
     // Of these: reading files and the target, asking for null kernels, ending processes. The rest
     // is the judge's (result.phase_s) and starting it.
@@ -74,17 +76,9 @@ json_t *op_eval_json(const struct eval_report *r);
 // The report for a person.
 const char *op_eval_text(struct arena *a, const struct eval_report *r);
 
-// How often are identical kernels called different? The candidate against itself, `n` times.
-struct aa_report {
-    int n, n_faster, n_slower;
-    double median_s;
-    double widest;      // largest |speed-up - 1| seen
-    double half_width;  // mean half width of the intervals
-    double bound;       // of the share called different, with 95% confidence
-    double smallest;    // slow-down that 95% of the comparisons would have told; NAN: too few
-};
-bool op_eval_aa(struct arena *a, const struct eval_request *request, int n,
-                struct aa_report *report, struct error *err);
+// Read what a request names and start its evaluator, for whoever has other questions to it.
+bool op_eval_open(struct arena *a, const struct eval_request *request, struct eval_report *report,
+                  struct evaluator **e, struct error *err);
 
 // C or CUDA to start from, which is correct; what `hone scaffold` writes.
 struct scaffold_request {

@@ -8,6 +8,13 @@
 struct arena;
 struct error;
 
+// A stretch of a measurement, as if it were one of so many seconds.
+struct measurement_look {
+    double seconds;
+    int n_pairs;
+    double speedup, low, high;
+};
+
 struct measurement {
     bool present;
     const char *rival;  // label of what it was interleaved with
@@ -16,13 +23,15 @@ struct measurement {
     double *rival_s;
     double median_s;  // of the subject
     double rival_median_s;
-    // Speed-up over the rival: median of the pairwise ratios rival / subject, with an
-    // interval of the stated confidence. Above 1 is faster.
+    // Speed-up over the rival, by the pairs (eval/estimate.h), with an interval of the stated
+    // confidence. Above 1 is faster.
     double speedup, speedup_low, speedup_high;
     double confidence;   // 0.99
     int n_dropped;       // disturbed samples left out by the stated rule
     const char *clocks;  // of a GPU meanwhile: "free", "not watched: ..."; NULL: not asked
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
+    struct measurement_look *looks;  // those that the job asked for, in the order of their ends
+    int n_looks;
 };
 
 // Identical kernels differ by a systematic fraction of a percent: their code and their buffers lie
@@ -31,6 +40,8 @@ static const double MEASUREMENT_MARGIN = 0.005;
 
 // Is the subject certainly faster (1), certainly slower (-1), or can this not be told (0)?
 int measurement_compare(const struct measurement *m);
+// The same of an interval.
+int measurement_order(double low, double high);
 
 json_t *measurement_to_json(const struct measurement *m);  // null when not present
 bool measurement_from_json(struct arena *a, const json_t *json, struct measurement *m,

@@ -65,7 +65,8 @@ struct run {
     const char *bound;                  // JSON of model/bound
     const char *started_at, *ended_at;  // ended_at NULL while active
     const char *stop_reason;            // NULL while active
-    const char *version;                // of hone
+    const char *null_kernel;  // the problem is degenerate and was not searched: see verdict.h
+    const char *version;      // of hone
     int n_nodes;
     int champion;  // node, or -1
     // Filled by the confirmation on fresh data, champion beside `plain`:

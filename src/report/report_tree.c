@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "report/report_private.h"
@@ -104,7 +105,11 @@ void report_tree(struct str *out, const struct run_view *v) {
     const struct run *r = &v->run;
     str_printf(out, "run %lld: %s on %s (%s), %s\n", (long long)r->id, r->problem_name, r->target,
                r->device, report_state(v));
-    str_printf(out, "stopped: %s\n", report_stop_words(r->stop_reason));
+    struct arena a = {0};
+    const char *degenerate = report_degenerate(&a, r);
+    str_puts(out, "stopped: ");
+    report_wrap(out, degenerate ? degenerate : report_stop_words(r->stop_reason), 9, 9);
+    arena_reset(&a);
     str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over the default kernel\n\n",
                r->policy, r->proposer, (unsigned long long)r->seed);
     if (v->n_nodes > 0)

@@ -223,7 +223,7 @@ static bool can_run(int machine) {
 #endif
 }
 
-Test(math, keeps_its_bounds_at_every_width, .timeout = 120) {
+Test(math, keeps_its_bounds_at_every_width, .timeout = 900) {
     struct arena a = {0};
     struct samples s = {.x = aligned_alloc(64, MOST * sizeof(float)),
                         .y = aligned_alloc(64, MOST * sizeof(float))};

@@ -317,11 +317,11 @@ static void kill_everywhere(int batch) {
     }
 }
 
-Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 120) {
+Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 900) {
     kill_everywhere(1);
 }
 
-Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 120) {
+Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
     kill_everywhere(3);
 }
 

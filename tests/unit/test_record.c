@@ -34,7 +34,8 @@ Test(record, verdict_survives_its_json_form) {
                         .n_sets = 2,
                         .n_calls = 4,
                         .timed_calls_checked = true,
-                        .sandbox_level = 2};
+                        .sandbox_level = 2,
+                        .null_kernel = "writing zeros"};
     json_t *json = verdict_to_json(&v);
     struct verdict w;
     cr_assert(verdict_from_json(&a, json, &w, &err), "%s", err.text);
@@ -46,6 +47,13 @@ Test(record, verdict_survives_its_json_form) {
     cr_expect_eq(w.error.honest_rms, 0.5);
     cr_expect(w.timed_calls_checked);
     cr_expect_eq(w.sandbox_level, 2);
+    cr_expect_str_eq(w.null_kernel, "writing zeros");
+    cr_expect(verdict_is_of_calls(&w));
+    v = (struct verdict){.kind = VERDICT_NO_COMPILE, .evidence = ""};
+    json = verdict_to_json(&v);
+    cr_assert(verdict_from_json(&a, json, &w, &err), "%s", err.text);
+    cr_expect(!w.null_kernel && !verdict_is_of_calls(&w));
+    json_decref(json);
     arena_reset(&a);
 }
 
@@ -75,6 +83,23 @@ Test(record, measurement_survives_its_json_form_and_absent_is_null) {
     json_array_clear(json_object_get(json, "rival_s"));
     cr_expect(!measurement_from_json(&a, json, &n, &err));
     cr_expect(strstr(err.text, "rival_s has 0 samples"), "%s", err.text);
+    json_decref(json);
+
+    // Looks are there where somebody asked for them.
+    cr_expect_eq(n.n_looks, 0);
+    struct measurement_look looks[] = {{1, 2, 1.1, 0.9, 1.2}, {0.1, 4, 0.8, 0.7, 0.95}};
+    m.looks = looks;
+    m.n_looks = 2;
+    json = measurement_to_json(&m);
+    cr_assert(measurement_from_json(&a, json, &n, &err), "%s", err.text);
+    cr_expect_eq(n.n_looks, 2);
+    cr_expect_eq(n.looks[1].seconds, 0.1);
+    cr_expect_eq(n.looks[1].n_pairs, 4);
+    cr_expect_eq(n.looks[0].high, 1.2);
+    json_object_set_new(json, "looks", json_pack("[{s:i}]", "seconds", 1));
+    cr_expect(!measurement_from_json(&a, json, &n, &err));
+    json_object_set_new(json, "looks", json_string("none"));
+    cr_expect(!measurement_from_json(&a, json, &n, &err));
     json_decref(json);
 
     m.present = false;
@@ -205,7 +230,7 @@ Test(record, run_survives_its_json_form) {
     cr_expect_eq(s.id, 12);
     cr_expect_eq(s.seed, r.seed);
     cr_expect_str_eq(s.bound, r.bound);
-    cr_expect(!s.ended_at);
+    cr_expect(!s.ended_at && !s.null_kernel);
     cr_expect_eq(s.champion, -1);
     cr_expect(!s.confirm.present);
 
@@ -213,8 +238,10 @@ Test(record, run_survives_its_json_form) {
     r.confirm_verdict = (struct verdict){.kind = VERDICT_OK, .evidence = ""};
     r.baseline = (struct candidate){.source = "x", .label = "plain", .hash = "h"};
     r.ended_at = "2026-01-01T00:01:00Z";
+    r.null_kernel = "copying an input";
     json = run_to_json(&r);
     cr_assert(run_from_json(&a, json, &s, &err), "%s", err.text);
+    cr_expect_str_eq(s.null_kernel, "copying an input");
     cr_expect(s.confirm.present);
     cr_expect_str_eq(s.baseline.label, "plain");
     json_object_set_new(json, "state", json_string("lost"));

@@ -521,8 +521,11 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
     struct candidate c = {.tier = TIER_D, .label = "mine.cu", .source = "source"};
     candidate_seal(&a, &c);
     struct spool_spec spec = {.problem = p, .target = &gpu, .machine = gpu.id, .seed = 7};
-    json_t *question = worker_job_message(
-        &(struct eval_job){.candidate = &c, .depth = EVAL_SCREEN, .seconds = 0.5});
+    json_t *question = worker_job_message(&(struct eval_job){.candidate = &c,
+                                                             .depth = EVAL_SCREEN,
+                                                             .seconds = 0.5,
+                                                             .looks_s = {0.1, 0.2},
+                                                             .n_looks = 2});
     json_t *json = spool_job_message(&spec, question, true);
     struct spool_job j;
     char *text = json_print(&a, json);
@@ -532,6 +535,7 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
     cr_assert(j.seed == 7 && j.wants_null && j.has_job && !j.job.rival);
     cr_assert_str_eq(j.job.candidate->source, "source");
     cr_assert_eq(j.job.depth, EVAL_SCREEN);
+    cr_assert(j.job.n_looks == 2 && j.job.looks_s[1] == 0.2);
     cr_assert_eq(j.problem->graph.dims[0].size, 8);
 
     static const struct {
@@ -542,6 +546,10 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
         {"dims", "3", "dims"},
         {"target", "\"cpu\"", "target"},
         {"job", "{\"schema\": \"hone.job/9\"}", "hone.job/9"},
+        {"job",
+         "{\"schema\": \"hone.job/1\", \"depth\": \"rank\", \"seconds\": 1, \"candidate\": {}, "
+         "\"looks_s\": [1, 2, 3, 4, 5]}",
+         "5 looks"},
         {"job",
          "{\"schema\": \"hone.job/1\", \"depth\": \"deep\", \"seconds\": 1, \"candidate\": {}}",
          "unknown depth 'deep'"},

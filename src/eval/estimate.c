@@ -1,0 +1,249 @@
+#include "eval/estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+// A bootstrap looks at about RESAMPLED pairs in all, within these limits.
+enum { RESAMPLES = 2000, RESAMPLES_LEAST = 400, RESAMPLED = 1600000, UNITS = 20 };
+// From FEW pairs on, the whole range widened by itself on both sides is an interval: for four
+// values of a normal distribution Student's is about as wide. From USUAL on a quarter will do.
+enum { FEW = 4, USUAL = 8 };
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double *allocate(size_t n) {
+    double *values = malloc(sizeof *values * (n ? n : 1));
+    if (!values)
+        abort();
+    return values;
+}
+
+// The k-th smallest (from 0); what is before it is not larger then (Hoare).
+static double nth(double *v, int n, int k) {
+    int low = 0, high = n - 1;
+    while (low < high) {
+        double pivot = v[low + (high - low) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i <= j) {
+                double t = v[i];
+                v[i++] = v[j];
+                v[j--] = t;
+            }
+        }
+        if (k <= j)
+            high = j;
+        else if (k >= i)
+            low = i;
+        else
+            break;
+    }
+    return v[k];
+}
+
+static double middle(double *v, int n) {
+    double upper = nth(v, n, n / 2), lower = v[0];
+    if (n % 2)
+        return upper;
+    for (int i = 1; i < n / 2; i++)
+        lower = fmax(lower, v[i]);
+    return (lower + upper) / 2;
+}
+
+// ---- the estimates
+
+static double median_of_ratios(const struct pair_times *p, double *room) {
+    for (int i = 0; i < p->n; i++)
+        room[i] = p->rival_s[i] / p->subject_s[i];
+    return middle(room, p->n);
+}
+
+static double ratio_of_medians(const struct pair_times *p, double *room) {
+    memcpy(room, p->subject_s, sizeof *room * (size_t)p->n);
+    memcpy(room + p->n, p->rival_s, sizeof *room * (size_t)p->n);
+    return middle(room + p->n, p->n) / middle(room, p->n);
+}
+
+static double ratio_of_quantiles(const struct pair_times *p, double *room, double share) {
+    int rank = (int)ceil(share * p->n) - 1;
+    memcpy(room, p->subject_s, sizeof *room * (size_t)p->n);
+    memcpy(room + p->n, p->rival_s, sizeof *room * (size_t)p->n);
+    return nth(room + p->n, p->n, rank) / nth(room, p->n, rank);
+}
+
+static double ratio_of_quarters(const struct pair_times *p, double *room) {
+    return ratio_of_quantiles(p, room, 0.25);
+}
+
+static double ratio_of_tenths(const struct pair_times *p, double *room) {
+    return ratio_of_quantiles(p, room, 0.1);
+}
+
+static double ratio_of_twentieths(const struct pair_times *p, double *room) {
+    return ratio_of_quantiles(p, room, 0.05);
+}
+
+// A fifth is cut off on either side.
+static double trimmed_mean(const struct pair_times *p, double *room) {
+    int cut = p->n / 5;
+    double sum = 0;
+    for (int i = 0; i < p->n; i++)
+        room[i] = log(p->rival_s[i] / p->subject_s[i]);
+    qsort(room, (size_t)p->n, sizeof *room, ascending);
+    for (int i = cut; i < p->n - cut; i++)
+        sum += room[i];
+    return exp(sum / (p->n - 2 * cut));
+}
+
+// Hodges and Lehmann: the median of the means of all two, each with itself too.
+static double median_of_means(const struct pair_times *p, double *room) {
+    double *means = allocate((size_t)p->n * ((size_t)p->n + 1) / 2);
+    int n = 0;
+    for (int i = 0; i < p->n; i++)
+        room[i] = log(p->rival_s[i] / p->subject_s[i]);
+    for (int i = 0; i < p->n; i++)
+        for (int k = i; k < p->n; k++)
+            means[n++] = (room[i] + room[k]) / 2;
+    double m = exp(middle(means, n));
+    free(means);
+    return m;
+}
+
+// clang-format off
+const struct estimator estimators[] = {
+    {"median",   "median of ratios",        median_of_ratios},
+    {"medians",  "ratio of medians",        ratio_of_medians},
+    {"quarters", "ratio of 25% quantiles",  ratio_of_quarters},
+    {"low",      "ratio of 10% quantiles",  ratio_of_tenths},
+    {"lowest",   "ratio of 5% quantiles",   ratio_of_twentieths},
+    {"trimmed",  "trimmed mean",            trimmed_mean},
+    {"means",    "Hodges-Lehmann",          median_of_means},
+    {0},
+};
+// clang-format on
+const struct estimator *const estimator_median = &estimators[0];
+const struct estimator *const estimator_low = &estimators[3];
+
+// ---- intervals
+
+// The largest k such that the median lies between the k-th smallest and the k-th largest
+// value with that confidence (k from 0). The number of values below the median is binomial.
+static int order_rank(int n, double confidence, double *attained) {
+    double below = pow(0.5, n), term = below;  // P(at most k values below)
+    int k = 0;
+    *attained = 1 - 2 * below;
+    while (k + 1 < n / 2) {
+        term = term * (n - k) / (k + 1);
+        if (1 - 2 * (below + term) < confidence)
+            break;
+        below += term;
+        k++;
+        *attained = 1 - 2 * below;
+    }
+    return k;
+}
+
+static struct pair_times part(const struct pair_times *p, int from, int n) {
+    return (struct pair_times){p->subject_s + from, p->rival_s + from, n};
+}
+
+// Between the k-th smallest and the k-th largest of the estimates of `length` neighbours each.
+static struct estimate by_order(const struct estimator *e, const struct pair_times *p,
+                                double confidence, double *room) {
+    int length = p->n / UNITS > 1 ? p->n / UNITS : 1, n_units = p->n / length;
+    double *units = allocate((size_t)n_units), attained;
+    for (int i = 0; i < n_units; i++) {
+        struct pair_times unit = part(p, i * length, length);
+        units[i] = e->of(&unit, room);
+    }
+    qsort(units, (size_t)n_units, sizeof *units, ascending);
+    int k = order_rank(n_units, confidence, &attained);
+    struct estimate interval = {
+        .low = units[k], .high = units[n_units - 1 - k], .confidence = fmin(confidence, attained)};
+    free(units);
+    return interval;
+}
+
+static int resamples(int n) {
+    int count = RESAMPLED / n;
+    return count > RESAMPLES ? RESAMPLES : count < RESAMPLES_LEAST ? RESAMPLES_LEAST : count;
+}
+
+// Resample blocks of neighbours with replacement.
+struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_times *p,
+                                   double confidence, uint64_t seed) {
+    int length = p->n / UNITS > 2 ? p->n / UNITS / 2 * 2 : 2, n_blocks = p->n / length;
+    int n = n_blocks * length, count = resamples(p->n);
+    double *sample = allocate(2 * (size_t)n), *room = allocate(2 * (size_t)p->n);
+    double *seen = allocate((size_t)count);
+    size_t block = sizeof *sample * (size_t)length;
+    struct pair_times resampled = {sample, sample + n, n};
+    struct rng r;
+    rng_init(&r, seed);
+    for (int i = 0; i < count; i++) {
+        for (int b = 0; b < n_blocks; b++) {
+            uint64_t pick = rng_below(&r, (uint64_t)n_blocks) * (uint64_t)length;
+            memcpy(sample + b * length, p->subject_s + pick, block);
+            memcpy(sample + n + b * length, p->rival_s + pick, block);
+        }
+        seen[i] = e->of(&resampled, room);
+    }
+    qsort(seen, (size_t)count, sizeof *seen, ascending);
+    int cut = (int)floor((1 - confidence) / 2 * count);
+    struct estimate interval = {.value = e->of(p, room),
+                                .low = seen[cut],
+                                .high = seen[count - 1 - cut],
+                                .confidence = confidence};
+    free(sample);
+    free(room);
+    free(seen);
+    return interval;
+}
+
+// As ratios go: both ends move by the same factor.
+static struct estimate widen(struct estimate e, double by, double confidence) {
+    double factor = pow(e.high / e.low, by);
+    return (struct estimate){e.value, e.low / factor, e.high * factor, confidence};
+}
+
+struct estimate estimate_interval(const struct estimator *e, const struct pair_times *p,
+                                  double confidence, uint64_t seed) {
+    if (p->n == 0)
+        return (struct estimate){NAN, NAN, NAN, 0};
+    double *room = allocate(2 * (size_t)p->n);
+    struct estimate order = by_order(e, p, confidence, room);
+    order.value = e->of(p, room);
+    free(room);
+    if (p->n < FEW)
+        return order;
+    if (p->n < USUAL)
+        return widen(order, 1, confidence);
+    struct estimate boot = estimate_bootstrap(e, p, confidence, seed);
+    order.low = fmin(order.low, boot.low);
+    order.high = fmax(order.high, boot.high);
+    return p->n < ESTIMATE_ENOUGH ? widen(order, 0.25, order.confidence) : order;
+}
+
+struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed) {
+    struct estimate m = estimate_interval(estimator_median, p, confidence, seed);
+    if (p->n < ESTIMATE_ENOUGH)
+        return m;
+    struct estimate l = estimate_interval(estimator_low, p, confidence, seed);
+    struct estimate *best = l.high - l.low < m.high - m.low ? &l : &m;
+    if (l.high < m.low || l.low > m.high) {
+        best = &m;
+        m.low = fmin(m.low, l.low);
+        m.high = fmax(m.high, l.high);
+    }
+    return *best;
+}

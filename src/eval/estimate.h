@@ -1,0 +1,54 @@
+// How much faster is the subject? Estimates from pairs of times, and intervals for them.
+//
+// Several estimates are here: bench/estimators.c compares them on kept samples of kernels beside
+// themselves, and docs/results/judge.md has the table. `estimate_speedup` is what the judge uses:
+//
+//   - two estimates compete from ESTIMATE_ENOUGH pairs on: the median of the pairs' ratios, which
+//     is the better where a machine drifts, and the ratio of the 10% quantiles, which is four times
+//     as good where others use the machine: nine calls of ten may be disturbed;
+//   - the one with the narrower interval counts; where the intervals do not meet, times vary for
+//     another reason than the machine (a kernel that is fast now and then), and the interval spans
+//     both;
+//   - below that the median alone, its interval widened.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ESTIMATE_ENOUGH = 40 };
+
+// Times of pairs in the order measured: an ABBA is two of them.
+struct pair_times {
+    const double *subject_s, *rival_s;
+    int n;
+};
+
+struct estimate {
+    double value, low, high;
+    double confidence;  // attained; with less than four pairs less than was asked for
+};
+
+struct estimator {
+    const char *name, *words;
+    // Of at least one pair; `room` has place for two values a pair.
+    double (*of)(const struct pair_times *p, double *room);
+};
+
+// All that were compared; ends with one that has no name.
+extern const struct estimator estimators[];
+extern const struct estimator *const estimator_median, *const estimator_low;
+
+// Interval for one estimate. The wider of two holds: a bootstrap over blocks of neighbours, and the
+// one that the order of the estimates of 20 units alone gives, which no outlier and no shape of the
+// distribution can deceive. In a long series neighbours are alike (somebody else uses the machine
+// for a moment), so a unit is a stretch of it; blocks are at least two pairs, one ABBA.
+// With less than ESTIMATE_ENOUGH pairs it is widened, as two calls of an ABBA are disturbed
+// together: four to seven get their range, widened by itself on both sides, more by a quarter.
+struct estimate estimate_interval(const struct estimator *e, const struct pair_times *p,
+                                  double confidence, uint64_t seed);
+
+// The bootstrap alone, for comparison.
+struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_times *p,
+                                   double confidence, uint64_t seed);
+
+struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed);

@@ -1,0 +1,68 @@
+#include "eval/samples.h"
+
+#include <assert.h>
+#include <math.h>
+
+int samples_pick(const struct samples *s, int from, int to, int *picked) {
+    int n = pairs_pick(s->is_slowed + from, s->is_disturbed + from, to - from, picked);
+    for (int i = 0; i < n; i++)
+        picked[i] += from;
+    return n;
+}
+
+// A pair before the change of places and one after it count as one: what the places add is in
+// both, the other way round.
+static int pick_across(struct samples *s, const struct samples_question *q) {
+    int n = samples_pick(s, q->from, s->n_before_swap, s->before);
+    int n_after = samples_pick(s, s->n_before_swap, q->to, s->after);
+    if (n_after < n)
+        n = n_after;
+    for (int i = 0; i < n; i++) {
+        int x = s->before[i], y = s->after[i];
+        s->subject_picked_s[i] = sqrt(s->subject_s[x] * s->subject_s[y]);
+        s->rival_picked_s[i] = sqrt(s->rival_s[x] * s->rival_s[y]);
+    }
+    return n;
+}
+
+struct estimate samples_estimate(struct samples *s, const struct samples_question *q) {
+    bool is_across = q->from < s->n_before_swap && s->n_before_swap < q->to;
+    int n = is_across ? pick_across(s, q) : samples_pick(s, q->from, q->to, s->before);
+    for (int i = 0; i < n && !is_across; i++) {
+        s->subject_picked_s[i] = s->subject_s[s->before[i]];
+        s->rival_picked_s[i] = s->rival_s[s->before[i]];
+    }
+    struct pair_times p = {s->subject_picked_s, s->rival_picked_s, n};
+    if (q->uses_low && !is_across)
+        return estimate_speedup(&p, q->confidence, q->seed);
+    return estimate_interval(estimator_median, &p, q->confidence, q->seed);
+}
+
+void looks_add(struct looks *l, double seconds) {
+    assert(l->n_open < EVAL_LOOKS_MAX);
+    l->open[l->n_open++] = (struct look){.seconds = seconds};
+}
+
+void looks_begin(struct looks *l, int64_t now_ns) {
+    for (int i = 0; i < l->n_open; i++)
+        l->open[i].start_ns = now_ns;
+}
+
+void looks_note(struct looks *l, const struct samples *s, int64_t now_ns) {
+    for (int i = 0; i < l->n_open && l->n_ended < LOOKS_ROOM; i++) {
+        struct look *open = &l->open[i];
+        struct pairs_state state = {.n_pairs = s->n_pairs - open->from,
+                                    .halves = 1,
+                                    .uses_all_time = true,
+                                    .spent_s = (double)(now_ns - open->start_ns) * 1e-9,
+                                    .seconds = open->seconds};
+        for (int k = open->from; k < s->n_pairs; k++)
+            state.n_slowed += s->is_slowed[k];
+        if (pairs_ask(&state) != PAIRS_ENOUGH)
+            continue;
+        open->to = s->n_pairs;
+        l->ended[l->n_ended++] = *open;
+        open->from = s->n_pairs;
+        open->start_ns = now_ns;
+    }
+}

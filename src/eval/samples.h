@@ -1,0 +1,53 @@
+// The pairs of times that a comparison takes, and what a stretch of them says. All memory is here,
+// for as many as there can be.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eval/estimate.h"
+#include "eval/evaluate.h"
+#include "eval/pairs.h"
+
+struct samples {
+    double subject_s[PAIRS_ROOM], rival_s[PAIRS_ROOM];
+    bool is_disturbed[PAIRS_ROOM], is_slowed[PAIRS_ROOM];
+    int n_pairs;
+    int n_before_swap;  // of these; 0: subject and rival have not changed places
+    // Of the last estimate.
+    int before[PAIRS_ROOM], after[PAIRS_ROOM];
+    double subject_picked_s[PAIRS_ROOM], rival_picked_s[PAIRS_ROOM];
+};
+
+struct samples_question {
+    int from, to;  // pairs
+    double confidence;
+    uint64_t seed;
+    // Low quantiles too. Where subject and rival changed places the median of ratios alone counts.
+    bool uses_low;
+};
+
+// Shorter comparisons within a longer one: each is a stretch of its pairs that would have been a
+// comparison of so many seconds, had it begun and ended there. The first begins with it.
+enum { LOOKS_ROOM = 512 };
+
+struct look {
+    double seconds;
+    int from, to;  // pairs
+    int64_t start_ns;
+};
+
+struct looks {
+    struct look open[EVAL_LOOKS_MAX];
+    struct look ended[LOOKS_ROOM];  // in the order in which they did; beyond that none is noted
+    int n_open, n_ended;
+};
+
+void looks_add(struct looks *l, double seconds);  // one more length, of at most EVAL_LOOKS_MAX
+void looks_begin(struct looks *l, int64_t now_ns);
+void looks_note(struct looks *l, const struct samples *s, int64_t now_ns);  // after each block
+
+// The pairs of [from, to) that count (pairs.h); `picked` has room for all of them.
+int samples_pick(const struct samples *s, int from, int to, int *picked);
+
+struct estimate samples_estimate(struct samples *s, const struct samples_question *q);

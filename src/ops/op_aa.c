@@ -1,0 +1,201 @@
+#include "ops/op_aa.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "eval/stats.h"
+
+// After so many trials everything is started anew, so that no one process decides them all.
+enum { TRIALS_TOGETHER = 50 };
+
+// A row while it grows. A slow-down by x moves the interval by x: so each comparison says which
+// slow-down it would have told, and 95% of them told the largest but 5%.
+struct row_samples {
+    double *needed;
+    int room;
+};
+
+struct series {
+    struct arena *a;
+    const struct aa_request *q;
+    struct evaluator *e;
+    struct eval_report report;
+    struct row_samples rows[AA_LENGTHS_MAX];
+    FILE *keep;
+};
+
+static void note(struct aa_row *row, struct row_samples *s, const struct measurement_look *l) {
+    int order = measurement_order(l->low, l->high);
+    if (row->n == s->room)
+        return;
+    s->needed[row->n++] = l->high * (1 + MEASUREMENT_MARGIN) - 1;
+    row->n_faster += order > 0;
+    row->n_slower += order < 0;
+    row->n_pairs += l->n_pairs;
+    row->widest = fmax(row->widest, fabs(l->speedup - 1));
+    row->half_width += (l->high - l->low) / 2;
+}
+
+static bool keep_pairs(FILE *f, const char *path, int trial, const struct measurement *m,
+                       struct error *err) {
+    fprintf(f, "# trial %d: %d pairs, %d left out; seconds of subject and rival\n", trial,
+            m->n_pairs, m->n_dropped);
+    for (int i = 0; i < m->n_pairs; i++)
+        fprintf(f, "%.9g %.9g\n", m->subject_s[i], m->rival_s[i]);
+    return fflush(f) == 0 || error_set(err, ERROR_IO, "write %s: %s", path, strerror(errno));
+}
+
+// One comparison as long as the last of these rows; the others are stretches of it.
+static bool compare(struct series *c, int first, int last, int trial, struct aa_report *report,
+                    struct error *err) {
+    const struct aa_request *q = c->q;
+    struct arena scratch = {0};
+    struct eval_result result;
+    struct eval_job job = {.candidate = &c->report.candidate,
+                           .depth = q->eval.depth,
+                           .seconds = q->n_lengths ? q->seconds[last] : 0,
+                           .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN};
+    for (int i = first; i < last; i++)
+        job.looks_s[job.n_looks++] = q->seconds[i];
+    bool ok = evaluator_judge(c->e, &scratch, &job, &result, err);
+    const struct measurement *m = &result.measurement;
+    if (ok && !m->present)
+        ok = error_set(err, ERROR_PARSE, "%s: %s", verdict_kind_name(result.verdict.kind),
+                       result.verdict.evidence);
+    for (int i = 0; ok && i < m->n_looks; i++)
+        for (int k = first; k < last; k++)
+            if (m->looks[i].seconds == q->seconds[k])
+                note(&report->rows[k], &c->rows[k], &m->looks[i]);
+    if (ok) {
+        struct measurement_look whole = {.n_pairs = m->n_pairs,
+                                         .speedup = m->speedup,
+                                         .low = m->speedup_low,
+                                         .high = m->speedup_high};
+        note(&report->rows[last], &c->rows[last], &whole);
+        report->call_s = m->median_s;
+        report->method = report->method ? report->method : arena_strdup(c->a, m->method);
+        ok = !c->keep || keep_pairs(c->keep, q->keep, trial, m, err);
+    }
+    arena_reset(&scratch);
+    return ok;
+}
+
+static bool open_anew(struct series *c, struct error *err) {
+    struct eval_request alone = c->q->eval;
+    alone.depth = EVAL_VERIFY;  // without a rival
+    if (c->e)
+        evaluator_close(c->e);
+    c->e = NULL;
+    return op_eval_open(c->a, &alone, &c->report, &c->e, err);
+}
+
+static bool run_trials(struct series *c, struct aa_report *report, struct error *err) {
+    const struct aa_request *q = c->q;
+    for (report->n = 0; report->n < q->n; report->n++) {
+        if (report->n % TRIALS_TOGETHER == 0 && !open_anew(c, err))
+            return false;
+        // Where they change places half way a stretch is no comparison.
+        int first = c->report.target.is_gpu ? report->n_rows - 1 : 0;
+        for (int i = 0; i < first; i++)
+            if (!compare(c, i, i, report->n + 1, report, err))
+                return false;
+        if (!compare(c, first, report->n_rows - 1, report->n + 1, report, err))
+            return false;
+    }
+    return true;
+}
+
+static void conclude(struct series *c, struct aa_report *report) {
+    for (int i = 0; i < report->n_rows; i++) {
+        struct aa_row *row = &report->rows[i];
+        row->half_width = row->n ? row->half_width / row->n : NAN;
+        row->smallest = stats_quantile(c->rows[i].needed, row->n, 0.95);
+        row->bound = stats_share_bound(row->n_faster + row->n_slower, row->n, 0.95);
+    }
+}
+
+// Stretches of a trial are at most as many as fit into it, were it to take four times as long as
+// was asked for (pairs.h).
+static void prepare_rows(struct series *c, struct aa_report *report) {
+    const struct aa_request *q = c->q;
+    report->n_rows = q->n_lengths ? q->n_lengths : 1;
+    for (int i = 0; i < report->n_rows; i++) {
+        double per_trial = q->n_lengths ? 4 * q->seconds[report->n_rows - 1] / q->seconds[i] : 1;
+        report->rows[i].seconds = q->n_lengths ? q->seconds[i] : 0;
+        c->rows[i].room = q->n * (int)ceil(per_trial);
+        c->rows[i].needed = arena_array(c->a, double, c->rows[i].room);
+    }
+}
+
+bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report,
+           struct error *err) {
+    struct series c = {.a = a, .q = q};
+    *report = (struct aa_report){0};
+    c.keep = q->keep ? fopen(q->keep, "w") : NULL;
+    if (q->keep && !c.keep)
+        return error_set(err, ERROR_USAGE, "%s: cannot be written: %s", q->keep, strerror(errno));
+    prepare_rows(&c, report);
+    bool ok = run_trials(&c, report, err);
+    if (c.e)
+        evaluator_close(c.e);
+    if (ok) {
+        conclude(&c, report);
+        report->problem = c.report.problem->name;
+        report->target = c.report.target.name;
+        report->device = c.report.target.device;
+        report->candidate = c.report.candidate.label;
+    }
+    if (c.keep)
+        fclose(c.keep);
+    return ok;
+}
+
+json_t *op_aa_json(const struct aa_report *r) {
+    json_t *rows = json_array();
+    for (int i = 0; i < r->n_rows; i++) {
+        const struct aa_row *row = &r->rows[i];
+        json_array_append_new(
+            rows, json_pack("{s:o, s:i, s:i, s:i, s:i, s:f, s:o, s:o, s:o}", "seconds",
+                            row->seconds > 0 ? json_real(row->seconds) : json_null(), "comparisons",
+                            row->n, "faster", row->n_faster, "slower", row->n_slower, "pairs",
+                            row->n_pairs, "different_at_most", row->bound, "largest_difference",
+                            json_optional_real(row->widest), "half_width",
+                            json_optional_real(row->half_width), "slowdown_told",
+                            json_optional_real(row->smallest)));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o}", "schema", "hone.aa/1",
+                     "problem", r->problem, "target", r->target, "device", r->device, "candidate",
+                     r->candidate, "method", r->method ? r->method : "", "trials", r->n, "call_s",
+                     json_optional_real(r->call_s), "lengths", rows);
+}
+
+static void put_row(struct str *s, const struct aa_row *row) {
+    str_printf(s,
+               "%d comparisons of a kernel with itself: called faster %d times, slower %d times\n"
+               "called different in at most %.2g%% of trials, with 95%% confidence\n"
+               "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n"
+               "a slow-down of %.2f%% would have been told in 95%% of them",
+               row->n, row->n_faster, row->n_slower, 100 * row->bound, 100 * row->widest,
+               100 * row->half_width, 100 * row->smallest);
+}
+
+const char *op_aa_text(struct arena *a, const struct aa_report *r) {
+    struct str s = {0};
+    for (int i = 0; i < r->n_rows; i++) {
+        if (r->n_rows > 1)
+            str_printf(&s, "%sin %.3g s, %.0f pairs each:\n", i ? "\n" : "", r->rows[i].seconds,
+                       (double)r->rows[i].n_pairs / (r->rows[i].n ? r->rows[i].n : 1));
+        put_row(&s, &r->rows[i]);
+        str_printf(&s, "; a call takes %s\n", clock_duration(a, r->call_s * 1e9));
+    }
+    if (r->n_rows > 1)
+        str_printf(&s, "\n%d trials, each in a process of its own\n", r->n);
+    return str_take(a, &s);
+}

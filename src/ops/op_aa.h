@@ -1,0 +1,52 @@
+// The control: how often are identical kernels called different, and which slow-down would have
+// been told? What `hone eval --aa` does.
+//
+// A trial is one comparison of the candidate with itself: verified and timed in a process that was
+// started for it, beside a process of the same kernel that lives on from trial to trial, as a
+// rival's does in a search. The judge, its inputs and their truth live on too; all of this is
+// started and drawn anew after every 50 trials (with --confirm: for each). Asked for several
+// lengths, a trial lasts for the longest; each shorter one is every stretch of it that long, and
+// these share the trial's two processes. (A GPU, where subject and rival change places half way,
+// makes a trial of each length.)
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "ops/op_eval.h"
+
+enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
+
+struct aa_request {
+    struct eval_request eval;  // its seconds do not count
+    int n;                     // trials
+    double seconds[AA_LENGTHS_MAX];
+    int n_lengths;     // ascending; 0: one, and a comparison ends when its interval is narrow
+    const char *keep;  // write every pair that counted into this file; or NULL
+};
+
+// Of all comparisons of one length.
+struct aa_row {
+    double seconds;  // 0: as long as it took
+    int n, n_faster, n_slower;
+    int n_pairs;        // in all
+    double widest;      // largest |speed-up - 1| seen
+    double half_width;  // mean half width of the intervals
+    double bound;       // of the share called different, with 95% confidence
+    double smallest;    // slow-down that 95% of the comparisons would have told
+};
+
+struct aa_report {
+    const char *problem, *target, *device, *candidate, *method;
+    int n;  // trials
+    struct aa_row rows[AA_LENGTHS_MAX];
+    int n_rows;
+    double call_s;  // median of a call, in the last trial
+};
+
+bool op_aa(struct arena *a, const struct aa_request *request, struct aa_report *report,
+           struct error *err);
+
+// hone.aa/1
+json_t *op_aa_json(const struct aa_report *r);
+const char *op_aa_text(struct arena *a, const struct aa_report *r);

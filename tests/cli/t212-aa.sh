@@ -1,0 +1,58 @@
+#!/bin/sh
+# the control: a kernel beside itself, in comparisons of several lengths; pairs kept
+. "$(dirname "$0")/lib.sh"
+
+export HONE_RUN_THREADS=1
+cat >affine.hone <<'P'
+problem affine
+dim M = 16, N = 256
+in  x : f32[M, N] ~ normal
+out y : f32[M, N]
+y = 2 * x + 1
+P
+
+# How many there were, not what they said: that is for the clock to say.
+expect_match 0 '^2 comparisons of a kernel with itself: called faster [0-2] times, slower [0-2] times$' \
+    "$HONE" eval affine.hone default --aa 2 --seconds 0.05
+expect_match 0 '^a slow-down of [0-9.]+% would have been told in 95% of them; a call takes ' \
+    "$HONE" eval affine.hone default --aa 1 --screen
+
+# Several lengths: one trial is the longest, and its stretches are the others.
+run "$HONE" eval affine.hone default --aa 2 --seconds 0.02,0.05,0.2
+[ "$status" = 0 ] || fail "$got"
+for line in '^in 0.02 s, [0-9]+ pairs each:$' '^in 0.2 s, [0-9]+ pairs each:$' \
+    '^2 trials, each in a process of its own$'; do
+    printf '%s\n' "$got" | grep -Eq "$line" || fail "no $line in: $got"
+done
+valid aa "$HONE" eval affine.hone default --aa 2 --seconds 0.02,0.2 --json --keep pairs.txt
+tr -d ' \n' <json >flat
+grep -q '"trials":2' flat || fail "trials: $(cat json)"
+grep -Eq '"seconds":0.2[0-9]*,"comparisons":2,' flat || fail "as many of the longest as trials: $(cat json)"
+grep -Eq '"seconds":0.02[0-9]*,"comparisons":[1-9]' flat || fail "no stretch: $(cat json)"
+
+# All pairs that counted are kept, trial by trial: as many as its head says.
+[ "$(grep -c '^# trial [12]: [0-9]* pairs, [0-9]* left out' pairs.txt)" = 2 ] || fail "$(grep '#' pairs.txt)"
+[ "$(grep -c -v '^#' pairs.txt)" = "$(awk '/^#/ { n += $4 } END { print n }' pairs.txt)" ] || fail 'lines'
+awk '!/^#/ && !($1 > 0 && $2 > 0 && NF == 2) { exit 1 }' pairs.txt || fail 'no pair of times'
+
+# Mistakes.
+expect 2 'hone: several --seconds are for --aa' "$HONE" eval affine.hone default --seconds 1,5
+for wrong in '' x 0 -1 '1,' '1,,2' nan inf 1e999 11111111111111111111111111111111111; do
+    expect 2 "hone: eval: --seconds $wrong: expected a number above zero" \
+        "$HONE" eval affine.hone default --aa 1 --seconds "$wrong"
+done
+expect 2 'hone: eval: --seconds 5,1: expected ascending numbers' "$HONE" eval affine.hone default --aa 1 --seconds 5,1
+expect 2 'hone: eval: --seconds 1,2,3,4,5: more than 4' "$HONE" eval affine.hone default --aa 1 --seconds 1,2,3,4,5
+expect 2 'hone: eval: --seconds 0.1,20: the longest is more than 100 times the shortest' \
+    "$HONE" eval affine.hone default --aa 1 --seconds 0.1,20
+expect 2 'hone: --keep is for the pairs of --aa' "$HONE" eval affine.hone default --keep pairs.txt
+expect 2 'hone: --verify times nothing, --aa does' "$HONE" eval affine.hone default --aa 1 --verify
+expect_match 2 '^hone: no/where: cannot be written: ' "$HONE" eval affine.hone default --aa 1 --keep no/where
+expect_match 2 '^hone: \.: cannot be written: ' "$HONE" eval affine.hone default --aa 1 --keep .
+# A candidate that is wrong cannot be timed.
+printf '#pragma hone launch f grid(M) args(x, y)\nvoid f(long b, const float *x, float *y) { y[b] = x[b]; }\n' >wrong.c
+expect_match 1 '^wrong: ' "$HONE" eval affine.hone wrong.c --aa 1 --seconds 0.05
+# No room for the pairs: said once, with the status of a machine's failure.
+if [ -w /dev/full ]; then
+    expect_match 4 '^hone: write /dev/full: ' "$HONE" eval affine.hone default --aa 1 --seconds 0.05 --keep /dev/full
+fi

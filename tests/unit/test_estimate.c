@@ -1,0 +1,334 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "eval/estimate.h"
+#include "eval/samples.h"
+
+enum { PAIRS_MOST = 4000 };
+
+static double ones[PAIRS_MOST];
+
+// Pairs with these ratios.
+static struct pair_times pairs_of(const double *ratios, int n) {
+    for (int i = 0; i < n; i++)
+        ones[i] = 1;
+    return (struct pair_times){ones, ratios, n};
+}
+
+static struct estimate median_of(const double *ratios, int n, uint64_t seed) {
+    struct pair_times p = pairs_of(ratios, n);
+    return estimate_interval(estimator_median, &p, 0.99, seed);
+}
+
+static const struct estimator *find(const char *name) {
+    const struct estimator *e = estimators;
+    while (e->name && strcmp(e->name, name) != 0)
+        e++;
+    cr_assert(e->name, "%s", name);
+    return e;
+}
+
+Test(estimate, each_is_what_its_name_says) {
+    double room[40], subject[20], rival[20];
+    // Ratios 1.00, 1.01, ...: the rival's times ascend, one of the subject's is an outlier.
+    for (int i = 0; i < 20; i++) {
+        subject[i] = 1;
+        rival[i] = 1 + 0.01 * i;
+    }
+    struct pair_times p = {subject, rival, 20};
+    cr_expect_float_eq(find("median")->of(&p, room), 1.095, 1e-12);
+    cr_expect_float_eq(find("medians")->of(&p, room), 1.095, 1e-12);
+    cr_expect_float_eq(find("quarters")->of(&p, room), 1.04, 1e-12, "the fifth of twenty");
+    cr_expect_float_eq(find("low")->of(&p, room), 1.01, 1e-12, "the second");
+    cr_expect_float_eq(find("lowest")->of(&p, room), 1, 1e-12, "the first");
+    cr_expect_float_eq(find("trimmed")->of(&p, room), 1.0946, 1e-3);
+    cr_expect_float_eq(find("means")->of(&p, room), 1.0942, 1e-3);
+    rival[0] = 100;
+    cr_expect_float_eq(find("median")->of(&p, room), 1.105, 1e-12);
+    cr_expect_float_eq(find("trimmed")->of(&p, room), 1.1046, 1e-3);
+    cr_expect_eq(rival[0], 100, "the samples keep their order");
+    for (const struct estimator *e = estimators; e->name; e++) {
+        struct pair_times one = {subject, subject, 1};
+        cr_expect_eq(e->of(&one, room), 1, "%s of one pair", e->name);
+    }
+}
+
+Test(estimate, a_slowdown_of_all_calls_is_what_each_finds) {
+    double room[200], subject[100], rival[100];
+    struct rng r;
+    rng_init(&r, 3);
+    for (int i = 0; i < 100; i++) {
+        rival[i] = 1 + rng_unit(&r);
+        subject[i] = 1.25 * rival[i];
+    }
+    struct pair_times p = {subject, rival, 100};
+    for (const struct estimator *e = estimators; e->name; e++)
+        cr_expect_float_eq(e->of(&p, room), 0.8, 1e-12, "%s", e->name);
+}
+
+Test(estimate, of_nothing_is_nothing) {
+    struct pair_times none = {ones, ones, 0};
+    struct estimate e = estimate_speedup(&none, 0.99, 1);
+    cr_expect(isnan(e.value) && isnan(e.low) && isnan(e.high));
+    cr_expect_eq(e.confidence, 0);
+}
+
+Test(estimate, few_pairs_get_their_range_widened) {
+    double v[] = {1.0, 1.1, 0.9, 1.2};
+    struct estimate i = median_of(v, 4, 1);
+    cr_expect_eq(i.confidence, 0.99);
+    cr_expect_float_eq(i.low, 0.9 * 0.9 / 1.2, 1e-12);
+    cr_expect_float_eq(i.high, 1.2 * 1.2 / 0.9, 1e-12);
+    cr_expect_float_eq(i.value, 1.05, 1e-12);
+    // Three say less than was asked for, and that is told.
+    i = median_of(v, 3, 1);
+    cr_expect_eq(i.confidence, 0.75);
+}
+
+Test(estimate, so_few_pairs_cover_the_median_too) {
+    struct rng r;
+    rng_init(&r, 5);
+    int missed = 0;
+    enum { TRIALS = 2000 };
+    for (int t = 0; t < TRIALS; t++) {
+        double v[4];
+        for (int i = 0; i < 4; i++)
+            v[i] = exp(0.02 * (rng_unit(&r) + rng_unit(&r) + rng_unit(&r) - 1.5));
+        struct estimate i = median_of(v, 4, (uint64_t)t);
+        missed += i.low > 1 || i.high < 1;
+    }
+    cr_expect_leq(missed, 40, "%d of %d", missed, TRIALS);
+}
+
+Test(estimate, one_outlier_does_not_move_a_long_series) {
+    double v[100];
+    for (int i = 0; i < 100; i++)
+        v[i] = 1 + 0.001 * (i % 10);
+    v[37] = 50;
+    struct estimate i = median_of(v, 100, 1);
+    cr_expect_eq(i.confidence, 0.99);
+    cr_expect_lt(i.high, 1.01);
+    cr_expect_gt(i.low, 0.999);
+}
+
+// Covers the true median about as often as it says, for a skewed distribution, where each
+// block of two shares a disturbance.
+Test(estimate, interval_covers_the_median) {
+    struct rng r;
+    rng_init(&r, 7);
+    int missed = 0;
+    enum { TRIALS = 1000, PAIRS = 16 };
+    for (int t = 0; t < TRIALS; t++) {
+        double v[PAIRS];
+        for (int i = 0; i < PAIRS; i += 2)
+            for (int k = 0; k < 2; k++)
+                v[i + k] = exp(0.02 * (rng_unit(&r) + rng_unit(&r) - 1) +
+                               (rng_unit(&r) < 0.05 ? 0.3 * (rng_unit(&r) - 0.5) : 0));
+        struct estimate i = median_of(v, PAIRS, (uint64_t)t);
+        missed += i.low > 1 || i.high < 1;
+    }
+    cr_expect_leq(missed, 20, "%d of %d", missed, TRIALS);
+}
+
+Test(estimate, same_seed_same_interval) {
+    double v[] = {1.0, 1.1, 0.9, 1.2, 1.05, 0.97, 1.3, 0.8, 1.01, 1.02};
+    struct estimate a = median_of(v, 10, 5), b = median_of(v, 10, 5);
+    cr_expect_eq(a.low, b.low);
+    cr_expect_eq(a.high, b.high);
+}
+
+// Busy moments of eight pairs: neighbours are alike, and the interval must know.
+Test(estimate, interval_covers_the_median_of_correlated_samples) {
+    struct rng r;
+    rng_init(&r, 11);
+    int missed = 0;
+    enum { TRIALS = 150, PAIRS = 200 };
+    for (int t = 0; t < TRIALS; t++) {
+        double v[PAIRS], moment = 0;
+        for (int i = 0; i < PAIRS; i++) {
+            if (i % 8 == 0)
+                moment = 0.05 * (rng_unit(&r) - 0.5);
+            v[i] = exp(moment + 0.01 * (rng_unit(&r) - 0.5));
+        }
+        struct estimate i = median_of(v, PAIRS, (uint64_t)t);
+        missed += i.low > 1 || i.high < 1;
+    }
+    cr_expect_leq(missed, 4, "%d of %d", missed, TRIALS);
+}
+
+Test(estimate, very_long_series_have_an_interval_too) {
+    enum { N = 4000 };
+    static double v[N];
+    for (int i = 0; i < N; i++)
+        v[i] = 1 + 0.01 * (i % 7 - 3);
+    struct estimate i = median_of(v, N, 1);
+    cr_expect_float_eq(i.value, 1, 0.01);
+    cr_expect(i.low <= i.value && i.high >= i.value && i.high - i.low < 0.03);
+}
+
+// Times of a kernel beside itself while others use the machine: half of the calls take longer, up
+// to three times as long.
+static double draw_noisy(struct rng *r) {
+    return 1 + 0.01 * rng_unit(r) + (rng_unit(r) < 0.5 ? 2 * rng_unit(r) : 0);
+}
+
+Test(estimate, low_quantiles_see_through_noise) {
+    enum { TRIALS = 30, N = 200 };
+    double subject[N], rival[N], median_width = 0, width = 0;
+    int missed = 0;
+    struct rng r;
+    rng_init(&r, 21);
+    for (int t = 0; t < TRIALS; t++) {
+        for (int i = 0; i < N; i++) {
+            subject[i] = draw_noisy(&r);
+            rival[i] = draw_noisy(&r);
+        }
+        struct pair_times p = {subject, rival, N};
+        struct estimate m = estimate_interval(estimator_median, &p, 0.99, (uint64_t)t);
+        struct estimate e = estimate_speedup(&p, 0.99, (uint64_t)t);
+        median_width += (m.high - m.low) / 2 / TRIALS;
+        width += (e.high - e.low) / 2 / TRIALS;
+        missed += e.low > 1 || e.high < 1;
+    }
+    cr_expect_leq(missed, 1);
+    cr_expect_lt(width, 0.01);
+    cr_expect_gt(median_width, 4 * width, "%g", median_width);
+}
+
+// Times that drift slowly, together: pairs see through that, quantiles of all times do not.
+Test(estimate, the_median_sees_through_drift) {
+    enum { N = 200 };
+    double subject[N], rival[N];
+    struct rng r;
+    rng_init(&r, 22);
+    for (int i = 0; i < N; i++) {
+        double drift = 1 + 0.2 * sin(i * 0.7);
+        subject[i] = drift * (1 + 0.001 * rng_unit(&r));
+        rival[i] = 1.03 * drift * (1 + 0.001 * rng_unit(&r));
+    }
+    struct pair_times p = {subject, rival, N};
+    struct estimate e = estimate_speedup(&p, 0.99, 1);
+    cr_expect_float_eq(e.value, 1.03, 0.001);
+    cr_expect_lt(e.high - e.low, 0.002);
+}
+
+// One that is fast in a quarter of its calls and slower in all others is not called faster.
+Test(estimate, a_kernel_that_is_fast_now_and_then_is_not_faster) {
+    enum { N = 400 };
+    double subject[N], rival[N];
+    struct rng r;
+    rng_init(&r, 23);
+    for (int i = 0; i < N; i++) {
+        subject[i] = (rng_unit(&r) < 0.25 ? 0.5 : 1.2) * (1 + 0.01 * rng_unit(&r));
+        rival[i] = 1 + 0.01 * rng_unit(&r);
+    }
+    struct pair_times p = {subject, rival, N};
+    struct estimate low = estimate_interval(estimator_low, &p, 0.99, 1);
+    cr_expect_gt(low.low, 1.9, "the low quantiles alone would have said so");
+    struct estimate e = estimate_speedup(&p, 0.99, 1);
+    cr_expect_lt(e.low, 0.85);
+    cr_expect_gt(e.high, 1.9);
+    cr_expect_lt(e.value, 0.85);
+}
+
+Test(estimate, with_few_pairs_intervals_are_widened) {
+    double v[48];
+    for (int i = 0; i < 48; i++)
+        v[i] = 1 + 0.001 * (i % 8);
+    struct estimate eight = median_of(v, 8, 1);
+    cr_expect_float_eq(eight.low, pow(1.007, -0.25), 1e-12);
+    cr_expect_float_eq(eight.high, pow(1.007, 1.25), 1e-12);
+    cr_expect_eq(eight.confidence, 0.99, "1 - 2 / 2^8 is above it");
+    // From ESTIMATE_ENOUGH on it is not.
+    struct pair_times p = pairs_of(v, ESTIMATE_ENOUGH);
+    struct estimate enough = estimate_interval(estimator_median, &p, 0.99, 1);
+    cr_expect_geq(enough.low, 1);
+    cr_expect_leq(enough.high, 1.007);
+}
+
+static const struct samples_question all = {.confidence = 0.99, .seed = 1, .uses_low = true};
+
+static struct samples *equal_samples(int n) {
+    static struct samples s;
+    s.n_pairs = n;
+    for (int i = 0; i < n; i++) {
+        s.subject_s[i] = 1 + 0.001 * (i % 7);
+        s.rival_s[i] = 1 + 0.001 * (i % 5);
+    }
+    return &s;
+}
+
+Test(samples, say_what_their_stretches_say) {
+    struct samples *s = equal_samples(200);
+    for (int i = 100; i < 200; i++)
+        s->subject_s[i] *= 2;
+    struct samples_question q = all;
+    q.to = 100;
+    cr_expect_float_eq(samples_estimate(s, &q).value, 1, 0.01);
+    q.from = 100, q.to = 200;
+    cr_expect_float_eq(samples_estimate(s, &q).value, 0.5, 0.01);
+    // What was disturbed does not count.
+    for (int i = 150; i < 200; i += 2)
+        s->is_disturbed[i] = true, s->subject_s[i] = 1000;
+    cr_expect_float_eq(samples_estimate(s, &q).value, 0.5, 0.01);
+    cr_expect_leq(samples_estimate(s, &q).high, 0.51);
+    int picked[200];
+    cr_expect_eq(samples_pick(s, 100, 200, picked), 75);
+    cr_expect_eq(picked[0], 100);
+}
+
+Test(samples, a_place_cancels_when_it_is_changed) {
+    struct samples *s = equal_samples(200);
+    s->n_before_swap = 100;
+    for (int i = 0; i < 200; i++)
+        *(i < 100 ? &s->subject_s[i] : &s->rival_s[i]) *= 1.1;
+    struct samples_question q = all;
+    q.to = 200;
+    struct estimate e = samples_estimate(s, &q);
+    cr_expect_float_eq(e.value, 1, 0.005);
+    cr_expect(e.low < 1 && e.high > 1 && e.high - e.low < 0.02);
+}
+
+// Pairs of 50 ms: stretches of one and of two seconds, one after the other.
+Test(looks, are_stretches_of_a_longer_comparison) {
+    static struct samples s;
+    static struct looks l;
+    looks_add(&l, 1);
+    looks_add(&l, 2);
+    looks_begin(&l, 1000000000);
+    for (s.n_pairs = 2; s.n_pairs <= 90; s.n_pairs += 2)
+        looks_note(&l, &s, 1000000000 + s.n_pairs * 50000000LL);
+    static const struct look want[] = {{1, 0, 22, 0},  {2, 0, 42, 0},  {1, 22, 44, 0},
+                                       {1, 44, 66, 0}, {2, 42, 84, 0}, {1, 66, 88, 0}};
+    cr_assert_eq(l.n_ended, 6);
+    for (int i = 0; i < 6; i++) {
+        cr_expect_eq(l.ended[i].seconds, want[i].seconds, "%d", i);
+        cr_expect_eq(l.ended[i].from, want[i].from, "%d: %d", i, l.ended[i].from);
+        cr_expect_eq(l.ended[i].to, want[i].to, "%d: %d", i, l.ended[i].to);
+    }
+}
+
+// A stretch of slow pairs has eight of them, as a comparison has, however short it was to be.
+Test(looks, have_as_many_pairs_as_a_comparison) {
+    static struct samples s;
+    static struct looks l;
+    looks_add(&l, 1);
+    looks_begin(&l, 0);
+    for (s.n_pairs = 2; s.n_pairs <= 16; s.n_pairs += 2)
+        looks_note(&l, &s, s.n_pairs * 300000000LL);
+    cr_assert_eq(l.n_ended, 2);
+    cr_expect_eq(l.ended[0].to, 8);
+    cr_expect_eq(l.ended[1].from, 8);
+}
+
+Test(looks, end_where_there_is_no_room) {
+    static struct samples s;
+    static struct looks l;
+    looks_add(&l, 0.001);
+    looks_begin(&l, 0);
+    for (s.n_pairs = 8; s.n_pairs <= 8 * (LOOKS_ROOM + 3); s.n_pairs += 8)
+        looks_note(&l, &s, s.n_pairs * 1000000LL);
+    cr_expect_eq(l.n_ended, LOOKS_ROOM);
+}
