@@ -36,6 +36,30 @@ said ' ok .*after tools$'
 said 'expert steps in for the model: plan: it calls tools without end'
 [ "$(grep -c '^====' requests)" = 9 ] || fail "not nine requests: $(grep -c '^====' requests)"
 
+# In the other dialect, and six at once: four of them are answered, in one message.
+serve <<END
+match "tool_result"
+say $(hypothesis 'after six' kernel "$span")
+---
+match Change: after six
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2  unroll 4\n<<<END stage>>>
+---
+match You plan
+tool check_kernel {"text": "kernel for softmax on cpu\\nstage y : rowwise vec 16\\n"}
+tool sol {}
+tool findings {"node": 0}
+tool history {"query": "vec"}
+tool sol {}
+tool sol {}
+END
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 2 --llm "anthropic:m@$url"
+survived
+said ' ok .*after six$'
+grep -q 'legal; complete' requests || fail 'nobody told that the block is legal'
+results=$(grep -o '"type": *"tool_result"' requests | wc -l)
+[ "$results" = 4 ] || fail "$results results of tools"
+
 # 5. Servers: not accepted, too large, in trouble, breaking off, silent; and back again.
 {
     cat <<END
