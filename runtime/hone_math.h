@@ -110,8 +110,9 @@ HONE_INLINE void HONE_(stream)(float *p, HONE_F v) {
 #endif
 }
 
+// x - 0 is x whatever x is, and the compiler knows it; 0 + x is not (of -0), and costs an addition.
 HONE_INLINE HONE_F HONE_(all)(float x) {
-    return (HONE_F){0} + x;
+    return x - (HONE_F){0};
 }
 
 HONE_INLINE HONE_I HONE_(all_mask)(int m) {

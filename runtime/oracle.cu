@@ -52,6 +52,27 @@ JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, float *out) {
     }
 }
 
+// ---- arrays made from others: as in eval/derived.c
+
+// Rows of `length` elements: the i-th of `to` is number rows[i] of `from`.
+JUDGE_KERNEL oracle_rows(const float *from, float *to, const u64 *rows, u64 n, u64 length) {
+    for (u64 i = first(); i < n * length; i += stride())
+        to[i] = from[rows[i / length] * length + i % length];
+}
+
+// By a power of two, so exact but at the ends of the type. May be done in place.
+JUDGE_KERNEL oracle_scale(const float *from, float *to, float factor, u64 n) {
+    for (u64 i = first(); i < n; i += stride())
+        to[i] = ORACLE_MUL(from[i], factor);
+}
+
+// Where derived_is_edge() nothing is claimed.
+JUDGE_KERNEL oracle_edges(const float *high, float *spread, u64 n) {
+    for (u64 i = first(); i < n; i += stride())
+        if (!isfinite(high[i]) || (high[i] != 0 && fabsf(high[i]) < 1e-30f))
+            spread[i] = ORACLE_NAN;
+}
+
 // ---- readings: as in ir/reading.h, whose words say why
 
 #define ORACLE_ROUND (3.552713678800501e-15 / 3)     // 2^-48 / 3

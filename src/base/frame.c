@@ -78,6 +78,13 @@ bool frame_write(int fd, const json_t *message, const int *fds, int n_fds, struc
     return ok;
 }
 
+bool frame_was_closed(struct error *err) {
+    bool is_closed = err->kind == ERROR_IO && strcmp(err->text, "closed") == 0;
+    if (is_closed)
+        *err = (struct error){0};
+    return is_closed;
+}
+
 struct receiver {
     int fd;
     int64_t deadline_ns;  // -1: none

@@ -12,8 +12,12 @@ struct error;
 
 enum { FRAME_MAX = 64 << 20, FRAME_MAX_FDS = 64 };
 
-// Send one document. With n_fds > 0 the socket must be a unix socket.
+// Send one document. With n_fds > 0 the socket must be a unix socket. ERROR_IO with text "closed"
+// when the peer is gone.
 bool frame_write(int fd, const json_t *message, const int *fds, int n_fds, struct error *err);
+
+// Is that all that was wrong, that the peer is gone? Then forget it.
+bool frame_was_closed(struct error *err);
 
 // Receive one; the caller owns *message and the descriptors in fds (room for FRAME_MAX_FDS;
 // NULL: none expected, any that come are closed). ERROR_TIMEOUT when `timeout_ns` passed

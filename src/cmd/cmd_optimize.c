@@ -9,6 +9,8 @@
 #include "cmd/cmd.h"
 #include "ops/op_optimize.h"
 
+enum { BATCH_MAX = 64 };
+
 struct optimize_options {
     struct optimize_request request;
     bool json, events;
@@ -24,6 +26,8 @@ static const struct option_row rows[] = {
     ROW("target", OPTION_STRING, "NAME", request.target,
         "cpu, cuda or cuda:N (the first GPU, else cpu)"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
+    ROW("batch", OPTION_INT, "N", request.batch,
+        "propose N candidates before they are judged (1); several workers share them"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
         "end after S seconds, the confirmation included (600)"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
@@ -66,8 +70,8 @@ static const struct command_options options = {
         "evaluations without a significant gain, or when --evals or --seconds are used up. The\n"
         "fastest is then confirmed on fresh data beside `plain`, one straightforward loop per\n"
         "value at the compiler's best flags. Every step is stored before the next begins: after\n"
-        "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy and\n"
-        "seed; limits given with --resume replace its own.",
+        "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
+        "seed and batch; limits given with --resume replace its own.",
     .rows = rows,
     .min_arguments = 0,
     .max_arguments = 1,
@@ -155,11 +159,14 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
                          "optimize: expected FILE or --resume [RUN]; see 'hone "
                          "optimize --help'");
     const struct optimize_request *q = &o->request;
-    if (q->resume && (q->dims || q->policy || q->proposer || q->target || q->seed))
+    if (q->resume && (q->dims || q->policy || q->proposer || q->target || q->seed || q->batch))
         return error_set(err, ERROR_USAGE,
-                         "optimize: a resumed run keeps its sizes, target, policy, proposer and "
-                         "seed; only --evals, --seconds, --until and the model and its caps "
+                         "optimize: a resumed run keeps its sizes, target, policy, proposer, seed "
+                         "and batch; only --evals, --seconds, --until and the model and its caps "
                          "can be given anew");
+    if (q->batch > BATCH_MAX)
+        return error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates",
+                         BATCH_MAX);
     if (q->wait_s > 0 && !q->spool)
         return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
     if (o->json && o->events)

@@ -138,11 +138,11 @@ static bool start(struct bench *b, struct error *err) {
                                .n_threads = b->t->n_threads,
                                .inputs = &b->inputs,
                                .outputs = &b->outputs,
-                               .object = b->object};
+                               .made_fd = -1};
     layout_make(&b->layout, &b->plan, b->n_slots);
     if (!memory_file_open(&b->inputs, b->layout.file_bytes[FILE_INPUTS], err) ||
         !memory_file_open(&b->outputs, b->layout.file_bytes[FILE_OUTPUTS], err) ||
-        !runner_open(&b->runner, &spec, &status, err))
+        !runner_begin(&b->runner, &spec, err) || !runner_load(&b->runner, b->object, &status, err))
         return false;
     struct verdict v = {.evidence = ""};
     runner_explain(b->a, &b->runner, status, &v);

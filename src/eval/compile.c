@@ -35,7 +35,7 @@ static const int64_t compile_memory_bytes = (int64_t)4 << 30;
 
 // No crt files: they bring variables of their own, and the object would have code that
 // runs on loading. Everything is bound on loading, because later the loader may not work.
-static const char *const flags[] = {
+const char *const compile_flags[] = {
     "-std=gnu17",
     "-O3",
     "-march=native",
@@ -53,8 +53,8 @@ static const char *const flags[] = {
     "-Wl,-z,now",
     "-Wl,-z,defs",
     "-Wl,-z,noexecstack",
+    NULL,
 };
-enum { N_FLAGS = sizeof flags / sizeof flags[0] };
 
 static bool is_header(const struct embedded_file *f) {
     size_t len = strlen(f->name);
@@ -80,8 +80,8 @@ static const char *key(struct arena *a, const struct compile_spec *s, const char
         add_number(&h, st.st_mtim.tv_nsec);
         add_number(&h, st.st_size);
     }
-    for (int i = 0; i < N_FLAGS; i++)
-        sha256_add_text(&h, flags[i]);
+    for (int i = 0; compile_flags[i]; i++)
+        sha256_add_text(&h, compile_flags[i]);
     for (int i = 0; i < s->n_dims; i++) {
         sha256_add_text(&h, s->dim_names[i]);
         add_number(&h, s->dim_sizes[i]);
@@ -173,8 +173,8 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
                          const char *dir, struct compile_result *result, struct error *err) {
     const char *argv[ARGV_MAX] = {cc};
     int n = 1;
-    for (int i = 0; i < N_FLAGS; i++)
-        argv[n++] = flags[i];
+    for (int i = 0; compile_flags[i]; i++)
+        argv[n++] = compile_flags[i];
     for (int i = 0; i < s->n_dims; i++)
         argv[n++] = arena_printf(a, "-D%s=%lld", s->dim_names[i], (long long)s->dim_sizes[i]);
     argv[n++] = "candidate.c";

@@ -33,6 +33,9 @@ struct compile_result {
     double seconds;       // 0 when it was in the cache
 };
 
+// What sources are compiled with besides sizes, NULL-terminated.
+extern const char *const compile_flags[];
+
 // False when there is no verdict on the source: no compiler (ERROR_UNSUPPORTED), a full
 // disk, Ctrl-C.
 bool compile(struct arena *a, const struct compile_spec *spec, struct compile_result *result,

@@ -6,9 +6,11 @@
 // here: so the judge believes nothing on this page but "a call has ended", and checks
 // that too (outputs, processor time); words and numbers are only for evidence.
 //
-// Message from the judge, before the candidate is there (hone.load/1):
-//     {"plan": hone.plan/1, "slots": 4, "threads": 2}
-// with descriptors: control page, inputs (read-only), outputs, scratch, object.
+// Messages from the judge, before the candidate is there:
+//     hone.load/1    {"plan": hone.plan/1, "slots": 4, "threads": 2}
+//                    with descriptors: control page, inputs (read-only), outputs, scratch, and
+//                    perhaps a pipe that ends when the pages of inputs and outputs are made
+//     hone.object/1  {} with the object's descriptor, once it is compiled
 #pragma once
 
 #include <stdatomic.h>

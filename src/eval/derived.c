@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/rng.h"
-#include "ir/relations.h"
+#include "base/str.h"
+
+enum { ORDER_MANY = 1 << 16 };
 
 bool derived_exists(const struct oracle *o, enum oracle_set set) {
     struct relations_scaling scaling;
@@ -22,23 +25,8 @@ static void *allocate(size_t count, size_t size) {
     return p;
 }
 
-static int64_t input_count(const struct oracle *o, int input) {
-    return shape_count(&o->problem->graph.nodes[o->problem->inputs[input].node].shape);
-}
-
-static int64_t n_rows(const struct oracle *o) {
-    return o->problem->graph.nodes[o->problem->outputs[0].node].shape.size[0];
-}
-
-static void scale(float *values, int64_t count, int exponent) {
-    float factor = ldexpf(1, exponent);
-    for (int64_t i = 0; exponent && i < count; i++)
-        values[i] *= factor;
-}
-
-// Which row stands in each place: the same whenever it is asked for.
-static int64_t *draw_order(const struct oracle *o) {
-    int64_t rows = n_rows(o), *order = allocate((size_t)rows, sizeof *order);
+static int64_t *draw_order(const struct oracle *o, int64_t rows) {
+    int64_t *order = allocate((size_t)rows, sizeof *order);
     struct rng r;
     rng_init(&r, o->seed ^ UINT64_C(0x726f7773));
     for (int64_t i = 0; i < rows; i++) {
@@ -49,26 +37,53 @@ static int64_t *draw_order(const struct oracle *o) {
     return order;
 }
 
-static void permute(float *values, int64_t count, const int64_t *order, int64_t rows) {
-    size_t length = (size_t)(count / rows), bytes = (size_t)count * sizeof *values;
+bool derived_find(const struct oracle *o, enum oracle_set set, struct derived_law *law) {
+    const struct problem *p = o->problem;
+    *law = (struct derived_law){0};
+    if (set == SET_SCALED)
+        return relations_find_scaling(p, &law->scaling);
+    if (set != SET_PERMUTED || !relations_find_permutation(p, law->moves))
+        return false;
+    law->n_rows = p->graph.nodes[p->outputs[0].node].shape.size[0];
+    while (law->n_rows > ORDER_MANY && law->n_rows % 2 == 0)
+        law->n_rows /= 2;
+    law->order = draw_order(o, law->n_rows);
+    return true;
+}
+
+void derived_reset(struct derived_law *law) {
+    free(law->order);
+    *law = (struct derived_law){0};
+}
+
+static int64_t input_count(const struct oracle *o, int input) {
+    return shape_count(&o->problem->graph.nodes[o->problem->inputs[input].node].shape);
+}
+
+static void scale(float *values, int64_t count, int exponent) {
+    float factor = ldexpf(1, exponent);
+    for (int64_t i = 0; exponent && i < count; i++)
+        values[i] *= factor;
+}
+
+static void permute(float *values, int64_t count, const struct derived_law *law) {
+    size_t length = (size_t)(count / law->n_rows), bytes = (size_t)count * sizeof *values;
     float *before = allocate((size_t)count, sizeof *before);
     memcpy(before, values, bytes);
-    for (int64_t i = 0; i < rows; i++)
-        memcpy(values + (size_t)i * length, before + (size_t)order[i] * length,
+    for (int64_t i = 0; i < law->n_rows; i++)
+        memcpy(values + (size_t)i * length, before + (size_t)law->order[i] * length,
                length * sizeof *values);
     free(before);
 }
 
 void derived_change(const struct oracle *o, enum oracle_set set, int input, float *values) {
-    struct relations_scaling scaling;
-    bool moves[INPUTS_MAX];
-    if (set == SET_SCALED && relations_find_scaling(o->problem, &scaling))
-        scale(values, input_count(o, input), scaling.input[input]);
-    if (set == SET_PERMUTED && relations_find_permutation(o->problem, moves) && moves[input]) {
-        int64_t *order = draw_order(o);
-        permute(values, input_count(o, input), order, n_rows(o));
-        free(order);
-    }
+    struct derived_law law;
+    if (!derived_find(o, set, &law))
+        return;
+    scale(values, input_count(o, input), law.scaling.input[input]);
+    if (law.moves[input])
+        permute(values, input_count(o, input), &law);
+    derived_reset(&law);
 }
 
 static float *copy(const float *from, int64_t count) {
@@ -77,18 +92,13 @@ static float *copy(const float *from, int64_t count) {
     return to;
 }
 
-// Beyond the type, or so small that steps are absolute there: nothing is claimed.
-static void forgive_edges(struct oracle_output *e) {
-    for (int64_t i = 0; i < e->count; i++)
-        if (!isfinite(e->high[i]) || (e->high[i] != 0 && fabsf(e->high[i]) < 1e-30F))
-            e->spread[i] = NAN;
+bool derived_is_edge(float high) {
+    return !isfinite(high) || (high != 0 && fabsf(high) < 1e-30F);
 }
 
 void derived_learn(struct oracle *o, enum oracle_set set) {
-    struct relations_scaling scaling = {0};
-    int64_t *order = set == SET_PERMUTED ? draw_order(o) : NULL;
-    if (set == SET_SCALED)
-        relations_find_scaling(o->problem, &scaling);
+    struct derived_law law;
+    derived_find(o, set, &law);
     for (int i = 0; i < o->problem->n_outputs; i++) {
         const struct oracle_output *from = &o->sets[SET_DECLARED].outputs[i];
         struct oracle_output *e = &o->sets[set].outputs[i];
@@ -99,12 +109,52 @@ void derived_learn(struct oracle *o, enum oracle_set set) {
                                     .spread = copy(from->spread, from->count)};
         float *const parts[] = {e->high, e->low, e->spread};
         for (int k = 0; k < 3; k++) {
-            scale(parts[k], e->count, scaling.output[i]);
-            if (order)
-                permute(parts[k], e->count, order, n_rows(o));
+            scale(parts[k], e->count, law.scaling.output[i]);
+            if (law.order)
+                permute(parts[k], e->count, &law);
         }
-        if (set == SET_SCALED)
-            forgive_edges(e);
+        for (int64_t k = 0; set == SET_SCALED && k < e->count; k++)
+            if (derived_is_edge(e->high[k]))
+                e->spread[k] = NAN;
     }
-    free(order);
+    derived_reset(&law);
+}
+
+static void put_factor(struct str *s, const char *name, int exponent) {
+    if (s->len)
+        str_puts(s, ", ");
+    if (exponent < 0)
+        str_printf(s, "%s divided by %d", name, 1 << -exponent);
+    else
+        str_printf(s, "%s times %d", name, 1 << exponent);
+}
+
+const char *derived_words(struct arena *a, const struct oracle *o, enum oracle_set set) {
+    const struct problem *p = o->problem;
+    struct derived_law law;
+    struct str in = {0}, out = {0};
+    const char *words = "";
+    if (!derived_find(o, set, &law))
+        return words;
+    for (int i = 0; i < p->n_inputs; i++) {
+        const char *name = p->graph.nodes[p->inputs[i].node].name;
+        if (law.scaling.input[i])
+            put_factor(&in, name, law.scaling.input[i]);
+        else if (law.moves[i])
+            str_printf(&in, "%s%s", in.len ? ", " : "", name);
+    }
+    for (int i = 0; i < p->n_outputs; i++)
+        put_factor(&out, p->outputs[i].name, law.scaling.output[i]);
+    if (law.order)
+        words = arena_printf(a,
+                             "the rows of %s stand in another order than in the declared data, so "
+                             "those of the results must too",
+                             str_text(&in));
+    else
+        words = arena_printf(a, "the declared data with %s, so the results must be %s",
+                             str_text(&in), str_text(&out));
+    str_reset(&in);
+    str_reset(&out);
+    derived_reset(&law);
+    return words;
 }

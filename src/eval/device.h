@@ -6,18 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eval/novelty.h"
+#include "eval/null_trial.h"
 #include "eval/oracle.h"
 #include "eval/runner_handle.h"
 
 struct eval_result;
 struct judge;
 struct subject;
-
-// A few elements of every input changed.
-struct novelty {
-    struct patch patches[INPUTS_MAX][PATCHES];
-    int n[INPUTS_MAX];
-};
 
 struct judge_device {
     // Called once the judge knows its problem: chooses j->layout and takes memory.
@@ -26,8 +22,11 @@ struct judge_device {
     // Called when new inputs were drawn: nothing that was loaded holds any more.
     void (*forget)(struct judge *j);
 
-    // Called with the subject's source and plan: compile it and make it ready for calls. False
-    // when there is no verdict on it.
+    // Called with the subject's source and plan, before anything is compiled: begin what takes its
+    // time elsewhere. May be NULL: there is nothing.
+    bool (*begin)(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                  struct error *err);
+    // Called next: compile it and make it ready for calls. False when there is no verdict on it.
     bool (*start)(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
                   struct error *err);
     void (*stop)(struct judge *j, struct subject *s);
@@ -37,8 +36,8 @@ struct judge_device {
     bool takes_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
     void (*learn)(struct judge *j, unsigned sets);
-    // What a kernel that computes nothing would do to pass on a set that was learned, or NULL.
-    const char *(*null_kernel)(struct judge *j, enum oracle_set set);
+    // Called with a set that was learned: which kernels that compute nothing still pass?
+    void (*try_null)(struct judge *j, enum oracle_set set, struct null_trial *t);
 
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
     void (*load)(struct judge *j, int slot, enum oracle_set set);
@@ -62,10 +61,10 @@ struct judge_device {
     uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
     bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
                     struct comparison *c);
-    // Called after a call on data that exist for this call only: the output that is wrong in one of
-    // the rows looked at, or -1. May be NULL: these calls are only timed.
-    int (*compare_novel)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-                         struct comparison *c);
+    // Called after a call on data that exist for this call only: is what was made of them right,
+    // in the rows looked at?
+    void (*compare_novel)(struct judge *j, struct arena *a, struct subject *s,
+                          const struct novel_call *call, struct novel_look *look);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const float *(*values)(struct judge *j, struct subject *s, int slot, int output);

@@ -8,7 +8,6 @@
 #include "eval/compile.h"
 #include "eval/inspect.h"
 #include "eval/judge.h"
-#include "ir/interpret.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
@@ -33,7 +32,7 @@ static void spoil_surroundings(struct judge *j) {
     for (int slot = 0; slot < j->layout.n_slots; slot++)
         for (int i = 0; i < j->problem->n_inputs; i++) {
             const struct layout_buffer *b = &j->layout.buffers[i];
-            char *pages = j->inputs.bytes + layout_offset(&j->layout, i, slot);
+            char *pages = j->files[FILE_INPUTS].bytes + layout_offset(&j->layout, i, slot);
             int64_t lead = layout_lead(&j->layout, i, slot);
             memset(pages, 0xff, (size_t)lead);
             memset(pages + lead + b->size_bytes, 0xff,
@@ -43,19 +42,22 @@ static void spoil_surroundings(struct judge *j) {
 
 static bool open(struct judge *j, struct error *err) {
     choose_layout(j);
-    j->inputs = j->outputs = (struct memory_file){.fd = -1, .read_only_fd = -1};
-    if (!memory_file_open(&j->inputs, j->layout.file_bytes[FILE_INPUTS], err) ||
-        !memory_file_open(&j->outputs, j->layout.file_bytes[FILE_OUTPUTS], err))
-        return false;
+    for (int i = 0; i < FILE_SCRATCH; i++)
+        j->files[i] = (struct memory_file){.fd = -1, .read_only_fd = -1};
+    for (int i = 0; i < FILE_SCRATCH; i++)
+        if (!memory_file_open(&j->files[i], j->layout.file_bytes[i], err))
+            return false;
     spoil_surroundings(j);
+    page_maker_open(&j->page_maker, j->files, FILE_SCRATCH);
     struct error ignored = {0};  // a verdict can do without
     j->has_probe = probe_known(&j->arena, j->settings.cc, j->settings.cache, &j->probe, &ignored);
     return true;
 }
 
 static void close(struct judge *j) {
-    memory_file_close(&j->inputs);
-    memory_file_close(&j->outputs);
+    page_maker_close(&j->page_maker);
+    runner_close(&j->ended);
+    memory_files_close(j->files, FILE_SCRATCH);
 }
 
 // What is loaded where is in the judge's own table.
@@ -99,18 +101,30 @@ static bool fits(struct judge *j, struct arena *a, struct subject *s, struct ver
     return false;
 }
 
-static bool start_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
-                         struct error *err) {
+static bool begin(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                  struct error *err) {
+    if (!fits(j, a, s, v))
+        return true;
     struct runner_spec spec = {.plan = &s->plan,
                                .n_slots = j->layout.n_slots,
                                .n_threads = j->settings.n_threads,
-                               .inputs = &j->inputs,
-                               .outputs = &j->outputs,
-                               .object = s->object};
-    enum runner_status status;
+                               .inputs = &j->files[FILE_INPUTS],
+                               .outputs = &j->files[FILE_OUTPUTS],
+                               .made_fd = j->page_maker.made_fd};
+    struct stretch starting = judge_begin(j);
+    runner_close(&j->ended);
     s->is_open = true;
+    bool ok = runner_begin(&s->runner, &spec, err);
+    judge_end(j, PHASE_RUNNERS, starting);
+    return ok;
+}
+
+static bool load_runner(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
+                        struct error *err) {
+    enum runner_status status;
     struct stretch waiting = judge_begin(j);
-    bool ok = runner_open(&s->runner, &spec, &status, err);
+    page_maker_finish(&j->page_maker);
+    bool ok = runner_load(&s->runner, s->object, &status, err);
     judge_end(j, PHASE_RUNNERS, waiting);
     if (!ok)
         return false;
@@ -126,16 +140,17 @@ static bool start_runner(struct judge *j, struct arena *a, struct subject *s, st
 static bool start(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
                   struct error *err) {
     struct verdict *v = &result->verdict;
-    if (!fits(j, a, s, v))
-        return true;
+    page_maker_start(&j->page_maker);
     if (!compile_subject(j, a, s, result, err))
         return false;
-    return v->kind != VERDICT_OK || start_runner(j, a, s, v, err);
+    return v->kind != VERDICT_OK || load_runner(j, a, s, v, err);
 }
 
+// Taking down its mappings need not be waited for.
 static void stop(struct judge *j, struct subject *s) {
-    (void)j;
-    runner_close(&s->runner);
+    runner_close(&j->ended);
+    runner_kill(&s->runner);
+    j->ended = s->runner;
 }
 
 static bool is_alive(struct subject *s) {
@@ -143,7 +158,7 @@ static bool is_alive(struct subject *s) {
 }
 
 static float *input_to_patch(const struct judge *j, int input, int slot) {
-    return (float *)(j->inputs.bytes + layout_offset(&j->layout, input, slot) +
+    return (float *)(j->files[FILE_INPUTS].bytes + layout_offset(&j->layout, input, slot) +
                      layout_lead(&j->layout, input, slot));
 }
 
@@ -263,36 +278,16 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
-// The rows that the changes are in, as far as each is in one row, and one by chance.
-static int compare_novel(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-                         struct comparison *c) {
-    enum { ROWS = 6 };
-    const struct problem *p = j->problem;
-    const float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
-    for (int i = 0; i < p->n_inputs; i++)
-        inputs[i] = input_to_patch(j, i, slot);
-    for (int i = 0; i < p->n_outputs; i++)
-        outputs[i] = values(j, s, slot, i);
-    const struct shape *shape = &p->graph.nodes[p->outputs[0].node].shape;
-    if (shape_count(shape) == 0)
-        return -1;
-    bool has_rows = interpret_rows_independent(p);
-    int64_t rows[ROWS + 1] = {0};
-    int n_rows = 0;
-    for (int i = 0; has_rows && i < p->n_inputs; i++)
-        for (int k = 0; k < n->n[i] && n_rows < ROWS; k++) {
-            int64_t row = interpret_row_of(p, i, n->patches[i][k].index);
-            if (row >= 0)
-                rows[n_rows++] = row;
-        }
-    if (has_rows)
-        rows[n_rows] = (int64_t)rng_below(&j->rng, (uint64_t)shape->size[0]);
-    for (int i = 0; i <= n_rows; i++) {
-        int wrong = oracle_compare_row(&j->oracle, inputs, rows[i], outputs, c);
-        if (wrong >= 0)
-            return wrong;
-    }
-    return -1;
+static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
+                          const struct novel_call *c, struct novel_look *look) {
+    int64_t rows[NOVEL_ROWS];
+    struct novel_data d = {.rows = rows};
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        d.inputs[i] = input_to_patch(j, i, c->slot);
+    for (int i = 0; i < j->problem->n_outputs; i++)
+        d.outputs[i] = values(j, s, c->slot, i);
+    d.n_rows = novelty_rows(j->problem, c->changes, &j->rng, rows);
+    novelty_compare(a, &j->oracle, &d, look);
 }
 
 static bool is_late(struct subject *s, const struct call_result *result) {
@@ -326,12 +321,13 @@ const struct judge_device judge_device_cpu = {
     .open = open,
     .close = close,
     .forget = forget,
+    .begin = begin,
     .start = start,
     .stop = stop,
     .is_alive = is_alive,
     .takes_derived = true,
     .learn = learn,
-    .null_kernel = judge_null_kernel,
+    .try_null = judge_try_null,
     .load = load,
     .patch = patch,
     .poison = poison,

@@ -29,7 +29,9 @@ struct judge_gpu {
     struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
-    float *values;  // an output on its way into evidence
+    float *values;       // an output on its way into evidence
+    cuda_pointer novel;  // of gpu_novel.c
+    int64_t novel_bytes;
     struct gpu_clocks clocks;
 };
 
@@ -47,11 +49,17 @@ void gpu_fail(struct judge *j, const struct error *err);
 bool gpu_check(struct judge *j, cuda_result code, const char *what);
 
 void gpu_forget_sets(struct judge *j);
+void gpu_forget_novel(struct judge *j);
+
+// Are the declared data and what is expected of them on the device? Brings them there if not.
+bool gpu_declared_is_ready(struct judge *j);
+// An output in a slot, in the judge's addresses.
+cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output);
 
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
 void gpu_learn(struct judge *j, unsigned sets);
-const char *gpu_null_kernel(struct judge *j, enum oracle_set set);
+void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);
@@ -60,4 +68,6 @@ int gpu_find_changed_input(struct judge *j, struct subject *s, int slot);
 uint64_t gpu_digest(struct judge *j, struct subject *s, int slot);
 bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
                  struct comparison *c);
+void gpu_compare_novel(struct judge *j, struct arena *a, struct subject *s,
+                       const struct novel_call *call, struct novel_look *look);
 const float *gpu_values(struct judge *j, struct subject *s, int slot, int output);

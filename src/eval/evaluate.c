@@ -121,6 +121,15 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
     return true;
 }
 
+bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct error *err) {
+    if (!e->place->announce)
+        return true;
+    json_t *question = worker_job_message(job);
+    bool ok = e->place->announce(e->ctx, question, err);
+    json_decref(question);
+    return ok;
+}
+
 void evaluator_close(struct evaluator *e) {
     if (!e)
         return;

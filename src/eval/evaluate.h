@@ -99,6 +99,9 @@ bool evaluator_knows_null(const struct evaluator *e);
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);
 
+// This job will be judged soon: workers of a spool may begin with it. Elsewhere nothing happens.
+bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct error *err);
+
 void evaluator_close(struct evaluator *e);
 
 // Bodies of the hidden commands `hone _worker`, `_runner`, `_compile` and `_gpu_runner`;

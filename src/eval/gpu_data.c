@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "eval/gpu_derived.h"
 #include "hone_inputs.h"
 
 void gpu_fail(struct judge *j, const struct error *err) {
@@ -45,6 +46,14 @@ static void evict(struct judge *j, struct gpu_set *set) {
 void gpu_forget_sets(struct judge *j) {
     for (int s = 0; s < SET_COUNT; s++)
         evict(j, &j->gpu->sets[s]);
+    gpu_forget_novel(j);
+}
+
+void gpu_forget_novel(struct judge *j) {
+    if (j->gpu->novel)
+        j->gpu->bench.cu.release(j->gpu->novel);
+    j->gpu->novel = 0;
+    j->gpu->novel_bytes = 0;
 }
 
 // On a card that has no room for all sets, only the one that is needed stays.
@@ -105,15 +114,35 @@ static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer
     return true;
 }
 
+// From the declared data, by the set's law. False, and the host has to: no memory.
+static bool derive_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    struct gpu_oracle *o = &j->gpu->oracle;
+    struct error err = {0};
+    struct gpu_law law;
+    struct gpu_copy c = {.to = to, .count = j->context.buffers[i].size_bytes / 4};
+    if (!gpu_law_open(&law, o, &j->oracle, set, &err))
+        return false;
+    bool ok = gpu_oracle_take_work(o, 4 * c.count, &err);
+    c.from = o->work;
+    ok = ok && draw_input(j, SET_DECLARED, i, c.from) && gpu_law_input(&law, i, &c, &err);
+    gpu_law_close(&law);
+    return ok;
+}
+
+static bool make_input(struct judge *j, enum oracle_set set, int i) {
+    struct gpu_set *s = &j->gpu->sets[set];
+    return j->gpu->has_oracle && !j->problem->inputs[i].maker &&
+           take(j, set, j->context.buffers[i].size_bytes, &s->inputs[i]) &&
+           (set < SET_DRAWN ? draw_input(j, set, i, s->inputs[i])
+                            : derive_input(j, set, i, s->inputs[i]));
+}
+
 static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
-    struct judge_gpu *g = j->gpu;
-    struct gpu_set *s = &g->sets[set];
+    struct gpu_set *s = &j->gpu->sets[set];
     int64_t bytes = j->context.buffers[i].size_bytes;
     struct judge_regions r = {0};
-    bool ok;
-    if (g->has_oracle && !j->problem->inputs[i].maker) {
-        ok = take(j, set, bytes, &s->inputs[i]) && draw_input(j, set, i, s->inputs[i]);
-    } else {
+    bool ok = make_input(j, set, i);
+    if (!ok && j->broken.kind == ERROR_NONE) {
         float *values = malloc((size_t)bytes);
         if (!values)
             abort();
@@ -146,7 +175,35 @@ static struct gpu_lesson lesson_of(struct judge *j, enum oracle_set set,
     struct gpu_set *s = &j->gpu->sets[set];
     for (int i = 0; i < j->problem->n_outputs; i++)
         stats[i] = j->oracle.sets[set].outputs[i].stats;
-    return (struct gpu_lesson){j->problem, s->inputs, s->expected, stats, oracle_forgives(set)};
+    return (struct gpu_lesson){.problem = j->problem,
+                               .inputs = s->inputs,
+                               .expected = s->expected,
+                               .stats = stats,
+                               .forgives = oracle_forgives(set)};
+}
+
+// By the set's law, where it has one and what is expected of the declared data is still there.
+static bool derive_expected(struct judge *j, enum oracle_set set,
+                            struct error_stats stats[OUTPUTS_MAX]) {
+    const struct gpu_set *declared = &j->gpu->sets[SET_DECLARED];
+    struct gpu_set *s = &j->gpu->sets[set];
+    struct error err = {0};
+    struct gpu_law law;
+    if (set < SET_DRAWN || !declared->has_expected ||
+        !gpu_law_open(&law, &j->gpu->oracle, &j->oracle, set, &err))
+        return false;
+    bool ok = true;
+    for (int i = 0; ok && i < j->problem->n_outputs; i++) {
+        const struct judge_expected *from = &declared->expected[i], *to = &s->expected[i];
+        int64_t count = output_bytes(j, i) / 4;
+        struct gpu_copy parts[] = {{from->high, to->high, count},
+                                   {from->low, to->low, count},
+                                   {from->spread, to->spread, count}};
+        stats[i] = j->oracle.sets[SET_DECLARED].outputs[i].stats;
+        ok = gpu_law_output(&law, i, parts, &err);
+    }
+    gpu_law_close(&law);
+    return ok;
 }
 
 // Compute what is expected where it will be compared. False, and the host has to: no memory.
@@ -162,7 +219,8 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
             return false;
     }
     struct gpu_lesson lesson = lesson_of(j, set, stats);
-    bool ok = prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err);
+    bool ok = derive_expected(j, set, stats) ||
+              (prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err));
     if (!ok && j->broken.kind == ERROR_NONE) {
         evict_others(j, set);
         err = (struct error){0};
@@ -182,8 +240,11 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
 
 static bool upload_expected(struct judge *j, enum oracle_set set) {
     struct gpu_set *s = &j->gpu->sets[set];
-    // The GPU may have known it, and not any more.
+    // The GPU may have known it, and not any more; or what it follows from.
     j->oracle.sets[set].is_known &= j->oracle.sets[set].outputs[0].high != NULL;
+    if (set >= SET_DRAWN)
+        j->oracle.sets[SET_DECLARED].is_known &=
+            j->oracle.sets[SET_DECLARED].outputs[0].high != NULL;
     oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
     for (int i = 0; i < j->problem->n_outputs; i++) {
         const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
@@ -210,7 +271,13 @@ static bool prepare_expected(struct judge *j, enum oracle_set set) {
     return s->has_expected;
 }
 
+bool gpu_declared_is_ready(struct judge *j) {
+    return prepare_inputs(j, SET_DECLARED) && prepare_expected(j, SET_DECLARED);
+}
+
 void gpu_learn(struct judge *j, unsigned sets) {
+    if (sets >> SET_DRAWN)
+        sets |= 1U << SET_DECLARED;  // those are made from it
     if (!j->gpu->has_oracle)
         oracle_learn(&j->oracle, sets, j->settings.n_threads);
     for (int s = 0; s < SET_COUNT; s++)
@@ -219,18 +286,23 @@ void gpu_learn(struct judge *j, unsigned sets) {
     gpu_oracle_rest(&j->gpu->oracle);
 }
 
-const char *gpu_null_kernel(struct judge *j, enum oracle_set set) {
+static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
     struct error err = {0};
     struct error_stats stats[OUTPUTS_MAX];
-    const char *what = NULL;
-    if (!j->gpu->has_oracle)
-        return judge_null_kernel(j, set);
     if (!prepare_inputs(j, set) || !prepare_expected(j, set))
-        return NULL;
+        return false;
     struct gpu_lesson lesson = lesson_of(j, set, stats);
-    if (!gpu_oracle_null(&j->gpu->oracle, &lesson, &what, &err))
-        gpu_fail(j, &err);
-    return what;
+    if (gpu_oracle_null(&j->gpu->oracle, &lesson, t, &err))
+        return true;
+    gpu_fail(j, &err);
+    return false;
+}
+
+void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
+    if (!j->gpu->has_oracle)
+        judge_try_null(j, set, t);
+    else if (!try_null(j, set, t))
+        t->passing = 0;  // the card failed; whoever asks for a verdict is told
 }
 
 // Where a buffer lies, in the judge's addresses. Scratch is the subject's own.
@@ -381,15 +453,14 @@ int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
     return 0;
 }
 
-static cuda_pointer output_at(const struct judge *j, const struct subject *s, int slot,
-                              int output) {
+cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output) {
     return buffer_at(j, s, j->problem->n_inputs + output, slot);
 }
 
 uint64_t gpu_digest(struct judge *j, struct subject *s, int slot) {
     struct judge_regions r = {0};
     for (int i = 0; i < j->problem->n_outputs; i++)
-        gpu_regions_add(&r, output_at(j, s, slot, i), output_bytes(j, i),
+        gpu_regions_add(&r, gpu_output_at(j, s, slot, i), output_bytes(j, i),
                         j->digest_seed + (uint64_t)i);
     return scan(j, &r).digest;
 }
@@ -400,7 +471,7 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     const struct oracle_output *o = &j->oracle.sets[set].outputs[output];
     struct judge_part sum = {0};
-    struct gpu_results r = {.at = output_at(j, s, slot, output), .n = o->count, .poison = word};
+    struct gpu_results r = {.at = gpu_output_at(j, s, slot, output), .n = o->count, .poison = word};
     *c = (struct comparison){.stats = o->stats};
     if (!prepare_expected(j, set))
         return false;
@@ -441,8 +512,9 @@ const float *gpu_values(struct judge *j, struct subject *s, int slot, int output
     j->gpu->values = calloc(1, (size_t)bytes);
     if (!j->gpu->values)
         abort();
-    gpu_check(
-        j, j->gpu->bench.cu.copy_from(j->gpu->values, output_at(j, s, slot, output), (size_t)bytes),
-        "copy results");
+    gpu_check(j,
+              j->gpu->bench.cu.copy_from(j->gpu->values, gpu_output_at(j, s, slot, output),
+                                         (size_t)bytes),
+              "copy results");
     return j->gpu->values;
 }

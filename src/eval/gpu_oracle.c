@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/null_trial.h"
 #include "eval/oracle.h"
 #include "eval/oracle_plan.h"
 #include "hone_inputs.h"
@@ -24,9 +25,10 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
         const char *name;
         cuda_function *into;
     } rows[] = {
-        {"oracle_fill", &o->fill}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
-        {"oracle_join", &o->join}, {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
-        {"oracle_put", &o->put},   {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
+        {"oracle_fill", &o->fill},   {"oracle_rows", &o->rows},     {"oracle_scale", &o->scale},
+        {"oracle_edges", &o->edges}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
+        {"oracle_join", &o->join},   {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
+        {"oracle_put", &o->put},     {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!cuda_ok(cu, cu->module_function(rows[i].into, m, rows[i].name), rows[i].name, err))
             return false;
@@ -40,7 +42,6 @@ void gpu_oracle_rest(struct gpu_oracle *o) {
     o->work_bytes = 0;
 }
 
-// One thread for each of `n`, as far as blocks go.
 static bool launch(struct gpu_oracle *o, cuda_function f, int64_t n, int threads, void **arguments,
                    struct error *err) {
     const struct cuda *cu = &o->bench->cu;
@@ -51,6 +52,11 @@ static bool launch(struct gpu_oracle *o, cuda_function f, int64_t n, int threads
         cu,
         cu->launch(f, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0, NULL, arguments, NULL),
         "compute the truth", err);
+}
+
+bool gpu_oracle_launch(struct gpu_oracle *o, cuda_function f, int64_t n, void **arguments,
+                       struct error *err) {
+    return launch(o, f, n, THREADS, arguments, err);
 }
 
 bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
@@ -257,7 +263,7 @@ static bool pass(struct learner *l, bool carriers, struct error *err) {
     return true;
 }
 
-static bool take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
+bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
     if (bytes <= o->work_bytes)
         return true;
     gpu_oracle_rest(o);
@@ -270,17 +276,19 @@ static bool take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
 static bool learn(struct learner *l, struct error *err) {
     const struct problem *p = l->lesson->problem;
     struct oracle_plan *plan = &l->plan;
-    l->rows = plan->n_rows;
-    if (!take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
+    int64_t n_rows = l->lesson->n_rows ? l->lesson->n_rows : plan->n_rows;
+    l->rows = n_rows;
+    if (!gpu_oracle_take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
         return false;
-    for (l->first = 0; l->first < plan->n_rows; l->first += plan->tile_rows) {
-        int64_t left = plan->n_rows - l->first;
+    for (l->first = 0; l->first < n_rows; l->first += plan->tile_rows) {
+        int64_t left = n_rows - l->first;
         l->rows = left < plan->tile_rows ? left : plan->tile_rows;
         if (!pass(l, true, err))
             return false;
     }
     for (int i = 0; i < p->n_outputs; i++) {
-        int64_t count = shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+        struct shape shape = oracle_plan_shape(plan, p->outputs[i].node, n_rows);
+        int64_t count = shape_count(&shape);
         struct error_stats *s = &l->lesson->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
@@ -299,7 +307,10 @@ bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, str
             2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
     if (budget < work_least_bytes)
         budget = work_least_bytes;
-    oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
+    if (lesson->n_rows)
+        oracle_plan_make_rows(&a, p, lesson->n_rows, &l.plan);
+    else
+        oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
     bool ok = learn(&l, err);
     arena_reset(&a);
     return ok;
@@ -323,50 +334,47 @@ static bool try_guess(struct gpu_oracle *o, const struct gpu_lesson *lesson, int
     return true;
 }
 
-enum { GUESS_ZEROS, GUESS_COPY, GUESS_MEAN, GUESSES };
-
-static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
-                         bool passes[GUESSES], struct error *err) {
-    const struct problem *p = lesson->problem;
-    const struct judge_expected *e = &lesson->expected[i];
-    uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
-    struct oracle_guess zeros = {.n = n}, mean = {.n = n};
+// The constant that is written: the mean of what is expected.
+static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, uint64_t n,
+                          float *constant, struct error *err) {
     struct judge_part sum;
     struct judge_expected expected = *e;
     void *arguments[] = {&expected.high, &expected.low, &n, &o->bench->parts};
     if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
         return false;
-    mean.constant = (float)(sum.sum / (double)n);
-    if (!try_guess(o, lesson, i, &zeros, &passes[GUESS_ZEROS], err) ||
-        !try_guess(o, lesson, i, &mean, &passes[GUESS_MEAN], err))
-        return false;
-    passes[GUESS_COPY] = false;
-    for (int in = 0; in < p->n_inputs && !passes[GUESS_COPY]; in++) {
-        struct oracle_guess copy = {
-            .n = n,
-            .data = lesson->inputs[in],
-            .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
-        if (!try_guess(o, lesson, i, &copy, &passes[GUESS_COPY], err))
-            return false;
-    }
+    *constant = n ? (float)(sum.sum / (double)n) : 0;
     return true;
 }
 
-bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, const char **what,
-                     struct error *err) {
-    static const char *const words[GUESSES] = {"writing zeros", "copying an input",
-                                               "writing one constant"};
-    bool all[GUESSES] = {true, true, true};
-    for (int i = 0; i < lesson->problem->n_outputs; i++) {
-        bool passes[GUESSES];
-        if (!guess_output(o, lesson, i, passes, err))
+static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
+                         struct null_trial *t, struct error *err) {
+    const struct problem *p = lesson->problem;
+    uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    bool zeros, constant, copy = false;
+    if (!t->has_constants && !find_constant(o, &lesson->expected[i], n, &t->constants[i], err))
+        return false;
+    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = t->constants[i]};
+    if (!try_guess(o, lesson, i, &nothing, &zeros, err) ||
+        !try_guess(o, lesson, i, &one, &constant, err))
+        return false;
+    for (int in = 0; in < p->n_inputs && !copy; in++) {
+        struct oracle_guess data = {
+            .n = n,
+            .data = lesson->inputs[in],
+            .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
+        if (!try_guess(o, lesson, i, &data, &copy, err))
             return false;
-        for (int k = 0; k < GUESSES; k++)
-            all[k] = all[k] && passes[k];
     }
-    *what = NULL;
-    for (int k = GUESSES - 1; k >= 0; k--)
-        if (all[k])
-            *what = words[k];
+    t->passing &= (unsigned)zeros << NULL_ZEROS | (unsigned)copy << NULL_COPY |
+                  (unsigned)constant << NULL_CONSTANT;
+    return true;
+}
+
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct null_trial *t,
+                     struct error *err) {
+    for (int i = 0; i < lesson->problem->n_outputs; i++)
+        if (!guess_output(o, lesson, i, t, err))
+            return false;
+    t->has_constants = true;
     return true;
 }

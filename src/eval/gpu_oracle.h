@@ -10,7 +10,7 @@ struct hone_source;
 
 struct gpu_oracle {
     struct gpu_bench *bench;
-    cuda_function fill, map, runs, join, matmul, finish, put, mean, guess;
+    cuda_function fill, rows, scale, edges, map, runs, join, matmul, finish, put, mean, guess;
     cuda_pointer work;  // kept from set to set
     int64_t work_bytes;
     int64_t budget_bytes;  // for learning one set; 0: what the outputs allow
@@ -21,6 +21,13 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
                      struct error *err);
 // Give back what learning took.
 void gpu_oracle_rest(struct gpu_oracle *o);
+
+// At least so many bytes in `work`, which learning overwrites.
+bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err);
+
+// One thread for each of `n`, as far as blocks go.
+bool gpu_oracle_launch(struct gpu_oracle *o, cuda_function f, int64_t n, void **arguments,
+                       struct error *err);
 
 // Draw `n` elements.
 bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
@@ -35,9 +42,13 @@ struct gpu_lesson {
     struct judge_expected *expected;  // per output
     struct error_stats *stats;        // per output
     bool forgives;                    // oracle_forgives() of the set
+    // So many rows alone: inputs that carry rows (ir/interpret.h), and `expected`, hold just these.
+    // 0: all of them.
+    int64_t n_rows;
 };
 bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err);
 
-// As oracle_null_kernel(), into `what`.
-bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, const char **what,
+// As null_trial_on().
+struct null_trial;
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct null_trial *t,
                      struct error *err);

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "eval/compile_cuda.h"
 #include "eval/evaluate.h"
+#include "eval/gpu_derived.h"
 #include "eval/oracle_plan.h"
 #include "hone_inputs.h"
 #include "lang/lang.h"
@@ -165,12 +166,54 @@ static bool compare_output(struct gpu_oracle *g, const struct oracle_output *hos
     return ok;
 }
 
+static bool learn(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set, struct side *s,
+                  struct error *err) {
+    struct gpu_lesson lesson = {.problem = o->problem,
+                                .inputs = s->inputs,
+                                .expected = s->expected,
+                                .stats = s->stats,
+                                .forgives = oracle_forgives(set)};
+    return draw(g, o, set, s, err) && gpu_oracle_learn(g, &lesson, err);
+}
+
+static bool apply(const struct gpu_law *law, const struct problem *p, const struct side *from,
+                  struct side *to, struct error *err) {
+    for (int i = 0; i < p->n_inputs; i++) {
+        struct gpu_copy c = {from->inputs[i], to->inputs[i],
+                             shape_count(&p->graph.nodes[p->inputs[i].node].shape)};
+        if (!gpu_law_input(law, i, &c, err))
+            return false;
+    }
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct judge_expected *e = &from->expected[i], *f = &to->expected[i];
+        int64_t count = shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+        struct gpu_copy parts[] = {
+            {e->high, f->high, count}, {e->low, f->low, count}, {e->spread, f->spread, count}};
+        to->stats[i] = from->stats[i];
+        if (!gpu_law_output(law, i, parts, err))
+            return false;
+    }
+    return true;
+}
+
+// A set that follows from the declared one.
+static bool derive(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set,
+                   struct side *s, struct error *err) {
+    struct side declared = {0};
+    struct gpu_law law = {0};
+    bool ok = take_all(g, o, &declared, err) && learn(g, o, SET_DECLARED, &declared, err) &&
+              gpu_law_open(&law, g, o, set, err) && apply(&law, o->problem, &declared, s, err);
+    if (law.oracle)
+        gpu_law_close(&law);
+    release_all(&g->bench->cu, &declared);
+    return ok;
+}
+
 static bool check_set(struct gpu_oracle *g, struct oracle *o, enum oracle_set set, struct side *s,
                       struct gpu_selftest *c, struct error *err) {
     const struct problem *p = o->problem;
-    struct gpu_lesson lesson = {p, s->inputs, s->expected, s->stats, oracle_forgives(set)};
     int64_t start_ns = clock_now_ns();
-    if (!draw(g, o, set, s, err) || !gpu_oracle_learn(g, &lesson, err))
+    if (!(set < SET_DRAWN ? learn(g, o, set, s, err) : derive(g, o, set, s, err)))
         return false;
     c->gpu_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     start_ns = clock_now_ns();
@@ -251,13 +294,15 @@ static bool check_problem(struct visit *v, const struct problem *p, bool *ok, st
     oracle_init(&o, p, UINT64_C(0x5eed));
     o.n_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     bool went = true;
-    for (int set = 0; went && set < SET_DRAWN; set++) {
+    for (int set = 0; went && set < SET_COUNT; set++) {
         struct gpu_selftest c;
+        if (set >= SET_DRAWN && !derived_exists(&o, (enum oracle_set)set))
+            continue;
         went = gpu_selftest(&v->oracle, &o, (enum oracle_set)set, &c, err);
         if (!went)
             break;
         *ok = *ok && gpu_selftest_is_ok(&c);
-        printf("%-12s %-10.10s %s  inputs: %" PRId64 " of %" PRId64 " differ  outputs: %" PRId64
+        printf("%-12s %-30.30s %s  inputs: %" PRId64 " of %" PRId64 " differ  outputs: %" PRId64
                " of %" PRId64 " differ, %" PRId64
                " wrong; truth %.1e spreads, spread %.1e; honest rms %.4g %.4g max %.4g %.4g; "
                "host %.0f ms, GPU %.1f ms\n",

@@ -107,7 +107,7 @@ void judge_close(struct judge *j) {
     arena_reset(&j->arena);
 }
 
-const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
+void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
     float *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
@@ -115,21 +115,19 @@ const char *judge_null_kernel(struct judge *j, enum oracle_set set) {
             abort();
         oracle_fill(&j->oracle, set, i, inputs[i]);
     }
-    const char *what = oracle_null_kernel(&j->oracle, set, (const float *const *)inputs);
+    null_trial_on(&j->oracle, set, (const float *const *)inputs, t);
     for (int i = 0; i < j->problem->n_inputs; i++)
         free(inputs[i]);
-    return what;
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
-    const char *what = NULL;
-    for (int set = 0; set < SET_DRAWN; set++) {
+    struct null_trial t;
+    null_trial_start(&t);
+    for (int set = 0; set < SET_DRAWN && t.passing; set++) {
         j->device->learn(j, 1U << set);
-        what = j->device->null_kernel(j, (enum oracle_set)set);
-        if (!what)
-            return NULL;
+        j->device->try_null(j, (enum oracle_set)set, &t);
     }
-    return what;
+    return null_trial_words(&t);
 }
 
 int64_t judge_timeout_ns(const struct judge *j) {
@@ -137,27 +135,59 @@ int64_t judge_timeout_ns(const struct judge *j) {
     return (int64_t)(1e9 * (s > 2 ? fmin(s, 60) : 2));  // also when it is not known
 }
 
-static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
-                       struct verdict *v, struct error *err) {
-    if (j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 && j->device->is_alive(j->rival))
+void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,
+                       struct verdict *v) {
+    // Killed from outside, say: that is nobody's fault, and worth another try.
+    bool is_accident = why->kind == VERDICT_INFRA && !why->rule;
+    v->evidence = arena_printf(a, "%s: %s: %s", what, verdict_kind_name(why->kind), why->evidence);
+    v->kind = VERDICT_INFRA;
+    v->rule = is_accident ? NULL : "rival";
+}
+
+static bool is_rival(const struct judge *j, const struct candidate *c) {
+    return j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
+           j->device->is_alive(j->rival);
+}
+
+static bool begin_rival(struct judge *j, struct arena *a, const struct candidate *c,
+                        struct verdict *v, struct error *err) {
+    if (is_rival(j, c))
         return true;
     close_rival(j);
     j->rival = calloc(1, sizeof *j->rival);
     if (!j->rival)
         abort();
+    return subject_begin(j, a, c, j->rival, v, err);
+}
+
+// Begin with the rival while the candidate is compiled. What goes wrong is said when it is opened.
+static void expect_rival(struct judge *j, struct arena *a, const struct candidate *c) {
+    struct verdict v = {.evidence = ""};
+    struct error ignored = {0};
+    if (j->device->begin && (!begin_rival(j, a, c, &v, &ignored) || v.kind != VERDICT_OK))
+        close_rival(j);
+}
+
+static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
+                       struct verdict *v, struct error *err) {
     struct eval_result result = {.verdict = {.evidence = ""}};
-    if (!subject_open(j, a, c, j->rival, &result, err))
+    bool ok = begin_rival(j, a, c, &result.verdict, err);
+    if (ok && j->rival->is_loaded)
+        return true;
+    if (ok && result.verdict.kind == VERDICT_OK)
+        ok = subject_load(j, a, j->rival, &result, err);
+    if (!ok) {
+        close_rival(j);
         return false;
+    }
     // It is a yardstick, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
         verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
         return true;
     close_rival(j);
-    v->kind = VERDICT_INFRA;
-    v->rule = "rival";
-    v->evidence = arena_printf(a, "the rival '%s' cannot be timed: %s: %s", c->label,
-                               verdict_kind_name(result.verdict.kind), result.verdict.evidence);
+    judge_blame_rival(a, arena_printf(a, "the rival '%s' cannot be timed", c->label),
+                      &result.verdict, v);
     return true;
 }
 
@@ -190,8 +220,15 @@ static void note_varied(struct arena *a, const struct subject *s, struct verdict
 static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
                           struct subject *s, struct eval_result *result, struct error *err) {
     struct verdict *v = &result->verdict;
+    const struct candidate *rival = job->rival ? job->rival : job->candidate;
     j->sets_wanted = verify_sets(j, job->depth);
-    if (!subject_open(j, a, job->candidate, s, result, err))
+    if (!subject_begin(j, a, job->candidate, s, v, err))
+        return false;
+    if (v->kind != VERDICT_OK)
+        return true;
+    if (job->depth != EVAL_VERIFY)
+        expect_rival(j, a, rival);
+    if (!subject_load(j, a, s, result, err))
         return false;
     if (v->kind != VERDICT_OK)
         return true;
@@ -202,7 +239,6 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         note_varied(a, s, v);
     if (!ok || job->depth == EVAL_VERIFY)
         return true;
-    const struct candidate *rival = job->rival ? job->rival : job->candidate;
     if (!open_rival(j, a, rival, v, err))
         return false;
     if (v->kind != VERDICT_OK)

@@ -32,7 +32,8 @@ struct subject {
     struct arena arena;
     struct candidate candidate;
     struct plan plan;
-    bool is_open;
+    bool is_open;          // it was begun
+    bool is_loaded;        // it can be called
     const char *object;    // CPU: path
     struct runner runner;  // CPU
     struct gpu_subject *gpu;
@@ -56,8 +57,10 @@ struct judge {
     struct plan_context context;
     struct oracle oracle;
     const struct judge_device *device;
-    struct memory_file inputs, outputs;  // CPU
-    struct probe probe;                  // CPU: of the sandbox; has_probe: it is known
+    struct memory_file files[FILE_SCRATCH];  // CPU: FILE_INPUTS and FILE_OUTPUTS
+    struct page_maker page_maker;            // CPU: of these
+    struct runner ended;                     // CPU: killed, not yet closed
+    struct probe probe;                      // CPU: of the sandbox; has_probe: it is known
     bool has_probe;
     struct judge_gpu *gpu;
     struct error broken;         // kind set: the judge's own device failed; nothing can be judged
@@ -72,10 +75,10 @@ struct judge {
     int n_patches[INPUTS_MAX];
     struct rng rng;
     uint64_t digest_seed;
-    struct subject *rival;
-    struct lease lease;  // on the device, while it is timed
-    int64_t lost_ns;     // GPU: when a runner was lost and none has been called since; 0: none
-    double restart_s;    // from there to the first call of this job; 0: none was lost
+    struct subject *rival;  // NULL: none
+    struct lease lease;     // on the device, while it is timed
+    int64_t lost_ns;        // GPU: when a runner was lost and none has been called since; 0: none
+    double restart_s;       // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
     unsigned sets_wanted;         // by the job that is judged, a bit for each
 };
@@ -89,17 +92,21 @@ void judge_close(struct judge *j);
 // is worth nothing as a test.
 const char *judge_find_null_kernel(struct judge *j);
 
-// The same on one set, by the host: draws its data for this.
-const char *judge_null_kernel(struct judge *j, enum oracle_set set);
+// Try them on one set, by the host: draws its data for this.
+void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 
 bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);
 
 // The parts, in the order of their use.
 
-// Compile and load. True and v->kind VERDICT_OK: it can be called. False: no verdict possible.
-bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
-                  struct eval_result *result, struct error *err);
+// Read its plan and begin what can be done while something is compiled. Then compile and load.
+// True and v->kind VERDICT_OK: so far so good, after the second it can be called. False: no verdict
+// possible.
+bool subject_begin(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
+                   struct verdict *v, struct error *err);
+bool subject_load(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
+                  struct error *err);
 void subject_close(struct judge *j, struct subject *s);
 
 // Make outputs of a slot and the subject's scratch there unlike anything it could have written.
@@ -112,6 +119,10 @@ void subject_touch(struct judge *j, struct subject *s, int slot);
 // `v` says what is wrong.
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);
+
+// Put it into a verdict on the subject that its rival failed, and why.
+void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,
+                       struct verdict *v);
 
 // Longest time that a call may take.
 int64_t judge_timeout_ns(const struct judge *j);

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "eval/derived.h"
+#include "eval/set_words.h"
 #include "hone_inputs.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
@@ -24,7 +25,7 @@
 #define ORACLE_HOT
 #endif
 
-enum { EVIDENCE_ELEMENTS = 4, UNUSED_POISON = 0x7fedcba9, SETS_KEPT = 8 };
+enum { EVIDENCE_ELEMENTS = 4, SETS_KEPT = 8 };
 
 // How much more than the honest computation a candidate may err. No correct order of
 // summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
@@ -491,40 +492,6 @@ static bool is_small(const struct problem *p) {
     return count <= few;
 }
 
-int oracle_compare_row(const struct oracle *o, const float *const *inputs, int64_t row,
-                       const float *const *outputs, struct comparison *c) {
-    const struct problem *p = o->problem;
-    struct interpret_data data = {0};
-    struct interpret_result result;
-    const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
-    bool is_row = interpret_rows_independent(p);
-    *c = (struct comparison){.is_ok = true};
-    if (!is_row && !is_small(p))
-        return -1;
-    for (int i = 0; i < p->n_inputs; i++)
-        data.inputs[i] = inputs[i];
-    if (is_row)
-        interpret_row(p, &data, row, &result);
-    else
-        interpret(p, &data, &result);
-    int wrong = -1;
-    for (int i = 0; i < p->n_outputs && wrong < 0; i++) {
-        struct oracle_output e;
-        learn_output(&e, &(struct learning){&result, SET_DECLARED, 1}, i);
-        // Few elements say little about their mean.
-        double limit = o->sets[SET_DECLARED].outputs[i].stats.limit_max;
-        e.stats.limit_max = fmax(e.stats.limit_max, limit);
-        e.stats.limit_rms = e.stats.limit_max;
-        if (!oracle_compare(&e, outputs[i] + (is_row ? row * e.count : 0), no_poison, c))
-            wrong = i;
-        free(e.high);
-        free(e.low);
-        free(e.spread);
-    }
-    interpret_reset(&result);
-    return wrong;
-}
-
 // "y[3, 17] is 0.5, expected 0.25"
 static void describe(struct str *out, const struct oracle *o, int output, int64_t index,
                      float value, double truth) {
@@ -542,6 +509,65 @@ static void describe(struct str *out, const struct oracle *o, int output, int64_
     str_printf(out, " is %.9g, expected %.9g", (double)value, truth);
 }
 
+void oracle_list(struct str *out, const struct oracle *o, const struct oracle_listing *l) {
+    const struct oracle_output *e = l->expected;
+    const struct shape *s = &o->problem->graph.nodes[o->problem->outputs[l->output].node].shape;
+    int64_t length = l->rows ? shape_count(s) / s->size[0] : 1;
+    int n = 0;
+    for (int64_t i = 0; i < e->count && n < EVIDENCE_ELEMENTS; i++) {
+        if (error_of(l->values[i], truth_of(e, i), e->spread[i]) <= l->above)
+            continue;
+        int64_t at = l->rows ? l->rows[i / length] * length + i % length : i;
+        str_puts(out, "\n  ");
+        describe(out, o, l->output, at, l->values[i], truth_of(e, i));
+        n++;
+    }
+}
+
+void oracle_widen(struct error_stats *s, const struct oracle *o, int output) {
+    s->limit_max = fmax(s->limit_max, o->sets[SET_DECLARED].outputs[output].stats.limit_max);
+    s->limit_rms = s->limit_max;
+}
+
+int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struct comparison *c,
+                       struct str *words) {
+    const struct problem *p = o->problem;
+    struct interpret_data data = {0};
+    struct interpret_result result;
+    const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
+    bool is_row = r->row >= 0;
+    *c = (struct comparison){.is_ok = true};
+    if (!is_row && !is_small(p))
+        return -1;
+    for (int i = 0; i < p->n_inputs; i++)
+        data.inputs[i] = r->inputs[i];
+    if (is_row)
+        interpret_row(p, &data, r->row, &result);
+    else
+        interpret(p, &data, &result);
+    int wrong = -1;
+    for (int i = 0; i < p->n_outputs && wrong < 0; i++) {
+        struct oracle_output e;
+        learn_output(&e, &(struct learning){&result, SET_DECLARED, 1}, i);
+        oracle_widen(&e.stats, o, i);
+        const float *values = r->outputs[i] + (is_row ? r->row * e.count : 0);
+        if (!oracle_compare(&e, values, no_poison, c)) {
+            wrong = i;
+            oracle_list(words, o,
+                        &(struct oracle_listing){.expected = &e,
+                                                 .values = values,
+                                                 .output = i,
+                                                 .above = c->n_wrong ? e.stats.limit_max : 0,
+                                                 .rows = is_row ? &r->row : NULL});
+        }
+        free(e.high);
+        free(e.low);
+        free(e.spread);
+    }
+    interpret_reset(&result);
+    return wrong;
+}
+
 const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,
                             int output, const float *values, const struct comparison *c) {
     const struct oracle_output *e = &o->sets[set].outputs[output];
@@ -557,61 +583,19 @@ const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle
                    (long long)e->count, name);
     else
         str_printf(&out, "%s is less precise than f32 honestly gives", name);
-    str_printf(&out, " (inputs: %s)", oracle_set_name(set));
+    str_printf(&out, "\n  inputs: %s", oracle_set_name(set));
+    str_printf(&out, " (%s)", set_words(a, o, set));
     // The first ones beyond the limit, or those that are far above the mean error.
-    double shown = c->n_wrong ? c->stats.limit_max : 0.99 * c->stats.max;
-    int n = 0;
-    for (int64_t i = 0; i < e->count && n < EVIDENCE_ELEMENTS; i++) {
-        if (error_of(values[i], truth_of(e, i), e->spread[i]) <= shown)
-            continue;
-        str_puts(&out, "\n  ");
-        describe(&out, o, output, i, values[i], truth_of(e, i));
-        n++;
-    }
+    oracle_list(
+        &out, o,
+        &(struct oracle_listing){.expected = e,
+                                 .values = values,
+                                 .output = output,
+                                 .above = c->n_wrong ? c->stats.limit_max : 0.99 * c->stats.max});
     if (!c->n_unwritten)
         str_printf(&out,
                    "\n  error in units of honest rounding: rms %.3g (allowed %.3g), worst %.3g "
                    "(allowed %.3g)",
                    c->stats.rms, c->stats.limit_rms, c->stats.max, c->stats.limit_max);
     return str_take(a, &out);
-}
-
-static bool passes(const struct oracle_output *e, float *values) {
-    struct comparison c;
-    return oracle_compare(e, values, UNUSED_POISON, &c);
-}
-
-static bool copy_passes(const struct oracle *o, const struct oracle_output *e, int input,
-                        const float *data, float *values) {
-    int64_t count = shape_count(input_shape(o->problem, input));
-    for (int64_t i = 0; i < e->count; i++)
-        values[i] = count ? data[i % count] : 0;
-    return passes(e, values);
-}
-
-const char *oracle_null_kernel(const struct oracle *o, enum oracle_set set,
-                               const float *const *inputs) {
-    bool zeros = true, mean = true, copy = true;
-    for (int i = 0; i < o->problem->n_outputs; i++) {
-        const struct oracle_output *e = &o->sets[set].outputs[i];
-        float *values = calloc((size_t)(e->count ? e->count : 1), sizeof *values);
-        if (!values)
-            abort();
-        zeros = zeros && passes(e, values);
-        double sum = 0;
-        for (int64_t k = 0; k < e->count; k++)
-            sum += truth_of(e, k);
-        for (int64_t k = 0; k < e->count; k++)
-            values[k] = (float)(sum / (double)e->count);
-        mean = mean && passes(e, values);
-        bool any = false;
-        for (int in = 0; in < o->problem->n_inputs && !any; in++)
-            any = copy_passes(o, e, in, inputs[in], values);
-        copy = copy && any;
-        free(values);
-    }
-    return zeros  ? "writing zeros"
-           : copy ? "copying an input"
-           : mean ? "writing one constant"
-                  : NULL;
 }

@@ -99,17 +99,32 @@ struct comparison {
 bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t poison,
                     struct comparison *c);
 
-// The same on inputs that are no set but known only to the caller: one row of every output, or all
-// of them where rows depend on one another (and are few; else nothing is compared). The output that
-// is wrong, or -1. Limits are at least those of the declared set.
-int oracle_compare_row(const struct oracle *o, const float *const *inputs, int64_t row,
-                       const float *const *outputs, struct comparison *c);
+// The same on inputs that are no set but known only to the caller: one row of every output, or
+// (row -1) all of them, of a problem that is small; else nothing is compared. The output that is
+// wrong, or -1; its first wrong elements are added to `words`. Limits are at least those of the
+// declared set.
+struct oracle_row {
+    const float *const *inputs, *const *outputs;  // all of them
+    int64_t row;
+};
+struct str;
+int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struct comparison *c,
+                       struct str *words);
+
+// For these limits few elements say little about their mean.
+void oracle_widen(struct error_stats *s, const struct oracle *o, int output);
+
+// The first elements that err by more than `above`, a line each: "\n  y[3, 17] is 0.5, expected
+// 0.25". `rows`: values and what is expected are of these rows alone; NULL: of all.
+struct oracle_listing {
+    const struct oracle_output *expected;
+    const float *values;
+    int output;
+    double above;
+    const int64_t *rows;
+};
+void oracle_list(struct str *out, const struct oracle *o, const struct oracle_listing *l);
 
 // A comparison that failed in words: how many are wrong, the first ones, by how much.
 const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle_set set,
                             int output, const float *values, const struct comparison *c);
-
-// Would a kernel that computes nothing (zeros, a copy of an input, the mean) pass on this set?
-// What it does, or NULL. `inputs`: the set's data.
-const char *oracle_null_kernel(const struct oracle *o, enum oracle_set set,
-                               const float *const *inputs);

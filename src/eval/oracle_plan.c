@@ -215,8 +215,7 @@ static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
     plan->bytes = once.bytes + tile.bytes;
 }
 
-void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
-                      struct oracle_plan *plan) {
+static void start_plan(struct arena *a, const struct problem *p, struct oracle_plan *plan) {
     int n = p->graph.n_nodes;
     *plan = (struct oracle_plan){.problem = p,
                                  .carries = arena_array(a, bool, n),
@@ -229,6 +228,17 @@ void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_b
     else
         memset(plan->carries, 0, sizeof *plan->carries * (size_t)n);
     choose_stored(plan);
+}
+
+void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t rows,
+                           struct oracle_plan *plan) {
+    start_plan(a, p, plan);
+    place_all(a, plan, rows);
+}
+
+void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
+                      struct oracle_plan *plan) {
+    start_plan(a, p, plan);
     int64_t fits = 1, above = plan->n_rows + 1;
     while (fits + 1 < above) {
         int64_t rows = fits + (above - fits) / 2;

@@ -37,6 +37,10 @@ bool oracle_plan_takes(const struct problem *p);
 void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
                       struct oracle_plan *plan);
 
+// For so many rows at once, whatever that takes. requires: rows are independent.
+void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t rows,
+                           struct oracle_plan *plan);
+
 // A node's shape within a tile of `rows` rows.
 struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows);
 

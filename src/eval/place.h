@@ -11,6 +11,8 @@ struct eval_place {
     // 0: nothing can be judged any more; -1: the worker is lost, and the same question may be
     // asked again. With 0 and -1 `err` is set.
     int (*ask)(void *ctx, const json_t *question, json_t **answer, struct error *err);
+    // Called with a question that will be asked soon, so that work on it can begin. May be NULL.
+    bool (*announce)(void *ctx, const json_t *question, struct error *err);
     // Called once at the end; releases `ctx`.
     void (*close)(void *ctx);
     // Called for the device of the last answer.

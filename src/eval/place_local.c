@@ -42,7 +42,8 @@ static bool start_worker(struct local *l, struct error *err) {
     json_t *open = worker_open_message(l->problem, &l->settings);
     ok = frame_write(l->worker.socket, open, NULL, 0, err);
     json_decref(open);
-    return ok;
+    // One that is dead already is found out, and replaced, when it is asked.
+    return ok || frame_was_closed(err);
 }
 
 // Those that compute the truth for a GPU.

@@ -26,6 +26,9 @@ struct asking {
     struct spool_address to;
     struct target target;
     json_t *nulled;  // an hone.nulled/1, once known
+    // Announced, and perhaps never asked: withdrawn at the end.
+    char (*announced)[SPOOL_ID];
+    int n_announced;
 };
 
 // One question on its way.
@@ -209,8 +212,26 @@ static int ask_spool(void *ctx, const json_t *question, json_t **answer, struct 
     return outcome;
 }
 
+static bool announce_spool(void *ctx, const json_t *question, struct error *err) {
+    struct asking *q = ctx;
+    struct arena a = {0};
+    json_t *job = spool_job_message(&q->spec, question, true);
+    q->announced = realloc(q->announced, sizeof *q->announced * (size_t)(q->n_announced + 1));
+    if (!q->announced)
+        abort();
+    char *id = q->announced[q->n_announced];
+    bool ok = spool_put(q->spool, &q->to, json_print(&a, job), false, id, err);
+    q->n_announced += ok;
+    json_decref(job);
+    arena_reset(&a);
+    return ok;
+}
+
 static void close_spool(void *ctx) {
     struct asking *q = ctx;
+    for (int i = 0; i < q->n_announced; i++)
+        spool_drop(q->spool, q->announced[i], false);
+    free(q->announced);
     spool_close(q->spool);
     json_decref(q->nulled);
     arena_reset(&q->arena);
@@ -222,7 +243,8 @@ static const struct target *target_of(void *ctx) {
     return q->target.id ? &q->target : q->spec.target;
 }
 
-const struct eval_place place_spool = {.ask = ask_spool, .close = close_spool, .target = target_of};
+const struct eval_place place_spool = {
+    .ask = ask_spool, .announce = announce_spool, .close = close_spool, .target = target_of};
 
 void *place_spool_open(const struct spool_spec *spec, struct error *err) {
     struct asking *q = calloc(1, sizeof *q);

@@ -79,9 +79,9 @@ static bool try(struct trial *t, const struct attempt *attempt, struct probe *p,
                                .n_threads = 1,
                                .inputs = &t->inputs,
                                .outputs = &t->outputs,
-                               .object = t->object};
+                               .made_fd = -1};
     t->plan.steps[0].function = attempt->function;
-    bool ok = runner_open(&r, &spec, &status, err);
+    bool ok = runner_begin(&r, &spec, err) && runner_load(&r, t->object, &status, err);
     struct verdict v = {.evidence = ""};
     if (ok)
         runner_explain(t->a, &r, status, &v);

@@ -20,7 +20,7 @@
 #include "eval/sandbox.h"
 
 enum { JUDGE = 3, ALT_STACK = 64 << 10 };
-enum { FD_CONTROL, FD_FILES, FD_OBJECT = FD_FILES + FILE_COUNT, FD_COUNT };
+enum { FD_CONTROL, FD_FILES, FD_COUNT = FD_FILES + FILE_COUNT, FD_MADE = FD_COUNT, FD_MOST };
 
 struct runner_state {
     struct control *control;
@@ -112,20 +112,40 @@ static bool receive(struct arena *a, struct runner_state *r, int *fds, struct er
     json_t *plan = json_read_object(&reader, message, "plan");
     bool ok = json_reader_done(&reader, err) && plan_from_json(a, plan, &r->plan, err);
     json_decref(message);
-    if (ok && (n != FD_COUNT || r->n_slots < SLOTS_MIN || r->n_slots > SLOTS_MAX ||
+    if (ok && (n < FD_COUNT || n > FD_MOST || r->n_slots < SLOTS_MIN || r->n_slots > SLOTS_MAX ||
                r->n_threads < 1 || r->n_threads > THREADS_MAX))
         return error_set(err, ERROR_IO, "load: sizes or descriptors out of range");
-    if (ok)
-        memcpy(fds, received, sizeof(int) * FD_COUNT);
+    for (int i = 0; ok && i < FD_MOST; i++)
+        fds[i] = i < n ? received[i] : -1;
     return ok;
 }
 
+static bool receive_object(struct runner_state *r, struct error *err) {
+    json_t *message;
+    int received[FRAME_MAX_FDS], n = 0;
+    if (!frame_read(JUDGE, -1, &message, received, &n, err))
+        return false;
+    struct json_reader reader = {.where = "object"};
+    json_read_schema(&reader, message, "hone.object/1");
+    json_decref(message);
+    if (!json_reader_done(&reader, err))
+        return false;
+    if (n != 1)
+        return error_set(err, ERROR_IO, "object: %d descriptors", n);
+    r->object = received[0];
+    return true;
+}
+
 static bool prepare(struct runner_state *r, int *fds, struct error *err) {
+    char nothing;
+    while (fds[FD_MADE] >= 0 && read(fds[FD_MADE], &nothing, 1) < 0 && errno == EINTR) {
+    }
     if (!map_buffers(r, fds, err))
         return false;
-    r->object = fds[FD_OBJECT];
-    for (int i = FD_CONTROL; i < FD_OBJECT; i++)
+    for (int i = 0; i < FD_MOST && fds[i] >= 0; i++)
         close(fds[i]);
+    if (!receive_object(r, err))
+        return false;
     close(JUDGE);
     clearenv();
     r->crew_plan.plan = &r->plan;
@@ -171,7 +191,7 @@ int runner_main(void) {
     struct arena a = {0};
     struct error err = {0};
     struct runner_state r = {0};
-    int fds[FD_COUNT];
+    int fds[FD_MOST];
     if (!receive(&a, &r, fds, &err))
         return 4;
     r.control = mmap(NULL, sizeof *r.control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,

@@ -91,8 +91,9 @@ static void explain_end(struct arena *a, const struct runner *r, struct verdict 
         v->kind = VERDICT_CHEAT;
         v->rule = "forbidden-syscall";
         v->evidence = "made a system call; a candidate only computes";
-    } else if (r->end.signal == SIGKILL && r->sandbox_level > 0) {
-        // The filter lets no candidate send a signal.
+    } else if (r->end.signal == SIGKILL && (r->sandbox_level > 0 || !r->is_loaded)) {
+        // The filter lets no candidate send a signal, and before it is loaded there is none; or
+        // there is no filter, and what it does while it is loaded is its own loss.
         v->kind = VERDICT_INFRA;
         v->evidence = "the runner was killed from outside, by somebody or for lack of memory";
     } else if (r->end.signal) {

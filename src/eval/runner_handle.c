@@ -30,44 +30,11 @@ static void *map_file(int fd, int64_t size) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-static int new_memory_file(const char *name, int64_t size) {
-    int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, size) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *err) {
-    *f = (struct memory_file){.fd = -1, .read_only_fd = -1, .size_bytes = size_bytes};
-    char path[40];
-    f->fd = new_memory_file("buffers", size_bytes);
-    if (f->fd < 0)
-        return fail_errno(err, "make a memory file");
-    snprintf(path, sizeof path, "/proc/self/fd/%d", f->fd);
-    f->read_only_fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (f->read_only_fd < 0)
-        return fail_errno(err, "open a memory file");
-    f->bytes = size_bytes ? map_file(f->fd, size_bytes) : NULL;
-    return f->bytes || !size_bytes || fail_errno(err, "map a memory file");
-}
-
-void memory_file_close(struct memory_file *f) {
-    if (f->bytes)
-        munmap(f->bytes, (size_t)f->size_bytes);
-    if (f->fd > 0)
-        close(f->fd);
-    if (f->read_only_fd > 0)
-        close(f->read_only_fd);
-    *f = (struct memory_file){.fd = -1, .read_only_fd = -1};
-}
-
 // A copy in memory: the sandbox has no file system to load from.
 static int open_object(const char *path) {
     int from = open(path, O_RDONLY | O_CLOEXEC);
     struct stat s;
-    int to = from < 0 || fstat(from, &s) != 0 ? -1 : new_memory_file("object", 0);
+    int to = from < 0 || fstat(from, &s) != 0 ? -1 : memory_fd("object", 0);
     for (off_t done = 0; to >= 0 && done < s.st_size;) {
         ssize_t n = sendfile(to, from, &done, (size_t)(s.st_size - done));
         if (n > 0)
@@ -80,23 +47,31 @@ static int open_object(const char *path) {
     return to;
 }
 
-static bool send_load(struct runner *r, const struct runner_spec *spec, struct error *err) {
-    int object = open_object(spec->object);
-    if (object < 0)
-        return fail_errno(err, "read the object");
+bool runner_is_alive(struct runner *r) {
+    return r->process.pid > 0 && !process_ended(&r->process, &r->end);
+}
+
+static bool send_plan(struct runner *r, const struct runner_spec *spec, struct error *err) {
     int fds[] = {r->control_fd, spec->inputs->read_only_fd, spec->outputs->fd, r->scratch.fd,
-                 object};
+                 spec->made_fd};
     json_t *message =
         json_pack("{s:s, s:o, s:i, s:i}", "schema", "hone.load/1", "plan", plan_to_json(spec->plan),
                   "slots", spec->n_slots, "threads", spec->n_threads);
-    bool ok = frame_write(r->process.socket, message, fds, 5, err);
+    bool ok = frame_write(r->process.socket, message, fds, spec->made_fd < 0 ? 4 : 5, err);
     json_decref(message);
-    close(object);
-    return ok;
+    // Killed before it heard a word: that is found out like any other end of a runner.
+    return ok || frame_was_closed(err);
 }
 
-bool runner_is_alive(struct runner *r) {
-    return r->process.pid > 0 && !process_ended(&r->process, &r->end);
+static bool send_object(struct runner *r, const char *path, struct error *err) {
+    int object = open_object(path);
+    if (object < 0)
+        return fail_errno(err, "read the object");
+    json_t *message = json_pack("{s:s}", "schema", "hone.object/1");
+    bool ok = frame_write(r->process.socket, message, &object, 1, err);
+    json_decref(message);
+    close(object);
+    return ok || frame_was_closed(err);
 }
 
 static enum runner_status wait_until_loaded(struct runner *r) {
@@ -131,8 +106,7 @@ static void note_facts(struct runner *r) {
     }
 }
 
-bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_status *status,
-                 struct error *err) {
+bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error *err) {
     *r = (struct runner){.plan = spec->plan,
                          .n_threads = spec->n_threads,
                          .outputs = spec->outputs,
@@ -143,7 +117,7 @@ bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_s
     struct arena a = {0};
     const char *self = file_self(&a, err);
     layout_make(&r->layout, spec->plan, spec->n_slots);
-    r->control_fd = new_memory_file("control", sizeof *r->control);
+    r->control_fd = memory_fd("control", sizeof *r->control);
     bool ok = self != NULL;
     if (ok && r->control_fd < 0)
         ok = fail_errno(err, "make a memory file");
@@ -154,14 +128,25 @@ bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_s
     ok = ok && memory_file_open(&r->scratch, r->layout.file_bytes[FILE_SCRATCH], err);
     const char *argv[] = {self, "_runner", NULL};
     ok = ok && process_start(&r->process, &(struct process_spec){.argv = argv}, err) &&
-         send_load(r, spec, err);
+         send_plan(r, spec, err);
     arena_reset(&a);
-    if (!ok)
-        return error_wrap(err, "start a runner");
+    return ok || error_wrap(err, "start a runner");
+}
+
+bool runner_load(struct runner *r, const char *object, enum runner_status *status,
+                 struct error *err) {
+    if (!send_object(r, object, err))
+        return error_wrap(err, "load into a runner");
     *status = wait_until_loaded(r);
-    if (*status == RUNNER_OK)
+    r->is_loaded = *status == RUNNER_OK;
+    if (r->is_loaded)
         note_facts(r);
     return true;
+}
+
+void runner_kill(struct runner *r) {
+    if (r->process.pid > 0)
+        kill(-r->process.pid, SIGKILL);
 }
 
 void runner_close(struct runner *r) {

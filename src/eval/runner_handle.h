@@ -7,27 +7,17 @@
 
 #include "base/process.h"
 #include "eval/control.h"
+#include "eval/memory_file.h"
 #include "record/verdict.h"
 
 struct arena;
 struct error;
 
-// Memory that the judge shares with runners.
-struct memory_file {
-    int fd;            // ours
-    int read_only_fd;  // a mapping of it can never be made writable
-    char *bytes;
-    int64_t size_bytes;
-};
-
-bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *err);
-void memory_file_close(struct memory_file *f);
-
 struct runner_spec {
     const struct plan *plan;
     int n_slots, n_threads;
     const struct memory_file *inputs, *outputs;  // of all slots, as the layout has them
-    const char *object;                          // path of the shared object
+    int made_fd;  // a page maker's: the runner waits for it before it maps; -1: it does not
 };
 
 enum runner_status {
@@ -48,6 +38,7 @@ struct runner {
     const struct memory_file *outputs;  // the judge's
     int control_fd;
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
+    bool is_loaded;             // there is a candidate in it
     int sandbox_level;
     int cpu_clock;                // clockid_t of the process
     int64_t cpu_ns;               // its processor time when the last call began
@@ -57,10 +48,17 @@ struct runner {
     struct process_result end;  // once it has ended
 };
 
-// Start a runner and load the candidate. False only when we failed ourselves; whether the
-// candidate could be loaded is in `status`. Close it in any case.
-bool runner_open(struct runner *r, const struct runner_spec *spec, enum runner_status *status,
+// Start a runner: it maps its buffers while we do something else, such as compiling. False only
+// when we failed ourselves. Close it in any case.
+bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error *err);
+
+// Load the candidate from the shared object at this path and wait until it can be called; whether
+// it could be loaded is in `status`.
+bool runner_load(struct runner *r, const char *object, enum runner_status *status,
                  struct error *err);
+
+// End it without waiting for its end, which takes a while when much is mapped; close it later.
+void runner_kill(struct runner *r);
 void runner_close(struct runner *r);
 bool runner_is_alive(struct runner *r);
 

@@ -32,6 +32,8 @@ static bool file_system_now(struct spool *s, struct timespec *now, struct error 
     if (fd >= 0)
         close(fd);
     unlink(path);
+    if (!ok && why == ENOENT)
+        return error_set(err, ERROR_IO, "spool %s is not there any more", s->dir);
     if (!ok)
         return error_set(err, ERROR_IO, "spool %s: write %s: %s", s->dir, path, strerror(why));
     *now = st.st_mtim;

@@ -166,7 +166,9 @@ static json_t *judge(struct work *w, struct arena *a, const struct spool_job *j,
     snprintf(words, room, "%s: %s", j->problem->name,
              j->has_job ? verdict_kind_name(r.verdict.kind) : "null kernels tried");
     const char *null_kernel = NULL;
-    if (j->wants_null && (!j->has_job || !verdict_is_failure(r.verdict.kind)))
+    bool is_worth_it =
+        !j->has_job || r.verdict.kind == VERDICT_OK || verdict_is_of_calls(&r.verdict);
+    if (j->wants_null && is_worth_it)
         null_kernel = evaluator_null_kernel(w->evaluator);
     bool is_known = evaluator_knows_null(w->evaluator);
     if (interrupt_seen() && !is_known) {

@@ -25,16 +25,22 @@ static void read_plan(struct judge *j, struct arena *a, struct subject *s, struc
     }
 }
 
-bool subject_open(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
-                  struct eval_result *result, struct error *err) {
-    struct verdict *v = &result->verdict;
+bool subject_begin(struct judge *j, struct arena *a, const struct candidate *c, struct subject *s,
+                   struct verdict *v, struct error *err) {
     *s = (struct subject){.worst = {.rms = NAN, .max = NAN}};
     s->candidate = (struct candidate){.tier = c->tier,
                                       .source = arena_strdup(&s->arena, c->source),
                                       .label = arena_strdup(&s->arena, c->label),
                                       .hash = arena_strdup(&s->arena, c->hash)};
     read_plan(j, a, s, v);
-    return v->kind != VERDICT_OK || j->device->start(j, a, s, result, err);
+    return v->kind != VERDICT_OK || !j->device->begin || j->device->begin(j, a, s, v, err);
+}
+
+bool subject_load(struct judge *j, struct arena *a, struct subject *s, struct eval_result *result,
+                  struct error *err) {
+    bool ok = j->device->start(j, a, s, result, err);
+    s->is_loaded = ok && result->verdict.kind == VERDICT_OK;
+    return ok;
 }
 
 void subject_close(struct judge *j, struct subject *s) {

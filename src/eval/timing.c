@@ -102,12 +102,8 @@ static bool timed_call(struct timing *t, struct subject *s, double *seconds,
     int slot = next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        if (s == t->rival && !is_about_memory(t->v)) {
-            t->v->evidence = arena_printf(t->a, "the rival failed while timed: %s: %s",
-                                          verdict_kind_name(t->v->kind), t->v->evidence);
-            t->v->kind = VERDICT_INFRA;
-            t->v->rule = "rival";
-        }
+        if (s == t->rival && !is_about_memory(t->v))
+            judge_blame_rival(t->a, "the rival failed while timed", t->v, t->v);
         return false;
     }
     prepare_slot(t, slot);
@@ -156,10 +152,9 @@ static bool timed_block(struct timing *t) {
 // results, has those of other data.
 static void check_novel(struct timing *t, int slot, const struct novelty *n) {
     struct judge *j = t->j;
-    struct comparison c;
-    int wrong =
-        j->device->compare_novel ? j->device->compare_novel(j, t->subject, slot, n, &c) : -1;
-    if (wrong < 0)
+    struct novel_look look;
+    j->device->compare_novel(j, t->a, t->subject, &(struct novel_call){n, slot}, &look);
+    if (look.output < 0)
         return;
     uint64_t seen = j->device->digest(j, t->subject, slot);
     bool is_stale = false;
@@ -170,9 +165,9 @@ static void check_novel(struct timing *t, int slot, const struct novelty *n) {
     t->v->evidence =
         arena_printf(t->a,
                      "is right on inputs that it has seen and wrong on new ones, in which a few "
-                     "elements differ: %lld elements of a row of %s%s",
-                     (long long)c.n_wrong, j->problem->outputs[wrong].name,
-                     is_stale ? "; it gave the results of other inputs again" : "");
+                     "elements differ: %lld elements of the rows of %s that were looked at%s%s",
+                     (long long)look.comparison.n_wrong, j->problem->outputs[look.output].name,
+                     is_stale ? "; it gave the results of other inputs again" : "", look.elements);
 }
 
 // One call of the subject on data that exist only for this call.
@@ -182,8 +177,7 @@ static bool novel_call(struct timing *t, double *seconds, struct trouble *troubl
     uint64_t salt = rng_next(&j->rng) | 1;
     struct novelty n;
     j->device->load(j, slot, SET_DECLARED);
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        n.n[i] = oracle_patches(&j->oracle, salt, i, n.patches[i]);
+    novelty_draw(&j->oracle, salt, &n);
     j->device->patch(j, t->subject, slot, &n, false);
     struct call_result call;
     subject_touch(j, t->subject, slot);

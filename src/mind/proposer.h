@@ -42,6 +42,8 @@ struct brief {
     int n_expert;               // how many of the newest nodes the expert had to step in for
     int mind_since;             // what the mind could not do before this node does not count
     double seconds_left;        // of the run; INFINITY: no limit
+    int batch;                  // so many proposals are judged together; 0 or 1: each alone
+    int evals_left;             // of the run, that of this proposal included; 0: no limit known
     struct rng *rng;
     void *mind;  // the proposer's own state; NULL: it has none
 };

@@ -60,8 +60,9 @@ static void say_again(struct arena *a, struct question *q, const struct chat_ans
 }
 
 // The calls of an answer and their results, as the next messages.
-static void add_results(struct arena *a, const struct brief *b, struct question *q,
-                        const struct chat_answer *answer, bool is_last) {
+static void add_results(struct team *t, struct arena *a, const struct brief *b, struct question *q,
+                        const struct chat_answer *answer) {
+    bool is_last = q->n_rounds == ROUNDS_MAX - 1;
     int n = answer->n_calls < CALLS_MAX ? answer->n_calls : CALLS_MAX;
     q->messages[q->n_messages++] =
         (struct chat_message){.role = CHAT_ASSISTANT,
@@ -73,22 +74,23 @@ static void add_results(struct arena *a, const struct brief *b, struct question 
         q->messages[q->n_messages++] = (struct chat_message){
             .role = CHAT_TOOL,
             .call_id = answer->calls[i].id,
-            .text = arena_printf(a, "%s%s",
-                                 window_data(a, "result", tool_result(a, b, &answer->calls[i])),
-                                 is_last ? "\nThat was the last call. Answer now." : ""),
+            .text = arena_printf(
+                a, "%s%s",
+                window_data(a, "result", tool_result(a, &t->settings, b, &answer->calls[i])),
+                is_last ? "\nThat was the last call. Answer now." : ""),
         };
 }
 
 // Ask, and while it calls tools let it; they are bounded.
 static bool converse(struct team *t, struct arena *a, const struct brief *b, struct question *q,
                      struct chat_answer *answer) {
-    for (int round = 0; round <= ROUNDS_MAX; round++) {
+    for (q->n_rounds = 0; q->n_rounds <= ROUNDS_MAX; q->n_rounds++) {
         if (!team_ask(t, a, b, q, answer))
             return false;
         if (answer->stop != CHAT_TOOLS || answer->n_calls == 0)
             return true;
-        if (round < ROUNDS_MAX)
-            add_results(a, b, q, answer, round == ROUNDS_MAX - 1);
+        if (q->n_rounds < ROUNDS_MAX)
+            add_results(t, a, b, q, answer);
     }
     snprintf(t->why, sizeof t->why, "%s: it calls tools without end", role_names[q->role]);
     return false;
@@ -195,9 +197,10 @@ static bool plan_and_code(struct team *t, struct arena *a, const struct brief *b
         return false;
     out->by = "team";
     out->move = short_words(a, h.change);
-    out->reason = arena_printf(a, "%s%s%s; expected %.2fx, return %.2f",
-                               h.finding > 0 ? b->node->findings[h.finding - 1].tool : "",
-                               h.finding > 0 ? ": " : "", h.cause, h.speedup, h.roi);
+    const char *why =
+        arena_printf(a, "%s%s%s", h.finding > 0 ? b->node->findings[h.finding - 1].tool : "",
+                     h.finding > 0 ? ": " : "", h.cause);
+    out->reason = search_node_reason(a, why, h.speedup, h.roi);
     return true;
 }
 

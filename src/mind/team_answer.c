@@ -7,9 +7,11 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "family/lower.h"
+#include "family/source_plan.h"
 #include "lang/lang.h"
 #include "mind/anchors.h"
 #include "mind/team_private.h"
+#include "record/plan.h"
 
 enum { TEXT_MAX = 256 << 10 };
 
@@ -110,6 +112,12 @@ static bool read_source(struct arena *a, const struct brief *b, const char *text
     struct candidate c = {.tier = b->target->is_gpu ? TIER_D : TIER_C, .source = text};
     if (!strstr(text, "#pragma hone launch")) {
         snprintf(why, size, "the source has no `#pragma hone launch` line, so nothing would run");
+        return false;
+    }
+    struct plan plan;
+    struct error err = {0};
+    if (!source_plan(a, b->problem, b->target, text, &plan, &err)) {
+        snprintf(why, size, "%s", err.text);
         return false;
     }
     candidate_seal(a, &c);

@@ -65,7 +65,7 @@ double plan_roi(double speedup, double risk_implementation, double risk_performa
 // owns it.
 json_t *plan_find_json(const char *text, char *why, size_t size);
 
-// ---- team_window.c
+// ---- team_window.c, team_system.c
 
 // The text of the node that is worked on: its kernel block, or its source.
 const char *window_base(const struct brief *b, bool source);
@@ -74,14 +74,18 @@ const char *window_base(const struct brief *b, bool source);
 const char *window_text(struct arena *a, const struct team_settings *s, const struct brief *b,
                         enum role role, const struct hypothesis *h);
 
+// What a role is told of a node's profile: findings in words; `raw` metrics or nothing for
+// ablations, whoever asks.
+void window_findings(struct str *out, const struct team_settings *s, const struct search_node *n);
+
 // Text that others wrote, fenced so that nothing in it can end the fence.
 const char *window_data(struct arena *a, const char *name, const char *text);
 
 // The bound in words.
 const char *window_bound(struct arena *a, const struct brief *b);
 
-// The instructions of a role with the page of the language, the families of the target and the
-// contract of source; the same for every call of a run.
+// The instructions of a role with the page of the language, the families of the target, the
+// contract of source and how the judge judges; the same for every call of a run.
 const char *window_system(struct arena *a, const struct team_settings *s, const struct brief *b,
                           enum role role);
 
@@ -98,7 +102,8 @@ extern const struct chat_tool team_tools[];
 extern const int n_team_tools;
 
 // What a call gives; nonsense gives words that say so.
-const char *tool_result(struct arena *a, const struct brief *b, const struct chat_call *c);
+const char *tool_result(struct arena *a, const struct team_settings *s, const struct brief *b,
+                        const struct chat_call *c);
 
 // ---- team_ask.c
 
@@ -108,6 +113,7 @@ struct question {
     const char *system;
     struct chat_message *messages;
     int n_messages;
+    int n_rounds;  // of tool calls so far
 };
 
 // Ask and record; or take the recorded answer where this very question was answered before.

@@ -11,15 +11,18 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "family/lower.h"
+#include "family/source_plan.h"
 #include "lang/lang.h"
 #include "mind/team_private.h"
+#include "record/plan.h"
 
 enum { RESULT_MAX = 6000, HISTORY_MAX = 20 };
 
 const struct chat_tool team_tools[] = {
     {"check_kernel",
      "Is this kernel block legal on this target? Gives the complete block, or the reason and the "
-     "nearest legal value. Costs no evaluation.",
+     "nearest legal value. Of source it checks the plan in its #pragma hone lines; nothing is "
+     "compiled. Costs no evaluation.",
      "{\"type\": \"object\", \"properties\": {\"text\": {\"type\": \"string\"}}, \"required\": "
      "[\"text\"]}"},
     {"sol", "The bound of the problem on this machine: least work, limit, reach.",
@@ -35,8 +38,35 @@ const struct chat_tool team_tools[] = {
 };
 const int n_team_tools = sizeof team_tools / sizeof team_tools[0];
 
+static void check_source(struct arena *a, const struct brief *b, const char *text,
+                         struct str *out) {
+    struct plan plan;
+    struct error err = {0};
+    if (!source_plan(a, b->problem, b->target, text, &plan, &err)) {
+        str_puts(out, err.text);
+        return;
+    }
+    str_puts(out, "the plan is legal; nothing was compiled:\n");
+    for (int i = 0; i < plan.n_steps; i++) {
+        const struct plan_step *s = &plan.steps[i];
+        if (s->kind == STEP_FILL)
+            str_printf(out, "fill %s\n", plan.buffers[s->fill_buffer].name);
+        else
+            str_printf(out, "launch %s: %lld blocks of %lld threads, %lld bytes of shared memory\n",
+                       s->function, (long long)s->grid,
+                       b->target->is_gpu
+                           ? (long long)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2])
+                           : 1LL,
+                       (long long)s->shape.shared_bytes);
+    }
+}
+
 static void check_kernel(struct arena *a, const struct brief *b, const char *text,
                          struct str *out) {
+    if (strstr(text, "#pragma hone")) {
+        check_source(a, b, text, out);
+        return;
+    }
     struct lang_file file = {0};
     const char *diagnostics = "";
     struct error err = {0};
@@ -61,7 +91,8 @@ static void put_node(struct str *out, const struct search_node *n) {
     arena_reset(&a);
 }
 
-static void findings(const struct brief *b, json_int_t number, struct str *out) {
+static void findings(const struct team_settings *s, const struct brief *b, json_int_t number,
+                     struct str *out) {
     const struct search_node *n = NULL;
     for (int i = 0; i < b->all.n; i++)
         if (b->all.nodes[i]->number == number)
@@ -73,9 +104,7 @@ static void findings(const struct brief *b, json_int_t number, struct str *out) 
     put_node(out, n);
     if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence)
         str_printf(out, "%s\n", n->verdict.evidence);
-    for (int i = 0; i < n->n_findings; i++)
-        str_printf(out, "%d. [%s] %s: %s (%s)\n", i + 1, severity_name(n->findings[i].severity),
-                   n->findings[i].tool, n->findings[i].cause, n->findings[i].evidence);
+    window_findings(out, s, n);
     if (n->candidate.kernel)
         str_puts(out, n->candidate.kernel);
 }
@@ -98,8 +127,15 @@ static void history(const struct brief *b, const char *query, struct str *out) {
         str_printf(out, "nothing that was tried holds '%.100s'", query);
 }
 
-static void run(struct arena *a, const struct brief *b, const struct chat_call *c,
+// Whom a call is for: how much it is told, and of what.
+struct asker {
+    const struct team_settings *settings;
+    const struct brief *brief;
+};
+
+static void run(struct arena *a, const struct asker *who, const struct chat_call *c,
                 const json_t *arguments, struct str *out) {
+    const struct brief *b = who->brief;
     const char *text = json_string_value(json_object_get(arguments, "text"));
     const char *query = json_string_value(json_object_get(arguments, "query"));
     const json_t *node = json_object_get(arguments, "node");
@@ -108,7 +144,7 @@ static void run(struct arena *a, const struct brief *b, const struct chat_call *
     else if (strcmp(c->name, "check_kernel") == 0 && text)
         check_kernel(a, b, text, out);
     else if (strcmp(c->name, "findings") == 0 && json_is_integer(node))
-        findings(b, json_integer_value(node), out);
+        findings(who->settings, b, json_integer_value(node), out);
     else if (strcmp(c->name, "history") == 0 && query)
         history(b, query, out);
     else if (strcmp(c->name, "check_kernel") == 0 || strcmp(c->name, "findings") == 0 ||
@@ -120,7 +156,9 @@ static void run(struct arena *a, const struct brief *b, const struct chat_call *
                    c->name);
 }
 
-const char *tool_result(struct arena *a, const struct brief *b, const struct chat_call *c) {
+const char *tool_result(struct arena *a, const struct team_settings *s, const struct brief *b,
+                        const struct chat_call *c) {
+    struct asker who = {s, b};
     struct str out = {.max = RESULT_MAX};
     const char *text = *c->arguments ? c->arguments : "{}";
     json_error_t where;
@@ -128,7 +166,7 @@ const char *tool_result(struct arena *a, const struct brief *b, const struct cha
     if (!json_is_object(arguments))
         str_printf(&out, "the arguments are no JSON object: %s", where.text);
     else
-        run(a, b, c, arguments, &out);
+        run(a, &who, c, arguments, &out);
     json_decref(arguments);
     if (out.len > 0)
         str_clean(out.ptr, out.len);

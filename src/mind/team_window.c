@@ -1,22 +1,19 @@
-// What each role is shown. A window is a list of sections; when it is longer than its tokens
-// allow, sections go in a stated order, the last rank first: distant relatives, then leaders
-// and root, then the emitted source of a kernel block, then older attempts. The problem, the
-// bound, the node's own text, the findings and the verdict always stay.
+// What each role is shown. A window is a list of sections; when it is, with the system's part,
+// longer than its tokens allow, sections go in a stated order, the last rank first: distant
+// relatives, then leaders and root, then the emitted source of a kernel block, then older attempts.
+// The problem, the bound, the node's own text, the findings and the verdict always stay.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/embedded.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "base/str.h"
-#include "family/family.h"
 #include "mind/anchors.h"
 #include "mind/team_private.h"
 
-enum { SECTIONS_MAX = 12, PROMPT_MAX = 1 << 20, ATTEMPTS_MAX = 12, EVIDENCE_MAX = 6000 };
+enum { SECTIONS_MAX = 12, ATTEMPTS_MAX = 12, EVIDENCE_MAX = 6000 };
 
 enum rank { KEEP, ATTEMPTS, EMITTED, ROOT, LEADERS, RELATIVES };
 
@@ -86,23 +83,68 @@ const char *window_base(const struct brief *b, bool source) {
 // ---- nodes in words
 
 static void put_outcome(struct str *out, const struct brief *b, const struct search_node *n) {
+    const struct measurement *m = &n->measurement;
     struct arena a = {0};
-    str_puts(out, verdict_kind_name(n->verdict.kind));
-    if (n->state != NODE_EVALUATED)
-        str_puts(out, " (not judged yet)");
+    str_puts(out,
+             n->state == NODE_EVALUATED ? verdict_kind_name(n->verdict.kind) : "not judged yet");
     if (isfinite(n->time_s)) {
         str_printf(out, ", %s", clock_duration(&a, n->time_s * 1e9));
         if (n->number > 0 && isfinite(b->root->time_s))
             str_printf(out, ", %.2fx over node 0", b->root->time_s / n->time_s);
+        if (n->number > 0 && m->present)
+            str_printf(out, " (%.2f to %.2f)", m->speedup_low, m->speedup_high);
         if (isfinite(b->bound->reach_s))
             str_printf(out, ", %.0f%% of reach", 100 * b->bound->reach_s / n->time_s);
     }
     arena_reset(&a);
 }
 
+static int by_value(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+// What the time of a node is made of: when it was timed, beside what, and how much it scattered.
+static void put_timing(struct str *out, struct arena *a, const struct search_node *n) {
+    const struct measurement *m = &n->measurement;
+    if (!m->present || m->n_pairs < 1)
+        return;
+    double *sorted = arena_array(a, double, m->n_pairs);
+    memcpy(sorted, m->subject_s, sizeof *sorted * (size_t)m->n_pairs);
+    qsort(sorted, (size_t)m->n_pairs, sizeof *sorted, by_value);
+    str_printf(out, "When it was timed its own median was %s, half of %d samples between %s and %s",
+               clock_duration(a, m->median_s * 1e9), m->n_pairs,
+               clock_duration(a, sorted[m->n_pairs / 4] * 1e9),
+               clock_duration(a, sorted[m->n_pairs - 1 - m->n_pairs / 4] * 1e9));
+    if (n->number > 0)
+        str_printf(out, "; node 0 took %s at the same moments",
+                   clock_duration(a, m->rival_median_s * 1e9));
+    str_puts(out, ". Findings speak of that median.\n");
+}
+
+static const struct search_node *parent_of(const struct brief *b, const struct search_node *n) {
+    for (int i = 0; i < b->all.n; i++)
+        if (b->all.nodes[i]->number == n->parent)
+            return b->all.nodes[i];
+    return NULL;
+}
+
+// What its planner expected over its parent, and what came of it.
+static void put_expected(struct str *out, const struct brief *b, const struct search_node *n) {
+    double expected = search_node_expected(n);
+    const struct search_node *parent = parent_of(b, n);
+    if (!isfinite(expected) || !parent)
+        return;
+    str_printf(out, " (expected %.2fx over node %d", expected, n->parent);
+    if (isfinite(parent->time_s / n->time_s))
+        str_printf(out, ", measured %.2fx", parent->time_s / n->time_s);
+    str_puts(out, ")");
+}
+
 static void put_node(struct str *out, const struct brief *b, const struct search_node *n) {
     str_printf(out, "- node %d: ", n->number);
     put_outcome(out, b, n);
+    put_expected(out, b, n);
     str_printf(out, ": %.300s\n", n->number == 0 ? "the default kernel" : n->move);
     if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence && *n->verdict.evidence)
         str_printf(out, "  because: %.*s\n", (int)strcspn(n->verdict.evidence, "\n"),
@@ -132,26 +174,43 @@ const char *window_bound(struct arena *a, const struct brief *b) {
 
 // ---- sections
 
+static void put_machine(struct str *out, struct arena *a, const struct target *t) {
+    str_printf(out, "%s: %s, %s", target_kernel_name(t), t->device, t->isa);
+    if (t->is_gpu)
+        str_printf(out,
+                   ", %d multiprocessors; %s; %lld bytes of shared memory a block and %lld a "
+                   "multiprocessor, L2 of %.0f MB\n",
+                   t->sms, target_limits(a, t), (long long)t->shared_per_block,
+                   (long long)t->shared_per_sm, (double)t->l2_bytes / 1e6);
+    else
+        str_printf(out,
+                   ", %d threads for kernels, vectors of %d bytes, caches of %lld, %lld and "
+                   "%lld bytes\n",
+                   t->n_threads, t->vector_bytes, (long long)t->l1_bytes, (long long)t->l2_bytes,
+                   (long long)t->llc_bytes);
+    if (t->compiler)
+        str_printf(out, "compiler: %s\n", t->compiler);
+}
+
 static void add_problem(struct window *w, const struct brief *b) {
     struct str out = {0};
     put_data(&out, "problem", b->problem->text);
     add(w, KEEP, "The problem", &out);
-    str_printf(&out, "%s: %s, %s", target_kernel_name(b->target), b->target->device,
-               b->target->isa);
-    if (b->target->is_gpu)
-        str_printf(&out, ", %d multiprocessors, %lld bytes of shared memory a block\n",
-                   b->target->sms, (long long)b->target->shared_per_block);
-    else
-        str_printf(&out,
-                   ", %d threads for kernels, vectors of %d bytes, caches of %lld, %lld and "
-                   "%lld bytes\n",
-                   b->target->n_threads, b->target->vector_bytes, (long long)b->target->l1_bytes,
-                   (long long)b->target->l2_bytes, (long long)b->target->llc_bytes);
+    put_machine(&out, w->a, b->target);
     str_puts(&out, window_bound(w->a, b));
+    if (b->evals_left > 0)
+        str_printf(&out, "evaluations left: %d, this one included\n", b->evals_left);
+    if (b->batch > 1)
+        str_printf(&out,
+                   "candidates are judged %d at a time: what is planned together is written before "
+                   "anything is known of the others\n",
+                   b->batch);
     add(w, KEEP, "The machine and the bound", &out);
 }
 
 static void put_findings(struct str *out, const struct search_node *n) {
+    if (n->n_findings == 0)
+        str_puts(out, "Nothing was found.\n");
     for (int i = 0; i < n->n_findings; i++) {
         const struct finding *f = &n->findings[i];
         str_printf(out, "%d. [%s] %s: %s (%s)", i + 1, severity_name(f->severity), f->tool,
@@ -165,17 +224,17 @@ static void put_findings(struct str *out, const struct search_node *n) {
 }
 
 // Rule: a model is given findings, never counters; `raw` and `none` are there for ablations.
+void window_findings(struct str *out, const struct team_settings *s, const struct search_node *n) {
+    if (strcmp(s->feedback, "findings") == 0)
+        put_findings(out, n);
+    else if (strcmp(s->feedback, "raw") == 0)
+        for (int i = 0; i < n->profile.n_metrics; i++)
+            str_printf(out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
+}
+
 static void add_findings(struct window *w, const struct team_settings *s, const struct brief *b) {
     struct str out = {0};
-    const struct search_node *n = b->node;
-    if (strcmp(s->feedback, "findings") == 0) {
-        put_findings(&out, n);
-        if (n->n_findings == 0)
-            str_puts(&out, "Nothing was found.\n");
-    } else if (strcmp(s->feedback, "raw") == 0) {
-        for (int i = 0; i < n->profile.n_metrics; i++)
-            str_printf(&out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
-    }
+    window_findings(&out, s, b->node);
     add(w, KEEP, strcmp(s->feedback, "raw") == 0 ? "Its metrics" : "What limits it", &out);
 }
 
@@ -184,6 +243,7 @@ static void add_node(struct window *w, const struct brief *b) {
     str_printf(&out, "Node %d: ", b->node->number);
     put_outcome(&out, b, b->node);
     str_puts(&out, ".\n");
+    put_timing(&out, w->a, b->node);
     if (b->node->candidate.kernel)
         put_data(&out, "kernel", numbered(w->a, b->node->candidate.kernel));
     add(w, KEEP, "The node", &out);
@@ -217,8 +277,11 @@ static void add_family_tree(struct window *w, const struct brief *b, enum role r
 static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
     struct str out = {0};
     const char *base = harmless(w->a, window_base(b, h->wants_source));
-    str_printf(&out, "Cause: %s\nChange: %s\nExpected: %.2fx over node %d.\n", h->cause, h->change,
-               h->speedup, b->node->number);
+    str_printf(&out, "Cause: %s\nChange: %s\nExpected: %.2fx over node %d, which is: ", h->cause,
+               h->change, h->speedup, b->node->number);
+    put_outcome(&out, b, b->node);
+    str_puts(&out, ".\n");
+    put_timing(&out, w->a, b->node);
     str_printf(&out, "Write %s.\n",
                h->wants_source ? (b->target->is_gpu ? "source in CUDA" : "source in C")
                                : "a kernel block");
@@ -245,7 +308,7 @@ static void add_verdict(struct window *w, const struct brief *b) {
 }
 
 // Leave sections out, the highest rank first, until the rest fits.
-static const char *print(struct window *w, int max_tokens) {
+static const char *print(struct window *w, int64_t max_tokens) {
     int64_t total = 0;
     for (int i = 0; i < w->n; i++)
         total += budget_tokens_of(strlen(w->sections[i].text));
@@ -283,51 +346,6 @@ const char *window_text(struct arena *a, const struct team_settings *s, const st
         add_task(&w, b, h ? h : &any);
     }
     add_family_tree(&w, b, role);
-    return print(&w, s->window_tokens);
-}
-
-// ---- the system's part
-
-static const char *prompt_file(struct arena *a, const struct team_settings *s, const char *name) {
-    struct error ignored = {0};
-    const char *path =
-        s->prompts && *s->prompts ? arena_printf(a, "%s/%s", s->prompts, name) : NULL;
-    const char *text =
-        path && file_exists(path) ? file_read(a, path, PROMPT_MAX, NULL, &ignored) : NULL;
-    return text ? text : embedded_text(name);
-}
-
-static void put_knob(struct str *out, const struct knob *k) {
-    str_printf(out, "  - `%s`: %s;", k->name, k->summary);
-    for (int i = 0; k->words && k->words[i]; i++)
-        str_printf(out, " %s", k->words[i]);
-    for (int part = 0; !k->words && part < k->n_parts; part++) {
-        str_puts(out, part > 0 ? " x" : "");
-        for (int i = 0; k->grid[part][i] != -1; i++)
-            str_printf(out, " %d", k->grid[part][i]);
-    }
-    str_puts(out, "\n");
-}
-
-static void put_families(struct str *out, const struct target *t) {
-    for (int i = 0; families[i]; i++) {
-        const struct family *f = family_on(families[i], t);
-        if (!f)
-            continue;
-        str_printf(out, "- **%s**: %s\n", families[i]->name, f->summary);
-        for (const struct knob *k = f->knobs; k && k->name; k++)
-            put_knob(out, k);
-    }
-}
-
-const char *window_system(struct arena *a, const struct team_settings *s, const struct brief *b,
-                          enum role role) {
-    struct str out = {0};
-    str_puts(&out, prompt_file(a, s, arena_printf(a, "%s.txt", role_names[role])));
-    str_puts(&out, "\n");
-    str_puts(&out, prompt_file(a, s, "kernel_page.txt"));
-    put_families(&out, b->target);
-    str_puts(&out, "\n");
-    str_puts(&out, prompt_file(a, s, b->target->is_gpu ? "source_cuda.txt" : "source_c.txt"));
-    return str_take(a, &out);
+    int64_t system = budget_tokens_of(strlen(window_system(a, s, b, role)));
+    return print(&w, s->window_tokens - system);
 }

@@ -38,6 +38,8 @@ json_t *target_to_json(const struct target *t) {
     else
         json_object_update_new(json, json_pack("{s:i, s:i}", "threads", t->n_threads,
                                                "vector_bytes", t->vector_bytes));
+    if (t->compiler)
+        json_object_set_new(json, "compiler", json_string(t->compiler));
     json_object_set_new(json, "ceilings", t->ceilings.present ? ceilings_to_json(t) : json_null());
     return json;
 }
@@ -79,6 +81,7 @@ bool target_from_json(struct arena *a, const json_t *json, struct target *t, str
     t->top_clock_known = json_read_bool(&r, json, "top_clock_known");
     t->peak_bytes_per_s = json_read_number(&r, json, "peak_bytes_per_s");
     target_peaks_from_json(&r, json_read_object(&r, json, "peak_per_s"), t);
+    t->compiler = json_read_optional_string(&r, a, json, "compiler");
     t->is_gpu = json_object_get(json, "sms") != NULL;
     if (t->is_gpu)
         read_gpu(&r, a, json, t);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/rng.h"
 #include "base/str.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
@@ -148,7 +149,9 @@ static bool open_evaluator(const struct eval_request *q, struct eval_report *r,
     // The judge lets data go out of a last level cache of this size between two calls.
     int64_t llc_bytes = r->target.llc_bytes;
     r->target.llc_bytes = q->is_warm ? -1 : llc_bytes;
-    bool ok = evaluator_open(e, r->problem, &r->target, q->seed, err);
+    // Drawn here, after the candidate was read, so that the verdict can say how to repeat it.
+    r->seed = q->seed ? q->seed : rng_entropy() >> 1 | 1;
+    bool ok = evaluator_open(e, r->problem, &r->target, r->seed, err);
     r->target.llc_bytes = llc_bytes;
     return ok;
 }
@@ -199,17 +202,27 @@ static double since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) * 1e-9;
 }
 
+// Is the problem degenerate? One whose candidate was never called is not asked about: what is
+// expected would have to be computed for that alone.
+static void label(struct arena *a, struct evaluator *e, struct eval_report *r) {
+    struct verdict *v = &r->result.verdict;
+    if (!verdict_is_of_calls(v) && v->kind != VERDICT_OK)
+        return;
+    const char *null_kernel = evaluator_null_kernel(e);
+    r->is_null_known = evaluator_knows_null(e);
+    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    v->null_kernel = r->null_kernel;
+}
+
 static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
                   struct eval_report *r, struct error *err) {
     struct eval_job job = job_of(q, r);
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
-    enum verdict_kind kind = r->result.verdict.kind;
-    bool is_correct = ok && (kind == VERDICT_OK || kind == VERDICT_SUSPECT);
-    if (ok && q->spool && kind != VERDICT_INFRA)
+    if (ok && q->spool && r->result.verdict.kind != VERDICT_INFRA)
         ok = take_target(a, e, r, err);
     int64_t start_ns = clock_now_ns();
-    const char *null_kernel = is_correct ? evaluator_null_kernel(e) : NULL;
-    r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
+    if (ok)
+        label(a, e, r);
     r->null_s = since(start_ns);
     if (ok)
         explain(a, r);
@@ -256,7 +269,8 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
                                    .target = r.target,
                                    .bound = r.bound,
                                    .rival = r.rival,
-                                   .depth = r.depth};
+                                   .depth = r.depth,
+                                   .seed = r.seed};
         ok = read_candidate(a, list->candidates[i], &each, &each.candidate, err) &&
              judge(a, q, e, &each, err);
         each.seconds = since(start_ns);
@@ -285,8 +299,11 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
         int64_t start_ns = clock_now_ns();
         bool is_timed = i == 0 && is_correct(&reports[1]);
         const struct eval_request *how = is_timed ? &timing : &verifying;
-        reports[i] = (struct eval_report){
-            .problem = r.problem, .target = r.target, .bound = r.bound, .depth = how->depth};
+        reports[i] = (struct eval_report){.problem = r.problem,
+                                          .target = r.target,
+                                          .bound = r.bound,
+                                          .depth = how->depth,
+                                          .seed = r.seed};
         if (is_timed)
             reports[i].rival = reports[1].candidate;
         ok = read_candidate(a, names[i], &reports[i], &reports[i].candidate, err) &&
@@ -333,14 +350,19 @@ json_t *op_eval_json(const struct eval_report *r) {
     json_t *findings = json_array();
     for (int i = 0; i < r->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&r->findings[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
-                     "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name,
-                     "device", r->target.device, "candidate", r->candidate.label, "hash",
-                     r->candidate.hash, "null_kernel", json_optional_text(r->null_kernel),
-                     "verdict", verdict_to_json(&r->result.verdict), "measurement",
-                     measurement_to_json(&r->result.measurement), "profile",
-                     profile_to_json(&r->result.profile), "findings", findings, "bound",
-                     bound_to_json(&r->bound), "seconds", r->seconds, "phases", phases_json(r));
+    json_t *seed = json_null();
+    if (r->seed)
+        seed = json_sprintf("%llu", (unsigned long long)r->seed);
+    json_t *degenerate = r->is_null_known ? json_boolean(r->null_kernel != NULL) : json_null();
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
+        "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name, "device",
+        r->target.device, "candidate", r->candidate.label, "hash", r->candidate.hash, "seed", seed,
+        "degenerate", degenerate, "null_kernel", json_optional_text(r->null_kernel), "verdict",
+        verdict_to_json(&r->result.verdict), "measurement",
+        measurement_to_json(&r->result.measurement), "profile", profile_to_json(&r->result.profile),
+        "findings", findings, "bound", bound_to_json(&r->bound), "seconds", r->seconds, "phases",
+        phases_json(r));
 }
 
 // Lines after the first are set in by two.
@@ -413,6 +435,16 @@ static void put_findings(struct str *s, const struct eval_report *r) {
     }
 }
 
+// How to see it again: of a verdict on calls that went wrong.
+static void put_repeat(struct str *s, const struct eval_report *r) {
+    const struct verdict *v = &r->result.verdict;
+    bool is_about_calls = v->kind == VERDICT_CRASH || v->kind == VERDICT_TIMEOUT ||
+                          (verdict_is_of_calls(v) && v->kind != VERDICT_OK);
+    if (r->seed && is_about_calls)
+        str_printf(s, "  repeat    --seed %llu draws these inputs again\n",
+                   (unsigned long long)r->seed);
+}
+
 // How long a part took; a part that did not happen, or came out of the cache, has no time.
 static const char *part(struct arena *a, double seconds) {
     return seconds > 0 ? clock_duration(a, seconds * 1e9) : "not timed";
@@ -442,10 +474,14 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     struct str s = {0};
     str_printf(&s, "%s on %s (%s)\n", r->problem->name, r->target.name, r->target.device);
     if (r->null_kernel)
-        str_printf(&s, "  beware    %s passes for this problem: a verdict on it says nothing\n",
-                   r->null_kernel);
-    str_printf(&s, "%s: %s%s%s%s\n", r->candidate.label, verdict_kind_name(v->kind),
-               v->rule ? " (" : "", v->rule ? v->rule : "", v->rule ? ")" : "");
+        str_printf(
+            &s,
+            "  degenerate: a kernel that does no more than %s would pass on every input set, "
+            "so a\n  verdict on this problem says nothing\n",
+            r->null_kernel);
+    str_printf(&s, "%s: %s%s%s%s%s\n", r->candidate.label, verdict_kind_name(v->kind),
+               v->rule ? " (" : "", v->rule ? v->rule : "", v->rule ? ")" : "",
+               r->null_kernel ? ", on a degenerate problem" : "");
     if (*v->evidence) {
         str_puts(&s, "  ");
         put_evidence(&s, v->evidence);
@@ -463,6 +499,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     if (isfinite(restart_s))
         str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
                    clock_duration(a, restart_s * 1e9));
+    put_repeat(&s, r);
     put_sandbox(&s, v);
     str_printf(&s, "  took      %s (compile %s, verify %s, time %s)\n",
                clock_duration(a, r->seconds * 1e9), part(a, r->result.compile_s),

@@ -32,10 +32,12 @@ struct eval_report {
     struct bound bound;
     struct candidate candidate, rival;
     enum eval_depth depth;
-    const char *null_kernel;  // the problem is degenerate: what a null kernel does to pass
+    bool is_null_known;       // were kernels that compute nothing tried?
+    const char *null_kernel;  // the problem is degenerate: what such a kernel does to pass
     struct eval_result result;
     struct finding findings[NODE_FINDINGS_MAX];  // what limits it, of one that was timed
     int n_findings;
+    uint64_t seed;   // of its inputs; 0: not known, a worker elsewhere drew it
     double seconds;  // in all
     // Of these: reading files and the target, asking for null kernels, ending processes. The rest
     // is the judge's (result.phase_s) and starting it.

@@ -17,13 +17,13 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "gpu/nvrtc.h"
+#include "family/source_plan.h"
 #include "lang/lang.h"
 #include "ops/export_text.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
 
-enum { PROOF_MAX = 64 << 20, CLUSTER_MAX = 16, HEADERS_MAX = 64 };
+enum { PROOF_MAX = 64 << 20, HEADERS_MAX = 64 };
 
 // ---- what is exported
 
@@ -31,36 +31,9 @@ enum { PROOF_MAX = 64 << 20, CLUSTER_MAX = 16, HEADERS_MAX = 64 };
 // limits were kept when the plan was judged.
 static bool parse_plan(struct arena *a, const struct problem *p, const char *source,
                        const struct target *t, struct plan *plan, struct error *err) {
-    const struct graph *g = &p->graph;
-    const char *names[DIMS_MAX];
-    int64_t sizes[DIMS_MAX];
-    struct plan_buffer buffers[INPUTS_MAX + OUTPUTS_MAX] = {0};
-    int n = 0;
-    for (int i = 0; i < g->n_dims; i++) {
-        names[i] = g->dims[i].name;
-        sizes[i] = g->dims[i].size;
-    }
-    for (int i = 0; i < p->n_inputs; i++) {
-        const struct node *node = &g->nodes[p->inputs[i].node];
-        buffers[n++] = (struct plan_buffer){
-            .name = node->name, .role = BUFFER_INPUT, .size_bytes = shape_count(&node->shape) * 4};
-    }
-    for (int i = 0; i < p->n_outputs; i++)
-        buffers[n++] = (struct plan_buffer){
-            .name = p->outputs[i].name,
-            .role = BUFFER_OUTPUT,
-            .size_bytes = shape_count(&g->nodes[p->outputs[i].node].shape) * 4};
-    struct plan_context context = {.dim_names = names,
-                                   .dim_sizes = sizes,
-                                   .n_dims = g->n_dims,
-                                   .n_threads = t->n_threads,
-                                   .buffers = buffers,
-                                   .n_buffers = n,
-                                   .is_gpu = t->is_gpu,
-                                   .n_sms = t->sms,
-                                   .shared_per_block = INT32_MAX,
-                                   .cluster_max = CLUSTER_MAX};
-    return plan_parse(a, source, &context, plan, err);
+    struct target generous = *t;
+    generous.shared_per_block = INT32_MAX;
+    return source_plan(a, p, &generous, source, plan, err);
 }
 
 // ---- the host function's name
@@ -189,28 +162,6 @@ static bool write_directory(struct arena *a, const struct export_request *q,
     return ok;
 }
 
-// For the proof: which compiler this machine builds kernels with.
-static const char *ask_compiler(struct arena *a, const char *cc) {
-    const char *path = file_find_program(a, cc);
-    const char *const argv[] = {path, "--version", NULL};
-    struct process_spec spec = {.argv = argv, .timeout_ns = (int64_t)5e9};
-    struct process_result result;
-    struct error ignored;
-    if (!path || !process_run(a, &spec, &result, &ignored) || result.exit_status != 0)
-        return NULL;
-    return arena_strndup(a, result.out, strcspn(result.out, "\n"));
-}
-
-static const char *ask_nvrtc(struct arena *a) {
-    struct nvrtc n;
-    struct error ignored;
-    if (!nvrtc_open(&n, &ignored))
-        return NULL;
-    const char *version = arena_printf(a, "NVRTC %d.%d", n.major, n.minor);
-    nvrtc_close(&n);
-    return version;
-}
-
 static bool find_champion(const struct run_view *v, const struct search_node **n,
                           struct error *err) {
     const struct run *r = &v->run;
@@ -292,7 +243,7 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
                             .oracle = &oracle,
                             .seed = seed,
                             .symbol = choose_symbol(a, problem->name, &plan),
-                            .compiler = target.is_gpu ? ask_nvrtc(a) : ask_compiler(a, target.cc)};
+                            .compiler = op_compiler(a, &target)};
     bool ok = write_directory(a, q, &e, err);
     oracle_reset(&oracle);
     *out = (struct export_outcome){.run = view.run.id,

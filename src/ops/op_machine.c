@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/str.h"
 #include "eval/ceilings_cuda.h"
+#include "gpu/library.h"
 #include "gpu/nvrtc.h"
 
 // "cuda" is GPU 0, "cuda:N" the N-th. False: not a GPU's name.
@@ -93,6 +95,40 @@ bool op_target_usable(struct arena *a, const struct target *t, struct error *err
     return t->is_gpu || file_find_program(a, t->cc) ||
            error_set(err, ERROR_UNSUPPORTED,
                      "the compiler '%s' is not there; install one or set build.cc", t->cc);
+}
+
+static const char *ask_compiler(struct arena *a, const char *cc) {
+    const char *path = file_find_program(a, cc);
+    const char *const argv[] = {path, "--version", NULL};
+    struct process_spec spec = {.argv = argv, .timeout_ns = (int64_t)5e9};
+    struct process_result result;
+    struct error ignored;
+    if (!path || !process_run(a, &spec, &result, &ignored) || result.exit_status != 0)
+        return NULL;
+    return arena_strndup(a, result.out, strcspn(result.out, "\n"));
+}
+
+static const char *ask_nvrtc(struct arena *a) {
+    struct nvrtc n;
+    struct error ignored;
+    if (!nvrtc_open(&n, &ignored))
+        return NULL;
+    const char *version = arena_printf(a, "NVRTC %d.%d", n.major, n.minor);
+    nvrtc_close(&n);
+    return version;
+}
+
+const char *op_compiler(struct arena *a, const struct target *t) {
+    return t->is_gpu ? ask_nvrtc(a) : ask_compiler(a, t->cc);
+}
+
+const char *op_compiler_and_headers(struct arena *a, const struct target *t) {
+    const char *words = op_compiler(a, t);
+    char dir[1024];
+    if (!t->is_gpu || !words)
+        return words;
+    return arena_printf(a, "%s; the device headers of CUDA's toolkit are %s", words,
+                        library_find_headers(dir, sizeof dir) ? "installed" : "not installed");
 }
 
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {

@@ -16,6 +16,11 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
 // Is there what it takes to judge on it? On a CPU that is the compiler.
 bool op_target_usable(struct arena *a, const struct target *t, struct error *err);
 
+// Which compiler builds kernels for it here, as it calls itself; NULL: it could not be asked.
+const char *op_compiler(struct arena *a, const struct target *t);
+// The same, and on a GPU whether CUDA's device headers are there: for target.compiler.
+const char *op_compiler_and_headers(struct arena *a, const struct target *t);
+
 // A target to check and emit for, which need not be here: also `sm_80`, `sm_90a`, `sm_100a`.
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err);
 

@@ -147,6 +147,7 @@ static void fill_run(struct session *s) {
         .proposer = s->proposer->name,
         .seed = (uint64_t)q->seed,
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
+        .batch = q->batch > 0 ? (int)q->batch : 1,
         .max_seconds = q->seconds > 0 ? q->seconds : DEFAULT_SECONDS,
         .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
         .bound = bound_text(s->a, &s->bound),
@@ -166,7 +167,11 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
     // Before anything is stored or measured: can something come of it at all?
-    return op_target(s->a, name, &s->target, err) && op_target_usable(s->a, &s->target, err);
+    if (!op_target(s->a, name, &s->target, err) || !op_target_usable(s->a, &s->target, err))
+        return false;
+    if (s->team.llm)  // a model wants to know who reads what it writes
+        s->target.compiler = op_compiler_and_headers(s->a, &s->target);
+    return true;
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {
@@ -179,14 +184,32 @@ static bool open_evaluator(struct session *s, struct error *err) {
                        : evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
 }
 
-// A problem on which a kernel that computes nothing passes cannot be searched.
+// Asked before a run is stored, and not again when it is resumed: the label is in the record.
 static bool start_judge(struct session *s, struct error *err) {
     if (!open_evaluator(s, err))
         return false;
     const char *null_kernel = evaluator_null_kernel(s->evaluator);
-    return !null_kernel ||
-           error_set(err, ERROR_PARSE, "problem %s: a kernel that does no more than %s would pass",
-                     s->problem->name, null_kernel);
+    s->run.null_kernel = null_kernel ? arena_strdup(s->a, null_kernel) : NULL;
+    return true;
+}
+
+// A problem on which a kernel that computes nothing passes is not searched. Its run is kept, as
+// one that ended at once, so that the label is found where others look for results.
+static bool refuse_degenerate(struct session *s, struct error *err) {
+    struct run *run = &s->run;
+    struct error reading = {0};
+    if (!run->null_kernel)
+        return true;
+    run->state = RUN_DONE;
+    run->stop_reason = "degenerate";
+    run->ended_at = clock_timestamp(s->a);
+    if (!store_update_run(s->store, run, err))
+        return false;
+    s->out->has_run = op_read_run(s->a, s->store, run->id, &s->out->view, &reading);
+    return error_set(err, ERROR_PARSE,
+                     "problem %s is degenerate: a kernel that does no more than %s would pass on "
+                     "every input set, so there is nothing to search for",
+                     s->problem->name, run->null_kernel);
 }
 
 static void note_from_team(void *ctx, const char *words) {
@@ -227,6 +250,7 @@ static bool begin_new(struct session *s, struct error *err) {
     fill_run(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
+           refuse_degenerate(s, err) &&
            judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
@@ -297,8 +321,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
         note(s, words);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && start_judge(s, err) &&
-           forget_pending(s, err) &&
+           find_target(s, s->run.target, err) && check_device(s, err) && open_evaluator(s, err) &&
+           refuse_degenerate(s, err) && forget_pending(s, err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
@@ -307,9 +331,15 @@ static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *j
     return evaluator_judge(ctx, a, job, result, err);
 }
 
+static bool announce_to_workers(void *ctx, const struct eval_job *job, struct error *err) {
+    return evaluator_announce(ctx, job, err);
+}
+
 static bool work(struct session *s, struct error *err) {
     struct judge_recorder recorder = {
-        .inner = {judge_by_worker, s->evaluator}, .store = s->store, .run = s->run.id};
+        .inner = {.judge = judge_by_worker, .ctx = s->evaluator, .announce = announce_to_workers},
+        .store = s->store,
+        .run = s->run.id};
     struct optimize_job job = {
         .problem = s->problem,
         .target = &s->target,

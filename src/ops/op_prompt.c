@@ -12,6 +12,7 @@
 #include "ops/op_runs.h"
 #include "record/judgement.h"
 #include "search/decide.h"
+#include "search/progress.h"
 #include "store/store.h"
 
 static bool stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,
@@ -65,6 +66,9 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                               .nodes = v.nodes,
                               .n_nodes = v.n_nodes,
                               .seconds_left = INFINITY,
+                              .batch = v.run.batch,
+                              .evals_left =
+                                  progress_evals_left(v.nodes, v.n_nodes, v.run.max_evals),
                               .scratch = a};
     struct brief brief;
     struct team_settings settings = {

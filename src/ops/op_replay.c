@@ -171,7 +171,7 @@ static bool work(struct replay *r, struct error *err) {
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
-        job.judge = (struct judge){judge_by_worker, r->evaluator};
+        job.judge = (struct judge){.judge = judge_by_worker, .ctx = r->evaluator};
     // Every end that the run came to, then whatever came after the last.
     bool ok = true;
     while (ok && judging_replay_end(r->a, &r->judge, &job.end_nodes, &job.end_reason))

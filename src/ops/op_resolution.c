@@ -127,11 +127,16 @@ void op_resolution_load(struct arena *a, const struct target *t, struct resoluti
     json_decref(json);
 }
 
+// Two digits; more where the machine is so busy that it takes them, but never 1.2e+02.
+static const char *percent(struct arena *a, double share) {
+    return arena_printf(a, 100 * share < 99.5 ? "%.2g%%" : "%.0f%%", 100 * share);
+}
+
 const char *op_resolution_words(struct arena *a, const struct resolution *r) {
     const char *words = "";
     for (int i = 0; i < RESOLUTIONS; i++)
         if (isfinite(r->smallest[i]))
-            words = arena_printf(a, "%s%s%.2g%% in %.0f s", words, *words ? ", " : "",
-                                 100 * r->smallest[i], resolution_seconds[i]);
+            words = arena_printf(a, "%s%s%s in %.0f s", words, *words ? ", " : "",
+                                 percent(a, r->smallest[i]), resolution_seconds[i]);
     return words;
 }

@@ -1,6 +1,7 @@
 #include "record/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,24 @@ static void nested(struct json_reader *r, bool ok, const struct error *inner) {
 
 static json_t *optional_candidate(const struct candidate *c) {
     return c->source ? candidate_to_json(c) : json_null();
+}
+
+// The tail is ours, whatever a model wrote before it.
+static const char expected_words[] = "; expected ";
+
+const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi) {
+    return arena_printf(a, "%s%s%.2fx, return %.2f", why, expected_words, speedup, roi);
+}
+
+double search_node_expected(const struct search_node *n) {
+    const char *last = NULL;
+    if (!n->by || strcmp(n->by, "team") != 0 || !n->reason)
+        return NAN;
+    for (const char *at = n->reason; (at = strstr(at, expected_words)); at++)
+        last = at + strlen(expected_words);
+    char *end;
+    double value = last ? strtod(last, &end) : NAN;
+    return last && end != last && *end == 'x' && value > 0 ? value : NAN;
 }
 
 json_t *search_node_to_json(const struct search_node *n) {
@@ -113,12 +132,12 @@ json_t *run_to_json(const struct run *r) {
     char seed[24];
     snprintf(seed, sizeof seed, "0x%016" PRIx64, r->seed);
     json_t *json = json_pack(
-        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:o}", "schema",
-        "hone.run/1", "id", (json_int_t)r->id, "state", run_state_name(r->state), "problem", "name",
-        r->problem_name, "text", r->problem_text, "hash", r->problem_hash, "target", r->target,
-        "device", r->device, "policy", r->policy, "proposer", r->proposer, "seed", seed,
-        "max_evals", r->max_evals, "max_seconds", r->max_seconds, "until", r->until, "bound",
-        bound_value(r->bound));
+        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:o}",
+        "schema", "hone.run/1", "id", (json_int_t)r->id, "state", run_state_name(r->state),
+        "problem", "name", r->problem_name, "text", r->problem_text, "hash", r->problem_hash,
+        "target", r->target, "device", r->device, "policy", r->policy, "proposer", r->proposer,
+        "seed", seed, "max_evals", r->max_evals, "batch", r->batch > 0 ? r->batch : 1,
+        "max_seconds", r->max_seconds, "until", r->until, "bound", bound_value(r->bound));
     json_t *rest = json_pack(
         "{s:s, s:o, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:f}", "started_at",
         r->started_at ? r->started_at : "", "ended_at", json_optional_text(r->ended_at),
@@ -127,6 +146,7 @@ json_t *run_to_json(const struct run *r) {
         "confirm_verdict", r->confirm.present ? verdict_to_json(&r->confirm_verdict) : json_null(),
         "confirm", measurement_to_json(&r->confirm), "elapsed_s", r->elapsed_s);
     json_object_set_new(json, "llm", llm_to_json(&r->llm));
+    json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
     json_object_update(json, rest);
     json_decref(rest);
     return json;
@@ -164,6 +184,14 @@ static void llm_from_json(struct json_reader *reader, struct arena *a, const jso
     };
 }
 
+// Runs from before there were batches judged one candidate after the other.
+static int batch_from_json(struct json_reader *reader, const json_t *json) {
+    int batch = json_object_get(json, "batch") ? (int)json_read_int(reader, json, "batch") : 1;
+    if (batch < 1)
+        json_reader_fail(reader, "a batch of %d", batch);
+    return batch;
+}
+
 bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct error *err) {
     struct json_reader reader = {.where = "run"};
     json_read_schema(&reader, json, "hone.run/1");
@@ -180,6 +208,7 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->proposer = json_read_string(&reader, a, json, "proposer");
     r->seed = strtoull(json_read_string(&reader, a, json, "seed"), NULL, 16);
     r->max_evals = (int)json_read_int(&reader, json, "max_evals");
+    r->batch = batch_from_json(&reader, json);
     r->max_seconds = json_read_number(&reader, json, "max_seconds");
     r->until = json_read_number(&reader, json, "until");
     r->started_at = json_read_string(&reader, a, json, "started_at");
@@ -191,6 +220,8 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->elapsed_s = json_read_number(&reader, json, "elapsed_s");
     if (reader.failed)
         return json_reader_done(&reader, err);
+    if (json_object_get(json, "null_kernel"))
+        r->null_kernel = json_read_optional_string(&reader, a, json, "null_kernel");
     const json_t *bound = json_object_get(json, "bound");
     if (bound && !json_is_null(bound))
         r->bound = json_print(a, bound);

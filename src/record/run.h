@@ -59,12 +59,14 @@ struct run {
     const char *policy, *proposer;
     uint64_t seed;
     int max_evals;
+    int batch;  // so many candidates are proposed before they are judged; at least 1
     double max_seconds;
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
     const char *started_at, *ended_at;  // ended_at NULL while active
     const char *stop_reason;            // NULL while active
-    const char *version;                // of hone
+    const char *null_kernel;  // the problem is degenerate and was not searched: see verdict.h
+    const char *version;      // of hone
     int n_nodes;
     int champion;  // node, or -1
     // Filled by the confirmation on fresh data, champion beside `plain`:
@@ -74,6 +76,11 @@ struct run {
     double elapsed_s;            // time spent so far, over all resumptions
     struct run_llm llm;
 };
+
+// Why a node was proposed, with what was expected of it over its parent; and that expectation,
+// read back: NAN where nobody had one.
+const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi);
+double search_node_expected(const struct search_node *n);
 
 const char *run_state_name(enum run_state s);
 json_t *search_node_to_json(const struct search_node *n);

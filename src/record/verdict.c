@@ -35,6 +35,10 @@ bool verdict_is_failure(enum verdict_kind k) {
     return k != VERDICT_OK && k != VERDICT_SUSPECT && k != VERDICT_INFRA;
 }
 
+bool verdict_is_of_calls(const struct verdict *v) {
+    return v->kind != VERDICT_INFRA && v->n_calls > 0;
+}
+
 // An infinite error is a fact worth keeping, and JSON has no word for it.
 static json_t *bounded(double value) {
     return json_optional_real(isinf(value) ? DBL_MAX : value);
@@ -79,6 +83,8 @@ json_t *verdict_to_json(const struct verdict *v) {
                   (int)v->timed_calls_checked, "sandbox_level", v->sandbox_level);
     set_words(json, "refused", v->refused);
     set_words(json, "allowed", v->allowed);
+    if (v->null_kernel)
+        json_object_set_new(json, "null_kernel", json_string(v->null_kernel));
     return json;
 }
 
@@ -107,5 +113,7 @@ bool verdict_from_json(struct arena *a, const json_t *json, struct verdict *v, s
     v->sandbox_level = (int)json_read_int(&r, json, "sandbox_level");
     v->refused = get_words(a, json, "refused");
     v->allowed = get_words(a, json, "allowed");
+    if (json_object_get(json, "null_kernel"))
+        v->null_kernel = json_read_string(&r, a, json, "null_kernel");
     return json_reader_done(&r, err);
 }

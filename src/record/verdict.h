@@ -41,6 +41,9 @@ struct verdict {
     // What a probe of the same sandbox was refused and what not, each ending with NULL; NULL:
     // nobody has tried.
     const char *const *refused, *const *allowed;
+    // The problem is degenerate, so that a verdict on it says nothing: what a kernel that computes
+    // nothing does to pass ("writing zeros"). NULL: none passes, or nobody has tried.
+    const char *null_kernel;
 };
 
 const char *verdict_kind_name(enum verdict_kind k);  // "ok", "no-compile", ...
@@ -48,6 +51,9 @@ bool verdict_kind_parse(const char *name, enum verdict_kind *k);
 
 // Charged to the candidate and final? (ok and suspect are not failures, infra is not charged)
 bool verdict_is_failure(enum verdict_kind k);
+
+// Was it called at least once, so that its inputs and what is expected of them are known?
+bool verdict_is_of_calls(const struct verdict *v);
 
 json_t *verdict_to_json(const struct verdict *v);
 bool verdict_from_json(struct arena *a, const json_t *json, struct verdict *v, struct error *err);

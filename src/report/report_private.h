@@ -33,7 +33,11 @@ int report_n_evaluated(const struct run_view *v);
 // "after 16 evaluations without a significant gain".
 const char *report_stop_words(const char *reason);
 
-// "active", "done", "interrupted", "killed" (active, but nobody works on it).
+// "degenerate: a kernel that does no more than writing zeros would pass, ..."; NULL: it is not.
+const char *report_degenerate(struct arena *a, const struct run *r);
+
+// "active", "done", "interrupted", "killed" (active, but nobody works on it),
+// "degenerate" (never searched).
 const char *report_state(const struct run_view *v);
 
 // Speed-up of the champion over the baseline, and reach with the fraction of it; null when

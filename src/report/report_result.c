@@ -40,7 +40,8 @@ void report_result(struct str *out, const struct run_view *v) {
     if (n)
         say_champion(out, v, n);
     else if (v->run.state == RUN_DONE)
-        str_puts(out, "champion  none: no candidate passed\n");
+        str_printf(out, "champion  none: %s\n",
+                   v->run.null_kernel ? "the problem is degenerate" : "no candidate passed");
     say_stop(out, v);
     str_printf(out, "stored    run %lld in %s; see hone report %lld\n", (long long)v->run.id,
                v->store, (long long)v->run.id);
@@ -94,12 +95,12 @@ static json_t *llm_json(const struct run_view *v) {
 json_t *report_result_json(const struct run_view *v) {
     const struct run *r = &v->run;
     return json_pack(
-        "{s:s, s:I, s:s, s:s, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:f, s:o}",
+        "{s:s, s:I, s:s, s:s, s:o, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:f, s:o}",
         "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
-        run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "problem",
-        "name", r->problem_name, "hash", r->problem_hash, "target", r->target, "device", r->device,
-        "baseline", r->baseline.label ? r->baseline.label : "plain", "speedup",
-        report_speedup_json(r), "reach", report_reach_json(r), "champion",
-        champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
-        r->elapsed_s, "llm", llm_json(v));
+        run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "null_kernel",
+        json_optional_text(r->null_kernel), "problem", "name", r->problem_name, "hash",
+        r->problem_hash, "target", r->target, "device", r->device, "baseline",
+        r->baseline.label ? r->baseline.label : "plain", "speedup", report_speedup_json(r), "reach",
+        report_reach_json(r), "champion", champion_json(v, report_champion(v)), "evals",
+        report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
 }

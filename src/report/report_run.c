@@ -40,7 +40,12 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     const struct measurement *m = &v->run.confirm;
     heading(out, "Result");
     if (!n) {
-        str_puts(out, "No champion has been confirmed.\n");
+        struct arena a = {0};
+        const char *degenerate = report_degenerate(&a, &v->run);
+        str_puts(out, degenerate ? "The problem is" : "No champion has been confirmed.\n");
+        if (degenerate)
+            report_wrap(out, degenerate, 14, 0);
+        arena_reset(&a);
         return;
     }
     struct str text = {0};

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "report/report_private.h"
@@ -77,15 +78,43 @@ static void subtree(struct str *out, const struct run_view *v, int number, int d
             subtree(out, v, i, depth + 1);
 }
 
+// Does a model know what its ideas are worth? What it expected of each over the node that it
+// started from, and what came of it.
+static void say_expectations(struct str *out, const struct run_view *v) {
+    bool is_first = true;
+    for (int i = 1; i < v->n_nodes; i++) {
+        const struct search_node *n = &v->nodes[i];
+        double expected = search_node_expected(n);
+        if (!isfinite(expected) || n->state != NODE_EVALUATED)
+            continue;
+        if (is_first)
+            str_puts(out, "\nexpected  measured  over the node that it was proposed for\n");
+        is_first = false;
+        double measured = n->parent >= 0 ? v->nodes[n->parent].time_s / n->time_s : NAN;
+        str_printf(out, "%7.2fx  ", expected);
+        if (isfinite(measured))
+            str_printf(out, "%7.2fx", measured);
+        else
+            str_printf(out, "%8s", "-");
+        str_printf(out, "  %d over %d%s%s\n", i, n->parent, isfinite(measured) ? "" : ": ",
+                   isfinite(measured) ? "" : verdict_kind_name(n->verdict.kind));
+    }
+}
+
 void report_tree(struct str *out, const struct run_view *v) {
     const struct run *r = &v->run;
     str_printf(out, "run %lld: %s on %s (%s), %s\n", (long long)r->id, r->problem_name, r->target,
                r->device, report_state(v));
-    str_printf(out, "stopped: %s\n", report_stop_words(r->stop_reason));
+    struct arena a = {0};
+    const char *degenerate = report_degenerate(&a, r);
+    str_puts(out, "stopped: ");
+    report_wrap(out, degenerate ? degenerate : report_stop_words(r->stop_reason), 9, 9);
+    arena_reset(&a);
     str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over the default kernel\n\n",
                r->policy, r->proposer, (unsigned long long)r->seed);
     if (v->n_nodes > 0)
         subtree(out, v, 0, 0);
+    say_expectations(out, v);
 }
 
 json_t *report_show_json(const struct run_view *v) {

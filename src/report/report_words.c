@@ -104,6 +104,7 @@ const char *report_stop_words(const char *reason) {
         {"tokens", "the tokens for the model were used up"},
         {"money", "the money for the model was used up"},
         {"interrupted", "interrupted"},
+        {"degenerate", "the problem is degenerate: a kernel that computes nothing would pass"},
     };
     for (size_t i = 0; reason && i < sizeof table / sizeof table[0]; i++)
         if (strcmp(reason, table[i].reason) == 0)
@@ -111,7 +112,18 @@ const char *report_stop_words(const char *reason) {
     return reason ? reason : "not stopped yet";
 }
 
+const char *report_degenerate(struct arena *a, const struct run *r) {
+    return r->null_kernel
+               ? arena_printf(a,
+                              "degenerate: a kernel that does no more than %s would pass on every "
+                              "input set, so nothing was searched for",
+                              r->null_kernel)
+               : NULL;
+}
+
 const char *report_state(const struct run_view *v) {
+    if (v->run.null_kernel)
+        return "degenerate";
     if (v->run.state == RUN_ACTIVE && !v->is_running)
         return "killed";
     return run_state_name(v->run.state);

@@ -141,6 +141,8 @@ bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
         .n_expert = count_expert_at_end(in),
         .mind_since = in->mind_since,
         .seconds_left = in->seconds_left,
+        .batch = in->batch,
+        .evals_left = in->evals_left,
         .mind = in->mind,
     };
     if (!in->nodes[node].candidate.kernel)
@@ -184,20 +186,36 @@ static bool realise_proposal(const struct decide_input *in, const struct proposa
     return !is_duplicate(in, c);
 }
 
-// The newest node, when a model wrote it, it did not pass, and it is worth mending: how often
-// that was tried is how many of its ancestors in a row did not pass either. -1: none.
-static int to_repair(const struct decide_input *in) {
-    int last = in->n_nodes - 1, n_failed = 0;
-    if (!in->proposer->can_repair || last < 1)
-        return -1;
-    const struct search_node *n = &in->nodes[last];
+static bool failed(const struct search_node *n) {
+    return n->state == NODE_EVALUATED && verdict_is_failure(n->verdict.kind);
+}
+
+// A model wrote it, it did not pass, nobody has mended it yet, and it is worth mending: how often
+// that was tried is how many of its ancestors in a row did not pass either.
+static bool wants_repair(const struct decide_input *in, int node) {
+    const struct search_node *n = &in->nodes[node];
+    int n_failed = 0;
     bool is_mind = n->by && (strcmp(n->by, "team") == 0 || strcmp(n->by, "debug") == 0);
     if (!is_mind || n->verdict.kind == VERDICT_CHEAT)
-        return -1;
-    for (int i = last; i > 0 && verdict_is_failure(in->nodes[i].verdict.kind);
-         i = in->nodes[i].parent)
+        return false;
+    for (int i = node + 1; i < in->n_nodes; i++)
+        if (in->nodes[i].parent == node)
+            return false;
+    for (int i = node; i > 0 && failed(&in->nodes[i]); i = in->nodes[i].parent)
         n_failed++;
-    return n_failed >= 1 && n_failed <= REPAIRS_MAX ? last : -1;
+    return n_failed >= 1 && n_failed <= REPAIRS_MAX;
+}
+
+// The oldest of the last batch that wants it; -1: none. While a batch is gathered, as many nodes
+// of it as may be there already are newer.
+static int to_repair(const struct decide_input *in) {
+    int batch = in->batch > 1 ? in->batch : 1, first = in->n_nodes - (2 * batch - 1);
+    if (!in->proposer->can_repair)
+        return -1;
+    for (int i = first > 1 ? first : 1; i < in->n_nodes; i++)
+        if (wants_repair(in, i))
+            return i;
+    return -1;
 }
 
 bool decide(const struct decide_input *in, struct decision *out) {

@@ -31,6 +31,8 @@ struct decide_input {
     int n_nodes;
     uint64_t seed;          // of the run; the number of nodes is added here
     double seconds_left;    // of the run
+    int batch;              // of the run
+    int evals_left;         // of the run; 0: no limit known
     int mind_since;         // the mind's failures count from this node on
     struct arena *scratch;  // where the decision lives
 };
@@ -41,8 +43,8 @@ struct decision {
     struct candidate candidate;
 };
 
-// Mend the newest node where the mind does that and it did not pass; else select a node, have
-// it improved, lower the result; again while that gives something that was seen before. False
+// Mend a node of the last batch where the mind does that and it did not pass; else select a node,
+// have it improved, lower the result; again while that gives something that was seen before. False
 // when nothing is left to try.
 bool decide(const struct decide_input *in, struct decision *out);
 

@@ -38,8 +38,13 @@ static bool record(void *ctx, struct arena *a, const struct eval_job *job,
     return ok;
 }
 
+static bool pass_announcement(void *ctx, const struct eval_job *job, struct error *err) {
+    const struct judge *inner = &((struct judge_recorder *)ctx)->inner;
+    return !inner->announce || inner->announce(inner->ctx, job, err);
+}
+
 struct judge judging_record(struct judge_recorder *r) {
-    return (struct judge){.judge = record, .ctx = r};
+    return (struct judge){.judge = record, .ctx = r, .announce = pass_announcement};
 }
 
 bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,

@@ -155,11 +155,15 @@ static bool may_be_best(const struct loop *l, const struct eval_result *r) {
     return r->verdict.kind == VERDICT_OK && r->measurement.speedup_high > to_beat;
 }
 
+static struct eval_job screening(const struct loop *l, const struct search_node *n) {
+    return (struct eval_job){
+        .candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_SCREEN};
+}
+
 // A few pairs first: most candidates are certainly not the best, and need no better number.
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
-    struct eval_job job = {
-        .candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_SCREEN};
+    struct eval_job job = screening(l, n);
     bool is_root = n->number == 0;
     if (!is_root && !judge(l, &job, result, err))
         return false;
@@ -193,14 +197,34 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     return true;
 }
 
-// What an earlier process left: proposed and not judged, or not judged through our fault.
-static bool evaluate_pending(struct loop *l, struct error *err) {
+// What an earlier process could not judge through our fault; and the root.
+static bool evaluate_again(struct loop *l, struct error *err) {
     for (int i = 0; i < l->n_nodes; i++) {
         struct search_node *n = &l->nodes[i];
-        bool pending = n->state == NODE_PROPOSED || n->verdict.kind == VERDICT_INFRA;
-        if (pending && !evaluate(l, n, err))
+        bool again = n->state == NODE_PROPOSED ? i == 0 : n->verdict.kind == VERDICT_INFRA;
+        if (again && !evaluate(l, n, err))
             return false;
     }
+    return true;
+}
+
+static bool announce(struct loop *l, struct error *err) {
+    const struct judge *j = &l->job->judge;
+    bool ok = true;
+    for (int i = 0; ok && j->announce && l->run->batch > 1 && i < l->n_nodes; i++)
+        if (l->nodes[i].state == NODE_PROPOSED) {
+            struct eval_job job = screening(l, &l->nodes[i]);
+            ok = j->announce(j->ctx, &job, err);
+        }
+    return ok;
+}
+
+static bool evaluate_batch(struct loop *l, struct error *err) {
+    if (!announce(l, err))
+        return false;
+    for (int i = 0; i < l->n_nodes; i++)
+        if (l->nodes[i].state == NODE_PROPOSED && !evaluate(l, &l->nodes[i], err))
+            return false;
     return true;
 }
 
@@ -240,6 +264,13 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
+static int count_proposed(const struct loop *l) {
+    int n = 0;
+    for (int i = 0; i < l->n_nodes; i++)
+        n += l->nodes[i].state == NODE_PROPOSED;
+    return n;
+}
+
 // Decide what to try next and put it in the store; *more is false when nothing is left.
 static bool add_next(struct loop *l, bool *more, struct error *err) {
     struct decide_input in = {.problem = l->job->problem,
@@ -252,6 +283,9 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .n_nodes = l->n_nodes,
                               .seed = l->run->seed,
                               .seconds_left = l->run->max_seconds - l->run->elapsed_s,
+                              .batch = l->run->batch,
+                              .evals_left =
+                                  progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals),
                               .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;
@@ -382,20 +416,46 @@ static bool settle_reach(struct loop *l, struct error *err) {
     return true;
 }
 
+// May the batch of which so many nodes wait to be judged have one more?
+static bool has_room(const struct loop *l, int n_proposed) {
+    const struct run *run = l->run;
+    int n_evals = progress_evals(l->nodes, l->n_nodes) + n_proposed;
+    bool is_over = (run->max_evals > 0 && n_evals >= run->max_evals) ||
+                   (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes);
+    return n_proposed == 0 || (run->batch > 1 && (l->n_nodes - 1) % run->batch != 0 && !is_over);
+}
+
+// Propose until the batch is full; *why is set when not even one could be.
+static bool gather_batch(struct loop *l, const char **why, struct error *err) {
+    int n_proposed = count_proposed(l);
+    for (bool more; has_room(l, n_proposed); n_proposed++) {
+        if (!add_next(l, &more, err))
+            return false;
+        if (!more && interrupt_seen())
+            return error_set(err, ERROR_INTERRUPTED, "interrupted");
+        if (!more) {
+            const struct proposer *p = l->job->proposer;
+            const char *stopped = p->stopped ? p->stopped(l->job->mind) : NULL;
+            *why = n_proposed > 0 ? NULL : stopped ? stopped : "exhausted";
+            return true;
+        }
+        update_elapsed(l);
+    }
+    return true;
+}
+
 // Improve until there is a reason to stop.
 static bool search(struct loop *l, struct error *err) {
     const char *why = NULL;
-    while (settle_reach(l, err) && !(why = stop_reason(l))) {
-        bool more;
-        if (!add_next(l, &more, err))
-            return false;
-        if (!more) {
-            const struct proposer *p = l->job->proposer;
-            why = p->stopped ? p->stopped(l->job->mind) : NULL;
-            why = why ? why : "exhausted";
+    while (settle_reach(l, err)) {
+        // What was proposed is judged: that was paid for, and a replay has it.
+        if (count_proposed(l) == 0 && (why = stop_reason(l)))
             break;
-        }
-        if (!evaluate(l, &l->nodes[l->n_nodes - 1], err))
+        if (!gather_batch(l, &why, err))
+            return false;
+        if (why)
+            break;
+        if (!evaluate_batch(l, err))
             return false;
     }
     l->run->stop_reason = why;
@@ -408,7 +468,7 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .a = a,
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && evaluate_pending(&l, err);
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && evaluate_again(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && confirm(&l, &settled, err);

@@ -4,6 +4,9 @@
 // Every step is in the store before the next begins, and every decision is a function
 // of the stored nodes, the run's seed and the node's number. So a run that was killed
 // anywhere and resumed takes the same way as one that was not.
+//
+// Candidates come in batches (run.batch): all of one are proposed before the first is judged, and
+// a batch ends at a node whose number is a multiple of its size, whoever was killed in between.
 #pragma once
 
 #include <stdbool.h>
@@ -24,6 +27,9 @@ struct judge {
     bool (*judge)(void *ctx, struct arena *a, const struct eval_job *job,
                   struct eval_result *result, struct error *err);
     void *ctx;
+    // May be NULL. Called with every job of a batch before the first of them is judged: whoever has
+    // several workers can set them all to work.
+    bool (*announce)(void *ctx, const struct eval_job *job, struct error *err);
 };
 
 struct optimize_job {

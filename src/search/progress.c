@@ -29,6 +29,13 @@ int progress_evals(const struct search_node *nodes, int n_nodes) {
     return n;
 }
 
+int progress_evals_left(const struct search_node *nodes, int n_nodes, int max) {
+    int left = max - progress_evals(nodes, n_nodes);
+    for (int i = 0; i < n_nodes; i++)
+        left -= nodes[i].state == NODE_PROPOSED;
+    return max > 0 && left > 0 ? left : 0;
+}
+
 int progress_since_gain(const struct search_node *nodes, int n_nodes) {
     int since = 0;
     double to_beat = 0;

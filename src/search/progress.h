@@ -10,6 +10,10 @@ int progress_champion(const struct search_node *nodes, int n_nodes);
 // Evaluations charged to the budget: all but those that failed through our fault.
 int progress_evals(const struct search_node *nodes, int n_nodes);
 
+// Evaluations that `max` leaves (0: no limit), those that wait to be made taken off; 0: none, or
+// no limit.
+int progress_evals_left(const struct search_node *nodes, int n_nodes, int max);
+
 // Evaluations since the last significant gain. Each gain is measured against the node of the
 // gain before, so that many small steps add up to one.
 int progress_since_gain(const struct search_node *nodes, int n_nodes);

@@ -14,12 +14,14 @@ static const struct action smaller[] = {
     {"smaller blocks: less work per block", "grain", -1, NULL},
     {"smaller blocks: fewer rows each", "rows", -1, NULL},
     {"smaller tiles: more blocks", "tile", -1, NULL},
+    {"a larger grid of smaller blocks, several for each thread", NULL, 0, NULL},
 };
 
 static const struct action larger[] = {
     {"larger blocks: fewer to hand out", "grain", +1, NULL},
     {"larger blocks: more rows each", "rows", +1, NULL},
     {"larger tiles: fewer blocks", "tile", +1, NULL},
+    {"a smaller grid of larger blocks", NULL, 0, NULL},
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {

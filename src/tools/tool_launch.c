@@ -11,6 +11,7 @@ static const double WORTH = 0.1, MOST = 0.5;
 static const struct action fewer[] = {
     {"merge stages: fewer launches", "merge", 0, NULL},
     {"do not split results: no second kernel brings them together", "split", -1, NULL},
+    {"do in one launch what is done in several", NULL, 0, NULL},
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {

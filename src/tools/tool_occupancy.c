@@ -25,12 +25,15 @@ static const struct action fewer_registers[] = {
     {"keep the row in shared memory instead of registers", "keep", 0, "shared"},
     {"narrower vectors", "vec", -1, NULL},
     {"smaller blocks, which fit more evenly", "block", -1, NULL},
+    {"hold fewer values per thread, or bound the registers (__launch_bounds__(threads, blocks))",
+     NULL, 0, NULL},
 };
 static const struct action less_shared[] = {
     {"smaller tiles in shared memory", "tile", -1, NULL},
     {"fewer slices in shared memory", "stages", -1, NULL},
     {"keep the row in registers instead of shared memory", "keep", 0, "register"},
     {"fewer rows per block", "rows", -1, NULL},
+    {"less shared memory a block: smaller tiles, fewer of them, or registers", NULL, 0, NULL},
 };
 static const struct action larger_blocks[] = {
     {"larger blocks: only so many fit at a time", "block", +1, NULL},
@@ -38,6 +41,7 @@ static const struct action larger_blocks[] = {
     {"more results per block", "results", +1, NULL},
     {"more threads per row", "threads", +1, NULL},
     {"larger tiles", "tile", +1, NULL},
+    {"more threads a block", NULL, 0, NULL},
 };
 
 static const struct {

@@ -19,6 +19,14 @@ static const struct action memory_actions[] = {
     {"keep more loads in flight", "unroll", +1, NULL},
     {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
     {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
+    {"count the bytes that the source moves: everything read twice, and every line of an output "
+     "that is read before it is written, is more than the least",
+     NULL, 0, NULL},
+    {"bring loops over the same data together, and keep what is read again in a local array that "
+     "fits the first caches",
+     NULL, 0, NULL},
+    {"write results past the caches (hone_stream16)", NULL, 0, NULL},
+    {"fetch ahead (__builtin_prefetch), and keep arithmetic from waiting for it", NULL, 0, NULL},
 };
 
 static const struct action compute_actions[] = {
@@ -29,6 +37,13 @@ static const struct action compute_actions[] = {
     {"smaller tiles, so that they stay in the near caches", "tile", -1, NULL},
     {"lay the operand out in the order in which it is read", "pack", 0, NULL},
     {"more independent work per step", "unroll", +1, NULL},
+    {"more independent sums in the innermost loop: enough of them to cover the latency of a "
+     "multiply-add",
+     NULL, 0, NULL},
+    {"use what is loaded into registers more often before the next load", NULL, 0, NULL},
+    {"pack operands once into the order in which they are read, in scratch", NULL, 0, NULL},
+    {"block the loops so that what is read again lies in the nearest cache that holds it", NULL, 0,
+     NULL},
 };
 
 // On a GPU knobs have other names, and other things are in the way.
@@ -43,6 +58,13 @@ static const struct action gpu_memory_actions[] = {
     {"split each result over more blocks", "split", +1, NULL},
     {"larger blocks", "block", +1, NULL},
     {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
+    {"count the bytes that the source moves: what is read twice is more than the least; keep it in "
+     "registers or shared memory",
+     NULL, 0, NULL},
+    {"move 16 bytes at a time and thread (float4), neighbours by neighbours", NULL, 0, NULL},
+    {"more loads under way before the first is used: several per thread, or asynchronous copies",
+     NULL, 0, NULL},
+    {"fewer launches: what one writes and the next reads goes through memory", NULL, 0, NULL},
 };
 
 static const struct action gpu_compute_actions[] = {
@@ -53,12 +75,18 @@ static const struct action gpu_compute_actions[] = {
     {"more blocks at a time", "minblocks", +1, NULL},
     {"smaller tiles, so that more blocks fit", "tile", -1, NULL},
     {"a smaller tile per thread, so that more threads fit", "micro", -1, NULL},
+    {"load the next tile (asynchronous copies) while this one is used", NULL, 0, NULL},
+    {"more sums per thread for each value read from shared memory", NULL, 0, NULL},
+    {"read shared memory 16 bytes at a time, without conflicts between its banks", NULL, 0, NULL},
+    {"use the matrix units, where the precision that the problem asks for allows it", NULL, 0,
+     NULL},
 };
 
 static const struct action launch_actions[] = {
     {"larger blocks: fewer to hand out", "grain", +1, NULL},
     {"larger blocks: more rows each", "rows", +1, NULL},
     {"merge stages: fewer launches", "merge", 0, NULL},
+    {"fewer launches, and fewer blocks to hand out", NULL, 0, NULL},
 };
 
 static void add_actions(const struct tool_input *in, struct finding *f) {

@@ -13,6 +13,7 @@ static const struct action fewer_values[] = {
     {"share a row among more threads", "threads", +1, NULL},
     {"keep the row in shared memory", "keep", 0, "shared"},
     {"narrower vectors", "vec", -1, NULL},
+    {"hold fewer values per thread, or allow it more registers (__launch_bounds__)", NULL, 0, NULL},
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {

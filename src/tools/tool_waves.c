@@ -17,6 +17,9 @@ static const struct action more_blocks[] = {
     {"fewer results per block", "results", -1, NULL},
     {"less work per thread", "items", -1, NULL},
     {"smaller blocks", "block", -1, NULL},
+    {"more blocks with less work each; where results are few, several blocks for one, brought "
+     "together by a second launch through scratch",
+     NULL, 0, NULL},
 };
 
 static const struct action other_blocks[] = {
@@ -26,6 +29,9 @@ static const struct action other_blocks[] = {
     {"smaller blocks", "block", -1, NULL},
     {"larger tiles: one wave less", "tile", +1, NULL},
     {"fewer results per block", "results", -1, NULL},
+    {"a grid that is a multiple of what the card holds at once, or as many blocks as fit, each of "
+     "which walks over several pieces of work",
+     NULL, 0, NULL},
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {

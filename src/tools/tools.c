@@ -51,7 +51,7 @@ static int count_stages(const char *block) {
 
 static bool applies(const struct candidate *c, const struct action *action) {
     if (!c->kernel || !action->knob)
-        return true;
+        return !c->kernel && !action->knob;
     if (strcmp(action->knob, "merge") == 0)
         return count_stages(c->kernel) > 1;
     return has_words(c->kernel, action->knob, NULL) &&

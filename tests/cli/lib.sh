@@ -67,6 +67,17 @@ valid() {
     "$(dirname "$HONE")/validate" "$schema" <"$TMP/json" || fail "$* broke $schema"
 }
 
+# until_true COMMAND...: wait for it to come true; two minutes at most, so that a machine with other
+# work can take its time.
+until_true() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 12000 ] || fail "never came true: $*"
+        sleep 0.01
+    done
+}
+
 # Leave a test out, with the reason.
 skip() {
     printf '%s: skipped: %s\n' "$(basename "$0")" "$*"

@@ -18,11 +18,7 @@ serve() {
     rm -f "$TMP/port" "$TMP/requests"
     "$(dirname "$HONE")/llm-server" "$TMP/scenario" "$TMP/port" "$TMP/requests" &
     server=$!
-    tries=0
-    while [ ! -s "$TMP/port" ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 200000 ] || fail 'the server does not start'
-    done
+    until_true test -s "$TMP/port"
     # shellcheck disable=SC2034  # for the test
     url=http://127.0.0.1:$(cat "$TMP/port")
 }

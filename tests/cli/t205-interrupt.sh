@@ -3,26 +3,18 @@
 . "$(dirname "$0")/lib.sh"
 E=$ROOT/tests/exploits
 
-# Processes of this test are those whose program has this name.
+# Processes of this test are those with its directory in the command line: ours, whose program is
+# there, and compilers, which work there.
 command -v pgrep >/dev/null || skip "pgrep is missing"
 me=hc$$
 cp "$HONE" ./$me
-left() { pgrep -c -x $me || true; }
-# Wait for something to become true; fails after ten seconds.
-until_true() {
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 1000 ] || fail "never came true: $*"
-        sleep 0.01
-    done
-}
+left() { pgrep -c -f "$TMP/" || true; }
 has() { [ "$(left)" -ge "$1" ]; }
 none() { [ "$(left)" = 0 ]; }
 
 for signal in INT KILL; do
     # Command, worker and a runner that never comes back.
-    ./$me eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+    "$TMP/$me" eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
     pid=$!
     until_true has 3
     kill -$signal $pid
@@ -32,30 +24,62 @@ for signal in INT KILL; do
     until_true none
 done
 
+# What a probe of the sandbox says and what the compiler makes is kept; from here on the only
+# runner of an evaluation is the candidate's.
+"$TMP/$me" eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 && fail "endless ended"
+grep -q ': timeout$' out || fail "endless: $(cat out)"
+until_true none
+
+# Kill one of these processes, by role: true once a signal has met one. One that is there when
+# they are listed may be gone, or replaced, when the signal is sent.
+kill_one() {
+    for found in $(pgrep -f "^$TMP/$me $1\$"); do
+        kill -KILL "$found" 2>/dev/null && return
+    done
+    return 1
+}
+
 # A runner that somebody kills is no crash of the candidate's: the job is done again.
-runner() { pgrep -f "^$TMP/$me _runner" | head -n 1; }
-runs() { [ -n "$(runner)" ]; }
-./$me eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+"$TMP/$me" eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
 pid=$!
-until_true runs
-kill -KILL "$(runner)"
+until_true kill_one _runner
 status=0
 wait $pid || status=$?
 [ $status = 1 ] && grep -q ': timeout$' out || fail "status $status after a kill of the runner: $(cat out)"
 until_true none
 
-# A worker that dies is replaced, and the job done again; three times, then it is our fault.
-worker() { pgrep -f "^$TMP/$me _worker" || true; }
-is_new() { [ -n "$(worker)" ] && [ "$(worker)" != "$old" ]; }
+# Nor is one of the rival's: the job is done again, and then the rival fails by itself. The one
+# runner that has used processor time for long is the rival's; should none be seen before its call
+# is over, the outcome is the same.
+ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 12; }
+kill_busy() {
+    for found in $(pgrep -f "^$TMP/$me _runner\$"); do
+        used=$(ticks "$found")
+        [ "${used:-0}" -ge 20 ] && kill -KILL "$found" 2>/dev/null && return
+    done
+    ! kill -0 $pid 2>/dev/null
+}
+"$TMP/$me" eval "$E/softmax.hone" "$E/honest/softmax_plain.c" --screen --rival "$E/cheat/endless.c" >out 2>&1 &
+pid=$!
+until_true kill_busy
+status=0
+wait $pid || status=$?
+[ $status = 1 ] && grep -q 'cannot be timed: timeout' out ||
+    fail "status $status after a kill of the rival's runner: $(cat out)"
+until_true none
+
+# A worker that dies is replaced, and the job done again; three times, then it is our fault. None
+# is hit twice: a process that was killed can stay in the list until it is waited for.
+kill_new_worker() {
+    new=$(pgrep -f "^$TMP/$me _worker\$") || return 1
+    [ "$new" != "$old" ] && kill -KILL "$new" 2>/dev/null && old=$new
+}
 for kills in 1 3; do
-    ./$me eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
+    "$TMP/$me" eval "$E/softmax.hone" "$E/cheat/endless.c" --verify >out 2>&1 &
     pid=$!
     old=
     for _ in $(seq $kills); do
-        until_true is_new
-        old=$(worker)
-        until_true has 3
-        kill -KILL "$old"
+        until_true kill_new_worker
     done
     status=0
     wait $pid || status=$?

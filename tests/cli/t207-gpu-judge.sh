@@ -30,7 +30,7 @@ kernel right
 run judge right
 case $got in *'no CUDA compiler'*) skip "no NVRTC" ;; esac
 expect_match 0 '^right.cu: ok$' judge right
-expect_match 0 'correct +14 calls on 10 input sets' judge right
+expect_match 0 'correct +15 calls on 11 input sets' judge right
 
 # What the kernels do not know is left to the host; they agree on what they do.
 cat >flipped.hone <<'END'
@@ -61,6 +61,42 @@ expect_match 1 '^ends.cu: crash$' judge ends
 expect_match 1 '^stale.cu: cheat \(stale-output\)$' judge stale
 expect_match 1 '^endless.cu: timeout$' judge endless
 expect_match 1 "the plan launches 'missing', but the source has no such kernel" judge missing
+
+# Data that follow from the declared ones: rows in another order, a factor.
+sed 's/^y = .*/y = x * 2/' affine.hone >twice.hone
+for name in twice sniffs_scale keeps_by_sum keeps_declared; do
+    kernel $name
+done
+expect_match 1 '^keeps_by_sum.cu: cheat \(stale-output\)$' judge keeps_by_sum
+expect_match 1 'inputs: declared, rows in another order' judge keeps_by_sum
+expect_match 0 'correct +16 calls on 12 input sets' "$HONE" eval twice.hone twice.cu --target cuda --verify
+expect_match 1 '^sniffs_scale.cu: wrong$' "$HONE" eval twice.hone sniffs_scale.cu --target cuda --verify
+expect_match 1 'inputs: declared, times a power of two' "$HONE" eval twice.hone sniffs_scale.cu --target cuda --verify
+# Data that exist for one call, among the timed ones: the rows that differ must be right, or all of
+# it where rows hang on one another; the host looks where the card cannot.
+sed 's/^y = .*/y = x * 2 + max(sign(x) * sign(x))/' affine.hone >mixed.hone
+expect_new() { # PROBLEM
+    expect_match 1 '^keeps_declared.cu: cheat \(stale-output\)$' \
+        "$HONE" eval "$1" keeps_declared.cu --target cuda --screen --rival right.cu
+    case $got in *'is right on inputs that it has seen and wrong on new ones'*) ;; *) fail "$got" ;; esac
+    printf '%s\n' "$got" | grep -Eq '^ +y\[[0-9]+\] is [-0-9.e]+, expected [-0-9.e]+$' || fail "$got"
+    expect_match 0 '^right.cu: ok$' "$HONE" eval "$1" right.cu --target cuda --screen --rival right.cu
+}
+expect_new affine.hone
+expect_new mixed.hone
+printf 'no-oracle\n' >cuda/fault
+expect_new affine.hone
+expect_new mixed.hone
+: >cuda/fault
+
+# Kernels that compute nothing: the label is the card's as well, and beside every verdict.
+sed 's/^y = .*/y = x - x/' affine.hone >zeros.hone
+printf '#pragma hone fill y 0\n' | cat - noop.cu >zeros.cu
+expect_match 0 '^zeros.cu: ok, on a degenerate problem$' "$HONE" eval zeros.hone zeros.cu --target cuda --verify
+expect_match 1 '^right.cu: wrong, on a degenerate problem$' "$HONE" eval zeros.hone right.cu --target cuda --verify
+expect_match 1 'affine is degenerate: a kernel that does no more than writing zeros' \
+    "$HONE" optimize zeros.hone --target cuda --no-calibrate
+rm -r .hone
 
 # Several by one judge: a runner that was lost is replaced, and the next verdict says how fast.
 expect_match 1 '^right.cu: ok$' "$HONE" eval affine.hone illegal.cu right.cu --target cuda --verify

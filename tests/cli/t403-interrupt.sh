@@ -2,16 +2,18 @@
 # Ctrl-C: status 130 within a second, the run is kept and goes on, no process is left.
 . "$(dirname "$0")/lib.sh"
 
+# The end that we read from stays open: a search whose reader has left ends by itself.
 mkfifo events
-"$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=256,N=256 --no-calibrate --seconds 60 \
+"$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=256,N=256 --no-calibrate \
     --events >events 2>message &
 pid=$!
+exec 3<events
 # Wait for the third evaluation, whatever time that takes.
 n=0
 while IFS= read -r line; do
     case $line in *'"evaluated"'*) n=$((n + 1)) ;; esac
     [ $n -lt 3 ] || break
-done <events
+done <&3
 [ $n = 3 ] || fail "only $n evaluations: $(cat message)"
 kill -INT $pid
 status=0
@@ -20,5 +22,5 @@ wait $pid || status=$?
 grep -q '^hone: interrupted; hone optimize --resume 1 goes on$' message || fail "$(cat message)"
 expect_match 0 '^ *1  interrupted ' "$HONE" runs
 expect_match 2 'run 1 is not finished' "$HONE" export -o d
-expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals 5
+expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals 5 --seconds 60
 expect_match 0 '^ *1  done ' "$HONE" runs

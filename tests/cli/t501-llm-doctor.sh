@@ -169,6 +169,7 @@ expect_match 1 'longer than 4 MiB' gpt
 
 # No server, no TLS, no proxy, no library.
 unserve
+url=http://127.0.0.1:1 # the port that was ours can be anybody's by now
 HONE_LLM_RETRIES=1 expect_match 1 'gave up after 2 attempts' claude
 serve <<END
 repeat

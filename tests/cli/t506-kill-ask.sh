@@ -68,7 +68,10 @@ cp code.txt questions2/run3-node001-1-code.answer.md
 # shellcheck disable=SC2086
 "$HONE" optimize $soft --evals 3 --llm ask:questions2 --events >events 2>errors &
 child=$!
-until grep -q 'asked in questions2/run3-node002' events || ! kill -0 $child 2>/dev/null; do :; done
+asked_or_gone() {
+    grep -q 'asked in questions2/run3-node002' events || ! kill -0 $child 2>/dev/null
+}
+until_true asked_or_gone
 rm -rf questions2
 wait $child || fail "did not survive: $(cat errors)"
 grep -q 'the model cannot be used: ask: the folder questions2 is gone' events || fail 'not said'

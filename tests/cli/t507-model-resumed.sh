@@ -29,7 +29,10 @@ END
 # shellcheck disable=SC2086
 "$HONE" optimize $soft --evals 4 --llm "openai:m@$url" >out 2>&1 &
 child=$!
-until [ -s requests ] || ! kill -0 $child 2>/dev/null; do :; done
+asked_or_gone() {
+    [ -s requests ] || ! kill -0 $child 2>/dev/null
+}
+until_true asked_or_gone
 kill -INT $child
 status=0
 wait $child || status=$?

@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
     }
     struct chat_call call = {"id", "check_kernel", text};
-    tool_result(&a, b, &call);
+    tool_result(&a, &(struct team_settings){.feedback = "findings"}, b, &call);
     arena_reset(&a);
     return 0;
 }

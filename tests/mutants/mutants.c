@@ -121,7 +121,9 @@ static enum outcome judge_one(struct bench *b, struct arena *a, const struct can
     struct eval_result result = {.verdict = {.evidence = ""}};
     struct error err = {0};
     enum outcome outcome = KILLED;
-    if (!s || !subject_open(&b->judge, a, c, s, &result, &err))
+    if (!s || !subject_begin(&b->judge, a, c, s, &result.verdict, &err))
+        fail("judge", &err);
+    if (result.verdict.kind == VERDICT_OK && !subject_load(&b->judge, a, s, &result, &err))
         fail("judge", &err);
     bool ok =
         result.verdict.kind == VERDICT_OK && verify(&b->judge, a, s, EVAL_VERIFY, &result.verdict);
@@ -134,7 +136,7 @@ static enum outcome judge_one(struct bench *b, struct arena *a, const struct can
     }
     if (ok)
         outcome = is_same ? EQUIVALENT : SURVIVED;
-    else if (s->is_open && shows_at_once(b, s))
+    else if (s->is_loaded && shows_at_once(b, s))
         outcome = EASY;
     subject_close(&b->judge, s);
     free(s);

@@ -3,7 +3,7 @@
 //     llm-server SCENARIO PORTFILE LOGFILE
 //
 // Listens on the loopback address only, writes its port into PORTFILE, appends every request
-// to LOGFILE, and ends by itself: after two minutes, or with its parent. It answers in the
+// to LOGFILE, and ends by itself: after half an hour, or with its parent. It answers in the
 // dialect of the path asked for (Messages or Chat Completions). SCENARIO holds blocks separated
 // by lines `---`; a request is served by the first block that is not used up and matches:
 //
@@ -42,7 +42,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCKS_MAX = 64, LINES_MAX = 64, REQUEST_MAX = 8 << 20, LIFETIME_S = 120 };
+enum { BLOCKS_MAX = 64, LINES_MAX = 64, REQUEST_MAX = 8 << 20, LIFETIME_S = 1800 };
 
 struct block {
     char *lines[LINES_MAX];

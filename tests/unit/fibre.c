@@ -148,7 +148,7 @@ static void compile(struct arena *a, const char *cc, const struct fibre_program 
                           "-lm",
                           NULL};
     cr_assert_not_null(argv[0], "no %s here", cc);
-    struct process_spec spec = {.argv = argv, .timeout_ns = 60000000000};
+    struct process_spec spec = {.argv = argv, .timeout_ns = 600000000000};
     struct process_result r;
     cr_assert(process_run(a, &spec, &r, &err), "%s", err.text);
     cr_assert(r.exit_status == 0, "%s", r.err);
@@ -229,7 +229,7 @@ bool fibre_run(struct arena *a, const struct fibre_program *p, struct fibre_run 
                           arena_printf(a, "%d", run.mutant),
                           arena_printf(a, "%d", run.text),
                           NULL};
-    struct process_spec spec = {.argv = argv, .timeout_ns = 30000000000};
+    struct process_spec spec = {.argv = argv, .timeout_ns = 600000000000};
     struct process_result r;
     cr_assert(process_run(a, &spec, &r, &err), "%s", err.text);
     *fault = r.signal ? arena_printf(a, "signal %d", r.signal) : r.err;

@@ -139,7 +139,7 @@ static double run(struct arena *a, void *handle, const struct emitted *e, int nu
     return error;
 }
 
-Test(emit, compiled_text_computes_the_problem, .timeout = 120) {
+Test(emit, compiled_text_computes_the_problem, .timeout = 900) {
     struct arena a = {0};
     struct rng r;
     struct error err;

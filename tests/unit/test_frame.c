@@ -203,6 +203,11 @@ Test(frame, write_to_a_closed_peer_is_no_signal) {
     json_t *out = json_object();
     cr_assert_not(frame_write(fd[0], out, NULL, 0, &err));
     cr_assert_str_eq(err.text, "closed");
+    cr_assert(frame_was_closed(&err));
+    cr_assert_eq(err.kind, ERROR_NONE, "forgotten");
+    error_set(&err, ERROR_IO, "send a message: no");
+    cr_assert_not(frame_was_closed(&err));
+    cr_assert_eq(err.kind, ERROR_IO, "kept");
     cr_assert_not(frame_write(-1, out, NULL, 0, &err));
     cr_assert_eq(err.kind, ERROR_IO);
     json_decref(out);

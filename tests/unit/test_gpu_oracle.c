@@ -1,12 +1,15 @@
 // The truth of a GPU, computed by its own kernels over the fake driver: they are plain C.
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "eval/derived.h"
 #include "eval/gpu_selftest.h"
+#include "eval/null_trial.h"
 #include "eval/oracle_plan.h"
 #include "ir/inputs.h"
 #include "parsed.h"
@@ -53,11 +56,17 @@ Test(gpu_oracle, agrees_with_the_interpreter_to_the_bit) {
     struct gpu_bench b;
     struct gpu_oracle g;
     struct lang_file file = read_problems(&a);
+    int n_derived = 0;
     open_fake(&b, &g);
     for (int i = 0; i < file.n_problems; i++) {
-        for (int set = 0; set < SET_DRAWN; set++) {
+        struct oracle o;
+        oracle_init(&o, file.problems[i], 42);
+        for (int set = 0; set < SET_COUNT; set++) {
             cr_assert(oracle_plan_takes(file.problems[i]), "%s", file.problems[i]->name);
             g.budget_bytes = 0;
+            if (set >= SET_DRAWN && !derived_exists(&o, (enum oracle_set)set))
+                continue;
+            n_derived += set >= SET_DRAWN;
             expect_equal(&g, file.problems[i], (enum oracle_set)set);
         }
         // One row at a time, and a few.
@@ -66,6 +75,7 @@ Test(gpu_oracle, agrees_with_the_interpreter_to_the_bit) {
         g.budget_bytes = 1 << 17;
         expect_equal(&g, file.problems[i], SET_INTEGERS);
     }
+    cr_expect(n_derived >= 4, "%d sets that follow from others", n_derived);
     close_fake(&b, &g);
     arena_reset(&a);
 }
@@ -193,7 +203,7 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     struct arena a = {0};
     struct error err = {0};
     struct oracle o;
-    const char *what = "none";
+    struct null_trial on_device, on_host;
     const struct cuda *cu = &g->bench->cu;
     const struct problem *p = parsed(
         &a,
@@ -202,16 +212,21 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     cuda_pointer x = 0;
     struct judge_expected e = {0};
     struct error_stats stats;
-    struct gpu_lesson lesson = {p, &x, &e, &stats, false};
+    struct gpu_lesson lesson = {.problem = p, .inputs = &x, .expected = &e, .stats = &stats};
     oracle_init(&o, p, 5);
     cr_assert(cu->allocate(&x, 2000) == 0 && cu->allocate(&e.high, 2000) == 0 &&
               cu->allocate(&e.low, 2000) == 0 && cu->allocate(&e.spread, 2000) == 0);
     oracle_fill(&o, SET_DECLARED, 0, (float *)x);  // the fake's device memory is ours
-    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &what, &err), "%s",
-              err.text);
+    null_trial_start(&on_device);
+    null_trial_start(&on_host);
+    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &on_device, &err),
+              "%s", err.text);
     oracle_learn(&o, 1U << SET_DECLARED, 1);
     const float *inputs[] = {(const float *)x};
-    const char *host = oracle_null_kernel(&o, SET_DECLARED, inputs);
+    null_trial_on(&o, SET_DECLARED, inputs, &on_host);
+    const char *what = null_trial_words(&on_device), *host = null_trial_words(&on_host);
+    cr_expect(on_device.has_constants &&
+              fabsf(on_device.constants[0] - on_host.constants[0]) <= 1e-6F);
     cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);
     cr_expect_str_eq(host ? host : "no", expected, "%s: host: %s", line, host);
     cu->release(x);

@@ -31,6 +31,18 @@ Test(inspect, counts_two_loops_in_a_row) {
     cr_expect_eq(vector, 1);
 }
 
+// What feeds arithmetic is none: a broadcast, a move or an insertion of one element.
+Test(inspect, does_not_count_what_fills_vectors) {
+    double scalar, vector;
+    inspect_text("    10:\tvbroadcastss (%rax),%zmm1\n    16:\tvmovss (%rax),%xmm0\n"
+                 "    1a:\tvinsertps $0x10,%xmm1,%xmm0,%xmm0\n    1e:\tvcvtsi2ss %eax,%xmm0,%xmm0\n"
+                 "    24:\tvfmadd231ps %zmm1,%zmm2,%zmm3\n"
+                 "    2a:\tvfmadd231ps (%rax){1to16},%zmm2,%zmm3\n    30:\tjne    10 <x>\n",
+                 &scalar, &vector);
+    cr_expect_eq(scalar, 0);
+    cr_expect_eq(vector, 2);
+}
+
 Test(inspect, survives_any_text) {
     double scalar, vector;
     inspect_text("", &scalar, &vector);

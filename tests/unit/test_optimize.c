@@ -170,9 +170,10 @@ struct setting {
     const struct proposer *proposer;
     uint64_t seed;
     int evals;
+    int batch;
 };
 
-static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20};
+static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20, 1};
 
 static struct run new_run(const struct setting *s) {
     struct run run = {
@@ -186,6 +187,7 @@ static struct run new_run(const struct setting *s) {
         .proposer = s->proposer->name,
         .seed = s->seed,
         .max_evals = s->evals,
+        .batch = s->batch > 0 ? s->batch : 1,
         .max_seconds = 1000,
         .until = 0.95,
         .started_at = "2026-01-01T00:00:00Z",
@@ -213,7 +215,7 @@ static bool go(const struct setting *s, struct table *t, struct run *run) {
         .bound = &bound,
         .policy = s->policy,
         .proposer = s->proposer,
-        .judge = {judge_table, t},
+        .judge = {.judge = judge_table, .ctx = t},
         .store = store,
         .remeasure = remeasure,
         .remeasure_ctx = t,
@@ -276,8 +278,8 @@ Test(optimize, decides_the_same_with_the_same_seed) {
         const char *text[3];
         for (int k = 0; k < 3; k++) {
             struct table t = plain_table;
-            struct setting s = {arena_printf(&a, "%d-%d.db", i, k), all[i], &proposer_blind,
-                                k == 2 ? 8 : 7, 12};
+            struct setting s = {
+                arena_printf(&a, "%d-%d.db", i, k), all[i], &proposer_blind, k == 2 ? 8 : 7, 12, 1};
             cr_assert(go(&s, &t, &run), "%s", err.text);
             text[k] = tree_text(s.db);
         }
@@ -286,8 +288,8 @@ Test(optimize, decides_the_same_with_the_same_seed) {
     }
 }
 
-Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 120) {
-    struct setting s = {"whole.db", &policy_mcts, &proposer_blind, 3, 7};
+static void kill_everywhere(int batch) {
+    struct setting s = {"whole.db", &policy_mcts, &proposer_blind, 3, 8, batch};
     struct table t = plain_table;
     struct run whole, run;
     t.die_at = 1000000;
@@ -312,6 +314,121 @@ Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 1
         cr_assert_str_eq(tree_text(s.db), expected, "point %d", k);
         cr_assert_eq(run.champion, whole.champion);
         cr_assert_eq(run.state, RUN_DONE);
+    }
+}
+
+Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 900) {
+    kill_everywhere(1);
+}
+
+Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
+    kill_everywhere(3);
+}
+
+// ---- batches
+
+// The judge looks up how many nodes wait when it is first asked about one of a batch.
+struct batches {
+    struct table table;
+    const char *db;
+    int sizes[16], n;  // of the batches, as seen by the judge
+    int n_announced;
+};
+
+static int count_waiting(const char *db) {
+    struct search_node *nodes;
+    int n = nodes_of(db, &nodes), n_waiting = 0;
+    for (int i = 1; i < n; i++)
+        n_waiting += nodes[i].state == NODE_PROPOSED;
+    return n_waiting;
+}
+
+static bool judge_batches(void *ctx, struct arena *into, const struct eval_job *job,
+                          struct eval_result *r, struct error *e) {
+    struct batches *b = ctx;
+    if (job->depth == EVAL_SCREEN && b->n < 16)
+        b->sizes[b->n++] = count_waiting(b->db);
+    return judge_table(&b->table, into, job, r, e);
+}
+
+static bool announce(void *ctx, const struct eval_job *job, struct error *e) {
+    (void)e;
+    cr_assert_eq(job->depth, EVAL_SCREEN);
+    cr_assert_str_eq(job->rival->label, "default");
+    ((struct batches *)ctx)->n_announced++;
+    return true;
+}
+
+Test(optimize, a_batch_is_proposed_before_it_is_judged) {
+    struct setting s = usual;
+    s.evals = 9;
+    s.batch = 3;
+    struct batches b = {.table = plain_table, .db = s.db};
+    struct store *store;
+    cr_assert(store_open(&store, s.db, true, &err), "%s", err.text);
+    struct run run = new_run(&s);
+    cr_assert(store_add_run(store, &run, &err), "%s", err.text);
+    struct optimize_job job = {
+        .problem = problem,
+        .target = &target,
+        .bound = &bound,
+        .policy = s.policy,
+        .proposer = s.proposer,
+        .judge = {.judge = judge_batches, .ctx = &b, .announce = announce},
+        .store = store,
+    };
+    cr_assert(optimize(&a, &job, &run, &err), "%s", err.text);
+    store_close(store);
+    cr_assert_str_eq(run.stop_reason, "evals");
+    cr_assert_eq(run.n_nodes, 9, "the last batch is cut to what is left");
+    static const int expected[] = {3, 2, 1, 3, 2, 1, 2, 1};
+    cr_assert_eq(b.n, 8);
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(b.sizes[i], expected[i], "screening %d", i);
+    cr_assert_eq(b.n_announced, 8);
+    struct search_node *nodes;
+    nodes_of(s.db, &nodes);
+    for (int i = 1; i <= 3; i++)
+        cr_assert_eq(nodes[i].parent, 0, "nothing was known of others yet");
+}
+
+// One that mends what did not pass, as a model would.
+static bool mend(struct arena *into, const struct brief *b, struct proposal *out) {
+    if (!proposer_blind.propose(into, b, out))
+        return false;
+    out->by = b->is_repair ? "debug" : "team";
+    return true;
+}
+
+static const struct proposer proposer_mending = {
+    .name = "blind", .propose = mend, .can_repair = true};
+
+static bool has_child(const struct search_node *nodes, int n, int node) {
+    for (int i = node + 1; i < n; i++)
+        if (nodes[i].parent == node)
+            return true;
+    return false;
+}
+
+Test(optimize, mends_every_node_of_a_batch_that_did_not_pass) {
+    for (int batch = 1; batch <= 4; batch++) {
+        struct setting s = {
+            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_mending, 5, 24, batch};
+        struct table t = plain_table;
+        struct run run;
+        cr_assert(go(&s, &t, &run), "%s", err.text);
+        struct search_node *nodes;
+        int n = nodes_of(s.db, &nodes), n_mended = 0;
+        int last = (n - 1) / batch * batch;  // later ones may not have had their turn
+        for (int i = 1; i <= last - 2 * batch; i++) {
+            bool is_failed = verdict_is_failure(nodes[i].verdict.kind);
+            bool is_tried = has_child(nodes, n, i);
+            if (is_failed && verdict_is_failure(nodes[nodes[i].parent].verdict.kind))
+                continue;  // mended already, and in vain: that ends
+            cr_assert(!is_failed || is_tried, "batch %d: node %d was left", batch, i);
+            n_mended += is_failed;
+        }
+        cr_assert_gt(n_mended, 0, "batch %d: the table has no failure to mend", batch);
     }
 }
 
@@ -431,7 +548,7 @@ Test(optimize, stops_near_reach) {
 Test(optimize, ends_when_nothing_is_left_to_try) {
     struct table t = plain_table;
     struct run run;
-    struct setting s = {"a.db", &policy_random, &proposer_blind, 1, 0};
+    struct setting s = {"a.db", &policy_random, &proposer_blind, 1, 0, 1};
     // Every gain resets the plateau; a table without gains would stop there instead.
     static const char text[] = "problem one\ndim N = 4\nin x : f32[N] ~ normal\nout y : f32[N]\n"
                                "y = -x\n";

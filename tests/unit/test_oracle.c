@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/null_trial.h"
 #include "eval/oracle.h"
 #include "lang/lang.h"
 
@@ -189,8 +190,10 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
                  cases[i].expression);
         struct fixture f;
         open_fixture(&f, text, SET_DECLARED);
-        const char *got =
-            oracle_null_kernel(&f.oracle, SET_DECLARED, (const float *const *)f.inputs);
+        struct null_trial t;
+        null_trial_start(&t);
+        null_trial_on(&f.oracle, SET_DECLARED, (const float *const *)f.inputs, &t);
+        const char *got = null_trial_words(&t);
         cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
                   cases[i].expression, got ? got : "none");
         close_fixture(&f);

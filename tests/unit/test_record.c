@@ -34,7 +34,8 @@ Test(record, verdict_survives_its_json_form) {
                         .n_sets = 2,
                         .n_calls = 4,
                         .timed_calls_checked = true,
-                        .sandbox_level = 2};
+                        .sandbox_level = 2,
+                        .null_kernel = "writing zeros"};
     json_t *json = verdict_to_json(&v);
     struct verdict w;
     cr_assert(verdict_from_json(&a, json, &w, &err), "%s", err.text);
@@ -46,6 +47,13 @@ Test(record, verdict_survives_its_json_form) {
     cr_expect_eq(w.error.honest_rms, 0.5);
     cr_expect(w.timed_calls_checked);
     cr_expect_eq(w.sandbox_level, 2);
+    cr_expect_str_eq(w.null_kernel, "writing zeros");
+    cr_expect(verdict_is_of_calls(&w));
+    v = (struct verdict){.kind = VERDICT_NO_COMPILE, .evidence = ""};
+    json = verdict_to_json(&v);
+    cr_assert(verdict_from_json(&a, json, &w, &err), "%s", err.text);
+    cr_expect(!w.null_kernel && !verdict_is_of_calls(&w));
+    json_decref(json);
     arena_reset(&a);
 }
 
@@ -222,7 +230,7 @@ Test(record, run_survives_its_json_form) {
     cr_expect_eq(s.id, 12);
     cr_expect_eq(s.seed, r.seed);
     cr_expect_str_eq(s.bound, r.bound);
-    cr_expect(!s.ended_at);
+    cr_expect(!s.ended_at && !s.null_kernel);
     cr_expect_eq(s.champion, -1);
     cr_expect(!s.confirm.present);
 
@@ -230,8 +238,10 @@ Test(record, run_survives_its_json_form) {
     r.confirm_verdict = (struct verdict){.kind = VERDICT_OK, .evidence = ""};
     r.baseline = (struct candidate){.source = "x", .label = "plain", .hash = "h"};
     r.ended_at = "2026-01-01T00:01:00Z";
+    r.null_kernel = "copying an input";
     json = run_to_json(&r);
     cr_assert(run_from_json(&a, json, &s, &err), "%s", err.text);
+    cr_expect_str_eq(s.null_kernel, "copying an input");
     cr_expect(s.confirm.present);
     cr_expect_str_eq(s.baseline.label, "plain");
     json_object_set_new(json, "state", json_string("lost"));

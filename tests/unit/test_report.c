@@ -165,6 +165,27 @@ Test(report, shows_the_tree_indented_with_the_champion_marked) {
     str_reset(&out);
 }
 
+Test(report, shows_what_a_model_expected_beside_what_came_of_it) {
+    struct run_view v = sample_view();
+    struct str out = {0};
+    report_tree(&out, &v);
+    cr_assert_null(strstr(str_text(&out), "expected"), "nobody expected anything");
+    str_reset(&out);
+    struct search_node *nodes = (struct search_node *)v.nodes;
+    nodes[1].by = nodes[2].by = "team";
+    nodes[1].reason = search_node_reason(&a, "scalar: narrow; expected 9x by all", 3.2, 1.6);
+    nodes[2].reason = search_node_reason(&a, "bold", 5, 1);
+    nodes[0].time_s = 2e-3;
+    nodes[1].time_s = 1e-3;
+    nodes[2].time_s = NAN;
+    report_tree(&out, &v);
+    expect_in(&out, "\nexpected  measured  over the node that it was proposed for\n");
+    expect_in(&out, "   3.20x     2.00x  1 over 0\n");
+    expect_in(&out, "   5.00x         -  2 over 1: no-compile\n");
+    expect_narrow(&out);
+    str_reset(&out);
+}
+
 Test(report, shows_a_node_with_findings_and_source) {
     struct run_view v = sample_view();
     struct str out = {0};

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "eval/compile.h"
+#include "eval/compile_cuda.h"
 #include "family/lower.h"
 #include "lang/lang.h"
 #include "mind/anchors.h"
@@ -214,6 +216,9 @@ Test(team, an_answer_that_cannot_be_used_says_why) {
         {"I would use wider vectors.", "no fenced block"},
         {"```\nkernel for soft on cpu\nstage y : rowwise", "cut off"},
         {"```\nint main(void) { return 0; }\n```", "no `#pragma hone launch` line"},
+        {"```\n#pragma hone launch f grid(M) args(x, z)\n```", "line 1: "},
+        {"```\n#pragma hone launch f grid(M) block(64) args(x, y)\n```", "unexpected 'block'"},
+        {"```\n#pragma hone launch f grid(M) args(x)\n```", "no step takes the output 'y'"},
         {"```\nkernel for soft on cpu\nstage y : rowwise vec 5\n```", "vec"},
         {"```\nkernel for soft on cpu\nstage z : rowwise\n```", "z"},
         {"```\nkernel for soft on cpu\nstage y : gemm\n```", "gemm"},
@@ -256,7 +261,9 @@ Test(team, a_window_keeps_to_its_tokens_and_says_what_it_left_out) {
     brief.children = (struct node_list){list, 60};
     brief.cousins = brief.siblings = brief.children;
     struct team_settings small = settings;
-    small.window_tokens = 700;
+    // The system's part counts.
+    small.window_tokens =
+        700 + (int)budget_tokens_of(strlen(window_system(&a, &settings, &brief, ROLE_PLAN)));
     const char *text = window_text(&a, &small, &brief, ROLE_PLAN, NULL);
     cr_expect_not_null(strstr(text, "(left out for length)"));
     cr_expect_not_null(strstr(text, "1. [high] scalar: scalar code (12 of 12)"));
@@ -270,6 +277,96 @@ Test(team, a_window_keeps_to_its_tokens_and_says_what_it_left_out) {
     cr_expect_not_null(strstr(window_text(&a, &settings, &brief, ROLE_CODE, NULL), "nearby"));
 }
 
+// A time is given with its spread and with what it was taken beside.
+Test(team, a_window_says_what_a_time_is_made_of) {
+    static double own[] = {3e-4, 2e-4, 1e-4, 4e-4, 9e-4}, rival[] = {1, 1, 1, 1, 1};
+    node.measurement = (struct measurement){.present = true,
+                                            .n_pairs = 5,
+                                            .subject_s = own,
+                                            .rival_s = rival,
+                                            .median_s = 3e-4,
+                                            .rival_median_s = 6e-4,
+                                            .speedup_low = 1.9,
+                                            .speedup_high = 2.1};
+    root.time_s = 2e-4;
+    static const char *const words[] = {
+        "Node 1: ok, 100 µs, 2.00x over node 0 (1.90 to 2.10), 10% of reach.",
+        "its own median was 300 µs, half of 5 samples between 200 µs and 400 µs; node 0 took 600 "
+        "µs"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        cr_expect_not_null(strstr(window_text(&a, &settings, &brief, ROLE_PLAN, NULL), words[i]),
+                           "%s", words[i]);
+    cr_expect_not_null(strstr(window_text(&a, &settings, &brief, ROLE_CODE, NULL), words[1]));
+}
+
+Test(team, a_window_says_what_builds_it_and_what_is_left) {
+    const char *text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    cr_expect_null(strstr(text, "compiler:"));
+    cr_expect_null(strstr(text, "evaluations left"));
+    target.compiler = "gcc 12.2";
+    brief.evals_left = 5;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        text = window_text(&a, &settings, &brief, (enum role)role, NULL);
+        cr_expect_not_null(strstr(text, "compiler: gcc 12.2\n"));
+        cr_expect_not_null(strstr(text, "evaluations left: 5, this one included"));
+    }
+}
+
+// What was expected stands beside what came of it.
+Test(team, a_window_compares_what_was_expected) {
+    struct search_node tried = node, failed = node;
+    struct search_node waiting = node;
+    const struct search_node *all[] = {&root, &node, &tried, &failed, &waiting};
+    tried.number = 2;
+    failed.number = 3;
+    tried.parent = failed.parent = 1;
+    tried.by = failed.by = "team";
+    tried.time_s = 8e-5;
+    failed.time_s = NAN;
+    failed.verdict.kind = VERDICT_WRONG;
+    waiting.state = NODE_PROPOSED;
+    waiting.number = 4;
+    waiting.time_s = NAN;
+    tried.reason = failed.reason = search_node_reason(&a, "x; expected 9x, y", 1.5, 0.7);
+    brief.all = (struct node_list){all, 5};
+    brief.children = (struct node_list){all + 2, 3};
+    const char *text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    cr_expect_not_null(strstr(text, "(expected 1.50x over node 1, measured 1.25x): m"), "%s", text);
+    cr_expect_not_null(strstr(text, "node 3: wrong (expected 1.50x over node 1): m"), "%s", text);
+    cr_expect_not_null(strstr(text, "node 4: not judged yet: m"), "%s", text);
+    tried.by = "expert";
+    cr_expect(isnan(search_node_expected(&tried)));
+}
+
+// The flags that decide what a text means are told, as they are.
+Test(team, a_prompt_names_the_flags_of_the_compilers) {
+    const char *c = window_system(&a, &settings, &brief, ROLE_CODE);
+    for (int i = 0; compile_flags[i]; i++)
+        if (strncmp(compile_flags[i], "-O", 2) == 0 || strncmp(compile_flags[i], "-std", 4) == 0 ||
+            strncmp(compile_flags[i], "-m", 2) == 0 || strstr(compile_flags[i], "math"))
+            cr_expect_not_null(strstr(c, compile_flags[i]), "%s", compile_flags[i]);
+    struct target gpu;
+    cr_assert(target_of_arch("sm_90a", &gpu));
+    brief.target = &gpu;
+    c = window_system(&a, &settings, &brief, ROLE_CODE);
+    for (int i = 0; cuda_compile_flags[i]; i++)
+        cr_expect_not_null(strstr(c, cuda_compile_flags[i]), "%s", cuda_compile_flags[i]);
+    cr_expect_not_null(strstr(c, "#pragma hone launch rows grid(M) block(256)"));
+}
+
+// Whoever works on a kernel block and wants source gets what the block becomes.
+Test(team, a_coder_of_source_is_given_the_source) {
+    struct hypothesis h = {.cause = "c", .change = "d", .speedup = 2, .wants_source = true};
+    const char *text = window_text(&a, &settings, &brief, ROLE_CODE, &h);
+    cr_expect_not_null(strstr(text, "Write source in C."));
+    cr_expect_not_null(strstr(text, node.candidate.source));
+    h.wants_source = false;
+    text = window_text(&a, &settings, &brief, ROLE_CODE, &h);
+    cr_expect_not_null(strstr(text, "Write a kernel block."));
+    cr_expect_null(strstr(text, node.candidate.source));
+    cr_expect_not_null(strstr(text, node.candidate.kernel));
+}
+
 Test(team, feedback_is_words_unless_somebody_studies_it) {
     profile_set(&node.profile, "thread_busy", 0.5);
     cr_expect_null(strstr(window_text(&a, &settings, &brief, ROLE_PLAN, NULL), "thread_busy"));
@@ -280,6 +377,14 @@ Test(team, feedback_is_words_unless_somebody_studies_it) {
     cr_expect(strstr(text, "thread_busy 0.5") && !strstr(text, "scalar code"));
     text = window_text(&a, &none, &brief, ROLE_PLAN, NULL);
     cr_expect(!strstr(text, "thread_busy") && !strstr(text, "scalar code"));
+    // What is not told is not told to whoever asks for it either.
+    static const struct search_node *all[] = {&root, &node};
+    brief.all = (struct node_list){all, 2};
+    struct chat_call c = {"id", "findings", "{\"node\": 1}"};
+    text = tool_result(&a, &raw, &brief, &c);
+    cr_expect(strstr(text, "thread_busy 0.5") && !strstr(text, "scalar code"), "%s", text);
+    text = tool_result(&a, &none, &brief, &c);
+    cr_expect(!strstr(text, "thread_busy") && !strstr(text, "scalar code"), "%s", text);
 }
 
 Test(team, a_prompt_has_the_language_and_the_families) {
@@ -294,7 +399,7 @@ Test(team, a_prompt_has_the_language_and_the_families) {
 
 static const char *call(const char *name, const char *arguments) {
     struct chat_call c = {"id", name, arguments};
-    return tool_result(&a, &brief, &c);
+    return tool_result(&a, &settings, &brief, &c);
 }
 
 Test(team, tools_look_and_say_what_was_wrong) {
@@ -311,6 +416,10 @@ Test(team, tools_look_and_say_what_was_wrong) {
         {"check_kernel", "{\"text\": \"kernel for soft on cpu\\nstage y : rowwise vec 5\\n\"}",
          "vec"},
         {"check_kernel", "{\"text\": \"kernel for\"}", "expected"},
+        {"check_kernel", "{\"text\": \"#pragma hone launch f grid(M / 4) args(x, y)\\nvoid f();\"}",
+         "the plan is legal; nothing was compiled:\nlaunch f: 128 blocks"},
+        {"check_kernel", "{\"text\": \"#pragma hone launch f grid(M) args(x)\"}",
+         "no step takes the output 'y'"},
         {"check_kernel",
          "{\"text\": \"problem p\\nin x : f32[4]\\nout y : f32[4]\\ny = x * 2\\n\"}",
          "expected one kernel block"},

@@ -102,6 +102,29 @@ Test(tools, name_only_knobs_that_the_block_has_and_words_it_does_not) {
     cr_assert(find_action(&f, "merge"));
 }
 
+// Source that somebody wrote has no knobs to turn: what it is told names none.
+Test(tools, speak_of_source_where_there_is_no_block) {
+    struct profile p = {0};
+    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, "hot_scalar", 10);
+    profile_set(&p, "hot_vector", 0);
+    profile_set(&p, "thread_busy", 0.5);
+    profile_set(&p, "blocks", 3);
+    profile_set(&p, "threads", 2);
+    candidate.kernel = NULL;
+    for (int side = 0; side < 2; side++) {
+        struct bound b = bound_of(side ? BOUND_MEMORY : BOUND_COMPUTE);
+        struct finding out[5];
+        int n = examine(NULL, &b, &p, out);
+        cr_assert_eq(n, 3);
+        for (int i = 0; i < n; i++) {
+            cr_assert_gt(out[i].n_actions, 0, "%s has no advice", out[i].tool);
+            for (int k = 0; k < out[i].n_actions; k++)
+                cr_assert_null(out[i].actions[k].knob, "%s", out[i].actions[k].words);
+        }
+    }
+}
+
 Test(tools, scalar_speaks_when_vectors_are_few) {
     struct bound b = bound_of(BOUND_COMPUTE);
     struct finding f;

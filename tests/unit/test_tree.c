@@ -148,6 +148,12 @@ Test(progress, counts_what_is_charged_and_small_gains_that_add_up) {
     n[3] = node(3, 1, VERDICT_OK, 0.98);  // against the root it is one
     n[4] = node(4, 3, VERDICT_WRONG, 0);
     cr_assert_eq(progress_evals(n, 5), 4);
+    cr_assert_eq(progress_evals_left(n, 5, 10), 6);
+    cr_assert_eq(progress_evals_left(n, 5, 3), 0);
+    cr_assert_eq(progress_evals_left(n, 5, 0), 0, "no limit");
+    n[4].state = NODE_PROPOSED;
+    cr_assert_eq(progress_evals_left(n, 5, 10), 6, "what waits is taken off");
+    n[4].state = NODE_EVALUATED;
     cr_assert_eq(progress_since_gain(n, 2), 1);
     cr_assert_eq(progress_since_gain(n, 4), 0);
     cr_assert_eq(progress_since_gain(n, 5), 1);

@@ -1,0 +1,46 @@
+// Data that exist for one call only: the declared ones with a few elements changed just before.
+// What is made of them is checked row by row, since computing all of it would take longer than the
+// call.
+#pragma once
+
+#include "eval/oracle.h"
+
+struct rng;
+
+// A few elements of every input changed.
+struct novelty {
+    struct patch patches[INPUTS_MAX][PATCHES];
+    int n[INPUTS_MAX];
+};
+
+// A call on them.
+struct novel_call {
+    const struct novelty *changes;
+    int slot;
+};
+
+enum { NOVEL_ROWS = 7 };
+
+// What a look at some rows of the outputs has found.
+struct novel_look {
+    int output;                    // that is wrong, or -1
+    struct comparison comparison;  // of that one
+    const char *elements;          // its first wrong elements, a line each; "" when there is none
+};
+
+void novelty_draw(const struct oracle *o, uint64_t salt, struct novelty *n);
+
+// Rows to look at: those that changes are in, as far as each is in one row, and one by chance, in
+// rising order. How many; 0: rows depend on one another.
+int novelty_rows(const struct problem *p, const struct novelty *n, struct rng *rng,
+                 int64_t rows[NOVEL_ROWS]);
+
+// Look at them by the host. `inputs` have been changed. Where rows depend on one another all of the
+// outputs are looked at, of a problem that is small, else none.
+struct novel_data {
+    const float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
+    const int64_t *rows;
+    int n_rows;
+};
+void novelty_compare(struct arena *a, const struct oracle *o, const struct novel_data *d,
+                     struct novel_look *look);

@@ -1,0 +1,15 @@
+// The plan of source that somebody wrote, read against a problem and a target as the judge reads
+// it, without a judge: what breaks a rule there is known before anything is compiled.
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct error;
+struct plan;
+struct problem;
+struct target;
+
+// False: ERROR_PARSE with the line and the reason.
+bool source_plan(struct arena *a, const struct problem *p, const struct target *t,
+                 const char *source, struct plan *plan, struct error *err);

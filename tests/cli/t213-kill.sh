@@ -1,0 +1,243 @@
+#!/bin/sh
+# kill -9 of coordinators (the command), spool workers, judges and runners at random moments. $KILLS
+# of them, a quarter for each. Promised and checked:
+#
+#   no job is lost      a question whose asker lives has its verdict, a search that is resumed ends
+#                       with every node evaluated; nothing is given up, since at most two of those
+#                       that work on a job are killed over it, and a job is tried three times
+#   none is done twice  one answer for each job, one judgement of each kind in the record, and the
+#                       record alone gives the same tree again
+#   no process is left  all below one that was killed are gone; how long that took is told
+#   no file is left     beside what stays, after the next command
+. "$(dirname "$0")/lib.sh"
+E=$ROOT/tests/exploits
+P=$E/softmax.hone
+command -v pgrep >/dev/null || skip "pgrep is missing"
+me=hk$$
+cp "$HONE" ./$me
+kills=${KILLS:-32}
+mkdir tmp
+export TMPDIR="$TMP/tmp"
+
+# below N: a random number under N.
+below() { echo $(($(od -An -N3 -tu4 /dev/urandom) % $1)); }
+alive() { [ "$1" != 0 ] && kill -0 "$1" 2>/dev/null; }
+pause() { sleep "0.$(printf '%03d' "$(below 120)")"; }
+count() { grep -c "$@" || true; }
+none() { ! pgrep -f "/$me " >/dev/null; }
+
+# ---- who is there, and who dies
+
+asking=0 w1=0 w2=0
+# found KIND: a random process of that kind. A child that is not yet its own program bears the name
+# of its parent, so commands and workers are known by number, and judges by whose child they are.
+found() {
+    case $1 in
+    command) set -- $asking ;;
+    worker) set -- $w1 $w2 ;;
+    judge) set -- $(pgrep -P "$asking,$w1,$w2" -f "/$me _worker\$") ;;
+    runner) set -- $(pgrep -f "/$me _runner\$") ;;
+    esac
+    [ $# -gt 0 ] || return 1
+    shift "$(below $#)"
+    alive "$1" && echo "$1"
+}
+descendants() {
+    for child in $(pgrep -P "$1"); do
+        echo "$child"
+        (descendants "$child")
+    done
+}
+# A zombie that nobody has waited for yet does nothing any more.
+is_gone() {
+    read -r line 2>/dev/null <"/proc/$1/stat" || return 0
+    case ${line##*) } in [ZX]*) ;; *) return 1 ;; esac
+}
+all_gone() {
+    for pid; do
+        is_gone "$pid" || return 1
+    done
+}
+slowest_ms=0
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+# await COMMAND...: wait until it is true, and note how long that took.
+await() {
+    since_ms=$(now_ms)
+    until_true "$@"
+    took_ms=$(($(now_ms) - since_ms))
+    [ $took_ms -le $slowest_ms ] || slowest_ms=$took_ms
+}
+
+quota_command=0 quota_worker=0 quota_judge=0 quota_runner=0
+n_command=0 n_worker=0 n_judge=0 n_runner=0 n_killed=0
+struck=0 # of those that work on the present job
+is_met() { [ $((quota_command + quota_worker + quota_judge + quota_runner)) = 0 ]; }
+# Somebody of a kind of which there are still some to kill dies, and all below.
+strike() {
+    set --
+    for kind in command worker judge runner; do
+        eval "quota=\$quota_$kind"
+        [ "$quota" -gt 0 ] || continue
+        [ $kind = command ] || [ $struck -lt 2 ] || continue
+        set -- "$@" $kind
+    done
+    [ $# -gt 0 ] || return 0
+    shift "$(below $#)"
+    kind=$1
+    victim=$(found "$kind") || return 0
+    family=$(descendants "$victim")
+    kill -9 "$victim" 2>/dev/null || return 0
+    n_killed=$((n_killed + 1))
+    eval "n_$kind=\$((n_$kind + 1)) quota_$kind=\$((quota_$kind - 1))"
+    [ "$kind" = command ] || struck=$((struck + 1))
+    # shellcheck disable=SC2086
+    await all_gone $victim $family
+}
+
+# Two workers, always, where there shall be any.
+hire() {
+    [ -n "$spool" ] || return 0
+    alive $w1 || { "$TMP/$me" worker --spool s --target cpu --no-calibrate >>workers 2>&1 & w1=$!; }
+    alive $w2 || { "$TMP/$me" worker --spool s --target cpu --no-calibrate >>workers 2>&1 & w2=$!; }
+}
+
+stray() {
+    # A spool keeps its version and its machines, the cache whole objects, a store itself.
+    find s -type f ! -name spool.json ! -path 's/machines/*'
+    find cache \( -name '.new-*' -o -name '*.tmp' -o -name '*.tmp.*' \)
+    find tmp -mindepth 1
+    find .hone -type f ! -name runs.db ! -name runs.db-runs ! -name .gitignore 2>/dev/null || true
+}
+# Everybody dies at once; nobody is left, and nothing after the next command.
+n_calm=0
+calm() {
+    for pid in $w1 $w2; do
+        [ "$pid" = 0 ] || kill -9 "$pid" 2>/dev/null || true
+    done
+    for pid in $w1 $w2; do
+        [ "$pid" = 0 ] || wait "$pid" 2>/dev/null || true
+    done
+    w1=0 w2=0
+    await none
+    n_calm=$((n_calm + 1))
+    expect_match 0 'done$' "$HONE" worker --spool s --target cpu --once --no-calibrate
+    expect_match 0 ': ok$' "$HONE" eval "$P" "$E/honest/softmax_plain.c" --verify
+    [ ! -e .hone ] || expect_match 0 '' "$HONE" runs
+    [ -z "$(stray)" ] || fail "left behind: $(stray)"
+}
+
+# ---- questions: each gets one verdict, unless who asked was killed.
+
+n=0 n_ok=0 n_dead=0
+settle() {
+    status=0
+    wait $asking 2>/dev/null || status=$?
+    asking=0
+    if [ $status = 137 ]; then
+        n_dead=$((n_dead + 1))
+    elif [ $status = 0 ] && [ "$(count ': ok$' <out)" = 1 ]; then
+        n_ok=$((n_ok + 1))
+    else
+        fail "question $n: status $status: $(cat out); workers: $(tail -n 5 workers)"
+    fi
+}
+questions() {
+    spool=s
+    : >workers
+    while ! is_met; do
+        hire
+        [ $asking = 0 ] || alive $asking || settle
+        if [ $asking = 0 ]; then
+            n=$((n + 1)) struck=0
+            # Every other one is new to the compiler.
+            { cat "$E/honest/softmax_plain.c" && echo "// $((n / 2))"; } >c$((n % 2)).c
+            "$TMP/$me" eval "$P" c$((n % 2)).c --verify --seed $n --spool s --wait 600 >out 2>&1 &
+            asking=$!
+        fi
+        pause
+        strike
+    done
+    hire
+    [ $asking = 0 ] || settle
+    twice=$(sed -n 's/^\([0-9a-f]*\)  softmax: .*/\1/p' workers | sort | uniq -d)
+    [ -z "$twice" ] || fail "answered twice: $twice"
+    calm
+}
+
+# ---- searches: resumed until they end, and every node is there once.
+
+n_runs=0 n_resumed=0
+evaluated() { cat events* 2>/dev/null | count '"event":"evaluated"'; }
+search() { # SPOOL
+    spool=$1
+    n_runs=$((n_runs + 1))
+    rm -rf .hone events*
+    how="$ROOT/problems/softmax.hone --dim M=64,N=64 --evals 3 --seconds 50 --seed $n_runs --no-calibrate"
+    attempt=0
+    while :; do
+        hire
+        attempt=$((attempt + 1))
+        # shellcheck disable=SC2086
+        "$TMP/$me" optimize $how ${spool:+--spool s --wait 600} --events >events$attempt 2>message &
+        asking=$!
+        known=-1
+        while alive $asking && ! is_met; do
+            [ "$(evaluated)" = $known ] || struck=0
+            known=$(evaluated)
+            pause
+            hire
+            strike
+        done
+        status=0
+        wait $asking 2>/dev/null || status=$?
+        asking=0
+        [ $status != 0 ] || break
+        [ $status = 137 ] || fail "search $n_runs: status $status: $(cat message)"
+        ! "$HONE" runs --json 2>/dev/null | grep -q '"run":' || how=--resume
+        n_resumed=$((n_resumed + 1))
+    done
+    "$HONE" show --json >shown
+    nodes=$(count '"number": ' <shown)
+    [ "$nodes" = 3 ] || grep -q '"stop_reason": "seconds"' shown || fail "search $n_runs: $nodes nodes"
+    [ "$(count '"state": "evaluated"' <shown)" = "$nodes" ] || fail "search $n_runs: not all evaluated"
+    [ "$(count '"kind": "infra"' <shown)" = 0 ] || fail "search $n_runs: a node was given up"
+    [ "$(grep '"number": ' shown | sort -u | wc -l)" = "$nodes" ] || fail "search $n_runs: a node twice"
+    cat events* | sed -n 's/.*"event":"evaluated".*"node":{"number":\([0-9]*\),.*/\1/p' >told
+    [ "$(sort told | uniq -d)" = "" ] || fail "search $n_runs: told twice: $(cat told)"
+    expect_match 0 '^the same tree' "$HONE" replay
+    "$HONE" replay -o record >/dev/null
+    twice=$(sed -n 's/.*"hone.judgement.1","number":[0-9]*,\("subject":.*\),"verdict".*/\1/p' record | sort | uniq -d)
+    [ -z "$twice" ] || fail "search $n_runs: judged twice: $twice"
+}
+
+# ---- so many of each in each of the three, in rounds of about forty
+
+quarter=$((kills / 4))
+rounds=$(((kills + 39) / 40))
+mkdir s
+"$HONE" worker --spool s --target cpu --once --no-calibrate >/dev/null
+# share OF WHICH: how many of OF fall to round WHICH.
+share() { echo $(($1 * $2 / rounds - $1 * ($2 - 1) / rounds)); }
+round=1
+while [ $round -le $rounds ]; do
+    each=$(share $quarter $round)
+    # Half of them by questions, the rest by searches through the spool and without.
+    quota_worker=$((each - each / 4)) quota_command=$((each / 2))
+    quota_judge=$quota_command quota_runner=$quota_command
+    questions
+    quota_worker=$((each / 4)) quota_command=$((each / 4))
+    quota_judge=$quota_command quota_runner=$quota_command
+    while ! is_met; do search s; done
+    calm
+    quota_command=$((each - each / 2 - each / 4))
+    quota_judge=$quota_command quota_runner=$quota_command
+    while ! is_met; do search ''; done
+    calm
+    echo "round $round of $rounds: killed $n_command coordinators, $n_judge judges, $n_runner runners," \
+        "$n_worker workers"
+    round=$((round + 1))
+done
+echo "killed $n_killed: $n_command coordinators, $n_judge judges, $n_runner runners, $n_worker workers;" \
+    "$n questions: $n_ok answered, $n_dead asked by the dead, 0 lost;" \
+    "$n_runs searches ended after $n_resumed resumptions, every node once;" \
+    "at most $slowest_ms ms until all below a process were gone, 0 left; $n_calm looks for files, 0 stray"
