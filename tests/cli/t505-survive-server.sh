@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 60"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 100"
 export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY" HONE_LLM_RETRIES=1
 
 # 4. Tools: nonsense, and no end of them.
