@@ -4,8 +4,9 @@
 // themselves, and docs/results/judge.md has the table. `estimate_speedup` is what the judge uses:
 //
 //   - two estimates compete from ESTIMATE_ENOUGH pairs on: the median of the pairs' ratios, which
-//     is the better where a machine drifts, and the ratio of the 10% quantiles, which is four times
-//     as good where others use the machine: nine calls of ten may be disturbed;
+//     is the better where a machine drifts, and the ratio of the 10% quantiles, whose
+//     interval is several times as narrow where others use the machine: nine calls of ten may be
+//     disturbed;
 //   - the one with the narrower interval counts, and each has half the risk of being wrong; where
 //   the intervals do not meet, times vary for
 //     another reason than the machine (a kernel that is fast now and then), and the interval spans
