@@ -34,12 +34,10 @@ static bool read_name(const char *name, char owner[OWNER_MAX]) {
         return false;
     size_t n = len - before - 1 - CHANCE;
     snprintf(owner, OWNER_MAX, "%.*s", (int)n, name + before);
-    // Machine, process, start: all that it may consist of. mkdtemp draws capitals, too.
+    // Machine, process, start: all that it may consist of.
     const char *chance = name + before + n;
     return *chance == '-' && strspn(owner, "0123456789abcdef") == 8 &&
-           strspn(owner + 8, "-0123456789") == n - 8 &&
-           strspn(chance + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") ==
-               CHANCE;
+           strspn(owner + 8, "-0123456789") == n - 8 && strspn(chance + 1, letters) == CHANCE;
 }
 
 static bool is_stray(int directory, const char *name) {

@@ -18,6 +18,9 @@
 // fork or allocate waits.
 enum { PIECE_BYTES = 256 << 10 };
 
+// So much is given back in the time that another thread takes to begin.
+enum { LITTLE_BYTES = 16 << 20 };
+
 static bool fail_errno(struct error *err, const char *what) {
     return error_set(err, ERROR_IO, "%s: %s", what, strerror(errno));
 }
@@ -65,7 +68,10 @@ static void close_some(void *ctx, int64_t begin, int64_t end) {
 }
 
 void memory_files_close(struct memory_file *files, int n) {
-    parallel_for(n, n, 1, close_some, files);
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        bytes += files[i].size_bytes;
+    parallel_for(bytes > LITTLE_BYTES ? n : 1, n, 1, close_some, files);
 }
 
 void page_maker_open(struct page_maker *m, struct memory_file *files, int n_files) {

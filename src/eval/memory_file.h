@@ -25,7 +25,7 @@ int memory_fd(const char *name, int64_t size);
 bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *err);
 void memory_file_close(struct memory_file *f);
 
-// Close several, each on a thread of its own: giving pages back takes its time, too.
+// Close several, large ones at once: giving pages back takes its time, too.
 void memory_files_close(struct memory_file *files, int n);
 
 // Makes the pages of files, which must not be closed before it is. Where the kernel cannot do

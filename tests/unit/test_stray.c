@@ -80,7 +80,7 @@ Test(stray, of_other_machines_is_removed_when_it_is_old) {
     struct arena a = {0};
     const char *dir = scratch_make(&a);
     const char *fresh = make_dir(&a, dir, ".new-00000000-1-1-abcdef", 60);
-    const char *old = make_dir(&a, dir, ".new-00000000-1-2-aBcD09", 7200);
+    const char *old = make_dir(&a, dir, ".new-00000000-1-2-abcd09", 7200);
     stray_tidy(dir);
     cr_expect(file_exists(fresh));
     cr_expect_not(file_exists(old));
@@ -96,6 +96,7 @@ Test(stray, leaves_what_is_called_otherwise) {
         ".new-00000000-1-1-abcde",
         ".new-00000000-1-1-abcdefg",
         ".new-00000000-1-1-abc.ef",
+        ".new-00000000-1-1-abcDef",
         ".new-0000000g-1-1-abcdef",
         ".new-00000000-x-1-abcdef",
         "a.new-00000000-1-1-abcdef",
