@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/rng.h"
 #include "base/str.h"
+#include "base/stray.h"
 
 // Append all of `fd` to `s`, until its end or until `s` is full.
 static bool read_all(int fd, struct str *s) {
@@ -102,13 +102,13 @@ static void sync_parent(const char *path) {
     close(fd);
 }
 
-// A new file of these bytes, on the disk; 0 or why not, and then it is gone.
-static int write_new(const char *path, const char *bytes, size_t len, bool *made) {
+// A new file of these bytes, if need be on the disk; 0 or why not, and then it is gone.
+static int write_new(const char *path, struct span bytes, bool durable, bool *made) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     *made = fd >= 0;
     if (fd < 0)
         return errno;
-    int why = write_all(fd, bytes, len) && fsync(fd) == 0 ? 0 : errno;
+    int why = write_all(fd, bytes.ptr, bytes.len) && (!durable || fsync(fd) == 0) ? 0 : errno;
     if (close(fd) != 0 && !why)
         why = errno;
     if (why)
@@ -116,34 +116,39 @@ static int write_new(const char *path, const char *bytes, size_t len, bool *made
     return why;
 }
 
-static bool replace(const char *path, const char *bytes, size_t len, struct error *err) {
-    char temporary[PATH_MAX];
+static bool replace(const char *path, struct span bytes, bool durable, struct error *err) {
+    char temporary[PATH_MAX], name[STRAY_MAX];
     bool made;
-    int wanted = snprintf(temporary, sizeof temporary, "%s.%08x.tmp", path,
-                          (unsigned)(rng_entropy() & 0xffffffff));
+    const char *slash = strrchr(path, '/');
+    stray_name(name);
+    int wanted = snprintf(temporary, sizeof temporary, "%.*s%s",
+                          slash ? (int)(slash - path) + 1 : 0, path, name);
     if ((size_t)wanted >= sizeof temporary)
         return error_set(err, ERROR_IO, "%s: %s", path, strerror(ENAMETOOLONG));
-    int why = write_new(temporary, bytes, len, &made);
+    int why = write_new(temporary, bytes, durable, &made);
     if (!why && rename(temporary, path) != 0) {
         why = errno;
         unlink(temporary);
     }
     if (why)
         return error_set(err, ERROR_IO, "%s%s: %s", made ? "write " : "", path, strerror(why));
-    sync_parent(path);
+    if (durable)
+        sync_parent(path);
     return true;
 }
 
 bool file_create(const char *path, const char *bytes, size_t len, struct error *err) {
     bool made;
-    int why = write_new(path, bytes, len, &made);
+    int why = write_new(path, (struct span){bytes, len}, true, &made);
     return !why || error_set(err, ERROR_IO, "write %s: %s", path, strerror(why));
 }
 
 bool file_write(const char *path, const char *bytes, size_t len, struct error *err) {
     struct stat st;
-    if (stat(path, &st) != 0)
-        return replace(path, bytes, len, err);
+    if (stat(path, &st) != 0) {
+        stray_tidy_beside(path);
+        return replace(path, (struct span){bytes, len}, true, err);
+    }
     if (S_ISDIR(st.st_mode))
         return error_set(err, ERROR_IO, "write %s: is a directory", path);
     if (!S_ISREG(st.st_mode))
@@ -151,9 +156,15 @@ bool file_write(const char *path, const char *bytes, size_t len, struct error *e
 
     // Replace what a link points to, not the link.
     char *real = realpath(path, NULL);
-    bool ok = replace(real ? real : path, bytes, len, err);
+    const char *target = real ? real : path;
+    stray_tidy_beside(target);
+    bool ok = replace(target, (struct span){bytes, len}, true, err);
     free(real);
     return ok;
+}
+
+bool file_keep(const char *path, const char *bytes, size_t len, struct error *err) {
+    return replace(path, (struct span){bytes, len}, false, err);
 }
 
 static bool make_dir(const char *path, struct error *err) {
@@ -259,8 +270,10 @@ const char *file_cache_dir(struct arena *a, const char *name, struct error *err)
     const char *dir = arena_printf(a, "%s/hone/%s", base, name);
     if (!file_make_dirs(dir, err))
         return NULL;
-    if (access(dir, W_OK) == 0)
+    if (access(dir, W_OK) == 0) {
+        stray_tidy(dir);
         return dir;
+    }
     error_set(err, ERROR_IO, "%s: %s", dir, strerror(errno));
     return NULL;
 }
@@ -282,7 +295,24 @@ const char *file_work_dir(struct arena *a, const char *name, struct error *err) 
     const char *base = arena_printf(
         a, "%s/hone-%u", temporary && temporary[0] == '/' ? temporary : "/tmp", geteuid());
     dir = arena_printf(a, "%s/%s", base, name);
-    return make_private(base) && make_private(dir) ? dir : NULL;
+    if (!make_private(base) || !make_private(dir))
+        return NULL;
+    stray_tidy(dir);
+    return dir;
+}
+
+const char *file_scratch_dir(struct arena *a, struct error *err) {
+    char name[STRAY_MAX];
+    const char *base = file_work_dir(a, "objects", err);
+    if (!base)
+        return NULL;
+    *err = (struct error){0};
+    stray_name(name);
+    const char *dir = arena_printf(a, "%s/%s", base, name);
+    if (mkdir(dir, 0700) == 0)
+        return dir;
+    error_set(err, ERROR_IO, "make directory %s: %s", dir, strerror(errno));
+    return NULL;
 }
 
 const char *file_config_path(struct arena *a) {

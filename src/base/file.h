@@ -13,8 +13,12 @@ struct error;
 char *file_read(struct arena *a, const char *path, size_t max, size_t *len, struct error *err);
 
 // Write so that a reader sees the old file or the new one, never a part: temporary file
-// in the same directory, fsync, rename. A full disk leaves the old one.
+// in the same directory, fsync, rename. A full disk leaves the old one. Removes what a killed
+// process has left there (base/stray.h).
 bool file_write(const char *path, const char *bytes, size_t len, struct error *err);
+
+// The same for what can be made again: if the machine fails, the file may be empty or not there.
+bool file_keep(const char *path, const char *bytes, size_t len, struct error *err);
 
 // Write a file that must not be there yet; whole and on the disk when this returns true, gone
 // when it returns false.
@@ -33,12 +37,15 @@ const char *file_find_upward(struct arena *a, const char *name);
 bool file_remove_tree(const char *path, struct error *err);
 
 // The directory `name` of the user's cache, `$XDG_CACHE_HOME/hone/name`, made if it is
-// missing; likewise the configuration file's path (not made; NULL when neither
-// XDG_CONFIG_HOME nor HOME is set).
+// missing and rid of what the dead have left there (base/stray.h); likewise the configuration
+// file's path (not made; NULL when neither XDG_CONFIG_HOME nor HOME is set).
 const char *file_cache_dir(struct arena *a, const char *name, struct error *err);
 // The same for what is worth keeping only while it lasts: where the cache cannot be written, a
 // private directory under $TMPDIR or /tmp takes its place.
 const char *file_work_dir(struct arena *a, const char *name, struct error *err);
+// A new and private directory there, for a moment: the caller removes it, or whoever comes after
+// one that was killed.
+const char *file_scratch_dir(struct arena *a, struct error *err);
 const char *file_config_path(struct arena *a);
 
 // Absolute path of the running binary, for starting ourselves again.

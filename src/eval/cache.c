@@ -28,34 +28,6 @@ static int by_age(const void *a, const void *b) {
     return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-// Of other machines, or of older versions, which wrote no owner.
-enum { NEW_STALE_S = 3600 };
-
-static bool is_left_behind(int dir, const char *name) {
-    char owner[OWNER_MAX] = "";
-    struct stat st;
-    size_t len = strlen(name), before = strlen(".new-"), after = strlen("-XXXXXX");
-    if (strncmp(name, ".new-", before) != 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    if (len > before + after)
-        snprintf(owner, sizeof owner, "%.*s", (int)(len - before - after), name + before);
-    return owner_is_dead(owner) || time(NULL) - st.st_mtime > NEW_STALE_S;
-}
-
-void cache_tidy(const char *cache) {
-    char path[PATH_MAX];
-    DIR *d = opendir(cache);
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        struct error ignored = {0};
-        if (!is_left_behind(dirfd(d), e->d_name))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
-        file_remove_tree(path, &ignored);
-    }
-    if (d)
-        closedir(d);
-}
-
 void cache_trim(const char *cache, int64_t max_bytes) {
     DIR *d = opendir(cache);
     struct cached *list = NULL;

@@ -17,9 +17,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/landlock.h"
-#include "base/owner.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "base/stray.h"
 #include "eval/cache.h"
 #include "eval/scan.h"
 #include "eval/text.h"
@@ -217,10 +217,10 @@ static bool place(const char *from, const char *to, struct error *err) {
 static bool compile_new(struct arena *a, const struct compile_spec *s, const char *cc,
                         struct compile_result *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
-    char owner[OWNER_MAX];
-    owner_self(owner);
-    char *dir = arena_printf(a, "%s/.new-%s-XXXXXX", s->cache, owner);
-    if (!mkdtemp(dir))
+    char name[STRAY_MAX];
+    stray_name(name);
+    char *dir = arena_printf(a, "%s/%s", s->cache, name);
+    if (mkdir(dir, 0700) != 0)
         return error_set(err, ERROR_IO, "make a directory in %s: %s", s->cache, strerror(errno));
     bool ok = write_sources(a, dir, s, err) && run_compiler(a, s, cc, dir, result, err);
     if (ok && result->outcome == COMPILE_OK) {

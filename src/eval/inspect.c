@@ -152,7 +152,7 @@ void inspect(struct arena *a, const char *object, struct profile *profile) {
         const char *text = arena_printf(
             a, "{\"schema\":\"hone.inspection/1\",\"hot_scalar\":%.0f,\"hot_vector\":%.0f}\n",
             scalar, vector);
-        file_write(path, text, strlen(text), &err);
+        file_keep(path, text, strlen(text), &err);
     }
     profile_set(profile, "hot_scalar", scalar);
     profile_set(profile, "hot_vector", vector);

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/frame.h"
 #include "base/process.h"
-#include "eval/cache.h"
 #include "eval/judge.h"
 #include "eval/place.h"
 #include "eval/worker.h"
@@ -87,8 +86,6 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
     l->settings.lease =
         lease_path(&l->arena, t->is_gpu ? arena_printf(&l->arena, "cuda-%d", t->ordinal) : "cpu");
     l->settings.cache = file_work_dir(&l->arena, "objects", err);
-    if (l->settings.cache)
-        cache_tidy(l->settings.cache);
     if (l->settings.cache && start_worker(l, err))
         return l;
     close_local(l);

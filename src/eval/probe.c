@@ -210,7 +210,7 @@ bool probe_known(struct arena *a, const char *cc, const char *cache, struct prob
     char *text = json_dumps(json, JSON_INDENT(2));
     struct error ignored = {0};  // then it is tried again next time
     if (text)
-        file_write(path, text, strlen(text), &ignored);
+        file_keep(path, text, strlen(text), &ignored);
     free(text);
     json_decref(json);
     return true;

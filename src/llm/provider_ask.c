@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/stray.h"
 #include "llm/provider.h"
 
 enum { ANSWER_MAX = 4 << 20, LOOK_MS = 50, NAMES_MAX = 1000 };
@@ -19,7 +20,10 @@ static bool open_ask(struct llm *l, const char *rest, struct error *err) {
     l->place = strdup(rest);
     if (stat(rest, &st) == 0 && !S_ISDIR(st.st_mode))
         return error_set(err, ERROR_USAGE, "ask: %s is not a folder", rest);
-    return file_make_dirs(rest, err) || error_wrap(err, "ask");
+    if (!file_make_dirs(rest, err))
+        return error_wrap(err, "ask");
+    stray_tidy(rest);
+    return true;
 }
 
 static const char *question_text(struct arena *a, const struct chat_request *q, const char *name) {

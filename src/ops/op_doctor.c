@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "base/stray.h"
 #include "eval/ceilings_cuda.h"
 #include "eval/probe.h"
 #include "gpu/nvml.h"
@@ -77,17 +78,16 @@ static const char *ask(struct visit *v, struct process_spec spec, const char **w
 
 // Compile a function into a shared object, as evaluation does; NULL: it went well.
 static const char *try_compiler(struct visit *v, const char *cc) {
-    const char *tmp = getenv("TMPDIR");
-    char *dir = arena_printf(v->a, "%s/hone-doctor-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir))
-        return arena_printf(v->a, "%s: %s", dir, strerror(errno));
+    struct error err = {0};
+    const char *dir = file_scratch_dir(v->a, &err);
+    if (!dir)
+        return arena_strdup(v->a, err.text);
     static const char source[] = "int probe(int x) { return x + 1; }\n";
     const char *object = arena_printf(v->a, "%s/probe.so", dir), *why = NULL;
     const char *const argv[] = {cc, "-x", "c", "-", "-O2", "-shared", "-fPIC", "-o", object, NULL};
     struct process_spec spec = {.argv = argv, .input = source, .input_len = sizeof source - 1};
     if (ask(v, spec, &why) && !file_exists(object))
         why = "it wrote no object";
-    struct error err = {0};
     if (!file_remove_tree(dir, &err) && !why)
         why = arena_strdup(v->a, err.text);
     return why;
@@ -193,7 +193,9 @@ static void check_cache(struct visit *v) {
     struct doctor_part part = {.name = "cache", .state = PART_BROKEN};
     part.advice = "ceilings and compiled kernels cannot be kept: set XDG_CACHE_HOME";
     const char *dir = file_cache_dir(v->a, "", &err);
-    const char *probe = dir ? arena_printf(v->a, "%sprobe.%d", dir, (int)getpid()) : NULL;
+    char name[STRAY_MAX];
+    stray_name(name);
+    const char *probe = dir ? arena_printf(v->a, "%s%s", dir, name) : NULL;
     if (dir && file_write(probe, "", 0, &err)) {
         unlink(probe);
         part.state = PART_OK;

@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "base/stray.h"
 #include "family/source_plan.h"
 #include "lang/lang.h"
 #include "ops/export_text.h"
@@ -152,7 +153,11 @@ static bool write_directory(struct arena *a, const struct export_request *q,
     while (len > 1 && q->dir[len - 1] == '/')
         len--;
     const char *dir = arena_strndup(a, q->dir, len);
-    const char *building = arena_printf(a, "%s.%d.tmp", dir, (int)getpid());
+    const char *slash = strrchr(dir, '/');
+    char name[STRAY_MAX];
+    stray_name(name);
+    stray_tidy_beside(dir);
+    const char *building = arena_printf(a, "%.*s%s", slash ? (int)(slash - dir) + 1 : 0, dir, name);
     bool ok = write_all(a, building, e, err);
     if (ok && rename(building, dir) != 0)
         ok = error_set(err, ERROR_IO, "rename %s to %s: %s", building, dir, strerror(errno));

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "base/stray.h"
 #include "family/block.h"
 #include "family/support.h"
 #include "model/target.h"
@@ -17,6 +18,7 @@ enum { FILE_MAX = 64 * 1024 * 1024 };
 static bool read_source(struct arena *a, const char *path, struct lang_source *source,
                         struct error *err) {
     source->file = path;
+    stray_tidy_beside(path);
     source->text = file_read(a, path, FILE_MAX, &source->len, err);
     return source->text != NULL;
 }

@@ -35,7 +35,7 @@ struct replay {
     struct evaluator *evaluator;
     struct store *store;  // of the replay, in `dir`
     struct op_team team;
-    char dir[64];
+    const char *dir;
     struct run run;  // the one that is made
 };
 
@@ -95,13 +95,8 @@ static bool write_out(struct replay *r, struct error *err) {
 
 // A store of its own, in a directory that goes away: the replay must not be taken for a run.
 static bool open_scratch(struct replay *r, struct error *err) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(r->dir, sizeof r->dir, "%.40s/hone-replay-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(r->dir)) {
-        r->dir[0] = '\0';
-        return error_set(err, ERROR_IO, "no directory can be made in %.40s", tmp ? tmp : "/tmp");
-    }
-    return store_open(&r->store, arena_printf(r->a, "%s/runs.db", r->dir), true, err);
+    r->dir = file_scratch_dir(r->a, err);
+    return r->dir && store_open(&r->store, arena_printf(r->a, "%s/runs.db", r->dir), true, err);
 }
 
 static bool prepare(struct replay *r, struct error *err) {
@@ -278,7 +273,7 @@ bool op_replay(struct arena *a, const struct replay_request *q, struct replay_ou
     op_team_close(&r.team);
     store_close(r.store);
     struct error ignored;
-    if (r.dir[0])
+    if (r.dir)
         file_remove_tree(r.dir, &ignored);
     return ok;
 }

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/landlock.h"
-#include "base/owner.h"
 #include "eval/cache.h"
 #include "eval/compile.h"
 #include "scratch.h"
@@ -47,35 +46,6 @@ Test(compile, keeps_objects_by_content) {
     struct compile_result other =
         compiled(&a, cache, "int f(void);\nint f(void) { return N + 1; }\n");
     cr_expect_str_neq(other.object, first.object);
-    scratch_remove(cache);
-    arena_reset(&a);
-}
-
-// A directory as a compile makes it, so many seconds old.
-static const char *make_new(struct arena *a, const char *cache, const char *owner, long age_s) {
-    const char *dir = arena_printf(a, "%s/.new-%s-abcdef", cache, owner);
-    cr_assert_eq(mkdir(dir, 0777), 0);
-    struct timespec at = {time(NULL) - age_s, 0}, times[2] = {at, at};
-    cr_assert_eq(utimensat(AT_FDCWD, dir, times, 0), 0);
-    return dir;
-}
-
-Test(compile, cleans_up_after_the_dead_only) {
-    struct arena a = {0};
-    const char *cache = scratch_make(&a);
-    char owner[OWNER_MAX], dead[OWNER_MAX];
-    owner_self(owner);
-    snprintf(dead, sizeof dead, "%.*s-1", (int)(strrchr(owner, '-') - owner), owner);
-    const char *ours = make_new(&a, cache, owner, 0), *theirs = make_new(&a, cache, dead, 0);
-    const char *foreign = make_new(&a, cache, "00000000-1-1", 60);
-    const char *forgotten = make_new(&a, cache, "00000000-1-2", 7200);
-    struct error err = {0};
-    cr_assert(file_write(arena_printf(&a, "%s/candidate.c", theirs), "x", 1, &err));
-    cache_tidy(cache);
-    cr_expect(file_exists(ours));
-    cr_expect(file_exists(foreign));
-    cr_expect_not(file_exists(theirs));
-    cr_expect_not(file_exists(forgotten));
     scratch_remove(cache);
     arena_reset(&a);
 }
