@@ -70,8 +70,11 @@ wanted() {
 # machine does not come near it.
 export LIMIT=3600
 one() {
+    local status start=${EPOCHREALTIME/./}
     timeout -k 10 $LIMIT sh "$1" >"$2/$(basename "$1").out" 2>&1
-    case $? in
+    status=$?
+    echo "$(((${EPOCHREALTIME/./} - start) / 1000000)) $(basename "$1")" >>"$2/seconds.txt"
+    case $status in
     0) echo ok ;;
     77)
         cat "$2/$(basename "$1").out"
@@ -91,9 +94,11 @@ cli() {
     for test in tests/cli/t*.sh; do
         wanted "$test" && tests+=("$test")
     done
+    # Backwards: those with low numbers are short, and fill up the end.
     # shellcheck disable=SC2016  # expanded by the inner shell
-    printf '%s\n' "${tests[@]}" | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs" >"$logs/cli.txt"
+    printf '%s\n' "${tests[@]}" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs" >"$logs/cli.txt"
     grep -v '^ok$\|^left out$' "$logs/cli.txt"
+    [ "$mode" = fast ] || echo "cli, seconds: $(sort -rn "$logs/seconds.txt" | head -5 | tr '\n' ' ')"
     n=$(grep -c '^ok$' "$logs/cli.txt")
     echo "cli: $n of ${#tests[@]} passed, $(grep -c '^left out$' "$logs/cli.txt") left out"
     [ "$n" -gt 0 ] && [ $((n + $(grep -c '^left out$' "$logs/cli.txt"))) = ${#tests[@]} ]

@@ -167,7 +167,7 @@ questions() {
 
 # ---- searches: resumed until they end, and every node is there once.
 
-n_runs=0 n_resumed=0
+n_runs=0 n_resumed=0 n_late=0
 evaluated() { cat events* 2>/dev/null | count '"event":"evaluated"'; }
 search() { # SPOOL
     spool=$1
@@ -193,8 +193,10 @@ search() { # SPOOL
         wait $asking 2>/dev/null || status=$?
         asking=0
         # A busy machine may not come to one verdict in the time of a search.
-        [ $status != 1 ] || grep -q '"stop_reason":"seconds"' events$attempt || status=none
-        [ $status != 0 ] && [ $status != 1 ] || break
+        if [ $status = 1 ] && grep -q '"stop_reason":"seconds"' events$attempt; then
+            n_late=$((n_late + 1)) status=0
+        fi
+        [ $status != 0 ] || break
         [ $status = 137 ] || fail "search $n_runs: $status: $(cat message) $(tail -n 1 events$attempt)"
         ! "$HONE" runs --json 2>/dev/null | grep -q '"run":' || how=--resume
         n_resumed=$((n_resumed + 1))
@@ -242,6 +244,6 @@ while [ $round -le $rounds ]; do
 done
 echo "killed $n_killed: $n_command coordinators, $n_judge judges, $n_runner runners, $n_worker workers;" \
     "$n questions: $n_ok answered, $n_dead asked by the dead, $((n - n_ok - n_dead)) lost;" \
-    "$n_runs searches ended after $n_resumed resumptions, every node once;" \
+    "$n_runs searches ended after $n_resumed resumptions, every node once, $n_late for lack of time;" \
     "at most $slowest_ms ms until all below a process were gone, $n_slow times more than a second;" \
     "nothing left in $n_calm looks for files"
