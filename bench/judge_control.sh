@@ -1,8 +1,8 @@
 #!/bin/sh
 # bench/judge_control.sh HONE [SHORT [LONG [LENGTHS]]]: how often are identical kernels called
 # different, and which slow-down is told? Three problems: 0.3 ms of arithmetic; 0.5 ms of memory
-# traffic, warm and cold. Of each SHORT trials of 0.2 s (1000), then LONG trials (12) of 20 s, seen
-# also as comparisons of 1 and 5 s (LENGTHS: 1,5,20). 0 leaves a part out. About 28 minutes; prints
+# traffic, warm and cold. Of each SHORT trials of 0.2 s (1000), then LONG trials (10) of 20 s, seen
+# also as comparisons of 1 and 5 s (LENGTHS: 1,5,20). 0 leaves a part out. About 29 minutes; prints
 # rows of docs/results/judge.md. Nothing else should be running. CONTROL_ONLY names some of the
 # problems (compute warm cold), CONTROL_BARE leaves the head of the table out.
 #
@@ -36,7 +36,7 @@ control() {
 [ -n "${CONTROL_BARE:-}" ] ||
     printf '| problem | comparison | called different (95%% bound) | mean half width | slow-down told in 95%% |\n|---|---|---|---|---|\n'
 only=${CONTROL_ONLY:-compute warm cold}
-for part in "0.2 ${2:-1000}" "${4:-1,5,20} ${3:-12}"; do
+for part in "0.2 ${2:-1000}" "${4:-1,5,20} ${3:-10}"; do
     lengths=${part% *} n=${part#* }
     case $only in *compute*) control 'product 240³' "$lengths" "$n" gemm --dim M=240,N=240,K=240 ;; esac
     case $only in *warm*) control 'GELU 1024 x 1024, warm' "$lengths" "$n" gelu --dim M=1024,N=1024 --warm ;; esac

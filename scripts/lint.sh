@@ -99,6 +99,13 @@ walk() {
     [ $n -ge 40 ] || complain "docs/architecture.md names only $n files"
 }
 
+# Tests are named by their numbers.
+numbers() {
+    local twice
+    twice=$(sources 'tests/cli/t*.sh' | sed 's,.*/\(t[0-9]*\)-.*,\1,' | sort | uniq -d)
+    [ -z "$twice" ] || complain "two tests in tests/cli have one number:" $twice
+}
+
 shell() {
     command -v shellcheck >/dev/null || {
         echo "lint: no shellcheck here, left out"
@@ -119,6 +126,7 @@ format
 size
 generated
 walk
+numbers
 shell
 [ $status = 0 ] && echo "lint: ok"
 exit $status

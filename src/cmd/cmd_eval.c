@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "ops/op_aa.h"
 
-enum { LENGTHS_APART = 100 };
+enum { LENGTHS_APART = 100, AA_MOST = 1000000 };
 
 struct eval_options {
     const char *rival, *target, *dims, *spool, *seconds, *keep;
@@ -187,6 +187,9 @@ static bool check_options(const struct eval_options *o, int n_candidates, struct
         return error_set(err, ERROR_USAGE, "--warm is not for a job of a --spool");
     if (!o->aa && o->keep)
         return error_set(err, ERROR_USAGE, "--keep is for the pairs of --aa");
+    if (o->aa > AA_MOST)
+        return error_set(err, ERROR_USAGE, "eval: --aa %lld: at most %d", (long long)o->aa,
+                         AA_MOST);
     if (o->aa && o->verify)
         return error_set(err, ERROR_USAGE, "--verify times nothing, --aa does");
     if (n_candidates > 1 && (o->json || o->aa))

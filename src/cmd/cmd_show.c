@@ -40,8 +40,10 @@ static const struct command_options options = {
     .command = "show",
     .arguments = "[RUN | RUN.NODE]",
     .summary = "show a run's tree, or one node of it",
-    .text = "Without a name, or with 'last', the newest run. Speed-ups are over the default\n"
-            "kernel, node 0; a star marks the champion.",
+    .text =
+        "Without a name, or with 'last', the newest run. Speed-ups are over the default\n"
+        "kernel, node 0; a star marks the champion. Where a model proposed, the speed-ups that\n"
+        "it expected stand beside those measured.",
     .rows = rows,
     .max_arguments = 1,
 };

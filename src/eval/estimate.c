@@ -210,10 +210,9 @@ struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_
     return interval;
 }
 
-// As ratios go: both ends move by the same factor.
-static struct estimate widen(struct estimate e, double by, double confidence) {
+struct estimate estimate_widen(struct estimate e, double by) {
     double factor = pow(e.high / e.low, by);
-    return (struct estimate){e.value, e.low / factor, e.high * factor, confidence};
+    return (struct estimate){e.value, e.low / factor, e.high * factor, e.confidence};
 }
 
 struct estimate estimate_interval(const struct estimator *e, const struct pair_times *p,
@@ -226,24 +225,26 @@ struct estimate estimate_interval(const struct estimator *e, const struct pair_t
     free(room);
     if (p->n < FEW)
         return order;
-    if (p->n < USUAL)
-        return widen(order, 1, confidence);
+    if (p->n < USUAL) {
+        order.confidence = confidence;
+        return estimate_widen(order, 1);
+    }
     struct estimate boot = estimate_bootstrap(e, p, confidence, seed);
     order.low = fmin(order.low, boot.low);
     order.high = fmax(order.high, boot.high);
-    return p->n < ESTIMATE_ENOUGH ? widen(order, 0.25, order.confidence) : order;
+    return p->n < ESTIMATE_ENOUGH ? estimate_widen(order, 0.25) : order;
 }
 
 struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed) {
-    struct estimate m = estimate_interval(estimator_median, p, confidence, seed);
     if (p->n < ESTIMATE_ENOUGH)
-        return m;
-    struct estimate l = estimate_interval(estimator_low, p, confidence, seed);
-    struct estimate *best = l.high - l.low < m.high - m.low ? &l : &m;
-    if (l.high < m.low || l.low > m.high) {
-        best = &m;
-        m.low = fmin(m.low, l.low);
-        m.high = fmax(m.high, l.high);
-    }
-    return *best;
+        return estimate_interval(estimator_median, p, confidence, seed);
+    // Each is wrong half as often, so that both together are not more often than was asked for.
+    double each = 1 - (1 - confidence) / 2;
+    struct estimate m = estimate_interval(estimator_median, p, each, seed);
+    struct estimate l = estimate_interval(estimator_low, p, each, seed);
+    struct estimate best = l.high - l.low < m.high - m.low ? l : m;
+    if (l.high < m.low || l.low > m.high)
+        best = (struct estimate){m.value, fmin(m.low, l.low), fmax(m.high, l.high), 0};
+    best.confidence = confidence;
+    return best;
 }

@@ -4,9 +4,11 @@
 // themselves, and docs/results/judge.md has the table. `estimate_speedup` is what the judge uses:
 //
 //   - two estimates compete from ESTIMATE_ENOUGH pairs on: the median of the pairs' ratios, which
-//     is the better where a machine drifts, and the ratio of the 10% quantiles, which is four times
-//     as good where others use the machine: nine calls of ten may be disturbed;
-//   - the one with the narrower interval counts; where the intervals do not meet, times vary for
+//     is the better where a machine drifts, and the ratio of the 10% quantiles, whose
+//     interval is several times as narrow where others use the machine: nine calls of ten may be
+//     disturbed;
+//   - the one with the narrower interval counts, and each has half the risk of being wrong; where
+//   the intervals do not meet, times vary for
 //     another reason than the machine (a kernel that is fast now and then), and the interval spans
 //     both;
 //   - below that the median alone, its interval widened.
@@ -50,5 +52,8 @@ struct estimate estimate_interval(const struct estimator *e, const struct pair_t
 // The bootstrap alone, for comparison.
 struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_times *p,
                                    double confidence, uint64_t seed);
+
+// Both ends move by the interval's width times `by`, as ratios go.
+struct estimate estimate_widen(struct estimate e, double by);
 
 struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed);

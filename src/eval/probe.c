@@ -57,17 +57,21 @@ static bool is_refusal(float answer) {
     return answer == -EPERM || answer == -EACCES || answer == -ENOMEM;
 }
 
-// Whatever ended the runner did so instead of the deed.
-static bool is_refused(struct trial *t, struct runner *r) {
-    struct call_result call;
+// Whatever ended the runner did so instead of the deed; but for a kill from outside, after which
+// nothing is known.
+static bool call(struct trial *t, struct runner *r, bool *refused, struct error *err) {
+    struct call_result result;
+    struct verdict v = {.evidence = ""};
+    float answer = 0;
     runner_poison(r, FILE_OUTPUTS, 0, 0);
-    runner_call(r, 0, timeout_ns, &call);
-    if (call.status != RUNNER_OK)
-        return true;
-    float answer;
-    memcpy(&answer, runner_bytes(r, 1, 0), sizeof answer);
-    (void)t;
-    return is_refusal(answer);
+    runner_call(r, 0, timeout_ns, &result);
+    runner_explain(t->a, r, result.status, &v);
+    if (v.kind == VERDICT_INFRA)
+        return error_set(err, ERROR_IO, "the probe failed: %s", v.evidence);
+    if (result.status == RUNNER_OK)
+        memcpy(&answer, runner_bytes(r, 1, 0), sizeof answer);
+    *refused = result.status != RUNNER_OK || is_refusal(answer);
+    return true;
 }
 
 static bool try(struct trial *t, const struct attempt *attempt, struct probe *p, bool *refused,
@@ -89,7 +93,7 @@ static bool try(struct trial *t, const struct attempt *attempt, struct probe *p,
         ok = error_set(err, ERROR_IO, "the probe cannot be loaded: %s", v.evidence);
     if (ok) {
         p->sandbox_level = r.sandbox_level;
-        *refused = is_refused(t, &r);
+        ok = call(t, &r, refused, err);
     }
     runner_close(&r);
     return ok;
@@ -98,7 +102,7 @@ static bool try(struct trial *t, const struct attempt *attempt, struct probe *p,
 static bool try_all(struct trial *t, struct probe *p, struct error *err) {
     int n_refused = 0, n_allowed = 0;
     for (int i = 0; i < N_ATTEMPTS; i++) {
-        bool refused;
+        bool refused = false;
         if (!try(t, &attempts[i], p, &refused, err))
             return false;
         if (refused)

@@ -25,6 +25,13 @@ static int pick_across(struct samples *s, const struct samples_question *q) {
     return n;
 }
 
+static bool is_crowded(const struct samples *s, int from, int to) {
+    int n_disturbed = 0;
+    for (int i = from; i < to; i++)
+        n_disturbed += s->is_disturbed[i];
+    return 4 * n_disturbed > to - from;
+}
+
 struct estimate samples_estimate(struct samples *s, const struct samples_question *q) {
     bool is_across = q->from < s->n_before_swap && s->n_before_swap < q->to;
     int n = is_across ? pick_across(s, q) : samples_pick(s, q->from, q->to, s->before);
@@ -33,9 +40,12 @@ struct estimate samples_estimate(struct samples *s, const struct samples_questio
         s->rival_picked_s[i] = s->rival_s[s->before[i]];
     }
     struct pair_times p = {s->subject_picked_s, s->rival_picked_s, n};
-    if (q->uses_low && !is_across)
-        return estimate_speedup(&p, q->confidence, q->seed);
-    return estimate_interval(estimator_median, &p, q->confidence, q->seed);
+    if (!q->uses_low || is_across)
+        return estimate_interval(estimator_median, &p, q->confidence, q->seed);
+    struct estimate e = estimate_speedup(&p, q->confidence, q->seed);
+    // So few have been widened already.
+    bool is_wide = n < ESTIMATE_ENOUGH || !is_crowded(s, q->from, q->to);
+    return is_wide ? e : estimate_widen(e, 0.25);
 }
 
 void looks_add(struct looks *l, double seconds) {

@@ -23,7 +23,8 @@ struct samples_question {
     int from, to;  // pairs
     double confidence;
     uint64_t seed;
-    // Low quantiles too. Where subject and rival changed places the median of ratios alone counts.
+    // Low quantiles too, and no trust in a crowded machine. Where subject and rival changed places
+    // the median of ratios alone counts.
     bool uses_low;
 };
 
@@ -50,4 +51,6 @@ void looks_note(struct looks *l, const struct samples *s, int64_t now_ns);  // a
 // The pairs of [from, to) that count (pairs.h); `picked` has room for all of them.
 int samples_pick(const struct samples *s, int from, int to, int *picked);
 
+// Where more than a quarter of the pairs were disturbed, left out or not, the others may be in ways
+// that were not noticed: the interval is widened by a quarter on either side.
 struct estimate samples_estimate(struct samples *s, const struct samples_question *q);

@@ -231,7 +231,9 @@ static bool take_turns(struct timing *t, double usual_s, double rival_usual_s, s
             !timed_call(t, t->subject, &known_s, &trouble) || !novel_call(t, &novel_s, &trouble))
             return false;
         bool is_slower = novel_s > novel_factor * known_s;
-        bool is_later = known_s > novel_factor * usual_s && rival_s < novel_factor * rival_usual_s;
+        // Slower than it was, and not because everybody is: the rival's call came just before.
+        bool is_later = known_s > novel_factor * usual_s &&
+                        known_s / rival_s > novel_factor * usual_s / rival_usual_s;
         all.n++;
         all.n_slower += is_slower;
         all.n_later += is_later && known_s > 2 * novel_factor * usual_s;
@@ -251,8 +253,13 @@ static bool take_turns(struct timing *t, double usual_s, double rival_usual_s, s
 // so ten turns must confirm it nearly without exception. Nor may it be slower now than it was while
 // it was timed: then it counts its calls.
 static bool check_novelty(struct timing *t) {
-    double least = INFINITY, usual = stats_median(t->samples.subject_s, t->samples.n_pairs),
-           novel_s = 0;
+    // Whoever counts its calls may stop in the middle of the timed ones: the first of them tell.
+    int n = t->samples.n_pairs, n_first = n < 3 ? n : (n + 2) / 3;
+    double least = INFINITY, novel_s = 0, usual = stats_median(t->samples.subject_s, n);
+    double first = stats_median(t->samples.subject_s, n_first);
+    if (first > usual / novel_factor)
+        n_first = n;
+    usual = stats_median(t->samples.subject_s, n_first);
     struct trouble ignored = {0};
     for (int i = 0; i < NOVEL_CALLS; i++) {
         if (!novel_call(t, &novel_s, &ignored))
@@ -263,7 +270,7 @@ static bool check_novelty(struct timing *t) {
     if (least <= novel_factor * usual + novel_slack_s)
         return true;
     struct turns turns;
-    if (!take_turns(t, usual, stats_median(t->samples.rival_s, t->samples.n_pairs), &turns))
+    if (!take_turns(t, usual, stats_median(t->samples.rival_s, n_first), &turns))
         return false;
     const char *as_seen = clock_duration(t->a, usual * 1e9);
     if (10 * turns.n_slower >= 9 * turns.n)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@ static bool take(struct secrets *s, const char *key, const char *origin, struct 
     memcpy(s->key, key, len + 1);
     s->origin = origin;
     hide(s, s->key);
+    // Nor into a core file, should we crash.
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     return true;
 }
 

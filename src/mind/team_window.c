@@ -145,10 +145,13 @@ static void put_node(struct str *out, const struct brief *b, const struct search
     str_printf(out, "- node %d: ", n->number);
     put_outcome(out, b, n);
     put_expected(out, b, n);
-    str_printf(out, ": %.300s\n", n->number == 0 ? "the default kernel" : n->move);
-    if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence && *n->verdict.evidence)
-        str_printf(out, "  because: %.*s\n", (int)strcspn(n->verdict.evidence, "\n"),
-                   n->verdict.evidence);
+    struct arena a = {0};
+    str_printf(out, ": %.300s\n", n->number == 0 ? "the default kernel" : harmless(&a, n->move));
+    // One line of it; but the compiler repeats what is in a source, so it is fenced all the same.
+    const char *evidence = n->verdict.evidence ? n->verdict.evidence : "";
+    if (verdict_is_failure(n->verdict.kind) && *evidence)
+        put_data(out, "because", arena_strndup(&a, evidence, strcspn(evidence, "\n")));
+    arena_reset(&a);
 }
 
 static void put_list(struct str *out, const struct brief *b, const struct node_list *list,
@@ -277,8 +280,8 @@ static void add_family_tree(struct window *w, const struct brief *b, enum role r
 static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
     struct str out = {0};
     const char *base = harmless(w->a, window_base(b, h->wants_source));
-    str_printf(&out, "Cause: %s\nChange: %s\nExpected: %.2fx over node %d, which is: ", h->cause,
-               h->change, h->speedup, b->node->number);
+    str_printf(&out, "Cause: %s\nChange: %s\nExpected: %.2fx over node %d, which is: ",
+               harmless(w->a, h->cause), harmless(w->a, h->change), h->speedup, b->node->number);
     put_outcome(&out, b, b->node);
     str_puts(&out, ".\n");
     put_timing(&out, w->a, b->node);
@@ -298,8 +301,9 @@ static void add_verdict(struct window *w, const struct brief *b) {
     const struct verdict *v = &b->node->verdict;
     struct str evidence = {.max = EVIDENCE_MAX};
     str_puts(&evidence, v->evidence ? v->evidence : "");
-    str_printf(&out, "Node %d, \"%.300s\": %s%s%s\n", b->node->number, b->node->move,
-               verdict_kind_name(v->kind), v->rule ? ", rule " : "", v->rule ? v->rule : "");
+    str_printf(&out, "Node %d, \"%.300s\": %s%s%s\n", b->node->number,
+               harmless(w->a, b->node->move ? b->node->move : ""), verdict_kind_name(v->kind),
+               v->rule ? ", rule " : "", v->rule ? v->rule : "");
     put_data(&out, "evidence", str_text(&evidence));
     add(w, KEEP, "The verdict", &out);
     put_data(&out, "text", window_base(b, false));

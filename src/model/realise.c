@@ -126,8 +126,13 @@ static int ways(const struct problem *p, const struct node *n, struct realisatio
         return a == OPERAND_INT8 && b == OPERAND_INT8 ? add(list, count, PIPE_I8, 1) : count;
     if (a != OPERAND_F32 && b != OPERAND_F32)
         return add_narrow(list, count, a, b);
-    // Each f32 operand is a sum of two TF32 ones; the product of the two small parts is left out.
-    return p->precision.is_exact ? count : add(list, count, PIPE_TF32, a == b ? 3 : 2);
+    if (p->precision.is_exact)
+        return count;
+    // Each f32 operand is a sum of two TF32 ones, or of two f16 ones under a scale that is a power
+    // of two for each row; the product of the two small parts is left out.
+    int products = a == b ? 3 : 2;
+    count = add(list, count, PIPE_TF32, products);
+    return add(list, count, PIPE_F16, products);
 }
 
 struct realisation realise(const struct problem *p, const struct node *n,

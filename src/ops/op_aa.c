@@ -31,10 +31,18 @@ struct series {
     FILE *keep;
 };
 
-static void note(struct aa_row *row, struct row_samples *s, const struct measurement_look *l) {
+static void note(struct series *c, struct aa_report *report, int length,
+                 const struct measurement_look *l) {
+    struct aa_row *row = &report->rows[length];
+    struct row_samples *s = &c->rows[length];
     int order = measurement_order(l->low, l->high);
-    if (row->n == s->room)
-        return;
+    if (row->n == s->room) {
+        double *needed = arena_array(c->a, double, 2 * s->room + 64);
+        if (s->room)
+            memcpy(needed, s->needed, sizeof *needed * (size_t)s->room);
+        s->needed = needed;
+        s->room = 2 * s->room + 64;
+    }
     s->needed[row->n++] = l->high * (1 + MEASUREMENT_MARGIN) - 1;
     row->n_faster += order > 0;
     row->n_slower += order < 0;
@@ -53,7 +61,7 @@ static bool keep_pairs(FILE *f, const char *path, int trial, const struct measur
 }
 
 // One comparison as long as the last of these rows; the others are stretches of it.
-static bool compare(struct series *c, int first, int last, int trial, struct aa_report *report,
+static bool compare(struct series *c, int first, int last, struct aa_report *report,
                     struct error *err) {
     const struct aa_request *q = c->q;
     struct arena scratch = {0};
@@ -72,16 +80,16 @@ static bool compare(struct series *c, int first, int last, int trial, struct aa_
     for (int i = 0; ok && i < m->n_looks; i++)
         for (int k = first; k < last; k++)
             if (m->looks[i].seconds == q->seconds[k])
-                note(&report->rows[k], &c->rows[k], &m->looks[i]);
+                note(c, report, k, &m->looks[i]);
     if (ok) {
         struct measurement_look whole = {.n_pairs = m->n_pairs,
                                          .speedup = m->speedup,
                                          .low = m->speedup_low,
                                          .high = m->speedup_high};
-        note(&report->rows[last], &c->rows[last], &whole);
+        note(c, report, last, &whole);
         report->call_s = m->median_s;
         report->method = report->method ? report->method : arena_strdup(c->a, m->method);
-        ok = !c->keep || keep_pairs(c->keep, q->keep, trial, m, err);
+        ok = !c->keep || keep_pairs(c->keep, q->keep, report->n + 1, m, err);
     }
     arena_reset(&scratch);
     return ok;
@@ -104,9 +112,9 @@ static bool run_trials(struct series *c, struct aa_report *report, struct error 
         // Where they change places half way a stretch is no comparison.
         int first = c->report.target.is_gpu ? report->n_rows - 1 : 0;
         for (int i = 0; i < first; i++)
-            if (!compare(c, i, i, report->n + 1, report, err))
+            if (!compare(c, i, i, report, err))
                 return false;
-        if (!compare(c, first, report->n_rows - 1, report->n + 1, report, err))
+        if (!compare(c, first, report->n_rows - 1, report, err))
             return false;
     }
     return true;
@@ -121,19 +129,6 @@ static void conclude(struct series *c, struct aa_report *report) {
     }
 }
 
-// Stretches of a trial are at most as many as fit into it, were it to take four times as long as
-// was asked for (pairs.h).
-static void prepare_rows(struct series *c, struct aa_report *report) {
-    const struct aa_request *q = c->q;
-    report->n_rows = q->n_lengths ? q->n_lengths : 1;
-    for (int i = 0; i < report->n_rows; i++) {
-        double per_trial = q->n_lengths ? 4 * q->seconds[report->n_rows - 1] / q->seconds[i] : 1;
-        report->rows[i].seconds = q->n_lengths ? q->seconds[i] : 0;
-        c->rows[i].room = q->n * (int)ceil(per_trial);
-        c->rows[i].needed = arena_array(c->a, double, c->rows[i].room);
-    }
-}
-
 bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report,
            struct error *err) {
     struct series c = {.a = a, .q = q};
@@ -141,7 +136,9 @@ bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report
     c.keep = q->keep ? fopen(q->keep, "w") : NULL;
     if (q->keep && !c.keep)
         return error_set(err, ERROR_USAGE, "%s: cannot be written: %s", q->keep, strerror(errno));
-    prepare_rows(&c, report);
+    report->n_rows = q->n_lengths ? q->n_lengths : 1;
+    for (int i = 0; i < q->n_lengths; i++)
+        report->rows[i].seconds = q->seconds[i];
     bool ok = run_trials(&c, report, err);
     if (c.e)
         evaluator_close(c.e);

@@ -126,7 +126,10 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     note(s, "faster than reach: measuring again what this machine can do");
     if (!calibrate(s->a, &fresh, NULL, NULL, err))
         return false;
-    ceilings_raise(&s->target.ceilings, &fresh.ceilings);
+    if (s->target.ceilings.present)
+        ceilings_raise(&s->target.ceilings, &fresh.ceilings);
+    else  // resumed from a record that did not keep them
+        s->target.ceilings = fresh.ceilings;
     bound_compute(s->problem, &s->target, &s->bound);
     run->bound = bound_text(s->a, &s->bound);
     keep_ceilings(s);
@@ -295,6 +298,17 @@ static bool check_device(const struct session *s, struct error *err) {
                      (long long)s->run.id, s->run.device, s->target.device);
 }
 
+// Ceilings are those that the run's bound was made of, wherever it goes on.
+static bool restore_ceilings(struct session *s, struct error *err) {
+    struct target then;
+    bool found;
+    if (!op_stored_target(s->a, s->store, &s->run, &then, &found, err))
+        return false;
+    if (found && then.ceilings.present)
+        s->target.ceilings = then.ceilings;
+    return true;
+}
+
 static bool forget_pending(struct session *s, struct error *err) {
     struct search_node *nodes;
     int n_nodes;
@@ -321,8 +335,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
         note(s, words);
     return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
            find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && open_evaluator(s, err) &&
-           refuse_degenerate(s, err) && forget_pending(s, err) &&
+           find_target(s, s->run.target, err) && check_device(s, err) && restore_ceilings(s, err) &&
+           open_evaluator(s, err) && refuse_degenerate(s, err) && forget_pending(s, err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 

@@ -10,27 +10,9 @@
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
-#include "record/judgement.h"
 #include "search/decide.h"
 #include "search/progress.h"
 #include "store/store.h"
-
-static bool stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,
-                          struct error *err) {
-    struct judgement *judgements;
-    int n;
-    if (!store_get_judgements(s, a, run->id, &judgements, &n, err))
-        return false;
-    for (int i = n - 1; i >= 0; i--) {
-        if (!judgements[i].facts)
-            continue;
-        json_t *json = json_parse(judgements[i].facts, strlen(judgements[i].facts), err);
-        bool ok = json && target_from_json(a, json, t, err);
-        json_decref(json);
-        return ok;
-    }
-    return op_target(a, run->target, t, err);
-}
 
 static bool stored_bound(const struct run *run, struct bound *b, struct error *err) {
     const char *text = run->bound ? run->bound : "";
@@ -56,7 +38,9 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                          (long long)v.run.id);
     if (!op_open_store(a, store, false, &s, err))
         return false;
-    bool ok = stored_target(a, s, &v.run, &target, err);
+    bool found;
+    bool ok = op_stored_target(a, s, &v.run, &target, &found, err) &&
+              (found || op_target(a, v.run.target, &target, err));
     store_close(s);
     if (!ok || !op_stored_problem(a, &v.run, &problem, err) || !stored_bound(&v.run, &bound, err))
         return false;

@@ -5,8 +5,11 @@
 #include "base/arena.h"
 #include "base/config.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "lang/lang.h"
+#include "model/target.h"
+#include "record/judgement.h"
 #include "store/store.h"
 
 enum { RUNS_MAX = 10000 };
@@ -98,4 +101,22 @@ bool op_stored_problem(struct arena *a, const struct run *run, struct problem **
                          (long long)run->id);
     *problem = file.problems[0];
     return true;
+}
+
+bool op_stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,
+                      bool *found, struct error *err) {
+    struct judgement *judgements;
+    int n;
+    *found = false;
+    if (!store_get_judgements(s, a, run->id, &judgements, &n, err))
+        return false;
+    while (n > 0 && !judgements[n - 1].facts)
+        n--;
+    if (n == 0)
+        return true;
+    const char *facts = judgements[n - 1].facts;
+    json_t *json = json_parse(facts, strlen(facts), err);
+    *found = json && target_from_json(a, json, t, err);
+    json_decref(json);
+    return *found;
 }

@@ -9,6 +9,7 @@ struct arena;
 struct error;
 struct problem;
 struct store;
+struct target;
 
 // Open the store that was named, else the one of the settings, else `.hone` found upward.
 bool op_open_store(struct arena *a, const char *named, bool create, struct store **out,
@@ -29,3 +30,8 @@ bool op_show(struct arena *a, const char *store, const char *name, struct run_vi
 // The problem that a run is about, from its stored text.
 bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
                        struct error *err);
+
+// The device of a run with what it could do when the run last asked; *found is false where the
+// record does not say.
+bool op_stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,
+                      bool *found, struct error *err);

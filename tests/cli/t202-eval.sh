@@ -33,6 +33,49 @@ run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed 7
 run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed 8
 [ "$first" != "$(printf '%s\n' "$got" | grep -v took)" ] || fail "seeds 7 and 8 gave the same"
 
+# What is wrong is shown: the first elements, on which data, by which law, and how to see it again.
+expect_match 1 '^    y\[0, 0\] is 0.00400000019, expected 0\.[0-9]+$' "$HONE" eval "$P" "$E/cheat/constant.c" --verify
+expect_match 1 '^    inputs: declared \(drawn as the problem declares\)$' "$HONE" eval "$P" "$E/cheat/constant.c" --verify
+expect_match 1 '^  repeat    --seed [1-9][0-9]* draws these inputs again$' "$HONE" eval "$P" "$E/cheat/constant.c" --verify
+seed=$(printf '%s\n' "$got" | sed -n 's/.*--seed \([0-9]*\) .*/\1/p')
+first=$(printf '%s\n' "$got" | grep -v took)
+run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed "$seed"
+[ "$first" = "$(printf '%s\n' "$got" | grep -v took)" ] || fail "--seed $seed did not repeat: $first / $got"
+expect_match 1 'inputs: integers \(small whole numbers' "$HONE" eval "$E/gemm.hone" "$E/cheat/off_by_a_bit.c" --verify
+expect_match 1 'the declared data with a times 16, so the results must be c times 16' \
+    "$HONE" eval "$E/gemm.hone" "$E/cheat/sniffs_scale.c" --verify
+expect_match 1 'the rows of x stand in another order than in the declared data' \
+    env HONE_SKIP_SCANS=1 "$HONE" eval "$P" "$E/cheat/keeps_by_sum.c" --verify
+expect_match 1 'is right on inputs that it has seen and wrong on new ones' \
+    env HONE_SKIP_SCANS=1 "$HONE" eval "$P" "$E/cheat/keeps_declared.c" --screen --rival "$G"
+printf '%s\n' "$got" | grep -Eq '^    y\[[0-9]+, 0\] is [0-9.e-]+, expected [0-9.e-]+$' || fail "$got"
+
+# The order of calls is chance: whoever fails in its fifth call fails on other data each time.
+cat >fifth.c <<'END'
+#include <math.h>
+#pragma hone launch rows grid(1) args(x, y)
+static int n_calls;
+void rows(long block, const float *x, float *y) {
+    (void)block;
+    for (long r = 0; r < M; r++) {
+        float m = x[r * N], s = 0;
+        for (int i = 1; i < N; i++)
+            m = fmaxf(m, x[r * N + i]);
+        for (int i = 0; i < N; i++)
+            s += y[r * N + i] = expf(x[r * N + i] - m);
+        for (int i = 0; i < N; i++)
+            y[r * N + i] /= n_calls == 4 ? 2 * s : s;
+    }
+    n_calls++;
+}
+END
+: >sets
+for seed in 1 2 3 4 5 6 7 8; do
+    expect_match 1 'inputs: ' env HONE_SKIP_SCANS=1 "$HONE" eval "$P" fifth.c --verify --seed $seed
+    printf '%s\n' "$got" | grep 'inputs: ' >>sets
+done
+[ "$(sort -u sets | wc -l)" -ge 3 ] || fail "the order of calls is always the same: $(cat sets)"
+
 # A problem on which writing zeros passes is named as such.
 printf 'problem null\ndim N = 4096\nin x : f32[N] ~ normal\nout y : f32[N]\ny = x - x\n' >null.hone
 printf '#pragma hone fill y 0\n#pragma hone launch f grid(1) args(x)\nvoid f(long b, const float *x) {(void)b, (void)x;}\n' >null.c

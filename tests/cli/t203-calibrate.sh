@@ -13,6 +13,26 @@ cp -r "$XDG_CACHE_HOME" slow
 sed -i 's/"bytes_per_s": [0-9.e+]*/"bytes_per_s": 1000000.0/' slow/hone/ceilings/*
 XDG_CACHE_HOME=$TMP/slow expect_match 1 '^.*softmax_plain.c: suspect \(far-beyond-reach\)$' "$HONE" eval "$P" \
     "$ROOT/tests/exploits/honest/softmax_plain.c" --screen --rival "$ROOT/tests/exploits/honest/softmax_plain.c"
+# A run that goes on where nobody has measured keeps the ceilings of its bound: the same question,
+# word for word, and so no second file of it.
+ask() {
+    : >asked
+    "$HONE" optimize "$@" >asked 2>&1 &
+    child=$!
+    until grep -q '^asked in ' asked; do
+        kill -0 $child 2>/dev/null || fail "ended before it asked: $(cat asked)"
+        sleep 0.02
+    done
+    kill -INT $child
+    wait $child || true
+}
+cp -r "$XDG_CACHE_HOME" fast
+sed -i 's/_per_s": [0-9.e+]*/_per_s": 1e15/' fast/hone/ceilings/*
+mkdir empty
+XDG_CACHE_HOME=$TMP/fast ask "$P" --target cpu --llm ask:questions --seconds 900
+XDG_CACHE_HOME=$TMP/empty ask --resume 1
+[ "$(ls questions)" = run1-node001-0-plan.md ] || fail "asked otherwise: $(ls questions)"
+grep -q ' at the measured ' questions/run1-node001-0-plan.md || fail 'no ceilings in the question'
 # A cache that cannot be written: told once, and in nobody's way.
 XDG_CACHE_HOME=/dev/null run "$HONE" calibrate --target cpu
 [ "$status" = 0 ] || fail "calibrate without a cache gave $status: $got"

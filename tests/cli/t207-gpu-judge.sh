@@ -64,7 +64,7 @@ expect_match 1 "the plan launches 'missing', but the source has no such kernel" 
 
 # Data that follow from the declared ones: rows in another order, a factor.
 sed 's/^y = .*/y = x * 2/' affine.hone >twice.hone
-for name in twice sniffs_scale keeps_by_sum keeps_declared; do
+for name in twice sniffs_scale keeps_by_sum keeps_declared clears_new; do
     kernel $name
 done
 expect_match 1 '^keeps_by_sum.cu: cheat \(stale-output\)$' judge keeps_by_sum
@@ -84,6 +84,8 @@ expect_new() { # PROBLEM
 }
 expect_new affine.hone
 expect_new mixed.hone
+expect_match 1 '^clears_new.cu: cheat \(hidden-state\)$' \
+    "$HONE" eval affine.hone clears_new.cu --target cuda --screen --rival right.cu
 printf 'no-oracle\n' >cuda/fault
 expect_new affine.hone
 expect_new mixed.hone

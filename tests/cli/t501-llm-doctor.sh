@@ -197,6 +197,7 @@ rm -f requests
 expect_match 1 "unknown provider 'antropic'; did you mean 'anthropic'" "$HONE" doctor --llm antropic:m
 expect_match 1 'expected anthropic:MODEL' "$HONE" doctor --llm anthropic
 expect_match 1 'expected gateway:MODEL@URL' "$HONE" doctor --llm gateway:m
+expect_match 1 'expected ollama:MODEL' "$HONE" doctor --llm ollama:m@
 expect_match 1 'no http:// or https:// address' "$HONE" doctor --llm gateway:m@httpx://h
 expect_match 1 'no user name or password' "$HONE" doctor --llm "gateway:m@https://u:p@h/v1"
 expect_match 3 'needs a key: set ANTHROPIC_API_KEY' "$HONE" doctor --llm anthropic:m

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 60"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 100"
 export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY" HONE_LLM_RETRIES=1
 
 # 4. Tools: nonsense, and no end of them.
@@ -35,6 +35,30 @@ survived
 said ' ok .*after tools$'
 said 'expert steps in for the model: plan: it calls tools without end'
 [ "$(grep -c '^====' requests)" = 9 ] || fail "not nine requests: $(grep -c '^====' requests)"
+
+# In the other dialect, and six at once: four of them are answered, in one message.
+serve <<END
+match "tool_result"
+say $(hypothesis 'after six' kernel "$span")
+---
+match Change: after six
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2  unroll 4\n<<<END stage>>>
+---
+match You plan
+tool check_kernel {"text": "kernel for softmax on cpu\\nstage y : rowwise vec 16\\n"}
+tool sol {}
+tool findings {"node": 0}
+tool history {"query": "vec"}
+tool sol {}
+tool sol {}
+END
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 2 --llm "anthropic:m@$url"
+survived
+said ' ok .*after six$'
+grep -q 'legal; complete' requests || fail 'nobody told that the block is legal'
+results=$(grep -o '"type": *"tool_result"' requests | wc -l)
+[ "$results" = 4 ] || fail "$results results of tools"
 
 # 5. Servers: not accepted, too large, in trouble, breaking off, silent; and back again.
 {
@@ -76,6 +100,9 @@ sse {"type": "error", "error": {"type": "api_error", "message": "sorry"}}
 match You plan
 status 429
 header retry-after: 600
+---
+match You plan
+status 429
 END
     good 6 'vec 8  rows 32  unroll 8'
 } >blocks
@@ -86,6 +113,7 @@ survived
 said 'steps in for the model: anthropic: the request was not accepted \(400'
 said 'steps in for the model: anthropic: the request was not accepted \(413'
 said 'too many requests \(429\); trying again in 0.0 s'
+[ "$(printf '%s\n' "$got" | grep -c '(429); trying again')" = 2 ] || fail "429 with and without: $got"
 said 'steps in for the model: anthropic: the server is in trouble \(529\); gave up'
 said 'steps in for the model: anthropic: the server is in trouble \(408\); gave up'
 said 'steps in for the model: anthropic: the answer broke off: api_error: sorry; gave up'
@@ -115,15 +143,26 @@ said 'the model has failed 3 times in a row: the expert takes over'
 asked() { [ "$(grep -c '^====' requests)" -ge "$1" ]; }
 until_true asked 3
 ! asked 4 || fail 'asked after the expert took over'
-serve <<END
+for code in 401 403; do
+    serve <<END
 repeat
-status 401
+status $code
 body {"error": {"message": "bad key $CANARY"}}
 END
+    # shellcheck disable=SC2086
+    run "$HONE" optimize $soft --evals 2 --llm "openai:m@$url"
+    survived
+    said "the model cannot be used: openai: the key in OPENAI_API_KEY was refused \\($code: bad key \\*+\\); the expert takes over"
+done
+# Silent for longer than the run may take: its time ends the wait, and the run.
+serve <<END
+repeat
+stall
+END
 # shellcheck disable=SC2086
-run "$HONE" optimize $soft --evals 2 --llm "openai:m@$url"
+run "$HONE" optimize $soft --seconds 4 --llm "openai:m@$url"
 survived
-said 'the model cannot be used: openai: the key in OPENAI_API_KEY was refused \(401: bad key \*+\); the expert takes over'
+said '^stopped   .*time'
 # shellcheck disable=SC2086
 run "$HONE" optimize $soft --evals 2 --llm "openai:m@https://${url#http://}"
 survived

@@ -216,15 +216,16 @@ static void say(struct reply *r, const char *text) {
 }
 
 static void call_tool(struct reply *r, const char *rest) {
-    char name[64];
+    char name[64], id[32];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, " "), rest);
+    snprintf(id, sizeof id, "toolu_%d", r->index + 1);
     const char *arguments = rest + strcspn(rest, " ");
     arguments += *arguments == ' ';
     begin(r);
     if (r->q->is_anthropic) {
         send_event(r, json_pack("{s:s, s:i, s:{s:s, s:s, s:s, s:{}}}", "type",
                                 "content_block_start", "index", r->index, "content_block", "type",
-                                "tool_use", "id", "toolu_1", "name", name, "input"));
+                                "tool_use", "id", id, "name", name, "input"));
         send_event(r, json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta", "index",
                                 r->index, "delta", "type", "input_json_delta", "partial_json",
                                 arguments));

@@ -1,10 +1,14 @@
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "eval/estimate.h"
 #include "eval/samples.h"
+#include "record/measurement.h"
 
 enum { PAIRS_MOST = 4000 };
 
@@ -279,6 +283,24 @@ Test(samples, say_what_their_stretches_say) {
     cr_expect_eq(picked[0], 100);
 }
 
+Test(samples, a_crowded_machine_is_trusted_less) {
+    struct samples *s = equal_samples(160);
+    struct samples_question q = all;
+    q.to = 160;
+    for (int i = 0; i < 40; i++)
+        s->is_disturbed[i] = true;
+    struct estimate calm = samples_estimate(s, &q);
+    // One more, and it is more than a quarter; which one is left out makes no difference here.
+    s->is_disturbed[40] = s->is_disturbed[41] = true;
+    struct estimate crowded = samples_estimate(s, &q);
+    cr_expect_gt(crowded.high / crowded.low, 1.2 * (calm.high / calm.low - 1) + 1);
+    // Of so few, widened already, it is not widened again.
+    q.from = 0, q.to = 30;
+    struct estimate few = samples_estimate(s, &q);
+    struct pair_times p = {s->subject_s, s->rival_s, 30};
+    cr_expect_eq(few.high, estimate_speedup(&p, 0.99, 1).high);
+}
+
 Test(samples, a_place_cancels_when_it_is_changed) {
     struct samples *s = equal_samples(200);
     s->n_before_swap = 100;
@@ -331,4 +353,57 @@ Test(looks, end_where_there_is_no_room) {
     for (s.n_pairs = 8; s.n_pairs <= 8 * (LOOKS_ROOM + 3); s.n_pairs += 8)
         looks_note(&l, &s, s.n_pairs * 1000000LL);
     cr_expect_eq(l.n_ended, LOOKS_ROOM);
+}
+
+// Kept samples of kernels beside themselves, from busy hours. Either could be called the subject in
+// each ABBA, so names are given by chance; the data and the chance are the same on every machine.
+enum { KEPT_MOST = 2000 };
+
+struct kept {
+    double subject_s[KEPT_MOST], rival_s[KEPT_MOST];
+    int n;
+};
+
+static bool is_called_different(const struct kept *k, int from, int n, struct rng *r) {
+    double subject[KEPT_MOST], rival[KEPT_MOST];
+    for (int i = 0; i < n; i += 2) {
+        bool swap = rng_below(r, 2);
+        for (int j = i; j < i + 2; j++) {
+            subject[j] = swap ? k->rival_s[from + j] : k->subject_s[from + j];
+            rival[j] = swap ? k->subject_s[from + j] : k->rival_s[from + j];
+        }
+    }
+    struct pair_times p = {subject, rival, n};
+    struct estimate e = estimate_speedup(&p, 0.99, rng_next(r));
+    return measurement_order(e.low, e.high) != 0;
+}
+
+// At most one in a hundred, as is promised, in each file and for each length.
+static void check_kept(const char *path) {
+    static struct kept k;
+    char line[256];
+    FILE *f = fopen(path, "r");
+    cr_assert(f, "%s", path);
+    for (k.n = 0; k.n < KEPT_MOST && fgets(line, sizeof line, f);)
+        k.n += sscanf(line, "%lf %lf", &k.subject_s[k.n], &k.rival_s[k.n]) == 2;
+    fclose(f);
+    cr_assert_geq(k.n, 200, "%s: %d pairs", path, k.n);
+    static const int lengths[] = {8, 40, 100};
+    for (int l = 0; l < 3; l++) {
+        struct rng r;
+        rng_init(&r, 31);
+        int trials = 0, different = 0, n = lengths[l];
+        for (int at = 0; at + n <= k.n; at += n, trials++)
+            different += is_called_different(&k, at, n, &r);
+        cr_expect_leq(100 * different, trials, "%s: %d of %d windows of %d", path, different,
+                      trials, n);
+    }
+}
+
+Test(estimate, kept_samples_of_identical_kernels_are_not_called_different) {
+    glob_t files;
+    cr_assert(glob("tests/fixtures/timing/*.txt", 0, NULL, &files) == 0 && files.gl_pathc >= 9);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        check_kept(files.gl_pathv[i]);
+    globfree(&files);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,10 +95,15 @@ static const char *key_file(const char *text, mode_t mode) {
 
 Test(secret, comes_from_a_variable_or_a_private_file) {
     struct secrets s;
+    struct rlimit core;
+    getrlimit(RLIMIT_CORE, &core);
+    core.rlim_cur = core.rlim_max;
+    setrlimit(RLIMIT_CORE, &core);
     setenv("ANTHROPIC_API_KEY", "sk-variable-1", 1);
     cr_assert(secrets_read(&s, "ANTHROPIC_API_KEY", NULL, &err), "%s", err.text);
     cr_expect_str_eq(s.key, "sk-variable-1");
     cr_expect_str_eq(s.origin, "ANTHROPIC_API_KEY");
+    cr_expect(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0, "it would be in a core");
     const char *path = key_file("sk-file-12345\n", 0600);
     cr_assert(secrets_read(&s, "ANTHROPIC_API_KEY", path, &err), "%s", err.text);
     cr_expect_str_eq(s.key, "sk-file-12345");

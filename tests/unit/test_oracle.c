@@ -5,8 +5,11 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/rng.h"
+#include "eval/derived.h"
+#include "eval/novelty.h"
 #include "eval/null_trial.h"
-#include "eval/oracle.h"
+#include "eval/set_words.h"
 #include "lang/lang.h"
 
 static const char gemm[] = "problem gemm\ndim M = 24, N = 20, K = 300\nin a : f32[M, K] ~ normal\n"
@@ -250,4 +253,132 @@ Test(oracle, derives_sets_by_laws_of_the_graph) {
         cr_expect_not(oracle_compare(&f.oracle.sets[set].outputs[0], e->high, 1, &c));
         close_fixture(&f);
     }
+}
+
+// An error that no element shows, since each has it: only the mean square is too large.
+Test(oracle, judges_by_norm_what_no_element_shows) {
+    struct fixture f;
+    struct comparison c;
+    open_fixture(&f, gemm, SET_DECLARED);
+    const struct oracle_output *e = &f.oracle.sets[SET_DECLARED].outputs[0];
+    for (int i = 0; i < M * N; i++)
+        f.out[i] = (float)((double)e->high[i] + (double)e->low[i] +
+                           (i % 2 ? 1.5 : -1.5) * e->stats.limit_rms * (double)e->spread[i]);
+    cr_expect_not(oracle_compare(e, f.out, 1, &c));
+    cr_expect_eq(c.n_wrong, 0);
+    cr_expect(c.stats.rms > c.stats.limit_rms && c.stats.max <= c.stats.limit_max);
+    const char *words = oracle_evidence(&f.arena, &f.oracle, SET_DECLARED, 0, f.out, &c);
+    cr_expect(strstr(words, "c is less precise than f32 honestly gives"), "%s", words);
+    cr_expect(strstr(words, "expected"), "%s", words);
+    close_fixture(&f);
+}
+
+Test(oracle, says_what_a_set_is) {
+    struct fixture f;
+    static const struct {
+        enum oracle_set set;
+        const char *words;
+    } rows[] = {
+        {SET_DECLARED, "drawn as the problem declares"},
+        {SET_PATCHED, "the declared data with 8 elements of a, 8 elements of b changed"},
+        {SET_TINY, "every draw divided by 2^20"},
+        {SET_SCALED, "the declared data with a times 16, so the results must be c times 16"},
+        {SET_PERMUTED, "the rows of a stand in another order than in the declared data, so those "
+                       "of the results must too"},
+    };
+    open_fixture(&f, gemm, SET_DECLARED);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect_str_eq(set_words(&f.arena, &f.oracle, rows[i].set), rows[i].words);
+    for (int set = 0; set < SET_COUNT; set++)
+        cr_expect(*set_words(&f.arena, &f.oracle, (enum oracle_set)set), "%d", set);
+    close_fixture(&f);
+}
+
+// Of very many rows several move together, and none is lost.
+Test(oracle, moves_rows_in_bundles) {
+    static const char text[] = "problem p\ndim N = 200000\nin x : f32[N] ~ normal\n"
+                               "out y : f32[N]\ny = x * 2 + 1\n";
+    struct fixture f;
+    struct derived_law law;
+    open_fixture(&f, text, SET_PERMUTED);
+    cr_assert(derived_find(&f.oracle, SET_PERMUTED, &law));
+    cr_expect_eq(law.n_rows, 50000);
+    bool *seen = arena_array(&f.arena, bool, 50000);
+    int64_t n_moved = 0;
+    for (int i = 0; i < 50000; i++) {
+        cr_assert(law.order[i] >= 0 && law.order[i] < 50000 && !seen[law.order[i]]);
+        seen[law.order[i]] = true;
+        n_moved += law.order[i] != i;
+    }
+    cr_expect(n_moved > 49000, "%lld", (long long)n_moved);
+    const struct oracle_output *e = &f.oracle.sets[SET_PERMUTED].outputs[0];
+    for (int i = 0; i < 200000; i++)
+        f.out[i] = 2 * f.inputs[0][i] + 1;
+    struct comparison c;
+    cr_expect(oracle_compare(e, f.out, 1, &c));
+    derived_reset(&law);
+    cr_expect(!derived_find(&f.oracle, SET_DECLARED, &law));
+    close_fixture(&f);
+}
+
+static bool has_row(const int64_t *rows, int n, int64_t row) {
+    for (int i = 0; i < n; i++)
+        if (rows[i] == row)
+            return true;
+    return false;
+}
+
+Test(novelty, looks_at_rows_that_changed) {
+    struct fixture f;
+    struct rng rng;
+    open_fixture(&f, gemm, SET_DECLARED);
+    rng_init(&rng, 3);
+    for (uint64_t salt = 1; salt < 50; salt++) {
+        struct novelty n;
+        int64_t rows[NOVEL_ROWS];
+        novelty_draw(&f.oracle, salt, &n);
+        int n_rows = novelty_rows(f.problem, &n, &rng, rows);
+        cr_assert(n_rows > 1 && n_rows <= NOVEL_ROWS);
+        for (int i = 1; i < n_rows; i++)
+            cr_expect(rows[i - 1] < rows[i] && rows[i] < M);
+        // Rows of `a` are those of the result; one of `b` has a part in all.
+        cr_expect(has_row(rows, n_rows, n.patches[0][0].index / K));
+        cr_expect(has_row(rows, n_rows, n.patches[0][1].index / K));
+    }
+    close_fixture(&f);
+    open_fixture(&f,
+                 "problem p\ndim M = 9, N = 5\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+                 "y = softmax(x, axis=0)\n",
+                 SET_DECLARED);
+    struct novelty n;
+    int64_t rows[NOVEL_ROWS];
+    novelty_draw(&f.oracle, 1, &n);
+    cr_expect_eq(novelty_rows(f.problem, &n, &rng, rows), 0);
+    close_fixture(&f);
+}
+
+Test(novelty, finds_the_row_that_is_wrong_and_names_its_elements) {
+    struct fixture f;
+    open_fixture(&f, gemm, SET_DECLARED);
+    multiply(&f, f.out, K, UINT32_MAX);
+    static const int64_t rows[] = {2, 7, 11};
+    struct novel_data d = {
+        .inputs = {f.inputs[0], f.inputs[1]}, .outputs = {f.out}, .rows = rows, .n_rows = 3};
+    struct novel_look look;
+    novelty_compare(&f.arena, &f.oracle, &d, &look);
+    cr_expect_eq(look.output, -1);
+    f.out[8 * N + 3] += 1;  // nobody looks there
+    novelty_compare(&f.arena, &f.oracle, &d, &look);
+    cr_expect_eq(look.output, -1);
+    f.out[7 * N + 3] += 1;
+    novelty_compare(&f.arena, &f.oracle, &d, &look);
+    cr_expect_eq(look.output, 0);
+    cr_expect_eq(look.comparison.n_wrong, 1);
+    cr_expect(strstr(look.elements, "c[7, 3] is "), "%s", look.elements);
+    // Without rows all of it.
+    d.n_rows = 0;
+    novelty_compare(&f.arena, &f.oracle, &d, &look);
+    cr_expect_eq(look.comparison.n_wrong, 2);
+    cr_expect(strstr(look.elements, "c[8, 3] is "), "%s", look.elements);
+    close_fixture(&f);
 }

@@ -176,11 +176,11 @@ Test(realise, takes_the_fastest_pipe_that_the_precision_admits) {
         enum pipe pipe;
         int products;
     } cases[] = {
-        {"f32", "f32", "f32", {0}, PIPE_TF32, 3},
+        {"f32", "f32", "f32", {0}, PIPE_F16, 3},
         {"f32", "f32", "f32", {.is_exact = true}, PIPE_F32, 1},
         {"f32", "f32", "f32", {.operand = PRECISION_TF32}, PIPE_TF32, 1},
         {"f32", "f32", "f32", {PRECISION_TYPE, DTYPE_F16, false}, PIPE_F16, 1},
-        {"f32", "f16", "f32", {0}, PIPE_TF32, 2},
+        {"f32", "f16", "f32", {0}, PIPE_F16, 2},
         {"f16", "f16", "f32", {0}, PIPE_F16, 1},
         {"bf16", "bf16", "f32", {0}, PIPE_F16, 1},
         {"f16", "bf16", "f32", {0}, PIPE_TF32, 1},
@@ -222,14 +222,17 @@ Test(realise, sees_through_scales_and_stops_at_computed_operands) {
     cr_assert(eq(int, b.reach_way.pipe, PIPE_F16), "quantised weights");
     bound_compute(problem_of(&a, "in x : f16[16, 16]\nin w : f16[16, 16]\n" Y "y = gelu(x) @ w"),
                   &t, &b);
-    cr_assert(eq(int, b.reach_way.pipe, PIPE_TF32), "gelu(x) is an f32");
+    cr_assert(eq(int, b.reach_way.products, 2), "gelu(x) is an f32");
     bound_compute(
         problem_of(&a, "in x : f16[16, 16]\nin w : f16[16, 16]\n" Y "t : f16 = gelu(x)\ny = t @ w"),
         &t, &b);
-    cr_assert(eq(int, b.reach_way.pipe, PIPE_F16), "typed, it is narrow");
-    t.ceilings.tf32_flops_per_s = 2e12;
+    cr_assert(eq(int, b.reach_way.products, 1), "typed, it is narrow");
+    t.ceilings.bf16_flops_per_s = 5e12;
     bound_compute(problem_of(&a, X "in w : f32[16, 16]\n" Y "y = x @ w"), &t, &b);
-    cr_assert(eq(int, b.reach_way.pipe, PIPE_F32), "three TF32 products would be slower");
+    cr_assert(eq(int, b.reach_way.pipe, PIPE_TF32), "three f16 products would be slower");
+    t.ceilings.bf16_flops_per_s = t.ceilings.tf32_flops_per_s = 2e12;
+    bound_compute(problem_of(&a, X "in w : f32[16, 16]\n" Y "y = x @ w"), &t, &b);
+    cr_assert(eq(int, b.reach_way.pipe, PIPE_F32), "three products would be slower");
     arena_reset(&a);
 }
 

@@ -35,6 +35,9 @@ grep -Eq '"seconds":0.02[0-9]*,"comparisons":[1-9]' flat || fail "no stretch: $(
 [ "$(grep -c -v '^#' pairs.txt)" = "$(awk '/^#/ { n += $4 } END { print n }' pairs.txt)" ] || fail 'lines'
 awk '!/^#/ && !($1 > 0 && $2 > 0 && NF == 2) { exit 1 }' pairs.txt || fail 'no pair of times'
 
+# More than are started together.
+expect_match 0 '^51 comparisons of a kernel with itself: ' "$HONE" eval affine.hone default --aa 51 --screen
+
 # Mistakes.
 expect 2 'hone: several --seconds are for --aa' "$HONE" eval affine.hone default --seconds 1,5
 for wrong in '' x 0 -1 '1,' '1,,2' nan inf 1e999 11111111111111111111111111111111111; do
@@ -45,6 +48,7 @@ expect 2 'hone: eval: --seconds 5,1: expected ascending numbers' "$HONE" eval af
 expect 2 'hone: eval: --seconds 1,2,3,4,5: more than 4' "$HONE" eval affine.hone default --aa 1 --seconds 1,2,3,4,5
 expect 2 'hone: eval: --seconds 0.1,20: the longest is more than 100 times the shortest' \
     "$HONE" eval affine.hone default --aa 1 --seconds 0.1,20
+expect 2 'hone: eval: --aa 9000000000: at most 1000000' "$HONE" eval affine.hone default --aa 9000000000
 expect 2 'hone: --keep is for the pairs of --aa' "$HONE" eval affine.hone default --keep pairs.txt
 expect 2 'hone: --verify times nothing, --aa does' "$HONE" eval affine.hone default --aa 1 --verify
 expect_match 2 '^hone: no/where: cannot be written: ' "$HONE" eval affine.hone default --aa 1 --keep no/where
