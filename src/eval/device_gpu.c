@@ -21,6 +21,7 @@ enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
 
 // How much longer a call may take by the judge's clock than by the events, beyond what an empty
 // call does.
+enum { AUDIT_CALLS = 100 };
 static const double clock_slack_s = 200e-6, clock_slack_share = 0.3;
 
 // ---- opening
@@ -351,6 +352,23 @@ static double least_excess(const struct gpu_subject *g, int n, double median_s) 
     return least;
 }
 
+// Where every call was disturbed, more of them: of an honest kernel one will not be.
+static double least_excess_of_more(struct judge *j, struct subject *s, double median_s,
+                                   double limit_s) {
+    const struct gpu_subject *g = s->gpu;
+    double least = INFINITY;
+    for (int i = 0; i < AUDIT_CALLS && least > limit_s; i++) {
+        struct call_result call;
+        gpu_call(j, s, i % j->layout.n_slots, judge_timeout_ns(j), &call);
+        if (call.status != RUNNER_OK)
+            break;
+        int last = (g->n_excess - 1) % EXCESS_MAX;
+        if (g->event_s[last] <= median_s)
+            least = fmin(least, g->excess_s[last]);
+    }
+    return least;
+}
+
 // The runner reads the events, and device code may reach into its memory: the judge's own clock
 // must agree. What goes around a call is measured again before anybody is suspected.
 static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
@@ -362,6 +380,8 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
     if (excess > limit && !gpu_runner_measure_overhead(g->runner, &err))
         gpu_fail(j, &err);
     excess -= fmax(0, g->runner->overhead_s - before_s);
+    if (excess > limit)
+        excess = fmin(excess, least_excess_of_more(j, s, event, limit));
     if (excess <= limit && event >= 0)
         return;
     v->kind = VERDICT_SUSPECT;
