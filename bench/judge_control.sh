@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/judge_control.sh HONE [SHORT [LONG [LENGTHS]]]: how often are identical kernels called
-# different, and which slow-down is told? Three problems: 0.3 ms of arithmetic; 0.5 ms of memory
+# different, and which slow-down is told? Three problems: 0.3 ms of arithmetic; 1 ms of memory
 # traffic, warm and cold. Of each SHORT trials of 0.2 s (1000), then LONG trials (10) of 20 s, seen
 # also as comparisons of 1 and 5 s (LENGTHS: 1,5,20). 0 leaves a part out. About 29 minutes; prints
 # rows of docs/results/judge.md. Nothing else should be running. CONTROL_ONLY names some of the
@@ -39,6 +39,6 @@ only=${CONTROL_ONLY:-compute warm cold}
 for part in "0.2 ${2:-1000}" "${4:-1,5,20} ${3:-10}"; do
     lengths=${part% *} n=${part#* }
     case $only in *compute*) control 'product 240³' "$lengths" "$n" gemm --dim M=240,N=240,K=240 ;; esac
-    case $only in *warm*) control 'GELU 1024 x 1024, warm' "$lengths" "$n" gelu --dim M=1024,N=1024 --warm ;; esac
-    case $only in *cold*) control 'GELU 1024 x 1024, cold' "$lengths" "$n" gelu --dim M=1024,N=1024 ;; esac
+    case $only in *warm*) control 'GELU 2048 x 1024, warm' "$lengths" "$n" gelu --dim M=2048,N=1024 --warm ;; esac
+    case $only in *cold*) control 'GELU 2048 x 1024, cold' "$lengths" "$n" gelu --dim M=2048,N=1024 ;; esac
 done
