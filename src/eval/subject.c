@@ -6,6 +6,10 @@
 #include "base/error.h"
 #include "eval/judge.h"
 
+// Working on after the call: so many calls raise the suspicion, when they are more than one in so
+// many; then as many of these must confirm it, each after a pause.
+enum { LATE_LEAST = 4, LATE_SHARE = 4, LATE_CALLS = 40, LATE_PAUSE_MS = 5 };
+
 static const char *illegal_tier(const struct judge *j, enum tier tier) {
     if (tier == TIER_C && j->settings.is_gpu)
         return "this is C for the CPU; a GPU takes CUDA (tier D)";
@@ -177,6 +181,23 @@ static bool check_call(struct judge *j, struct arena *a, struct subject *s, int 
     return check_outputs(j, a, s, slot, poison, v);
 }
 
+// Honest code is late by chance alone; but a virtual machine whose host is busy can have bad luck
+// for as long as some calls take. So whoever was late is looked at again, for a while.
+static bool stays_late(struct judge *j, struct subject *s, int slot) {
+    const struct judge_device *d = j->device;
+    int n_late = 0;
+    for (int i = 0; i < LATE_CALLS; i++) {
+        struct timespec pause = {.tv_nsec = LATE_PAUSE_MS * 1000000};
+        struct call_result call;
+        nanosleep(&pause, NULL);  // in which it could go on working
+        d->call(j, s, slot, judge_timeout_ns(j), &call);
+        if (call.status != RUNNER_OK)
+            return false;  // the next call that counts finds out why
+        n_late += d->is_late(s, &call);
+    }
+    return LATE_SHARE * n_late > LATE_CALLS;
+}
+
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v) {
     const struct judge_device *d = j->device;
@@ -207,8 +228,10 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (!ok)
         return false;
     s->n_late += d->is_late && d->is_late(s, call);
-    // Honest code is never late but by chance.
-    if (s->n_late >= 4 && 4 * s->n_late > s->n_calls)
+    if (s->n_late < LATE_LEAST || LATE_SHARE * s->n_late <= s->n_calls)
+        return true;
+    if (stays_late(j, s, slot))
         return reject_late(v);
+    s->n_late = 0;
     return true;
 }
