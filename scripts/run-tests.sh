@@ -90,13 +90,15 @@ one() {
 export -f one
 
 cli() {
-    local test tests=() n
+    local test tests=() n jobs=2
+    # A judge wants two processors for itself: verdicts go by times and by who waits for whom.
+    [ "$mode" = fast ] || [ "$(nproc)" -ge 4 ] || jobs=1
     for test in tests/cli/t*.sh; do
         wanted "$test" && tests+=("$test")
     done
     # Backwards: those with low numbers are short, and fill up the end.
     # shellcheck disable=SC2016  # expanded by the inner shell
-    printf '%s\n' "${tests[@]}" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs" >"$logs/cli.txt"
+    printf '%s\n' "${tests[@]}" | sort -r | xargs -P "$jobs" -I{} bash -c 'one {} "$0"' "$logs" >"$logs/cli.txt"
     grep -v '^ok$\|^left out$' "$logs/cli.txt"
     [ "$mode" = fast ] || echo "cli, seconds: $(sort -rn "$logs/seconds.txt" | head -5 | tr '\n' ' ')"
     n=$(grep -c '^ok$' "$logs/cli.txt")
