@@ -214,9 +214,9 @@ static void clears_new(void **a) {
     right(a);
 }
 
-// The micro-kernels of a calibration move nothing; their time is what this card would take: 3 us and
-// 4 TB/s in every mix, but a copy of 128 MiB in all, a stretch per block, 1.25 us less: 5 MB of what
-// it wrote are still in the cache.
+// The micro-kernels of a calibration move nothing; their time is what this card would take: 3 us
+// and 4 TB/s in every mix, but a copy of 128 MiB in all, a stretch per block, 1.25 us less: 5 MB of
+// what it wrote are still in the cache.
 static double modelled_ms;  // of the last one, 0: events tell
 static void model(void **a, int streams, double less_us) {
     double bytes = 16.0 * (double)*(u64 *)a[3] * streams;
