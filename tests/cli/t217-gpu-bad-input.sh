@@ -125,7 +125,10 @@ with_fault no-device 3 'no CUDA-capable device is detected'
 expect_match 3 'there is no GPU number 7: the driver sees 1' "$HONE" eval affine.hone right.cu --target cuda:7 --verify
 mkdir none
 if ! CUDA_HOME=$TMP/none "$HONE" devices | grep -q '^cuda'; then
-    expect_match 3 'target cuda: libcuda.so.1 is not installed|the driver sees no GPU' \
+    expect_match 3 'target cuda: (NVIDIA.s driver: libcuda.so.1 is not installed|the driver sees no GPU)' \
         env CUDA_HOME="$TMP/none" "$HONE" eval affine.hone right.cu --target cuda --verify
     expect_match 3 'target cuda: ' env CUDA_HOME="$TMP/none" "$HONE" optimize affine.hone --target cuda
+    expect_match 3 'target cuda: .*; for a card that is not here name its architecture: sm_80, sm_90a or sm_100a$' \
+        env CUDA_HOME="$TMP/none" "$HONE" emit affine.hone --target cuda
+    expect_match 0 '^#pragma hone launch y_map' env CUDA_HOME="$TMP/none" "$HONE" emit affine.hone --target sm_100a
 fi
