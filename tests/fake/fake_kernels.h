@@ -118,6 +118,17 @@ static void illegal(void **a) {
     (void)a;
     error = 700;
 }
+static void right(void **a);
+// The first time ever it crashes (a file beside the library tells), then it is right.
+static void stumbles(void **a) {
+    char path[1024];
+    const char *home = getenv("CUDA_HOME");
+    snprintf(path, sizeof path, "%s/stumble", home ? home : ".");
+    if (unlink(path) == 0)
+        error = 700;
+    else
+        right(a);
+}
 static void endless(void **a) {
     (void)a;
     for (;;)
@@ -283,6 +294,7 @@ static const struct kernel kernels[] = {
     {"mutate", mutate, 2},
     {"illegal", illegal, 2},
     {"endless", endless, 2},
+    {"stumbles", stumbles, 2},
     {"ends", ends, 2},
     {"stale", stale, 2},
     {"slow", slow, 2},
