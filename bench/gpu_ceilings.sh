@@ -30,14 +30,14 @@ done
 for problem in softmax gelu; do
     for rows in 512 1024 2048 4096 8192 16384; do
         dim=M=$rows,N=4096
-        "$hone" eval "$root/problems/$problem.hone" default --target cuda --dim $dim --rival default --seconds 1 >eval || {
-            cat eval
+        "$hone" eval "$root/problems/$problem.hone" default --target cuda --dim $dim --rival default --seconds 1 >eval.txt || {
+            cat eval.txt
             exit 1
         }
-        "$hone" sol "$root/problems/$problem.hone" --target cuda --dim $dim >sol
-        held=$(sed -n 's/^  not counted: \(.*\) that the cache.*/, \1 not counted/p' sol)
+        "$hone" sol "$root/problems/$problem.hone" --target cuda --dim $dim >sol.txt
+        held=$(sed -n 's/^  not counted: \(.*\) that the cache.*/, \1 not counted/p' sol.txt)
         row "$problem $rows x 4096, the default kernel" \
             "\`hone eval problems/$problem.hone default --target cuda --dim $dim --rival default --seconds 1\`" \
-            "$(sed -n 's/^  time *//p' eval)$held"
+            "$(sed -n 's/^  time *//p' eval.txt)$held"
     done
 done
