@@ -1,7 +1,8 @@
 // Ceilings of a GPU. Traffic: each mix at several sizes, cold, and a straight line through the
-// medians: fixed cost + bytes / rate. Cold means that a buffer of several times the L2 was *read*
-// before each sample, which leaves no dirty lines for the sample to write back. Arithmetic: long
-// chains on every multiprocessor, the best of a few launch shapes.
+// medians: fixed cost + bytes / rate; the medians are kept beside it (model/points.h). Cold means
+// that a buffer of several times the L2 was *read* before each sample, which leaves no dirty lines
+// for the sample to write back. Arithmetic: long chains on every multiprocessor, the best of a few
+// launch shapes.
 #include "eval/ceilings_cuda.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ enum {
     SIZES = 5,
     FLUSH_TIMES_L2 = 3,
     THREADS = 512,
+    TILE = 4,  // elements of a thread; also in runtime/ceilings.cu
     WGMMA_THREADS = 256,
     WGMMA_SHARED = 2 * (64 + 128) * 128,
 };
@@ -132,25 +134,33 @@ static void fit_line(const double *bytes, const double *seconds, int n, double *
 struct mix {
     const char *kernel;
     double read_fraction;
-    int streams;  // buffers that it moves
+    int streams;        // buffers that it moves
+    const char *tiles;  // the same, a block at a stretch
 };
 
 static const struct mix mixes[TRAFFIC_MIXES] = {
-    {"traffic_read", 1, 1},
-    {"traffic_triad", 2. / 3, 3},
-    {"traffic_copy", 0.5, 2},
-    {"traffic_write", 0, 1},
+    {"traffic_read", 1, 1, "tiles_read"},
+    {"traffic_triad", 2. / 3, 3, "tiles_triad"},
+    {"traffic_copy", 0.5, 2, "tiles_copy"},
+    {"traffic_write", 0, 1, "tiles_write"},
 };
 
-// The best of two launch shapes: as many blocks as fit, or one per few elements.
+// The best of three launch shapes: as many blocks as fit; one per few elements, all of them side
+// by side; or each with a stretch of its own, as kernels that take a row have it.
 static bool time_traffic(struct bench *b, const struct mix *m, int64_t total, double *seconds,
                          double *spread, struct error *err) {
     uint64_t n = (uint64_t)(total / m->streams / 16);
-    unsigned grids[] = {(unsigned)b->sms * 4, (unsigned)(n / THREADS / 4)};
+    uint64_t tile = THREADS * TILE;
+    const struct {
+        const char *kernel;
+        uint64_t grid;
+    } shapes[] = {{m->kernel, (uint64_t)b->sms * 4},
+                  {m->kernel, n / tile},
+                  {m->tiles, (n + tile - 1) / tile}};
     *seconds = INFINITY;
-    for (int i = 0; i < 2; i++) {
-        struct launch l = {.kernel = m->kernel,
-                           .grid = grids[i],
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct launch l = {.kernel = shapes[i].kernel,
+                           .grid = (unsigned)shapes[i].grid,
                            .block = THREADS,
                            .a = b->a,
                            .b = b->b,
@@ -177,10 +187,14 @@ static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *e
                 return false;
         }
         fit_line(bytes, seconds, SIZES, &fixed, &rate);
+        struct ceiling_points points = {.n = SIZES};
+        for (int k = 0; k < SIZES; k++)
+            points.point[k] = (struct ceiling_point){bytes[k], seconds[k]};
         c->traffic[i] = (struct ceiling_traffic){.read_fraction = mixes[i].read_fraction,
                                                  .bytes_per_s = rate,
                                                  .spread = spread,
-                                                 .fixed_s = fixed > 0 ? fixed : 0};
+                                                 .fixed_s = fixed > 0 ? fixed : 0,
+                                                 .points = points};
         if (mixes[i].read_fraction == 0.5)
             c->launch_s = fixed > 0 ? fixed : 0;
     }

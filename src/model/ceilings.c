@@ -36,10 +36,11 @@ static json_t *traffic_to_json(const struct ceilings *c) {
     json_t *traffic = json_array();
     for (int i = 0; i < TRAFFIC_MIXES; i++) {
         const struct ceiling_traffic *t = &c->traffic[i];
-        json_array_append_new(traffic, json_pack("{s:f, s:f, s:f, s:f, s:b}", "read_fraction",
-                                                 t->read_fraction, "bytes_per_s", t->bytes_per_s,
-                                                 "spread", t->spread, "fixed_s", t->fixed_s,
-                                                 "streaming_stores", t->streams));
+        json_array_append_new(traffic,
+                              json_pack("{s:f, s:f, s:f, s:f, s:b, s:o}", "read_fraction",
+                                        t->read_fraction, "bytes_per_s", t->bytes_per_s, "spread",
+                                        t->spread, "fixed_s", t->fixed_s, "streaming_stores",
+                                        t->streams, "points", points_to_json(&t->points)));
     }
     return traffic;
 }
@@ -90,6 +91,7 @@ static void read_traffic(struct json_reader *r, const json_t *array, struct ceil
         c->traffic[i].spread = json_read_number(r, mix, "spread");
         c->traffic[i].fixed_s = json_read_number(r, mix, "fixed_s");
         c->traffic[i].streams = json_read_bool(r, mix, "streaming_stores");
+        points_from_json(r, json_object_get(mix, "points"), &c->traffic[i].points);
         if (!r->failed && !(c->traffic[i].bytes_per_s > 0))
             json_reader_fail(r, "bytes_per_s is not above zero");
         if (!r->failed && i > 0 && !(c->traffic[i].read_fraction < c->traffic[i - 1].read_fraction))
@@ -228,6 +230,18 @@ double ceilings_fixed(const struct ceilings *c, double read_fraction) {
     int i = find_mix(c, read_fraction, &share);
     double fixed = share * c->traffic[i - 1].fixed_s + (1 - share) * c->traffic[i].fixed_s;
     return fixed > c->launch_s ? fixed : c->launch_s;
+}
+
+static double mix_below_line(const struct ceilings *c, int i, double bytes) {
+    const struct ceiling_traffic *t = &c->traffic[i];
+    return points_below_line(&t->points, ceilings_fixed(c, t->read_fraction), t->bytes_per_s,
+                             bytes);
+}
+
+double ceilings_below_line(const struct ceilings *c, double read_fraction, double bytes) {
+    double share;
+    int i = find_mix(c, read_fraction, &share);
+    return share * mix_below_line(c, i - 1, bytes) + (1 - share) * mix_below_line(c, i, bytes);
 }
 
 void ceilings_rates(const struct ceilings *c, double out[PIPE_COUNT]) {

@@ -155,7 +155,7 @@ static void say_faster_pipe(struct words *w) {
 
 static void say_reach(struct words *w) {
     const struct bound *b = w->b;
-    double bytes = all_bytes(&b->work);
+    double bytes = all_bytes(&b->work) - b->reach_held_bytes;
     str_printf(&w->out, "reach %s: %s-bound.\n  ", duration(w, b->reach_s),
                bound_side_name(b->side));
     switch (b->side) {
@@ -173,6 +173,11 @@ static void say_reach(struct words *w) {
         break;
     }
     str_printf(&w->out, ", and a launch costs %s.\n", duration(w, b->reach_fixed_s));
+    if (b->reach_held_bytes > 0)
+        str_printf(&w->out,
+                   "  not counted: %s that the cache was measured to hold still when the clock "
+                   "stops\n",
+                   bound_quantity(w->a, b->reach_held_bytes, "B"));
     say_next(w);
     if (b->side == BOUND_MEMORY)
         say_fewer_bytes(w);

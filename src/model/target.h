@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/points.h"
+
 struct arena;
 struct error;
 
@@ -21,9 +23,10 @@ const char *pipe_words(enum pipe p);  // "TF32 matrix units"
 struct ceiling_traffic {
     double read_fraction;  // of all bytes moved: 1 read only, 0.5 copy, 0 write only
     double bytes_per_s;
-    double spread;   // relative spread over repeats
-    double fixed_s;  // a launch included
-    bool streams;    // stores that go round the caches were the better ones
+    double spread;                 // relative spread over repeats
+    double fixed_s;                // a launch included
+    bool streams;                  // stores that go round the caches were the better ones
+    struct ceiling_points points;  // on a GPU
 };
 
 // What one level of the caches gives when the data lies there already.
@@ -97,8 +100,7 @@ bool target_read_cpu(struct arena *a, int n_threads, const char *cc, struct targ
 // those of the first one: enough to check, lower and emit without the card. False: unknown.
 bool target_of_arch(const char *arch, struct target *t);
 
-// A card by name (`h200`), as its vendor describes it: enough for a limit, not for a reach.
-// False: not in the table.
+// A card by name (`h200`), as its vendor describes it: for a limit, not a reach. False: unknown.
 bool target_of_card(const char *name, struct target *t);
 extern const char *const card_names[];  // NULL-terminated
 
@@ -110,7 +112,6 @@ double target_on_chip_bytes(const struct target *t);
 
 // What a kernel block calls the target: `cpu`, or a GPU's architecture.
 const char *target_kernel_name(const struct target *t);
-
 bool target_has_clusters(const struct target *t);
 
 // What a block of threads may use, in words: "227 KiB shared memory per block, ...".
@@ -131,20 +132,19 @@ void target_peaks_from_json(struct json_reader *r, const json_t *json, struct ta
 // Measured rates per pipe, NAN where there is none.
 void ceilings_rates(const struct ceilings *c, double rates[PIPE_COUNT]);
 
-// Ceilings as stored in the cache, one JSON form. A file of another device or version
-// reads as absent, not as an error.
+// Ceilings as stored in the cache. Those of another device or version are absent, not an error.
 json_t *ceilings_to_json(const struct target *t);
 bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
 // Read them from the cache directory if they are there.
 void target_load_ceilings(struct arena *a, struct target *t);
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err);
 
-// Take from `fresh` whatever is better: of two measurements on a busy machine the faster is nearer
-// to what the device can do.
+// Take from `fresh` whatever is better: the faster of two is nearer to what the device can do.
 void ceilings_raise(struct ceilings *c, const struct ceilings *fresh);
 
-// Bytes per second for traffic of which `read_fraction` is reads: interpolated in time per
-// byte between the measured mixes.
+// Bytes per second where `read_fraction` of them are read: time per byte between measured mixes.
 double ceilings_bandwidth(const struct ceilings *c, double read_fraction);
 // The fixed cost of a call with such traffic; never below that of a launch.
 double ceilings_fixed(const struct ceilings *c, double read_fraction);
+// Seconds by which so many bytes of such traffic took less than these two say.
+double ceilings_below_line(const struct ceilings *c, double read_fraction, double bytes);

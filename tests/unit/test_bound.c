@@ -157,6 +157,61 @@ Test(ceilings, interpolate_in_time_per_byte) {
         epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.25), 1 / (0.5 / 20e9 + 0.5 / 10e9), 1));
 }
 
+// A copy of 8 MiB, the exp above, was measured at so many seconds; the line says 10 us + 419 us.
+static struct target target_with_points(double seconds) {
+    struct target t = test_target();
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        t.ceilings.traffic[i].points =
+            (struct ceiling_points){.point = {{4 << 20, 1}, {8 << 20, seconds}}, .n = 2};
+    return t;
+}
+
+Test(bound, asks_for_no_more_time_than_that_traffic_took) {
+    struct target t = target_with_points(300e-6);
+    struct bound b;
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(epsilon_eq(dbl, b.reach_s, 300e-6, 1e-12));
+    cr_assert(epsilon_eq(dbl, b.reach_held_bytes, (1e-5 + (8 << 20) / 20e9 - 300e-6) * 20e9, 1));
+    struct arena a = {0};
+    const char *words = bound_explain(&a, &exp_problem, &b, &t);
+    cr_assert(strstr(words, "reach 300 µs") && strstr(words, "not counted: 2.59 MB"), "%s", words);
+    arena_reset(&a);
+    struct bound back;
+    struct error err = {0};
+    json_t *json = bound_to_json(&b);
+    cr_assert(bound_from_json(json, &back, &err));
+    cr_assert(eq(dbl, back.reach_held_bytes, b.reach_held_bytes));
+    json_decref(json);
+}
+
+Test(bound, holds_no_more_than_was_written_or_than_the_cache_can) {
+    struct target t = target_with_points(1e-9);
+    struct bound b;
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(eq(dbl, b.reach_held_bytes, 4 << 20));
+    t.llc_bytes = 1 << 20;
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(eq(dbl, b.reach_held_bytes, 1 << 20));
+    // Slower than the line at that size: the line is what was reached at others.
+    t = target_with_points(1);
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(eq(dbl, b.reach_held_bytes, 0));
+    cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + 8.0 * (1 << 20) / 20e9, 1e-12));
+}
+
+Test(points, lie_below_the_line_between_those_that_do) {
+    // The line takes 1 s and 1 s a byte; the second point is 2 s below it, the last one 1 s.
+    const struct ceiling_points p = {.point = {{10, 12}, {20, 19}, {40, 40}}, .n = 3}, none = {0};
+    static const struct {
+        double bytes, want;
+    } cases[] = {{0, 0}, {5, 0}, {10, 0}, {15, 1}, {20, 2}, {30, 1.5}, {40, 1}, {400, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_expect(
+            epsilon_eq(dbl, points_below_line(&p, 1, 1, cases[i].bytes), cases[i].want, 1e-9));
+        cr_expect(eq(dbl, points_below_line(&none, 1, 1, cases[i].bytes), 0));
+    }
+}
+
 Test(ceilings, only_rise) {
     struct target t = test_target(), fresh = test_target();
     fresh.ceilings.traffic[0].bytes_per_s = 50e9;

@@ -37,7 +37,11 @@ static void fill(struct target *t) {
         .launch_s = 2e-5,
         .traffic = {{.read_fraction = 1, .bytes_per_s = 4e10, .spread = 0.1},
                     {.read_fraction = 2. / 3, .bytes_per_s = 3e10, .spread = 0.1},
-                    {.read_fraction = 0.5, .bytes_per_s = 2e10, .spread = 0.1, .fixed_s = 3e-5},
+                    {.read_fraction = 0.5,
+                     .bytes_per_s = 2e10,
+                     .spread = 0.1,
+                     .fixed_s = 3e-5,
+                     .points = {.point = {{1e6, 1e-4}, {2e6, 1.5e-4}}, .n = 2}},
                     {.read_fraction = 0, .bytes_per_s = 1e10, .spread = 0.1, .streams = true}},
         .f32_flops_per_s = 1e11,
         .f64_flops_per_s = 5e10,
@@ -101,6 +105,9 @@ Test(target, ceilings_come_back_from_the_cache) {
     cr_assert(isnan(again.ceilings.tf32_flops_per_s), "absent is not zero");
     cr_assert(eq(dbl, again.ceilings.traffic[2].fixed_s, 3e-5));
     cr_assert(again.ceilings.traffic[3].streams && !again.ceilings.traffic[2].streams);
+    cr_assert(eq(int, again.ceilings.traffic[2].points.n, 2));
+    cr_assert(eq(dbl, again.ceilings.traffic[2].points.point[1].seconds, 1.5e-4));
+    cr_assert(eq(int, again.ceilings.traffic[1].points.n, 0));
     cr_assert(eq(dbl, again.ceilings.cache[2].bytes_per_s, 9e10));
     cr_assert(again.ceilings.cache[1].bytes == 0, "a level that was not measured");
     cr_assert(eq(dbl, again.ceilings.width[1].f32_flops_per_s, 5e10));
@@ -143,6 +150,19 @@ Test(target, ceilings_that_make_no_sense_are_refused) {
     t.ceilings.traffic[1].read_fraction = 2;
     json = ceilings_to_json(&t);
     cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    json_decref(json);
+    fill(&t);
+    t.ceilings.traffic[2].points.point[1].bytes = 1e6;
+    json = ceilings_to_json(&t);
+    cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    cr_assert(strstr(err.text, "by rising bytes") != NULL, "%s", err.text);
+    json_decref(json);
+    json = ceilings_to_json(&t);
+    json_t *points = json_object_get(json_array_get(json_object_get(json, "traffic"), 2), "points");
+    for (int i = 0; i < POINTS_MAX; i++)
+        json_array_append_new(points, json_object());
+    cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    cr_assert(strstr(err.text, "more than 8 points") != NULL, "%s", err.text);
     json_decref(json);
     arena_reset(&a);
 }
