@@ -1,7 +1,8 @@
 // Ceilings of a GPU. Traffic: each mix at several sizes, cold, and a straight line through the
-// medians: fixed cost + bytes / rate. Cold means that a buffer of several times the L2 was *read*
-// before each sample, which leaves no dirty lines for the sample to write back. Arithmetic: long
-// chains on every multiprocessor, the best of a few launch shapes.
+// medians: fixed cost + bytes / rate. It says too much of small calls, so what those take is
+// measured too, and what a kernel takes that does nothing. Cold means that a buffer of several
+// times the L2 was *read* before each sample, which leaves no dirty lines for the sample to write
+// back. Arithmetic: long chains on every multiprocessor, the best of a few launch shapes.
 #include "eval/ceilings_cuda.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ enum {
 
 // Bytes that one sample moves in all.
 static const int64_t sizes[SIZES] = {32 << 20, 64 << 20, 128 << 20, 256 << 20, 512 << 20};
+static const int64_t small_sizes[SMALL_SIZES] = {256 << 10, 2 << 20, 16 << 20};
 
 struct bench {
     struct cuda cu;
@@ -146,7 +148,7 @@ static const struct mix mixes[TRAFFIC_MIXES] = {
 static bool time_traffic(struct bench *b, const struct mix *m, int64_t total, double *seconds,
                          double *spread, struct error *err) {
     uint64_t n = (uint64_t)(total / m->streams / 16);
-    unsigned grids[] = {(unsigned)b->sms * 4, (unsigned)(n / THREADS / 4)};
+    unsigned grids[] = {(unsigned)b->sms * 4, (unsigned)(n / THREADS / 4) + 1};
     *seconds = INFINITY;
     for (int i = 0; i < 2; i++) {
         struct launch l = {.kernel = m->kernel,
@@ -168,22 +170,53 @@ static bool time_traffic(struct bench *b, const struct mix *m, int64_t total, do
     return true;
 }
 
+static double moved_bytes(const struct mix *m, int64_t total) {
+    return (double)(total / m->streams / 16 * 16 * m->streams);
+}
+
+static bool measure_small(struct bench *b, const struct mix *m, struct ceiling_traffic *t,
+                          struct error *err) {
+    double spread;
+    for (int i = 0; i < SMALL_SIZES; i++) {
+        t->small[i].bytes = moved_bytes(m, small_sizes[i]);
+        if (!time_traffic(b, m, small_sizes[i], &t->small[i].call_s, &spread, err))
+            return false;
+    }
+    // More bytes never take less time.
+    for (int i = SMALL_SIZES - 2; i >= 0; i--)
+        t->small[i].call_s = fmin(t->small[i].call_s, t->small[i + 1].call_s);
+    return true;
+}
+
 static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *err) {
     for (int i = 0; i < TRAFFIC_MIXES; i++) {
         double bytes[SIZES], seconds[SIZES], spread = 0, fixed, rate;
         for (int k = 0; k < SIZES; k++) {
-            bytes[k] = (double)(sizes[k] / mixes[i].streams / 16 * 16 * mixes[i].streams);
+            bytes[k] = moved_bytes(&mixes[i], sizes[k]);
             if (!time_traffic(b, &mixes[i], sizes[k], &seconds[k], &spread, err))
                 return false;
         }
         fit_line(bytes, seconds, SIZES, &fixed, &rate);
+        for (int k = 0; k < SIZES; k++)  // above none of them
+            fixed = fmin(fixed, seconds[k] - bytes[k] / rate);
         c->traffic[i] = (struct ceiling_traffic){.read_fraction = mixes[i].read_fraction,
                                                  .bytes_per_s = rate,
                                                  .spread = spread,
-                                                 .fixed_s = fixed > 0 ? fixed : 0};
-        if (mixes[i].read_fraction == 0.5)
-            c->launch_s = fixed > 0 ? fixed : 0;
+                                                 .fixed_s = fmax(fixed, 0)};
+        if (!measure_small(b, &mixes[i], &c->traffic[i], err))
+            return false;
     }
+    return true;
+}
+
+// The least that a call can take: a kernel that does nothing, cold as the others.
+static bool measure_launch(struct bench *b, struct ceilings *c, struct error *err) {
+    struct launch l = {.kernel = "empty", .grid = 1, .block = 32};
+    double spread;
+    if (!time_median(b, &l, true, &c->launch_s, &spread, err))
+        return false;
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        c->launch_s = fmin(c->launch_s, c->traffic[i].small[0].call_s);
     return true;
 }
 
@@ -337,7 +370,7 @@ bool cuda_calibrate(struct arena *a, struct target *t,
     bool ok = open_bench(a, &b, t, err);
     if (ok)
         tell(progress, ctx, "memory traffic");
-    ok = ok && measure_traffic(&b, &c, err);
+    ok = ok && measure_traffic(&b, &c, err) && measure_launch(&b, &c, err);
     if (ok)
         tell(progress, ctx, "arithmetic");
     ok = ok && measure_chain(&b, &chain_f32, &c.f32_flops_per_s, &c.f32_spread, err) &&
