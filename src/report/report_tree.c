@@ -189,6 +189,10 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
                    strcmp(n->by, "debug") == 0 ? "team (debug)" : n->by);
     str_puts(out, v->run.champion == number ? " (champion)\nreason    " : "\nreason    ");
     report_wrap(out, n->reason, 10, 10);
+    if (n->change) {
+        str_puts(out, "change    ");
+        report_wrap(out, n->change, 10, 10);
+    }
     if (n->state == NODE_EVALUATED) {
         str_printf(out, "verdict   %s%s%s\n", verdict_kind_name(n->verdict.kind),
                    n->verdict.rule ? ", rule " : "", n->verdict.rule ? n->verdict.rule : "");

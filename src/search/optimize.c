@@ -252,6 +252,7 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     struct search_node *n = add_node(l);
     n->parent = d->parent;
     n->move = arena_strdup(l->a, d->move);
+    n->change = d->change ? arena_strdup(l->a, d->change) : NULL;
     n->reason = arena_strdup(l->a, d->reason);
     n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
     n->candidate = (struct candidate){

@@ -334,6 +334,8 @@ Test(team, a_window_says_what_a_time_is_made_of) {
                                             .rival_median_s = 6e-4,
                                             .speedup_low = 1.9,
                                             .speedup_high = 2.1};
+    measurement_set_spread(&a, &node.measurement);
+    node.measurement.n_pairs = 0;  // a replay has no samples, and says the same
     root.time_s = 2e-4;
     static const char *const words[] = {
         "Node 1: ok, 100 µs, 2.00x over node 0 (1.90 to 2.10), 10% of reach.",
