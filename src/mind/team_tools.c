@@ -107,7 +107,7 @@ static void findings(const struct team_settings *s, const struct brief *b, json_
     put_node(out, n);
     if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence)
         str_printf(out, "%s\n", n->verdict.evidence);
-    window_findings(out, s, n);
+    window_findings(out, s, b, n);
     if (n->candidate.kernel)
         str_puts(out, n->candidate.kernel);
 }

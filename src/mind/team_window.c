@@ -214,7 +214,7 @@ static void add_problem(struct window *w, const struct brief *b) {
 
 static void put_findings(struct str *out, const struct search_node *n) {
     if (n->n_findings == 0)
-        str_puts(out, "Nothing was found.\n");
+        str_puts(out, "No tool found what limits it.\n");
     for (int i = 0; i < n->n_findings; i++) {
         const struct finding *f = &n->findings[i];
         str_printf(out, "%d. [%s] %s: %s (%s)", i + 1, severity_name(f->severity), f->tool,
@@ -228,17 +228,23 @@ static void put_findings(struct str *out, const struct search_node *n) {
 }
 
 // Rule: a model is given findings, never counters; `raw` and `none` are there for ablations.
-void window_findings(struct str *out, const struct team_settings *s, const struct search_node *n) {
-    if (strcmp(s->feedback, "findings") == 0)
+void window_findings(struct str *out, const struct team_settings *s, const struct brief *b,
+                     const struct search_node *n) {
+    struct str facts = {0};
+    if (strcmp(s->feedback, "findings") == 0) {
         put_findings(out, n);
-    else if (strcmp(s->feedback, "raw") == 0)
+        facts_put(&facts, b, n);
+        if (facts.len > 0)
+            str_printf(out, "\nMeasured:\n%s", str_text(&facts));
+        str_reset(&facts);
+    } else if (strcmp(s->feedback, "raw") == 0)
         for (int i = 0; i < n->profile.n_metrics; i++)
             str_printf(out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
 }
 
 static void add_findings(struct window *w, const struct team_settings *s, const struct brief *b) {
     struct str out = {0};
-    window_findings(&out, s, b->node);
+    window_findings(&out, s, b, b->node);
     add(w, KEEP, strcmp(s->feedback, "raw") == 0 ? "Its metrics" : "What limits it", &out);
 }
 

@@ -168,6 +168,16 @@ static void say_findings(struct str *out, const struct search_node *n) {
     }
 }
 
+static void say_launches(struct str *out, const struct profile *p) {
+    struct arena a = {0};
+    const char *words = profile_launch_words(&a, p);
+    if (*words) {
+        str_puts(out, "launches  ");
+        report_wrap(out, words, 10, 10);
+    }
+    arena_reset(&a);
+}
+
 static void say_profile(struct str *out, const struct profile *p) {
     struct str line = {0};
     for (int i = 0; i < p->n_metrics; i++)
@@ -200,6 +210,7 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
             report_indented(out, n->verdict.evidence, 10);
         say_error(out, &n->verdict.error);
         say_measurement(out, &n->measurement);
+        say_launches(out, &n->profile);
         say_profile(out, &n->profile);
         say_findings(out, n);
     } else {

@@ -54,6 +54,14 @@ grep -q '^evaluations left: 1, this one included$' question4 || fail 'the new bu
 run "$HONE" show 1.1 --prompt code
 printf '%s\n' "$got" | grep -q 'No plan has been made for node 1' || fail "a plan from nowhere: $got"
 
+# Of source that the model wrote it is told what was measured, launch by launch.
+run "$HONE" show 1.2 --prompt plan
+printf '%s\n' "$got" | grep -q '^Node 2: ok, ' || fail "node 2 did not pass: $got"
+printf '%s\n' "$got" | grep -q '^Measured:$' || fail "nothing was measured of source: $got"
+printf '%s\n' "$got" | grep -Eq '^  - y_[a-z_]*: [0-9.]+ .*, 100% of them; [0-9]+ blocks; names buffers of ' ||
+    fail "no time of its launch: $got"
+printf '%s\n' "$got" | grep -q 'times the least traffic$' || fail "no traffic: $got"
+
 # In full for whoever reads it later, whatever the table has room for.
 expect_match 0 'from 1\.0 by put vec to 16 .*\.\.\.' "$HONE" show 1.1
 printf '%s\n' "$got" | tr '\n' ' ' | tr -s ' ' | grep -qF "change $long" || fail "the change is cut: $got"
