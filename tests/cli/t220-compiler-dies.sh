@@ -6,7 +6,7 @@ mkdir -p cuda/lib64
 ln -s "$(dirname "$HONE")"/fake/lib64/* cuda/lib64/
 export CUDA_HOME="$TMP/cuda"
 : >cuda/fault
-real=$(HONE_LOG=debug HONE_TARGET= "$HONE" doctor 2>&1 | sed -n 's/.*dlopen \(\/.*libnvrtc\.so[.0-9]*\): ok.*/\1/p' | head -n 1)
+real=$(HONE_LOG=debug HONE_TARGET='' "$HONE" doctor 2>&1 | sed -n 's/.*dlopen \(\/.*libnvrtc\.so[.0-9]*\): ok.*/\1/p' | head -n 1)
 [ -n "$real" ] || skip "no NVRTC"
 cc -shared -fPIC -D_GNU_SOURCE -Wl,--no-as-needed -Wl,-soname,dying.so -Wl,-rpath,"$(dirname "$real")" \
     -o "cuda/lib64/$(basename "$real")" "$ROOT/tests/tools/dying_nvrtc.c" "$real" -ldl
