@@ -187,8 +187,8 @@ static void compute_reach(struct count *c) {
     ceilings_rates(ceilings, rates);
     charge_contractions(c, rates);
     charge_rest(c, rates);
-    b->reach_fixed_s = ceilings_fixed(ceilings, mix);
-    b->reach_memory_s = bytes / ceilings_bandwidth(ceilings, mix);
+    b->reach_fixed_s = ceilings->launch_s;
+    b->reach_memory_s = ceilings_seconds(ceilings, mix, bytes) - b->reach_fixed_s;
     b->reach_compute_s = 0;
     // The pipes of a GPU work side by side; on a CPU they are the same vector units.
     for (int i = 0; i < PIPE_COUNT; i++)

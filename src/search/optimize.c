@@ -23,6 +23,8 @@ enum { INFRA_MAX = 3 };
 // Faster than this fraction of reach nothing should be; then the ceilings are measured again, but
 // only so often.
 static const double BEYOND = 1.02;
+// Where between an estimate and the end of its interval a candidate is taken to lie at best.
+static const double LIKELY = 0.25;
 enum { REMEASURE_MAX = 3 };
 
 struct loop {
@@ -149,10 +151,15 @@ static bool judge(struct loop *l, const struct eval_job *job, struct eval_result
     return ok;
 }
 
-static bool may_be_best(const struct loop *l, const struct eval_result *r) {
+// Is a better number worth its time? The interval is made to be wrong once in a hundred and is wide
+// after a few pairs; nearly everything would be ranked by its end. A quarter of the way there is
+// about where one in five would be that is as fast as the champion.
+static bool is_worth_ranking(const struct loop *l, const struct eval_result *r) {
+    const struct measurement *m = &r->measurement;
     int best = progress_champion(l->nodes, l->n_nodes);
     double to_beat = best > 0 ? l->nodes[best].measurement.speedup : 1;
-    return r->verdict.kind == VERDICT_OK && r->measurement.speedup_high > to_beat;
+    return r->verdict.kind == VERDICT_OK && m->present &&
+           m->speedup * pow(m->speedup_high / m->speedup, LIKELY) > to_beat;
 }
 
 static struct eval_job screening(const struct loop *l, const struct search_node *n) {
@@ -167,8 +174,11 @@ static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_r
     bool is_root = n->number == 0;
     if (!is_root && !judge(l, &job, result, err))
         return false;
+    if (!is_root && (result->is_final || !is_worth_ranking(l, result)))
+        return true;
     job.depth = EVAL_RANK;
-    return (!is_root && !may_be_best(l, result)) || judge(l, &job, result, err);
+    job.seconds = finale_ranking_s(l->run->max_seconds);
+    return judge(l, &job, result, err);
 }
 
 static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {

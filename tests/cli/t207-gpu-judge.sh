@@ -117,6 +117,11 @@ expect_match 0 'called different in at most [0-9.]+% of trials, with 95% confide
 expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
 expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
 expect_match 1 '^right.cu: infra \(rival\)$' "$HONE" eval affine.hone right.cu --target cuda --rival illegal.cu --screen
+# One that fails once is looked at again.
+kernel stumbles
+: >cuda/stumble
+expect_match 0 '^right.cu: ok$' "$HONE" eval affine.hone right.cu --target cuda --rival stumbles.cu --screen
+[ ! -e cuda/stumble ] || fail "the rival was never called"
 valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
 grep -q '"registers"' json
 expect_match 0 '^  launch    4 blocks, 256 threads each, 32 registers, 32 bytes shared, 32 bytes local' \

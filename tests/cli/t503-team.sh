@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 60"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY"
 printf 'm 10 20 1 12\n' >prices
 export HONE_LLM_PRICES="$TMP/prices"
