@@ -7,6 +7,13 @@
 # long   everything
 set -u
 mode=$1
+case $mode in
+fast | all | asan | long) ;;
+*)
+    echo "run-tests.sh: '$mode' is none of fast, all, asan, long"
+    exit 2
+    ;;
+esac
 build=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.." || exit 1
 export HONE=$build/hone

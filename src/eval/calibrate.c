@@ -33,6 +33,7 @@ enum {
     SECONDS_MAX = 30,
     TRIES = 4,
     SIZES = 3,
+    SMALL_SIZES = 3,
     SMALL_PARTS = 2,  // per thread
     SMALL_STEP = 4,   // from one small size to the next
     BLOCK = 32768,    // floats of one stream in a block
@@ -333,7 +334,7 @@ static bool measure_small(struct bench *b, struct ceilings *c, struct error *err
     for (int i = 0; i < SMALL_SIZES; i++, most /= SMALL_STEP)
         for (int row = 0; row < ROWS; row++) {
             struct ceiling_traffic *t = &c->traffic[rows[row].mix];
-            struct ceiling_small *small = &t->small[SMALL_SIZES - 1 - i];
+            struct ceiling_point *small = &t->point[SMALL_SIZES - 1 - i];
             int64_t streams = rows[row].reads + rows[row].writes;
             int64_t floats = most / 4 / streams / b->n_blocks / BLOCK_LEAST * BLOCK_LEAST;
             struct order o = {.mode = rows[row].mode,
@@ -344,14 +345,14 @@ static bool measure_small(struct bench *b, struct ceilings *c, struct error *err
                 return false;
             bool is_first = small->bytes == 0;
             small->bytes = bytes_of(&rows[row], &o);
-            small->call_s = is_first ? seconds : fmin(small->call_s, seconds);
+            small->seconds = is_first ? seconds : fmin(small->seconds, seconds);
             lower_fixed(t, small->bytes, seconds, c->launch_s);
         }
     // More bytes never take less time.
     for (int mix = 0; mix < TRAFFIC_MIXES; mix++)
         for (int i = SMALL_SIZES - 2; i >= 0; i--)
-            c->traffic[mix].small[i].call_s =
-                fmin(c->traffic[mix].small[i].call_s, c->traffic[mix].small[i + 1].call_s);
+            c->traffic[mix].point[i].seconds =
+                fmin(c->traffic[mix].point[i].seconds, c->traffic[mix].point[i + 1].seconds);
     return true;
 }
 

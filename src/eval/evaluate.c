@@ -91,12 +91,20 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     return outcome;
 }
 
-static bool is_throttled(const struct verdict *v) {
-    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "throttled") == 0;
+static bool is_infra_by(const struct verdict *v, const char *rule) {
+    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, rule) == 0;
 }
 
-static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v) {
-    return e->place->retries_infra && v->kind == VERDICT_INFRA && (!v->rule || is_throttled(v));
+static bool is_throttled(const struct verdict *v) {
+    return is_infra_by(v, "throttled");
+}
+
+// A rival that fails is looked at twice: it is a yardstick that worked before, most often, and a
+// machine that is busy enough lets anybody's call come late.
+static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v, int n_before) {
+    if (!e->place->retries_infra || v->kind != VERDICT_INFRA)
+        return false;
+    return !v->rule || is_throttled(v) || (n_before == 0 && is_infra_by(v, "rival"));
 }
 
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
@@ -109,7 +117,7 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
             result->verdict.evidence =
                 arena_printf(a, "%s (tried %d times)", result->verdict.evidence, TRIES);
         if (outcome == 0 ||
-            (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict))))
+            (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict, i))))
             return outcome > 0;
         log_info("trying again: %s", outcome > 0 ? result->verdict.evidence : err->text);
     }

@@ -18,8 +18,10 @@
 #include "base/file.h"
 #include "base/frame.h"
 
-static const int64_t load_timeout_ns = 10000000000;
+// Only for what never ends: starting a process takes long where there is other work.
+static const int64_t load_timeout_ns = 30000000000;
 static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
+enum { WAIT_FACTOR = 9 };
 
 static bool fail_errno(struct error *err, const char *what) {
     return error_set(err, ERROR_IO, "%s: %s", what, strerror(errno));
@@ -205,19 +207,66 @@ static void note_lingering(struct runner *r, const struct thread_times *now) {
     r->lingered_ns = most;
 }
 
-static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t deadline_ns) {
+// How long the most unlucky thread has waited for a processor since then.
+static int64_t longest_wait_ns(const struct runner *r, const struct thread_times *since) {
+    struct thread_times now;
+    int64_t most = 0;
+    read_times(r, &now);
+    for (int i = 0; i < r->n_threads; i++)
+        if (now.waited_ns[i] - since->waited_ns[i] > most)
+            most = now.waited_ns[i] - since->waited_ns[i];
+    return most;
+}
+
+// Waiting for a processor says something about the machine, not about the code: it comes on top of
+// the time-out, up to so many times that.
+static int64_t deadline_ns(const struct runner *r, const struct thread_times *start,
+                           int64_t start_ns, int64_t timeout_ns) {
+    int64_t waited_ns = longest_wait_ns(r, start), most_ns = WAIT_FACTOR * timeout_ns;
+    return start_ns + timeout_ns + (waited_ns < most_ns ? waited_ns : most_ns);
+}
+
+static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t start_ns,
+                                          int64_t timeout_ns, const struct thread_times *start) {
     struct control *c = r->control;
+    int64_t until_ns = start_ns + timeout_ns;
     for (;;) {
         uint32_t done = c->done;
         if (done == call)
             return RUNNER_OK;
         if (c->state == CONTROL_FAULT || !runner_is_alive(r))
             return RUNNER_ENDED;
-        int64_t left_ns = deadline_ns - clock_now_ns();
+        int64_t left_ns = until_ns - clock_now_ns();
+        if (left_ns <= 0) {
+            until_ns = deadline_ns(r, start, start_ns, timeout_ns);
+            left_ns = until_ns - clock_now_ns();
+        }
         if (left_ns <= 0 || interrupt_seen())
             return RUNNER_TIMEOUT;
         futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
     }
+}
+
+// Steps of a call: clearings first, then the plan's.
+static int count_steps(const struct plan *p) {
+    int n = p->n_steps;
+    for (int i = 0; i < p->n_buffers; i++)
+        n += p->buffers[i].is_zeroed;
+    return n;
+}
+
+// What was told of earlier calls fades: the first ones are slower, and of other data.
+static void note_steps(struct runner *r) {
+    enum { MEMORY = 16 };
+    double ns[CONTROL_STEPS_MAX], total = 0;
+    int n = count_steps(r->plan);
+    for (int i = 0; i < n; i++)
+        total += ns[i] = (double)r->control->step_ns[i];
+    for (int i = 0; i < n && total > 0; i++) {
+        double share = ns[i] / total;
+        r->step_share[i] += r->has_shares ? (share - r->step_share[i]) / MEMORY : share;
+    }
+    r->has_shares |= total > 0;
 }
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
@@ -234,7 +283,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     int64_t start_ns = clock_now_ns();
     c->call = call;
     futex_wake_all(&c->call);
-    result->status = wait_until_done(r, call, start_ns + timeout_ns);
+    result->status = wait_until_done(r, call, start_ns, timeout_ns, &before);
     int64_t end_ns = clock_now_ns();
 
     read_times(r, &after);
@@ -248,6 +297,8 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
+    if (result->status == RUNNER_OK)
+        note_steps(r);
 }
 
 // The pages of an output or scratch buffer of one slot.

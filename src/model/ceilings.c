@@ -12,7 +12,7 @@
 #include "model/target.h"
 
 static const char *const SCHEMA = "hone.ceilings/3";
-static const char *const SCHEMA_BEFORE = "hone.ceilings/2";  // without calls of few bytes
+static const char *const SCHEMA_BEFORE = "hone.ceilings/2";  // without points
 
 enum { FILE_MAX = 64 << 10 };
 
@@ -34,13 +34,13 @@ static double *rate_of(struct ceilings *c, int i) {
     return (double *)((char *)c + rates[i].offset);
 }
 
-static json_t *small_to_json(const struct ceiling_traffic *t) {
-    json_t *small = json_array();
-    for (int i = 0; i < SMALL_SIZES; i++)
-        if (t->small[i].bytes > 0)
-            json_array_append_new(small, json_pack("{s:f, s:f}", "bytes", t->small[i].bytes,
-                                                   "call_s", t->small[i].call_s));
-    return small;
+static json_t *points_to_json(const struct ceiling_traffic *t) {
+    json_t *points = json_array();
+    for (int i = 0; i < POINTS_MAX; i++)
+        if (t->point[i].bytes > 0)
+            json_array_append_new(points, json_pack("{s:f, s:f}", "bytes", t->point[i].bytes,
+                                                    "seconds", t->point[i].seconds));
+    return points;
 }
 
 static json_t *traffic_to_json(const struct ceilings *c) {
@@ -51,7 +51,7 @@ static json_t *traffic_to_json(const struct ceilings *c) {
                               json_pack("{s:f, s:f, s:f, s:f, s:b, s:o}", "read_fraction",
                                         t->read_fraction, "bytes_per_s", t->bytes_per_s, "spread",
                                         t->spread, "fixed_s", t->fixed_s, "streaming_stores",
-                                        t->streams, "small", small_to_json(t)));
+                                        t->streams, "points", points_to_json(t)));
     }
     return traffic;
 }
@@ -90,20 +90,20 @@ json_t *ceilings_to_json(const struct target *t) {
     return json;
 }
 
-static void read_small(struct json_reader *r, const json_t *array, struct ceiling_traffic *t) {
-    if (json_array_size(array) > SMALL_SIZES) {
-        json_reader_fail(r, "%zu small calls, more than %d", json_array_size(array), SMALL_SIZES);
+static void read_points(struct json_reader *r, const json_t *array, struct ceiling_traffic *t) {
+    if (json_array_size(array) > POINTS_MAX) {
+        json_reader_fail(r, "%zu points, more than %d", json_array_size(array), POINTS_MAX);
         return;
     }
     double bytes = 0, seconds = 0;
     for (size_t i = 0; i < json_array_size(array); i++) {
-        struct ceiling_small *s = &t->small[i];
+        struct ceiling_point *s = &t->point[i];
         s->bytes = json_read_number(r, json_array_get(array, i), "bytes");
-        s->call_s = json_read_number(r, json_array_get(array, i), "call_s");
-        if (!r->failed && !(s->bytes > bytes && s->call_s >= seconds))
-            json_reader_fail(r, "small calls do not grow");
+        s->seconds = json_read_number(r, json_array_get(array, i), "seconds");
+        if (!r->failed && !(s->bytes > bytes && s->seconds >= seconds))
+            json_reader_fail(r, "points do not grow");
         bytes = s->bytes;
-        seconds = s->call_s;
+        seconds = s->seconds;
     }
 }
 
@@ -119,8 +119,8 @@ static void read_traffic(struct json_reader *r, const json_t *array, struct ceil
         c->traffic[i].spread = json_read_number(r, mix, "spread");
         c->traffic[i].fixed_s = json_read_number(r, mix, "fixed_s");
         c->traffic[i].streams = json_read_bool(r, mix, "streaming_stores");
-        if (json_object_get(mix, "small"))
-            read_small(r, json_read_array(r, mix, "small"), &c->traffic[i]);
+        if (json_object_get(mix, "points"))
+            read_points(r, json_read_array(r, mix, "points"), &c->traffic[i]);
         if (!r->failed && !(c->traffic[i].bytes_per_s > 0))
             json_reader_fail(r, "bytes_per_s is not above zero");
         if (!r->failed && i > 0 && !(c->traffic[i].read_fraction < c->traffic[i - 1].read_fraction))
@@ -222,12 +222,12 @@ static void raise_traffic(struct ceiling_traffic *t, const struct ceiling_traffi
         t->streams = fresh->streams;
     }
     t->fixed_s = fmin(t->fixed_s, fresh->fixed_s);
-    for (int i = 0; i < SMALL_SIZES; i++) {
-        struct ceiling_small *s = &t->small[i];
+    for (int i = 0; i < POINTS_MAX; i++) {
+        struct ceiling_point *s = &t->point[i];
         if (s->bytes == 0)
-            *s = fresh->small[i];
-        else if (s->bytes == fresh->small[i].bytes)
-            s->call_s = fmin(s->call_s, fresh->small[i].call_s);
+            *s = fresh->point[i];
+        else if (s->bytes == fresh->point[i].bytes)
+            s->seconds = fmin(s->seconds, fresh->point[i].seconds);
     }
 }
 
@@ -274,18 +274,20 @@ double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {
     return 1 / (share / c->traffic[i - 1].bytes_per_s + (1 - share) / c->traffic[i].bytes_per_s);
 }
 
-// The lower of the line for many bytes and of what few were seen to take.
+// The lower of the line and of what lies between two points; beyond the last, the line less what
+// that one saved.
 static double mix_seconds(const struct ceilings *c, const struct ceiling_traffic *t, double bytes) {
     double line = fmax(t->fixed_s, c->launch_s) + bytes / t->bytes_per_s;
-    struct ceiling_small from = {0, c->launch_s};
-    for (int i = 0; i < SMALL_SIZES && t->small[i].bytes > from.bytes; i++) {
-        struct ceiling_small to = {t->small[i].bytes, fmax(t->small[i].call_s, c->launch_s)};
+    struct ceiling_point from = {0, c->launch_s};
+    for (int i = 0; i < POINTS_MAX && t->point[i].bytes > from.bytes; i++) {
+        struct ceiling_point to = {t->point[i].bytes, fmax(t->point[i].seconds, c->launch_s)};
         double share = (bytes - from.bytes) / (to.bytes - from.bytes);
         if (share <= 1)
-            return fmin(line, from.call_s + share * (to.call_s - from.call_s));
+            return fmin(line, from.seconds + share * (to.seconds - from.seconds));
         from = to;
     }
-    return line;
+    bool has_points = from.bytes > 0;
+    return has_points ? fmin(line, from.seconds + (bytes - from.bytes) / t->bytes_per_s) : line;
 }
 
 double ceilings_seconds(const struct ceilings *c, double read_fraction, double bytes) {

@@ -7,21 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SMALL_SIZES = 3 };
+enum { POINTS_MAX = 8 };
 
-// Seconds for a mix of traffic: fixed + bytes / rate for many bytes. What few bytes take was
-// measured, and lies on straight lines between the sizes and the cost of a launch: calls as small
-// as these find some of their data in the caches when their turn comes again.
+// Seconds for a mix of traffic: fixed + bytes / rate for many bytes, and the points beside this
+// line: what single sizes took. Small calls find some of their data in the caches when their turn
+// comes again, and of what was written some still lies there when the clock stops. So reach asks
+// for no more time than lies between the points where those are below the line, the first of them
+// being a launch.
 struct ceiling_traffic {
     double read_fraction;  // of all bytes moved: 1 read only, 0.5 copy, 0 write only
     double bytes_per_s;
     double spread;   // relative spread over repeats
     double fixed_s;  // a launch included
     bool streams;    // stores that go round the caches were the better ones
-    struct ceiling_small {
-        double bytes;   // 0: not measured
-        double call_s;  // a launch included; grows with bytes
-    } small[SMALL_SIZES];
+    struct ceiling_point {
+        double bytes;    // 0: not measured
+        double seconds;  // a launch included; grows with bytes
+    } point[POINTS_MAX];
 };
 
 // What one level of the caches gives when the data lies there already.

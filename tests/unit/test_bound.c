@@ -158,10 +158,10 @@ Test(ceilings, interpolate_in_time_per_byte) {
 }
 
 // 1 MiB as fast as caches are, 4 MiB partly; beyond that the line.
-static void measure_small(struct ceilings *c, int mix) {
-    c->traffic[mix].small[0] = (struct ceiling_small){1 << 20, 2e-5};
-    c->traffic[mix].small[1] = (struct ceiling_small){4 << 20, 1.5e-4};
-    c->traffic[mix].small[2] = (struct ceiling_small){16 << 20, 1e-2};
+static void measure_points(struct ceilings *c, int mix) {
+    c->traffic[mix].point[0] = (struct ceiling_point){1 << 20, 2e-5};
+    c->traffic[mix].point[1] = (struct ceiling_point){4 << 20, 1.5e-4};
+    c->traffic[mix].point[2] = (struct ceiling_point){16 << 20, 1e-2};
 }
 
 Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
@@ -169,7 +169,7 @@ Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
     struct ceilings *c = &t.ceilings;
     cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 1e-5 + (1 << 20) / 40e9, 1e-12),
               "nothing small was measured: the line");
-    measure_small(c, 0);
+    measure_points(c, 0);
     cr_assert(eq(dbl, ceilings_seconds(c, 1, 0), 1e-5), "a launch");
     cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 19), 1.5e-5, 1e-12), "half way");
     cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 2e-5, 1e-12));
@@ -186,12 +186,26 @@ Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
         epsilon_eq(dbl, ceilings_seconds(c, 5. / 6, 1 << 20), 0.5 * 2e-5 + 0.5 * other, 1e-12));
 }
 
+// Beyond the points a cache holds no more for longer; a point above the line says nothing.
+Test(ceilings, what_the_last_size_saved_stays_saved) {
+    struct target t = test_target();
+    struct ceilings *c = &t.ceilings;
+    double line = 1e-5 + (64 << 20) / 40e9, saved = 1e-4;
+    c->traffic[0].point[0] = (struct ceiling_point){32 << 20, line};
+    c->traffic[0].point[1] = (struct ceiling_point){64 << 20, line - saved};
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 64 << 20), line - saved, 1e-12));
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 128 << 20), 1e-5 + (128 << 20) / 40e9 - saved,
+                         1e-12));
+    c->traffic[0].point[1].seconds = 2 * line;
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 128 << 20), 1e-5 + (128 << 20) / 40e9, 1e-12));
+}
+
 Test(bound, of_few_bytes_is_no_more_than_such_calls_take) {
     struct target t = test_target();
     struct bound b;
     for (int i = 0; i < TRAFFIC_MIXES; i++) {
         t.ceilings.traffic[i].fixed_s = 1;
-        t.ceilings.traffic[i].small[0] = (struct ceiling_small){8 << 20, 3e-5};
+        t.ceilings.traffic[i].point[0] = (struct ceiling_point){8 << 20, 3e-5};
     }
     bound_compute(&exp_problem, &t, &b);
     cr_assert(epsilon_eq(dbl, b.reach_fixed_s, 1e-5, 1e-12));
@@ -210,13 +224,13 @@ Test(ceilings, no_raise_makes_anything_slower) {
         for (int i = 0; i < TRAFFIC_MIXES; i++) {
             struct ceiling_traffic *mine = &t.ceilings.traffic[i],
                                    *other = &fresh.ceilings.traffic[i];
-            measure_small(&t.ceilings, i);
-            measure_small(&fresh.ceilings, i);
+            measure_points(&t.ceilings, i);
+            measure_points(&fresh.ceilings, i);
             mine->fixed_s = 2e-5;
             other->bytes_per_s *= rate;
             other->fixed_s = 2e-5 * fixed;
-            for (int s = 0; s < SMALL_SIZES; s++)
-                other->small[s].call_s *= small;
+            for (int s = 0; s < 3; s++)
+                other->point[s].seconds *= small;
         }
         fresh.ceilings.launch_s *= launch;
         struct ceilings raised = t.ceilings;
