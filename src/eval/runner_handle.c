@@ -1,5 +1,6 @@
 #include "eval/runner_handle.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/frame.h"
+#include "base/str.h"
 
 static const int64_t load_timeout_ns = 10000000000;
 static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
@@ -93,17 +95,30 @@ static enum runner_status wait_until_loaded(struct runner *r) {
     }
 }
 
+// All threads but the first, which only waits. The kernel says which there are: on the page a
+// candidate might have put others.
+static void watch_threads(struct runner *r) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)r->process.pid);
+    DIR *tasks = opendir(path);
+    int n = 0;
+    for (struct dirent *e; tasks && n < r->n_threads && (e = readdir(tasks));) {
+        long long tid;
+        if (!str_to_int64(e->d_name, &tid) || tid == r->process.pid)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%lld/schedstat", (int)r->process.pid, tid);
+        r->stat_fds[n++] = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
 // Keep what must not be read again from a page that the candidate can write.
 static void note_facts(struct runner *r) {
     r->sandbox_level = r->control->sandbox_level;
     clockid_t clock;
     r->cpu_clock = clock_getcpuclockid(r->process.pid, &clock) == 0 ? (int)clock : 0;
-    for (int i = 0; i < r->n_threads; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)r->process.pid,
-                 (int)r->control->tid[i]);
-        r->stat_fds[i] = open(path, O_RDONLY | O_CLOEXEC);
-    }
+    watch_threads(r);
 }
 
 bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error *err) {
@@ -195,17 +210,33 @@ static void read_times(const struct runner *r, struct thread_times *t) {
 
 // Between two calls a thread sleeps. What it ran since the last call began, beyond the length of
 // that call, it ran when it should not have; a sleeping thread's time is known exactly.
+// A thread that slept during the call could run as long afterwards: so what each runs once the
+// results have been looked at is counted by itself.
 static void note_lingering(struct runner *r, const struct thread_times *now) {
-    int64_t most = 0;
+    int64_t most = 0, most_since = 0;
     for (int i = 0; i < r->n_threads; i++) {
         int64_t ran = now->ran_ns[i] - r->ran_ns[i] - (int64_t)(1e9 * r->call_s);
+        int64_t since = now->ran_ns[i] - r->rested_ns[i];
         most = r->ran_ns[i] && ran > most ? ran : most;
+        most_since = r->rested_ns[i] && since > most_since ? since : most_since;
         r->ran_ns[i] = now->ran_ns[i];
+        r->rested_ns[i] = 0;
     }
     r->lingered_ns = most;
+    r->stirred_ns = most_since;
 }
 
-static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t deadline_ns) {
+void runner_note_rest(struct runner *r) {
+    struct thread_times now;
+    read_times(r, &now);
+    for (int i = 0; i < r->n_threads; i++)
+        r->rested_ns[i] = now.ran_ns[i];
+}
+
+// Whoever wakes the judge before there is an answer has it at hand when the answer comes, and is
+// spared the time that waking takes.
+static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t deadline_ns,
+                                          bool *was_nudged) {
     struct control *c = r->control;
     for (;;) {
         uint32_t done = c->done;
@@ -216,7 +247,8 @@ static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64
         int64_t left_ns = deadline_ns - clock_now_ns();
         if (left_ns <= 0 || interrupt_seen())
             return RUNNER_TIMEOUT;
-        futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
+        bool was_woken = futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
+        *was_nudged |= was_woken && c->done == done && c->state != CONTROL_FAULT;
     }
 }
 
@@ -234,7 +266,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     int64_t start_ns = clock_now_ns();
     c->call = call;
     futex_wake_all(&c->call);
-    result->status = wait_until_done(r, call, start_ns + timeout_ns);
+    result->status = wait_until_done(r, call, start_ns + timeout_ns, &result->was_nudged);
     int64_t end_ns = clock_now_ns();
 
     read_times(r, &after);

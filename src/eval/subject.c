@@ -198,6 +198,11 @@ static bool stays_late(struct judge *j, struct subject *s, int slot) {
     return LATE_SHARE * n_late > LATE_CALLS;
 }
 
+// Chance brings one such call or other.
+static bool is_habit(const struct subject *s, int n_such) {
+    return n_such >= LATE_LEAST && LATE_SHARE * n_such > s->n_calls;
+}
+
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v) {
     const struct judge_device *d = j->device;
@@ -228,7 +233,14 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (!ok)
         return false;
     s->n_late += d->is_late && d->is_late(s, call);
-    if (s->n_late < LATE_LEAST || LATE_SHARE * s->n_late <= s->n_calls)
+    s->n_nudged += call->was_nudged;
+    if (is_habit(s, s->n_nudged))
+        return reject(v, VERDICT_CHEAT, "early-wake",
+                      arena_printf(a,
+                                   "woke the judge before it had an answer, in %d of %d calls: the "
+                                   "clock would stop sooner",
+                                   s->n_nudged, s->n_calls));
+    if (!is_habit(s, s->n_late))
         return true;
     if (stays_late(j, s, slot))
         return reject_late(v);

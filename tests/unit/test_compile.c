@@ -76,6 +76,14 @@ Test(compile, refuses_what_the_scans_find) {
         {"__attribute__((section(\".got_mine\"))) int n = 1;\n", "'n' outlives a call"},
         {"__attribute__((section(\".data.rel.ro_mine\"))) int n = 1;\n", "'n' outlives a call"},
         {"void g(void);\n__attribute__((constructor)) void g(void) {}\n", "runs on loading"},
+        {"void _init(void);\nvoid _init(void) {}\n", "runs on loading"},
+        {"static int g(void) { return 1; }\nstatic int (*pick(void))(void) { return g; }\n"
+         "int f(void) __attribute__((ifunc(\"pick\")));\n",
+         "runs on loading"},
+        {"static int g(void) { return 1; }\nstatic int (*pick(void))(void) { return g; }\n"
+         "static int h(void) __attribute__((ifunc(\"pick\")));\nint f(void);\n"
+         "int f(void) { return h(); }\n",
+         "runs on loading"},
         {"#include <stdlib.h>\nvoid *f(void);\nvoid *f(void) { return malloc(N); }\n",
          "'malloc' is not available"},
         {"#include <stdio.h>\nvoid f(void);\nvoid f(void) { puts(\"x\"); }\n", "is not available"},

@@ -357,6 +357,51 @@ Test(novelty, looks_at_rows_that_changed) {
     close_fixture(&f);
 }
 
+Test(novelty, looks_at_rows_by_chance_where_everything_changed) {
+    struct fixture f;
+    struct rng rng;
+    bool seen[M] = {false};
+    int n_seen = 0;
+    open_fixture(&f, gemm, SET_DECLARED);
+    rng_init(&rng, 3);
+    for (int i = 0; i < 200; i++) {
+        int64_t rows[NOVEL_ROWS];
+        int n_rows = novelty_rows(f.problem, NULL, &rng, rows);
+        cr_assert(n_rows >= 1 && n_rows <= NOVEL_ROWS);
+        for (int k = 0; k < n_rows; k++) {
+            n_seen += !seen[rows[k]];
+            seen[rows[k]] = true;
+        }
+    }
+    cr_expect_eq(n_seen, M);
+    close_fixture(&f);
+}
+
+Test(novelty, nudges_every_element_within_its_range) {
+    struct fixture f;
+    open_fixture(&f,
+                 "problem p\ndim N = 1000\nin x : f32[N] ~ normal\nin y : f32[N] ~ uniform(1, 2)\n"
+                 "in k : f32[N] ~ integers(0, 9)\nout z : f32[N]\nz = x * y + k\n",
+                 SET_DECLARED);
+    cr_expect(novelty_can_nudge(f.problem));
+    int n_kept[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        float before[1000];
+        memcpy(before, f.inputs[i], sizeof before);
+        novelty_nudge(f.problem, i, 7, f.inputs[i]);
+        for (int k = 0; k < 1000; k++) {
+            float b = before[k], n = f.inputs[i][k];
+            n_kept[i] += b == n;
+            cr_expect(fabsf(n - b) <= 1.001F / 64 * fabsf(b), "%g became %g", (double)b, (double)n);
+            cr_expect(i != 1 || (n >= 1 && n < 2), "%g", (double)n);
+        }
+    }
+    // Whole numbers mean something; what would leave its range stays.
+    cr_expect(n_kept[0] < 10 && n_kept[1] < 50 && n_kept[2] == 1000, "%d %d %d", n_kept[0],
+              n_kept[1], n_kept[2]);
+    close_fixture(&f);
+}
+
 Test(novelty, finds_the_row_that_is_wrong_and_names_its_elements) {
     struct fixture f;
     open_fixture(&f, gemm, SET_DECLARED);
