@@ -87,7 +87,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     s->object = c.object;
     if (c.outcome == COMPILE_OK)
         return true;
-    v->kind = c.outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
+    v->kind = compile_verdict(c.outcome);
     v->evidence = arena_strdup(a, c.message);
     return true;
 }

@@ -232,7 +232,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
         return true;
-    result->verdict.kind = c->outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
+    result->verdict.kind = compile_verdict(c->outcome);
     result->verdict.rule = c->rule;
     result->verdict.evidence = arena_strdup(a, c->message);
     return true;
