@@ -91,12 +91,11 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     return outcome;
 }
 
-static bool is_throttled(const struct verdict *v) {
-    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "throttled") == 0;
-}
-
+// Not the candidate's fault, whatever was wrong; or perhaps not: it did not run, and nobody knows
+// whether it would have.
 static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v) {
-    return e->place->retries_infra && v->kind == VERDICT_INFRA && (!v->rule || is_throttled(v));
+    bool is_stalled = v->kind == VERDICT_TIMEOUT && v->rule && strcmp(v->rule, "stalled") == 0;
+    return e->place->retries_infra && (v->kind == VERDICT_INFRA || is_stalled);
 }
 
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
@@ -105,7 +104,8 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
         *err = (struct error){0};
         int outcome = try_job(e, a, job, result, err);
         bool is_last = i + 1 == TRIES;
-        if (outcome > 0 && is_last && is_throttled(&result->verdict))
+        if (outcome > 0 && is_last && result->verdict.rule &&
+            is_worth_another_try(e, &result->verdict))
             result->verdict.evidence =
                 arena_printf(a, "%s (tried %d times)", result->verdict.evidence, TRIES);
         if (outcome == 0 ||

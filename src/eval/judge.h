@@ -122,6 +122,10 @@ void subject_touch(struct judge *j, struct subject *s, int slot);
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);
 
+// How the call ended, as a verdict; true: it came to its end.
+bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
+                     const struct call_result *call, struct verdict *v);
+
 // Put it into a verdict on the subject that its rival failed, and why.
 void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,
                        struct verdict *v);

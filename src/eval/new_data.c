@@ -88,8 +88,7 @@ static bool new_call(struct timing *t, enum new_kind kind, double *seconds,
     struct call_result call;
     subject_touch(j, t->subject, slot);
     j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
-    j->device->explain(t->a, t->subject, call.status, t->v);
-    if (t->v->kind == VERDICT_OK)
+    if (subject_explain(j, t->a, t->subject, &call, t->v))
         check_results(t, &c);
     change(t, kind, slot, &n, true);
     timing_prepare(t, slot);

@@ -20,6 +20,8 @@
 #include "base/frame.h"
 #include "base/str.h"
 
+enum { GRACE_MOST = 4 };  // times what a call may take
+
 static const int64_t load_timeout_ns = 10000000000;
 static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
 
@@ -153,6 +155,12 @@ bool runner_load(struct runner *r, const char *object, enum runner_status *statu
     if (!send_object(r, object, err))
         return error_wrap(err, "load into a runner");
     *status = wait_until_loaded(r);
+    // No code of the candidate's runs while it is loaded: the scans see to that.
+    if (*status == RUNNER_TIMEOUT) {
+        *status = RUNNER_BROKEN;
+        snprintf(r->control->text, sizeof r->control->text, "not ready within %d s",
+                 (int)(load_timeout_ns / 1000000000));
+    }
     r->is_loaded = *status == RUNNER_OK;
     if (r->is_loaded)
         note_facts(r);
@@ -233,22 +241,58 @@ void runner_note_rest(struct runner *r) {
         r->rested_ns[i] = now.ran_ns[i];
 }
 
+// A call that is waited for.
+struct waiting {
+    uint32_t call;
+    int64_t start_ns, timeout_ns;
+    const struct thread_times *before;
+};
+
+// How long one of its threads has waited for a processor.
+static int64_t grace_ns(const struct runner *r, const struct waiting *w) {
+    struct thread_times now;
+    int64_t most = 0;
+    read_times(r, &now);
+    for (int i = 0; i < r->n_threads; i++)
+        most = now.waited_ns[i] - w->before->waited_ns[i] > most
+                   ? now.waited_ns[i] - w->before->waited_ns[i]
+                   : most;
+    return most < GRACE_MOST * w->timeout_ns ? most : GRACE_MOST * w->timeout_ns;
+}
+
+// Did none of them run for most of the time? Then it waits for something, or the whole machine did.
+static bool was_idle(const struct runner *r, const struct waiting *w,
+                     const struct thread_times *after) {
+    for (int i = 0; i < r->n_threads; i++)
+        if (after->ran_ns[i] - w->before->ran_ns[i] > w->timeout_ns / 2)
+            return false;
+    return true;
+}
+
 // Whoever wakes the judge before there is an answer has it at hand when the answer comes, and is
 // spared the time that waking takes.
-static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t deadline_ns,
-                                          bool *was_nudged) {
+//
+// Time in which its threads waited for a processor is not its own: it gets that again, though not
+// for ever.
+static enum runner_status wait_until_done(struct runner *r, const struct waiting *w,
+                                          struct call_result *result) {
     struct control *c = r->control;
+    int64_t deadline_ns = w->start_ns + w->timeout_ns;
     for (;;) {
         uint32_t done = c->done;
-        if (done == call)
+        if (done == w->call)
             return RUNNER_OK;
         if (c->state == CONTROL_FAULT || !runner_is_alive(r))
             return RUNNER_ENDED;
         int64_t left_ns = deadline_ns - clock_now_ns();
+        if (left_ns <= 0) {
+            deadline_ns = w->start_ns + w->timeout_ns + grace_ns(r, w);
+            left_ns = deadline_ns - clock_now_ns();
+        }
         if (left_ns <= 0 || interrupt_seen())
             return RUNNER_TIMEOUT;
         bool was_woken = futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
-        *was_nudged |= was_woken && c->done == done && c->state != CONTROL_FAULT;
+        result->was_nudged |= was_woken && c->done == done && c->state != CONTROL_FAULT;
     }
 }
 
@@ -266,10 +310,12 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     int64_t start_ns = clock_now_ns();
     c->call = call;
     futex_wake_all(&c->call);
-    result->status = wait_until_done(r, call, start_ns + timeout_ns, &result->was_nudged);
+    struct waiting w = {call, start_ns, timeout_ns, &before};
+    result->status = wait_until_done(r, &w, result);
     int64_t end_ns = clock_now_ns();
 
     read_times(r, &after);
+    result->was_idle = result->status == RUNNER_TIMEOUT && was_idle(r, &w, &after);
     result->time_s = r->call_s = (double)(end_ns - start_ns) * 1e-9;
     result->fp_changed = c->fp_changed;
     double busy_ns = 0;

@@ -70,6 +70,7 @@ struct call_result {
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
     double thread_busy;  // as the runner tells it; NAN on a GPU
     bool fp_changed;
+    bool was_idle;    // it ran out of time, and its threads were idle for most of it
     bool was_nudged;  // the runner woke the judge before it had an answer
     int64_t clocks;   // GPU: why they are low, NVML's reasons; -1: not known
 };
