@@ -32,8 +32,8 @@ struct judge_device {
     void (*stop)(struct judge *j, struct subject *s);
     bool (*is_alive)(struct subject *s);
 
-    // Can it load sets that follow from others (SET_DRAWN and beyond)?
-    bool takes_derived;
+    // Of the sets that follow from others (SET_DRAWN and beyond) it can load those before this one.
+    enum oracle_set end_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
     void (*learn)(struct judge *j, unsigned sets);
     // Called with a set that was learned: which kernels that compute nothing still pass?

@@ -64,6 +64,7 @@ static enum input_set input_set_of(enum oracle_set set) {
         [SET_SPIKE] = INPUT_SET_SPIKE,
         [SET_SCALED] = INPUT_SET_DECLARED,
         [SET_PERMUTED] = INPUT_SET_DECLARED,
+        [SET_SUMMED] = INPUT_SET_INTEGERS,
     };
     return of[set];
 }
@@ -76,6 +77,8 @@ const char *oracle_set_name(enum oracle_set set) {
         return "declared, times a power of two";
     case SET_PERMUTED:
         return "declared, rows in another order";
+    case SET_SUMMED:
+        return "integers, other rows added";
     default:
         return input_set_name(input_set_of(set));
     }
@@ -386,6 +389,8 @@ void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
         if (sets != declared)
             oracle_learn(o, declared, n_threads);  // those are made from it
     }
+    if (derived >> SET_SUMMED & 1)
+        oracle_learn(o, 1U << SET_INTEGERS, n_threads);
     if ((sets & patched) && !o->sets[SET_PATCHED].is_known)
         o->sets[SET_PATCHED].is_known = learn_patched_rows(o);
     for (int s = SET_DRAWN; s < SET_COUNT; s++)

@@ -29,8 +29,9 @@ enum oracle_set {
     SET_SPIKE,
     SET_SCALED,    // as declared, times powers of two (derived.h)
     SET_PERMUTED,  // as declared, rows in another order
+    SET_SUMMED,    // integers, other rows of theirs added
     SET_COUNT,
-    SET_DRAWN = SET_SCALED  // those that are drawn; the rest follow from the declared one
+    SET_DRAWN = SET_SCALED  // those that are drawn; the rest follow from others
 };
 
 enum { PATCHES = 8 };  // elements changed per input, at most
