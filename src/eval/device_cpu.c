@@ -323,7 +323,7 @@ static int64_t count_word(const float *values, int64_t size_bytes, uint32_t word
 static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
                           const struct novel_call *c, struct novel_look *look) {
     int64_t rows[NOVEL_ROWS];
-    struct novel_data d = {.rows = rows};
+    struct novel_data d = {.rows = rows, .most = c->most};
     for (int i = 0; i < j->problem->n_inputs; i++)
         d.inputs[i] = input_to_patch(j, i, c->slot);
     for (int i = 0; i < j->problem->n_outputs; i++)

@@ -17,6 +17,8 @@
 #include "eval/timing.h"
 
 enum {
+    CALLS_MOST = 6,
+    COMPUTED_ONCE = 1 << 22,
     TURNS = 32,
     TURNS_LEAST = 6,  // an honest one is cleared by then, mostly
 };
@@ -76,6 +78,15 @@ static void change(struct timing *t, enum new_kind kind, int slot, const struct 
         j->device->renew(j, slot, rng_next(&j->rng), kind == NEW_NUDGED);
 }
 
+// Where rows depend on one another, what is expected takes as long as a set's truth: for large
+// problems that is computed once for a verdict, of data drawn at the end.
+static int64_t how_many_to_compute(struct timing *t) {
+    if (!t->computes_next)
+        return NOVEL_SMALL;
+    t->computes_next = false;
+    return t->depth == EVAL_CONFIRM ? INT64_MAX : COMPUTED_ONCE;
+}
+
 // One call of the subject on data that exist only for this call.
 static bool new_call(struct timing *t, enum new_kind kind, double *seconds,
                      struct trouble *trouble) {
@@ -85,7 +96,8 @@ static bool new_call(struct timing *t, enum new_kind kind, double *seconds,
     j->device->load(j, slot, SET_DECLARED);
     novelty_draw(&j->oracle, rng_next(&j->rng) | 1, &n);
     change(t, kind, slot, &n, false);
-    struct novel_call c = {kind == NEW_PATCHED ? &n : NULL, slot, j->poison[slot]};
+    struct novel_call c = {kind == NEW_PATCHED ? &n : NULL, slot, j->poison[slot],
+                           how_many_to_compute(t)};
     struct call_result call;
     subject_touch(j, t->subject, slot);
     j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
@@ -118,9 +130,17 @@ static bool familiar_call(struct timing *t, enum new_kind kind, double *seconds,
     return true;
 }
 
+// Drawing takes its time: a first impression does without, unless there is nothing to nudge.
 static bool has_kind(const struct timing *t, enum new_kind kind) {
-    return kind == NEW_PATCHED ||
-           (t->j->device->renew && (kind == NEW_DRAWN || novelty_can_nudge(t->j->problem)));
+    bool can_nudge = novelty_can_nudge(t->j->problem);
+    switch (kind) {
+    case NEW_NUDGED:
+        return t->j->device->renew && can_nudge;
+    case NEW_DRAWN:
+        return t->j->device->renew && (t->depth != EVAL_SCREEN || !can_nudge);
+    default:
+        return true;
+    }
 }
 
 bool new_data_between(struct timing *t) {
@@ -132,7 +152,7 @@ bool new_data_between(struct timing *t) {
         kind = NEW_PATCHED;
     if (!new_call(t, kind, &new_s, &ignored))
         return false;
-    t->novel_s[kind] = fmax(t->novel_s[kind], new_s);
+    t->novel_s[kind] = t->novel_s[kind] > 0 ? fmin(t->novel_s[kind], new_s) : new_s;
     return timing_call(t, subject_first ? t->subject : t->rival, &ignored_s, &ignored) &&
            timing_call(t, subject_first ? t->rival : t->subject, &ignored_s, &ignored);
 }
@@ -205,28 +225,34 @@ static bool is_later(const struct turns *turns, struct usual usual) {
     return turns->least_known_s > later_factor * everybody * usual.subject_s + slack_s[turns->kind];
 }
 
+// Was a call on new data as fast as the faster ones were while it was timed?
+static bool is_cleared(const struct timing *t, enum new_kind kind, double least_s,
+                       struct usual usual) {
+    return least_s <= factor(t) * usual.low_s + slack_s[kind];
+}
+
 // A few calls raise the suspicion; a busy machine can do that too, so that turns follow until one
-// clears it of both, or all are taken.
+// clears it, or all are taken.
 static bool check_kind(struct timing *t, enum new_kind kind) {
     struct usual usual = find_usual(t);
     struct trouble ignored = {0};
-    double least = INFINITY, new_s = 0;
-    for (int i = 0; i < calls[kind]; i++) {
+    t->computes_next = kind == NEW_DRAWN && t->depth != EVAL_SCREEN;
+    double least = t->novel_s[kind] > 0 ? t->novel_s[kind] : INFINITY, new_s = 0;
+    int n_calls = t->depth == EVAL_SCREEN ? 1 : calls[kind];
+    for (int i = 0; i < n_calls || (i < CALLS_MOST && !is_cleared(t, kind, least, usual)); i++) {
         if (!new_call(t, kind, &new_s, &ignored))
             return false;
         least = fmin(least, new_s);
     }
-    if (fmax(least, t->novel_s[kind]) <= factor(t) * usual.low_s + slack_s[kind])
-        return true;
-    struct turns turns = {.kind = kind,
-                          .least_new_s = INFINITY,
-                          .least_known_s = INFINITY,
-                          .least_rival_s = INFINITY};
-    do {
+    struct turns turns = {
+        .kind = kind, .least_new_s = least, .least_known_s = INFINITY, .least_rival_s = INFINITY};
+    while (!is_cleared(t, kind, turns.least_new_s, usual) &&
+           (turns.n < TURNS_LEAST ||
+            (turns.n < TURNS && (is_slower(t, &turns) || is_later(&turns, usual)))))
         if (!take_turn(t, &turns))
             return false;
-    } while (turns.n < TURNS_LEAST ||
-             (turns.n < TURNS && (is_slower(t, &turns) || is_later(&turns, usual))));
+    if (turns.n == 0 || is_cleared(t, kind, turns.least_new_s, usual))
+        return true;
     const char *as_seen = clock_duration(t->a, turns.low_known_s * 1e9);
     if (is_slower(t, &turns))
         return reject_cache(

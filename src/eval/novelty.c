@@ -81,7 +81,7 @@ void novelty_compare(struct arena *a, const struct oracle *o, const struct novel
                      struct novel_look *look) {
     struct str words = {0};
     *look = (struct novel_look){.output = -1, .elements = ""};
-    struct oracle_row r = {.inputs = d->inputs, .outputs = d->outputs, .row = -1};
+    struct oracle_row r = {.inputs = d->inputs, .outputs = d->outputs, .row = -1, .most = d->most};
     for (int i = 0; i < d->n_rows && look->output < 0; i++) {
         r.row = d->rows[i];
         look->output = oracle_compare_row(o, &r, &look->comparison, &words);

@@ -19,9 +19,12 @@ struct novel_call {
     const struct novelty *changes;  // NULL: everything has changed
     int slot;
     uint32_t poison;  // what the outputs held before
+    int64_t most;     // elements of input of a problem that is computed as a whole, if need be
 };
 
-enum { NOVEL_ROWS = 7 };
+// Rows that are looked at; elements of input of a problem that can be computed as a whole each
+// time.
+enum { NOVEL_ROWS = 7, NOVEL_SMALL = 1 << 18 };
 
 // What a look at some rows of the outputs has found.
 struct novel_look {
@@ -46,11 +49,12 @@ int novelty_rows(const struct problem *p, const struct novelty *n, struct rng *r
                  int64_t rows[NOVEL_ROWS]);
 
 // Look at them by the host. `inputs` have been changed. Where rows depend on one another all of the
-// outputs are looked at, of a problem that is small, else none.
+// outputs are looked at, of a problem that has at most `most` elements of input, else none.
 struct novel_data {
     const float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
     const int64_t *rows;
     int n_rows;
+    int64_t most;
 };
 void novelty_compare(struct arena *a, const struct oracle *o, const struct novel_data *d,
                      struct novel_look *look);

@@ -24,7 +24,8 @@ struct timing {
     int next_width;  // not before so many pairs is the width of the interval looked at again
     struct environment environment;
     int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
-    double novel_s[NEW_KINDS];  // the longest call on new data among the timed ones
+    double novel_s[NEW_KINDS];  // the shortest call on new data among the timed ones; 0: none
+    bool computes_next;         // what is expected of new data as a whole, of a large problem, too
     double busy[BUSY_ROOM];     // of the first calls
     int n_busy;
     struct verdict *v;

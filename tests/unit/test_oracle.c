@@ -448,8 +448,11 @@ Test(novelty, finds_the_row_that_is_wrong_and_names_its_elements) {
     cr_expect_eq(look.output, 0);
     cr_expect_eq(look.comparison.n_wrong, 1);
     cr_expect(strstr(look.elements, "c[7, 3] is "), "%s", look.elements);
-    // Without rows all of it.
+    // Without rows all of it, of a problem that is small enough.
     d.n_rows = 0;
+    novelty_compare(&f.arena, &f.oracle, &d, &look);
+    cr_expect_eq(look.output, -1);
+    d.most = M * K + K * N;
     novelty_compare(&f.arena, &f.oracle, &d, &look);
     cr_expect_eq(look.comparison.n_wrong, 2);
     cr_expect(strstr(look.elements, "c[8, 3] is "), "%s", look.elements);
