@@ -76,7 +76,7 @@ best() {
 # The rates of the four mixes, by falling share of reads, one to a line.
 mixes() {
     awk '/"traffic"/ { inside = 1 } inside && /"bytes_per_s"/ { gsub(/[^0-9.e+]/, "", $2); print $2 }
-         inside && /\]/ { exit }' "$1"
+         inside && /^  \]/ { exit }' "$1"
 }
 for i in 1 2 3; do
     for k in 1 2 3 4; do

@@ -184,16 +184,20 @@ static cuda_result fill(const struct gpu_program *p, int buffer, double value, c
     return p->cu->fill32_async(buffers[buffer], bits, (size_t)b->size_bytes / 4, stream);
 }
 
-static cuda_result issue(const struct gpu_program *p, cuda_stream stream,
-                         const cuda_pointer *buffers) {
+cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
+                              const cuda_pointer *buffers, const cuda_event *marks) {
     cuda_result code = 0;
     for (int i = 0; i < p->plan->n_buffers && code == 0; i++)
         if (p->plan->buffers[i].is_zeroed)
             code = fill(p, i, 0, stream, buffers);
+    if (marks && code == 0)
+        code = p->cu->event_record(marks[0], stream);
     for (int i = 0; i < p->plan->n_steps && code == 0; i++) {
         const struct plan_step *s = &p->plan->steps[i];
         code = s->kind == STEP_FILL ? fill(p, s->fill_buffer, s->fill_value, stream, buffers)
                                     : launch(p, i, stream, buffers);
+        if (marks && code == 0)
+            code = p->cu->event_record(marks[i + 1], stream);
     }
     return code;
 }
@@ -206,7 +210,7 @@ bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,
     *exec = NULL;
     if (!fail(cu, cu->capture_begin(stream, 0), "begin a graph", code, err))
         return false;
-    *code = issue(p, stream, buffers);
+    *code = gpu_program_issue(p, stream, buffers, NULL);
     cuda_result ended = cu->capture_end(stream, &graph);
     bool ok = cuda_ok(cu, *code, "launch the plan", err) &&
               fail(cu, ended, "end a graph", code, err) &&

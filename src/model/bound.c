@@ -177,16 +177,6 @@ static void charge_contractions(struct count *c, const double rates[PIPE_COUNT])
     }
 }
 
-// Outputs that the last-level cache still holds when the clock stops, as far as traffic of this
-// size was measured to gain by it. Clocks stop in the same state for candidates: a flush that only
-// reads, one call, no wait for memory.
-static double held_bytes(const struct count *c, double bytes, double mix) {
-    const struct ceilings *ceilings = &c->t->ceilings;
-    double held = ceilings_below_line(ceilings, mix, bytes) * ceilings_bandwidth(ceilings, mix);
-    double most = fmin(c->b->work.bytes_written, (double)c->t->llc_bytes);
-    return fmin(held, most);
-}
-
 static void compute_reach(struct count *c) {
     struct bound *b = c->b;
     const struct work *w = &b->work;
@@ -197,9 +187,8 @@ static void compute_reach(struct count *c) {
     ceilings_rates(ceilings, rates);
     charge_contractions(c, rates);
     charge_rest(c, rates);
-    b->reach_fixed_s = ceilings_fixed(ceilings, mix);
-    b->reach_held_bytes = held_bytes(c, bytes, mix);
-    b->reach_memory_s = (bytes - b->reach_held_bytes) / ceilings_bandwidth(ceilings, mix);
+    b->reach_fixed_s = ceilings->launch_s;
+    b->reach_memory_s = ceilings_seconds(ceilings, mix, bytes) - b->reach_fixed_s;
     b->reach_compute_s = 0;
     // The pipes of a GPU work side by side; on a CPU they are the same vector units.
     for (int i = 0; i < PIPE_COUNT; i++)
@@ -254,10 +243,10 @@ static json_t *reach_to_json(const struct bound *b) {
     for (enum pipe i = 0; i < PIPE_COUNT; i++)
         if (b->reach_pipe_s[i] > 0)
             json_object_set_new(pipes, pipe_name(i), json_real(b->reach_pipe_s[i]));
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "seconds", b->reach_s, "fixed_s",
-                     b->reach_fixed_s, "memory_s", b->reach_memory_s, "held_bytes",
-                     b->reach_held_bytes, "compute_s", b->reach_compute_s, "pipes_s", pipes,
-                     "contraction", way_to_json(b, &b->reach_way));
+    return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o}", "seconds", b->reach_s, "fixed_s",
+                     b->reach_fixed_s, "memory_s", b->reach_memory_s, "compute_s",
+                     b->reach_compute_s, "pipes_s", pipes, "contraction",
+                     way_to_json(b, &b->reach_way));
 }
 
 json_t *bound_to_json(const struct bound *b) {
@@ -323,7 +312,6 @@ bool bound_from_json(const json_t *json, struct bound *b, struct error *err) {
         b->reach_fixed_s = json_read_number(&r, reach, "fixed_s");
         b->reach_memory_s = json_read_number(&r, reach, "memory_s");
         b->reach_compute_s = json_read_number(&r, reach, "compute_s");
-        b->reach_held_bytes = json_number_value(json_object_get(reach, "held_bytes"));
         const json_t *pipes = json_object_get(reach, "pipes_s");
         for (enum pipe i = 0; i < PIPE_COUNT; i++)
             b->reach_pipe_s[i] = json_number_value(json_object_get(pipes, pipe_name(i)));

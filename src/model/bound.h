@@ -36,7 +36,6 @@ struct bound {
     double limit_memory_s, limit_compute_s;
     double reach_s;  // NAN without ceilings
     double reach_fixed_s, reach_memory_s, reach_compute_s;
-    double reach_held_bytes;  // written, but not to memory before the clock stops: not counted
     double reach_pipe_s[PIPE_COUNT];          // what reach_compute_s is made of
     struct realisation limit_way, reach_way;  // of the largest contraction
     enum bound_side side;                     // what reach (or limit, without ceilings) is made of

@@ -22,11 +22,6 @@ static double all_bytes(const struct work *w) {
     return w->bytes_read + w->bytes_again + w->bytes_written;
 }
 
-static double mix_of(const struct work *w) {
-    double bytes = all_bytes(w);
-    return bytes > 0 ? (bytes - w->bytes_written) / bytes : 1;
-}
-
 static const char *way_words(const struct words *w, const struct realisation *way) {
     if (way->products > 1)
         return arena_printf(w->a, "%s %s for each", way->products == 2 ? "two" : "three",
@@ -155,15 +150,14 @@ static void say_faster_pipe(struct words *w) {
 
 static void say_reach(struct words *w) {
     const struct bound *b = w->b;
-    double bytes = all_bytes(&b->work) - b->reach_held_bytes;
+    double bytes = all_bytes(&b->work);
     str_printf(&w->out, "reach %s: %s-bound.\n  ", duration(w, b->reach_s),
                bound_side_name(b->side));
     switch (b->side) {
     case BOUND_MEMORY:
-        str_printf(
-            &w->out, "%s at the measured %s take %s", bound_quantity(w->a, bytes, "B"),
-            bound_quantity(w->a, ceilings_bandwidth(&w->t->ceilings, mix_of(&b->work)), "B/s"),
-            duration(w, b->reach_memory_s));
+        str_printf(&w->out, "%s at the measured %s take %s", bound_quantity(w->a, bytes, "B"),
+                   bound_quantity(w->a, bytes / b->reach_memory_s, "B/s"),
+                   duration(w, b->reach_memory_s));
         break;
     case BOUND_COMPUTE:
         str_printf(&w->out, "%s take %s", compute_words(w), duration(w, b->reach_compute_s));
@@ -173,11 +167,6 @@ static void say_reach(struct words *w) {
         break;
     }
     str_printf(&w->out, ", and a launch costs %s.\n", duration(w, b->reach_fixed_s));
-    if (b->reach_held_bytes > 0)
-        str_printf(&w->out,
-                   "  not counted: %s that the cache was measured to hold still when the clock "
-                   "stops\n",
-                   bound_quantity(w->a, b->reach_held_bytes, "B"));
     say_next(w);
     if (b->side == BOUND_MEMORY)
         say_fewer_bytes(w);

@@ -244,7 +244,12 @@ bool decide(const struct decide_input *in, struct decision *out) {
         }
         if (!realise_proposal(in, &proposal, &tried, &c))
             continue;
-        *out = (struct decision){parent, proposal.move, proposal.reason, proposal.by, c};
+        *out = (struct decision){.parent = parent,
+                                 .move = proposal.move,
+                                 .change = proposal.change,
+                                 .reason = proposal.reason,
+                                 .by = proposal.by,
+                                 .candidate = c};
         return true;
     }
     return false;

@@ -39,7 +39,7 @@ struct decide_input {
 
 struct decision {
     int parent;
-    const char *move, *reason, *by;
+    const char *move, *change, *reason, *by;  // as in the proposal
     struct candidate candidate;
 };
 

@@ -21,14 +21,10 @@ sol() {
     "$HONE" sol "$P" --target cuda --dim "$1"
 }
 expect_match 0 '^reach 35\.3 ' sol M=4096,N=4096
-expect_match 0 'not counted: [0-9.]+ MB that the cache was measured to hold still when the clock stops' sol M=4096,N=4096
 expect_match 0 '^reach 1[34][0-9] ' sol M=16384,N=4096
-run sol M=16384,N=4096
-case $got in *'not counted'*) fail "$got" ;; esac
 valid sol "$HONE" sol "$P" --target cuda --dim M=4096,N=4096 --json
-grep -q '"held_bytes": [1-9]' json || fail "no held bytes: $(cat json)"
 
-# Ceilings that were kept before there were points are read all the same.
+# Without points there is the line.
 sed -i 's/"points": \[/"older": [/' "$XDG_CACHE_HOME"/hone/ceilings/*.json
 expect_match 0 '^reach 36\.' sol M=4096,N=4096
 

@@ -382,6 +382,9 @@ int cuGraphExecDestroy(struct list *exec) {
 }
 
 int cuEventCreate(struct timespec **e, unsigned flags) {
+    static int n_made;  // a runner's own two come first
+    if (is_fault("marks") && ++n_made > 2)
+        return 2;
     *e = make(calloc(1, sizeof **e));
     return 0;
 }

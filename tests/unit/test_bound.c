@@ -157,58 +157,90 @@ Test(ceilings, interpolate_in_time_per_byte) {
         epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.25), 1 / (0.5 / 20e9 + 0.5 / 10e9), 1));
 }
 
-// A copy of 8 MiB, the exp above, was measured at so many seconds; the line says 10 us + 419 us.
-static struct target target_with_points(double seconds) {
+// 1 MiB as fast as caches are, 4 MiB partly; beyond that the line.
+static void measure_points(struct ceilings *c, int mix) {
+    c->traffic[mix].point[0] = (struct ceiling_point){1 << 20, 2e-5};
+    c->traffic[mix].point[1] = (struct ceiling_point){4 << 20, 1.5e-4};
+    c->traffic[mix].point[2] = (struct ceiling_point){16 << 20, 1e-2};
+}
+
+Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
     struct target t = test_target();
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        t.ceilings.traffic[i].points =
-            (struct ceiling_points){.point = {{4 << 20, 1}, {8 << 20, seconds}}, .n = 2};
-    return t;
+    struct ceilings *c = &t.ceilings;
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 1e-5 + (1 << 20) / 40e9, 1e-12),
+              "nothing small was measured: the line");
+    measure_points(c, 0);
+    cr_assert(eq(dbl, ceilings_seconds(c, 1, 0), 1e-5), "a launch");
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 19), 1.5e-5, 1e-12), "half way");
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 2e-5, 1e-12));
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 4 << 20), 1e-5 + (4 << 20) / 40e9, 1e-12),
+              "the line is lower there");
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 32 << 20), 1e-5 + (32 << 20) / 40e9, 1e-12));
+    // A fixed cost that large sizes gave says nothing about small ones.
+    c->traffic[0].fixed_s = 1e-4;
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 2e-5, 1e-12));
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 32 << 20), 1e-4 + (32 << 20) / 40e9, 1e-12));
+    // Between two mixes: between their times.
+    double other = ceilings_seconds(c, 2. / 3, 1 << 20);
+    cr_assert(
+        epsilon_eq(dbl, ceilings_seconds(c, 5. / 6, 1 << 20), 0.5 * 2e-5 + 0.5 * other, 1e-12));
 }
 
-Test(bound, asks_for_no_more_time_than_that_traffic_took) {
-    struct target t = target_with_points(300e-6);
+// Beyond the points a cache holds no more for longer; a point above the line says nothing.
+Test(ceilings, what_the_last_size_saved_stays_saved) {
+    struct target t = test_target();
+    struct ceilings *c = &t.ceilings;
+    double line = 1e-5 + (64 << 20) / 40e9, saved = 1e-4;
+    c->traffic[0].point[0] = (struct ceiling_point){32 << 20, line};
+    c->traffic[0].point[1] = (struct ceiling_point){64 << 20, line - saved};
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 64 << 20), line - saved, 1e-12));
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 128 << 20), 1e-5 + (128 << 20) / 40e9 - saved,
+                         1e-12));
+    c->traffic[0].point[1].seconds = 2 * line;
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 128 << 20), 1e-5 + (128 << 20) / 40e9, 1e-12));
+}
+
+Test(bound, of_few_bytes_is_no_more_than_such_calls_take) {
+    struct target t = test_target();
     struct bound b;
+    for (int i = 0; i < TRAFFIC_MIXES; i++) {
+        t.ceilings.traffic[i].fixed_s = 1;
+        t.ceilings.traffic[i].point[0] = (struct ceiling_point){8 << 20, 3e-5};
+    }
     bound_compute(&exp_problem, &t, &b);
-    cr_assert(epsilon_eq(dbl, b.reach_s, 300e-6, 1e-12));
-    cr_assert(epsilon_eq(dbl, b.reach_held_bytes, (1e-5 + (8 << 20) / 20e9 - 300e-6) * 20e9, 1));
-    struct arena a = {0};
-    const char *words = bound_explain(&a, &exp_problem, &b, &t);
-    cr_assert(strstr(words, "reach 300 µs") && strstr(words, "not counted: 2.59 MB"), "%s", words);
-    arena_reset(&a);
-    struct bound back;
-    struct error err = {0};
-    json_t *json = bound_to_json(&b);
-    cr_assert(bound_from_json(json, &back, &err));
-    cr_assert(eq(dbl, back.reach_held_bytes, b.reach_held_bytes));
-    json_decref(json);
+    cr_assert(epsilon_eq(dbl, b.reach_fixed_s, 1e-5, 1e-12));
+    cr_assert(epsilon_eq(dbl, b.reach_memory_s, 2e-5, 1e-12));
+    // One operation per element at 50 G/s takes as long; it hides behind the launch no more.
+    cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + fmax(2e-5, b.reach_compute_s), 1e-12));
 }
 
-Test(bound, holds_no_more_than_was_written_or_than_the_cache_can) {
-    struct target t = target_with_points(1e-9);
-    struct bound b;
-    bound_compute(&exp_problem, &t, &b);
-    cr_assert(eq(dbl, b.reach_held_bytes, 4 << 20));
-    t.llc_bytes = 1 << 20;
-    bound_compute(&exp_problem, &t, &b);
-    cr_assert(eq(dbl, b.reach_held_bytes, 1 << 20));
-    // Slower than the line at that size: the line is what was reached at others.
-    t = target_with_points(1);
-    bound_compute(&exp_problem, &t, &b);
-    cr_assert(eq(dbl, b.reach_held_bytes, 0));
-    cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + 8.0 * (1 << 20) / 20e9, 1e-12));
-}
-
-Test(points, lie_below_the_line_between_those_that_do) {
-    // The line takes 1 s and 1 s a byte; the second point is 2 s below it, the last one 1 s.
-    const struct ceiling_points p = {.point = {{10, 12}, {20, 19}, {40, 40}}, .n = 3}, none = {0};
-    static const struct {
-        double bytes, want;
-    } cases[] = {{0, 0}, {5, 0}, {10, 0}, {15, 1}, {20, 2}, {30, 1.5}, {40, 1}, {400, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        cr_expect(
-            epsilon_eq(dbl, points_below_line(&p, 1, 1, cases[i].bytes), cases[i].want, 1e-9));
-        cr_expect(eq(dbl, points_below_line(&none, 1, 1, cases[i].bytes), 0));
+// Whatever two measurements say, together they say no more time for anything.
+Test(ceilings, no_raise_makes_anything_slower) {
+    static const double factors[] = {0.5, 1, 2};
+    for (int k = 0; k < 81; k++) {
+        struct target t = test_target(), fresh = test_target();
+        double rate = factors[k % 3], fixed = factors[k / 3 % 3], launch = factors[k / 9 % 3],
+               small = factors[k / 27];
+        for (int i = 0; i < TRAFFIC_MIXES; i++) {
+            struct ceiling_traffic *mine = &t.ceilings.traffic[i],
+                                   *other = &fresh.ceilings.traffic[i];
+            measure_points(&t.ceilings, i);
+            measure_points(&fresh.ceilings, i);
+            mine->fixed_s = 2e-5;
+            other->bytes_per_s *= rate;
+            other->fixed_s = 2e-5 * fixed;
+            for (int s = 0; s < 3; s++)
+                other->point[s].seconds *= small;
+        }
+        fresh.ceilings.launch_s *= launch;
+        struct ceilings raised = t.ceilings;
+        ceilings_raise(&raised, &fresh.ceilings);
+        for (double mix = 0; mix <= 1; mix += 0.125)
+            for (double bytes = 1000; bytes < 1e9; bytes *= 3) {
+                double after = ceilings_seconds(&raised, mix, bytes) * (1 - 1e-12);
+                cr_assert(le(dbl, after, ceilings_seconds(&t.ceilings, mix, bytes)));
+                cr_assert(le(dbl, after, ceilings_seconds(&fresh.ceilings, mix, bytes)));
+            }
     }
 }
 

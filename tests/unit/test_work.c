@@ -71,6 +71,18 @@ static const struct work_case work_cases[] = {
      256, 2048},
     {"half a matmul under a mask", X "in w : f32[16, 16]\n" Y "y = tril(x @ w)", 2048, 1152, 1024,
      2 * 16 * 136},
+    {"a matmul with what a mask made zero", X "in w : f32[16, 16]\n" Y "y = tril(x) @ w",
+     1024 * 136 / 256 + 1024, 532 + 1024, 1024, 2 * 16 * 136},
+    {"both products under a causal softmax",
+     X "in k : f32[16, 16]\nin v : f32[16, 16]\n" Y "y = causal_attention(x, k, v)", 3072, 2176,
+     1024, 2 * 2 * 16 * 136},
+    {"a mask of data says nothing of a softmax's zeros",
+     X "in v : f32[16, 16]\nin m : bool[16, 16]\n" Y "y = softmax(where(m, x, -1e30)) @ v", 2304,
+     1280, 1024, 8192},
+    {"small is not zero",
+     X "in w : f32[16, 16]\n" Y
+       "c = arange(16)[:, None] >= arange(16)[None, :]\ny = softmax(where(c, x, -3)) @ w",
+     1024 * 136 / 256 + 1024, 532 + 1024, 1024, 8192},
     {"a convolution",
      "in x : f32[1, 2, 8]\nin w : f32[4, 2, 3]\nout y : f32[1, 4, 8]\n"
      "y = conv1d(x, w, padding=1)",
