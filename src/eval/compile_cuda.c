@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -201,6 +202,16 @@ static bool read_answer(struct arena *a, const json_t *message, int fd, struct c
            error_set(err, ERROR_IO, "read the cubin: %s", strerror(errno));
 }
 
+// It has hung up: why? Its end may take a moment longer.
+static bool was_killed(struct cuda_compiler *c) {
+    struct process_result end = {0};
+    for (int i = 0; i < 1000 && !process_ended(&c->process, &end); i++) {
+        struct timespec moment = {.tv_nsec = 1000000};
+        nanosleep(&moment, NULL);
+    }
+    return compile_is_foreign_end(end.signal);
+}
+
 static bool ask(struct arena *a, struct cuda_compiler *c, struct job *job, struct cubin *result,
                 struct error *err) {
     json_t *message = job_message(a, job), *told = NULL;
@@ -215,14 +226,17 @@ static bool ask(struct arena *a, struct cuda_compiler *c, struct job *job, struc
         json_decref(told);
         return ok;
     }
+    bool is_killed = err->kind == ERROR_IO && was_killed(c);
     cuda_compiler_stop(c);
     if (err->kind == ERROR_INTERRUPTED)
         return false;
     job->n_broken += err->kind != ERROR_TIMEOUT;
-    result->outcome = COMPILE_FAILED;
-    result->message = err->kind == ERROR_TIMEOUT
-                          ? arena_printf(a, "the compiler took more than %d s", compile_seconds())
-                          : "the compiler broke down on this source, or ran out of memory";
+    result->outcome = is_killed ? COMPILE_KILLED : COMPILE_FAILED;
+    result->message =
+        is_killed ? "the compiler was killed from outside, by somebody or for lack of memory"
+        : err->kind == ERROR_TIMEOUT
+            ? arena_printf(a, "the compiler took more than %d s", compile_seconds())
+            : "the compiler broke down on this source, or ran out of memory";
     *err = (struct error){0};
     return true;
 }
