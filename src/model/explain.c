@@ -40,6 +40,9 @@ static void say_work(struct words *w) {
     str_puts(&w->out, "\n");
     if (work->hangs_on_data)
         str_puts(&w->out, "  counted on one draw of the indices: least, not tight\n");
+    if (work->is_collapsed)
+        str_puts(&w->out,
+                 "  a sum over a product is counted as a product of sums (the law collapse)\n");
     if (work->is_prepared)
         str_puts(&w->out,
                  "  values made of params alone count as prepared before the clock starts\n");

@@ -203,6 +203,8 @@ Test(target, cards_have_their_published_figures) {
     }
     cr_assert(ge(int, n, 10));
     cr_assert(not(target_of_card("h2000", &t)));
+    cr_assert(target_of_card("h100-sxm", &t));
+    cr_assert_str_eq(t.name, "h100");
     cr_assert(target_of_card("a10", &t));
     cr_assert(eq(dbl, t.peak_per_s[PIPE_F64], 0), "its data sheet does not say");
 }
