@@ -2,7 +2,7 @@
 # bench/language.sh HONE: the figures of docs/results/language.md that a machine can measure: growth
 # of parse and check, ceilings beside STREAM and OpenBLAS, calibration beside itself. Markdown.
 set -eu
-hone=$1
+hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT

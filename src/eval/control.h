@@ -57,6 +57,6 @@ struct control {
 };
 
 // Sleep until *word is no longer `value` or the time has passed (-1: no limit); may
-// return early.
-void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t timeout_ns);
+// return early. True: somebody has called futex_wake_all.
+bool futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t timeout_ns);
 void futex_wake_all(_Atomic uint32_t *word);

@@ -232,7 +232,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
         return true;
-    result->verdict.kind = c->outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
+    result->verdict.kind = compile_verdict(c->outcome);
     result->verdict.rule = c->rule;
     result->verdict.evidence = arena_strdup(a, c->message);
     return true;
@@ -441,7 +441,7 @@ const struct judge_device judge_device_gpu = {
     .stop = gpu_stop,
     .is_alive = gpu_is_alive,
     .load = gpu_load,
-    .takes_derived = true,
+    .end_derived = SET_SUMMED,
     .learn = gpu_learn,
     .try_null = gpu_try_null,
     .patch = gpu_patch,

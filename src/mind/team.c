@@ -22,10 +22,20 @@ enum {
     CALLS_MAX = 4,
     MESSAGES_MAX = 4 + 2 * ROUNDS_MAX * (1 + CALLS_MAX),
     MOVE_MAX = 100,
-    CHANGE_MAX = 2000
+    CHANGE_MAX = 2000,
+    SAID_MAX = 64 << 10,  // of an answer that is shown again, whole
+    SAID_SOME = 4 << 10   // of a longer one
 };
 
 // ---- one role's turn
+
+static const char *cut(struct arena *a, const char *text, size_t len, size_t max) {
+    if (len <= max)
+        return arena_strndup(a, text, len);
+    char *start = arena_strndup(a, text, max);
+    str_clean(start, max);
+    return arena_printf(a, "%s...", start);
+}
 
 // What an answer must be for its role; `why` is for the model to read.
 struct check {
@@ -48,10 +58,14 @@ static bool check_answer(struct arena *a, enum role role, const struct check *c,
 
 static void say_again(struct arena *a, struct question *q, const struct chat_answer *answer,
                       const char *why) {
+    // What is far too long is paid for once, not again as part of the next question.
+    bool is_long = strlen(answer->text) > SAID_MAX;
+    const char *said =
+        is_long ? cut(a, answer->text, strlen(answer->text), SAID_SOME) : answer->text;
     q->messages[q->n_messages++] = (struct chat_message){
         .role = CHAT_ASSISTANT,
-        .text = *answer->text ? answer->text : "(empty)",
-        .raw = *answer->text ? answer->raw : NULL,
+        .text = *said ? said : "(empty)",
+        .raw = *said && !is_long ? answer->raw : NULL,
     };
     q->messages[q->n_messages++] = (struct chat_message){
         .role = CHAT_USER,
@@ -189,14 +203,6 @@ static bool plan(struct team *t, struct arena *a, const struct brief *b, struct 
             number = t->exchanges[i].number;
     *q = (struct question){.plan = number, .choice = out->index};
     return true;
-}
-
-static const char *cut(struct arena *a, const char *text, size_t len, size_t max) {
-    if (len <= max)
-        return arena_strndup(a, text, len);
-    char *start = arena_strndup(a, text, max);
-    str_clean(start, max);
-    return arena_printf(a, "%s...", start);
 }
 
 // One line of a node's table.

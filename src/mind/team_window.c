@@ -1,7 +1,8 @@
 // What each role is shown. A window is a list of sections; when it is, with the system's part,
 // longer than its tokens allow, sections go in a stated order, the last rank first: distant
-// relatives, then leaders and root, then the emitted source of a kernel block, then older attempts.
-// The problem, the bound, the node's own text, the findings and the verdict always stay.
+// relatives, then leaders and root, then moves that nobody tried, then the emitted source of a
+// kernel block, then older attempts. The problem, the bound, the node's own text, the findings and
+// the verdict always stay.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +11,18 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "mind/anchors.h"
+#include "mind/moves_untried.h"
 #include "mind/team_private.h"
 
-enum { SECTIONS_MAX = 12, ATTEMPTS_MAX = 12, EVIDENCE_MAX = 6000, CHANGE_MAX = 600 };
+enum {
+    SECTIONS_MAX = 12,
+    ATTEMPTS_MAX = 12,
+    EVIDENCE_MAX = 6000,
+    CHANGE_MAX = 600,
+    MOVES_MAX = 60
+};
 
-enum rank { KEEP, ATTEMPTS, EMITTED, ROOT, LEADERS, RELATIVES };
+enum rank { KEEP, ATTEMPTS, EMITTED, MOVES, ROOT, LEADERS, RELATIVES };
 
 struct section {
     const char *title, *text;
@@ -284,6 +292,20 @@ static void add_family_tree(struct window *w, const struct brief *b, enum role r
     }
 }
 
+// The expert's next steps: a plan may take several at once, and need not look for them.
+static void add_moves(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    int n = 0;
+    struct move *moves = b->kernel ? moves_untried(w->a, b, &n) : NULL;
+    for (int i = 0; i < n && i < MOVES_MAX; i++)
+        str_printf(&out, "%s%s", i > 0 ? "; " : "", moves[i].words);
+    if (n > MOVES_MAX)
+        str_printf(&out, "; and %d more", n - MOVES_MAX);
+    if (n > 0)
+        str_puts(&out, "\n");
+    add(w, MOVES, "Single steps that nobody tried", &out);
+}
+
 static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
     struct str out = {0};
     const char *base = harmless(w->a, window_base(b, h->wants_source));
@@ -367,6 +389,8 @@ const char *window_text(struct arena *a, const struct team_settings *s, const st
         add_open_task(&w, b);
     }
     add_family_tree(&w, b, role);
+    if (role == ROLE_PLAN)
+        add_moves(&w, b);
     int64_t system = budget_tokens_of(strlen(window_system(a, s, b, role)));
     return print(&w, s->window_tokens - system);
 }

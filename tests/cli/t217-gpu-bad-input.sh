@@ -136,6 +136,10 @@ with_fault image 3 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0 \(a newer dr
 with_fault full 4 'CUDA_ERROR_OUT_OF_MEMORY'
 with_fault no-device 3 'no CUDA-capable device is detected'
 expect_match 3 'there is no GPU number 7: the driver sees 1' "$HONE" eval affine.hone right.cu --target cuda:7 --verify
+# Packages of single libraries have them in lib.
+mkdir flat
+ln -s "$(dirname "$HONE")/fake/lib64" flat/lib
+expect_match 0 '^cuda:0 +Fake 9000' env CUDA_HOME="$TMP/flat" "$HONE" devices
 mkdir none
 if ! CUDA_HOME=$TMP/none "$HONE" devices | grep -q '^cuda'; then
     expect_match 3 'target cuda: (NVIDIA.s driver: libcuda.so.1 is not installed|the driver sees no GPU)' \

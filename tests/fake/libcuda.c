@@ -111,7 +111,27 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = (void *)1;
     return is_fault("context") ? 999 : 0;
 }
+// What was made in a context goes with it.
+enum { MADE_MAX = 4096 };
+static void *made[MADE_MAX];
+static void *make(void *p) {
+    for (int i = 0; p && i < MADE_MAX; i++)
+        if (!made[i]) {
+            made[i] = p;
+            break;
+        }
+    return p;
+}
+static void unmake(void *p) {
+    for (int i = 0; i < MADE_MAX; i++)
+        if (made[i] == p)
+            made[i] = NULL;
+    free(p);
+}
 int cuDevicePrimaryCtxRelease_v2(int device) {
+    for (int i = 0; i < MADE_MAX; i++)
+        if (made[i])
+            unmake(made[i]);
     return 0;
 }
 int cuCtxSetCurrent(void *context) {
@@ -132,11 +152,11 @@ int cuMemAlloc_v2(pointer *p, size_t bytes) {
     n_calls++;
     if (is_fault("full") || (is_fault("nearly-full") && bytes == 4000 && n_calls % 5 == 0))
         return 2;
-    *p = (pointer)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    *p = (pointer)make(aligned_alloc(256, (bytes + 255) / 256 * 256));
     return *p ? 0 : 2;
 }
 int cuMemFree_v2(pointer p) {
-    free((void *)p);
+    unmake((void *)p);
     return 0;
 }
 
@@ -365,7 +385,7 @@ int cuEventCreate(struct timespec **e, unsigned flags) {
     static int n_made;  // a runner's own two come first
     if (is_fault("marks") && ++n_made > 2)
         return 2;
-    *e = calloc(1, sizeof **e);
+    *e = make(calloc(1, sizeof **e));
     return 0;
 }
 int cuEventRecord(struct timespec *e, void *s) {

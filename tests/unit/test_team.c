@@ -284,23 +284,39 @@ Test(team, a_window_keeps_to_its_tokens_and_says_what_it_left_out) {
     cr_expect_null(strstr(text, "(left out for length)"));
     cr_expect_not_null(strstr(text, "(48 older ones left out)"));
     cr_expect_not_null(strstr(text, "The fastest so far"));
+    // Steps from its block that nobody took; one that somebody took is none.
+    cr_expect_not_null(strstr(text, "## Single steps that nobody tried\n\ny: vec 8 -> 16; "));
+    int n_moves;
+    struct move *moves = moves_list(&a, problem, &target, brief.kernel, &n_moves);
+    const char *tried[] = {kernel_print(&a, moves[0].kernel)};
+    brief.tried = tried;
+    brief.n_tried = 1;
+    text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    cr_expect_null(strstr(text, "y: vec 8 -> 16; "));
+    cr_expect_not_null(strstr(text, "y: vec 8 -> 4; "));
     cr_expect_null(strstr(window_text(&a, &settings, &brief, ROLE_CODE, NULL), "The fastest"));
     cr_expect_not_null(strstr(window_text(&a, &settings, &brief, ROLE_CODE, NULL), "nearby"));
 }
 
-// The most tokens at which the section is left out; 0: never.
+// The most tokens at which the section is left out, found by halving: what is left out stays out
+// below. 0: never.
 static int left_out_at(enum role role, const char *title) {
     struct team_settings s = settings;
     const char *gone = arena_printf(&a, "## %s\n\n(left out for length)\n", title);
-    for (s.window_tokens = 20000; s.window_tokens > 0; s.window_tokens -= 20)
+    int out = 0, in = 20000;
+    while (in - out > 1) {
+        s.window_tokens = (out + in) / 2;
         if (strstr(window_text(&a, &s, &brief, role, NULL), gone))
-            return s.window_tokens;
-    return 0;
+            out = s.window_tokens;
+        else
+            in = s.window_tokens;
+    }
+    return out;
 }
 
 Test(team, a_window_drops_its_sections_in_the_stated_order) {
     static const char *const order[ROLE_COUNT][6] = {
-        [ROLE_PLAN] = {"The fastest so far", "The first node",
+        [ROLE_PLAN] = {"The fastest so far", "The first node", "Single steps that nobody tried",
                        "The source that its kernel block becomes", "What was tried from this node"},
         [ROLE_CODE] = {"Tried nearby", "The first node", "The source that its kernel block becomes",
                        "What was tried from this node"},
