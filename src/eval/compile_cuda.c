@@ -100,6 +100,8 @@ static bool prepare(struct cuda_compiler *c, struct error *err) {
 struct job {
     const struct cuda_source *source;
     const char *headers;  // directory of the toolkit's, when it includes one of them; else NULL
+    int fd;               // memory for the cubin
+    int n_broken;         // children that ended while they worked on it
 };
 
 // The toolkit's headers are known by where they are and when they were put there.
@@ -210,17 +212,17 @@ static bool was_killed(struct cuda_compiler *c) {
     return compile_is_foreign_end(end.signal);
 }
 
-static bool ask(struct arena *a, struct cuda_compiler *c, const struct job *job, int fd,
-                struct cubin *result, struct error *err) {
+static bool ask(struct arena *a, struct cuda_compiler *c, struct job *job, struct cubin *result,
+                struct error *err) {
     json_t *message = job_message(a, job), *told = NULL;
-    bool ok = frame_write(c->process.socket, message, &fd, 1, err);
+    bool ok = frame_write(c->process.socket, message, &job->fd, 1, err);
     json_decref(message);
     c->n_jobs++;
-    if (ok && job->source->meanwhile)
+    if (ok && job->source->meanwhile && job->n_broken == 0)
         job->source->meanwhile(job->source->ctx);
     ok = ok && frame_read(c->process.socket, compile_seconds() * second_ns, &told, NULL, NULL, err);
     if (ok) {
-        ok = read_answer(a, told, fd, result, err);
+        ok = read_answer(a, told, job->fd, result, err);
         json_decref(told);
         return ok;
     }
@@ -228,6 +230,7 @@ static bool ask(struct arena *a, struct cuda_compiler *c, const struct job *job,
     cuda_compiler_stop(c);
     if (err->kind == ERROR_INTERRUPTED)
         return false;
+    job->n_broken += err->kind != ERROR_TIMEOUT;
     result->outcome = is_killed ? COMPILE_KILLED : COMPILE_FAILED;
     result->message =
         is_killed ? "the compiler was killed from outside, by somebody or for lack of memory"
@@ -238,18 +241,21 @@ static bool ask(struct arena *a, struct cuda_compiler *c, const struct job *job,
     return true;
 }
 
-static bool compile_new(struct arena *a, struct cuda_compiler *c, const struct job *job,
+static bool compile_new(struct arena *a, struct cuda_compiler *c, struct job *job,
                         struct cubin *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
-    int fd = memfd_create("cubin", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, CUBIN_MAX) != 0) {
+    job->fd = memfd_create("cubin", MFD_CLOEXEC);
+    if (job->fd < 0 || ftruncate(job->fd, CUBIN_MAX) != 0) {
         error_set(err, ERROR_IO, "make a memory file: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
+        if (job->fd >= 0)
+            close(job->fd);
         return false;
     }
-    bool ok = ask(a, c, job, fd, result, err);
-    close(fd);
+    bool ok = ask(a, c, job, result, err);
+    // Somebody may have killed it; what a source does to a compiler it does twice.
+    if (ok && job->n_broken == 1)
+        ok = prepare(c, err) && ask(a, c, job, result, err);
+    close(job->fd);
     result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;
 }

@@ -1,5 +1,6 @@
 // The CPU as the judge's device: inputs and outputs are memory files of the judge's own, which it
 // shares with a runner per candidate; it compares by looking at them.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -343,6 +344,33 @@ static bool is_late(struct subject *s, const struct call_result *result) {
            (double)s->runner.stirred_ns > (double)stir_ns + 0.05e9 * result->time_s;
 }
 
+// Clearings come first in a call, and in the shares.
+static void describe_launches(struct arena *a, const struct subject *s, double time_s,
+                              struct profile *p) {
+    const struct plan *plan = &s->plan;
+    const double *share = s->runner.step_share;
+    int n = 0;
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].is_zeroed) {
+            const char *name = arena_printf(a, "clear %s", plan->buffers[i].name);
+            struct profile_launch *l = profile_add_launch(p, name);
+            if (l)
+                l->time_s = share[n] * time_s;
+            n++;
+        }
+    for (int i = 0; i < plan->n_steps; i++, n++) {
+        const struct plan_step *step = &plan->steps[i];
+        bool is_fill = step->kind == STEP_FILL;
+        struct profile_launch *l = profile_add_launch(
+            p, is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
+                       : arena_strdup(a, step->function));
+        if (!l)
+            break;
+        l->time_s = share[n] * time_s;
+        l->blocks = is_fill ? NAN : (double)step->grid;
+    }
+}
+
 static void describe(struct judge *j, struct arena *a, struct subject *s,
                      struct eval_result *result) {
     int64_t touched = 0;
@@ -360,6 +388,8 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                                : "partly warm",
                      j->layout.n_slots, j->settings.n_threads, LAYOUT_PAGE / 1024);
     profile_set(&result->profile, "threads", j->settings.n_threads);
+    if (s->runner.has_shares)
+        describe_launches(a, s, result->measurement.median_s, &result->profile);
     inspect(a, s->object, &result->profile);
 }
 

@@ -60,6 +60,7 @@ struct eval_result {
     struct verdict verdict;
     struct measurement measurement;
     struct profile profile;
+    bool is_final;  // no deeper judgement of this candidate is to be had: said by a replay alone
     double compile_s, verify_s, timing_s;  // from beginning to end, the rival's not counted
     double phase_s[PHASE_COUNT];           // of the judge, with the rival's
 };

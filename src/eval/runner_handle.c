@@ -20,9 +20,10 @@
 #include "base/frame.h"
 #include "base/str.h"
 
-enum { GRACE_MOST = 4 };  // times what a call may take
+enum { GRACE_MOST = 9 };  // times what a call may take
 
-static const int64_t load_timeout_ns = 10000000000;
+// Only for what never ends: starting a process takes long where there is other work.
+static const int64_t load_timeout_ns = 30000000000;
 static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
 
 static bool fail_errno(struct error *err, const char *what) {
@@ -296,6 +297,28 @@ static enum runner_status wait_until_done(struct runner *r, const struct waiting
     }
 }
 
+// Steps of a call: clearings first, then the plan's.
+static int count_steps(const struct plan *p) {
+    int n = p->n_steps;
+    for (int i = 0; i < p->n_buffers; i++)
+        n += p->buffers[i].is_zeroed;
+    return n;
+}
+
+// What was told of earlier calls fades: the first ones are slower, and of other data.
+static void note_steps(struct runner *r) {
+    enum { MEMORY = 16 };
+    double ns[CONTROL_STEPS_MAX], total = 0;
+    int n = count_steps(r->plan);
+    for (int i = 0; i < n; i++)
+        total += ns[i] = (double)r->control->step_ns[i];
+    for (int i = 0; i < n && total > 0; i++) {
+        double share = ns[i] / total;
+        r->step_share[i] += r->has_shares ? (share - r->step_share[i]) / MEMORY : share;
+    }
+    r->has_shares |= total > 0;
+}
+
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
     struct control *c = r->control;
     struct thread_times before, after;
@@ -326,6 +349,8 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
+    if (result->status == RUNNER_OK)
+        note_steps(r);
 }
 
 // The pages of an output or scratch buffer of one slot.

@@ -45,6 +45,9 @@ struct runner {
     double call_s;                // how long that call took
     int64_t ran_ns[THREADS_MAX];  // processor time of each thread when it began
     int64_t lingered_ns;  // of the call before it: the most that a thread ran longer than it took
+    // How a call's time divides between its steps, as the runner tells it; of late calls mostly.
+    double step_share[CONTROL_STEPS_MAX];
+    bool has_shares;
     int64_t rested_ns[THREADS_MAX];  // the same when its results had been looked at; 0: not read
     int64_t stirred_ns;              // the most that one ran from there to the next call
     struct process_result end;       // once it has ended

@@ -232,6 +232,7 @@ static void report_times(struct timing *t, struct measurement *m) {
     }
     m->n_dropped = s->n_pairs - m->n_pairs;
     m->median_s = stats_median(m->subject_s, m->n_pairs);
+    measurement_set_spread(t->a, m);
     m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
     struct estimate e = estimate_between(t, 0, s->n_pairs);
     m->speedup = e.value;

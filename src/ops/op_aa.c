@@ -43,7 +43,8 @@ static void note(struct series *c, struct aa_report *report, int length,
         s->needed = needed;
         s->room = 2 * s->room + 64;
     }
-    s->needed[row->n++] = l->high * (1 + MEASUREMENT_MARGIN) - 1;
+    // One that called it slower as it was would have told any slow-down.
+    s->needed[row->n++] = fmax(0, l->high * (1 + MEASUREMENT_MARGIN) - 1);
     row->n_faster += order > 0;
     row->n_slower += order < 0;
     row->n_pairs += l->n_pairs;
@@ -175,12 +176,18 @@ json_t *op_aa_json(const struct aa_report *r) {
 
 static void put_row(struct str *s, const struct aa_row *row) {
     str_printf(s,
-               "%d comparisons of a kernel with itself: called faster %d times, slower %d times\n"
-               "called different in at most %.2g%% of trials, with 95%% confidence\n"
+               "%d comparisons of a kernel with itself: called faster %d times, slower %d times\n",
+               row->n, row->n_faster, row->n_slower);
+    // Two digits, but never 1e+02.
+    str_printf(s,
+               row->bound < 0.995 ? "called different in at most %.2g%%"
+                                  : "called different in at most %.0f%%",
+               100 * row->bound);
+    str_printf(s,
+               " of trials, with 95%% confidence\n"
                "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n"
                "a slow-down of %.2f%% would have been told in 95%% of them",
-               row->n, row->n_faster, row->n_slower, 100 * row->bound, 100 * row->widest,
-               100 * row->half_width, 100 * row->smallest);
+               100 * row->widest, 100 * row->half_width, 100 * row->smallest);
 }
 
 const char *op_aa_text(struct arena *a, const struct aa_report *r) {

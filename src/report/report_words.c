@@ -9,10 +9,18 @@
 #include "model/bound.h"
 #include "report/report_private.h"
 
+// Length of what must stay on one line: a word, and what a number counts or is measured in.
+static size_t word_length(const char *text) {
+    size_t len = strcspn(text, " \n");
+    if (len > 0 && text[len] == ' ' && strspn(text, "(0123456789.") == len)
+        len += 1 + strcspn(text + len + 1, " \n");
+    return len;
+}
+
 void report_wrap(struct str *out, const char *text, int column, int indent) {
     while (*text) {
         text += strspn(text, " \n");
-        size_t len = strcspn(text, " \n");
+        size_t len = word_length(text);
         if (len == 0)
             break;
         if (column > indent && column + 1 + (int)len > REPORT_COLUMNS) {

@@ -8,6 +8,10 @@ double finale_timing_s(double max_seconds) {
     return fmin(4, fmax(0.5, max_seconds / 50));
 }
 
+double finale_ranking_s(double max_seconds) {
+    return fmin(2, finale_timing_s(max_seconds));
+}
+
 bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s) {
     double kept_s = fmin(first_eval_s + finale_timing_s(max_seconds), max_seconds / 2);
     return elapsed_s + kept_s >= max_seconds;

@@ -14,6 +14,10 @@ enum { CONTENDERS_MAX = 3 };
 // the run's, between 0.5 and 4.
 double finale_timing_s(double max_seconds);
 
+// Seconds of timing for a candidate that may be the best: as many, but at most 2. A short run is
+// better served by more candidates.
+double finale_ranking_s(double max_seconds);
+
 // Is it time to stop, so that the confirmation still fits? It takes about as long as the first
 // evaluation, which draws inputs and computes expected values as well, but at most half of the
 // run is kept for it.

@@ -80,25 +80,49 @@ static bool same_rival(const char *x, const char *y) {
     return x == y || (x && y && strcmp(x, y) == 0);
 }
 
+// The next unused judgement of that subject and rival, from `from` on; r->limit: there is none.
+static int find(const struct judge_replayer *r, int from, const char *subject, const char *rival) {
+    int i = from;
+    while (i < r->limit && (r->is_used[i] || strcmp(r->judgements[i].subject, subject) != 0 ||
+                            !same_rival(r->judgements[i].rival, rival)))
+        i++;
+    return i;
+}
+
+static bool is_at(const struct judge_replayer *r, int i, enum eval_depth depth) {
+    return i < r->limit && strcmp(r->judgements[i].depth, depth_names[depth]) == 0;
+}
+
+// Whether a screening was followed by a ranking is for the record to say, not for the rule of
+// today: the ranking is given at once, and nothing deeper.
 static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
                    struct eval_result *result, struct error *err) {
     struct judge_replayer *r = ctx;
     (void)err;
     const char *subject = judgement_subject(a, job->candidate);
     const char *rival = job->rival ? judgement_subject(a, job->rival) : NULL;
-    for (int i = 0; i < r->limit; i++) {
-        const struct judgement *j = &r->judgements[i];
-        if (r->is_used[i] || strcmp(j->subject, subject) != 0 ||
-            strcmp(j->depth, depth_names[job->depth]) != 0 || !same_rival(j->rival, rival))
-            continue;
-        r->is_used[i] = true;
+    int i = find(r, 0, subject, rival);
+    while (i < r->limit && !is_at(r, i, job->depth))
+        i = find(r, i + 1, subject, rival);
+    if (i == r->limit) {
+        r->n_missing++;
         *result = (struct eval_result){
-            .verdict = j->verdict, .measurement = j->measurement, .profile = j->profile};
+            .verdict = {.kind = VERDICT_INFRA, .evidence = "the record has no such judgement"}};
         return true;
     }
-    r->n_missing++;
-    *result = (struct eval_result){
-        .verdict = {.kind = VERDICT_INFRA, .evidence = "the record has no such judgement"}};
+    r->is_used[i] = true;
+    if (job->depth == EVAL_SCREEN) {
+        int next = find(r, i + 1, subject, rival);
+        if (is_at(r, next, EVAL_RANK)) {
+            i = next;
+            r->is_used[i] = true;
+        }
+    }
+    const struct judgement *j = &r->judgements[i];
+    *result = (struct eval_result){.verdict = j->verdict,
+                                   .measurement = j->measurement,
+                                   .profile = j->profile,
+                                   .is_final = job->depth == EVAL_SCREEN};
     return true;
 }
 

@@ -23,6 +23,8 @@ enum { INFRA_MAX = 3 };
 // Faster than this fraction of reach nothing should be; then the ceilings are measured again, but
 // only so often.
 static const double BEYOND = 1.02;
+// Where between an estimate and the end of its interval a candidate is taken to lie at best.
+static const double LIKELY = 0.25;
 enum { REMEASURE_MAX = 3 };
 
 struct loop {
@@ -149,10 +151,15 @@ static bool judge(struct loop *l, const struct eval_job *job, struct eval_result
     return ok;
 }
 
-static bool may_be_best(const struct loop *l, const struct eval_result *r) {
+// Is a better number worth its time? The interval is made to be wrong once in a hundred and is wide
+// after a few pairs; nearly everything would be ranked by its end. A quarter of the way there is
+// about where one in five would be that is as fast as the champion.
+static bool is_worth_ranking(const struct loop *l, const struct eval_result *r) {
+    const struct measurement *m = &r->measurement;
     int best = progress_champion(l->nodes, l->n_nodes);
     double to_beat = best > 0 ? l->nodes[best].measurement.speedup : 1;
-    return r->verdict.kind == VERDICT_OK && r->measurement.speedup_high > to_beat;
+    return r->verdict.kind == VERDICT_OK && m->present &&
+           m->speedup * pow(m->speedup_high / m->speedup, LIKELY) > to_beat;
 }
 
 static struct eval_job screening(const struct loop *l, const struct search_node *n) {
@@ -167,8 +174,11 @@ static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_r
     bool is_root = n->number == 0;
     if (!is_root && !judge(l, &job, result, err))
         return false;
+    if (!is_root && (result->is_final || !is_worth_ranking(l, result)))
+        return true;
     job.depth = EVAL_RANK;
-    return (!is_root && !may_be_best(l, result)) || judge(l, &job, result, err);
+    job.seconds = finale_ranking_s(l->run->max_seconds);
+    return judge(l, &job, result, err);
 }
 
 static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
@@ -252,6 +262,7 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     struct search_node *n = add_node(l);
     n->parent = d->parent;
     n->move = arena_strdup(l->a, d->move);
+    n->change = d->change ? arena_strdup(l->a, d->change) : NULL;
     n->reason = arena_strdup(l->a, d->reason);
     n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
     n->candidate = (struct candidate){
@@ -402,6 +413,19 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
     return ok;
 }
 
+// What limited a node was told by a bound that has changed.
+static bool explain_again(struct loop *l, struct error *err) {
+    for (int i = 0; i < l->n_nodes; i++) {
+        struct search_node *n = &l->nodes[i];
+        if (n->state != NODE_EVALUATED || !isfinite(n->time_s))
+            continue;
+        explain(l, n);
+        if (!store_put_node(l->job->store, l->run->id, n, err))
+            return false;
+    }
+    return true;
+}
+
 // A champion beyond reach means that reach is wrong, not that physics is.
 static bool settle_reach(struct loop *l, struct error *err) {
     while (l->job->remeasure && l->n_remeasured < REMEASURE_MAX) {
@@ -410,7 +434,7 @@ static bool settle_reach(struct loop *l, struct error *err) {
             break;
         l->n_remeasured++;
         if (!l->job->remeasure(l->job->remeasure_ctx, l->run, err) ||
-            !store_update_run(l->job->store, l->run, err))
+            !store_update_run(l->job->store, l->run, err) || !explain_again(l, err))
             return false;
     }
     return true;

@@ -43,7 +43,7 @@ printf '#pragma hone fill y 0\n#pragma hone launch f grid(1) args(x)\nvoid f(lon
 expect_match 0 '^null.c: ok, on a degenerate problem$' "$HONE" eval null.hone null.c --verify --spool s
 expect_match 1 'problem null is degenerate: a kernel that does no more than writing zeros' "$HONE" optimize null.hone --spool s
 # The search, and its record.
-expect_match 0 '^champion  2\.' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=64,N=64 --evals 3 --seconds 100 --spool s
+expect_match 0 '^champion  2\.' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=64,N=64 --evals 3 --seconds 300 --spool s
 expect_match 0 '^ *2  done ' "$HONE" runs
 "$HONE" show --json >shown
 [ "$(grep -c '"state": "evaluated"' shown)" = 3 ] || fail "not three nodes"

@@ -22,5 +22,5 @@ wait $pid || status=$?
 grep -q '^hone: interrupted; hone optimize --resume 1 goes on$' message || fail "$(cat message)"
 expect_match 0 '^ *1  interrupted ' "$HONE" runs
 expect_match 2 'run 1 is not finished' "$HONE" export -o d
-expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals 5 --seconds 60
+expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals 5 --seconds 300
 expect_match 0 '^ *1  done ' "$HONE" runs

@@ -26,7 +26,7 @@ while [ $round -le "${ROUNDS:-2}" ]; do
     stored=$(grep -c '"state": "evaluated"' shown || true)
     [ "$stored" -ge "$acknowledged" ] || fail "round $round: $stored stored of $acknowledged"
     expect_match 0 '^ *1  killed ' "$HONE" runs
-    expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals $((stored + 2)) --seconds 100
+    expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals $((stored + 2)) --seconds 300
     "$HONE" show --json >shown
     [ "$(grep -c '"state": "evaluated"' shown)" = $((stored + 2)) ] ||
         fail "round $round: not $((stored + 2)) nodes"

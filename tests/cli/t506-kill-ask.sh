@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 60"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 hypothesis 'wider' kernel "$span" >plan.txt
 printf '<<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 8  unroll 4\n<<<END stage>>>\n' >code.txt
 cat >model.sh <<'END'

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 60"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 export OPENAI_API_KEY="$CANARY" HONE_LLM_RETRIES=0
 
 # Given up, and then named anew: it gets another chance.

@@ -27,7 +27,7 @@ printf '\0\0\0\007' | dd of=newer/runs.db bs=1 seek=60 conv=notrunc 2>/dev/null
 expect 3 'hone: open store newer/runs.db: schema 7 is newer than 2, the newest that this hone knows' \
     "$HONE" runs --store newer
 cp -r s damaged
-dd if=/dev/urandom of=damaged/runs.db bs=4096 seek=1 count=6 conv=notrunc 2>/dev/null
+head -c 24576 /dev/zero | tr '\0' '\377' | dd of=damaged/runs.db bs=4096 seek=1 conv=notrunc 2>/dev/null
 expect_match 4 'damaged/runs.db: the file is damaged' "$HONE" runs --store damaged
 
 # A disk that is full, where we may make one (the unit tests fill a file in any case).

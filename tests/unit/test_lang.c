@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -251,12 +252,13 @@ static double seconds_for(int n) {
     return seconds;
 }
 
-// Quadratic time would make it 16 times; the bound leaves room for a noisy machine.
+// Quadratic time would make it 16 times, whenever it is looked at. What other work on the machine
+// adds comes and goes: the shortest of some looks count, until they are enough.
 Test(lang, takes_linear_time) {
     double few = seconds_for(5000), many = seconds_for(20000);
-    for (int i = 0; i < 3 && many > 8 * few; i++)
-        many = seconds_for(20000);
-    cr_assert_lt(many, 10 * few + 0.05);
+    for (int i = 0; i < 50 && many > 10 * few; i++)
+        many = fmin(many, seconds_for(20000));
+    cr_assert_lt(many, 10 * few);
 }
 
 Test(lang, limits_the_size_of_a_problem_and_a_file) {

@@ -16,8 +16,10 @@
 #include "lang/lang.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
+#include "record/judgement.h"
 #include "record/run.h"
 #include "search/finale.h"
+#include "search/judging.h"
 #include "search/optimize.h"
 #include "search/progress.h"
 #include "search/tree.h"
@@ -81,6 +83,9 @@ struct table {
     bool remeasure_helps;  // the second time, reach is what physics allows
     bool is_lucky;         // beside the root, times are off by chance; beside others, they are not
     int n_games;           // of the play-off
+    double doubt;          // the interval reaches so far on either side; 0: 1%
+    int n_screened, n_ranked;
+    double ranking_s;  // asked for by the last ranking beside the root
 };
 
 static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
@@ -105,6 +110,12 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     if (t->n_calls++ == t->interrupt_at)
         return error_set(e, ERROR_INTERRUPTED, "interrupted");
     bool is_root = strcmp(job->candidate->label, "default") == 0;
+    double doubt = t->doubt > 0 ? t->doubt : 0.01;
+    t->n_screened += job->depth == EVAL_SCREEN;
+    if (job->depth == EVAL_RANK && job->rival && strcmp(job->rival->label, "default") == 0) {
+        t->n_ranked++;
+        t->ranking_s = job->seconds;
+    }
     double time = table_time(t, job->candidate);
     double rival = job->rival && job->rival->kernel ? table_time(t, job->rival) : 2e-3;
     if (!job->rival)
@@ -137,8 +148,8 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
                                               .median_s = time,
                                               .rival_median_s = rival,
                                               .speedup = rival / time,
-                                              .speedup_low = 0.99 * rival / time,
-                                              .speedup_high = 1.01 * rival / time,
+                                              .speedup_low = (1 - doubt) * rival / time,
+                                              .speedup_high = (1 + doubt) * rival / time,
                                               .confidence = 0.99,
                                               .method = "table"};
         profile_set(&r->profile, "threads", 2);
@@ -323,6 +334,63 @@ Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 9
 
 Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
     kill_everywhere(3);
+}
+
+// ---- who is ranked
+
+// The end of nearly every interval lies above the champion here, yet most are not taken for it.
+Test(optimize, a_wide_interval_is_no_reason_to_measure_again) {
+    struct table t = plain_table, sure = plain_table;
+    struct run run;
+    t.doubt = 0.9;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    struct setting other = usual;
+    other.db = "b.db";
+    cr_assert(go(&other, &sure, &run), "%s", err.text);
+    cr_expect_gt(t.n_ranked, 0);
+    cr_expect_lt(2 * t.n_ranked, t.n_screened, "%d of %d", t.n_ranked, t.n_screened);
+    cr_expect_leq(sure.n_ranked, t.n_ranked);
+    cr_expect_eq(t.ranking_s, finale_ranking_s(1000));
+}
+
+static struct judgement said(const char *subject, const char *rival, const char *depth,
+                             double speedup) {
+    return (struct judgement){
+        .subject = subject,
+        .rival = rival,
+        .depth = depth,
+        .verdict = {.kind = VERDICT_OK, .evidence = ""},
+        .measurement = {.present = true, .speedup = speedup},
+    };
+}
+
+// Whether it was ranked is in the record; what would be decided today does not matter.
+Test(optimize, a_replay_ranks_what_was_ranked) {
+    struct candidate x = {.source = "x"}, y = {.source = "y"}, root = {.source = "root"};
+    const char *sx = judgement_subject(&a, &x), *sy = judgement_subject(&a, &y);
+    const char *r = judgement_subject(&a, &root);
+    struct judgement record[] = {said(sx, r, "screen", 0.5), said(sy, r, "screen", 3),
+                                 said(sx, r, "rank", 0.6), said(sx, r, "screen", 0.7),
+                                 said(sy, sx, "rank", 4)};
+    struct judge_replayer replayer;
+    struct judge j = judging_replay(&a, &replayer, record, 5);
+    struct eval_job of_x = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_job of_y = {.candidate = &y, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_result result;
+    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
+    cr_expect(result.is_final && result.measurement.speedup == 0.6);
+    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
+    cr_expect(result.is_final && result.measurement.speedup == 3, "that rank has another rival");
+    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
+    cr_expect(result.is_final && result.measurement.speedup == 0.7);
+    of_y.rival = &x;
+    of_y.depth = EVAL_RANK;
+    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
+    cr_expect(!result.is_final && result.measurement.speedup == 4);
+    cr_assert_eq(replayer.n_missing, 0);
+    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
+    cr_expect_eq(result.verdict.kind, VERDICT_INFRA);
+    cr_expect_eq(replayer.n_missing, 1);
 }
 
 // ---- batches
@@ -585,6 +653,12 @@ Test(optimize, a_champion_beyond_reach_has_the_ceilings_measured_again) {
     cr_assert_gt(run.n_nodes, 4, "the search went on");
     cr_assert_str_neq(run.stop_reason, "reach");
     cr_assert_str_eq(run.bound, "measured again");
+    // What was found by the old bound is found anew, also in the store.
+    struct search_node *nodes;
+    for (int i = nodes_of("a.db", &nodes) - 1; i >= 0; i--)
+        if (isfinite(nodes[i].time_s))
+            cr_expect(nodes[i].n_findings > 0 && strcmp(nodes[i].findings[0].tool, "reach") == 0,
+                      "node %d", i);
 }
 
 Test(optimize, measures_again_only_so_often) {
@@ -630,6 +704,8 @@ Test(finale, keeps_time_for_the_confirmation) {
     cr_expect_eq(finale_timing_s(600), 4);
     cr_expect_eq(finale_timing_s(100), 2);
     cr_expect_eq(finale_timing_s(1), 0.5);
+    cr_expect_eq(finale_ranking_s(600), 2);
+    cr_expect_eq(finale_ranking_s(50), 1);
     // A first evaluation of 10 s: a run of 60 stops at 48.8, one of 12 at 6.
     cr_expect(!finale_is_near(48, 60, 10));
     cr_expect(finale_is_near(49, 60, 10));

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "report/report.h"
+#include "report/report_private.h"
 
 static struct arena a;
 
@@ -277,4 +278,14 @@ Test(report, events_in_words_and_as_json) {
                          event_kind_name(e.kind));
         json_decref(json);
     }
+}
+
+Test(report, a_number_stays_with_its_unit) {
+    struct str out = {0};
+    report_wrap(&out, "(23 evaluations, 62 s) and so on", REPORT_COLUMNS - 20, 2);
+    cr_expect_str_eq(str_text(&out), " (23 evaluations,\n  62 s) and so on\n");
+    str_reset(&out);
+    report_wrap(&out, "of 8", 0, 0);
+    cr_expect_str_eq(str_text(&out), "of 8\n");
+    str_reset(&out);
 }
