@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "eval/stats.h"
+#include "eval/timing.h"
 
 const char *const eval_phase_names[PHASE_COUNT] = {"open",    "inputs", "truth",  "compile",
                                                    "runners", "load",   "verify", "time"};
