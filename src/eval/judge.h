@@ -144,7 +144,3 @@ void verify_draw(struct judge *j);
 unsigned verify_sets(const struct judge *j, enum eval_depth depth);
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v);
-
-// timing.c: subject beside rival, every call checked. False: `v` says what is wrong.
-bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
-                 const struct eval_job *job, struct eval_result *result);
