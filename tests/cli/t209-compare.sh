@@ -2,7 +2,8 @@
 # two candidates beside each other; only one process times at a moment
 . "$(dirname "$0")/lib.sh"
 
-export HONE_RUN_THREADS=2
+[ "$(nproc)" = 1 ] && HONE_RUN_THREADS=1 || HONE_RUN_THREADS=2
+export HONE_RUN_THREADS
 cat >affine.hone <<'P'
 problem affine
 dim M = 64, N = 1024
