@@ -66,9 +66,11 @@ if [ -z "${KERNELBENCH:-}" ]; then
     exit 0
 fi
 python3 "$root/bridge/kernelbench_eval.py" "$root/bench/kernels" | tee kernelbench.jsonl
-sed 's/.*"kernel": "\([a-z]*\)", "seconds": \([0-9.]*\).*/\1 \2/' kernelbench.jsonl | while read -r name s; do
-    ours=$(awk -v n="$name" '$1 == n { print $2 }' each.txt)
-    row "the same by KernelBench's eval_kernel_against_ref, $name, once" \
-        "\`KERNELBENCH=DIR python3 bridge/kernelbench_eval.py bench/kernels\`" \
-        "$s s; hone gives $(awk -v a="$s" -v b="$ours" 'BEGIN { printf "%.0f", a / b }') verdicts in that time"
-done
+# Its own chatter stands between the documents.
+sed -n 's/^{"kernel": "\([a-z]*\)", "seconds": \([0-9.]*\), "correct": \([a-z]*\),.*/\1 \2 \3/p' kernelbench.jsonl |
+    while read -r name s correct; do
+        ours=$(awk -v n="$name" '$1 == n { print $2 }' each.txt)
+        row "the same by KernelBench's eval_kernel_against_ref, $name, once" \
+            "\`KERNELBENCH=DIR python3 bridge/kernelbench_eval.py bench/kernels\`" \
+            "$s s, correct: $correct; hone gives $(awk -v a="$s" -v b="$ours" 'BEGIN { printf "%.0f", a / b }') verdicts in that time"
+    done

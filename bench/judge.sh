@@ -2,7 +2,7 @@
 # bench/judge.sh HONE: what a verdict costs on the CPU, beside the red team's count. Markdown, as in
 # docs/results/judge.md. Nothing else should be running.
 set -eu
-hone=$1
+hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT

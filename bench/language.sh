@@ -2,7 +2,7 @@
 # bench/language.sh HONE: the figures of docs/results/language.md that a machine can measure: growth
 # of parse and check, ceilings beside STREAM and OpenBLAS, calibration beside itself. Markdown.
 set -eu
-hone=$1
+hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -76,7 +76,7 @@ best() {
 # The rates of the four mixes, by falling share of reads, one to a line.
 mixes() {
     awk '/"traffic"/ { inside = 1 } inside && /"bytes_per_s"/ { gsub(/[^0-9.e+]/, "", $2); print $2 }
-         inside && /\]/ { exit }' "$1"
+         inside && /^  \]/ { exit }' "$1"
 }
 for i in 1 2 3; do
     for k in 1 2 3 4; do

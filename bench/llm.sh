@@ -1,13 +1,15 @@
 #!/bin/sh
-# bench/llm.sh HONE: what hone itself adds to each exchange with a model, as a row for docs/results.
+# bench/llm.sh HONE: what hone itself adds to each exchange with a model, as rows for docs/results.
 # A command plays the model in a run of 20 nodes; that run and one of the expert's are replayed, which
 # takes everything but the provider's and the judge's time, and the difference is shared out over the
-# exchanges. Writing each answer to the disk is part of it.
+# exchanges. Writing each answer to the disk is part of it. What HTTP adds is seen against a server
+# on this machine that answers at once (llm-server, beside HONE).
 set -eu
-hone=$1
+hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 export XDG_CACHE_HOME="$work/cache" XDG_CONFIG_HOME="$work/config"
 cd "$work"
@@ -53,3 +55,23 @@ n=$(sed -n 's/.* and \([0-9]*\) exchanges$/\1/p' replayed)
 expert=$(replay_ms 2)
 awk -v t="$team" -v e="$expert" -v n="$n" 'BEGIN {
     printf "| overhead of hone per exchange with a model: a run with %d of them replays in %.0f ms, one of as many nodes without in %.0f ms | %.1f ms | under 20 ms |\n", n, t, e, (t - e) / n }'
+
+# The first request opens libcurl, which is paid once in a run.
+cat >scenario <<'END'
+repeat
+match You plan
+say {"hypotheses": [{"cause": "c", "finding": 0, "change": "another block", "form": "kernel", "spans": [], "speedup": 1.3, "risk_implementation": 1, "risk_performance": 2}]}
+---
+repeat
+match You write
+say no block
+END
+"$(dirname "$hone")/llm-server" scenario port requests &
+server=$!
+until [ -s port ]; do sleep 0.02; done
+# shellcheck disable=SC2086
+"$hone" optimize $soft --llm "vllm:m@http://127.0.0.1:$(cat port)" >/dev/null
+"$hone" replay 3 -o rec.jsonl >/dev/null
+sed -n 's/.*"wall_s":\([0-9.e-]*\).*/\1/p' rec.jsonl >walls
+sort -g walls | awk -v first="$(head -n 1 walls)" '{ w[NR] = $1 } END {
+    printf "| one request over HTTP to a server on this machine that answers at once, streamed: median of %d, and the first of a run, which opens libcurl | %.1f ms, %.1f ms | with the row above under 20 ms |\n", NR, 1e3 * w[int((NR + 1) / 2)], 1e3 * first }'

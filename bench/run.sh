@@ -3,7 +3,7 @@
 # table as Markdown. Ratios are taken within one run; nothing else should be running. Peers:
 # OpenBLAS (Debian: libopenblas0-pthread) where it is installed, a streaming copy of our own.
 set -eu
-hone=$1
+hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -2,9 +2,9 @@
 // every width of vectors, functions, and nothing. Run by `hone calibrate` in the same runner and
 // under the same clock as every candidate; `order` says what a call shall do:
 //   [0] which of them   [1] blocks of traffic, or rounds
-//   [2] floats of each part of a cache   [3] such parts
+//   [2] floats of a block of each stream, or of each part of a cache   [3] such parts
 //
-// LANES floats make a vector, BLOCK floats a block of each stream.
+// LANES floats make a vector.
 #include "hone_math.h"
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4 * LANES)));
@@ -49,46 +49,46 @@ static inline void fence(void) {
 
 // Both inputs, each in two halves: four streams keep more reads in flight than one. Eight
 // sums that do not wait for each other.
-static void read_block(const vec *a, const vec *b, float *sum) {
-    enum { HALF = BLOCK / LANES / 2 };
+static void read_block(const vec *a, const vec *b, long n, float *sum) {
+    long half = n / 2;
     vec s[8] = {{0}};
-    for (long i = 0; i < HALF; i += 2)
+    for (long i = 0; i < half; i += 2)
         for (int k = 0; k < 2; k++) {
             s[k] += a[i + k];
-            s[2 + k] += a[HALF + i + k];
+            s[2 + k] += a[half + i + k];
             s[4 + k] += b[i + k];
-            s[6 + k] += b[HALF + i + k];
+            s[6 + k] += b[half + i + k];
         }
     for (int k = 1; k < 8; k++)
         s[0] += s[k];
     *sum = s[0][0] + s[0][LANES - 1];
 }
 
-static void triad_block(const vec *a, const vec *b, vec *c, int streams) {
+static void triad_block(const vec *a, const vec *b, vec *c, long n, int streams) {
     if (streams)
-        for (long i = 0; i < BLOCK / LANES; i++)
+        for (long i = 0; i < n; i++)
             stream(&c[i], a[i] + 0.5f * b[i]);
     else
-        for (long i = 0; i < BLOCK / LANES; i++)
+        for (long i = 0; i < n; i++)
             c[i] = a[i] + 0.5f * b[i];
 }
 
-static void copy_block(const vec *a, vec *c, int streams) {
+static void copy_block(const vec *a, vec *c, long n, int streams) {
     if (streams)
-        for (long i = 0; i < BLOCK / LANES; i++)
+        for (long i = 0; i < n; i++)
             stream(&c[i], a[i]);
     else
-        for (long i = 0; i < BLOCK / LANES; i++)
+        for (long i = 0; i < n; i++)
             c[i] = a[i];
 }
 
-static void write_block(vec *c, int streams) {
+static void write_block(vec *c, long n, int streams) {
     vec one = (vec){0} + 1;
     if (streams)
-        for (long i = 0; i < BLOCK / LANES; i++)
+        for (long i = 0; i < n; i++)
             stream(&c[i], one);
     else
-        for (long i = 0; i < BLOCK / LANES; i++)
+        for (long i = 0; i < n; i++)
             c[i] = one;
 }
 
@@ -172,26 +172,27 @@ static void arithmetic(int what, const float *a, long rounds, float *sum) {
 
 void ceiling(long block, const float *order, const float *a, const float *b, float *c,
              float *sums) {
-    const vec *x = (const vec *)(a + block * BLOCK), *y = (const vec *)(b + block * BLOCK);
-    vec *z = (vec *)(c + block * BLOCK);
     int what = (int)order[0];
     if (what < CACHE && block >= (long)order[1])
         return;
+    long from = what < CACHE ? block * (long)order[2] : 0, n = (long)order[2] / LANES;
+    const vec *x = (const vec *)(a + from), *y = (const vec *)(b + from);
+    vec *z = (vec *)(c + from);
     switch (what) {
     case READ:
-        read_block(x, y, &sums[16 * block]);
+        read_block(x, y, n, &sums[16 * block]);
         break;
     case TRIAD:
     case TRIAD_STREAM:
-        triad_block(x, y, z, what == TRIAD_STREAM);
+        triad_block(x, y, z, n, what == TRIAD_STREAM);
         break;
     case COPY:
     case COPY_STREAM:
-        copy_block(x, z, what == COPY_STREAM);
+        copy_block(x, z, n, what == COPY_STREAM);
         break;
     case WRITE:
     case WRITE_STREAM:
-        write_block(z, what == WRITE_STREAM);
+        write_block(z, n, what == WRITE_STREAM);
         break;
     case CACHE:
         cache_block((const vec *)(a + block % (long)order[3] * (long)order[2]), (long)order[2],

@@ -45,6 +45,42 @@ extern "C" __global__ void traffic_write(const float4 *a, const float4 *b, float
         c[i] = make_float4(1, 2, 3, 4);
 }
 
+// The same by blocks that have a stretch of TILE elements per thread to themselves (the host counts
+// on 4), loads before stores.
+#define TILE 4
+#define TILE_AT(k) ((u64)blockIdx.x * blockDim.x * TILE + (k) * blockDim.x + threadIdx.x)
+#define TILE_FOR(k) _Pragma("unroll") for (int k = 0; k < TILE; k++) if (TILE_AT(k) < n)
+
+extern "C" __global__ void tiles_read(const float4 *a, const float4 *b, float4 *c, u64 n) {
+    float4 v[TILE] = {};
+    float s = 0;
+    TILE_FOR(k) v[k] = a[TILE_AT(k)];
+    TILE_FOR(k) s += v[k].x + v[k].y + v[k].z + v[k].w;
+    if (s == 1.2345e30f)
+        c[0].x = s;
+}
+
+extern "C" __global__ void tiles_triad(const float4 *a, const float4 *b, float4 *c, u64 n) {
+    float4 v[TILE], w[TILE];
+    TILE_FOR(k) {
+        v[k] = a[TILE_AT(k)];
+        w[k] = b[TILE_AT(k)];
+    }
+    TILE_FOR(k)
+        c[TILE_AT(k)] =
+            make_float4(v[k].x + w[k].x, v[k].y + w[k].y, v[k].z + w[k].z, v[k].w + w[k].w);
+}
+
+extern "C" __global__ void tiles_copy(const float4 *a, const float4 *b, float4 *c, u64 n) {
+    float4 v[TILE];
+    TILE_FOR(k) v[k] = a[TILE_AT(k)];
+    TILE_FOR(k) c[TILE_AT(k)] = v[k];
+}
+
+extern "C" __global__ void tiles_write(const float4 *a, const float4 *b, float4 *c, u64 n) {
+    TILE_FOR(k) c[TILE_AT(k)] = make_float4(1, 2, 3, 4);
+}
+
 // Small values that differ, so that the data lines switch as on real data.
 extern "C" __global__ void traffic_fill(const float4 *a, const float4 *b, float4 *c, u64 n) {
     for (u64 i = first(); i < n; i += stride()) {

@@ -278,7 +278,7 @@ static void hone_dev_run_block(void) {
 
 static void hone_dev_signal(int number) {
     const char *what = number == SIGSEGV || number == SIGBUS ? "touches memory that is not its own"
-                       : number == SIGALRM                   ? "does not end"
+                       : number == SIGVTALRM                 ? "does not end"
                                                              : "divides by zero or the like";
     hone_dev_fault("%s", what);
 }
@@ -291,7 +291,7 @@ static void hone_dev_prepare(uint64_t seed) {
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
-    sigaction(SIGALRM, &action, NULL);
+    sigaction(SIGVTALRM, &action, NULL);
     hone_dev.begins_at_page = seed & 1;
     hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
     if (!hone_dev.fibres)

@@ -376,3 +376,18 @@ x = a @ b
 y = a @ c
 z = f64(a) @ c
 """, lambda a, b, c: (a @ b, a @ c, (a @ c).double()))
+
+# A row without anything unmasked is NaN, as PyTorch has it.
+case("masked_by_infinity", """
+in x : f64[4, 5]
+out y : f64[4, 5]
+out z : f64[4]
+out w : f64[4, 5]
+c = arange(4)[:, None] > arange(5)[None, :]
+y = softmax(where(c, x, -inf))
+z = logsumexp(where(c, x, -inf), axis=1)
+w = clamp(x, -inf, 0.5) + minimum(x, inf)
+""", lambda x: (
+    torch.softmax(x.masked_fill(torch.ones(4, 5).tril(-1) == 0, -torch.inf), dim=1),
+    torch.logsumexp(x.masked_fill(torch.ones(4, 5).tril(-1) == 0, -torch.inf), dim=1),
+    torch.clamp(x, max=0.5) + x))

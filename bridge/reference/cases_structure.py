@@ -131,6 +131,13 @@ for name, spec, shapes in [
     ("einsum_all", "ijk->", "3,4,5"),
     ("einsum_many_n", "ik,kjl->ijl", "3,4 4,5,2"),
     ("einsum_vector", "ij,j->i", "3,4 4"),
+    ("einsum_diagonal", "ii->i", "4,4"),
+    ("einsum_trace", "ii->", "4,4"),
+    ("einsum_diagonals", "ibi->bi", "4,3,4"),
+    ("einsum_two_diagonals", "ijij->ji", "3,2,3,2"),
+    ("einsum_diagonal_of_three", "iii->i", "3,3,3"),
+    ("einsum_diagonal_times", "bii,ij->bj", "2,3,3 3,4"),
+    ("einsum_diagonal_of_one", "ii->i", "1,1"),
 ]:
     sizes = [s.split(",") for s in shapes.split(" ")]
     letters = dict(zip(spec.split("->")[0].replace(",", ""), sum(sizes, [])))

@@ -34,7 +34,8 @@
 enum {
     COMPANION_FD = 3,
     DEFAULT_OUTPUT = 64 * 1024,
-    TICK_MS = 50,  // how long a lost wake-up (Ctrl-C just before poll) can go unnoticed
+    CHUNKS_MAX = 64,  // of 16 KiB: more than a pipe holds
+    TICK_MS = 50,     // how long a lost wake-up (Ctrl-C just before poll) can go unnoticed
 };
 
 // Where a child that never became the program got stuck.
@@ -292,10 +293,11 @@ static int open_input(const struct process_spec *s) {
 }
 
 // Read what is there; at the end (or a mistake) close. Keeps reading past the cap, so
-// that a talkative child does not block.
+// that a talkative child does not block; but not for ever at a time, since one that writes as fast
+// as we read must not keep us from the clock.
 static void drain(int *fd, struct str *into) {
     char chunk[16 * 1024];
-    while (*fd >= 0) {
+    for (int i = 0; i < CHUNKS_MAX && *fd >= 0; i++) {
         ssize_t n = read(*fd, chunk, sizeof chunk);
         if (n > 0)
             str_append(into, chunk, (size_t)n);
@@ -311,13 +313,19 @@ static void drain(int *fd, struct str *into) {
 struct collector {
     int fd[2];  // nonblocking read ends: stdout, stderr
     struct str text[2];
+    bool ends_when_cut;
 };
 
-// Wait for the child while collecting; false when Ctrl-C or the deadline came first.
+static bool is_over(const struct collector *c) {
+    return c->ends_when_cut && c->text[0].cut;
+}
+
+// Wait for the child while collecting; false when Ctrl-C, the deadline or too much of it came
+// first.
 static bool collect(struct collector *c, pid_t pid, int64_t deadline_ns, bool *timed_out) {
     int end = end_descriptor(pid);
     bool ended;
-    while (!(ended = has_ended(pid)) && !interrupt_seen()) {
+    while (!(ended = has_ended(pid)) && !interrupt_seen() && !is_over(c)) {
         int64_t left_ns = deadline_ns ? deadline_ns - clock_now_ns() : INT64_MAX;
         if (left_ns <= 0) {
             *timed_out = true;
@@ -351,7 +359,8 @@ bool process_run(struct arena *a, const struct process_spec *spec, struct proces
     int out[2] = {-1, -1}, errors[2] = {-1, -1};
     struct launch l = {.spec = spec, .companion = -1, .std = {open_input(spec), -1, -1}};
     size_t max = spec->max_output ? spec->max_output : DEFAULT_OUTPUT;
-    struct collector c = {.fd = {-1, -1}, .text = {{.max = max}, {.max = max}}};
+    struct collector c = {
+        .fd = {-1, -1}, .text = {{.max = max}, {.max = max}}, .ends_when_cut = spec->ends_when_cut};
     pid_t pid = 0;
 
     bool ok = pipe2(out, O_CLOEXEC) == 0 && pipe2(errors, O_CLOEXEC) == 0;
@@ -371,11 +380,12 @@ bool process_run(struct arena *a, const struct process_spec *spec, struct proces
     if (ok) {
         int64_t deadline_ns = spec->timeout_ns ? clock_now_ns() + spec->timeout_ns : 0;
         ok = collect(&c, pid, deadline_ns, &result->timed_out) || result->timed_out ||
-             error_set(err, ERROR_INTERRUPTED, "interrupted");
+             is_over(&c) || error_set(err, ERROR_INTERRUPTED, "interrupted");
         kill(-pid, SIGKILL);  // what it left behind, too
         reap(pid, result);
         for (int i = 0; i < 2; i++)
             drain(&c.fd[i], &c.text[i]);
+        result->was_cut = c.text[0].cut;
         result->out = take_text(a, &c.text[0]);
         result->err = take_text(a, &c.text[1]);
     }

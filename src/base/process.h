@@ -25,6 +25,7 @@ struct process_spec {
     const char *tmp_dir;         // its TMPDIR, with the minimal environment; NULL: ours
     int64_t timeout_ns;          // 0: none
     size_t max_output;           // bytes kept of stdout and of stderr each; 0: 64 KiB
+    bool ends_when_cut;          // more than that on stdout ends it: nobody will read on
     int64_t limit_cpu_s;         // RLIMIT_CPU; 0: none
     int64_t limit_memory_bytes;  // RLIMIT_AS; 0: none
     int64_t limit_file_bytes;    // RLIMIT_FSIZE; 0: none
@@ -36,6 +37,7 @@ struct process_result {
     int exit_status;        // of exit(), or -1 when a signal ended it
     int signal;             // 0 when it exited
     bool timed_out;         // we ended it
+    bool was_cut;           // there was more on stdout than is kept
     const char *out, *err;  // what it wrote, capped, in the arena; '?' for what is no UTF-8
 };
 

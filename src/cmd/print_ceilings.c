@@ -7,12 +7,28 @@ static void print_rate(const char *what, double per_s, double unit, const char *
         printf("  %-20s %7.1f %s\n", what, per_s / unit, name);
 }
 
+// Those of large ones are near the line.
+enum { SMALL_POINTS = 3 };
+
+static void print_small(const struct ceiling_point *small) {
+    if (small[0].bytes <= 0)
+        return;
+    printf("  %-20s ", "a small copy");
+    for (int i = 0; i < SMALL_POINTS && small[i].bytes > 0; i++) {
+        bool is_kilo = small[i].bytes < 1e6;
+        printf("%s%.3g %s in %.1f µs", i ? ", " : "", small[i].bytes / (is_kilo ? 1e3 : 1e6),
+               is_kilo ? "kB" : "MB", small[i].seconds * 1e6);
+    }
+    printf("\n");
+}
+
 static void print_traffic(const struct ceilings *c) {
     static const char *const mixes[TRAFFIC_MIXES] = {"read", "2 reads : 1 write", "copy", "write"};
     for (int i = 0; i < TRAFFIC_MIXES; i++)
         printf("  %-20s %7.1f GB/s     (spread %.1f%%) after %.1f µs%s\n", mixes[i],
                c->traffic[i].bytes_per_s / 1e9, c->traffic[i].spread * 100,
                c->traffic[i].fixed_s * 1e6, c->traffic[i].streams ? ", streaming stores" : "");
+    print_small(c->traffic[2].point);
     for (int i = 0; i < CACHE_LEVELS; i++) {
         char what[32];
         snprintf(what, sizeof what, "read, cache level %d", i + 1);

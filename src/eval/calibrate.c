@@ -4,9 +4,11 @@
 //
 // Memory: buffers of twice the last level cache, in two slots that take turns, so that every
 // call finds nothing of its own in the caches, as candidates do. Each mix is timed at three large
-// sizes, whose slope is the rate, and at two small ones in a bench of many slots, which tell the
-// fixed cost. Of ordinary and streaming stores the better counts. Caches: every thread reads its
-// own half of the level again and again. Arithmetic: chains in every width of vectors, and exp.
+// sizes, whose slope is the rate, and at three small ones in as many slots as a small candidate
+// gets, each turned over between two calls as the judge does it: too few to be cold all through.
+// The line through the large sizes says too much there, so what small calls take is kept as it was
+// measured. Of ordinary and streaming stores the better counts. Caches: every thread reads its own
+// half of the level again and again. Arithmetic: chains in every width of vectors, and exp.
 // Everywhere the fast quartile counts: what a busy machine takes away is not the memory's fault,
 // and a reach that is too low helps nobody. It takes a few seconds, and no more than SECONDS_MAX:
 // then what is missing is measured with fewer calls. On a GPU eval/ceilings_cuda.c does the same
@@ -31,10 +33,12 @@ enum {
     SECONDS_MAX = 30,
     TRIES = 4,
     SIZES = 3,
-    SMALL_SIZES = 2,
-    SMALL_BLOCKS = 16,
-    SMALL_SLOTS = 32,
-    BLOCK = 32768,  // floats of one stream in a block
+    SMALL_SIZES = 3,
+    SMALL_PARTS = 2,  // per thread
+    SMALL_STEP = 4,   // from one small size to the next
+    BLOCK = 32768,    // floats of one stream in a block
+    LINE_BYTES = 64,
+    BLOCK_LEAST = 64,  // floats: four of the widest vectors
     CHAIN_ROUNDS = 20000,
     FUNCTION_ROUNDS = 32,
     FUNCTIONS = 4096,        // in a round
@@ -42,9 +46,11 @@ enum {
     SHARE = 16,              // blocks per thread: a thread that was held up does fewer
     CHAINS = 12,
     LAUNCHES = 200,
+    FAST_SMALL = 8,  // small calls: the fast eighth, since a wake-up takes either long or short
     BUFFER_ORDER = 0,
     BUFFER_A,
     BUFFER_B,
+    BUFFER_C,
 };
 static const int64_t buffer_max_bytes = (int64_t)256 << 20;
 static const int64_t timeout_ns = 5000000000;
@@ -81,6 +87,7 @@ struct bench {
     int64_t n_blocks;
     int n_slots, slot;
     int64_t started_ns;
+    unsigned seen;  // of outputs, so that they are looked at
 };
 
 static int ascending(const void *x, const void *y) {
@@ -90,15 +97,15 @@ static int ascending(const void *x, const void *y) {
 
 static bool build_kernels(struct arena *a, const struct target *t, const char **object,
                           struct error *err) {
-    static const char *const names[] = {"LANES", "BLOCK"};
-    int64_t sizes[] = {t->vector_bytes >= 16 ? t->vector_bytes / 4 : 4, BLOCK};
+    static const char *const names[] = {"LANES"};
+    int64_t sizes[] = {t->vector_bytes >= 16 ? t->vector_bytes / 4 : 4};
     struct compile_spec spec = {.source = embedded_text("ceilings.c"),
                                 .cc = t->cc,
                                 .machine = t->id,
                                 .cache = file_work_dir(a, "objects", err),
                                 .dim_names = names,
                                 .dim_sizes = sizes,
-                                .n_dims = 2};
+                                .n_dims = 1};
     struct compile_result c;
     if (!spec.cache || !compile(a, &spec, &c, err))
         return false;
@@ -228,17 +235,12 @@ static double fit_rate(const double *bytes, const double *seconds, double launch
 
 static const struct row {
     enum mode mode;
-    int mix, streams;
-    double read_fraction;
+    int mix, reads, writes;  // streams
     bool is_streaming;
 } rows[] = {
-    {READ, 0, 2, 1, false},
-    {TRIAD, 1, 3, 2. / 3, false},
-    {TRIAD_STREAM, 1, 3, 2. / 3, true},
-    {COPY, 2, 2, 0.5, false},
-    {COPY_STREAM, 2, 2, 0.5, true},
-    {WRITE, 3, 1, 0, false},
-    {WRITE_STREAM, 3, 1, 0, true},
+    {READ, 0, 2, 0, false},        {TRIAD, 1, 2, 1, false},      {TRIAD_STREAM, 1, 2, 1, true},
+    {COPY, 2, 1, 1, false},        {COPY_STREAM, 2, 1, 1, true}, {WRITE, 3, 0, 1, false},
+    {WRITE_STREAM, 3, 0, 1, true},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -246,8 +248,18 @@ static int64_t blocks_of(const struct bench *b, int size) {
     return b->n_blocks * (size + 2) / (SIZES + 1);
 }
 
-static double bytes_of(const struct row *row, int64_t blocks) {
-    return (double)(blocks * BLOCK * 4 * row->streams);
+static double bytes_of(const struct row *row, const struct order *o) {
+    return (double)(o->amount * o->floats * 4 * (row->reads + row->writes));
+}
+
+static struct order large_order(const struct bench *b, const struct row *row, int size) {
+    return (struct order){.mode = row->mode, .amount = blocks_of(b, size), .floats = BLOCK};
+}
+
+// What a call takes beyond its bytes at the rate; the least of all that were tried, and never less
+// than a launch: so the line lies above none of them.
+static void lower_fixed(struct ceiling_traffic *t, double bytes, double seconds, double launch_s) {
+    t->fixed_s = fmin(t->fixed_s, fmax(launch_s, seconds - bytes / t->bytes_per_s));
 }
 
 // Round after round over everything, so that a busy moment hits all alike.
@@ -257,48 +269,90 @@ static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *e
     for (; n < REPEATS && (n < REPEATS_LATE || !is_late(b)); n++)
         for (int row = 0; row < ROWS; row++)
             for (int size = 0; size < SIZES; size++) {
-                struct order o = {.mode = rows[row].mode, .amount = blocks_of(b, size)};
+                struct order o = large_order(b, &rows[row], size);
                 if (!timed_quietly(b, &o, &samples[row][size][n], err))
                     return false;
             }
+    double bytes[ROWS][SIZES], seconds[ROWS][SIZES], spread = 0;
     for (int row = 0; row < ROWS; row++) {
         struct ceiling_traffic *t = &c->traffic[rows[row].mix];
-        double bytes[SIZES], seconds[SIZES], spread;
         for (int size = 0; size < SIZES; size++) {
-            bytes[size] = bytes_of(&rows[row], blocks_of(b, size));
-            seconds[size] = fast(samples[row][size], n, &spread);
+            struct order o = large_order(b, &rows[row], size);
+            bytes[row][size] = bytes_of(&rows[row], &o);
+            seconds[row][size] = fast(samples[row][size], n, &spread);
         }
-        double rate = fit_rate(bytes, seconds, c->launch_s);
-        t->read_fraction = rows[row].read_fraction;
+        double rate = fit_rate(bytes[row], seconds[row], c->launch_s);
+        t->read_fraction = (double)rows[row].reads / (rows[row].reads + rows[row].writes);
+        t->fixed_s = INFINITY;
         if (rate > t->bytes_per_s) {
             t->bytes_per_s = rate;
             t->spread = spread;
             t->streams = rows[row].is_streaming;
         }
     }
+    for (int row = 0; row < ROWS; row++)
+        for (int size = 0; size < SIZES; size++)
+            lower_fixed(&c->traffic[rows[row].mix], bytes[row][size], seconds[row][size],
+                        c->launch_s);
     return true;
 }
 
-// What a small call takes beyond its bytes at the rate of large ones; the least of the ways and
-// sizes that were tried, and never less than a launch.
-static bool measure_fixed(struct bench *b, struct ceilings *c, struct error *err) {
-    double samples[ROWS][SMALL_SIZES][REPEATS], ignored;
-    for (int r = 0; r < REPEATS; r++)
-        for (int row = 0; row < ROWS; row++)
-            for (int size = 0; size < SMALL_SIZES; size++) {
-                struct order o = {.mode = rows[row].mode, .amount = SMALL_BLOCKS >> (2 * size)};
-                if (!timed_quietly(b, &o, &samples[row][size][r], err))
-                    return false;
-            }
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        c->traffic[i].fixed_s = INFINITY;
-    for (int row = 0; row < ROWS; row++)
-        for (int size = 0; size < SMALL_SIZES; size++) {
+// What the judge does with a slot between two calls: new inputs, a look at the outputs, poison.
+static void turn_over(struct bench *b, const struct row *row, int64_t bytes) {
+    char *at[BUFFER_C + 1];
+    for (int i = BUFFER_A; i <= BUFFER_C; i++)
+        at[i] = (i == BUFFER_C ? b->outputs.bytes : b->inputs.bytes) +
+                layout_offset(&b->layout, i, b->slot) + layout_lead(&b->layout, i, b->slot);
+    for (int i = BUFFER_A; i < BUFFER_A + row->reads; i++)
+        for (int64_t k = 0; k < bytes / 4; k++)
+            ((float *)at[i])[k] = (float)(k % 251) * 1e-3f;
+    if (!row->writes)
+        return;
+    for (int64_t k = 0; k < bytes; k += LINE_BYTES)
+        b->seen += at[BUFFER_C][k];
+    memset(at[BUFFER_C], 0, (size_t)bytes);
+}
+
+// One size of one row: a rotation over all slots that nobody looks at, then one that counts.
+static bool time_small(struct bench *b, const struct row *row, const struct order *o,
+                       double *seconds, struct error *err) {
+    double samples[SLOTS_MAX];
+    int n = 0;
+    for (; n < 2 * SLOTS_MAX && (n < REPEATS_LATE || !is_late(b)); n++) {
+        if (!timed_quietly(b, o, &samples[n % SLOTS_MAX], err))
+            return false;
+        turn_over(b, row, o->amount * o->floats * 4);
+    }
+    n = n < SLOTS_MAX ? n : SLOTS_MAX;
+    qsort(samples, (size_t)n, sizeof *samples, ascending);
+    *seconds = samples[n / FAST_SMALL];
+    return true;
+}
+
+static bool measure_small(struct bench *b, struct ceilings *c, struct error *err) {
+    int64_t most = b->layout.buffers[BUFFER_A].size_bytes;
+    for (int i = 0; i < SMALL_SIZES; i++, most /= SMALL_STEP)
+        for (int row = 0; row < ROWS; row++) {
             struct ceiling_traffic *t = &c->traffic[rows[row].mix];
-            double bytes = bytes_of(&rows[row], SMALL_BLOCKS >> (2 * size));
-            double seconds = fast(samples[row][size], REPEATS, &ignored);
-            t->fixed_s = fmin(t->fixed_s, fmax(c->launch_s, seconds - bytes / t->bytes_per_s));
+            struct ceiling_point *small = &t->point[SMALL_SIZES - 1 - i];
+            int64_t streams = rows[row].reads + rows[row].writes;
+            int64_t floats = most / 4 / streams / b->n_blocks / BLOCK_LEAST * BLOCK_LEAST;
+            struct order o = {.mode = rows[row].mode,
+                              .amount = b->n_blocks,
+                              .floats = floats > 0 ? floats : BLOCK_LEAST};
+            double seconds;
+            if (!time_small(b, &rows[row], &o, &seconds, err))
+                return false;
+            bool is_first = small->bytes == 0;
+            small->bytes = bytes_of(&rows[row], &o);
+            small->seconds = is_first ? seconds : fmin(small->seconds, seconds);
+            lower_fixed(t, small->bytes, seconds, c->launch_s);
         }
+    // More bytes never take less time.
+    for (int mix = 0; mix < TRAFFIC_MIXES; mix++)
+        for (int i = SMALL_SIZES - 2; i >= 0; i--)
+            c->traffic[mix].point[i].seconds =
+                fmin(c->traffic[mix].point[i].seconds, c->traffic[mix].point[i + 1].seconds);
     return true;
 }
 
@@ -382,7 +436,7 @@ static bool measure_launch(struct bench *b, struct ceilings *c, struct error *er
         if (!timed(b, &o, &samples[i], &ignored, err))
             return false;
     qsort(samples, LAUNCHES, sizeof *samples, ascending);
-    c->launch_s = samples[LAUNCHES / 2];
+    c->launch_s = samples[LAUNCHES / FAST_SMALL];
     return true;
 }
 
@@ -413,10 +467,12 @@ static bool measure_all(struct bench *b, struct ceilings *c,
     int64_t llc = b->t->llc_bytes > 0 ? b->t->llc_bytes : 32 << 20, threads = b->t->n_threads;
     int64_t bytes = 2 * llc < buffer_max_bytes ? 2 * llc : buffer_max_bytes;
     int64_t large = bytes / (BLOCK * 4), in_cache = llc / 2 / (BLOCK * 4) + threads + 1;
+    // So large that as many slots as there are go beyond the last level cache.
+    int64_t small = bytes / SLOTS_MAX / (BLOCK * 4) + 1;
     const struct part parts[] = {
         {"the cost of a launch", "nothing", threads, threads, SLOTS_MIN, measure_launch},
         {"memory traffic", "ceiling", large, large, SLOTS_MIN, measure_traffic},
-        {"small calls", "ceiling", SMALL_BLOCKS, SMALL_BLOCKS, SMALL_SLOTS, measure_fixed},
+        {"small calls", "ceiling", SMALL_PARTS * threads, small, SLOTS_MAX, measure_small},
         {"caches", "ceiling", SHARE * threads, in_cache, SLOTS_MIN, measure_caches},
         {"arithmetic", "ceiling", SHARE * threads, 1, SLOTS_MIN, measure_arithmetic},
     };

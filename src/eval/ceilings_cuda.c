@@ -1,7 +1,8 @@
 // Ceilings of a GPU. Traffic: each mix at several sizes, cold, and a straight line through the
-// medians: fixed cost + bytes / rate. Cold means that a buffer of several times the L2 was *read*
-// before each sample, which leaves no dirty lines for the sample to write back. Arithmetic: long
-// chains on every multiprocessor, the best of a few launch shapes.
+// medians of the larger ones: fixed cost + bytes / rate. All medians are kept beside it, and what a
+// kernel takes that does nothing. Cold means that a buffer of several
+// times the L2 was *read* before each sample, which leaves no dirty lines for the sample to write
+// back. Arithmetic: long chains on every multiprocessor, the best of a few launch shapes.
 #include "eval/ceilings_cuda.h"
 
 #include <math.h>
@@ -17,15 +18,18 @@
 
 enum {
     REPEATS = 11,
-    SIZES = 5,
+    SIZES = POINTS_MAX,
+    SMALL_SIZES = 3,
     FLUSH_TIMES_L2 = 3,
     THREADS = 512,
+    TILE = 4,  // elements of a thread; also in runtime/ceilings.cu
     WGMMA_THREADS = 256,
     WGMMA_SHARED = 2 * (64 + 128) * 128,
 };
 
-// Bytes that one sample moves in all.
-static const int64_t sizes[SIZES] = {32 << 20, 64 << 20, 128 << 20, 256 << 20, 512 << 20};
+// Bytes that one sample moves in all; the line goes through those after the small ones.
+static const int64_t sizes[SIZES] = {256 << 10, 2 << 20,   16 << 20,  32 << 20,
+                                     64 << 20,  128 << 20, 256 << 20, 512 << 20};
 
 struct bench {
     struct cuda cu;
@@ -132,25 +136,32 @@ static void fit_line(const double *bytes, const double *seconds, int n, double *
 struct mix {
     const char *kernel;
     double read_fraction;
-    int streams;  // buffers that it moves
+    int streams;        // buffers that it moves
+    const char *tiles;  // the same, a block at a stretch
 };
 
 static const struct mix mixes[TRAFFIC_MIXES] = {
-    {"traffic_read", 1, 1},
-    {"traffic_triad", 2. / 3, 3},
-    {"traffic_copy", 0.5, 2},
-    {"traffic_write", 0, 1},
+    {"traffic_read", 1, 1, "tiles_read"},
+    {"traffic_triad", 2. / 3, 3, "tiles_triad"},
+    {"traffic_copy", 0.5, 2, "tiles_copy"},
+    {"traffic_write", 0, 1, "tiles_write"},
 };
 
-// The best of two launch shapes: as many blocks as fit, or one per few elements.
+// The best of three launch shapes: as many blocks as fit; one per few elements, all of them side
+// by side; or each with a stretch of its own, as kernels that take a row have it.
 static bool time_traffic(struct bench *b, const struct mix *m, int64_t total, double *seconds,
                          double *spread, struct error *err) {
-    uint64_t n = (uint64_t)(total / m->streams / 16);
-    unsigned grids[] = {(unsigned)b->sms * 4, (unsigned)(n / THREADS / 4)};
+    uint64_t n = (uint64_t)(total / m->streams / 16), tile = THREADS * TILE;
+    const struct {
+        const char *kernel;
+        uint64_t grid;
+    } shapes[] = {{m->kernel, (uint64_t)b->sms * 4},
+                  {m->kernel, n / tile + 1},
+                  {m->tiles, (n + tile - 1) / tile}};
     *seconds = INFINITY;
-    for (int i = 0; i < 2; i++) {
-        struct launch l = {.kernel = m->kernel,
-                           .grid = grids[i],
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct launch l = {.kernel = shapes[i].kernel,
+                           .grid = (unsigned)shapes[i].grid,
                            .block = THREADS,
                            .a = b->a,
                            .b = b->b,
@@ -168,22 +179,45 @@ static bool time_traffic(struct bench *b, const struct mix *m, int64_t total, do
     return true;
 }
 
-static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *err) {
-    for (int i = 0; i < TRAFFIC_MIXES; i++) {
-        double bytes[SIZES], seconds[SIZES], spread = 0, fixed, rate;
-        for (int k = 0; k < SIZES; k++) {
-            bytes[k] = (double)(sizes[k] / mixes[i].streams / 16 * 16 * mixes[i].streams);
-            if (!time_traffic(b, &mixes[i], sizes[k], &seconds[k], &spread, err))
-                return false;
-        }
-        fit_line(bytes, seconds, SIZES, &fixed, &rate);
-        c->traffic[i] = (struct ceiling_traffic){.read_fraction = mixes[i].read_fraction,
-                                                 .bytes_per_s = rate,
-                                                 .spread = spread,
-                                                 .fixed_s = fixed > 0 ? fixed : 0};
-        if (mixes[i].read_fraction == 0.5)
-            c->launch_s = fixed > 0 ? fixed : 0;
+static double moved_bytes(const struct mix *m, int64_t total) {
+    return (double)(total / m->streams / 16 * 16 * m->streams);
+}
+
+static bool measure_mix(struct bench *b, const struct mix *m, struct ceiling_traffic *t,
+                        struct error *err) {
+    double bytes[SIZES], seconds[SIZES];
+    *t = (struct ceiling_traffic){.read_fraction = m->read_fraction};
+    for (int i = 0; i < SIZES; i++) {
+        bytes[i] = moved_bytes(m, sizes[i]);
+        if (!time_traffic(b, m, sizes[i], &seconds[i], &t->spread, err))
+            return false;
     }
+    fit_line(bytes + SMALL_SIZES, seconds + SMALL_SIZES, SIZES - SMALL_SIZES, &t->fixed_s,
+             &t->bytes_per_s);
+    t->fixed_s = fmax(t->fixed_s, 0);
+    // More bytes never take less time.
+    for (int i = SIZES - 2; i >= 0; i--)
+        seconds[i] = fmin(seconds[i], seconds[i + 1]);
+    for (int i = 0; i < SIZES; i++)
+        t->point[i] = (struct ceiling_point){bytes[i], seconds[i]};
+    return true;
+}
+
+static bool measure_traffic(struct bench *b, struct ceilings *c, struct error *err) {
+    bool ok = true;
+    for (int i = 0; ok && i < TRAFFIC_MIXES; i++)
+        ok = measure_mix(b, &mixes[i], &c->traffic[i], err);
+    return ok;
+}
+
+// The least that a call can take: a kernel that does nothing, cold as the others.
+static bool measure_launch(struct bench *b, struct ceilings *c, struct error *err) {
+    struct launch l = {.kernel = "empty", .grid = 1, .block = 32};
+    double spread;
+    if (!time_median(b, &l, true, &c->launch_s, &spread, err))
+        return false;
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        c->launch_s = fmin(c->launch_s, c->traffic[i].point[0].seconds);
     return true;
 }
 
@@ -337,7 +371,7 @@ bool cuda_calibrate(struct arena *a, struct target *t,
     bool ok = open_bench(a, &b, t, err);
     if (ok)
         tell(progress, ctx, "memory traffic");
-    ok = ok && measure_traffic(&b, &c, err);
+    ok = ok && measure_traffic(&b, &c, err) && measure_launch(&b, &c, err);
     if (ok)
         tell(progress, ctx, "arithmetic");
     ok = ok && measure_chain(&b, &chain_f32, &c.f32_flops_per_s, &c.f32_spread, err) &&

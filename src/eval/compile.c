@@ -159,9 +159,32 @@ static bool is_disk_full(const char *dir, const char *words) {
            (uint64_t)s.f_bavail * s.f_frsize < little_bytes;
 }
 
+// The driver tells of a part of it that was killed, as for lack of memory; but a text can make it
+// say so, too.
+static bool says_killed(const char *words) {
+    static const char *const said[] = {
+        "fatal error: Killed signal terminated program",      // gcc, of cc1 or as
+        "fatal error: Terminated signal terminated program",  //
+        "ld terminated with signal 9",                        // collect2
+        "unable to execute command: Killed",                  // clang
+        "unable to execute command: Terminated",
+    };
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (strstr(words, said[i]))
+            return true;
+    return false;
+}
+
+// A limit on processor time that is reached ends a process by SIGKILL as well.
+static bool is_killed(const struct process_result *p, double seconds) {
+    return !p->timed_out && compile_is_foreign_end(p->signal) && seconds < SECONDS_MAX - 1;
+}
+
 static const char *explain_failure(struct arena *a, const struct process_result *p) {
     if (p->timed_out || p->signal == SIGXCPU)
         return arena_printf(a, "the compiler took more than %d s", compile_seconds());
+    if (compile_is_foreign_end(p->signal))
+        return "the compiler was killed from outside, by somebody or for lack of memory";
     const char *words = first_errors(a, p->err);
     if (*words)
         return words;
@@ -191,12 +214,21 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
                                 .limit_memory_bytes = compile_memory_bytes,
                                 .limit_file_bytes = OBJECT_MAX};
     struct process_result p;
+    int64_t start_ns = clock_now_ns();
     bool ok = process_run(a, &spec, &p, err);
+    if (ok && p.exit_status != 0 && !p.timed_out && says_killed(p.err)) {
+        ok = process_run(a, &spec, &p, err);
+        result->outcome = COMPILE_LIMITS;
+    }
     if (spec.files > 0)
         close(spec.files);
     if (!ok)
         return false;
-    result->outcome = p.exit_status == 0 ? COMPILE_OK : COMPILE_FAILED;
+    bool is_killed_again = result->outcome == COMPILE_LIMITS && says_killed(p.err);
+    result->outcome = p.exit_status == 0                                          ? COMPILE_OK
+                      : is_killed(&p, (double)(clock_now_ns() - start_ns) * 1e-9) ? COMPILE_KILLED
+                      : is_killed_again                                           ? COMPILE_LIMITS
+                                                                                  : COMPILE_FAILED;
     if (p.exit_status != 0 && is_disk_full(dir, p.err))
         return error_set(err, ERROR_IO, "write to %s: %s", s->cache, strerror(ENOSPC));
     if (p.exit_status != 0)
@@ -231,6 +263,27 @@ static bool compile_new(struct arena *a, const struct compile_spec *s, const cha
     file_remove_tree(dir, &ignored);
     result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;
+}
+
+enum verdict_kind compile_verdict(enum compile_outcome outcome) {
+    switch (outcome) {
+    case COMPILE_OK:
+        return VERDICT_OK;
+    case COMPILE_ILLEGAL:
+        return VERDICT_ILLEGAL;
+    case COMPILE_KILLED:
+        return VERDICT_INFRA;
+    case COMPILE_LIMITS:
+        return VERDICT_LIMITS;
+    case COMPILE_FAILED:
+        break;
+    }
+    return VERDICT_NO_COMPILE;
+}
+
+bool compile_is_foreign_end(int signal) {
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
 }
 
 int compile_seconds(void) {

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/verdict.h"
+
 struct arena;
 struct error;
 
@@ -24,6 +26,8 @@ enum compile_outcome {
     COMPILE_OK,
     COMPILE_ILLEGAL,  // a scan refused it; `message` says why
     COMPILE_FAILED,   // the compiler did; `message` holds its first errors
+    COMPILE_KILLED,   // somebody ended the compiler, not we: nothing is known of the source
+    COMPILE_LIMITS,   // a part of the compiler was killed, and so the next time
 };
 
 struct compile_result {
@@ -32,6 +36,13 @@ struct compile_result {
     const char *message;  // NULL when COMPILE_OK
     double seconds;       // 0 when it was in the cache
 };
+
+// The verdict on a source that cannot be run.
+enum verdict_kind compile_verdict(enum compile_outcome outcome);
+
+// Was the compiler ended by somebody else? It may break down by itself (SIGSEGV), and our limits
+// end it as well (SIGXCPU, SIGXFSZ).
+bool compile_is_foreign_end(int signal);
 
 // What sources are compiled with besides sizes, NULL-terminated.
 extern const char *const compile_flags[];

@@ -103,6 +103,8 @@ static bool prepare(struct cuda_compiler *c, struct error *err) {
 struct job {
     const struct cuda_source *source;
     const char *headers;  // directory of the toolkit's, when it includes one of them; else NULL
+    int fd;               // memory for the cubin
+    int n_broken;         // children that ended while they worked on it
 };
 
 // The toolkit's headers are known by where they are and when they were put there.
@@ -227,44 +229,61 @@ static bool wait_for_answer(const struct cuda_compiler *c, struct error *err) {
     return true;
 }
 
-static bool ask(struct arena *a, struct cuda_compiler *c, const struct job *job, int fd,
-                struct cubin *result, struct error *err) {
+// It has hung up: why? Its end may take a moment longer.
+static bool was_killed(struct cuda_compiler *c) {
+    struct process_result end = {0};
+    for (int i = 0; i < 1000 && !process_ended(&c->process, &end); i++) {
+        struct timespec moment = {.tv_nsec = 1000000};
+        nanosleep(&moment, NULL);
+    }
+    return compile_is_foreign_end(end.signal);
+}
+
+static bool ask(struct arena *a, struct cuda_compiler *c, struct job *job, struct cubin *result,
+                struct error *err) {
     json_t *message = job_message(a, job), *told = NULL;
-    bool ok = frame_write(c->process.socket, message, &fd, 1, err);
+    bool ok = frame_write(c->process.socket, message, &job->fd, 1, err);
     json_decref(message);
     c->n_jobs++;
-    if (ok && job->source->meanwhile)
+    if (ok && job->source->meanwhile && job->n_broken == 0)
         job->source->meanwhile(job->source->ctx);
     ok = ok && wait_for_answer(c, err) &&
          frame_read(c->process.socket, READY_SECONDS * second_ns, &told, NULL, NULL, err);
     if (ok) {
-        ok = read_answer(a, told, fd, result, err);
+        ok = read_answer(a, told, job->fd, result, err);
         json_decref(told);
         return ok;
     }
+    bool is_killed = err->kind == ERROR_IO && was_killed(c);
     cuda_compiler_stop(c);
     if (err->kind == ERROR_INTERRUPTED)
         return false;
-    result->outcome = COMPILE_FAILED;
-    result->message = err->kind == ERROR_TIMEOUT
-                          ? arena_printf(a, "the compiler took more than %d s", compile_seconds())
-                          : "the compiler broke down on this source, or ran out of memory";
+    job->n_broken += err->kind != ERROR_TIMEOUT;
+    result->outcome = is_killed ? COMPILE_KILLED : COMPILE_FAILED;
+    result->message =
+        is_killed ? "the compiler was killed from outside, by somebody or for lack of memory"
+        : err->kind == ERROR_TIMEOUT
+            ? arena_printf(a, "the compiler took more than %d s", compile_seconds())
+            : "the compiler broke down on this source, or ran out of memory";
     *err = (struct error){0};
     return true;
 }
 
-static bool compile_new(struct arena *a, struct cuda_compiler *c, const struct job *job,
+static bool compile_new(struct arena *a, struct cuda_compiler *c, struct job *job,
                         struct cubin *result, struct error *err) {
     int64_t start_ns = clock_now_ns();
-    int fd = memfd_create("cubin", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, CUBIN_MAX) != 0) {
+    job->fd = memfd_create("cubin", MFD_CLOEXEC);
+    if (job->fd < 0 || ftruncate(job->fd, CUBIN_MAX) != 0) {
         error_set(err, ERROR_IO, "make a memory file: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
+        if (job->fd >= 0)
+            close(job->fd);
         return false;
     }
-    bool ok = ask(a, c, job, fd, result, err);
-    close(fd);
+    bool ok = ask(a, c, job, result, err);
+    // Somebody may have killed it; what a source does to a compiler it does twice.
+    if (ok && job->n_broken == 1)
+        ok = prepare(c, err) && ask(a, c, job, result, err);
+    close(job->fd);
     result->seconds = (double)(clock_now_ns() - start_ns) * 1e-9;
     return ok;
 }

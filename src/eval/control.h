@@ -19,7 +19,12 @@
 
 #include "eval/layout.h"
 
-enum { THREADS_MAX = 256, CONTROL_TEXT = 512 };
+// Steps: those of a plan, and a clearing of each zeroed scratch before them.
+enum {
+    THREADS_MAX = 256,
+    CONTROL_TEXT = 512,
+    CONTROL_STEPS_MAX = PLAN_STEPS_MAX + PLAN_BUFFERS_MAX
+};
 
 enum control_state {
     CONTROL_STARTING,
@@ -47,10 +52,11 @@ struct control {
     } fault;
     _Atomic uint32_t fp_changed;  // a block left the floating point environment changed
     uint64_t busy_ns[THREADS_MAX];
+    uint64_t step_ns[CONTROL_STEPS_MAX];  // of the last call, each from the end of the one before
     char text[CONTROL_TEXT];
 };
 
 // Sleep until *word is no longer `value` or the time has passed (-1: no limit); may
-// return early.
-void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t timeout_ns);
+// return early. True: somebody has called futex_wake_all.
+bool futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t timeout_ns);
 void futex_wake_all(_Atomic uint32_t *word);

@@ -23,7 +23,6 @@
 #include "base/error.h"
 
 enum {
-    STEPS_MAX = PLAN_STEPS_MAX + PLAN_BUFFERS_MAX,  // and a clearing of each zeroed scratch
     SPINS = 1000,
     BLOCK_BITS = 32,  // a plan's grid fits
     CHUNKS_PER_THREAD = 64,
@@ -46,7 +45,7 @@ struct crew {
     const struct crew_plan *plan;
     const struct layout *layout;
     int n_threads;
-    struct crew_step steps[STEPS_MAX];
+    struct crew_step steps[CONTROL_STEPS_MAX];
     int n_steps;
     char *stacks;  // of all threads, each with a guard below it
 
@@ -58,6 +57,7 @@ struct crew {
     _Atomic uint32_t completed;
     _Atomic uint32_t first_phase;  // of the call in progress
     uint32_t slot;                 // written before the ticket that lets anybody read it
+    int64_t step_start_ns;         // of the step in progress; likewise
 };
 
 struct crew_member {
@@ -173,6 +173,9 @@ static void open_step(struct crew *c, uint32_t phase) {
 }
 
 static void finish_step(struct crew *c, uint32_t phase, uint32_t call) {
+    int64_t now_ns = clock_now_ns();
+    c->control->step_ns[phase - c->first_phase] = (uint64_t)(now_ns - c->step_start_ns);
+    c->step_start_ns = now_ns;
     if (phase - c->first_phase + 1 < (uint32_t)c->n_steps) {
         open_step(c, phase + 1);
         return;
@@ -238,6 +241,7 @@ static void join_call(struct crew_member *m, uint32_t call) {
     if (atomic_compare_exchange_strong(&c->claimed, &last, call)) {
         c->slot = c->control->slot % (uint32_t)c->layout->n_slots;
         c->first_phase = c->phase;
+        c->step_start_ns = clock_now_ns();
         open_step(c, c->first_phase);
         c->opened = call;
     }

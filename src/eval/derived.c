@@ -7,12 +7,31 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "hone_inputs.h"
 
 enum { ORDER_MANY = 1 << 16 };
+
+// Are small whole numbers drawn for it, so that two of them are added without rounding?
+static bool is_whole(const struct oracle *o, int input) {
+    return !o->problem->inputs[input].maker &&
+           oracle_source(o, SET_INTEGERS, input).kind == HONE_INTEGERS;
+}
+
+static bool find_sums(const struct oracle *o, bool moves[INPUTS_MAX]) {
+    const struct problem *p = o->problem;
+    const int64_t longest = 1 << 16;  // beyond that sums of whole numbers are no longer exact
+    bool ok = p->precision.operand == PRECISION_STORED && relations_find_permutation(p, moves) &&
+              relations_is_linear(p, moves) && relations_longest_sum(p) <= longest;
+    for (int i = 0; ok && i < p->n_inputs; i++)
+        ok = !moves[i] || is_whole(o, i);
+    return ok;
+}
 
 bool derived_exists(const struct oracle *o, enum oracle_set set) {
     struct relations_scaling scaling;
     bool moves[INPUTS_MAX];
+    if (set == SET_SUMMED)
+        return find_sums(o, moves);
     return set == SET_SCALED     ? relations_find_scaling(o->problem, &scaling)
            : set == SET_PERMUTED ? relations_find_permutation(o->problem, moves)
                                  : false;
@@ -42,7 +61,11 @@ bool derived_find(const struct oracle *o, enum oracle_set set, struct derived_la
     *law = (struct derived_law){0};
     if (set == SET_SCALED)
         return relations_find_scaling(p, &law->scaling);
-    if (set != SET_PERMUTED || !relations_find_permutation(p, law->moves))
+    law->is_sum = set == SET_SUMMED;
+    bool ok = law->is_sum           ? find_sums(o, law->moves)
+              : set == SET_PERMUTED ? relations_find_permutation(p, law->moves)
+                                    : false;
+    if (!ok)
         return false;
     law->n_rows = p->graph.nodes[p->outputs[0].node].shape.size[0];
     while (law->n_rows > ORDER_MANY && law->n_rows % 2 == 0)
@@ -73,7 +96,22 @@ static void permute(float *values, int64_t count, const struct derived_law *law)
     for (int64_t i = 0; i < law->n_rows; i++)
         memcpy(values + (size_t)i * length, before + (size_t)law->order[i] * length,
                length * sizeof *values);
+    for (int64_t i = 0; law->is_sum && i < count; i++)
+        values[i] += before[i];
     free(before);
+}
+
+// What is expected of two rows added up.
+static void add_rows(struct oracle_output *e, const struct oracle_output *from,
+                     const struct derived_law *law) {
+    int64_t length = e->count / law->n_rows;
+    for (int64_t i = 0; i < e->count; i++) {
+        int64_t k = law->order[i / length] * length + i % length;
+        double sum = (double)from->high[i] + from->low[i] + ((double)from->high[k] + from->low[k]);
+        e->high[i] = (float)sum;
+        e->low[i] = isfinite(e->high[i]) ? (float)(sum - e->high[i]) : 0;
+        e->spread[i] = hypotf(from->spread[i], from->spread[k]);
+    }
 }
 
 void derived_change(const struct oracle *o, enum oracle_set set, int input, float *values) {
@@ -100,7 +138,8 @@ void derived_learn(struct oracle *o, enum oracle_set set) {
     struct derived_law law;
     derived_find(o, set, &law);
     for (int i = 0; i < o->problem->n_outputs; i++) {
-        const struct oracle_output *from = &o->sets[SET_DECLARED].outputs[i];
+        const struct oracle_output *from =
+            &o->sets[law.is_sum ? SET_INTEGERS : SET_DECLARED].outputs[i];
         struct oracle_output *e = &o->sets[set].outputs[i];
         *e = (struct oracle_output){.count = from->count,
                                     .stats = from->stats,
@@ -108,7 +147,9 @@ void derived_learn(struct oracle *o, enum oracle_set set) {
                                     .low = copy(from->low, from->count),
                                     .spread = copy(from->spread, from->count)};
         float *const parts[] = {e->high, e->low, e->spread};
-        for (int k = 0; k < 3; k++) {
+        if (law.is_sum)
+            add_rows(e, from, &law);
+        for (int k = 0; k < 3 && !law.is_sum; k++) {
             scale(parts[k], e->count, law.scaling.output[i]);
             if (law.order)
                 permute(parts[k], e->count, &law);
@@ -145,7 +186,12 @@ const char *derived_words(struct arena *a, const struct oracle *o, enum oracle_s
     }
     for (int i = 0; i < p->n_outputs; i++)
         put_factor(&out, p->outputs[i].name, law.scaling.output[i]);
-    if (law.order)
+    if (law.is_sum)
+        words = arena_printf(a,
+                             "whole numbers, to each row of %s another one added, so the results "
+                             "must be sums, too",
+                             str_text(&in));
+    else if (law.order)
         words = arena_printf(a,
                              "the rows of %s stand in another order than in the declared data, so "
                              "those of the results must too",

@@ -1,6 +1,6 @@
 // What a kind of device gives the judge: memory to fill and to look at, and calls. The judge's
-// rules (judge.c, subject.c, verify_subject.c, timing.c) are the same on all of them; where
-// buffers lie, how a candidate is compiled and run, and who compares is in one table each.
+// rules (judge.c, subject.c, verify_subject.c, timing.c, new_data.c) are the same on all of them;
+// where buffers lie, how a candidate is compiled and run, and who compares is in one table each.
 #pragma once
 
 #include <stdbool.h>
@@ -32,8 +32,8 @@ struct judge_device {
     void (*stop)(struct judge *j, struct subject *s);
     bool (*is_alive)(struct subject *s);
 
-    // Can it load sets that follow from others (SET_DRAWN and beyond)?
-    bool takes_derived;
+    // Of the sets that follow from others (SET_DRAWN and beyond) it can load those before this one.
+    enum oracle_set end_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
     void (*learn)(struct judge *j, unsigned sets);
     // Called with a set that was learned: which kernels that compute nothing still pass?
@@ -44,6 +44,11 @@ struct judge_device {
     // Called to change a slot that is loaded with declared data, or to take that back.
     void (*patch)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
                   bool is_back);
+    // Called to make all of a slot's declared data new, by a seed that is used once: every element
+    // nudged, or drawn again; then to put the declared data back. Afterwards caches are as before
+    // any other call. May be NULL: data are patched only.
+    void (*renew)(struct judge *j, int slot, uint64_t seed, bool is_nudged);
+    void (*renew_back)(struct judge *j, int slot);
     // Called to fill outputs and scratch with j->poison[slot].
     void (*poison)(struct judge *j, struct subject *s, int slot);
 

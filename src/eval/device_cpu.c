@@ -1,5 +1,6 @@
 // The CPU as the judge's device: inputs and outputs are memory files of the judge's own, which it
 // shares with a runner per candidate; it compares by looking at them.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "eval/compile.h"
 #include "eval/inspect.h"
 #include "eval/judge.h"
+#include "ir/inputs.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
@@ -15,6 +17,8 @@ static const int64_t scratch_max_bytes = (int64_t)4 << 30;
 static const int64_t late_ns = 200000;
 // The same of one thread, known exactly once it sleeps.
 static const int64_t linger_ns = 10000;
+// And of one that had its turn only after the call was over: it wakes up and goes to sleep again.
+static const int64_t stir_ns = 30000;
 
 // Slots so that what one call touches is out of the caches when its slot comes again.
 static void choose_layout(struct judge *j) {
@@ -84,7 +88,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     s->object = c.object;
     if (c.outcome == COMPILE_OK)
         return true;
-    v->kind = c.outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
+    v->kind = compile_verdict(c.outcome);
     v->evidence = arena_strdup(a, c.message);
     return true;
 }
@@ -217,6 +221,37 @@ static void patch(struct judge *j, struct subject *s, int slot, const struct nov
                 is_back ? n->patches[i][k].before : n->patches[i][k].after;
 }
 
+// As cold as data that nobody has used for a while.
+static void cool(const struct judge *j, int slot) {
+#if defined(__x86_64__)
+    for (int i = 0; i < j->problem->n_inputs && j->settings.llc_bytes > 0; i++) {
+        const char *bytes = (const char *)input_to_patch(j, i, slot);
+        for (int64_t at = 0; at < j->layout.buffers[i].size_bytes; at += LAYOUT_ALIGN)
+            __builtin_ia32_clflush(bytes + at);
+    }
+#else
+    (void)j;
+    (void)slot;
+#endif
+}
+
+static void renew(struct judge *j, int slot, uint64_t seed, bool is_nudged) {
+    for (int i = 0; i < j->problem->n_inputs; i++) {
+        struct inputs_job job = {j->problem, i, INPUT_SET_DECLARED, seed, j->settings.n_threads};
+        if (is_nudged)
+            novelty_nudge(j->problem, i, seed, input_to_patch(j, i, slot));
+        else
+            inputs_fill_parallel(&job, input_to_patch(j, i, slot));
+    }
+    j->slot_set[slot] = -1;
+    cool(j, slot);
+}
+
+static void renew_back(struct judge *j, int slot) {
+    load(j, slot, SET_DECLARED);
+    cool(j, slot);
+}
+
 static void poison(struct judge *j, struct subject *s, int slot) {
     uint32_t word = j->poison[slot];
     if (j->outputs_poison[slot] != word)
@@ -278,22 +313,62 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
+static int64_t count_word(const float *values, int64_t size_bytes, uint32_t word) {
+    const uint32_t *words = (const uint32_t *)values;
+    int64_t n = 0;
+    for (int64_t i = 0; i < size_bytes / 4; i++)
+        n += words[i] == word;
+    return n;
+}
+
 static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
                           const struct novel_call *c, struct novel_look *look) {
     int64_t rows[NOVEL_ROWS];
-    struct novel_data d = {.rows = rows};
+    struct novel_data d = {.rows = rows, .most = c->most};
     for (int i = 0; i < j->problem->n_inputs; i++)
         d.inputs[i] = input_to_patch(j, i, c->slot);
     for (int i = 0; i < j->problem->n_outputs; i++)
         d.outputs[i] = values(j, s, c->slot, i);
     d.n_rows = novelty_rows(j->problem, c->changes, &j->rng, rows);
     novelty_compare(a, &j->oracle, &d, look);
+    for (int i = 0; i < j->problem->n_outputs; i++)
+        look->n_unwritten += count_word(
+            d.outputs[i], j->layout.buffers[j->problem->n_inputs + i].size_bytes, c->poison);
 }
 
 static bool is_late(struct subject *s, const struct call_result *result) {
     double excess_ns = (double)runner_excess_ns(&s->runner);
+    runner_note_rest(&s->runner);
     return excess_ns > (double)late_ns + 0.05e9 * result->time_s ||
-           (double)s->runner.lingered_ns > (double)linger_ns + 0.01e9 * result->time_s;
+           (double)s->runner.lingered_ns > (double)linger_ns + 0.01e9 * result->time_s ||
+           (double)s->runner.stirred_ns > (double)stir_ns + 0.05e9 * result->time_s;
+}
+
+// Clearings come first in a call, and in the shares.
+static void describe_launches(struct arena *a, const struct subject *s, double time_s,
+                              struct profile *p) {
+    const struct plan *plan = &s->plan;
+    const double *share = s->runner.step_share;
+    int n = 0;
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].is_zeroed) {
+            const char *name = arena_printf(a, "clear %s", plan->buffers[i].name);
+            struct profile_launch *l = profile_add_launch(p, name);
+            if (l)
+                l->time_s = share[n] * time_s;
+            n++;
+        }
+    for (int i = 0; i < plan->n_steps; i++, n++) {
+        const struct plan_step *step = &plan->steps[i];
+        bool is_fill = step->kind == STEP_FILL;
+        struct profile_launch *l = profile_add_launch(
+            p, is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
+                       : arena_strdup(a, step->function));
+        if (!l)
+            break;
+        l->time_s = share[n] * time_s;
+        l->blocks = is_fill ? NAN : (double)step->grid;
+    }
 }
 
 static void describe(struct judge *j, struct arena *a, struct subject *s,
@@ -313,10 +388,13 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                                : "partly warm",
                      j->layout.n_slots, j->settings.n_threads, LAYOUT_PAGE / 1024);
     profile_set(&result->profile, "threads", j->settings.n_threads);
+    if (s->runner.has_shares)
+        describe_launches(a, s, result->measurement.median_s, &result->profile);
     inspect(a, s->object, &result->profile);
 }
 
 const struct judge_device judge_device_cpu = {
+    .place_s = 0.3e-6,
     .has_low_quantiles = true,
     .open = open,
     .close = close,
@@ -325,11 +403,13 @@ const struct judge_device judge_device_cpu = {
     .start = start,
     .stop = stop,
     .is_alive = is_alive,
-    .takes_derived = true,
+    .end_derived = SET_COUNT,
     .learn = learn,
     .try_null = judge_try_null,
     .load = load,
     .patch = patch,
+    .renew = renew,
+    .renew_back = renew_back,
     .poison = poison,
     .is_untouched = is_untouched,
     .call = call,

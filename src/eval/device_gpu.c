@@ -232,7 +232,7 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
     result->compile_s = c->seconds;
     if (c->outcome == COMPILE_OK)
         return true;
-    result->verdict.kind = c->outcome == COMPILE_ILLEGAL ? VERDICT_ILLEGAL : VERDICT_NO_COMPILE;
+    result->verdict.kind = compile_verdict(c->outcome);
     result->verdict.rule = c->rule;
     result->verdict.evidence = arena_strdup(a, c->message);
     return true;
@@ -391,6 +391,27 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
                      clock_duration(a, event * 1e9), clock_duration(a, excess * 1e9));
 }
 
+// How the time divides between launches. Asked last, since it may cost the runner: nothing hangs
+// on the answer.
+static void time_launches(struct judge *j, struct subject *s, double time_s, struct profile *p) {
+    enum { CALLS = 5 };
+    int n = s->plan.n_steps;
+    double steps_s[CALLS][PLAN_STEPS_MAX], column[CALLS];
+    if (n == 1 && p->n_launches == 1)
+        p->launches[0].time_s = time_s;
+    if (n < 2 || p->n_launches != n)
+        return;
+    for (int i = 0; i < CALLS; i++)
+        if (!gpu_runner_steps(s->gpu->runner, i % j->layout.n_slots, judge_timeout_ns(j),
+                              steps_s[i], n))
+            return;
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < CALLS; i++)
+            column[i] = steps_s[i][k];
+        p->launches[k].time_s = stats_median(column, CALLS);
+    }
+}
+
 static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
                          struct eval_result *result) {
     result->measurement.method = arena_printf(
@@ -402,6 +423,14 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
     const struct profile *p = &s->gpu->profile;
     for (int i = 0; i < p->n_metrics; i++)
         profile_set(&result->profile, p->metrics[i].name, p->metrics[i].value);
+    for (int i = 0; i < p->n_launches; i++) {
+        struct profile_launch *l = profile_add_launch(&result->profile, NULL);
+        bool is_fill = s->plan.steps[i].kind == STEP_FILL;
+        *l = p->launches[i];
+        l->name = arena_printf(a, "%s%s", is_fill ? "fill " : "", p->launches[i].name);
+    }
+    if (result->verdict.kind == VERDICT_OK)
+        time_launches(j, s, result->measurement.median_s, &result->profile);
 }
 
 const struct judge_device judge_device_gpu = {
@@ -412,7 +441,7 @@ const struct judge_device judge_device_gpu = {
     .stop = gpu_stop,
     .is_alive = gpu_is_alive,
     .load = gpu_load,
-    .takes_derived = true,
+    .end_derived = SET_SUMMED,
     .learn = gpu_learn,
     .try_null = gpu_try_null,
     .patch = gpu_patch,

@@ -91,12 +91,19 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     return outcome;
 }
 
-static bool is_throttled(const struct verdict *v) {
-    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "throttled") == 0;
+static bool has_rule(const struct verdict *v, const char *rule) {
+    return v->rule && strcmp(v->rule, rule) == 0;
 }
 
-static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v) {
-    return e->place->retries_infra && v->kind == VERDICT_INFRA && (!v->rule || is_throttled(v));
+// Not the candidate's fault; or perhaps not: it did not run, and nobody knows whether it would
+// have. A rival that fails is looked at twice: it is a yardstick that worked before, most often,
+// and a machine that is busy enough lets anybody's call come late.
+static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v, int n_before) {
+    if (!e->place->retries_infra)
+        return false;
+    if (v->kind == VERDICT_TIMEOUT)
+        return has_rule(v, "stalled");
+    return v->kind == VERDICT_INFRA && (!has_rule(v, "rival") || n_before == 0);
 }
 
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
@@ -105,11 +112,12 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
         *err = (struct error){0};
         int outcome = try_job(e, a, job, result, err);
         bool is_last = i + 1 == TRIES;
-        if (outcome > 0 && is_last && is_throttled(&result->verdict))
+        if (outcome > 0 && is_last && result->verdict.rule &&
+            is_worth_another_try(e, &result->verdict, i))
             result->verdict.evidence =
                 arena_printf(a, "%s (tried %d times)", result->verdict.evidence, TRIES);
         if (outcome == 0 ||
-            (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict))))
+            (outcome > 0 && (is_last || !is_worth_another_try(e, &result->verdict, i))))
             return outcome > 0;
         log_info("trying again: %s", outcome > 0 ? result->verdict.evidence : err->text);
     }

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "eval/gpu_runner.h"
 
-// Beyond this a kernel must ask for dynamic shared memory. A kernel takes at most 4 KiB of
-// parameters, so of the smallest kind (one byte) there are at most so many.
-enum { SHARED_PLAIN = 48 << 10, PARAMETER_BYTES = 4096, PORTABLE_CLUSTER = 8 };
+// A kernel takes at most 4 KiB of parameters, so of the smallest kind (one byte) there are at most
+// so many.
+enum { PARAMETER_BYTES = 4096, PORTABLE_CLUSTER = 8 };
 
 // Numbers of the driver's interface (CUtensorMapDataType).
 static int tensormap_type(const char *type) {
@@ -77,6 +77,32 @@ static bool check_parameters(const struct cuda *cu, cuda_function f, const struc
                      n, s->n_args);
 }
 
+// Without asking, a launch has 48 KiB of shared memory with what the kernel declares itself; what
+// is asked for holds for all launches of the kernel, so it is the most that any of them has.
+static bool ask_shared(struct gpu_program *p, int step, cuda_result *code, struct error *err) {
+    const struct cuda *cu = p->cu;
+    const char *function = p->plan->steps[step].function;
+    int64_t most = 0;
+    int own = 0;
+    for (int i = 0; i < p->plan->n_steps; i++) {
+        const struct plan_step *s = &p->plan->steps[i];
+        if (s->kind == STEP_LAUNCH && strcmp(s->function, function) == 0 &&
+            s->shape.shared_bytes > most)
+            most = s->shape.shared_bytes;
+    }
+    if (most == 0)
+        return true;
+    cuda_function f = p->functions[step];
+    *code = cu->function_set(f, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)most);
+    if (*code == CUDA_ERROR_INVALID_VALUE &&
+        cu->function_attribute(&own, CUDA_FUNCTION_STATIC_SHARED, f) == 0 && own > 0)
+        return error_set(err, ERROR_PARSE,
+                         "'%s' declares %d bytes of shared memory itself and is launched with %lld "
+                         "more: together that is more than a block has",
+                         function, own, (long long)most);
+    return cuda_ok(cu, *code, "ask for shared memory", err);
+}
+
 static bool open_step(struct gpu_program *p, cuda_module module, int step, cuda_result *code,
                       struct error *err) {
     const struct cuda *cu = p->cu;
@@ -91,9 +117,7 @@ static bool open_step(struct gpu_program *p, cuda_module module, int step, cuda_
     if (!cuda_ok(cu, *code, "find a kernel", err) || !check_parameters(cu, *f, s, code, err))
         return false;
     const struct plan_shape *h = &s->shape;
-    if (h->shared_bytes > SHARED_PLAIN &&
-        !fail(cu, cu->function_set(*f, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)h->shared_bytes),
-              "ask for shared memory", code, err))
+    if (!ask_shared(p, step, code, err))
         return false;
     return h->cluster[0] * h->cluster[1] * h->cluster[2] <= PORTABLE_CLUSTER ||
            fail(cu, cu->function_set(*f, CUDA_FUNCTION_ANY_CLUSTER, 1), "ask for a large cluster",
@@ -160,16 +184,20 @@ static cuda_result fill(const struct gpu_program *p, int buffer, double value, c
     return p->cu->fill32_async(buffers[buffer], bits, (size_t)b->size_bytes / 4, stream);
 }
 
-static cuda_result issue(const struct gpu_program *p, cuda_stream stream,
-                         const cuda_pointer *buffers) {
+cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
+                              const cuda_pointer *buffers, const cuda_event *marks) {
     cuda_result code = 0;
     for (int i = 0; i < p->plan->n_buffers && code == 0; i++)
         if (p->plan->buffers[i].is_zeroed)
             code = fill(p, i, 0, stream, buffers);
+    if (marks && code == 0)
+        code = p->cu->event_record(marks[0], stream);
     for (int i = 0; i < p->plan->n_steps && code == 0; i++) {
         const struct plan_step *s = &p->plan->steps[i];
         code = s->kind == STEP_FILL ? fill(p, s->fill_buffer, s->fill_value, stream, buffers)
                                     : launch(p, i, stream, buffers);
+        if (marks && code == 0)
+            code = p->cu->event_record(marks[i + 1], stream);
     }
     return code;
 }
@@ -182,7 +210,7 @@ bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,
     *exec = NULL;
     if (!fail(cu, cu->capture_begin(stream, 0), "begin a graph", code, err))
         return false;
-    *code = issue(p, stream, buffers);
+    *code = gpu_program_issue(p, stream, buffers, NULL);
     cuda_result ended = cu->capture_end(stream, &graph);
     bool ok = cuda_ok(cu, *code, "launch the plan", err) &&
               fail(cu, ended, "end a graph", code, err) &&

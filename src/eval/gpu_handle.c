@@ -197,17 +197,35 @@ static void set_known(struct profile *p, const char *name, double value) {
         profile_set(p, name, value);
 }
 
+static void read_launch(const struct gpu_load_spec *load, const struct plan_step *s,
+                        const json_t *told, struct profile *p) {
+    const char *fill = s->kind == STEP_FILL ? load->plan->buffers[s->fill_buffer].name : NULL;
+    // Both names live as long as the plan.
+    struct profile_launch *l = profile_add_launch(p, fill ? fill : s->function);
+    if (!l || fill)
+        return;
+    l->blocks = (double)s->grid;
+    l->threads = (double)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]);
+    l->registers = fact(told, "registers");
+    l->local_bytes = fact(told, "local");
+    l->shared_bytes = fact(told, "static_shared") + (double)s->shape.shared_bytes;
+    if (load->threads_per_sm > 0)
+        l->occupancy = fact(told, "blocks_per_sm") * l->threads / (double)load->threads_per_sm;
+}
+
 // The largest launch speaks for the plan.
 static void read_facts(const struct gpu_load_spec *load, const json_t *told, struct profile *p) {
     const json_t *launches = json_object_get(told, "launches");
     int64_t most = 0;
     size_t next = 0;
+    p->n_launches = 0;  // it may be loaded a second time, elsewhere
     profile_set(p, "launches", (double)json_array_size(launches));
     for (int i = 0; i < load->plan->n_steps; i++) {
         const struct plan_step *s = &load->plan->steps[i];
+        const json_t *l = s->kind == STEP_LAUNCH ? json_array_get(launches, next++) : NULL;
+        read_launch(load, s, l, p);
         if (s->kind != STEP_LAUNCH)
             continue;
-        const json_t *l = json_array_get(launches, next++);
         int64_t threads = s->shape.block[0] * s->shape.block[1] * s->shape.block[2];
         if (s->grid * threads <= most)
             continue;
@@ -268,6 +286,20 @@ void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct 
     if (told)
         call->event_s = json_number_value(json_object_get(told, "time_s"));
     json_decref(told);
+}
+
+bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double *steps_s, int n) {
+    enum runner_status status;
+    struct question q = {.message =
+                             json_pack("{s:s, s:i}", "schema", "hone.gpu_steps/1", "slot", slot),
+                         .timeout_ns = timeout_ns};
+    json_t *told = ask(r, &q, &status);
+    const json_t *steps = json_object_get(told, "steps_s");
+    bool ok = told && json_array_size(steps) == (size_t)n;
+    for (int i = 0; ok && i < n; i++)
+        steps_s[i] = json_number_value(json_array_get(steps, (size_t)i));
+    json_decref(told);
+    return ok;
 }
 
 // A plan that this device cannot launch, as opposed to kernels that go wrong.

@@ -68,6 +68,10 @@ struct gpu_call {
 };
 void gpu_runner_call(struct gpu_runner *r, int slot, int64_t timeout_ns, struct gpu_call *call);
 
+// One more call, step by step: the time of each step of the plan, as the runner tells it. False: it
+// could not, and is not used again.
+bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double *steps_s, int n);
+
 // Measure `overhead_s` (again). Done by gpu_runner_open before any candidate is there.
 bool gpu_runner_measure_overhead(struct gpu_runner *r, struct error *err);
 

@@ -191,6 +191,7 @@ static void look_by_host(struct looking *l, const struct novelty *n, struct nove
     enum { ROWS_OF_HOST = 2 };
     struct judge *j = l->j;
     struct novel_data d = {.rows = l->rows,
+                           .most = NOVEL_SMALL,
                            .n_rows = l->n_rows < ROWS_OF_HOST ? l->n_rows : ROWS_OF_HOST};
     float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {

@@ -25,6 +25,8 @@ struct gpu_state {
     cuda_device device;
     cuda_stream stream;
     cuda_event start, end;
+    cuda_event marks[PLAN_STEPS_MAX + 1];  // between steps; the first n_marks are made
+    int n_marks;
     cuda_function flush;
     cuda_pointer flush_buffer;
     int64_t flush_bytes;
@@ -275,6 +277,42 @@ static bool call(struct gpu_state *g, const json_t *message, struct error *err) 
                 0, err);
 }
 
+static bool make_marks(struct gpu_state *g, int n, struct error *err) {
+    for (; g->n_marks < n; g->n_marks++)
+        if (!check(g, g->cu.event_create(&g->marks[g->n_marks], 0), "make an event", err))
+            return false;
+    return true;
+}
+
+// Launch by launch rather than as a graph, so that there is something between them to be timed.
+static bool call_stepwise(struct gpu_state *g, const json_t *message, struct error *err) {
+    struct json_reader r = {.where = "gpu_steps"};
+    int slot = (int)json_read_int(&r, message, "slot"), n = g->plan.n_steps;
+    cuda_pointer buffers[PLAN_BUFFERS_MAX];
+    if (!json_reader_done(&r, err))
+        return false;
+    if (slot < 0 || slot >= g->n_slots || !g->graphs[slot])
+        return error_set(err, ERROR_IO, "gpu_steps: no slot %d, or nothing loaded", slot);
+    find_buffers(g, slot, buffers);
+    if (!make_marks(g, n + 1, err) || !start_flush(g, err) ||
+        !check(g, gpu_program_issue(&g->program, g->stream, buffers, g->marks), "launch", err) ||
+        !check(g, g->cu.event_synchronize(g->marks[n]), "run the kernels", err))
+        return false;
+    json_t *steps = json_array();
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++) {
+        float ms = 0;
+        ok = check(g, g->cu.event_elapsed(&ms, g->marks[i], g->marks[i + 1]), "read an event", err);
+        json_array_append_new(steps, json_real(ms * 1e-3));
+    }
+    if (!ok) {
+        json_decref(steps);
+        return false;
+    }
+    return send(json_pack("{s:s, s:o}", "schema", "hone.gpu_stepped/1", "steps_s", steps), NULL, 0,
+                err);
+}
+
 static bool answer(struct gpu_state *g, const json_t *message, const int *fds, int n_fds,
                    struct error *err) {
     const char *schema = json_string_value(json_object_get(message, "schema"));
@@ -288,6 +326,8 @@ static bool answer(struct gpu_state *g, const json_t *message, const int *fds, i
         return load(g, message, fds[0], err);
     if (strcmp(schema, "hone.gpu_call/1") == 0 && g->n_slots)
         return call(g, message, err);
+    if (strcmp(schema, "hone.gpu_steps/1") == 0 && g->n_slots)
+        return call_stepwise(g, message, err);
     if (strcmp(schema, "hone.gpu_unload/1") != 0)
         return error_set(err, ERROR_IO, "the runner does not understand '%s'", schema);
     unload(g);

@@ -12,6 +12,8 @@
 //                        "blocks_per_sm"}]} and, if the plan has scratch, a descriptor per slot
 //   -> hone.gpu_call/1   {"slot": 3}; -1: nothing but what goes around every call
 //   <- hone.gpu_called/1 {"time_s"}
+//   -> hone.gpu_steps/1  {"slot": 3}: a call that counts for nothing, with events between its steps
+//   <- hone.gpu_stepped/1 {"steps_s": [...]}, those of the plan
 //   -> hone.gpu_unload/1
 //   <- hone.gpu_unloaded/1
 //
@@ -35,6 +37,11 @@ struct gpu_program {
 // has the words.
 bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module module,
                       const struct plan *plan, cuda_result *code, struct error *err);
+
+// Put one call on these buffers (by number in the plan) into a stream. `marks`: n_steps + 1 events
+// around the plan's steps, what is cleared before them left out; NULL: none.
+cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
+                              const cuda_pointer *buffers, const cuda_event *marks);
 
 // Capture one call on these buffers (by number in the plan).
 bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,

@@ -294,7 +294,7 @@ static bool check_problem(struct visit *v, const struct problem *p, bool *ok, st
     oracle_init(&o, p, UINT64_C(0x5eed));
     o.n_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     bool went = true;
-    for (int set = 0; went && set < SET_COUNT; set++) {
+    for (int set = 0; went && set < SET_SUMMED; set++) {
         struct gpu_selftest c;
         if (set >= SET_DRAWN && !derived_exists(&o, (enum oracle_set)set))
             continue;

@@ -73,8 +73,11 @@ static void draw(struct judge *j, uint64_t seed) {
     j->oracle.n_threads = j->settings.n_threads;
     j->digest_seed = rng_next(&j->rng);
     verify_draw(j);
-    for (int i = 0; i < SLOTS_MAX; i++)
+    for (int i = 0; i < SLOTS_MAX; i++) {
         j->slot_set[i] = -1;
+        j->slot_used[i] = i;
+    }
+    j->n_used = SLOTS_MAX;
 }
 
 bool judge_open(struct judge *j, const struct problem *p, const struct judge_settings *settings,

@@ -45,6 +45,7 @@ struct subject {
     uint32_t own_poison[SLOTS_MAX];
     int n_calls;                 // checked so far
     int n_late;                  // calls after which it went on working
+    int n_nudged;                // calls in which it woke the judge before it had an answer
     int n_varied;                // calls that gave other bits than before, and were right
     struct error_stats worst;    // nearest to its limit so far
     struct clock_counts clocks;  // GPU: while it was timed
@@ -68,9 +69,10 @@ struct judge {
     uint32_t poison[SLOTS_MAX];  // of the slot until it is called; 0: to be drawn
     uint32_t outputs_poison[SLOTS_MAX];  // CPU: what the outputs hold; 0: something else
     int slot_set[SLOTS_MAX];             // enum oracle_set in each slot's inputs, -1: none
-    int next_slot;                       // of the rotation
-    enum oracle_set screening_set;       // the hard set of a screening: as secret as the rest
-    unsigned ranking_sets;               // adversarial sets of a ranking, a bit for each
+    int64_t slot_used[SLOTS_MAX];        // when it was last timed, by a count; each another
+    int64_t n_used;
+    enum oracle_set screening_set;  // the hard set of a screening: as secret as the rest
+    unsigned ranking_sets;          // adversarial sets of a ranking, a bit for each
     struct patch patches[INPUTS_MAX][PATCHES];
     int n_patches[INPUTS_MAX];
     struct rng rng;
@@ -119,6 +121,10 @@ void subject_touch(struct judge *j, struct subject *s, int slot);
 // `v` says what is wrong.
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);
+
+// How the call ended, as a verdict; true: it came to its end.
+bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
+                     const struct call_result *call, struct verdict *v);
 
 // Put it into a verdict on the subject that its rival failed, and why.
 void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,

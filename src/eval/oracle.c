@@ -64,6 +64,7 @@ static enum input_set input_set_of(enum oracle_set set) {
         [SET_SPIKE] = INPUT_SET_SPIKE,
         [SET_SCALED] = INPUT_SET_DECLARED,
         [SET_PERMUTED] = INPUT_SET_DECLARED,
+        [SET_SUMMED] = INPUT_SET_INTEGERS,
     };
     return of[set];
 }
@@ -76,6 +77,8 @@ const char *oracle_set_name(enum oracle_set set) {
         return "declared, times a power of two";
     case SET_PERMUTED:
         return "declared, rows in another order";
+    case SET_SUMMED:
+        return "integers, other rows added";
     default:
         return input_set_name(input_set_of(set));
     }
@@ -386,6 +389,8 @@ void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
         if (sets != declared)
             oracle_learn(o, declared, n_threads);  // those are made from it
     }
+    if (derived >> SET_SUMMED & 1)
+        oracle_learn(o, 1U << SET_INTEGERS, n_threads);
     if ((sets & patched) && !o->sets[SET_PATCHED].is_known)
         o->sets[SET_PATCHED].is_known = learn_patched_rows(o);
     for (int s = SET_DRAWN; s < SET_COUNT; s++)
@@ -484,12 +489,11 @@ bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t
     return c->is_ok;
 }
 
-static bool is_small(const struct problem *p) {
-    const int64_t few = 1 << 18;
+static int64_t count_inputs(const struct problem *p) {
     int64_t count = 0;
     for (int i = 0; i < p->n_inputs; i++)
         count += shape_count(input_shape(p, i));
-    return count <= few;
+    return count;
 }
 
 // "y[3, 17] is 0.5, expected 0.25"
@@ -537,14 +541,14 @@ int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struc
     const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
     bool is_row = r->row >= 0;
     *c = (struct comparison){.is_ok = true};
-    if (!is_row && !is_small(p))
+    if (!is_row && count_inputs(p) > r->most)
         return -1;
     for (int i = 0; i < p->n_inputs; i++)
         data.inputs[i] = r->inputs[i];
     if (is_row)
         interpret_row(p, &data, r->row, &result);
     else
-        interpret(p, &data, &result);
+        interpret_parallel(p, &data, o->n_threads, &result);
     int wrong = -1;
     for (int i = 0; i < p->n_outputs && wrong < 0; i++) {
         struct oracle_output e;

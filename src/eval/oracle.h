@@ -29,8 +29,9 @@ enum oracle_set {
     SET_SPIKE,
     SET_SCALED,    // as declared, times powers of two (derived.h)
     SET_PERMUTED,  // as declared, rows in another order
+    SET_SUMMED,    // integers, other rows of theirs added
     SET_COUNT,
-    SET_DRAWN = SET_SCALED  // those that are drawn; the rest follow from the declared one
+    SET_DRAWN = SET_SCALED  // those that are drawn; the rest follow from others
 };
 
 enum { PATCHES = 8 };  // elements changed per input, at most
@@ -100,12 +101,14 @@ bool oracle_compare(const struct oracle_output *e, const float *values, uint32_t
                     struct comparison *c);
 
 // The same on inputs that are no set but known only to the caller: one row of every output, or
-// (row -1) all of them, of a problem that is small; else nothing is compared. The output that is
+// (row -1) all of them, of a problem that has at most `most` elements of input; else nothing is
+// compared. The output that is
 // wrong, or -1; its first wrong elements are added to `words`. Limits are at least those of the
 // declared set.
 struct oracle_row {
     const float *const *inputs, *const *outputs;  // all of them
     int64_t row;
+    int64_t most;
 };
 struct str;
 int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struct comparison *c,

@@ -3,6 +3,7 @@
 // value, no statistic, and does not know which call counts.
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,14 @@ static bool prepare(struct runner_state *r, int *fds, struct error *err) {
     return true;
 }
 
+// dlsym() looks in libraries, too.
+static bool is_own(void *object, const void *symbol) {
+    Dl_info ignored;
+    struct link_map *own = NULL, *found = NULL;
+    return dlinfo(object, RTLD_DI_LINKMAP, &own) == 0 &&
+           dladdr1(symbol, &ignored, (void **)&found, RTLD_DL_LINKMAP) && own == found;
+}
+
 // From here on code of the candidate may run.
 static bool load(struct runner_state *r, struct error *err) {
     char path[40];
@@ -170,7 +179,7 @@ static bool load(struct runner_state *r, struct error *err) {
         if (s->kind != STEP_LAUNCH)
             continue;
         void *symbol = dlsym(object, s->function);
-        if (!symbol)
+        if (!symbol || !is_own(object, symbol))
             return error_set(err, ERROR_IO,
                              "the plan launches '%s', but the source defines no such function "
                              "(or it is static)",

@@ -1,5 +1,6 @@
 #include "eval/runner_handle.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,11 +18,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/frame.h"
+#include "base/str.h"
+
+enum { GRACE_MOST = 9 };  // times what a call may take
 
 // Only for what never ends: starting a process takes long where there is other work.
 static const int64_t load_timeout_ns = 30000000000;
 static const int64_t tick_ns = 20000000;  // how long a death can go unnoticed
-enum { WAIT_FACTOR = 9 };
 
 static bool fail_errno(struct error *err, const char *what) {
     return error_set(err, ERROR_IO, "%s: %s", what, strerror(errno));
@@ -95,17 +98,30 @@ static enum runner_status wait_until_loaded(struct runner *r) {
     }
 }
 
+// All threads but the first, which only waits. The kernel says which there are: on the page a
+// candidate might have put others.
+static void watch_threads(struct runner *r) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)r->process.pid);
+    DIR *tasks = opendir(path);
+    int n = 0;
+    for (struct dirent *e; tasks && n < r->n_threads && (e = readdir(tasks));) {
+        long long tid;
+        if (!str_to_int64(e->d_name, &tid) || tid == r->process.pid)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%lld/schedstat", (int)r->process.pid, tid);
+        r->stat_fds[n++] = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
 // Keep what must not be read again from a page that the candidate can write.
 static void note_facts(struct runner *r) {
     r->sandbox_level = r->control->sandbox_level;
     clockid_t clock;
     r->cpu_clock = clock_getcpuclockid(r->process.pid, &clock) == 0 ? (int)clock : 0;
-    for (int i = 0; i < r->n_threads; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)r->process.pid,
-                 (int)r->control->tid[i]);
-        r->stat_fds[i] = open(path, O_RDONLY | O_CLOEXEC);
-    }
+    watch_threads(r);
 }
 
 bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error *err) {
@@ -140,6 +156,12 @@ bool runner_load(struct runner *r, const char *object, enum runner_status *statu
     if (!send_object(r, object, err))
         return error_wrap(err, "load into a runner");
     *status = wait_until_loaded(r);
+    // No code of the candidate's runs while it is loaded: the scans see to that.
+    if (*status == RUNNER_TIMEOUT) {
+        *status = RUNNER_BROKEN;
+        snprintf(r->control->text, sizeof r->control->text, "not ready within %d s",
+                 (int)(load_timeout_ns / 1000000000));
+    }
     r->is_loaded = *status == RUNNER_OK;
     if (r->is_loaded)
         note_facts(r);
@@ -197,54 +219,104 @@ static void read_times(const struct runner *r, struct thread_times *t) {
 
 // Between two calls a thread sleeps. What it ran since the last call began, beyond the length of
 // that call, it ran when it should not have; a sleeping thread's time is known exactly.
+// A thread that slept during the call could run as long afterwards: so what each runs once the
+// results have been looked at is counted by itself.
 static void note_lingering(struct runner *r, const struct thread_times *now) {
-    int64_t most = 0;
+    int64_t most = 0, most_since = 0;
     for (int i = 0; i < r->n_threads; i++) {
         int64_t ran = now->ran_ns[i] - r->ran_ns[i] - (int64_t)(1e9 * r->call_s);
+        int64_t since = now->ran_ns[i] - r->rested_ns[i];
         most = r->ran_ns[i] && ran > most ? ran : most;
+        most_since = r->rested_ns[i] && since > most_since ? since : most_since;
         r->ran_ns[i] = now->ran_ns[i];
+        r->rested_ns[i] = 0;
     }
     r->lingered_ns = most;
+    r->stirred_ns = most_since;
 }
 
-// How long the most unlucky thread has waited for a processor since then.
-static int64_t longest_wait_ns(const struct runner *r, const struct thread_times *since) {
+void runner_note_rest(struct runner *r) {
+    struct thread_times now;
+    read_times(r, &now);
+    for (int i = 0; i < r->n_threads; i++)
+        r->rested_ns[i] = now.ran_ns[i];
+}
+
+// A call that is waited for.
+struct waiting {
+    uint32_t call;
+    int64_t start_ns, timeout_ns;
+    const struct thread_times *before;
+};
+
+// How long one of its threads has waited for a processor.
+static int64_t grace_ns(const struct runner *r, const struct waiting *w) {
     struct thread_times now;
     int64_t most = 0;
     read_times(r, &now);
     for (int i = 0; i < r->n_threads; i++)
-        if (now.waited_ns[i] - since->waited_ns[i] > most)
-            most = now.waited_ns[i] - since->waited_ns[i];
-    return most;
+        most = now.waited_ns[i] - w->before->waited_ns[i] > most
+                   ? now.waited_ns[i] - w->before->waited_ns[i]
+                   : most;
+    return most < GRACE_MOST * w->timeout_ns ? most : GRACE_MOST * w->timeout_ns;
 }
 
-// Waiting for a processor says something about the machine, not about the code: it comes on top of
-// the time-out, up to so many times that.
-static int64_t deadline_ns(const struct runner *r, const struct thread_times *start,
-                           int64_t start_ns, int64_t timeout_ns) {
-    int64_t waited_ns = longest_wait_ns(r, start), most_ns = WAIT_FACTOR * timeout_ns;
-    return start_ns + timeout_ns + (waited_ns < most_ns ? waited_ns : most_ns);
+// Did none of them run for most of the time? Then it waits for something, or the whole machine did.
+static bool was_idle(const struct runner *r, const struct waiting *w,
+                     const struct thread_times *after) {
+    for (int i = 0; i < r->n_threads; i++)
+        if (after->ran_ns[i] - w->before->ran_ns[i] > w->timeout_ns / 2)
+            return false;
+    return true;
 }
 
-static enum runner_status wait_until_done(struct runner *r, uint32_t call, int64_t start_ns,
-                                          int64_t timeout_ns, const struct thread_times *start) {
+// Whoever wakes the judge before there is an answer has it at hand when the answer comes, and is
+// spared the time that waking takes.
+//
+// Time in which its threads waited for a processor is not its own: it gets that again, though not
+// for ever.
+static enum runner_status wait_until_done(struct runner *r, const struct waiting *w,
+                                          struct call_result *result) {
     struct control *c = r->control;
-    int64_t until_ns = start_ns + timeout_ns;
+    int64_t deadline_ns = w->start_ns + w->timeout_ns;
     for (;;) {
         uint32_t done = c->done;
-        if (done == call)
+        if (done == w->call)
             return RUNNER_OK;
         if (c->state == CONTROL_FAULT || !runner_is_alive(r))
             return RUNNER_ENDED;
-        int64_t left_ns = until_ns - clock_now_ns();
+        int64_t left_ns = deadline_ns - clock_now_ns();
         if (left_ns <= 0) {
-            until_ns = deadline_ns(r, start, start_ns, timeout_ns);
-            left_ns = until_ns - clock_now_ns();
+            deadline_ns = w->start_ns + w->timeout_ns + grace_ns(r, w);
+            left_ns = deadline_ns - clock_now_ns();
         }
         if (left_ns <= 0 || interrupt_seen())
             return RUNNER_TIMEOUT;
-        futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
+        bool was_woken = futex_wait(&c->done, done, left_ns < tick_ns ? left_ns : tick_ns);
+        result->was_nudged |= was_woken && c->done == done && c->state != CONTROL_FAULT;
     }
+}
+
+// Steps of a call: clearings first, then the plan's.
+static int count_steps(const struct plan *p) {
+    int n = p->n_steps;
+    for (int i = 0; i < p->n_buffers; i++)
+        n += p->buffers[i].is_zeroed;
+    return n;
+}
+
+// What was told of earlier calls fades: the first ones are slower, and of other data.
+static void note_steps(struct runner *r) {
+    enum { MEMORY = 16 };
+    double ns[CONTROL_STEPS_MAX], total = 0;
+    int n = count_steps(r->plan);
+    for (int i = 0; i < n; i++)
+        total += ns[i] = (double)r->control->step_ns[i];
+    for (int i = 0; i < n && total > 0; i++) {
+        double share = ns[i] / total;
+        r->step_share[i] += r->has_shares ? (share - r->step_share[i]) / MEMORY : share;
+    }
+    r->has_shares |= total > 0;
 }
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result) {
@@ -261,10 +333,12 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     int64_t start_ns = clock_now_ns();
     c->call = call;
     futex_wake_all(&c->call);
-    result->status = wait_until_done(r, call, start_ns, timeout_ns, &before);
+    struct waiting w = {call, start_ns, timeout_ns, &before};
+    result->status = wait_until_done(r, &w, result);
     int64_t end_ns = clock_now_ns();
 
     read_times(r, &after);
+    result->was_idle = result->status == RUNNER_TIMEOUT && was_idle(r, &w, &after);
     result->time_s = r->call_s = (double)(end_ns - start_ns) * 1e-9;
     result->fp_changed = c->fp_changed;
     double busy_ns = 0;
@@ -275,6 +349,8 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
+    if (result->status == RUNNER_OK)
+        note_steps(r);
 }
 
 // The pages of an output or scratch buffer of one slot.

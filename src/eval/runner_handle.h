@@ -45,7 +45,12 @@ struct runner {
     double call_s;                // how long that call took
     int64_t ran_ns[THREADS_MAX];  // processor time of each thread when it began
     int64_t lingered_ns;  // of the call before it: the most that a thread ran longer than it took
-    struct process_result end;  // once it has ended
+    // How a call's time divides between its steps, as the runner tells it; of late calls mostly.
+    double step_share[CONTROL_STEPS_MAX];
+    bool has_shares;
+    int64_t rested_ns[THREADS_MAX];  // the same when its results had been looked at; 0: not read
+    int64_t stirred_ns;              // the most that one ran from there to the next call
+    struct process_result end;       // once it has ended
 };
 
 // Start a runner: it maps its buffers while we do something else, such as compiling. False only
@@ -68,7 +73,9 @@ struct call_result {
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
     double thread_busy;  // as the runner tells it; NAN on a GPU
     bool fp_changed;
-    int64_t clocks;  // GPU: why they are low, NVML's reasons; -1: not known
+    bool was_idle;    // it ran out of time, and its threads were idle for most of it
+    bool was_nudged;  // the runner woke the judge before it had an answer
+    int64_t clocks;   // GPU: why they are low, NVML's reasons; -1: not known
 };
 
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
@@ -77,6 +84,10 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
 // the call. Counts only what the kernel has booked so far: a thread that runs at this moment is
 // booked at the next tick, so ask late. Never too much.
 int64_t runner_excess_ns(const struct runner *r);
+
+// The results have been looked at, so that its threads sleep: whatever one of them runs from here
+// to the next call, it should not.
+void runner_note_rest(struct runner *r);
 
 // An output or scratch buffer of one slot.
 char *runner_bytes(const struct runner *r, int buffer, int slot);

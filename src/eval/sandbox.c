@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,9 +132,14 @@ static int add_rules(scmp_filter_ctx f, uint32_t action, const int *calls) {
     return why;
 }
 
+// To itself, those below SIGKILL: abort() and its like. Who could kill or stop himself would look
+// like somebody whom others have killed.
 static int add_own_signals(scmp_filter_ctx f) {
-    struct scmp_arg_cmp is_us = {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid()};
-    return seccomp_rule_add_array(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &is_us);
+    struct scmp_arg_cmp own[] = {
+        {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid()},
+        {.arg = 2, .op = SCMP_CMP_LT, .datum_a = SIGKILL},
+    };
+    return seccomp_rule_add_array(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2, own);
 }
 
 static bool apply(scmp_filter_ctx f, int why, struct error *err) {

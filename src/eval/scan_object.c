@@ -137,6 +137,45 @@ static const char *check_sections(struct arena *a, const struct object *o) {
     return NULL;
 }
 
+static bool has_ifunc(const struct object *o) {
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (s->sh_type != SHT_DYNSYM || s->sh_offset % _Alignof(Elf64_Sym) ||
+            !is_within(o, s->sh_offset, s->sh_size))
+            continue;
+        const Elf64_Sym *symbols = (const Elf64_Sym *)(o->bytes + s->sh_offset);
+        for (uint64_t k = 0; k < s->sh_size / sizeof *symbols; k++)
+            if (symbols[k].st_shndx != SHN_UNDEF &&
+                ELF64_ST_TYPE(symbols[k].st_info) == STT_GNU_IFUNC)
+                return true;
+    }
+    return false;
+}
+
+// The loader runs what DT_INIT names (any function called _init), and asks functions which function
+// to take (ifunc, target_clones).
+static bool has_loader_code(const struct object *o) {
+    enum { AARCH64_IRELATIVE = 1032 };
+    const Elf64_Ehdr *h = (const Elf64_Ehdr *)o->bytes;
+    uint32_t irelative = h->e_machine == EM_AARCH64 ? AARCH64_IRELATIVE : R_X86_64_IRELATIVE;
+    for (int i = 0; i < o->n_sections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        bool is_table = s->sh_type == SHT_DYNAMIC || s->sh_type == SHT_RELA;
+        if (!is_table || s->sh_offset % _Alignof(Elf64_Rela) ||
+            !is_within(o, s->sh_offset, s->sh_size))
+            continue;
+        const Elf64_Dyn *d = (const Elf64_Dyn *)(o->bytes + s->sh_offset);
+        for (uint64_t k = 0; s->sh_type == SHT_DYNAMIC && k < s->sh_size / sizeof *d; k++)
+            if (d[k].d_tag == DT_INIT || d[k].d_tag == DT_FINI)
+                return true;
+        const Elf64_Rela *r = (const Elf64_Rela *)(o->bytes + s->sh_offset);
+        for (uint64_t k = 0; s->sh_type == SHT_RELA && k < s->sh_size / sizeof *r; k++)
+            if (ELF64_R_TYPE(r[k].r_info) == irelative)
+                return true;
+    }
+    return has_ifunc(o);
+}
+
 // Functions that a candidate may take from the C library: they compute or copy.
 static const char *const functions[] = {
     "memcpy",  "memmove", "memset",    "memcmp",   "abort",     "__stack_chk_fail",
@@ -199,6 +238,8 @@ const char *scan_object(struct arena *a, const char *bytes, size_t len) {
     if (!read_sections(&o))
         return "the compiled object cannot be read";
     const char *why = check_sections(a, &o);
+    if (!why && has_loader_code(&o))
+        why = "there is code that runs on loading (_init, ifunc or target_clones)";
     return why ? why : check_imports(a, &o);
 }
 

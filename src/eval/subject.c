@@ -198,6 +198,25 @@ static bool stays_late(struct judge *j, struct subject *s, int slot) {
     return LATE_SHARE * n_late > LATE_CALLS;
 }
 
+bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
+                     const struct call_result *call, struct verdict *v) {
+    v->kind = VERDICT_OK;
+    j->device->explain(a, s, call->status, v);
+    if (call->status == RUNNER_TIMEOUT) {
+        // The evaluator tries once more what was stalled.
+        v->rule = call->was_idle ? "stalled" : NULL;
+        v->evidence = arena_printf(a, "a call took more than %s%s",
+                                   clock_duration(a, (double)judge_timeout_ns(j)),
+                                   call->was_idle ? ", most of which its threads did not run" : "");
+    }
+    return v->kind == VERDICT_OK;
+}
+
+// Chance brings one such call or other.
+static bool is_habit(const struct subject *s, int n_such) {
+    return n_such >= LATE_LEAST && LATE_SHARE * n_such > s->n_calls;
+}
+
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v) {
     const struct judge_device *d = j->device;
@@ -209,14 +228,8 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
                       "wrote to outputs or scratch of a call that had not been made yet");
     uint32_t poison = j->poison[slot];
     subject_touch(j, s, slot);
-    int64_t timeout_ns = judge_timeout_ns(j);
-    d->call(j, s, slot, timeout_ns, call);
-    v->kind = VERDICT_OK;
-    d->explain(a, s, call->status, v);
-    if (call->status == RUNNER_TIMEOUT)
-        v->evidence =
-            arena_printf(a, "a call took more than %s", clock_duration(a, (double)timeout_ns));
-    if (v->kind != VERDICT_OK)
+    d->call(j, s, slot, judge_timeout_ns(j), call);
+    if (!subject_explain(j, a, s, call, v))
         return false;
     s->n_calls++;
     if (call->fp_changed)
@@ -228,7 +241,14 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (!ok)
         return false;
     s->n_late += d->is_late && d->is_late(s, call);
-    if (s->n_late < LATE_LEAST || LATE_SHARE * s->n_late <= s->n_calls)
+    s->n_nudged += call->was_nudged;
+    if (is_habit(s, s->n_nudged))
+        return reject(v, VERDICT_CHEAT, "early-wake",
+                      arena_printf(a,
+                                   "woke the judge before it had an answer, in %d of %d calls: the "
+                                   "clock would stop sooner",
+                                   s->n_nudged, s->n_calls));
+    if (!is_habit(s, s->n_late))
         return true;
     if (stays_late(j, s, slot))
         return reject_late(v);

@@ -4,10 +4,8 @@
 // call takes the next slot of the rotation: its inputs and outputs were last touched a
 // whole rotation ago, by checking and poisoning, so caches are cold in the same way for
 // both. Every timed call is checked like any other; which call counts is decided only
-// when it is over. Data change between uses of a slot, and in the end (`novel`) to
-// something that was never seen before: whoever keeps results by content is slow then. Not
-// in between: whose call came last decides whose code and page tables are at hand, and that
-// must be a matter of chance.
+// when it is over. Data change between uses of a slot, and now and then to something that was
+// never seen before (new_data.c): whoever keeps results by content is slow then.
 //
 // Where subject and rival have processes of their own (GPU), these differ a little from each
 // other for as long as they live. So they change places half way, and what is left of the
@@ -29,55 +27,44 @@
 #include "eval/pairs.h"
 #include "eval/samples.h"
 #include "eval/stats.h"
+#include "eval/timing.h"
 
 enum {
-    NOVEL_CALLS = 3,
-    NOVEL_TURNS = 10,
-    NOVEL_TURNS_MOST = 30,
     NOVEL_EARLY = 4,  // one call on new data among so many blocks,
     NOVEL_RATE = 16,  // and before one block in so many
-    BUSY_ROOM = 8000,
 };
 
 static const double confidence = 0.99;
 static const double clearly_slower = 0.8;  // speed-up below which screening ends at once
 static const double narrow_enough = 0.01;  // half width of the interval
-static const double novel_factor = 1.5, novel_slack_s = 5e-6;
 // What a place adds to the time matters above this share of it.
 static const double place_matters = 0.001;
 
-struct timing {
-    struct judge *j;
-    struct arena *a;
-    struct subject *subject, *rival;
-    enum eval_depth depth;
-    double seconds;
-    bool uses_all_time;
-    int64_t start_ns;
-    struct samples samples;
-    struct looks looks;
-    int next_width;  // not before so many pairs is the width of the interval looked at again
-    struct environment environment;
-    int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
-    double novel_s;       // the longest call on new data among them
-    double busy[BUSY_ROOM];  // of the first calls
-    int n_busy;
-    struct verdict *v;
-};
-
-static void prepare_slot(struct timing *t, int slot) {
+void timing_prepare(struct timing *t, int slot) {
     enum oracle_set set = t->j->slot_set[slot] == SET_DECLARED ? SET_PATCHED : SET_DECLARED;
     t->j->device->load(t->j, slot, set);
     subject_poison(t->j, t->subject, slot);
     subject_poison(t->j, t->rival, slot);
 }
 
-static int next_slot(struct judge *j) {
-    j->next_slot = (j->next_slot + 1) % j->layout.n_slots;
-    return j->next_slot;
+int timing_next_slot(struct judge *j) {
+    int n = j->layout.n_slots, slot = 0;
+    int n_older = (int)rng_below(&j->rng, (uint64_t)(n < 4 ? 1 : n / 4));
+    // The oldest but so many.
+    for (int64_t after = -1; n_older >= 0; n_older--) {
+        int64_t oldest = INT64_MAX;
+        for (int i = 0; i < n; i++)
+            if (j->slot_used[i] > after && j->slot_used[i] < oldest) {
+                oldest = j->slot_used[i];
+                slot = i;
+            }
+        after = oldest;
+    }
+    j->slot_used[slot] = j->n_used++;
+    return slot;
 }
 
-static bool is_disturbed(const struct call_result *c) {
+bool timing_is_disturbed(const struct call_result *c) {
     return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
 }
 
@@ -91,24 +78,17 @@ static bool is_about_memory(const struct verdict *v) {
     return false;
 }
 
-// What was the matter with the calls of a block.
-struct trouble {
-    bool is_disturbed;
-    int64_t clocks;  // reasons of all calls
-};
-
-static bool timed_call(struct timing *t, struct subject *s, double *seconds,
-                       struct trouble *trouble) {
-    int slot = next_slot(t->j);
+bool timing_call(struct timing *t, struct subject *s, double *seconds, struct trouble *trouble) {
+    int slot = timing_next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
         if (s == t->rival && !is_about_memory(t->v))
             judge_blame_rival(t->a, "the rival failed while timed", t->v, t->v);
         return false;
     }
-    prepare_slot(t, slot);
+    timing_prepare(t, slot);
     *seconds = call.time_s;
-    trouble->is_disturbed |= is_disturbed(&call);
+    trouble->is_disturbed |= timing_is_disturbed(&call);
     trouble->clocks |= call.clocks > 0 ? call.clocks : 0;
     if (s == t->subject && t->n_busy < BUSY_ROOM && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
@@ -126,7 +106,7 @@ static bool timed_block(struct timing *t) {
             bool is_subject = (half == 0) == subject_first;
             double *into =
                 is_subject ? &t->samples.subject_s[base + i] : &t->samples.rival_s[base + i];
-            if (!timed_call(t, is_subject ? t->subject : t->rival, into, &trouble))
+            if (!timing_call(t, is_subject ? t->subject : t->rival, into, &trouble))
                 return false;
         }
     bool is_stolen = environment_steal(&t->environment) > steal;
@@ -145,161 +125,6 @@ static bool timed_block(struct timing *t) {
     n->n_slowed += slowed ? PAIRS_BLOCK : 0;
     n->n_capped += trouble.clocks & NVML_POWER_CAP ? PAIRS_BLOCK : 0;
     n->slowed_bits |= trouble.clocks & NVML_SLOWDOWN;
-    return true;
-}
-
-// Is what it made of data that it cannot have seen before right? Whoever computed ahead, or kept
-// results, has those of other data.
-static void check_novel(struct timing *t, int slot, const struct novelty *n) {
-    struct judge *j = t->j;
-    struct novel_look look;
-    j->device->compare_novel(j, t->a, t->subject, &(struct novel_call){n, slot}, &look);
-    if (look.output < 0)
-        return;
-    uint64_t seen = j->device->digest(j, t->subject, slot);
-    bool is_stale = false;
-    for (int i = 0; i < SET_COUNT; i++)
-        is_stale |= t->subject->sets[i].is_known && t->subject->sets[i].digest == seen;
-    t->v->kind = VERDICT_CHEAT;
-    t->v->rule = is_stale ? "stale-output" : "hidden-state";
-    t->v->evidence =
-        arena_printf(t->a,
-                     "is right on inputs that it has seen and wrong on new ones, in which a few "
-                     "elements differ: %lld elements of the rows of %s that were looked at%s%s",
-                     (long long)look.comparison.n_wrong, j->problem->outputs[look.output].name,
-                     is_stale ? "; it gave the results of other inputs again" : "", look.elements);
-}
-
-// One call of the subject on data that exist only for this call.
-static bool novel_call(struct timing *t, double *seconds, struct trouble *trouble) {
-    struct judge *j = t->j;
-    int slot = next_slot(j);
-    uint64_t salt = rng_next(&j->rng) | 1;
-    struct novelty n;
-    j->device->load(j, slot, SET_DECLARED);
-    novelty_draw(&j->oracle, salt, &n);
-    j->device->patch(j, t->subject, slot, &n, false);
-    struct call_result call;
-    subject_touch(j, t->subject, slot);
-    j->device->call(j, t->subject, slot, judge_timeout_ns(j), &call);
-    j->device->explain(t->a, t->subject, call.status, t->v);
-    if (t->v->kind == VERDICT_OK)
-        check_novel(t, slot, &n);
-    j->device->patch(j, t->subject, slot, &n, true);
-    prepare_slot(t, slot);
-    *seconds = call.time_s;
-    trouble->is_disturbed |= is_disturbed(&call);
-    return t->v->kind == VERDICT_OK;
-}
-
-// The same on data that it has seen, with all that goes before a call on new ones: whatever that
-// does to caches and to threads that sleep meanwhile.
-static bool familiar_call(struct timing *t, double *seconds, struct trouble *trouble) {
-    struct judge *j = t->j;
-    int slot = next_slot(j);
-    struct novelty n;
-    struct call_result call;
-    j->device->load(j, slot, SET_DECLARED);
-    novelty_draw(&j->oracle, rng_next(&j->rng) | 1, &n);
-    j->device->patch(j, t->subject, slot, &n, false);
-    j->device->patch(j, t->subject, slot, &n, true);
-    if (!subject_check(j, t->a, t->subject, slot, &call, t->v))
-        return false;
-    prepare_slot(t, slot);
-    *seconds = call.time_s;
-    trouble->is_disturbed |= is_disturbed(&call);
-    return true;
-}
-
-// A call on new data among the timed ones, where nobody can know of it; then one of each, that do
-// not count, so that chance again decides whose call came last.
-static bool novel_between(struct timing *t) {
-    double novel_s = 0, ignored_s;
-    struct trouble ignored = {0};
-    bool subject_first = rng_below(&t->j->rng, 2) == 0;
-    if (!novel_call(t, &novel_s, &ignored))
-        return false;
-    t->novel_s = fmax(t->novel_s, novel_s);
-    return timed_call(t, subject_first ? t->subject : t->rival, &ignored_s, &ignored) &&
-           timed_call(t, subject_first ? t->rival : t->subject, &ignored_s, &ignored);
-}
-
-static bool reject_cache(struct timing *t, const char *evidence) {
-    t->v->kind = VERDICT_CHEAT;
-    t->v->rule = "result-cache";
-    t->v->evidence = evidence;
-    return false;
-}
-
-// Subject and rival on known data, then the subject on known and on new ones, in turns; how often
-// it was slower then, or slower than it was while it was timed. Turns in which a thread had to wait
-// for a processor are left out, unless there are hardly any others.
-struct turns {
-    int n, n_slower, n_later;
-    double known_s;  // the last
-};
-
-static bool take_turns(struct timing *t, double usual_s, double rival_usual_s, struct turns *calm) {
-    struct turns all = {0};
-    double rival_s = 0, novel_s = 0, familiar_s = 0;
-    *calm = (struct turns){0};
-    while (calm->n < NOVEL_TURNS && all.n < NOVEL_TURNS_MOST) {
-        struct trouble trouble = {0};
-        double known_s = 0;
-        if (!timed_call(t, t->rival, &rival_s, &trouble) ||
-            !timed_call(t, t->subject, &known_s, &trouble) ||
-            !familiar_call(t, &familiar_s, &trouble) || !novel_call(t, &novel_s, &trouble))
-            return false;
-        bool is_slower = novel_s > novel_factor * fmax(known_s, familiar_s);
-        // Slower than it was, and not because everybody is: the rival's call came just before.
-        bool is_later = known_s > novel_factor * usual_s &&
-                        known_s / rival_s > novel_factor * usual_s / rival_usual_s;
-        all.n++;
-        all.n_slower += is_slower;
-        all.n_later += is_later && known_s > 2 * novel_factor * usual_s;
-        all.known_s = calm->known_s = known_s;
-        if (trouble.is_disturbed)
-            continue;
-        calm->n++;
-        calm->n_slower += is_slower;
-        calm->n_later += is_later;
-    }
-    if (calm->n < NOVEL_TURNS / 2)
-        *calm = all;
-    return true;
-}
-
-// Is it slower on new data? A few calls raise the suspicion; a busy machine can do that too,
-// so ten turns must confirm it nearly without exception. Nor may it be slower now than it was while
-// it was timed: then it counts its calls.
-static bool check_novelty(struct timing *t) {
-    // Whoever counts its calls may stop in the middle of the timed ones: the first of them tell.
-    int n = t->samples.n_pairs, n_first = n < 3 ? n : (n + 2) / 3;
-    double least = INFINITY, novel_s = 0, usual = stats_median(t->samples.subject_s, n);
-    double first = stats_median(t->samples.subject_s, n_first);
-    if (first > usual / novel_factor)
-        n_first = n;
-    usual = stats_median(t->samples.subject_s, n_first);
-    struct trouble ignored = {0};
-    for (int i = 0; i < NOVEL_CALLS; i++) {
-        if (!novel_call(t, &novel_s, &ignored))
-            return false;
-        least = fmin(least, novel_s);
-    }
-    least = fmax(least, t->novel_s);
-    if (least <= novel_factor * usual + novel_slack_s)
-        return true;
-    struct turns turns;
-    if (!take_turns(t, usual, stats_median(t->samples.rival_s, n_first), &turns))
-        return false;
-    const char *as_seen = clock_duration(t->a, usual * 1e9);
-    if (10 * turns.n_slower >= 9 * turns.n)
-        return reject_cache(
-            t, arena_printf(t->a, "takes %s on inputs that it has seen and %s on new ones", as_seen,
-                            clock_duration(t->a, least * 1e9)));
-    if (10 * turns.n_later >= 9 * turns.n)
-        return reject_cache(t, arena_printf(t->a, "took %s at first and %s in later calls", as_seen,
-                                            clock_duration(t->a, turns.known_s * 1e9)));
     return true;
 }
 
@@ -407,6 +232,7 @@ static void report_times(struct timing *t, struct measurement *m) {
     }
     m->n_dropped = s->n_pairs - m->n_pairs;
     m->median_s = stats_median(m->subject_s, m->n_pairs);
+    measurement_set_spread(t->a, m);
     m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
     struct estimate e = estimate_between(t, 0, s->n_pairs);
     m->speedup = e.value;
@@ -435,7 +261,7 @@ static void report(struct timing *t, struct eval_result *result) {
 
 static void prepare_slots(struct timing *t) {
     for (int slot = 0; slot < t->j->layout.n_slots; slot++)
-        prepare_slot(t, slot);
+        timing_prepare(t, slot);
 }
 
 // As many pairs again, with subject and rival in each other's place.
@@ -460,11 +286,11 @@ static bool time_all(struct timing *t) {
     int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
     do {
         bool is_novel = t->samples.n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
-        if ((is_novel && !novel_between(t)) || !timed_block(t))
+        if ((is_novel && !new_data_between(t)) || !timed_block(t))
             return false;
         looks_note(&t->looks, &t->samples, clock_now_ns());
     } while (!is_enough(t));
-    return check_clocks(t) && time_swapped(t) && check_clocks(t) && check_novelty(t);
+    return check_clocks(t) && time_swapped(t) && check_clocks(t) && new_data_check(t);
 }
 
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,

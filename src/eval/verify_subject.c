@@ -70,7 +70,7 @@ unsigned verify_sets(const struct judge *j, enum eval_depth depth) {
     bool takes_all = depth != EVAL_RANK && is_small(j);
     sets |= from_to(SET_INTEGERS, SET_EQUAL);
     sets |= takes_all ? adversarial(j->problem) : j->ranking_sets;
-    for (int s = SET_DRAWN; s < SET_COUNT && j->device->takes_derived; s++)
+    for (int s = SET_DRAWN; s < (int)j->device->end_derived; s++)
         sets |= (unsigned)derived_exists(&j->oracle, (enum oracle_set)s) << s;
     return sets;
 }

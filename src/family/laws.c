@@ -143,7 +143,7 @@ static bool match_winograd(const struct region *r, node_id n, struct law_match *
     return true;
 }
 
-// ---- collapse: sum over an axis of a product, with nothing but linear steps between
+// ---- collapse: sum over rows or columns of a product, with nothing but linear steps between
 
 // One step of a linear chain from `n`: its only user when that keeps it linear, else -1.
 static node_id linear_user(const struct region *r, node_id n) {
@@ -176,10 +176,9 @@ static bool match_collapse(const struct region *r, node_id n, struct law_match *
     if (region_is_value(r, end))
         return false;
     node_id sum = region_only_user(r, end);
-    int rank = at(r, n)->shape.rank;
-    // Batch axes belong to both operands: only rows or columns move onto one of them.
-    if (sum < 0 || at(r, sum)->op != OP_RSUM ||
-        (at(r, sum)->axes != 1u << (rank - 1) && at(r, sum)->axes != 1u << (rank - 2)))
+    // Batch axes belong to both operands: only rows and columns move, each onto its own.
+    unsigned own = 3u << (at(r, n)->shape.rank - 2);
+    if (sum < 0 || at(r, sum)->op != OP_RSUM || at(r, sum)->axes & ~own)
         return false;
     *m = (struct law_match){.node = {n, end, sum}};
     return true;
@@ -222,8 +221,8 @@ const struct law laws[] = {
      .matches = match_winograd},
     {.name = "collapse",
      .class = LAW_REASSOCIATES,
-     .pattern = "the sum over one axis of a product, with only linear steps between",
-     .effect = "the sum goes onto the operand before the product",
+     .pattern = "the sum over rows or columns of a product, with only linear steps between",
+     .effect = "the sum goes onto the operands before the product",
      .roles = {"product", "last", "sum"},
      .changes_form = true,
      .matches = match_collapse},

@@ -116,7 +116,7 @@ static bool start(struct cuda *cu, struct error *err) {
 bool cuda_open(struct cuda *cu, struct error *err) {
     *cu = (struct cuda){0};
     if (!fill_table(cu, err))
-        return false;
+        return error_wrap(err, "NVIDIA's driver");
     if (start(cu, err))
         return true;
     cuda_close(cu);

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/log.h"
 
-static void *try_open(const char *dir, const char *soname) {
+static void *try_open(const char *dir, const char *below, const char *soname) {
     char path[1024];
     if (!dir || strstr(dir, "/stubs"))
         return NULL;
-    int len = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/lib64/" : "", soname);
+    int len = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? below : "", soname);
     if (len < 0 || (size_t)len >= sizeof path)
         return NULL;
     // Never unloaded: NVRTC brings libstdc++, whose memory would then count as leaked.
@@ -26,7 +26,10 @@ static void *open_first(const char *const *sonames) {
     const char *dirs[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", ""};
     for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
         for (const char *const *name = sonames; *name; name++) {
-            void *handle = try_open(dirs[i], *name);
+            // Toolkits have lib64, packages of single libraries lib.
+            void *handle = try_open(dirs[i], "/lib64/", *name);
+            if (!handle && dirs[i] && *dirs[i])
+                handle = try_open(dirs[i], "/lib/", *name);
             if (handle)
                 return handle;
         }

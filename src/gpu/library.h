@@ -15,8 +15,8 @@ struct library_symbol {
     bool is_optional;
 };
 
-// Open the first of the sonames (NULL-terminated) that exists, looking in $CUDA_HOME/lib64,
-// $CUDA_PATH/lib64, /usr/local/cuda/lib64 and then where the loader looks, and fill the table.
+// Open the first of the sonames (NULL-terminated) that exists, looking in lib64 and lib of
+// $CUDA_HOME, $CUDA_PATH and /usr/local/cuda and then where the loader looks, and fill the table.
 // A missing library is ERROR_UNSUPPORTED; a missing symbol names it and the library.
 // Returns the handle, or NULL. Link-time stubs (a directory called `stubs`) are never taken.
 void *library_open(const char *const *sonames, const struct library_symbol *symbols,

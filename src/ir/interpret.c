@@ -281,6 +281,37 @@ static struct reading operand(struct interpreter *in, node_id id, int64_t start)
     return r;
 }
 
+// Does it make numbers that are not among its arguments?
+static bool makes_numbers(const struct node *n) {
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_ELEMENTWISE:
+        return n->op != OP_CAST && n->op != OP_WHERE;
+    case OP_CLASS_REDUCE:
+    case OP_CLASS_CONTRACT:
+    case OP_CLASS_SCAN:
+    case OP_CLASS_SCATTER:
+    case OP_CLASS_RAGGED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// A double holds whole numbers up to 2^53: what an operation makes beyond that may be wrong in its
+// last digits, and is a fault rather than a quiet mistake.
+static void check_whole(struct interpreter *in, const struct node *n, struct reading r,
+                        int64_t count) {
+    static const double most = 9007199254740992;
+    if (n->dtype != DTYPE_I64 || in->fault[0] || !makes_numbers(n))
+        return;
+    for (int64_t i = 0; i < count; i++)
+        if (fabs(r.value[i]) > most) {
+            snprintf(in->fault, FAULT_MAX, "%s: %.0f is beyond 2^53, and i64 is exact up to it",
+                     n->name, r.value[i]);
+            return;
+        }
+}
+
 // Elements [start, start + n) of every step; n is at most RUN_MAX.
 static void run_group(struct interpreter *in, int64_t start, int n) {
     for (int i = 0; i < in->n_steps; i++) {
@@ -306,6 +337,7 @@ static void run_group(struct interpreter *in, int64_t start, int n) {
             for (int j = 0; j < node->n_args; j++)
                 args[j] = operand(in, node->arg[j], start);
             reading_elementwise(node->op, *out, args, n);
+            check_whole(in, node, *out, n);
         }
     }
 }
@@ -539,6 +571,8 @@ static void release_args(struct interpreter *in, node_id id) {
 static void evaluate(struct interpreter *in, node_id id) {
     store(in, id);
     bool is_root_open = in->n_steps && in->steps[in->n_steps - 1].node == id;
+    if (!is_root_open)
+        check_whole(in, node_at(in, id), in->arrays[id], shape_count(&node_at(in, id)->shape));
     for (int i = 0; i < in->n_steps; i++)
         release_args(in, in->steps[i].node);
     if (!is_root_open)

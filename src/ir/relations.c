@@ -187,3 +187,70 @@ bool relations_find_permutation(const struct problem *p, bool moves[INPUTS_MAX])
     free(carries);
     return ok && any && p->graph.nodes[p->outputs[0].node].shape.size[0] > 1;
 }
+
+// What a node is in the inputs that are added up.
+enum share { SHARE_NONE, SHARE_LINEAR, SHARE_OTHER };
+
+static enum share elementwise_share(enum op op, const enum share *arg, int n_args) {
+    bool any = false, all = true;
+    for (int i = 0; i < n_args; i++) {
+        any = any || arg[i] == SHARE_LINEAR;
+        all = all && arg[i] == SHARE_LINEAR;
+    }
+    switch (op) {
+    case OP_NEG:
+    case OP_ADD:
+    case OP_SUB:
+        return all ? SHARE_LINEAR : SHARE_OTHER;  // a constant added to it would be added twice
+    case OP_MUL:
+        return any && !all ? SHARE_LINEAR : SHARE_OTHER;
+    case OP_DIV:
+        return arg[1] == SHARE_NONE ? SHARE_LINEAR : SHARE_OTHER;
+    default:
+        return SHARE_OTHER;
+    }
+}
+
+static enum share share_of(const struct node *n, const enum share *of) {
+    enum share arg[ARGS_MAX];
+    bool any = false;
+    for (int i = 0; i < n->n_args; i++) {
+        arg[i] = of[n->arg[i]];
+        any = any || arg[i] != SHARE_NONE;
+        if (arg[i] == SHARE_OTHER)
+            return SHARE_OTHER;
+    }
+    if (!any)
+        return SHARE_NONE;
+    if (n->dtype != DTYPE_F32)  // rounds by steps of its own
+        return SHARE_OTHER;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_VIEW:
+        return SHARE_LINEAR;
+    case OP_CLASS_ELEMENTWISE:
+        return elementwise_share(n->op, arg, n->n_args);
+    case OP_CLASS_REDUCE:
+        return n->op == OP_RSUM ? SHARE_LINEAR : SHARE_OTHER;
+    case OP_CLASS_CONTRACT:
+        return arg[0] == SHARE_LINEAR && arg[1] == SHARE_LINEAR ? SHARE_OTHER : SHARE_LINEAR;
+    default:
+        return SHARE_OTHER;
+    }
+}
+
+bool relations_is_linear(const struct problem *p, const bool inputs[INPUTS_MAX]) {
+    enum share *of = calloc((size_t)p->graph.n_nodes, sizeof *of);
+    bool ok = of != NULL;
+    for (int i = 0; ok && i < p->graph.n_nodes; i++) {
+        const struct node *n = &p->graph.nodes[i];
+        if (n->op != OP_INPUT)
+            of[i] = share_of(n, of);
+        for (int k = 0; n->op == OP_INPUT && k < p->n_inputs; k++)
+            if (p->inputs[k].node == i && inputs[k])
+                of[i] = n->dtype == DTYPE_F32 ? SHARE_LINEAR : SHARE_OTHER;
+    }
+    for (int i = 0; ok && i < p->n_outputs; i++)
+        ok = of[p->outputs[i].node] == SHARE_LINEAR;
+    free(of);
+    return ok;
+}

@@ -2,6 +2,7 @@
 // judge makes further input sets of these whose truth needs no computing.
 //
 //   scaling      some inputs times a power of two: outputs times powers of two, exactly
+//   linearity    two sets of such inputs added up: so are the outputs
 //   permutation  rows of all inputs that have them in another order: so are those of the outputs
 //
 // What is not certain is not claimed: an operation that is not named in relations.c ends the law.
@@ -27,3 +28,6 @@ int64_t relations_longest_sum(const struct problem *p);
 // Do rows (axis 0 of every output) neither depend on one another nor on their number? `moves`
 // says for each input whether its rows move along.
 bool relations_find_permutation(const struct problem *p, bool moves[INPUTS_MAX]);
+
+// Are the outputs linear in these inputs together, the others being what they are?
+bool relations_is_linear(const struct problem *p, const bool inputs[INPUTS_MAX]);

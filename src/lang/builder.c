@@ -77,13 +77,14 @@ node_id build_node_as(struct builder *b, const struct label *l, struct operand x
     if (!x.is_number)
         return x.node;
     struct label own = named(b, l, 'c', &b->n_numbers);
-    bool fits = dtype_is_float(t) ? isfinite(dtype_round(t, x.number))
+    double rounded =
+        dtype_round(t, x.number);  // what says `inf` may be infinite, where the type has it
+    bool fits = dtype_is_float(t) ? isfinite(rounded) || rounded == x.number
                                   : x.number >= dtype_min(t) && x.number <= dtype_max(t);
     if (!fits)
         mistake_fail(b->mistakes, l->at, NULL, "%.15g is too large for %s", x.number,
                      dtype_name(t));
-    return add_node(b, &own,
-                    (struct node){.op = OP_CONST, .dtype = t, .value = dtype_round(t, x.number)});
+    return add_node(b, &own, (struct node){.op = OP_CONST, .dtype = t, .value = rounded});
 }
 
 node_id build_node(struct builder *b, const struct label *l, struct operand x) {
@@ -145,11 +146,13 @@ static bool merge_shapes(struct shape *to, const struct shape *from, int skip_la
 
 static struct operand fold_numbers(struct builder *b, const struct label *l, enum op op,
                                    const struct operand *args) {
-    bool is_whole = op_infos[op].types == OP_TYPES_NUMBER;
-    for (int i = 0; i < op_infos[op].arity; i++)
+    bool is_whole = op_infos[op].types == OP_TYPES_NUMBER, is_finite = true;
+    for (int i = 0; i < op_infos[op].arity; i++) {
         is_whole &= args[i].is_whole;
+        is_finite &= isfinite(args[i].number) != 0;
+    }
     double value = op_evaluate(op, args[0].number, op_infos[op].arity > 1 ? args[1].number : 0);
-    if (!isfinite(value))
+    if (isnan(value) || (is_finite && isinf(value)))
         mistake_fail(b->mistakes, l->at, NULL, "the result is not a finite number");
     return (struct operand){.is_number = true, .number = value, .is_whole = is_whole};
 }

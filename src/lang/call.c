@@ -82,12 +82,61 @@ static bool is_cast(const struct expr *e, enum dtype *type) {
     return dtype_find(e->text, type);
 }
 
+// What others call it, where that is too far from our word to be seen as near.
+static const struct synonym {
+    const char *theirs, *ours;
+} functions_elsewhere[] =
+    {
+        {"cat", "concat"},
+        {"concatenate", "concat"},
+        {"permute", "transpose"},
+        {"view", "reshape"},
+        {"flatten", "reshape"},
+        {"expand", "broadcast_to"},
+        {"unsqueeze", "x[:, None]"},
+        {"squeeze", "x[:, 0]"},
+        {"gather", "take_along_axis"},
+        {"index_select", "take"},
+        {"masked_fill", "where"},
+        {"matmul", "a @ b"},
+        {"mm", "a @ b"},
+        {"bmm", "a @ b"},
+        {"dot", "a @ b"},
+        {"amax", "max"},
+        {"amin", "min"},
+        {"power", "pow"},
+        {"swish", "silu"},
+        {"range", "arange"},
+        {"float", "f32"},
+        {"int", "i32"},
+        {"scaled_dot_product_attention", "attention"},
+        {"sdpa", "attention"},
+        {"glu", "a * sigmoid(b)"},
+},
+  keywords_elsewhere[] = {{"dim", "axis"}, {"keepdim", "keepdims"}};
+
+static const char *near_function(const char *name) {
+    for (size_t i = 0; i < sizeof functions_elsewhere / sizeof *functions_elsewhere; i++)
+        if (strcmp(functions_elsewhere[i].theirs, name) == 0)
+            return functions_elsewhere[i].ours;
+    return str_nearest(name, function_names);
+}
+
+const char *call_near_keyword(const char *name, const char *const *names) {
+    for (size_t i = 0; i < sizeof keywords_elsewhere / sizeof *keywords_elsewhere; i++)
+        for (int k = 0; names[k]; k++)
+            if (strcmp(keywords_elsewhere[i].theirs, name) == 0 &&
+                strcmp(keywords_elsewhere[i].ours, names[k]) == 0)
+                return names[k];
+    return str_nearest(name, names);
+}
+
 static void check_reduce_keywords(struct builder *b, const struct expr *e) {
     static const char *const keyword_names[] = {"axis", "keepdims", NULL};
     for (int i = 0; i < e->n_keywords; i++) {
         const struct keyword *k = &e->keywords[i];
         if (strcmp(k->name, "axis") != 0 && strcmp(k->name, "keepdims") != 0)
-            mistake_fail(b->mistakes, k->at, str_nearest(k->name, keyword_names),
+            mistake_fail(b->mistakes, k->at, call_near_keyword(k->name, keyword_names),
                          "%s() has no keyword '%s'", e->text, k->name);
         for (int j = 0; j < i; j++)
             if (strcmp(e->keywords[j].name, k->name) == 0)
@@ -100,8 +149,8 @@ void call_check(struct builder *b, const struct expr *e) {
     enum dtype type;
     bool cast = is_cast(e, &type), reduces = false;
     if (op == OP_COUNT && !cast)
-        mistake_fail(b->mistakes, e->at, str_nearest(e->text, function_names),
-                     "no function is named '%s'", e->text);
+        mistake_fail(b->mistakes, e->at, near_function(e->text), "no function is named '%s'",
+                     e->text);
     int n_args = cast ? 1 : op_infos[op].arity;
     reduces = !cast && op_infos[op].class == OP_CLASS_REDUCE;
     if (reduces && e->n_args > 1)

@@ -9,6 +9,10 @@
 struct operand call_build(struct builder *b, const struct label *l, const struct expr *e,
                           const struct operand *args);
 
+// The keyword among `names` that somebody meant, or NULL: PyTorch's word for it, or one that is
+// written almost so.
+const char *call_near_keyword(const char *name, const char *const *names);
+
 bool call_is_function(const char *name);
 
 // Report a function that is not known, or that is given the wrong number of values; before

@@ -156,7 +156,7 @@ static void check_keywords(struct builder *b, const struct composite *c, const s
     for (int i = 0; i < e->n_keywords; i++) {
         const struct keyword *k = &e->keywords[i];
         if (!takes(c, k->name))
-            mistake_fail(b->mistakes, k->at, str_nearest(k->name, names),
+            mistake_fail(b->mistakes, k->at, call_near_keyword(k->name, names),
                          "%s() has no keyword '%s'", e->text, k->name);
         if (find_keyword(e, k->name) != k)
             mistake_fail(b->mistakes, k->at, NULL, "'%s' is given twice", k->name);

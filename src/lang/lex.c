@@ -140,6 +140,10 @@ static void other(struct lexer *l, struct token *t) {
         t->problem = "a number begins with a digit: write 0.5, not .5";
     else if (strchr("+-*/%@()[],:=~<>.", *l->at))
         t->kind = TOKEN_PUNCT;
+    else if (*l->at == '^')
+        t->problem = "a power is written x ** y, and bitxor(a, b) is a function";
+    else if (*l->at == '&' || *l->at == '|')
+        t->problem = "logical_and, logical_or, bitand and bitor are functions: logical_and(a, b)";
     else if ((unsigned char)*l->at < 0x80)
         t->problem = "this character means nothing here";
     else if (utf8_length(l->at, l->end))

@@ -230,6 +230,16 @@ static void assignment(struct parser *p, struct statement *s) {
     s->value = parser_expr(p);
 }
 
+// Something follows where a statement is over: often a word of Python.
+static noreturn void fail_at_rest(struct parser *p) {
+    static const char *const words[][2] = {
+        {"and", "logical_and(a, b)"}, {"or", "logical_or(a, b)"}, {"if", "where(c, a, b)"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (p->token.kind == TOKEN_NAME && span_is(p->token.text, words[i][0]))
+            parser_fail(p, "'%s' is written as a function here: %s", words[i][0], words[i][1]);
+    parser_fail(p, "expected the end of the line");
+}
+
 // statement = "problem" name | dim | declaration | precision | order | kernel | stage | assignment
 static void statement_body(struct parser *p, struct statement *s) {
     if (p->token.kind != TOKEN_NAME)
@@ -270,7 +280,7 @@ static void statement_body(struct parser *p, struct statement *s) {
         declaration(p, s);
     }
     if (p->token.kind != TOKEN_NEWLINE && p->token.kind != TOKEN_END)
-        parser_fail(p, "expected the end of the line");
+        fail_at_rest(p);
 }
 
 // Go to the end of the line on which the statement stopped making sense.

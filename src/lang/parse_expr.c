@@ -220,8 +220,10 @@ static struct expr *postfix(struct parser *p) {
             e = subscript(p, e);
         } else if (parser_take(p, ".")) {
             if (p->token.kind != TOKEN_NAME || !span_is(p->token.text, "T"))
-                parser_fail(p, e->kind == EXPR_NUMBER ? "expected a digit: write 1.0, not 1."
-                                                      : "only '.T' (transpose) is known after '.'");
+                parser_fail(p, e->kind == EXPR_NUMBER
+                                   ? "expected a digit: write 1.0, not 1."
+                                   : "only '.T' (transpose) is known after '.'; functions stand "
+                                     "alone, as in sum(x)");
             parser_advance(p);
             struct expr *t = new_expr(p, EXPR_TRANSPOSE, at, NULL);
             add_arg(p, t, e);

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "lang/call.h"
 
 struct structure {
     const char *name;
@@ -81,7 +82,7 @@ static void match_keyword(struct structure_call *c, const struct keyword *k) {
         if (!(names[i] = param_name(a, c->row, i)))
             break;
     if (at < 0)
-        mistake_fail(c->builder->mistakes, k->at, str_nearest(k->name, names),
+        mistake_fail(c->builder->mistakes, k->at, call_near_keyword(k->name, names),
                      "%s() has no keyword '%s'", c->row->name, k->name);
     if (c->given[at])
         mistake_fail(c->builder->mistakes, k->at, NULL, "'%s' is given twice", k->name);

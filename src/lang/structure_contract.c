@@ -23,7 +23,7 @@ static const char *shape_text(const struct structure_call *c, node_id id) {
     return shape_print(c->builder->arena, c->builder->graph, &build_look(c->builder, id)->shape);
 }
 
-// One side of a comma: letters, none twice.
+// One side of a comma: letters; one that stands twice is a diagonal.
 static const char *read_letters(const struct structure_call *c, const char *at, char *out) {
     const struct expr *e = c->expr->args[0];
     int n = 0;
@@ -32,9 +32,6 @@ static const char *read_letters(const struct structure_call *c, const char *at, 
             continue;
         if (*at < 'a' || *at > 'z')
             structure_fail(c, e, "axes are called by small letters, as in \"ij,jk->ik\"");
-        if (memchr(out, *at, (size_t)n))
-            structure_fail(c, e, "axis '%c' stands twice in one value; a diagonal is not known",
-                           *at);
         if (n == RANK_MAX)
             structure_fail(c, e, "no value has more than %d axes", RANK_MAX);
         out[n++] = *at;
@@ -62,9 +59,12 @@ static void check_letters(const struct structure_call *c, const struct term *ter
             *size = s->size[k];
         }
     }
-    for (int i = 0; result[i]; i++)
+    for (int i = 0; result[i]; i++) {
         if (!sizes[result[i] - 'a'])
             structure_fail(c, e, "axis '%c' of the result is in no value", result[i]);
+        if (strchr(&result[i + 1], result[i]))
+            structure_fail(c, e, "axis '%c' stands twice in the result", result[i]);
+    }
 }
 
 static int read_spec(const struct structure_call *c, struct term *terms, char *result) {
@@ -131,6 +131,53 @@ static struct term summed(const struct structure_call *c, const char *suffix, st
     struct label l = structure_label(c, suffix);
     r.node = build_reduce(c->builder, &l, OP_RSUM, t.node, axes).node;
     return r;
+}
+
+// The diagonal of the last two axes, of n elements each: every (n + 1)st of the n * n.
+static node_id diagonal(const struct structure_call *c, node_id id) {
+    struct shape s = build_look(c->builder, id)->shape;
+    int last = --s.rank - 1, dim = s.dim[last];
+    int64_t n = s.size[last];
+    s.size[last] = n * n;
+    s.dim[last] = -1;
+    struct node_detail *d = arena_new(c->builder->arena, struct node_detail);
+    for (int i = 0; i < last; i++)
+        d->step[i] = 1;
+    d->step[last] = n + 1;
+    struct node slice = {
+        .op = OP_SLICE, .arg = {structure_reshape(c, "", id, &s).node}, .detail = d};
+    slice.dtype = build_look(c->builder, id)->dtype;
+    slice.shape = s;
+    slice.shape.size[last] = n;
+    slice.shape.dim[last] = dim;
+    return structure_add(c, "", &slice).node;
+}
+
+// The term with every letter once: axes of the same letter come last, and only their diagonal
+// stays.
+static struct term without_twins(const struct structure_call *c, struct term t) {
+    for (int i = 0; t.axes[i]; i++) {
+        const char *twin = strchr(&t.axes[i + 1], t.axes[i]);
+        if (!twin)
+            continue;
+        struct shape from = build_look(c->builder, t.node)->shape, to = {.rank = from.rank};
+        int twins[] = {i, (int)(twin - t.axes)}, view[RANK_MAX], n = 0;
+        struct term r = {0};
+        for (int k = 0; k < from.rank; k++)
+            if (k != twins[0] && k != twins[1])
+                view[n++] = k;
+        memcpy(&view[n], twins, sizeof twins);
+        for (int k = 0; k < from.rank; k++) {
+            to.size[k] = from.size[view[k]];
+            to.dim[k] = from.dim[view[k]];
+            r.axes[k] = k + 1 < from.rank ? t.axes[view[k]] : '\0';
+        }
+        struct label l = structure_label(c, "");
+        r.node = diagonal(c, build_view(c->builder, &l, t.node, &to, view).node);
+        t = r;
+        i = -1;  // what is left may have others
+    }
+    return t;
 }
 
 // Letters of `from` that are (or are not) in `in`, and in `also` where that is given.
@@ -243,6 +290,8 @@ struct operand build_einsum(struct structure_call *c) {
     int n = read_spec(c, terms, result);
     check_letters(c, terms, n, result);
     c->label.composite = c->expr->text;
+    for (int i = 0; i < n; i++)
+        terms[i] = without_twins(c, terms[i]);
     struct term t = terms[0];
     for (int i = 1; i < n; i++) {
         needed(terms, i + 1, n, result, kept);

@@ -22,9 +22,6 @@ static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
     struct mistakes *m = s->builder.mistakes;
     if (!found && call_is_function(e->text))
         mistake_fail(m, e->at, NULL, "'%s' is a function; call it, as in %s(x)", e->text, e->text);
-    if (!found && strcmp(e->text, "inf") == 0)
-        mistake_fail(m, e->at, NULL,
-                     "only keywords take 'inf'; here a large number does, such as 1e30");
     if (!found) {
         const char *near = names_nearest(s->builder.arena, &s->names, e->text);
         mistake_fail(m, e->at, near, "nothing is named '%s'", e->text);
@@ -37,7 +34,15 @@ static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
     return found;
 }
 
+// `inf` is a number unless somebody calls a value so.
+static bool is_infinity(const struct scope *s, const struct expr *e) {
+    const struct frame *frame = s->builder.frame;
+    return strcmp(e->text, "inf") == 0 && !names_find(frame ? frame->names : &s->names, "inf");
+}
+
 static struct operand name_value(struct scope *s, const struct expr *e) {
+    if (is_infinity(s, e))
+        return (struct operand){.is_number = true, .number = INFINITY};
     const struct symbol *found = find_symbol(s, e);
     if (found->kind == SYMBOL_DIM)
         return (struct operand){

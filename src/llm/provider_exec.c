@@ -80,6 +80,7 @@ static struct attempt attempt(struct llm *l, struct arena *a, const struct chat_
         .keep_environment = true,  // its own key and settings are there
         .timeout_ns = (int64_t)(l->deadline_s * 1e9),
         .max_output = OUTPUT_MAX,
+        .ends_when_cut = true,
     };
     struct process_result result;
     struct error err = {0};
@@ -87,6 +88,9 @@ static struct attempt attempt(struct llm *l, struct arena *a, const struct chat_
     str_reset(&prompt);
     if (!ran)
         return attempt_set(ATTEMPT_FAILED, err.kind, "%.400s", err.text);
+    if (result.was_cut)
+        return attempt_set(ATTEMPT_FAILED, ERROR_IO, "%s: its answer is longer than %d MiB",
+                           c->argv[0], OUTPUT_MAX >> 20);
     if (result.timed_out)
         return attempt_set(ATTEMPT_LATER, ERROR_TIMEOUT, "%s: no answer within %.0f s", c->argv[0],
                            l->deadline_s);

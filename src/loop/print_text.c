@@ -139,8 +139,10 @@ static void infix(struct printer *p, const struct loop_expr *e, int own, int bin
     str_puts(&p->out, widens ? "(long)" : "");
     operand(p, x, y, widens ? BIND_UNARY : own);
     str_printf(&p->out, " %s ", loop_ops[e->op].text);
-    // Sums of indices need no order; floats keep theirs, and so do - / %.
-    bool free_order = e->op == LOOP_ADD && e->dtype == LOOP_INDEX;
+    // Sums of indices need no order, unless ints would be added before the wide one among them;
+    // floats keep theirs, and so do - / %.
+    bool free_order = e->op == LOOP_ADD && e->dtype == LOOP_INDEX &&
+                      (!p->is_cuda || is_wide(p, x) || !is_wide(p, y));
     operand(p, y, x, free_order ? own : own + 1);
     if (parens)
         str_puts(&p->out, ")");

@@ -54,6 +54,7 @@ struct proposal {
     const char *source;  // where `kernel` is NULL
     enum tier tier;      // of the source
     const char *move;
+    const char *change;  // the move in full, where it was cut short; NULL: it was not
     const char *reason;
     const char *by;  // who: "expert", "team", "debug"
 };

@@ -21,10 +21,21 @@ enum {
     ROUNDS_MAX = 4,
     CALLS_MAX = 4,
     MESSAGES_MAX = 4 + 2 * ROUNDS_MAX * (1 + CALLS_MAX),
-    MOVE_MAX = 100
+    MOVE_MAX = 100,
+    CHANGE_MAX = 2000,
+    SAID_MAX = 64 << 10,  // of an answer that is shown again, whole
+    SAID_SOME = 4 << 10   // of a longer one
 };
 
 // ---- one role's turn
+
+static const char *cut(struct arena *a, const char *text, size_t len, size_t max) {
+    if (len <= max)
+        return arena_strndup(a, text, len);
+    char *start = arena_strndup(a, text, max);
+    str_clean(start, max);
+    return arena_printf(a, "%s...", start);
+}
 
 // What an answer must be for its role; `why` is for the model to read.
 struct check {
@@ -47,10 +58,14 @@ static bool check_answer(struct arena *a, enum role role, const struct check *c,
 
 static void say_again(struct arena *a, struct question *q, const struct chat_answer *answer,
                       const char *why) {
+    // What is far too long is paid for once, not again as part of the next question.
+    bool is_long = strlen(answer->text) > SAID_MAX;
+    const char *said =
+        is_long ? cut(a, answer->text, strlen(answer->text), SAID_SOME) : answer->text;
     q->messages[q->n_messages++] = (struct chat_message){
         .role = CHAT_ASSISTANT,
-        .text = *answer->text ? answer->text : "(empty)",
-        .raw = *answer->text ? answer->raw : NULL,
+        .text = *said ? said : "(empty)",
+        .raw = *said && !is_long ? answer->raw : NULL,
     };
     q->messages[q->n_messages++] = (struct chat_message){
         .role = CHAT_USER,
@@ -125,35 +140,49 @@ static bool turn(struct team *t, struct arena *a, enum role role, const struct c
 
 // ---- plan, code, debug
 
-static bool is_used(const struct team *t, int plan, int choice, int number) {
-    for (int i = 0; i < t->n_exchanges; i++) {
-        const struct exchange *e = &t->exchanges[i];
+struct exchange_list {
+    const struct exchange *at;
+    int n;
+};
+
+static bool is_used(const struct exchange_list *list, int plan, int choice, int number) {
+    for (int i = 0; i < list->n; i++) {
+        const struct exchange *e = &list->at[i];
         if (e->plan == plan && e->choice == choice && e->node < number)
             return true;
     }
     return false;
 }
 
+// The newest plan for this node from before node `number`, and the exchange that answered it.
+static const struct exchange *newest_plan(const struct exchange_list *list, struct arena *a,
+                                          const struct brief *b, int number,
+                                          struct hypotheses *plan) {
+    for (int i = list->n - 1; i >= 0; i--) {
+        const struct exchange *e = &list->at[i];
+        char why[400];
+        bool is_plan = strcmp(e->role, role_names[ROLE_PLAN]) == 0 && e->node < number &&
+                       e->parent == b->node->number && e->state == EXCHANGE_ANSWERED;
+        if (is_plan && plan_read(a, b, e->answer.text, plan, why, sizeof why))
+            return e;
+    }
+    return NULL;
+}
+
 // A hypothesis of an earlier plan for this node that nobody has realised yet. What this very
-// decision asked does not count: it will be asked, and answered, again.
+// decision asked does not count: it will be asked, and answered, again. When the newest plan is
+// used up there is none: a new one knows what came of it.
 static bool earlier_hypothesis(struct team *t, struct arena *a, const struct brief *b,
                                struct hypothesis *out, struct question *q) {
-    for (int i = t->n_exchanges - 1; i >= 0; i--) {
-        const struct exchange *e = &t->exchanges[i];
-        struct hypotheses plan;
-        char why[400];
-        bool is_plan = strcmp(e->role, role_names[ROLE_PLAN]) == 0 && e->node < b->number &&
-                       e->parent == b->node->number && e->state == EXCHANGE_ANSWERED;
-        if (!is_plan || !plan_read(a, b, e->answer.text, &plan, why, sizeof why))
-            continue;
-        for (int k = 0; k < plan.n; k++)
-            if (!is_used(t, e->number, plan.at[k].index, b->number)) {
-                *out = plan.at[k];
-                *q = (struct question){.plan = e->number, .choice = plan.at[k].index};
-                return true;
-            }
-        return false;  // the newest plan is used up: a new one knows what came of it
-    }
+    struct exchange_list list = {t->exchanges, t->n_exchanges};
+    struct hypotheses plan;
+    const struct exchange *e = newest_plan(&list, a, b, b->number, &plan);
+    for (int k = 0; e && k < plan.n; k++)
+        if (!is_used(&list, e->number, plan.at[k].index, b->number)) {
+            *out = plan.at[k];
+            *q = (struct question){.plan = e->number, .choice = plan.at[k].index};
+            return true;
+        }
     return false;
 }
 
@@ -178,12 +207,7 @@ static bool plan(struct team *t, struct arena *a, const struct brief *b, struct 
 
 // One line of a node's table.
 static const char *short_words(struct arena *a, const char *text) {
-    size_t len = strcspn(text, "\n");
-    if (len <= MOVE_MAX)
-        return arena_strndup(a, text, len);
-    char *cut = arena_strndup(a, text, MOVE_MAX);
-    str_clean(cut, MOVE_MAX);
-    return arena_printf(a, "%s...", cut);
+    return cut(a, text, strcspn(text, "\n"), MOVE_MAX);
 }
 
 static bool plan_and_code(struct team *t, struct arena *a, const struct brief *b,
@@ -197,6 +221,8 @@ static bool plan_and_code(struct team *t, struct arena *a, const struct brief *b
         return false;
     out->by = "team";
     out->move = short_words(a, h.change);
+    if (strcmp(out->move, h.change) != 0)
+        out->change = cut(a, h.change, strlen(h.change), CHANGE_MAX);
     const char *why =
         arena_printf(a, "%s%s%s", h.finding > 0 ? b->node->findings[h.finding - 1].tool : "",
                      h.finding > 0 ? ": " : "", h.cause);
@@ -240,8 +266,34 @@ static bool is_given_up(struct team *t, const struct brief *b) {
     return given_up || t->is_off;
 }
 
-static bool propose(struct arena *a, const struct brief *b, struct proposal *out) {
-    struct team *t = b->mind;
+// The last that was told for this node, by an earlier process or in the run that is replayed: a
+// question must not change its words because somebody has given the run another budget since.
+static int evals_told(const struct exchange_list *list, int node, bool with_failed) {
+    for (int i = list->n - 1; i >= 0; i--) {
+        const struct exchange *e = &list->at[i];
+        if (e->node == node && e->evals_left > 0 && (with_failed || e->state != EXCHANGE_FAILED))
+            return e->evals_left;
+    }
+    return 0;
+}
+
+static struct brief as_told(const struct team *t, const struct brief *b) {
+    struct exchange_list ours = {t->exchanges, t->n_exchanges};
+    struct exchange_list recorded = {t->settings.recorded, t->settings.n_recorded};
+    // What failed is asked anew, in new words; a replay fails again, in the old ones.
+    int told = evals_told(&recorded, b->number, true);
+    if (told == 0)
+        told = evals_told(&ours, b->number, false);
+    struct brief out = *b;
+    if (told > 0)
+        out.evals_left = told;
+    return out;
+}
+
+static bool propose(struct arena *a, const struct brief *asked, struct proposal *out) {
+    struct team *t = asked->mind;
+    struct brief told = as_told(t, asked);
+    const struct brief *b = &told;
     if (t->number != b->number) {
         t->number = b->number;
         t->step = 0;
@@ -323,13 +375,31 @@ const struct budget *team_budget(const struct team *t) {
     return &t->budget;
 }
 
+// What the coder would be asked next: a hypothesis of the newest plan, that of a decision under
+// way included; one that was realised where all of them were. False: nobody has planned yet.
+static bool next_hypothesis(struct arena *a, const struct team_settings *s, const struct brief *b,
+                            struct hypothesis *out) {
+    struct exchange_list list = {s->recorded, s->n_recorded};
+    struct hypotheses plan;
+    const struct exchange *e = newest_plan(&list, a, b, b->number + 1, &plan);
+    if (!e)
+        return false;
+    *out = plan.at[0];
+    for (int k = plan.n - 1; k >= 0; k--)
+        if (!is_used(&list, e->number, plan.at[k].index, b->number))
+            *out = plan.at[k];
+    return true;
+}
+
 bool team_prompt(struct arena *a, const struct team_settings *settings, const struct brief *brief,
                  const char *role, struct str *out, struct error *err) {
     for (int i = 0; i < ROLE_COUNT; i++)
         if (strcmp(role, role_names[i]) == 0) {
+            struct hypothesis h;
+            bool is_planned = i == ROLE_CODE && next_hypothesis(a, settings, brief, &h);
             str_puts(out, window_system(a, settings, brief, (enum role)i));
             str_puts(out, "\n--------\n\n");
-            str_puts(out, window_text(a, settings, brief, (enum role)i, NULL));
+            str_puts(out, window_text(a, settings, brief, (enum role)i, is_planned ? &h : NULL));
             return true;
         }
     return error_set(err, ERROR_USAGE, "there is no role '%s'; there are plan, code and debug",

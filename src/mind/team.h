@@ -19,6 +19,7 @@
 
 struct arena;
 struct error;
+struct exchange;
 struct llm;
 struct store;
 struct str;
@@ -36,7 +37,10 @@ struct team_settings {
     int max_tokens;                // of an answer
     bool no_tools;                 // the model has none to call
     int window_tokens;             // of what a role is shown
-    struct budget budget;          // limits and price; what was spent before is read from the store
+    // Exchanges of the run that is replayed or looked at; NULL: there are none besides the store's.
+    const struct exchange *recorded;
+    int n_recorded;
+    struct budget budget;  // limits and price; what was spent before is read from the store
     void (*on_note)(void *ctx, const char *words);  // may be NULL
     void *note_ctx;
 };

@@ -175,6 +175,7 @@ static bool ask_anew(struct team *t, struct arena *a, const struct brief *b,
     e->parent = b->node->number;
     e->plan = q->plan;
     e->choice = q->choice;
+    e->evals_left = b->evals_left;
     e->role = role_names[q->role];
     e->provider = t->settings.provider;
     e->model = t->settings.model;

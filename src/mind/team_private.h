@@ -74,9 +74,10 @@ const char *window_base(const struct brief *b, bool source);
 const char *window_text(struct arena *a, const struct team_settings *s, const struct brief *b,
                         enum role role, const struct hypothesis *h);
 
-// What a role is told of a node's profile: findings in words; `raw` metrics or nothing for
-// ablations, whoever asks.
-void window_findings(struct str *out, const struct team_settings *s, const struct search_node *n);
+// What a role is told of a node's profile: findings in words, then what was measured; `raw`
+// metrics or nothing for ablations, whoever asks.
+void window_findings(struct str *out, const struct team_settings *s, const struct brief *b,
+                     const struct search_node *n);
 
 // Text that others wrote, fenced so that nothing in it can end the fence.
 const char *window_data(struct arena *a, const char *name, const char *text);
@@ -88,6 +89,11 @@ const char *window_bound(struct arena *a, const struct brief *b);
 // contract of source and how the judge judges; the same for every call of a run.
 const char *window_system(struct arena *a, const struct team_settings *s, const struct brief *b,
                           enum role role);
+
+// ---- team_facts.c
+
+// How the time of a node divides, what its launches take and move, what the compiler made of it.
+void facts_put(struct str *out, const struct brief *b, const struct search_node *n);
 
 // ---- team_answer.c
 

@@ -87,7 +87,10 @@ static void put_node(struct str *out, const struct search_node *n) {
                n->state == NODE_EVALUATED ? verdict_kind_name(n->verdict.kind) : "not judged yet");
     if (isfinite(n->time_s))
         str_printf(out, ", %s", clock_duration(&a, n->time_s * 1e9));
-    str_printf(out, "; %s\n", n->number == 0 ? "the default kernel" : n->move);
+    str_printf(out, "; %s\n",
+               n->number == 0 ? "the default kernel"
+               : n->change    ? n->change
+                              : n->move);
     arena_reset(&a);
 }
 
@@ -104,7 +107,7 @@ static void findings(const struct team_settings *s, const struct brief *b, json_
     put_node(out, n);
     if (verdict_is_failure(n->verdict.kind) && n->verdict.evidence)
         str_printf(out, "%s\n", n->verdict.evidence);
-    window_findings(out, s, n);
+    window_findings(out, s, b, n);
     if (n->candidate.kernel)
         str_puts(out, n->candidate.kernel);
 }
@@ -117,7 +120,7 @@ static void history(const struct brief *b, const char *query, struct str *out) {
     int n_found = 0;
     for (int i = b->all.n - 1; i >= 0 && n_found < HISTORY_MAX; i--) {
         const struct search_node *n = b->all.nodes[i];
-        if (!holds(n->move, query) && !holds(n->reason, query) &&
+        if (!holds(n->move, query) && !holds(n->change, query) && !holds(n->reason, query) &&
             !holds(n->candidate.kernel, query))
             continue;
         put_node(out, n);

@@ -1,21 +1,28 @@
 // What each role is shown. A window is a list of sections; when it is, with the system's part,
 // longer than its tokens allow, sections go in a stated order, the last rank first: distant
-// relatives, then leaders and root, then the emitted source of a kernel block, then older attempts.
-// The problem, the bound, the node's own text, the findings and the verdict always stay.
+// relatives, then leaders and root, then moves that nobody tried, then the emitted source of a
+// kernel block, then older attempts. The problem, the bound, the node's own text, the findings and
+// the verdict always stay.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "mind/anchors.h"
+#include "mind/moves_untried.h"
 #include "mind/team_private.h"
 
-enum { SECTIONS_MAX = 12, ATTEMPTS_MAX = 12, EVIDENCE_MAX = 6000 };
+enum {
+    SECTIONS_MAX = 12,
+    ATTEMPTS_MAX = 12,
+    EVIDENCE_MAX = 6000,
+    CHANGE_MAX = 600,
+    MOVES_MAX = 60
+};
 
-enum rank { KEEP, ATTEMPTS, EMITTED, ROOT, LEADERS, RELATIVES };
+enum rank { KEEP, ATTEMPTS, EMITTED, MOVES, ROOT, LEADERS, RELATIVES };
 
 struct section {
     const char *title, *text;
@@ -48,6 +55,17 @@ static const char *harmless(struct arena *a, const char *text) {
         }
     }
     return str_take(a, &out);
+}
+
+// What was changed to make a node, in a line.
+static const char *change_of(struct arena *a, const struct search_node *n) {
+    const char *words = n->change ? n->change : n->move ? n->move : "";
+    size_t len = strlen(words);
+    char *line = arena_strndup(a, words, len < CHANGE_MAX ? len : CHANGE_MAX);
+    str_clean(line, strlen(line));
+    for (char *c = line; *c; c++)
+        *c = *c == '\n' || *c == '\r' ? ' ' : *c;
+    return harmless(a, len <= CHANGE_MAX ? line : arena_printf(a, "%s...", line));
 }
 
 static void put_data(struct str *out, const char *name, const char *text) {
@@ -99,23 +117,14 @@ static void put_outcome(struct str *out, const struct brief *b, const struct sea
     arena_reset(&a);
 }
 
-static int by_value(const void *x, const void *y) {
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 // What the time of a node is made of: when it was timed, beside what, and how much it scattered.
 static void put_timing(struct str *out, struct arena *a, const struct search_node *n) {
     const struct measurement *m = &n->measurement;
-    if (!m->present || m->n_pairs < 1)
+    if (!m->present || m->spread.n < 1)
         return;
-    double *sorted = arena_array(a, double, m->n_pairs);
-    memcpy(sorted, m->subject_s, sizeof *sorted * (size_t)m->n_pairs);
-    qsort(sorted, (size_t)m->n_pairs, sizeof *sorted, by_value);
     str_printf(out, "When it was timed its own median was %s, half of %d samples between %s and %s",
-               clock_duration(a, m->median_s * 1e9), m->n_pairs,
-               clock_duration(a, sorted[m->n_pairs / 4] * 1e9),
-               clock_duration(a, sorted[m->n_pairs - 1 - m->n_pairs / 4] * 1e9));
+               clock_duration(a, m->median_s * 1e9), m->spread.n,
+               clock_duration(a, m->spread.low_s * 1e9), clock_duration(a, m->spread.high_s * 1e9));
     if (n->number > 0)
         str_printf(out, "; node 0 took %s at the same moments",
                    clock_duration(a, m->rival_median_s * 1e9));
@@ -146,7 +155,7 @@ static void put_node(struct str *out, const struct brief *b, const struct search
     put_outcome(out, b, n);
     put_expected(out, b, n);
     struct arena a = {0};
-    str_printf(out, ": %.300s\n", n->number == 0 ? "the default kernel" : harmless(&a, n->move));
+    str_printf(out, ": %s\n", n->number == 0 ? "the default kernel" : change_of(&a, n));
     // One line of it; but the compiler repeats what is in a source, so it is fenced all the same.
     const char *evidence = n->verdict.evidence ? n->verdict.evidence : "";
     if (verdict_is_failure(n->verdict.kind) && *evidence)
@@ -213,7 +222,7 @@ static void add_problem(struct window *w, const struct brief *b) {
 
 static void put_findings(struct str *out, const struct search_node *n) {
     if (n->n_findings == 0)
-        str_puts(out, "Nothing was found.\n");
+        str_puts(out, "No tool found what limits it.\n");
     for (int i = 0; i < n->n_findings; i++) {
         const struct finding *f = &n->findings[i];
         str_printf(out, "%d. [%s] %s: %s (%s)", i + 1, severity_name(f->severity), f->tool,
@@ -227,17 +236,23 @@ static void put_findings(struct str *out, const struct search_node *n) {
 }
 
 // Rule: a model is given findings, never counters; `raw` and `none` are there for ablations.
-void window_findings(struct str *out, const struct team_settings *s, const struct search_node *n) {
-    if (strcmp(s->feedback, "findings") == 0)
+void window_findings(struct str *out, const struct team_settings *s, const struct brief *b,
+                     const struct search_node *n) {
+    struct str facts = {0};
+    if (strcmp(s->feedback, "findings") == 0) {
         put_findings(out, n);
-    else if (strcmp(s->feedback, "raw") == 0)
+        facts_put(&facts, b, n);
+        if (facts.len > 0)
+            str_printf(out, "\nMeasured:\n%s", str_text(&facts));
+        str_reset(&facts);
+    } else if (strcmp(s->feedback, "raw") == 0)
         for (int i = 0; i < n->profile.n_metrics; i++)
             str_printf(out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
 }
 
 static void add_findings(struct window *w, const struct team_settings *s, const struct brief *b) {
     struct str out = {0};
-    window_findings(&out, s, b->node);
+    window_findings(&out, s, b, b->node);
     add(w, KEEP, strcmp(s->feedback, "raw") == 0 ? "Its metrics" : "What limits it", &out);
 }
 
@@ -277,6 +292,20 @@ static void add_family_tree(struct window *w, const struct brief *b, enum role r
     }
 }
 
+// The expert's next steps: a plan may take several at once, and need not look for them.
+static void add_moves(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    int n = 0;
+    struct move *moves = b->kernel ? moves_untried(w->a, b, &n) : NULL;
+    for (int i = 0; i < n && i < MOVES_MAX; i++)
+        str_printf(&out, "%s%s", i > 0 ? "; " : "", moves[i].words);
+    if (n > MOVES_MAX)
+        str_printf(&out, "; and %d more", n - MOVES_MAX);
+    if (n > 0)
+        str_puts(&out, "\n");
+    add(w, MOVES, "Single steps that nobody tried", &out);
+}
+
 static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
     struct str out = {0};
     const char *base = harmless(w->a, window_base(b, h->wants_source));
@@ -296,14 +325,27 @@ static void add_task(struct window *w, const struct brief *b, const struct hypot
     add(w, KEEP, "What to do", &out);
 }
 
+// Where nobody has planned yet: what the coder will be told is not known, nor in which form it is
+// to write.
+static void add_open_task(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    str_printf(&out,
+               "(No plan has been made for node %d: its cause, change, expectation and spans will "
+               "stand here, and the text of the form that it asks for: %s.)\n",
+               b->node->number,
+               !b->kernel          ? "the source above"
+               : b->target->is_gpu ? "the kernel block, or the source in CUDA"
+                                   : "the kernel block, or the source in C");
+    add(w, KEEP, "What to do", &out);
+}
+
 static void add_verdict(struct window *w, const struct brief *b) {
     struct str out = {0};
     const struct verdict *v = &b->node->verdict;
     struct str evidence = {.max = EVIDENCE_MAX};
     str_puts(&evidence, v->evidence ? v->evidence : "");
-    str_printf(&out, "Node %d, \"%.300s\": %s%s%s\n", b->node->number,
-               harmless(w->a, b->node->move ? b->node->move : ""), verdict_kind_name(v->kind),
-               v->rule ? ", rule " : "", v->rule ? v->rule : "");
+    str_printf(&out, "Node %d, \"%s\": %s%s%s\n", b->node->number, change_of(w->a, b->node),
+               verdict_kind_name(v->kind), v->rule ? ", rule " : "", v->rule ? v->rule : "");
     put_data(&out, "evidence", str_text(&evidence));
     add(w, KEEP, "The verdict", &out);
     put_data(&out, "text", window_base(b, false));
@@ -340,16 +382,15 @@ const char *window_text(struct arena *a, const struct team_settings *s, const st
         add_node(&w, b);
         add_findings(&w, s, b);
     }
-    if (role == ROLE_CODE) {
-        if (h)
-            add_findings(&w, s, b);
-        struct hypothesis any = {.cause = "(the planner's)",
-                                 .change = "(the planner's)",
-                                 .speedup = 1,
-                                 .wants_source = !b->kernel};
-        add_task(&w, b, h ? h : &any);
+    if (role == ROLE_CODE && h) {
+        add_findings(&w, s, b);
+        add_task(&w, b, h);
+    } else if (role == ROLE_CODE) {
+        add_open_task(&w, b);
     }
     add_family_tree(&w, b, role);
+    if (role == ROLE_PLAN)
+        add_moves(&w, b);
     int64_t system = budget_tokens_of(strlen(window_system(a, s, b, role)));
     return print(&w, s->window_tokens - system);
 }

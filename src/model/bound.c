@@ -92,6 +92,7 @@ static void count_work(struct count *c) {
     for (int i = 0; i < p->n_outputs; i++)
         w->bytes_written += node_bytes(&p->graph.nodes[p->outputs[i].node]);
     w->hangs_on_data = c->usual.hangs_on_data;
+    w->is_collapsed = c->usual.is_collapsed;
     w->is_prepared = c->usual.prepared_bytes > 0;
 }
 
@@ -187,8 +188,8 @@ static void compute_reach(struct count *c) {
     ceilings_rates(ceilings, rates);
     charge_contractions(c, rates);
     charge_rest(c, rates);
-    b->reach_fixed_s = ceilings_fixed(ceilings, mix);
-    b->reach_memory_s = bytes / ceilings_bandwidth(ceilings, mix);
+    b->reach_fixed_s = ceilings->launch_s;
+    b->reach_memory_s = ceilings_seconds(ceilings, mix, bytes) - b->reach_fixed_s;
     b->reach_compute_s = 0;
     // The pipes of a GPU work side by side; on a CPU they are the same vector units.
     for (int i = 0; i < PIPE_COUNT; i++)
@@ -251,12 +252,12 @@ static json_t *reach_to_json(const struct bound *b) {
 
 json_t *bound_to_json(const struct bound *b) {
     const struct work *w = &b->work;
-    json_t *work =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b}", "bytes_read", w->bytes_read,
-                  "bytes_written", w->bytes_written, "bytes_again", w->bytes_again, "bytes_least",
-                  w->bytes_least, "flops", w->flops, "contract_flops", w->contract_flops,
-                  "vector_ops", w->vector_ops, "function_ops", w->function_ops, "hangs_on_data",
-                  w->hangs_on_data, "is_prepared", w->is_prepared);
+    json_t *work = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b}", "bytes_read", w->bytes_read,
+        "bytes_written", w->bytes_written, "bytes_again", w->bytes_again, "bytes_least",
+        w->bytes_least, "flops", w->flops, "contract_flops", w->contract_flops, "vector_ops",
+        w->vector_ops, "function_ops", w->function_ops, "hangs_on_data", w->hangs_on_data,
+        "is_prepared", w->is_prepared, "is_collapsed", w->is_collapsed);
     json_t *limit =
         json_pack("{s:f, s:f, s:f, s:o}", "seconds", b->limit_s, "memory_s", b->limit_memory_s,
                   "compute_s", b->limit_compute_s, "contraction", way_to_json(b, &b->limit_way));
@@ -293,6 +294,7 @@ static void read_work(struct json_reader *r, const json_t *json, struct work *w)
     w->function_ops = json_number_value(json_object_get(json, "function_ops"));
     w->hangs_on_data = json_is_true(json_object_get(json, "hangs_on_data"));
     w->is_prepared = json_is_true(json_object_get(json, "is_prepared"));
+    w->is_collapsed = json_is_true(json_object_get(json, "is_collapsed"));
 }
 
 bool bound_from_json(const json_t *json, struct bound *b, struct error *err) {

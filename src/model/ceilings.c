@@ -1,4 +1,5 @@
-// Ceilings as they are cached: one JSON file per device, read here, measured in eval/.
+#include "model/ceilings.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@
 #include "base/json.h"
 #include "model/target.h"
 
-static const char *const SCHEMA = "hone.ceilings/2";
+static const char *const SCHEMA = "hone.ceilings/3";
+static const char *const SCHEMA_BEFORE = "hone.ceilings/2";  // without points
 
 enum { FILE_MAX = 64 << 10 };
 
@@ -32,14 +34,24 @@ static double *rate_of(struct ceilings *c, int i) {
     return (double *)((char *)c + rates[i].offset);
 }
 
+static json_t *points_to_json(const struct ceiling_traffic *t) {
+    json_t *points = json_array();
+    for (int i = 0; i < POINTS_MAX; i++)
+        if (t->point[i].bytes > 0)
+            json_array_append_new(points, json_pack("{s:f, s:f}", "bytes", t->point[i].bytes,
+                                                    "seconds", t->point[i].seconds));
+    return points;
+}
+
 static json_t *traffic_to_json(const struct ceilings *c) {
     json_t *traffic = json_array();
     for (int i = 0; i < TRAFFIC_MIXES; i++) {
         const struct ceiling_traffic *t = &c->traffic[i];
-        json_array_append_new(traffic, json_pack("{s:f, s:f, s:f, s:f, s:b}", "read_fraction",
-                                                 t->read_fraction, "bytes_per_s", t->bytes_per_s,
-                                                 "spread", t->spread, "fixed_s", t->fixed_s,
-                                                 "streaming_stores", t->streams));
+        json_array_append_new(traffic,
+                              json_pack("{s:f, s:f, s:f, s:f, s:b, s:o}", "read_fraction",
+                                        t->read_fraction, "bytes_per_s", t->bytes_per_s, "spread",
+                                        t->spread, "fixed_s", t->fixed_s, "streaming_stores",
+                                        t->streams, "points", points_to_json(t)));
     }
     return traffic;
 }
@@ -78,6 +90,23 @@ json_t *ceilings_to_json(const struct target *t) {
     return json;
 }
 
+static void read_points(struct json_reader *r, const json_t *array, struct ceiling_traffic *t) {
+    if (json_array_size(array) > POINTS_MAX) {
+        json_reader_fail(r, "%zu points, more than %d", json_array_size(array), POINTS_MAX);
+        return;
+    }
+    double bytes = 0, seconds = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        struct ceiling_point *s = &t->point[i];
+        s->bytes = json_read_number(r, json_array_get(array, i), "bytes");
+        s->seconds = json_read_number(r, json_array_get(array, i), "seconds");
+        if (!r->failed && !(s->bytes > bytes && s->seconds >= seconds))
+            json_reader_fail(r, "points do not grow");
+        bytes = s->bytes;
+        seconds = s->seconds;
+    }
+}
+
 static void read_traffic(struct json_reader *r, const json_t *array, struct ceilings *c) {
     if (json_array_size(array) != TRAFFIC_MIXES) {
         json_reader_fail(r, "traffic has %zu mixes, not %d", json_array_size(array), TRAFFIC_MIXES);
@@ -90,6 +119,8 @@ static void read_traffic(struct json_reader *r, const json_t *array, struct ceil
         c->traffic[i].spread = json_read_number(r, mix, "spread");
         c->traffic[i].fixed_s = json_read_number(r, mix, "fixed_s");
         c->traffic[i].streams = json_read_bool(r, mix, "streaming_stores");
+        if (json_object_get(mix, "points"))
+            read_points(r, json_read_array(r, mix, "points"), &c->traffic[i]);
         if (!r->failed && !(c->traffic[i].bytes_per_s > 0))
             json_reader_fail(r, "bytes_per_s is not above zero");
         if (!r->failed && i > 0 && !(c->traffic[i].read_fraction < c->traffic[i - 1].read_fraction))
@@ -119,10 +150,15 @@ static void read_widths(struct json_reader *r, const json_t *array, struct ceili
     }
 }
 
+static bool has_schema(const json_t *json, const char *schema) {
+    const char *found = json_string_value(json_object_get(json, "schema"));
+    return found && strcmp(found, schema) == 0;
+}
+
 bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err) {
     struct ceilings c = {.present = true};
     struct json_reader r = {.where = "ceilings"};
-    json_read_schema(&r, json, SCHEMA);
+    json_read_schema(&r, json, has_schema(json, SCHEMA_BEFORE) ? SCHEMA_BEFORE : SCHEMA);
     c.launch_s = json_read_number(&r, json, "launch_s");
     read_traffic(&r, json_read_array(&r, json, "traffic"), &c);
     c.f32_flops_per_s = json_read_number(&r, json, "f32_flops_per_s");
@@ -159,7 +195,7 @@ void target_load_ceilings(struct arena *a, struct target *t) {
     char *text = file_read(a, path, FILE_MAX, &len, &ignored);
     json_t *json = text ? json_parse(text, len, &ignored) : NULL;
     const char *id = json_string_value(json_object_get(json, "id"));
-    if (id && strcmp(id, t->id) == 0)
+    if (id && strcmp(id, t->id) == 0 && has_schema(json, SCHEMA))
         ceilings_from_json(a, json, t, &ignored);
     json_decref(json);
 }
@@ -179,11 +215,26 @@ static double better(double old, double fresh) {
     return isnan(old) || fresh > old ? fresh : old;
 }
 
+static void raise_traffic(struct ceiling_traffic *t, const struct ceiling_traffic *fresh) {
+    if (fresh->bytes_per_s > t->bytes_per_s) {
+        t->bytes_per_s = fresh->bytes_per_s;
+        t->spread = fresh->spread;
+        t->streams = fresh->streams;
+    }
+    t->fixed_s = fmin(t->fixed_s, fresh->fixed_s);
+    for (int i = 0; i < POINTS_MAX; i++) {
+        struct ceiling_point *s = &t->point[i];
+        if (s->bytes == 0)
+            *s = fresh->point[i];
+        else if (s->bytes == fresh->point[i].bytes)
+            s->seconds = fmin(s->seconds, fresh->point[i].seconds);
+    }
+}
+
 void ceilings_raise(struct ceilings *c, const struct ceilings *fresh) {
     assert(c->present && fresh->present);
     for (int i = 0; i < TRAFFIC_MIXES; i++)
-        if (fresh->traffic[i].bytes_per_s > c->traffic[i].bytes_per_s)
-            c->traffic[i] = fresh->traffic[i];
+        raise_traffic(&c->traffic[i], &fresh->traffic[i]);
     if (fresh->launch_s < c->launch_s)
         c->launch_s = fresh->launch_s;
     c->f32_flops_per_s = better(c->f32_flops_per_s, fresh->f32_flops_per_s);
@@ -223,11 +274,27 @@ double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {
     return 1 / (share / c->traffic[i - 1].bytes_per_s + (1 - share) / c->traffic[i].bytes_per_s);
 }
 
-double ceilings_fixed(const struct ceilings *c, double read_fraction) {
+// The lower of the line and of what lies between two points; beyond the last, the line less what
+// that one saved.
+static double mix_seconds(const struct ceilings *c, const struct ceiling_traffic *t, double bytes) {
+    double line = fmax(t->fixed_s, c->launch_s) + bytes / t->bytes_per_s;
+    struct ceiling_point from = {0, c->launch_s};
+    for (int i = 0; i < POINTS_MAX && t->point[i].bytes > from.bytes; i++) {
+        struct ceiling_point to = {t->point[i].bytes, fmax(t->point[i].seconds, c->launch_s)};
+        double share = (bytes - from.bytes) / (to.bytes - from.bytes);
+        if (share <= 1)
+            return fmin(line, from.seconds + share * (to.seconds - from.seconds));
+        from = to;
+    }
+    bool has_points = from.bytes > 0;
+    return has_points ? fmin(line, from.seconds + (bytes - from.bytes) / t->bytes_per_s) : line;
+}
+
+double ceilings_seconds(const struct ceilings *c, double read_fraction, double bytes) {
     double share;
     int i = find_mix(c, read_fraction, &share);
-    double fixed = share * c->traffic[i - 1].fixed_s + (1 - share) * c->traffic[i].fixed_s;
-    return fixed > c->launch_s ? fixed : c->launch_s;
+    return share * mix_seconds(c, &c->traffic[i - 1], bytes) +
+           (1 - share) * mix_seconds(c, &c->traffic[i], bytes);
 }
 
 void ceilings_rates(const struct ceilings *c, double out[PIPE_COUNT]) {

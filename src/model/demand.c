@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "ir/detail.h"
 #include "ir/work.h"
+#include "model/collapse.h"
 #include "model/instance.h"
 
 // Slices of one value that are compared with each other, in graphs of at most so many nodes.
@@ -493,6 +494,8 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
                      .mode = mode,
                      .d = d,
                      .covered = arena_array(a, unsigned, n)};
+    double *left = arena_array(a, double, n + 1);
+    d->is_collapsed = collapse_find(a, p, mode, left);
     mark_prepared(&w);
     for (int i = 0; i < p->n_outputs; i++)
         d->need[p->outputs[i].node] = count_of(&w, p->outputs[i].node);
@@ -504,8 +507,7 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
             ask_arguments(&w, i);
             pass_axes(&w, i);
         }
-        if (d->is_prepared[i])
-            d->flops[i] = 0;
+        d->flops[i] *= d->is_prepared[i] ? 0 : left[i];
     }
     count_inputs(&w);
 }

@@ -20,6 +20,7 @@ struct demand {
     bool *is_prepared;      // per node: hangs on params and constants alone, made before timing
     double *input_bytes;    // per input of the problem; 0 when a prepared value is smaller
     double prepared_bytes;  // of prepared values read in place of params
+    bool is_collapsed;      // products were left out that a sum takes away
     bool hangs_on_data;     // some of it was counted on one draw of the indices
 };
 

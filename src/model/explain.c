@@ -22,11 +22,6 @@ static double all_bytes(const struct work *w) {
     return w->bytes_read + w->bytes_again + w->bytes_written;
 }
 
-static double mix_of(const struct work *w) {
-    double bytes = all_bytes(w);
-    return bytes > 0 ? (bytes - w->bytes_written) / bytes : 1;
-}
-
 static const char *way_words(const struct words *w, const struct realisation *way) {
     if (way->products > 1)
         return arena_printf(w->a, "%s %s for each", way->products == 2 ? "two" : "three",
@@ -45,6 +40,9 @@ static void say_work(struct words *w) {
     str_puts(&w->out, "\n");
     if (work->hangs_on_data)
         str_puts(&w->out, "  counted on one draw of the indices: least, not tight\n");
+    if (work->is_collapsed)
+        str_puts(&w->out,
+                 "  a sum over a product is counted as a product of sums (the law collapse)\n");
     if (work->is_prepared)
         str_puts(&w->out,
                  "  values made of params alone count as prepared before the clock starts\n");
@@ -160,10 +158,9 @@ static void say_reach(struct words *w) {
                bound_side_name(b->side));
     switch (b->side) {
     case BOUND_MEMORY:
-        str_printf(
-            &w->out, "%s at the measured %s take %s", bound_quantity(w->a, bytes, "B"),
-            bound_quantity(w->a, ceilings_bandwidth(&w->t->ceilings, mix_of(&b->work)), "B/s"),
-            duration(w, b->reach_memory_s));
+        str_printf(&w->out, "%s at the measured %s take %s", bound_quantity(w->a, bytes, "B"),
+                   bound_quantity(w->a, bytes / b->reach_memory_s, "B/s"),
+                   duration(w, b->reach_memory_s));
         break;
     case BOUND_COMPUTE:
         str_printf(&w->out, "%s take %s", compute_words(w), duration(w, b->reach_compute_s));

@@ -169,6 +169,77 @@ bool instance_share(const struct problem *p, node_id condition, double *share) {
     return m.is_known;
 }
 
+// ---- zeros under masks
+
+// exp() of it is 0 in every type, even after the maximum of what is not masked was taken off.
+static const double sunk = -1e30;
+
+struct zeros {
+    const struct problem *p;
+    int visits;
+};
+
+// Both branches of a where, each no more than its part.
+static double branches(struct zeros *z, const struct node *n,
+                       double (*share_of)(struct zeros *, node_id)) {
+    double share;
+    if (!instance_share(z->p, n->arg[0], &share))
+        return NAN;
+    return fmin(share, share_of(z, n->arg[1])) + fmin(1 - share, share_of(z, n->arg[2]));
+}
+
+// The share of elements that are known to be so negative.
+static double sunk_share(struct zeros *z, node_id id) {
+    const struct node *n = &z->p->graph.nodes[id];
+    if (++z->visits > VISITS_MAX)
+        return 0;
+    switch (n->op) {
+    case OP_CONST:
+        return n->value <= sunk;
+    case OP_VIEW:
+    case OP_CAST:
+    case OP_SUB:
+        return sunk_share(z, n->arg[0]);
+    case OP_WHERE:
+        return fmax(0, branches(z, n, sunk_share));  // fmax() takes the other for NAN
+    default:
+        return 0;
+    }
+}
+
+// The share of elements that are not known to be zero. A view shows every element as often.
+static double nonzero_share(struct zeros *z, node_id id) {
+    const struct node *n = &z->p->graph.nodes[id];
+    if (++z->visits > VISITS_MAX)
+        return 1;
+    switch (n->op) {
+    case OP_CONST:
+        return n->value != 0;
+    case OP_VIEW:
+    case OP_CAST:
+    case OP_NEG:
+    case OP_DIV:
+        return nonzero_share(z, n->arg[0]);
+    case OP_MUL:
+        return fmin(nonzero_share(z, n->arg[0]), nonzero_share(z, n->arg[1]));
+    case OP_EXP:
+        return 1 - sunk_share(z, n->arg[0]);
+    case OP_WHERE:
+        return fmin(1, branches(z, n, nonzero_share));
+    default:
+        return 1;
+    }
+}
+
+static double masked_products(const struct problem *p, const struct node *matmul) {
+    double share = 1;
+    for (int i = 0; i < 2; i++) {
+        struct zeros z = {.p = p};
+        share = fmin(share, nonzero_share(&z, matmul->arg[i]));
+    }
+    return share;
+}
+
 // ---- promises
 
 // Elements of row i of a matrix that may differ from zero.
@@ -226,8 +297,9 @@ double instance_products(const struct problem *p, const struct node *matmul) {
         left = PROMISE_NONE;
     if (right == PROMISE_SYMMETRIC)
         right = PROMISE_NONE;
+    double masked = masked_products(p, matmul);
     if (left == PROMISE_NONE && right == PROMISE_NONE)
-        return 1;
+        return masked;
     int rank = matmul->shape.rank;
     const struct shape *a = &p->graph.nodes[matmul->arg[0]].shape;
     int64_t m = matmul->shape.size[rank - 2], n = matmul->shape.size[rank - 1];
@@ -236,5 +308,5 @@ double instance_products(const struct problem *p, const struct node *matmul) {
     double sum = 0;
     for (int64_t i = 0; i < k; i++)
         sum += row_count(transposed(left), i, m) * row_count(right, i, n);
-    return sum / ((double)m * (double)n * (double)k);
+    return fmin(masked, sum / ((double)m * (double)n * (double)k));
 }

@@ -27,5 +27,6 @@ bool instance_share(const struct problem *p, node_id condition, double *share);
 // Of the elements of an input with a promise, the share that is not known to be zero.
 double instance_promised(const struct problem_input *in, const struct shape *shape);
 
-// Of the multiply-adds of a matmul, the share that promises leave.
+// Of the multiply-adds of a matmul, the share that promises leave, and masks of positions: a causal
+// softmax is 0 where it was masked, so half of its product with the values need not be done.
 double instance_products(const struct problem *p, const struct node *matmul);

@@ -121,7 +121,10 @@ const char *bound_roofline(struct arena *a, const struct bound *b, const struct 
     // What a CPU could do nominally is too far from what it does to be worth a picture.
     if ((!measured && !t->is_gpu) || !(w->flops > 0 && bytes > 0 && seconds > 0) || p.n_roofs == 0)
         return "";
-    p.bytes_per_s = measured ? ceilings_bandwidth(&t->ceilings, read / bytes) : t->peak_bytes_per_s;
+    p.bytes_per_s = t->peak_bytes_per_s;
+    if (measured)  // at this size; so few bytes that they cost nothing are as fast as many
+        p.bytes_per_s = b->reach_memory_s > 0 ? bytes / b->reach_memory_s
+                                              : ceilings_bandwidth(&t->ceilings, read / bytes);
     // A limit counts half the products; the picture shows them all, under the roof.
     double per_s = fmin(w->flops / seconds, p.roofs[0].per_s);
     per_s = fmin(per_s, p.bytes_per_s * w->flops / bytes);

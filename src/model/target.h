@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/ceilings.h"
+
 struct arena;
 struct error;
 
@@ -16,49 +18,6 @@ struct error;
 enum pipe { PIPE_F32, PIPE_F64, PIPE_TF32, PIPE_F16, PIPE_F8, PIPE_I8, PIPE_FUNCTION, PIPE_COUNT };
 const char *pipe_name(enum pipe p);   // "tf32"
 const char *pipe_words(enum pipe p);  // "TF32 matrix units"
-
-// Seconds for a mix of traffic: fixed + bytes / rate.
-struct ceiling_traffic {
-    double read_fraction;  // of all bytes moved: 1 read only, 0.5 copy, 0 write only
-    double bytes_per_s;
-    double spread;   // relative spread over repeats
-    double fixed_s;  // a launch included
-    bool streams;    // stores that go round the caches were the better ones
-};
-
-// What one level of the caches gives when the data lies there already.
-struct ceiling_cache {
-    int64_t bytes;  // that were read again and again, on all threads together
-    double bytes_per_s;
-};
-
-// Multiply-adds in vectors of one width.
-struct ceiling_width {
-    int vector_bytes;
-    double f32_flops_per_s, f64_flops_per_s;
-};
-
-enum {
-    TRAFFIC_MIXES = 4,  // read, two reads per write, copy, write
-    CACHE_LEVELS = 3,
-    WIDTHS = 3,  // 16, 32 and 64 bytes
-};
-
-struct ceilings {
-    bool present;
-    double launch_s;                                // fixed cost of one launch through the runner
-    struct ceiling_traffic traffic[TRAFFIC_MIXES];  // by falling read_fraction
-    double f32_flops_per_s;                         // independent FMA chains on all threads
-    double f32_spread;
-    double f64_flops_per_s;
-    double bf16_flops_per_s, tf32_flops_per_s, f8_flops_per_s, i8_flops_per_s;  // matrix units
-    double functions_per_s;                    // exp of an f32, as often as all threads can
-    struct ceiling_cache cache[CACHE_LEVELS];  // CPU: L1, L2, last level; 0 bytes: not measured
-    struct ceiling_width width[WIDTHS];        // CPU; 0 bytes: the machine has none
-    double seconds;                            // that measuring took
-    const char *measured_at;                   // timestamp
-    const char *how;  // "4 sizes x 9 repeats, cold, ordinary and non-temporal stores"
-};
 
 struct target {
     const char *name;    // "cpu", "cuda:0"
@@ -131,20 +90,11 @@ void target_peaks_from_json(struct json_reader *r, const json_t *json, struct ta
 // Measured rates per pipe, NAN where there is none.
 void ceilings_rates(const struct ceilings *c, double rates[PIPE_COUNT]);
 
-// Ceilings as stored in the cache, one JSON form. A file of another device or version
-// reads as absent, not as an error.
+// Ceilings as stored in the cache, one JSON form, of which the version before is read too: it
+// stands in records of the past. A file of another device or version in the cache is absent, not an
+// error.
 json_t *ceilings_to_json(const struct target *t);
 bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, struct error *err);
 // Read them from the cache directory if they are there.
 void target_load_ceilings(struct arena *a, struct target *t);
 bool target_save_ceilings(struct arena *a, const struct target *t, struct error *err);
-
-// Take from `fresh` whatever is better: of two measurements on a busy machine the faster is nearer
-// to what the device can do.
-void ceilings_raise(struct ceilings *c, const struct ceilings *fresh);
-
-// Bytes per second for traffic of which `read_fraction` is reads: interpolated in time per
-// byte between the measured mixes.
-double ceilings_bandwidth(const struct ceilings *c, double read_fraction);
-// The fixed cost of a call with such traffic; never below that of a launch.
-double ceilings_fixed(const struct ceilings *c, double read_fraction);

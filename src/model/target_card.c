@@ -49,7 +49,14 @@ const char *const card_names[] = {"v100", "t4",        "a100-40gb", "a100", "a10
                                   "a10",  "rtx3090",   "l4",        "l40s", "rtx4090",
                                   "h100", "h100-pcie", "h200",      "b200", NULL};
 
+// Full names of cards that are best known without.
+static const char *const aliases[][2] = {
+    {"a100-80gb", "a100"}, {"a100-sxm", "a100"}, {"h100-sxm", "h100"}, {"h200-sxm", "h200"}};
+
 bool target_of_card(const char *name, struct target *t) {
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i][0], name) == 0)
+            name = aliases[i][1];
     for (int i = 0; i < CARDS; i++) {
         const struct card *c = &cards[i];
         if (strcmp(c->name, name) != 0)

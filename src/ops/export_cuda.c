@@ -14,7 +14,7 @@
 #include "ops/export_text.h"
 
 // Emitted kernels read 16 bytes at once; others were only ever given buffers at multiples of 256.
-enum { ALIGN_OURS = 16, ALIGN_JUDGED = 256, SHARED_PLAIN = 48 << 10, PORTABLE_CLUSTER = 8 };
+enum { ALIGN_OURS = 16, ALIGN_JUDGED = 256, PORTABLE_CLUSTER = 8 };
 
 static int alignment(const struct export_view *e) {
     return e->champion->candidate.tier == TIER_K ? ALIGN_OURS : ALIGN_JUDGED;
@@ -188,7 +188,8 @@ static void launch_attributes(struct str *out, const struct plan_shape *h) {
 static void launch(struct str *out, const char *function, const struct plan_shape *h,
                    const char *arguments) {
     int n_attributes = (h->cluster[0] > 0) + h->is_cooperative;
-    if (h->shared_bytes > SHARED_PLAIN)
+    // What the kernel declares itself counts too, so less than 48 KiB can be too much unasked.
+    if (h->shared_bytes > 0)
         attribute(out, "MaxDynamicSharedMemorySize", function, (long long)h->shared_bytes);
     if (h->cluster[0] * h->cluster[1] * h->cluster[2] > PORTABLE_CLUSTER)
         attribute(out, "NonPortableClusterSizeAllowed", function, 1);

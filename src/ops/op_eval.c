@@ -425,6 +425,12 @@ static void put_resources(struct str *s, const struct profile *p) {
     str_puts(s, "\n");
 }
 
+static void put_launches(struct arena *a, struct str *s, const struct profile *p) {
+    const char *words = profile_launch_words(a, p);
+    if (*words)
+        str_printf(s, "  launches  %s\n", words);
+}
+
 static void put_findings(struct str *s, const struct eval_report *r) {
     for (int i = 0; i < r->n_findings; i++) {
         const struct finding *f = &r->findings[i];
@@ -494,6 +500,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     if (r->result.measurement.present)
         put_time(a, &s, r);
     put_resources(&s, &r->result.profile);
+    put_launches(a, &s, &r->result.profile);
     put_findings(&s, r);
     double restart_s = profile_get(&r->result.profile, "restart_s");
     if (isfinite(restart_s))

@@ -134,7 +134,14 @@ const char *op_compiler_and_headers(struct arena *a, const struct target *t) {
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
     if (!name && !default_name(a, &name, err))
         return false;
-    return target_of_arch(name, t) || op_target(a, name, t, err);
+    if (target_of_arch(name, t) || op_target(a, name, t, err))
+        return true;
+    if (err->kind != ERROR_UNSUPPORTED)
+        return false;
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "%s; for a card that is not here name its architecture: sm_80, sm_90a or "
+                     "sm_100a",
+                     arena_printf(a, "%s", err->text));
 }
 
 bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err) {

@@ -228,7 +228,7 @@ static bool begin_model(struct session *s, struct error *err) {
         if (q->team.llm)
             return error_set(err, ERROR_USAGE, "--llm goes with the proposer team, not with %s",
                              q->proposer);
-        return find_proposer(s, q->proposer, err);
+        return op_team_none(&q->team, err) && find_proposer(s, q->proposer, err);
     }
     const char *subject = hash_text(s->a, s->problem->text);
     if (!op_team_begin(s->a, &q->team, subject, &s->team, &s->run, &words, err))

@@ -30,7 +30,8 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
     struct bound bound;
     struct problem *problem;
     struct llm_config config;
-    int node;
+    struct exchange *exchanges;
+    int node, n_exchanges;
     if (!op_show(a, store, name, &v, &node, err) || !op_llm_config(a, &config, err))
         return false;
     if (node < 0)
@@ -40,7 +41,8 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
         return false;
     bool found;
     bool ok = op_stored_target(a, s, &v.run, &target, &found, err) &&
-              (found || op_target(a, v.run.target, &target, err));
+              (found || op_target(a, v.run.target, &target, err)) &&
+              store_get_exchanges(s, a, v.run.id, &exchanges, &n_exchanges, err);
     store_close(s);
     if (!ok || !op_stored_problem(a, &v.run, &problem, err) || !stored_bound(&v.run, &bound, err))
         return false;
@@ -60,6 +62,8 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
         .feedback = v.run.llm.feedback ? v.run.llm.feedback : "findings",
         .max_tokens = config.max_tokens,
         .window_tokens = config.window_tokens,
+        .recorded = exchanges,
+        .n_recorded = n_exchanges,
     };
     return (decide_brief(&in, node, &brief) ||
             error_set(err, ERROR_USAGE, "node %d cannot be read by this hone", node)) &&

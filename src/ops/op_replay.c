@@ -144,6 +144,8 @@ static bool start_team(struct replay *r, struct error *err) {
     ok = ok &&
          op_team_begin(r->a, &q, r->recording.run.problem_hash, &r->team, &r->run, &words, err);
     r->team.settings.budget = (struct budget){.price = price_free()};
+    r->team.settings.recorded = r->recording.exchanges;
+    r->team.settings.n_recorded = r->recording.n_exchanges;
     r->run.llm.since = r->recording.run.llm.since;
     return ok && op_team_start(&r->team, r->store, &r->run, NULL, NULL, err);
 }

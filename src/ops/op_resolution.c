@@ -40,36 +40,64 @@ static struct problem *make_problem(struct arena *a, const struct target *t, str
     return lang_parse(a, &source, &file, &diagnostics, err) ? file.problems[0] : NULL;
 }
 
-// The smallest difference that one comparison of `seconds` could have told.
-static bool measure_once(struct arena *a, struct evaluator *e, const struct candidate *c,
-                         double seconds, struct measurement *m, struct error *err) {
-    struct eval_job job = {
-        .candidate = c, .depth = EVAL_RANK, .seconds = seconds, .uses_all_time = true};
-    struct eval_result result;
-    if (!evaluator_judge(e, a, &job, &result, err))
-        return false;
-    *m = result.measurement;
-    return m->present || error_set(err, ERROR_IO, "%s: %s", verdict_kind_name(result.verdict.kind),
-                                   result.verdict.evidence);
+static void note_one(struct resolution_told *t, double high) {
+    if (t->n < RESOLUTION_TOLD_MAX)
+        t->needed[t->n++] = high * (1 + MEASUREMENT_MARGIN) - 1;
 }
 
-static bool measure_all(struct arena *a, struct evaluator *e, const struct candidate *c,
-                        double most_s, struct resolution *r, struct error *err) {
-    for (int i = 0; i < RESOLUTIONS; i++) {
-        double seen[REPEATS];
-        int n = i == 0 ? REPEATS : 1;
-        r->smallest[i] = NAN;
-        if (resolution_seconds[i] > most_s)
-            continue;
-        for (int k = 0; k < n; k++) {
-            struct measurement m;
-            if (!measure_once(a, e, c, resolution_seconds[i], &m, err))
+void op_resolution_note(struct resolution_told told[RESOLUTIONS], const struct measurement *m,
+                        int last) {
+    for (int i = 0; i < m->n_looks; i++)
+        for (int k = 0; k < last; k++)
+            if (m->looks[i].seconds == resolution_seconds[k])
+                note_one(&told[k], m->looks[i].high);
+    note_one(&told[last], m->speedup_high);
+}
+
+void op_resolution_conclude(const struct resolution_told told[RESOLUTIONS], struct resolution *r) {
+    for (int i = 0; i < RESOLUTIONS; i++)
+        r->smallest[i] = stats_quantile(told[i].needed, told[i].n, 0.95);
+}
+
+struct measuring {
+    struct arena *a;
+    struct evaluator *evaluator;
+    const struct candidate *candidate;
+    struct resolution_told told[RESOLUTIONS];
+    double call_s;
+};
+
+// One comparison of a kernel with itself, as long as the last of these lengths. The others are
+// stretches of it, every one that fits, as in `hone eval --aa`.
+static bool compare(struct measuring *m, int first, int last, struct error *err) {
+    struct eval_job job = {.candidate = m->candidate,
+                           .depth = EVAL_RANK,
+                           .seconds = resolution_seconds[last],
+                           .uses_all_time = true};
+    struct eval_result result;
+    for (int i = first; i < last; i++)
+        job.looks_s[job.n_looks++] = resolution_seconds[i];
+    if (!evaluator_judge(m->evaluator, m->a, &job, &result, err))
+        return false;
+    if (!result.measurement.present)
+        return error_set(err, ERROR_IO, "%s: %s", verdict_kind_name(result.verdict.kind),
+                         result.verdict.evidence);
+    op_resolution_note(m->told, &result.measurement, last);
+    m->call_s = result.measurement.median_s;
+    return true;
+}
+
+static bool measure_all(struct measuring *m, bool is_gpu, double most_s, struct error *err) {
+    int n_lengths = 0;
+    while (n_lengths < RESOLUTIONS && resolution_seconds[n_lengths] <= most_s)
+        n_lengths++;
+    // Where they change places half way a stretch is no comparison; and one of a second says little
+    // about others.
+    bool has_stretches = !is_gpu && n_lengths > 1;
+    for (int i = has_stretches ? n_lengths - 1 : 0; i < n_lengths; i++)
+        for (int k = 0; k < (i == 0 ? REPEATS : 1); k++)
+            if (!compare(m, has_stretches ? 0 : i, i, err))
                 return false;
-            seen[k] = (m.speedup_high - m.speedup_low) / 2 + MEASUREMENT_MARGIN;
-            r->call_s = m.median_s;
-        }
-        r->smallest[i] = stats_median(seen, n);
-    }
     return true;
 }
 
@@ -99,8 +127,11 @@ bool op_resolution_measure(struct arena *a, const struct target *t, double most_
     if (!lower_kernel(a, p, t, &k, &c, err) || !evaluator_open(&e, p, t, 0, err))
         return error_wrap(err, "resolution");
     c.label = "default";
-    bool ok = measure_all(a, e, &c, most_s, r, err);
+    struct measuring m = {.a = a, .evaluator = e, .candidate = &c};
+    bool ok = measure_all(&m, t->is_gpu, most_s, err);
     evaluator_close(e);
+    op_resolution_conclude(m.told, r);
+    r->call_s = m.call_s;
     r->present = ok;
     r->measured_at = clock_timestamp(a);
     return (ok && save(a, t, r, err)) || error_wrap(err, "resolution");

@@ -17,8 +17,14 @@ static bool find_target(struct arena *a, const char *name, struct target *t, str
         return true;
     bool is_unknown = name && err->kind == ERROR_USAGE && !str_nearest(name, target_names);
     const char *near = is_unknown ? str_nearest(name, card_names) : NULL;
-    return near &&
-           error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);
+    if (near)
+        return error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);
+    struct str cards = {0};
+    for (int i = 0; is_unknown && card_names[i]; i++)
+        str_printf(&cards, "%s%s", i ? ", " : "", card_names[i]);
+    return is_unknown &&
+           error_set(err, ERROR_USAGE, "unknown target '%s'; there are cpu, cuda, and the cards %s",
+                     name, str_take(a, &cards));
 }
 
 static const char *join_values(struct arena *a, const struct kernel_stage *s) {

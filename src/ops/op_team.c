@@ -85,13 +85,23 @@ static bool check_cap(const struct team_request *q, const struct op_team *t, str
     return true;
 }
 
+bool op_team_none(const struct team_request *q, struct error *err) {
+    const char *name = q->max_usd > 0      ? "--max-usd"
+                       : q->max_calls > 0  ? "--max-calls"
+                       : q->max_tokens > 0 ? "--max-tokens"
+                       : q->feedback       ? "--feedback"
+                                           : NULL;
+    return !name ||
+           error_set(err, ERROR_USAGE, "%s is about a model, and none is named: --llm", name);
+}
+
 static bool begin(struct arena *a, const struct team_request *q, const char *subject,
                   struct op_team *t, struct run *run, const char **words, struct error *err) {
     struct llm_config config;
     if (!op_llm_config(a, &config, err))
         return false;
     if (!run->llm.spec && !*config.provider)
-        return true;
+        return op_team_none(q, err);
     if (!run->llm.spec)
         run->llm.spec = config.provider;
     if (run->llm.max_usd == 0)
@@ -127,11 +137,12 @@ bool op_team_begin(struct arena *a, const struct team_request *q, const char *su
 
 bool op_team_resume(struct arena *a, const struct team_request *q, struct op_team *t,
                     struct run *run, const char **words, struct error *err) {
-    if (!run->llm.spec)
-        return !q->llm ||
-               error_set(err, ERROR_USAGE,
+    if (!run->llm.spec && q->llm)
+        return error_set(err, ERROR_USAGE,
                          "run %lld was begun without a model; begin a new one with --llm",
                          (long long)run->id);
+    if (!run->llm.spec)
+        return op_team_none(q, err);
     take(q, run);
     if (q->llm)
         run->llm.since = run->n_nodes;

@@ -19,6 +19,10 @@ struct op_team {
     struct team_settings settings;
 };
 
+// Where there is no model, nothing of one may be asked for: a cap that nobody keeps, feedback that
+// nobody is given.
+bool op_team_none(const struct team_request *q, struct error *err);
+
 // The model that a new run shall use: `q->llm`, else the settings'; *out has no spec when
 // neither names one. Opens it, so that whatever is wrong with it is said before anything is
 // measured or spent. `words` says model, price and cap for the run's first line.

@@ -1,5 +1,6 @@
 #include "record/exchange.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +30,8 @@ json_t *exchange_to_json(const struct exchange *e) {
                   "reserved_in", (json_int_t)e->reserved_in, "reserved_out",
                   (json_int_t)e->reserved_out, "asked_at", json_optional_text(e->asked_at));
     json_object_update(json, rest);
+    if (e->evals_left > 0)
+        json_object_set_new(json, "evals_left", json_integer(e->evals_left));
     json_decref(rest);
     return json;
 }
@@ -64,6 +67,8 @@ bool exchange_from_json(struct arena *a, const json_t *json, struct exchange *e,
         .reserved_out = json_read_int(&r, json, "reserved_out"),
         .asked_at = json_read_optional_string(&r, a, json, "asked_at"),
     };
+    double evals_left = json_read_optional_number(&r, json, "evals_left");
+    e->evals_left = evals_left > 0 && evals_left <= INT_MAX ? (int)evals_left : 0;
     e->state = state_parse(&r, json_read_string(&r, a, json, "state"));
     const json_t *request = json_read_object(&r, json, "request");
     if (!r.failed)

@@ -18,12 +18,13 @@ enum exchange_state {
 };
 
 struct exchange {
-    int number;  // within the run, from 1
-    int node;    // number of the node that is being made
-    int step;    // of the steps towards it, from 0
-    int parent;  // the node that is to be improved on
-    int plan;    // code: number of the exchange that planned it, 0: none
-    int choice;  // code: which of its hypotheses, from 0
+    int number;      // within the run, from 1
+    int node;        // number of the node that is being made
+    int step;        // of the steps towards it, from 0
+    int parent;      // the node that is to be improved on
+    int plan;        // code: number of the exchange that planned it, 0: none
+    int choice;      // code: which of its hypotheses, from 0
+    int evals_left;  // that it told the model are left; 0: none were told
     enum exchange_state state;
     const char *role;              // "plan", "code", "debug"
     const char *provider, *model;  // as named by the user

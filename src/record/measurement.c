@@ -1,6 +1,8 @@
 #include "record/measurement.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -16,6 +18,22 @@ int measurement_order(double low, double high) {
 
 int measurement_compare(const struct measurement *m) {
     return m->present ? measurement_order(m->speedup_low, m->speedup_high) : 0;
+}
+
+static int by_value(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+void measurement_set_spread(struct arena *a, struct measurement *m) {
+    m->spread = (struct measurement_spread){.n = m->n_pairs};
+    if (m->n_pairs < 1)
+        return;
+    double *sorted = arena_array(a, double, m->n_pairs);
+    memcpy(sorted, m->subject_s, sizeof *sorted * (size_t)m->n_pairs);
+    qsort(sorted, (size_t)m->n_pairs, sizeof *sorted, by_value);
+    m->spread.low_s = sorted[m->n_pairs / 4];
+    m->spread.high_s = sorted[m->n_pairs - 1 - m->n_pairs / 4];
 }
 
 static json_t *looks_to_json(const struct measurement *m) {
@@ -49,6 +67,10 @@ json_t *measurement_to_json(const struct measurement *m) {
         "speedup_high", json_optional_real(m->speedup_high), "confidence", m->confidence, "dropped",
         m->n_dropped, "clocks", json_optional_text(m->clocks), "method",
         m->method ? m->method : "");
+    if (m->spread.n > 0)
+        json_object_set_new(json, "spread",
+                            json_pack("{s:i, s:f, s:f}", "samples", m->spread.n, "low_s",
+                                      m->spread.low_s, "high_s", m->spread.high_s));
     if (m->n_looks)
         json_object_set_new(json, "looks", looks_to_json(m));
     return json;
@@ -90,6 +112,21 @@ static void looks_from_json(struct json_reader *r, struct arena *a, const json_t
     }
 }
 
+// What was kept before spreads were is still there while its samples are.
+static void spread_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                             struct measurement *m) {
+    const json_t *spread = json_object_get(json, "spread");
+    if (r->failed)
+        return;
+    if (!spread) {
+        measurement_set_spread(a, m);
+        return;
+    }
+    m->spread = (struct measurement_spread){.n = (int)json_read_int(r, spread, "samples"),
+                                            .low_s = json_read_number(r, spread, "low_s"),
+                                            .high_s = json_read_number(r, spread, "high_s")};
+}
+
 bool measurement_from_json(struct arena *a, const json_t *json, struct measurement *m,
                            struct error *err) {
     *m = (struct measurement){0};
@@ -111,6 +148,7 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     m->n_dropped = (int)json_read_int(&r, json, "dropped");
     m->clocks = json_read_optional_string(&r, a, json, "clocks");
     m->method = json_read_string(&r, a, json, "method");
+    spread_from_json(&r, a, json, m);
     looks_from_json(&r, a, json, m);
     return json_reader_done(&r, err);
 }

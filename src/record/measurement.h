@@ -15,13 +15,21 @@ struct measurement_look {
     double speedup, low, high;
 };
 
+// How much samples scatter: there are so many, and half of them lie between these. It stays where
+// the samples themselves are left out.
+struct measurement_spread {
+    int n;  // 0: not known
+    double low_s, high_s;
+};
+
 struct measurement {
     bool present;
     const char *rival;  // label of what it was interleaved with
     int n_pairs;
     double *subject_s;  // n_pairs samples, in the order taken
     double *rival_s;
-    double median_s;  // of the subject
+    struct measurement_spread spread;  // of the subject
+    double median_s;                   // of the subject
     double rival_median_s;
     // Speed-up over the rival, by the pairs (eval/estimate.h), with an interval of the stated
     // confidence. Above 1 is faster.
@@ -42,6 +50,9 @@ static const double MEASUREMENT_MARGIN = 0.005;
 int measurement_compare(const struct measurement *m);
 // The same of an interval.
 int measurement_order(double low, double high);
+
+// Fill in the spread from the samples.
+void measurement_set_spread(struct arena *a, struct measurement *m);
 
 json_t *measurement_to_json(const struct measurement *m);  // null when not present
 bool measurement_from_json(struct arena *a, const json_t *json, struct measurement *m,

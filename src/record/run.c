@@ -58,15 +58,18 @@ json_t *search_node_to_json(const struct search_node *n) {
     json_t *findings = json_array();
     for (int i = 0; i < n->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&n->findings[i]));
-    return json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-                     "hone.node/1", "number", n->number, "parent", n->parent, "state",
-                     is_evaluated ? "evaluated" : "proposed", "move", n->move ? n->move : "",
-                     "reason", n->reason ? n->reason : "", "by", json_optional_text(n->by),
-                     "candidate", optional_candidate(&n->candidate), "verdict",
-                     is_evaluated ? verdict_to_json(&n->verdict) : json_null(), "measurement",
-                     measurement_to_json(&n->measurement), "profile", profile_to_json(&n->profile),
-                     "findings", findings, "time_s",
-                     is_evaluated ? json_optional_real(n->time_s) : json_null());
+    json_t *json = json_pack(
+        "{s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+        "hone.node/1", "number", n->number, "parent", n->parent, "state",
+        is_evaluated ? "evaluated" : "proposed", "move", n->move ? n->move : "", "reason",
+        n->reason ? n->reason : "", "by", json_optional_text(n->by), "candidate",
+        optional_candidate(&n->candidate), "verdict",
+        is_evaluated ? verdict_to_json(&n->verdict) : json_null(), "measurement",
+        measurement_to_json(&n->measurement), "profile", profile_to_json(&n->profile), "findings",
+        findings, "time_s", is_evaluated ? json_optional_real(n->time_s) : json_null());
+    if (n->change)
+        json_object_set_new(json, "change", json_optional_text(n->change));
+    return json;
 }
 
 static void findings_from_json(struct json_reader *r, struct arena *a, const json_t *json,
@@ -92,6 +95,7 @@ bool search_node_from_json(struct arena *a, const json_t *json, struct search_no
     const char *state = json_read_string(&r, a, json, "state");
     n->state = strcmp(state, "evaluated") == 0 ? NODE_EVALUATED : NODE_PROPOSED;
     n->move = json_read_string(&r, a, json, "move");
+    n->change = json_read_optional_string(&r, a, json, "change");
     n->reason = json_read_string(&r, a, json, "reason");
     n->by = json_read_optional_string(&r, a, json, "by");
     n->time_s = json_read_optional_number(&r, json, "time_s");

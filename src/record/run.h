@@ -27,6 +27,7 @@ struct search_node {
     int parent;  // -1 for the root
     enum node_state state;
     const char *move;    // what was changed against the parent: "y: vec 8 -> 16"
+    const char *change;  // the move in full, where a model's words were cut; NULL: they were not
     const char *reason;  // why: the finding or rule behind it
     const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     struct candidate candidate;

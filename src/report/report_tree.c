@@ -168,6 +168,16 @@ static void say_findings(struct str *out, const struct search_node *n) {
     }
 }
 
+static void say_launches(struct str *out, const struct profile *p) {
+    struct arena a = {0};
+    const char *words = profile_launch_words(&a, p);
+    if (*words) {
+        str_puts(out, "launches  ");
+        report_wrap(out, words, 10, 10);
+    }
+    arena_reset(&a);
+}
+
 static void say_profile(struct str *out, const struct profile *p) {
     struct str line = {0};
     for (int i = 0; i < p->n_metrics; i++)
@@ -189,6 +199,10 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
                    strcmp(n->by, "debug") == 0 ? "team (debug)" : n->by);
     str_puts(out, v->run.champion == number ? " (champion)\nreason    " : "\nreason    ");
     report_wrap(out, n->reason, 10, 10);
+    if (n->change) {
+        str_puts(out, "change    ");
+        report_wrap(out, n->change, 10, 10);
+    }
     if (n->state == NODE_EVALUATED) {
         str_printf(out, "verdict   %s%s%s\n", verdict_kind_name(n->verdict.kind),
                    n->verdict.rule ? ", rule " : "", n->verdict.rule ? n->verdict.rule : "");
@@ -196,6 +210,7 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
             report_indented(out, n->verdict.evidence, 10);
         say_error(out, &n->verdict.error);
         say_measurement(out, &n->measurement);
+        say_launches(out, &n->profile);
         say_profile(out, &n->profile);
         say_findings(out, n);
     } else {

@@ -122,13 +122,18 @@ static int count_expert_at_end(const struct decide_input *in) {
 bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
     struct arena *a = in->scratch;
     const char **hashes = arena_array(a, const char *, in->n_nodes + 1);
-    for (int i = 0; i < in->n_nodes; i++)
+    struct tried tried = {0};
+    for (int i = 0; i < in->n_nodes; i++) {
         hashes[i] = in->nodes[i].candidate.hash;
+        note_tried(a, &tried, in->nodes[i].candidate.kernel);
+    }
     *out = (struct brief){
         .problem = in->problem,
         .target = in->target,
         .bound = in->bound,
         .node = &in->nodes[node],
+        .tried = tried.kernels,
+        .n_tried = tried.n,
         .hashes = hashes,
         .n_hashes = in->n_nodes,
         .root = &in->nodes[0],
@@ -244,7 +249,12 @@ bool decide(const struct decide_input *in, struct decision *out) {
         }
         if (!realise_proposal(in, &proposal, &tried, &c))
             continue;
-        *out = (struct decision){parent, proposal.move, proposal.reason, proposal.by, c};
+        *out = (struct decision){.parent = parent,
+                                 .move = proposal.move,
+                                 .change = proposal.change,
+                                 .reason = proposal.reason,
+                                 .by = proposal.by,
+                                 .candidate = c};
         return true;
     }
     return false;

@@ -39,7 +39,7 @@ struct decide_input {
 
 struct decision {
     int parent;
-    const char *move, *reason, *by;
+    const char *move, *change, *reason, *by;  // as in the proposal
     struct candidate candidate;
 };
 
@@ -48,6 +48,6 @@ struct decision {
 // when nothing is left to try.
 bool decide(const struct decide_input *in, struct decision *out);
 
-// What a mind is told of a node, without what was tried. False: the node's block cannot be read
+// What a mind is told of a node. False: the node's block cannot be read
 // any more.
 bool decide_brief(const struct decide_input *in, int node, struct brief *out);

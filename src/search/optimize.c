@@ -262,6 +262,7 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     struct search_node *n = add_node(l);
     n->parent = d->parent;
     n->move = arena_strdup(l->a, d->move);
+    n->change = d->change ? arena_strdup(l->a, d->change) : NULL;
     n->reason = arena_strdup(l->a, d->reason);
     n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
     n->candidate = (struct candidate){
@@ -412,6 +413,19 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
     return ok;
 }
 
+// What limited a node was told by a bound that has changed.
+static bool explain_again(struct loop *l, struct error *err) {
+    for (int i = 0; i < l->n_nodes; i++) {
+        struct search_node *n = &l->nodes[i];
+        if (n->state != NODE_EVALUATED || !isfinite(n->time_s))
+            continue;
+        explain(l, n);
+        if (!store_put_node(l->job->store, l->run->id, n, err))
+            return false;
+    }
+    return true;
+}
+
 // A champion beyond reach means that reach is wrong, not that physics is.
 static bool settle_reach(struct loop *l, struct error *err) {
     while (l->job->remeasure && l->n_remeasured < REMEASURE_MAX) {
@@ -420,7 +434,7 @@ static bool settle_reach(struct loop *l, struct error *err) {
             break;
         l->n_remeasured++;
         if (!l->job->remeasure(l->job->remeasure_ctx, l->run, err) ||
-            !store_update_run(l->job->store, l->run, err))
+            !store_update_run(l->job->store, l->run, err) || !explain_again(l, err))
             return false;
     }
     return true;

@@ -32,6 +32,9 @@ expect_match 2 'h200 is a card by name, which hone sol takes' \
     "$HONE" eval "$ROOT/problems/gemm.hone" plain --target h200
 expect 2 "hone: unknown target 'h20'; did you mean 'h200'?" \
     "$HONE" sol "$ROOT/problems/gemm.hone" --target h20
+expect_match 2 "unknown target 'mi300x'; there are cpu, cuda, and the cards v100, .*, h200, b200" \
+    "$HONE" sol "$ROOT/problems/gemm.hone" --target mi300x
+expect_match 0 'on a100 \(NVIDIA A100 SXM4 80 GB\)' "$HONE" sol "$ROOT/problems/gemm.hone" --target a100-80gb
 
 # A kernel block with a mistake is a mistake.
 cat > bad.hone <<'P'

@@ -300,7 +300,7 @@ names 'f32[Size]' 'X + 1' "did you mean 'x'"
 names 'f32[Size]' 'realu(x)' "did you mean 'relu'"
 names 'f32[Size]' 'conv2d(x, x, strid=2)' "did you mean 'stride'"
 names 'f32[Size]' 'sum(x, axs=0)' "did you mean 'axis'"
-names 'f32[Size]' 'where(x > 0, x, -inf)' 'a large number does'
+names 'f32[Size]' 'where(x > 0, x, -infty)' "nothing is named 'infty'"
 printf 'problm p\n' >name.hone
 expect_match 1 "did you mean 'problem'" "$HONE" check name.hone
 

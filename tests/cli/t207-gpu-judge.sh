@@ -117,10 +117,29 @@ expect_match 0 'called different in at most [0-9.]+% of trials, with 95% confide
 expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
 expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
 expect_match 1 '^right.cu: infra \(rival\)$' "$HONE" eval affine.hone right.cu --target cuda --rival illegal.cu --screen
+# One that fails once is looked at again.
+kernel stumbles
+: >cuda/stumble
+expect_match 0 '^right.cu: ok$' "$HONE" eval affine.hone right.cu --target cuda --rival stumbles.cu --screen
+[ ! -e cuda/stumble ] || fail "the rival was never called"
 valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
 grep -q '"registers"' json
 expect_match 0 '^  launch    4 blocks, 256 threads each, 32 registers, 32 bytes shared, 32 bytes local' \
     "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+# Several steps: how the time divides between them. One that cannot be told costs nothing else.
+printf '#pragma hone fill y 0\n' | cat - right.cu >filled.cu
+filled() {
+    "$HONE" eval affine.hone filled.cu right.cu --target cuda --rival right.cu --screen
+}
+expect_match 0 '^  launches  fill y [0-9.]+ .?.?s \([0-9]+%\), right [0-9.]+ .?.?s \([0-9]+%\)$' filled
+[ "$(printf '%s\n' "$got" | grep -c '^  launches')" = 1 ] || fail "of a single launch, too: $got"
+printf 'marks\n' >cuda/fault
+expect_match 0 '^filled.cu: ok$' filled
+printf '%s\n' "$got" | grep -q '^right.cu: ok$' || fail "the next one suffers: $got"
+printf '%s\n' "$got" | grep -q '^  launches' && fail "told without a clock: $got"
+: >cuda/fault
+valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
+grep -q '"launches": \[' json || fail 'no launches in the document'
 # What limits it is in the document and in words; the fake card's 100 multiprocessors have 4 blocks.
 grep -q '"tool": "spill"' json || fail "no findings in the document"
 expect_match 0 ' spill \(medium\): arrays of a thread lie in memory' \

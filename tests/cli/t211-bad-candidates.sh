@@ -54,6 +54,11 @@ one_message() { # STATUS PATTERN COMMAND...
     ! printf '%s\n' "$got" | grep -q 'no-compile' || fail "charged to the candidate: $got"
 }
 one_message 3 "^hone: .*no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
+# A compiler that somebody kills says nothing of the candidate.
+printf '#!/bin/sh\nkill -9 $$\n' >killed-cc
+chmod +x killed-cc
+expect_match 1 'infra' env HONE_BUILD_CC="$TMP/killed-cc" "$HONE" eval "$P" "$G" --verify
+printf '%s\n' "$got" | grep -q 'the compiler was killed from outside' || fail "not told: $got"
 # A cache that cannot be written is replaced by a temporary directory; without that there is nothing.
 mkdir tmp
 expect_match 0 ': ok$' env XDG_CACHE_HOME=/proc TMPDIR="$TMP/tmp" "$HONE" eval "$P" "$G" --verify

@@ -39,9 +39,22 @@ refused "plan, line 1: unknown buffer 'nope'" '#pragma hone launch right grid(4)
 refused 'a grid of 0 along x; it is from 1 to' '#pragma hone launch right grid(0) block(256) args(x, y)'
 refused 'a grid of 0 along y' '#pragma hone launch right grid(1, N - 1000) block(256) args(x, y)'
 refused 'a grid of -1 along x' '#pragma hone launch right grid(999 - N) block(256) args(x, y)'
+refused 'a grid of 65536 along y; it is from 1 to 65535' '#pragma hone launch right grid(1, 65536) block(256) args(x, y)'
+refused 'a grid of 70000 along z; it is from 1 to 65535' '#pragma hone launch right grid(1, 1, 70 * N) block(256) args(x, y)'
+refused 'a grid of 2147483648 along x; it is from 1 to 2147483647' '#pragma hone launch right grid(2147483648) block(256) args(x, y)'
 refused 'a block of 2048 along x; it is from 1 to 1024' '#pragma hone launch right grid(4) block(2048) args(x, y)'
 refused '300000 bytes of shared memory; a block has at most 232448' \
     '#pragma hone launch right grid(4) block(256) shared(300000) args(x, y)'
+# The kernel's own 32 bytes count: together they may be more than what needs no asking, not more
+# than a block has; one kernel twice, with different amounts, has both.
+candidate '#pragma hone launch right grid(4) block(256) shared(49152) args(x, y)'
+expect_match 0 '^right.cu: ok$' judge
+candidate '#pragma hone launch right grid(4) block(256) shared(100000) args(x, y)
+#pragma hone launch right grid(4) block(256) shared(60000) args(x, y)
+#pragma hone launch right grid(4) block(256) args(x, y)'
+expect_match 0 '^right.cu: ok$' judge
+candidate '#pragma hone launch right grid(4) block(256) shared(232448) args(x, y)'
+expect_match 1 "'right' declares 32 bytes of shared memory itself and is launched with 232448 more: .*more than a block has" judge
 map='#pragma hone launch right grid(4) block(256) args(m, y)'
 refused 'box: 300 is not from 1 to 256' "#pragma hone tensormap m = x dims(N) box(300)
 $map"
@@ -123,9 +136,16 @@ with_fault image 3 'code of NVRTC [0-9.]+ on a driver for CUDA 13.0 \(a newer dr
 with_fault full 4 'CUDA_ERROR_OUT_OF_MEMORY'
 with_fault no-device 3 'no CUDA-capable device is detected'
 expect_match 3 'there is no GPU number 7: the driver sees 1' "$HONE" eval affine.hone right.cu --target cuda:7 --verify
+# Packages of single libraries have them in lib.
+mkdir flat
+ln -s "$(dirname "$HONE")/fake/lib64" flat/lib
+expect_match 0 '^cuda:0 +Fake 9000' env CUDA_HOME="$TMP/flat" "$HONE" devices
 mkdir none
 if ! CUDA_HOME=$TMP/none "$HONE" devices | grep -q '^cuda'; then
-    expect_match 3 'target cuda: libcuda.so.1 is not installed|the driver sees no GPU' \
+    expect_match 3 'target cuda: (NVIDIA.s driver: libcuda.so.1 is not installed|the driver sees no GPU)' \
         env CUDA_HOME="$TMP/none" "$HONE" eval affine.hone right.cu --target cuda --verify
     expect_match 3 'target cuda: ' env CUDA_HOME="$TMP/none" "$HONE" optimize affine.hone --target cuda
+    expect_match 3 'target cuda: .*; for a card that is not here name its architecture: sm_80, sm_90a or sm_100a$' \
+        env CUDA_HOME="$TMP/none" "$HONE" emit affine.hone --target cuda
+    expect_match 0 '^#pragma hone launch y_map' env CUDA_HOME="$TMP/none" "$HONE" emit affine.hone --target sm_100a
 fi

@@ -225,6 +225,7 @@ expect_match 1 "setting llm.effort is 'huge'" env HONE_LLM_EFFORT=huge \
 expect_match 0 '^llm  .*exec at .*answered' "$HONE" doctor --llm "exec:sh -c 'cat >/dev/null; echo \"o k\"'"
 HONE_LLM_RETRIES=0 expect_match 1 'exit status 3: no licence' "$HONE" doctor --llm \
     "exec:sh -c 'echo no licence >&2; exit 3'"
+HONE_LLM_RETRIES=0 expect_match 1 'its answer is longer than 4 MiB' "$HONE" doctor --llm exec:yes
 expect_match 3 "there is no program 'no-such-agent'" "$HONE" doctor --llm "exec:no-such-agent -p"
 expect_match 1 'a quote is not closed' "$HONE" doctor --llm "exec:sh -c 'x"
 HONE_LLM_RETRIES=0 HONE_LLM_TIMEOUT_S=0.2 expect_match 1 'no answer within' "$HONE" doctor --llm \

@@ -123,6 +123,14 @@ expect_match 2 'goes with the proposer team, not with expert' "$HONE" optimize $
 expect_match 2 'is not a folder' env HONE_LLM_PROMPTS=/no/such "$HONE" optimize $soft --llm exec:cat
 [ "$(grep -c '^====' requests)" = 2 ] || fail 'nonsense was sent'
 
+# Caps and feedback without a model are a misunderstanding, not something to pass over.
+for option in '--max-calls 3' '--max-usd 1' '--max-tokens 9' '--feedback raw'; do
+    # shellcheck disable=SC2086
+    expect_match 2 "${option% *} is about a model, and none is named: --llm" "$HONE" optimize $soft $option
+done
+# shellcheck disable=SC2086
+expect_match 2 '--max-calls is about a model' "$HONE" optimize $soft --proposer expert --max-calls 3
+
 # A key in the environment does not mean that a model is used.
 # shellcheck disable=SC2086
 expect_match 0 'proposer expert' "$HONE" optimize $soft --evals 1

@@ -123,6 +123,8 @@ said ' ok .*unknown span$'
 said ' ok .*illegal block$'
 said 'expert steps in for the model: code: this very kernel was tried before'
 said 'expert steps in for the model: code: (it is longer than|there is no fenced block)'
+longest=$(awk '{ if (length($0) > most) most = length($0) } END { print most }' requests)
+[ "$longest" -lt 200000 ] || fail "far too much was sent back: a line of $longest bytes"
 said ' ok .*good 2$'
 said ' ok .*edit elsewhere$'
 

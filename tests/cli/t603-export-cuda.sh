@@ -111,7 +111,7 @@ cat >all.cu <<'C'
 #pragma hone fill ones 1.5
 #pragma hone fill y 0
 #pragma hone launch rows grid(M, 2) block(32, 2) shared(100000) cluster(1, 2, 1) args(xa, line, zeros)
-#pragma hone launch rows grid(16*M) block(32) cluster(16) args(xa, line, zeros)
+#pragma hone launch rows grid(16*M) block(32) shared(2000) cluster(16) args(xa, line, zeros)
 #pragma hone launch sums grid(M) block(64) cooperative args(x, ones, y)
 struct __align__(64) tensormap {
     unsigned long long words[16];
@@ -137,8 +137,9 @@ softmax_fill_0: grid 1 1 1, block 256 1 1, shared 0, 1 arguments
 fill 1024 bytes with 0
 rows: attribute 8 is 100000
 rows: grid 4 2 1, block 32 2 1, shared 100000, cluster 1 2 1, 3 arguments
+rows: attribute 8 is 2000
 rows: attribute 13 is 1
-rows: grid 64 1 1, block 32 1 1, shared 0, cluster 16 1 1, 3 arguments
+rows: grid 64 1 1, block 32 1 1, shared 2000, cluster 16 1 1, 3 arguments
 sums: grid 4 1 1, block 64 1 1, shared 0, cooperative 1, 3 arguments
 T
 diff expected recorded || fail 'other calls'
@@ -149,7 +150,7 @@ expect_match 2 '\(error 500\)$' env FAKE_FAIL=found all/fake
 expect_match 2 '\(error 999\)$' env FAKE_FAIL=cudaFuncSetAttribute all/fake
 expect_match 2 '\(error 999\)$' env FAKE_FAIL=cudaMemsetAsync all/fake
 with_nvcc all
-for source in softmax_tensormap softmax_cluster softmax_much_shared; do
+for source in softmax_tensormap softmax_cluster softmax_much_shared softmax_mixed_shared; do
     "$RUN" runs.db "$ROOT/problems/softmax.hone" M=4,N=256 sm_90a "$DEVICE/$source.cu"
     expect_match 0 'int softmax' "$HONE" export --store runs.db -o $source
     with_nvcc $source

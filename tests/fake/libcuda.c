@@ -111,7 +111,27 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = (void *)1;
     return is_fault("context") ? 999 : 0;
 }
+// What was made in a context goes with it.
+enum { MADE_MAX = 4096 };
+static void *made[MADE_MAX];
+static void *make(void *p) {
+    for (int i = 0; p && i < MADE_MAX; i++)
+        if (!made[i]) {
+            made[i] = p;
+            break;
+        }
+    return p;
+}
+static void unmake(void *p) {
+    for (int i = 0; i < MADE_MAX; i++)
+        if (made[i] == p)
+            made[i] = NULL;
+    free(p);
+}
 int cuDevicePrimaryCtxRelease_v2(int device) {
+    for (int i = 0; i < MADE_MAX; i++)
+        if (made[i])
+            unmake(made[i]);
     return 0;
 }
 int cuCtxSetCurrent(void *context) {
@@ -132,11 +152,11 @@ int cuMemAlloc_v2(pointer *p, size_t bytes) {
     n_calls++;
     if (is_fault("full") || (is_fault("nearly-full") && bytes == 4000 && n_calls % 5 == 0))
         return 2;
-    *p = (pointer)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    *p = (pointer)make(aligned_alloc(256, (bytes + 255) / 256 * 256));
     return *p ? 0 : 2;
 }
 int cuMemFree_v2(pointer p) {
-    free((void *)p);
+    unmake((void *)p);
     return 0;
 }
 
@@ -229,8 +249,21 @@ int cuFuncGetAttribute(int *value, int attribute, const struct kernel *f) {
     *value = 32;
     return 0;
 }
+// Dynamic shared memory that a launch may have: without asking, 48 KiB less what the kernel
+// declares itself (the 32 bytes of above); with it, what was asked for last.
+enum { STATIC_SHARED = 32 };
+static int shared_asked[sizeof kernels / sizeof kernels[0]];
 int cuFuncSetAttribute(const struct kernel *f, int attribute, int value) {
+    if (attribute != 8)
+        return 0;
+    if (value + STATIC_SHARED > 232448)
+        return 1;
+    shared_asked[f - kernels] = value;
     return 0;
+}
+static int has_shared(const struct kernel *f, unsigned bytes) {
+    int asked = shared_asked[f - kernels];
+    return (int)bytes <= (asked ? asked : (48 << 10) - STATIC_SHARED);
 }
 int cuFuncGetParamInfo(const struct kernel *f, size_t i, size_t *offset, size_t *bytes) {
     *bytes = 8;
@@ -278,7 +311,8 @@ static int add(const struct node *n) {
 
 static void run_threads(const struct kernel *f, unsigned blocks, unsigned block, void **arguments) {
     n_threads = (u64)blocks * block;
-    for (thread = 0; thread < n_threads; thread++)
+    modelled_ms = 0;
+    for (thread = 0; thread < n_threads && modelled_ms == 0; thread++)
         f->run(arguments);
 }
 
@@ -291,6 +325,8 @@ int cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz
 }
 int cuLaunchKernelEx(const void *config, const struct kernel *f, void **arguments, void **extra) {
     struct node n = {.kernel = f};
+    if (!has_shared(f, ((const unsigned *)config)[6]))
+        return 1;
     for (int i = 0; i < f->n_parameters; i++)
         n.arguments[i] = *(pointer *)arguments[i];
     return is_fault("resources") ? 701 : add(&n);
@@ -346,7 +382,10 @@ int cuGraphExecDestroy(struct list *exec) {
 }
 
 int cuEventCreate(struct timespec **e, unsigned flags) {
-    *e = calloc(1, sizeof **e);
+    static int n_made;  // a runner's own two come first
+    if (is_fault("marks") && ++n_made > 2)
+        return 2;
+    *e = make(calloc(1, sizeof **e));
     return 0;
 }
 int cuEventRecord(struct timespec *e, void *s) {
@@ -359,6 +398,9 @@ int cuEventSynchronize(struct timespec *e) {
 int cuEventElapsedTime(float *ms, struct timespec *from, struct timespec *to) {
     *ms = (float)((double)(to->tv_sec - from->tv_sec) * 1e3 +
                   (double)(to->tv_nsec - from->tv_nsec) * 1e-6);
+    if (modelled_ms > 0)
+        *ms = (float)modelled_ms;
+    modelled_ms = 0;
     if (is_fault("events-lie"))
         *ms /= 1000;
     return error;

@@ -21,7 +21,7 @@ done
 
 # Kernels that need more than a grid: the store is made by hand, the kernels run on the card.
 RUN=$(dirname "$HONE")/gpu-run
-for source in softmax_tensormap softmax_cluster softmax_much_shared; do
+for source in softmax_tensormap softmax_cluster softmax_much_shared softmax_mixed_shared; do
     [ -x "$RUN" ] || {
         echo "not run: $source, gpu-run is not built"
         continue

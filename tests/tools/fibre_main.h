@@ -4,6 +4,8 @@
 //     program INPUTS OUTPUTS SEED MUTANT
 //
 // INPUTS holds the inputs' elements one after the other; OUTPUTS gets those of the outputs.
+#include <sys/time.h>
+
 #include "dev.h"
 
 enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH };
@@ -55,7 +57,8 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
     for (int i = 0; i < n_buffers; i++)
         data[i] = hone_make(&buffers[i], in);
     fclose(in);
-    alarm(10);
+    // Of processor time: a busy machine makes nothing endless.
+    setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value.tv_sec = 4}, NULL);
     for (int i = 0; i < n_steps; i++) {
         for (int j = 0; j < steps[i].n_args; j++)
             arg[j] = data[steps[i].args[j]];

@@ -157,6 +157,93 @@ Test(ceilings, interpolate_in_time_per_byte) {
         epsilon_eq(dbl, ceilings_bandwidth(&t.ceilings, 0.25), 1 / (0.5 / 20e9 + 0.5 / 10e9), 1));
 }
 
+// 1 MiB as fast as caches are, 4 MiB partly; beyond that the line.
+static void measure_points(struct ceilings *c, int mix) {
+    c->traffic[mix].point[0] = (struct ceiling_point){1 << 20, 2e-5};
+    c->traffic[mix].point[1] = (struct ceiling_point){4 << 20, 1.5e-4};
+    c->traffic[mix].point[2] = (struct ceiling_point){16 << 20, 1e-2};
+}
+
+Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
+    struct target t = test_target();
+    struct ceilings *c = &t.ceilings;
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 1e-5 + (1 << 20) / 40e9, 1e-12),
+              "nothing small was measured: the line");
+    measure_points(c, 0);
+    cr_assert(eq(dbl, ceilings_seconds(c, 1, 0), 1e-5), "a launch");
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 19), 1.5e-5, 1e-12), "half way");
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 2e-5, 1e-12));
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 4 << 20), 1e-5 + (4 << 20) / 40e9, 1e-12),
+              "the line is lower there");
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 32 << 20), 1e-5 + (32 << 20) / 40e9, 1e-12));
+    // A fixed cost that large sizes gave says nothing about small ones.
+    c->traffic[0].fixed_s = 1e-4;
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 20), 2e-5, 1e-12));
+    cr_assert(epsilon_eq(dbl, ceilings_seconds(c, 1, 32 << 20), 1e-4 + (32 << 20) / 40e9, 1e-12));
+    // Between two mixes: between their times.
+    double other = ceilings_seconds(c, 2. / 3, 1 << 20);
+    cr_assert(
+        epsilon_eq(dbl, ceilings_seconds(c, 5. / 6, 1 << 20), 0.5 * 2e-5 + 0.5 * other, 1e-12));
+}
+
+// Beyond the points a cache holds no more for longer; a point above the line says nothing.
+Test(ceilings, what_the_last_size_saved_stays_saved) {
+    struct target t = test_target();
+    struct ceilings *c = &t.ceilings;
+    double line = 1e-5 + (64 << 20) / 40e9, saved = 1e-4;
+    c->traffic[0].point[0] = (struct ceiling_point){32 << 20, line};
+    c->traffic[0].point[1] = (struct ceiling_point){64 << 20, line - saved};
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 64 << 20), line - saved, 1e-12));
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 128 << 20), 1e-5 + (128 << 20) / 40e9 - saved,
+                         1e-12));
+    c->traffic[0].point[1].seconds = 2 * line;
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 128 << 20), 1e-5 + (128 << 20) / 40e9, 1e-12));
+}
+
+Test(bound, of_few_bytes_is_no_more_than_such_calls_take) {
+    struct target t = test_target();
+    struct bound b;
+    for (int i = 0; i < TRAFFIC_MIXES; i++) {
+        t.ceilings.traffic[i].fixed_s = 1;
+        t.ceilings.traffic[i].point[0] = (struct ceiling_point){8 << 20, 3e-5};
+    }
+    bound_compute(&exp_problem, &t, &b);
+    cr_assert(epsilon_eq(dbl, b.reach_fixed_s, 1e-5, 1e-12));
+    cr_assert(epsilon_eq(dbl, b.reach_memory_s, 2e-5, 1e-12));
+    // One operation per element at 50 G/s takes as long; it hides behind the launch no more.
+    cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + fmax(2e-5, b.reach_compute_s), 1e-12));
+}
+
+// Whatever two measurements say, together they say no more time for anything.
+Test(ceilings, no_raise_makes_anything_slower) {
+    static const double factors[] = {0.5, 1, 2};
+    for (int k = 0; k < 81; k++) {
+        struct target t = test_target(), fresh = test_target();
+        double rate = factors[k % 3], fixed = factors[k / 3 % 3], launch = factors[k / 9 % 3],
+               small = factors[k / 27];
+        for (int i = 0; i < TRAFFIC_MIXES; i++) {
+            struct ceiling_traffic *mine = &t.ceilings.traffic[i],
+                                   *other = &fresh.ceilings.traffic[i];
+            measure_points(&t.ceilings, i);
+            measure_points(&fresh.ceilings, i);
+            mine->fixed_s = 2e-5;
+            other->bytes_per_s *= rate;
+            other->fixed_s = 2e-5 * fixed;
+            for (int s = 0; s < 3; s++)
+                other->point[s].seconds *= small;
+        }
+        fresh.ceilings.launch_s *= launch;
+        struct ceilings raised = t.ceilings;
+        ceilings_raise(&raised, &fresh.ceilings);
+        for (double mix = 0; mix <= 1; mix += 0.125)
+            for (double bytes = 1000; bytes < 1e9; bytes *= 3) {
+                double after = ceilings_seconds(&raised, mix, bytes) * (1 - 1e-12);
+                cr_assert(le(dbl, after, ceilings_seconds(&t.ceilings, mix, bytes)));
+                cr_assert(le(dbl, after, ceilings_seconds(&fresh.ceilings, mix, bytes)));
+            }
+    }
+}
+
 Test(ceilings, only_rise) {
     struct target t = test_target(), fresh = test_target();
     fresh.ceilings.traffic[0].bytes_per_s = 50e9;

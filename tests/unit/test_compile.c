@@ -76,6 +76,14 @@ Test(compile, refuses_what_the_scans_find) {
         {"__attribute__((section(\".got_mine\"))) int n = 1;\n", "'n' outlives a call"},
         {"__attribute__((section(\".data.rel.ro_mine\"))) int n = 1;\n", "'n' outlives a call"},
         {"void g(void);\n__attribute__((constructor)) void g(void) {}\n", "runs on loading"},
+        {"void _init(void);\nvoid _init(void) {}\n", "runs on loading"},
+        {"static int g(void) { return 1; }\nstatic int (*pick(void))(void) { return g; }\n"
+         "int f(void) __attribute__((ifunc(\"pick\")));\n",
+         "runs on loading"},
+        {"static int g(void) { return 1; }\nstatic int (*pick(void))(void) { return g; }\n"
+         "static int h(void) __attribute__((ifunc(\"pick\")));\nint f(void);\n"
+         "int f(void) { return h(); }\n",
+         "runs on loading"},
         {"#include <stdlib.h>\nvoid *f(void);\nvoid *f(void) { return malloc(N); }\n",
          "'malloc' is not available"},
         {"#include <stdio.h>\nvoid f(void);\nvoid f(void) { puts(\"x\"); }\n", "is not available"},
@@ -211,4 +219,49 @@ Test(compile, ends_a_compiler_that_takes_too_long) {
     cr_expect(strstr(r.message, "took more than 1 s"), "%s", r.message);
     scratch_remove(cache);
     arena_reset(&a);
+}
+
+// Who ends the compiler decides whose fault it is.
+Test(compile, tells_a_compiler_that_was_killed_from_one_that_failed) {
+    static const char said[] = "cc: fatal error: Killed signal terminated program cc1";
+    static const struct {
+        const char *script;
+        enum compile_outcome outcome;
+        enum verdict_kind verdict;
+    } cases[] = {
+        {"kill -9 $$", COMPILE_KILLED, VERDICT_INFRA},
+        {"kill -15 $$", COMPILE_KILLED, VERDICT_INFRA},
+        {"kill -11 $$", COMPILE_FAILED, VERDICT_NO_COMPILE},
+        {"exit 1", COMPILE_FAILED, VERDICT_NO_COMPILE},
+        // A part of it was killed; it is tried again, and a text that makes it say so gains
+        // nothing.
+        {"[ -e seen ] && exec cc \"$@\"; : >seen; echo \"$said\" >&2; exit 1", COMPILE_OK,
+         VERDICT_OK},
+        {"echo \"$said\" >&2; exit 1", COMPILE_LIMITS, VERDICT_LIMITS},
+        {"[ -e seen ] && kill -9 $$; : >seen; echo \"$said\" >&2; exit 1", COMPILE_KILLED,
+         VERDICT_INFRA},
+        {"[ -e seen ] && exit 1; : >seen; echo \"$said\" >&2; exit 1", COMPILE_FAILED,
+         VERDICT_NO_COMPILE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena a = {0};
+        const char *cache = scratch_make(&a);
+        const char *cc = arena_printf(&a, "%s/cc", cache);
+        FILE *f = fopen(cc, "w");
+        fprintf(f, "#!/bin/sh\nsaid='%s'\n%s\n", said, cases[i].script);
+        fclose(f);
+        chmod(cc, 0700);
+        struct error err = {0};
+        struct compile_result r;
+        struct compile_spec spec = {.source = "int f(void);\nint f(void) { return 1; }\n",
+                                    .cc = cc,
+                                    .machine = "",
+                                    .cache = cache};
+        cr_assert(compile(&a, &spec, &r, &err), "%s", err.text);
+        cr_expect_eq(r.outcome, cases[i].outcome, "%s: %d, %s", cases[i].script, (int)r.outcome,
+                     r.message);
+        cr_expect_eq(compile_verdict(r.outcome), cases[i].verdict);
+        scratch_remove(cache);
+        arena_reset(&a);
+    }
 }

@@ -196,6 +196,7 @@ Test(dev, says_what_is_wrong) {
         {0, "    ((float *)x)[i] = 1;\n", "touches memory that is not its own"},
         {0, "    hone_store4(&y[i / 4 * 4 + 2], hone_all4(1.0f));\n",
          "reads or writes 16 bytes where only 8 are aligned"},
+        {0, "    for (volatile int j = 0; j < 1; j *= 2)\n        y[i] = x[i];\n", "does not end"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena a = {0};

@@ -312,7 +312,8 @@ Test(form, laws_are_used_where_they_fit) {
          "first"},
         {summed, "stage y : gemm laws collapse", "note no emitter for the law collapse yet"},
         {waved, "stage y : gemm laws collapse",
-         "2:21 stage y: law collapse takes the sum over one axis of a product, with only linear "
+         "2:21 stage y: law collapse takes the sum over rows or columns of a product, with only "
+         "linear "
          "steps between, and this stage has none"},
     };
     CHECK(cases, "sm_90a");

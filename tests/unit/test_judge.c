@@ -1,6 +1,10 @@
 #include "eval/judge.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/timing.h"
 
 // What the evaluator tries again is an accident without a rule.
 Test(judge, blames_a_rival_but_not_for_an_accident) {
@@ -29,4 +33,32 @@ Test(judge, blames_a_rival_but_not_for_an_accident) {
     cr_expect_str_eq(v.evidence, "the rival failed: crash: ended");
     cr_expect_str_eq(v.rule, "rival");
     arena_reset(&a);
+}
+
+// Nobody can tell which slot comes next; but all come, and none comes again before most others.
+Test(judge, takes_slots_by_chance_but_none_soon_again) {
+    static const int counts[] = {2, 3, 4, 9, 33, 64};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        struct judge *j = calloc(1, sizeof *j);
+        int n = counts[c], last[SLOTS_MAX], n_in_order = 0, before = -1;
+        j->layout.n_slots = n;
+        rng_init(&j->rng, 5);
+        for (int i = 0; i < SLOTS_MAX; i++) {
+            j->slot_used[i] = i;
+            last[i] = -1;
+        }
+        j->n_used = SLOTS_MAX;
+        for (int i = 0; i < 20 * n; i++) {
+            int slot = timing_next_slot(j);
+            cr_assert(slot >= 0 && slot < n);
+            cr_expect(last[slot] < 0 || i - last[slot] > n - (n < 4 ? 1 : n / 4),
+                      "%d of %d slots came again after %d", slot, n, i - last[slot]);
+            cr_expect(i < 10 * n || last[slot] >= 0);
+            n_in_order += slot == (before + 1) % n;
+            before = slot;
+            last[slot] = i;
+        }
+        cr_expect(n < 9 || n_in_order < 10 * n, "%d of %d in order", n_in_order, 20 * n);
+        free(j);
+    }
 }

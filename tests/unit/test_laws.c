@@ -129,7 +129,12 @@ Test(laws, find_their_patterns_and_nothing_else) {
          "product t.1, last t.1, sum y"},
         {"collapse", IN_AB "out y : f32[M]\ny = max(a @ b, axis=1)\n", ""},
         {"collapse", IN_AB "out y : f32[M]\ny = sum(abs(a @ b), axis=1)\n", ""},
-        {"collapse", IN_AB "out y : f32\ny = sum(a @ b)\n", ""},
+        {"collapse", IN_AB "out y : f32\ny = sum(a @ b)\n", "product t.1, last t.1, sum y"},
+        // Batches are summed products, not products of sums.
+        {"collapse",
+         "problem p\nin a : f32[2, 4, 8]\nin b : f32[2, 8, 4]\nout y : f32[4, 4]\n"
+         "y = sum(a @ b, axis=0)\n",
+         ""},
         // The product itself is wanted.
         {"collapse", IN_AB "out t : f32[M, N]\nout y : f32[M]\nt = a @ b\ny = sum(t, axis=1)\n",
          ""},

@@ -244,6 +244,7 @@ Test(exchange, survives_its_json) {
         .number = 3,
         .node = 7,
         .step = 1,
+        .evals_left = 4,
         .state = EXCHANGE_ANSWERED,
         .role = "plan",
         .provider = "exec",
@@ -274,6 +275,7 @@ Test(exchange, survives_its_json) {
     cr_expect_str_eq(json_print(&a, again), text);
     cr_expect(isnan(back.reserved_usd) && back.answer.usage.in_cache_read == -1);
     cr_expect_str_eq(back.hash, chat_request_hash(&a, &back.request));
+    cr_expect_eq(back.evals_left, 4);
     json_object_set_new(json, "state", json_string("lost"));
     cr_expect(!exchange_from_json(&a, json, &back, &err));
     json_decref(json);

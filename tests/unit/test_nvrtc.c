@@ -133,6 +133,43 @@ Test(nvrtc, compiles_random_legal_blocks) {
     nvrtc_close(&n);
 }
 
+// Kernels that are judged on cards only: here they can at least be built, but for those that are
+// there to be refused. Clusters and tensor maps begin with sm_90.
+static int compile_directory(const struct nvrtc *n, const char *dir) {
+    static const char *const refused[] = {"no_compile.cu", "include_file.cu"};
+    const char *const options[] = {"-DM=1024", "-DN=1024", "-DK=512", "--diag-suppress=161"};
+    int n_texts = 0;
+    DIR *d = opendir(dir);
+    cr_assert_not_null(d, "%s", dir);
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        struct arena a = {0};
+        struct error err = {0};
+        size_t len = strlen(e->d_name);
+        if (len < 3 || strcmp(e->d_name + len - 3, ".cu") != 0 ||
+            strcmp(e->d_name, refused[0]) == 0 || strcmp(e->d_name, refused[1]) == 0)
+            continue;
+        struct nvrtc_job job = {.name = e->d_name, .options = options, .n_options = 4};
+        struct nvrtc_result r;
+        job.source = file_read(&a, arena_printf(&a, "%s/%s", dir, e->d_name), 1 << 20, NULL, &err);
+        job.arch = archs[1 + n_texts++ % 2];
+        cr_assert_not_null(job.source, "%s", err.text);
+        cr_assert(nvrtc_compile(&a, n, &job, &r, &err), "%s", err.text);
+        cr_assert(r.compiled, "%s for %s:\n%s", e->d_name, job.arch, r.log);
+        arena_reset(&a);
+    }
+    closedir(d);
+    return n_texts;
+}
+
+Test(nvrtc, compiles_the_kernels_that_cards_are_tested_with) {
+    struct nvrtc n;
+    open_nvrtc(&n);
+    cr_assert_geq(compile_directory(&n, "tests/exploits/device/honest"), 8);
+    cr_assert_geq(compile_directory(&n, "tests/exploits/device/cheat"), 15);
+    cr_assert_geq(compile_directory(&n, "bench/kernels"), 2);
+    nvrtc_close(&n);
+}
+
 // An exported kernel brings its sizes, and kernels of its own for the plan's fills.
 Test(nvrtc, compiles_an_exported_kernel) {
     struct nvrtc n;

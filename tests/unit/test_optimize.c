@@ -653,6 +653,12 @@ Test(optimize, a_champion_beyond_reach_has_the_ceilings_measured_again) {
     cr_assert_gt(run.n_nodes, 4, "the search went on");
     cr_assert_str_neq(run.stop_reason, "reach");
     cr_assert_str_eq(run.bound, "measured again");
+    // What was found by the old bound is found anew, also in the store.
+    struct search_node *nodes;
+    for (int i = nodes_of("a.db", &nodes) - 1; i >= 0; i--)
+        if (isfinite(nodes[i].time_s))
+            cr_expect(nodes[i].n_findings > 0 && strcmp(nodes[i].findings[0].tool, "reach") == 0,
+                      "node %d", i);
 }
 
 Test(optimize, measures_again_only_so_often) {

@@ -85,7 +85,8 @@ Test(oracle, finds_dropped_terms_and_dropped_bits) {
         multiply(&f, f.out, K - 1, UINT32_MAX);
         cr_expect(!oracle_compare(&f.oracle.sets[set].outputs[0], f.out, 1, &c));
         multiply(&f, f.out, K, 0xffffe000);  // eleven bits
-        bool hides = set == SET_INTEGERS;    // small integers survive that; the other sets do not
+        // Small integers survive that; the other sets do not.
+        bool hides = set == SET_INTEGERS || set == SET_SUMMED;
         cr_expect_eq(oracle_compare(&f.oracle.sets[set].outputs[0], f.out, 1, &c), hides);
         close_fixture(&f);
     }
@@ -255,6 +256,31 @@ Test(oracle, derives_sets_by_laws_of_the_graph) {
     }
 }
 
+// Rounding of the inputs themselves would spoil the sum: it is one of whole numbers, where there
+// are such, of a graph that is linear.
+Test(oracle, adds_up_only_what_is_linear_and_whole) {
+    static const struct {
+        const char *of, *value;
+        bool wanted;
+    } rows[] = {
+        {"normal", "x * 3", true},
+        {"normal", "x * x", false},
+        {"normal", "x + 1", false},
+        {"uniform(1, 2)", "x - x / 4", true},
+        {"uniform(100000, 100001)", "x * 3", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        char text[200];
+        snprintf(text, sizeof text,
+                 "problem p\ndim N = 40\nin x : f32[N] ~ %s\nout y : f32[N]\ny = %s\n", rows[i].of,
+                 rows[i].value);
+        open_fixture(&f, text, SET_DECLARED);
+        cr_expect_eq(derived_exists(&f.oracle, SET_SUMMED), rows[i].wanted, "%s", text);
+        close_fixture(&f);
+    }
+}
+
 // An error that no element shows, since each has it: only the mean square is too large.
 Test(oracle, judges_by_norm_what_no_element_shows) {
     struct fixture f;
@@ -285,6 +311,8 @@ Test(oracle, says_what_a_set_is) {
         {SET_SCALED, "the declared data with a times 16, so the results must be c times 16"},
         {SET_PERMUTED, "the rows of a stand in another order than in the declared data, so those "
                        "of the results must too"},
+        {SET_SUMMED, "whole numbers, to each row of a another one added, so the results must be "
+                     "sums, too"},
     };
     open_fixture(&f, gemm, SET_DECLARED);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -357,6 +385,51 @@ Test(novelty, looks_at_rows_that_changed) {
     close_fixture(&f);
 }
 
+Test(novelty, looks_at_rows_by_chance_where_everything_changed) {
+    struct fixture f;
+    struct rng rng;
+    bool seen[M] = {false};
+    int n_seen = 0;
+    open_fixture(&f, gemm, SET_DECLARED);
+    rng_init(&rng, 3);
+    for (int i = 0; i < 200; i++) {
+        int64_t rows[NOVEL_ROWS];
+        int n_rows = novelty_rows(f.problem, NULL, &rng, rows);
+        cr_assert(n_rows >= 1 && n_rows <= NOVEL_ROWS);
+        for (int k = 0; k < n_rows; k++) {
+            n_seen += !seen[rows[k]];
+            seen[rows[k]] = true;
+        }
+    }
+    cr_expect_eq(n_seen, M);
+    close_fixture(&f);
+}
+
+Test(novelty, nudges_every_element_within_its_range) {
+    struct fixture f;
+    open_fixture(&f,
+                 "problem p\ndim N = 1000\nin x : f32[N] ~ normal\nin y : f32[N] ~ uniform(1, 2)\n"
+                 "in k : f32[N] ~ integers(0, 9)\nout z : f32[N]\nz = x * y + k\n",
+                 SET_DECLARED);
+    cr_expect(novelty_can_nudge(f.problem));
+    int n_kept[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        float before[1000];
+        memcpy(before, f.inputs[i], sizeof before);
+        novelty_nudge(f.problem, i, 7, f.inputs[i]);
+        for (int k = 0; k < 1000; k++) {
+            float b = before[k], n = f.inputs[i][k];
+            n_kept[i] += b == n;
+            cr_expect(fabsf(n - b) <= 1.001F / 64 * fabsf(b), "%g became %g", (double)b, (double)n);
+            cr_expect(i != 1 || (n >= 1 && n < 2), "%g", (double)n);
+        }
+    }
+    // Whole numbers mean something; what would leave its range stays.
+    cr_expect(n_kept[0] < 10 && n_kept[1] < 50 && n_kept[2] == 1000, "%d %d %d", n_kept[0],
+              n_kept[1], n_kept[2]);
+    close_fixture(&f);
+}
+
 Test(novelty, finds_the_row_that_is_wrong_and_names_its_elements) {
     struct fixture f;
     open_fixture(&f, gemm, SET_DECLARED);
@@ -375,8 +448,11 @@ Test(novelty, finds_the_row_that_is_wrong_and_names_its_elements) {
     cr_expect_eq(look.output, 0);
     cr_expect_eq(look.comparison.n_wrong, 1);
     cr_expect(strstr(look.elements, "c[7, 3] is "), "%s", look.elements);
-    // Without rows all of it.
+    // Without rows all of it, of a problem that is small enough.
     d.n_rows = 0;
+    novelty_compare(&f.arena, &f.oracle, &d, &look);
+    cr_expect_eq(look.output, -1);
+    d.most = M * K + K * N;
     novelty_compare(&f.arena, &f.oracle, &d, &look);
     cr_expect_eq(look.comparison.n_wrong, 2);
     cr_expect(strstr(look.elements, "c[8, 3] is "), "%s", look.elements);

@@ -84,6 +84,23 @@ Test(process, caps_output_without_blocking_the_child) {
     arena_reset(&a);
 }
 
+// One that never stops is ended once nobody would read on, without a clock.
+Test(process, ends_a_child_that_says_too_much) {
+    struct arena a = {0};
+    struct process_result r =
+        run(&a, "yes", (struct process_spec){.max_output = 1000, .ends_when_cut = true});
+    cr_expect(r.was_cut && !r.timed_out);
+    cr_expect_eq(strlen(r.out), 1000);
+    r = run(&a, "echo all", (struct process_spec){.max_output = 1000, .ends_when_cut = true});
+    cr_expect(!r.was_cut && r.exit_status == 0);
+    cr_expect_str_eq(r.out, "all\n");
+    // A clock ends it too, however fast it writes.
+    r = run(&a, "yes", (struct process_spec){.max_output = 10, .timeout_ns = 100000000});
+    cr_expect(r.timed_out && r.was_cut);
+    assert_no_children();
+    arena_reset(&a);
+}
+
 Test(process, output_is_text) {
     struct arena a = {0};
     struct process_result r =

@@ -80,6 +80,17 @@ Test(record, measurement_survives_its_json_form_and_absent_is_null) {
     cr_expect_eq(n.n_pairs, 3);
     cr_expect_eq(n.subject_s[1], 2e-3);
     cr_expect_eq(n.speedup_low, 1.9);
+    // How much they scatter stays where samples are left out.
+    cr_expect_eq(n.spread.n, 3);
+    n.n_pairs = 0;
+    json_t *bare = measurement_to_json(&n);
+    struct measurement back;
+    cr_assert(measurement_from_json(&a, bare, &back, &err), "%s", err.text);
+    cr_expect(back.n_pairs == 0 && back.spread.n == 3 && back.spread.low_s == n.spread.low_s &&
+              back.spread.high_s == n.spread.high_s && back.spread.low_s <= back.spread.high_s);
+    json_object_set_new(bare, "spread", json_object());
+    cr_expect(!measurement_from_json(&a, bare, &back, &err));
+    json_decref(bare);
     json_array_clear(json_object_get(json, "rival_s"));
     cr_expect(!measurement_from_json(&a, json, &n, &err));
     cr_expect(strstr(err.text, "rival_s has 0 samples"), "%s", err.text);
@@ -139,9 +150,38 @@ Test(record, profile_keeps_what_is_present) {
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err));
     cr_expect_eq(q.n_metrics, 1);
+    cr_expect_eq(q.n_launches, 0);
     json_object_set_new(json_object_get(json, "metrics"), "bad", json_string("x"));
     cr_expect(!profile_from_json(&a, json, &q, &err));
     json_decref(json);
+    arena_reset(&a);
+}
+
+Test(record, profile_has_launches_one_by_one) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct profile p = {0}, q;
+    struct profile_launch *l = profile_add_launch(&p, "sums");
+    l->time_s = 3e-6;
+    l->registers = 40;
+    cr_expect_str_eq(profile_launch_words(&a, &p), "", "of one there is nothing to say");
+    profile_add_launch(&p, "scale");
+    cr_expect_str_eq(profile_launch_words(&a, &p), "", "nobody timed the second");
+    p.launches[1].time_s = 1e-6;
+    cr_expect_str_eq(profile_launch_words(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
+    json_t *json = profile_to_json(&p);
+    cr_assert(profile_from_json(&a, json, &q, &err), "%s", err.text);
+    cr_expect_eq(q.n_launches, 2);
+    cr_expect_str_eq(q.launches[1].name, "scale");
+    cr_expect(q.launches[0].registers == 40 && isnan(q.launches[0].occupancy));
+    json_array_append_new(json_object_get(json, "launches"), json_pack("{s:f}", "time_s", 1.0));
+    cr_expect(!profile_from_json(&a, json, &q, &err), "a launch without a name");
+    json_object_set_new(json, "launches", json_string("none"));
+    cr_expect(!profile_from_json(&a, json, &q, &err));
+    json_decref(json);
+    while (profile_add_launch(&p, "more"))
+        continue;
+    cr_expect_eq(p.n_launches, LAUNCHES_MAX);
     arena_reset(&a);
 }
 
@@ -166,6 +206,7 @@ Test(record, node_with_findings_survives_its_json_form) {
     struct arena a = {0};
     struct error err = {0};
     struct search_node n = {.number = 3, .parent = 1, .state = NODE_EVALUATED, .move = "vec 8"}, m;
+    n.change = "vec 8, and all that comes with it";
     n.candidate = (struct candidate){.tier = TIER_C, .source = "x", .label = "f.c"};
     candidate_seal(&a, &n.candidate);
     n.verdict = (struct verdict){.kind = VERDICT_OK, .evidence = "fine"};
@@ -189,6 +230,7 @@ Test(record, node_with_findings_survives_its_json_form) {
     cr_expect(!m.findings[0].actions[0].word);
     cr_expect(isnan(m.findings[0].expected_gain));
     cr_expect_eq(m.measurement.n_pairs, 3);
+    cr_expect_str_eq(m.change, n.change);
     cr_expect_eq(profile_get(&m.profile, "blocks"), 7);
 
     n.state = NODE_PROPOSED;

@@ -47,6 +47,37 @@ Test(relations, knows_what_scales) {
     }
 }
 
+Test(relations, knows_what_is_linear) {
+    static const struct {
+        const char *value;
+        bool x, v, wanted;  // inputs that are added up; are the outputs?
+    } rows[] = {
+        {"x @ v", true, false, true},
+        {"x @ v", false, true, true},
+        {"x @ v", true, true, false},
+        {"3 * x - x / 7", true, false, true},
+        {"-mean(x, axis=1, keepdims=true) + x", true, false, true},
+        {"x * sum(v)", true, false, true},
+        {"x + sum(v)", true, false, false},
+        {"x + sum(v)", true, true, true},
+        {"x / sum(v)", true, true, false},
+        {"sum(v) / x", true, false, false},
+        {"x * x", true, false, false},
+        {"x + 1", true, false, false},
+        {"abs(x)", true, false, false},
+        {"x - max(x, axis=1, keepdims=true)", true, false, false},
+        {"where(x < 0, x, 2 * x)", true, false, false},
+        {"x * 2", false, false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct arena a = {0};
+        bool inputs[INPUTS_MAX] = {rows[i].x, rows[i].v};
+        cr_expect_eq(relations_is_linear(of(&a, rows[i].value), inputs), rows[i].wanted, "%s",
+                     rows[i].value);
+        arena_reset(&a);
+    }
+}
+
 Test(relations, knows_where_rows_are_free) {
     struct arena a = {0};
     bool moves[INPUTS_MAX];

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "ops/op_resolution.h"
+#include "record/measurement.h"
 
 // What a busy machine resolves is no number with an exponent, and what was not measured is not
 // said.
@@ -24,4 +25,24 @@ Test(resolution, is_said_in_plain_digits) {
         cr_expect_str_eq(op_resolution_words(&a, &r), rows[i].words);
     }
     arena_reset(&a);
+}
+
+// A comparison of 5 s has those of 1 s in it; of what was not measured nothing is known.
+Test(resolution, takes_the_stretches_of_a_comparison) {
+    struct measurement_look looks[5];
+    for (int i = 0; i < 5; i++)
+        looks[i] = (struct measurement_look){.seconds = 1, .low = 0.98, .high = 1.01 + 0.01 * i};
+    struct measurement m = {.looks = looks, .n_looks = 5, .speedup_high = 1.004};
+    struct resolution_told told[RESOLUTIONS] = {0};
+    struct resolution r = {0};
+    op_resolution_note(told, &m, 1);
+    cr_expect_eq(told[0].n, 5);
+    cr_expect_eq(told[1].n, 1);
+    op_resolution_conclude(told, &r);
+    cr_expect_float_eq(r.smallest[0], 1.05 * (1 + MEASUREMENT_MARGIN) - 1, 1e-12);
+    cr_expect_float_eq(r.smallest[1], 1.004 * (1 + MEASUREMENT_MARGIN) - 1, 1e-12);
+    cr_expect(isnan(r.smallest[2]));
+    for (int i = 0; i < RESOLUTION_TOLD_MAX; i++)
+        op_resolution_note(told, &m, 1);
+    cr_expect_eq(told[0].n, RESOLUTION_TOLD_MAX);
 }

@@ -108,6 +108,37 @@ Test(structure, looks_up_and_scatters) {
           index, 0, 1, 1, 0, 0, 1, 0, 1);
 }
 
+static void check_fault(const char *text, const int64_t *x, const char *fault) {
+    struct arena a = {0};
+    const struct problem *p =
+        parsed(&a, arena_printf(&a, "problem p\nin x : i64[2]\nout y : %s\n", text));
+    struct interpret_data data = {.inputs = {x}};
+    struct interpret_result r;
+    interpret(p, &data, &r);
+    cr_assert_str_eq(r.fault, fault);
+    interpret_reset(&r);
+    arena_reset(&a);
+}
+
+// A hash of ids is the usual way to get there: it is found out, not rounded.
+Test(structure, an_i64_beyond_what_is_exact_is_a_fault) {
+    static const int64_t small[2] = {3, 4}, large[2] = {1, 1LL << 40};
+    static const char exact[] = ", and i64 is exact up to it";
+    struct arena a = {0};
+    check_fault("i64[2]\ny = x * 1000003 % 1024", small, "");
+    check_fault("i64[2]\ny = x * 1000003 % 1024", large,
+                arena_printf(&a, "t.1: 1099514926310883328 is beyond 2^53%s", exact));
+    check_fault("i64\ny = sum(x * 8000)", large, "");
+    check_fault("i64\ny = sum(x * 8191) * 2", large,
+                arena_printf(&a, "y: 18012199486242814 is beyond 2^53%s", exact));
+    check_fault("i64\ny = prod(x + 8192)", large,
+                arena_printf(&a, "y: 9008298833485824 is beyond 2^53%s", exact));
+    check_fault("i64[2]\ny = cumsum(x * 8191)", large, "");
+    // What a float was cut to is exact, however large.
+    check_fault("i64[2]\ny = i64(x * 1e12)", large, "");
+    arena_reset(&a);
+}
+
 Test(structure, an_index_out_of_range_is_a_fault) {
     struct arena a = {0};
     static const int32_t index[2] = {1, 3};

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "model/target.h"
 
 static char cache[] = "/tmp/hone-test-XXXXXX";
@@ -37,7 +38,11 @@ static void fill(struct target *t) {
         .launch_s = 2e-5,
         .traffic = {{.read_fraction = 1, .bytes_per_s = 4e10, .spread = 0.1},
                     {.read_fraction = 2. / 3, .bytes_per_s = 3e10, .spread = 0.1},
-                    {.read_fraction = 0.5, .bytes_per_s = 2e10, .spread = 0.1, .fixed_s = 3e-5},
+                    {.read_fraction = 0.5,
+                     .bytes_per_s = 2e10,
+                     .spread = 0.1,
+                     .fixed_s = 3e-5,
+                     .point = {{65536, 2.5e-5}, {1 << 20, 7e-5}}},
                     {.read_fraction = 0, .bytes_per_s = 1e10, .spread = 0.1, .streams = true}},
         .f32_flops_per_s = 1e11,
         .f64_flops_per_s = 5e10,
@@ -101,6 +106,9 @@ Test(target, ceilings_come_back_from_the_cache) {
     cr_assert(isnan(again.ceilings.tf32_flops_per_s), "absent is not zero");
     cr_assert(eq(dbl, again.ceilings.traffic[2].fixed_s, 3e-5));
     cr_assert(again.ceilings.traffic[3].streams && !again.ceilings.traffic[2].streams);
+    cr_assert(eq(dbl, again.ceilings.traffic[2].point[1].bytes, 1 << 20));
+    cr_assert(eq(dbl, again.ceilings.traffic[2].point[1].seconds, 7e-5));
+    cr_assert(eq(dbl, again.ceilings.traffic[2].point[2].bytes, 0), "not measured");
     cr_assert(eq(dbl, again.ceilings.cache[2].bytes_per_s, 9e10));
     cr_assert(again.ceilings.cache[1].bytes == 0, "a level that was not measured");
     cr_assert(eq(dbl, again.ceilings.width[1].f32_flops_per_s, 5e10));
@@ -129,6 +137,28 @@ Test(target, a_cache_of_another_device_or_version_is_absent) {
     arena_reset(&a);
 }
 
+// In records of the past they are read; of a cache they are measured again.
+Test(target, ceilings_without_small_calls_are_of_the_past) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t = read_target(&a), again = t;
+    fill(&t);
+    json_t *json = ceilings_to_json(&t);
+    json_object_set_new(json, "schema", json_string("hone.ceilings/2"));
+    for (size_t i = 0; i < TRAFFIC_MIXES; i++)
+        json_object_del(json_array_get(json_object_get(json, "traffic"), i), "points");
+    cr_assert(ceilings_from_json(&a, json, &again, &err), "%s", err.text);
+    cr_assert(eq(dbl, again.ceilings.traffic[2].point[0].bytes, 0));
+    const char *path =
+        arena_printf(&a, "%s/%.16s.json", file_cache_dir(&a, "ceilings", &err), t.id);
+    const char *text = json_print_pretty(&a, json);
+    cr_assert(file_write(path, text, strlen(text), &err), "%s", err.text);
+    target_load_ceilings(&a, &again);
+    cr_assert(not(again.ceilings.present));
+    json_decref(json);
+    arena_reset(&a);
+}
+
 Test(target, ceilings_that_make_no_sense_are_refused) {
     struct arena a = {0};
     struct error err = {0};
@@ -143,6 +173,20 @@ Test(target, ceilings_that_make_no_sense_are_refused) {
     t.ceilings.traffic[1].read_fraction = 2;
     json = ceilings_to_json(&t);
     cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    json_decref(json);
+    fill(&t);
+    t.ceilings.traffic[2].point[1].seconds = 1e-5;
+    json = ceilings_to_json(&t);
+    cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    cr_assert(strstr(err.text, "points do not grow") != NULL, "%s", err.text);
+    t.ceilings.traffic[2].point[1].seconds = 7e-5;
+    json_decref(json);
+    json = ceilings_to_json(&t);
+    json_t *points = json_object_get(json_array_get(json_object_get(json, "traffic"), 2), "points");
+    for (int i = 0; i < POINTS_MAX; i++)
+        json_array_append_new(points, json_pack("{s:f, s:f}", "bytes", 1e7 + i, "seconds", 1. + i));
+    cr_assert(not(ceilings_from_json(&a, json, &again, &err)));
+    cr_assert(strstr(err.text, "more than 8") != NULL, "%s", err.text);
     json_decref(json);
     arena_reset(&a);
 }
@@ -159,6 +203,8 @@ Test(target, cards_have_their_published_figures) {
     }
     cr_assert(ge(int, n, 10));
     cr_assert(not(target_of_card("h2000", &t)));
+    cr_assert(target_of_card("h100-sxm", &t));
+    cr_assert_str_eq(t.name, "h100");
     cr_assert(target_of_card("a10", &t));
     cr_assert(eq(dbl, t.peak_per_s[PIPE_F64], 0), "its data sheet does not say");
 }

@@ -284,23 +284,39 @@ Test(team, a_window_keeps_to_its_tokens_and_says_what_it_left_out) {
     cr_expect_null(strstr(text, "(left out for length)"));
     cr_expect_not_null(strstr(text, "(48 older ones left out)"));
     cr_expect_not_null(strstr(text, "The fastest so far"));
+    // Steps from its block that nobody took; one that somebody took is none.
+    cr_expect_not_null(strstr(text, "## Single steps that nobody tried\n\ny: vec 8 -> 16; "));
+    int n_moves;
+    struct move *moves = moves_list(&a, problem, &target, brief.kernel, &n_moves);
+    const char *tried[] = {kernel_print(&a, moves[0].kernel)};
+    brief.tried = tried;
+    brief.n_tried = 1;
+    text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    cr_expect_null(strstr(text, "y: vec 8 -> 16; "));
+    cr_expect_not_null(strstr(text, "y: vec 8 -> 4; "));
     cr_expect_null(strstr(window_text(&a, &settings, &brief, ROLE_CODE, NULL), "The fastest"));
     cr_expect_not_null(strstr(window_text(&a, &settings, &brief, ROLE_CODE, NULL), "nearby"));
 }
 
-// The most tokens at which the section is left out; 0: never.
+// The most tokens at which the section is left out, found by halving: what is left out stays out
+// below. 0: never.
 static int left_out_at(enum role role, const char *title) {
     struct team_settings s = settings;
     const char *gone = arena_printf(&a, "## %s\n\n(left out for length)\n", title);
-    for (s.window_tokens = 20000; s.window_tokens > 0; s.window_tokens -= 20)
+    int out = 0, in = 20000;
+    while (in - out > 1) {
+        s.window_tokens = (out + in) / 2;
         if (strstr(window_text(&a, &s, &brief, role, NULL), gone))
-            return s.window_tokens;
-    return 0;
+            out = s.window_tokens;
+        else
+            in = s.window_tokens;
+    }
+    return out;
 }
 
 Test(team, a_window_drops_its_sections_in_the_stated_order) {
     static const char *const order[ROLE_COUNT][6] = {
-        [ROLE_PLAN] = {"The fastest so far", "The first node",
+        [ROLE_PLAN] = {"The fastest so far", "The first node", "Single steps that nobody tried",
                        "The source that its kernel block becomes", "What was tried from this node"},
         [ROLE_CODE] = {"Tried nearby", "The first node", "The source that its kernel block becomes",
                        "What was tried from this node"},
@@ -334,6 +350,8 @@ Test(team, a_window_says_what_a_time_is_made_of) {
                                             .rival_median_s = 6e-4,
                                             .speedup_low = 1.9,
                                             .speedup_high = 2.1};
+    measurement_set_spread(&a, &node.measurement);
+    node.measurement.n_pairs = 0;  // a replay has no samples, and says the same
     root.time_s = 2e-4;
     static const char *const words[] = {
         "Node 1: ok, 100 µs, 2.00x over node 0 (1.90 to 2.10), 10% of reach.",
@@ -382,6 +400,68 @@ Test(team, a_window_compares_what_was_expected) {
     cr_expect_not_null(strstr(text, "node 4: not judged yet: m"), "%s", text);
     tried.by = "expert";
     cr_expect(isnan(search_node_expected(&tried)));
+}
+
+// Source that somebody wrote has no knobs for the tools to speak of; what was measured is told.
+Test(team, a_window_says_what_was_measured_of_source) {
+    static const char source[] =
+        "#pragma hone scratch total f32[M] = 0\n"
+        "#pragma hone launch sums grid(M) args(x, total)\n"
+        "#pragma hone launch scale grid(ceildiv(M, 8)) args(x, total, y)\n";
+    node.candidate = (struct candidate){.tier = TIER_C, .source = source};
+    node.n_findings = 0;
+    brief.kernel = NULL;
+    work_count(problem, &target, &bound.work);
+    cr_expect_null(strstr(window_text(&a, &settings, &brief, ROLE_PLAN, NULL), "Measured:"),
+                   "nothing was");
+    struct profile *p = &node.profile;
+    profile_set(p, "time_s", 1e-4);
+    profile_set(p, "thread_busy", 0.5);
+    profile_set(p, "hot_scalar", 1);
+    profile_set(p, "hot_vector", 12);
+    profile_add_launch(p, "clear total")->time_s = 1e-5;
+    profile_add_launch(p, "sums")->time_s = 6e-5;
+    profile_add_launch(p, "scale")->time_s = 3e-5;
+    p->launches[1].blocks = 512;
+    static const char *const words[] = {
+        "No tool found what limits it.\n\nMeasured:\n",
+        "- 100 µs a call, 10% of reach; the least traffic, 1.05 MB, at 10.5 GB/s; ",
+        "  - clear total: 10 µs, 10% of them\n",
+        "  - sums: 60 µs, 60% of them; 512 blocks; names buffers of 526 kB (once each: 8.77 "
+        "GB/s)\n",
+        "  - scale: 30 µs, 30% of them; names buffers of 1.05 MB (once each: 35 GB/s)\n",
+        "once, 1.58 MB are moved: 1.51 times the least traffic\n",
+        "hold 12 floating point instructions on vectors and 1 on single elements\n",
+        "- threads are busy 50% of the time\n",
+    };
+    struct hypothesis h = {.cause = "c", .change = "d", .speedup = 2, .wants_source = true};
+    const char *plan = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    const char *code = window_text(&a, &settings, &brief, ROLE_CODE, &h);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        cr_expect_not_null(strstr(plan, words[i]), "%s in %s", words[i], plan);
+        cr_expect_not_null(strstr(code, words[i]), "%s in %s", words[i], code);
+    }
+    struct team_settings none = settings;
+    none.feedback = "none";
+    cr_expect_null(strstr(window_text(&a, &none, &brief, ROLE_PLAN, NULL), "Measured:"));
+}
+
+Test(team, a_window_says_what_a_card_told_of_launches) {
+    profile_set(&node.profile, "time_s", 1e-4);
+    profile_set(&node.profile, "spill_bytes", 0);
+    struct profile_launch *l = profile_add_launch(&node.profile, "rows");
+    *l = (struct profile_launch){"rows", 1e-4, 1280, 256, 80, 0, 16640, 0.375};
+    const char *text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    cr_expect_not_null(
+        strstr(text, "  - rows: 100 µs, 100% of them; 1280 blocks of 256 threads, 80 registers a "
+                     "thread, 0 bytes of local memory, 16640 bytes of shared memory a block, "
+                     "occupancy 38%"),
+        "%s", text);
+    cr_expect_not_null(strstr(text, "- nothing is spilled from registers\n"), "%s", text);
+    profile_set(&node.profile, "spill_bytes", 380);
+    text = window_text(&a, &settings, &brief, ROLE_PLAN, NULL);
+    cr_expect_not_null(strstr(text, "- 380 bytes a thread are spilled from registers\n"), "%s",
+                       text);
 }
 
 // The flags that decide what a text means are told, as they are.

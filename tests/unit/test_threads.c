@@ -197,6 +197,27 @@ Test(threads, indices_are_as_wide_as_they_need_to_be) {
     arena_reset(&a);
 }
 
+// Sums are printed without parentheses: two ints whose sum is none must not come to stand first.
+Test(threads, a_sum_of_ints_before_a_wide_one_stays_apart) {
+    struct arena a = {0};
+    struct loop_program *p = loop_program_new(&a);
+    struct loop_size shape[] = {{100000, NULL}, {65536 + 40000, NULL}};
+    struct loop_buffer *y = loop_global(p, "y", LOOP_OUTPUT, shape, 2);
+    struct loop_builder b;
+    struct loop_kernel *k = loop_kernel_new(p, "k", loop_int(&a, 100000), &b);
+    const struct loop_expr *t = loop_kernel_threads(p, k, 64), *block = loop_ref(&a, k->block);
+    const struct loop_expr *part = loop_binary(&a, LOOP_MUL, block, loop_int(&a, 20000));
+    const struct loop_expr *wide = loop_binary(&a, LOOP_MUL, block, loop_int(&a, 65536));
+    const struct loop_expr *own = loop_binary(&a, LOOP_ADD, part, t);
+    const struct loop_expr *at =
+        loop_binary(&a, LOOP_ADD, own, loop_binary(&a, LOOP_ADD, part, wide));
+    loop_store(&b, y, at, loop_real(&a, 1), false);
+    const char *printed = print_cuda(&a, p);
+    cr_assert(strstr(printed, "y[block * 20000 + thread + (block * 20000 + (long)block * 65536)]"),
+              "%s", printed);
+    arena_reset(&a);
+}
+
 Test(threads, large_shared_memory_is_asked_for_by_the_launch) {
     struct arena a = {0};
     struct loop_program *p = loop_program_new(&a);

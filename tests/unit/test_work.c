@@ -71,6 +71,38 @@ static const struct work_case work_cases[] = {
      256, 2048},
     {"half a matmul under a mask", X "in w : f32[16, 16]\n" Y "y = tril(x @ w)", 2048, 1152, 1024,
      2 * 16 * 136},
+    {"a matmul with what a mask made zero", X "in w : f32[16, 16]\n" Y "y = tril(x) @ w",
+     1024 * 136 / 256 + 1024, 532 + 1024, 1024, 2 * 16 * 136},
+    {"both products under a causal softmax",
+     X "in k : f32[16, 16]\nin v : f32[16, 16]\n" Y "y = causal_attention(x, k, v)", 3072, 2176,
+     1024, 2 * 2 * 16 * 136},
+    {"a mask of data says nothing of a softmax's zeros",
+     X "in v : f32[16, 16]\nin m : bool[16, 16]\n" Y "y = softmax(where(m, x, -1e30)) @ v", 2304,
+     1280, 1024, 8192},
+    {"small is not zero",
+     X "in w : f32[16, 16]\n" Y
+       "c = arange(16)[:, None] >= arange(16)[None, :]\ny = softmax(where(c, x, -3)) @ w",
+     1024 * 136 / 256 + 1024, 532 + 1024, 1024, 8192},
+    {"a sum over columns goes onto the right operand",
+     X "in w : f32[16, 16]\nout y : f32[16]\ny = sum((x @ w) * 2 - 1, axis=1)", 2048, 2048, 64,
+     8192 / 16},
+    {"one over rows onto the left",
+     X "in w : f32[16, 16]\nout y : f32[16]\ny = mean(x @ w, axis=0)", 2048, 2048, 64, 8192 / 16},
+    {"one over both onto both", X "in w : f32[16, 16]\nout y : f32\ny = sum(x @ w)", 2048, 2048, 4,
+     8192 / 256},
+    {"not one of what is not linear",
+     X "in w : f32[16, 16]\nout y : f32[16]\ny = sum(abs(x @ w), axis=1)", 2048, 2048, 64, 8192},
+    {"nor a maximum", X "in w : f32[16, 16]\nout y : f32[16]\ny = max(x @ w, axis=1)", 2048, 2048,
+     64, 8192},
+    {"nor of what is asked for itself",
+     X "in w : f32[16, 16]\nout y : f32[16]\nout z : f32[16, 16]\nz = x @ w\ny = sum(z, axis=1)",
+     2048, 2048, 1088, 8192},
+    {"nor over batches",
+     "in x : f32[2, 16, 16]\nin w : f32[2, 16, 16]\n" Y "y = sum(x @ w, axis=0)", 4096, 4096, 1024,
+     2 * 8192},
+    {"products in a row count as written",
+     X "in w : f32[16, 16]\nin v : f32[16, 1]\nout y : f32[16, 1]\ny = (x @ w) @ v", 2112, 2112, 64,
+     8192 + 512},
     {"a convolution",
      "in x : f32[1, 2, 8]\nin w : f32[4, 2, 3]\nout y : f32[1, 4, 8]\n"
      "y = conv1d(x, w, padding=1)",
@@ -285,6 +317,36 @@ Test(bound, limit_counts_half_the_products) {
                                   "out y : f16[1024, 1024]\ny = x @ w");
     cr_assert(epsilon_eq(dbl, b.limit_compute_s, (double)(1 << 30) / 12e12, 1e-12));
     cr_assert(epsilon_eq(dbl, b.reach_compute_s, 2. * (1 << 30) / 12e12, 1e-12));
+    arena_reset(&a);
+}
+
+// In which order products in a row are done, and whether before or after a sum, is the kernel's
+// affair.
+Test(bound, limit_counts_no_product_that_algebra_may_move) {
+    static const struct {
+        const char *text;
+        bool counts;
+    } cases[] = {
+        {X "in w : f32[16, 16]\nin v : f32[16, 16]\n" Y "y = (x @ w) @ v", false},
+        {X "in w : f32[16, 16]\nin v : f32[16, 16]\n" Y "y = ((x @ w) * 2 + x).T @ v", false},
+        {X "in w : f32[16, 16]\nin v : f32[16, 16]\n" Y "y = exp(x @ w) @ v", true},
+        {X "in w : f32[16, 16]\nin v : f32[16]\nout y : f32[16]\ny = sum((x @ w) * v, axis=1)",
+         false},
+        {X "in w : f32[16, 16]\nout y : f32[16]\nt = x @ w\ny = sum(t * t, axis=1)", true},
+        {"in x : f32[1, 2, 8]\nin w : f32[4, 2, 3]\nout y : f32[1, 4]\n"
+         "y = mean(conv1d(x, w), axis=2)",
+         false},
+        {X "in w : f32[16, 16]\n" Y "y = x @ w", true},
+    };
+    struct arena a = {0};
+    struct target t = round_gpu();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bound b;
+        bound_compute(problem_of(&a, cases[i].text), &t, &b);
+        bool counts = b.limit_compute_s > 0;
+        cr_expect(counts == cases[i].counts, "%s", cases[i].text);
+        cr_expect(b.reach_compute_s > 0, "%s", cases[i].text);
+    }
     arena_reset(&a);
 }
 
