@@ -19,7 +19,7 @@ make -s -j"$(nproc)" BUILD=build-afl CC=afl-clang-fast CFLAGS="-O1 -g" \
 for name in $targets; do
     out=build-afl/$name
     rm -rf "$out"
-    afl-fuzz -V "$seconds" -t 30000 -G 4096 -i "tests/fuzz/corpus/$name" -o "$out" -- \
+    afl-fuzz -V "$seconds" -t 300000 -G 4096 ${FUZZ_SEED:+-s "$FUZZ_SEED"} -i "tests/fuzz/corpus/$name" -o "$out" -- \
         "build-afl/fuzz_$name" >"$out.log" 2>&1 || {
         tail -30 "$out.log"
         exit 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run-fuzz.sh BUILD FUZZER...: run each for FUZZ_SECONDS (default 60), starting from
 # tests/fuzz/corpus/NAME, as many at a time as there are CPUs. A crash, a leak or a hang fails;
-# the input that did it is kept in BUILD/crashes.
+# the input that did it is kept in BUILD/crashes. With FUZZ_SEED the inputs are the same every time.
 set -eu
 build=$1
 shift
@@ -18,9 +18,10 @@ one() {
     [ -d "$seeds" ] || seeds=
     log=$build/$name.log
     # New inputs go to the first directory; the seeds are only read.
-    if ! "$1" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 -max_len=4096 \
-        -print_final_stats=1 -artifact_prefix="$build/crashes/$name-" "$build/corpus/$name" \
-        $seeds >"$log" 2>&1; then
+    # The time-out is for what hangs: a machine with other work does not come near it.
+    if ! "$1" -max_total_time="$seconds" -timeout=300 -rss_limit_mb=2048 -max_len=4096 \
+        ${FUZZ_SEED:+"-seed=$FUZZ_SEED"} -print_final_stats=1 \
+        -artifact_prefix="$build/crashes/$name-" "$build/corpus/$name" $seeds >"$log" 2>&1; then
         tail -60 "$log"
         echo "$name: FAILED, see $build/crashes"
         return 1

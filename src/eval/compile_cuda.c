@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,9 @@
 
 enum {
     CPU_SECONDS = 60,
-    READY_SECONDS = 30,
+    READY_SECONDS = 120,
+    WALL_FACTOR = 10,  // how much longer than its limit it may take where there is other work
+    LOOK_MS = 100,
     JOBS_MAX = 200,  // then a new child: whatever has piled up in it goes
     MESSAGE_LINES = 14,
     MESSAGE_BYTES = 2000,
@@ -202,6 +205,30 @@ static bool read_answer(struct arena *a, const json_t *message, int fd, struct c
            error_set(err, ERROR_IO, "read the cubin: %s", strerror(errno));
 }
 
+// Processor time of the child; 0 where nobody tells.
+static int64_t cpu_ns(const struct cuda_compiler *c) {
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(c->process.pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (int64_t)t.tv_sec * second_ns + t.tv_nsec;
+}
+
+// Until there is an answer, or its end. What counts is the processor time that it took: a machine
+// with other work only takes longer.
+static bool wait_for_answer(const struct cuda_compiler *c, struct error *err) {
+    int64_t limit_ns = compile_seconds() * second_ns, start_ns = clock_now_ns();
+    int64_t before_ns = cpu_ns(c);
+    struct pollfd p = {.fd = c->process.socket, .events = POLLIN};
+    while (poll(&p, 1, LOOK_MS) <= 0) {
+        if (interrupt_seen())
+            return error_set(err, ERROR_INTERRUPTED, "interrupted");
+        if (cpu_ns(c) - before_ns > limit_ns || clock_now_ns() - start_ns > WALL_FACTOR * limit_ns)
+            return error_set(err, ERROR_TIMEOUT, "no answer");
+    }
+    return true;
+}
+
 // It has hung up: why? Its end may take a moment longer.
 static bool was_killed(struct cuda_compiler *c) {
     struct process_result end = {0};
@@ -220,7 +247,8 @@ static bool ask(struct arena *a, struct cuda_compiler *c, struct job *job, struc
     c->n_jobs++;
     if (ok && job->source->meanwhile && job->n_broken == 0)
         job->source->meanwhile(job->source->ctx);
-    ok = ok && frame_read(c->process.socket, compile_seconds() * second_ns, &told, NULL, NULL, err);
+    ok = ok && wait_for_answer(c, err) &&
+         frame_read(c->process.socket, READY_SECONDS * second_ns, &told, NULL, NULL, err);
     if (ok) {
         ok = read_answer(a, told, job->fd, result, err);
         json_decref(told);

@@ -29,7 +29,7 @@
 enum {
     APPLICATION_ID = 0x686f6e65,  // "hone": `file` and a foreign database's owner can tell
     BUSY_STEP_MS = 20,
-    BUSY_MAX_MS = 10000,
+    BUSY_MAX_MS = 60000,
 };
 
 // Schema i+1 from schema i; the first makes an empty file a store.
@@ -92,8 +92,8 @@ json_t *store_column_json(sqlite3_stmt *st, int column, struct error *err) {
     return json_parse(text ? text : "", text ? strlen(text) : 0, err);
 }
 
-// Waits for another writer, but not for longer than somebody at a terminal would: Ctrl-C
-// ends the wait at once.
+// Waits for another writer. One that writes much hardly leaves a gap, and on a busy disk each
+// write takes its time; Ctrl-C ends the wait at once.
 static int wait_busy(void *ctx, int n_calls) {
     (void)ctx;
     if (interrupt_seen() || n_calls >= BUSY_MAX_MS / BUSY_STEP_MS)

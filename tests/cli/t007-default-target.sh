@@ -42,7 +42,7 @@ first '^softmax on cpu ' with_gpu "$HONE" sol "$soft" --target cpu
 expect_match 0 '^// kernel for softmax on sm_90a$' with_gpu "$HONE" emit "$soft"
 expect_match 0 '^// kernel for softmax on cpu$' without "$HONE" emit "$soft"
 # shellcheck disable=SC2086
-first '^target    cpu: ' without "$HONE" optimize "$soft" $small --evals 1 --seconds 25 --no-calibrate
+first '^target    cpu: ' without "$HONE" optimize "$soft" $small --evals 1 --seconds 100 --no-calibrate
 # shellcheck disable=SC2086
 first '^softmax on cpu ' without "$HONE" eval "$soft" plain $small --verify
 

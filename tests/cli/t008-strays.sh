@@ -34,9 +34,9 @@ tidies problems "$HONE" fmt problems/softmax.hone
 tidies "$XDG_CACHE_HOME/hone/objects" "$HONE" eval problems/softmax.hone "$kernel" --verify
 tidies "$XDG_CACHE_HOME/hone/ceilings" "$HONE" sol problems/softmax.hone
 tidies kernels "$HONE" scaffold problems/softmax.hone -o kernels/softmax.c
-tidies .hone "$HONE" optimize problems/softmax.hone --evals 1 --seconds 25 --no-calibrate
+tidies .hone "$HONE" optimize problems/softmax.hone --evals 1 --seconds 100 --no-calibrate
 tidies .hone "$HONE" runs
-tidies ask "$HONE" optimize problems/softmax.hone --evals 1 --seconds 25 --no-calibrate --llm ask:ask --proposer team
+tidies ask "$HONE" optimize problems/softmax.hone --evals 1 --seconds 100 --no-calibrate --llm ask:ask --proposer team
 tidies exports "$HONE" export -o exports/softmax
 tidies exports/softmax "$HONE" export -o exports/softmax
 [ -f exports/softmax/PROOF.json ] || fail "not exported: $(cat out)"

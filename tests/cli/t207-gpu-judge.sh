@@ -168,7 +168,7 @@ expect_match 1 'this is C for the CPU; a GPU takes CUDA' "$HONE" eval affine.hon
 kernel right
 expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.hone right.cu --target cpu --verify
 
-# Events that tell 2 us of a call that takes 2 ms: the judge's own clock says otherwise.
+# Events that tell 2 us of a call that takes 50 ms: the judge's own clock says otherwise.
 kernel slow
 printf 'events-lie\n' >cuda/fault
 expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone slow.cu --target cuda --rival slow.cu --screen

@@ -65,6 +65,6 @@ valid runs "$HONE" runs --json
 valid optimize "$HONE" optimize copy.hone --no-calibrate --json
 grep -q '"null_kernel": "copying an input"' json || fail "$(cat json)"
 expect_match 2 'run 2 found nothing that passed' "$HONE" export 2 -o out
-expect_match 0 '^champion ' "$HONE" optimize sound.hone --no-calibrate --evals 1 --seconds 25
+expect_match 0 '^champion ' "$HONE" optimize sound.hone --no-calibrate --evals 1 --seconds 100
 valid show "$HONE" show 3 --json
 grep -q '"null_kernel": null' json || fail "$(cat json)"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 100"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 "$HONE" scaffold "$ROOT/problems/softmax.hone" --dim M=96,N=128 >source.c
 hypothesis 'by hand' source '' >plan.txt
 cat >model.sh <<'END'

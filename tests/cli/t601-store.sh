@@ -2,7 +2,7 @@
 # The store: what is not one, is newer, damaged, read-only, full.
 . "$(dirname "$0")/lib.sh"
 
-small="$ROOT/problems/softmax.hone --dim M=16,N=16 --no-calibrate --evals 1 --seconds 25"
+small="$ROOT/problems/softmax.hone --dim M=16,N=16 --no-calibrate --evals 1 --seconds 100"
 # shellcheck disable=SC2086
 expect_match 0 '^stored    run 1 in s/runs.db' "$HONE" optimize $small --store s/runs.db
 

@@ -5,7 +5,7 @@
 for problem in "softmax M=96,N=130" "gelu M=40,N=72" "gemm M=48,N=80,K=56"; do
     # shellcheck disable=SC2086
     set -- $problem
-    "$HONE" optimize "$ROOT/problems/$1.hone" --dim "$2" --evals 2 --seconds 25 --no-calibrate >out ||
+    "$HONE" optimize "$ROOT/problems/$1.hone" --dim "$2" --evals 2 --seconds 100 --no-calibrate >out ||
         fail "optimize $1: $(cat out)"
     expect_match 0 "^    void $1\(const float" "$HONE" export last -o "$1"
     # Without hone, and without a way to find it.
@@ -51,7 +51,7 @@ in o : f32[N] ~ sorted(-1, 1)
 out y : f32[N, N]
 y = u * z + s * b + p * o
 END
-expect_match 0 'champion' "$HONE" optimize draws.hone --evals 1 --seconds 25 --no-calibrate --store drawn
+expect_match 0 'champion' "$HONE" optimize draws.hone --evals 1 --seconds 100 --no-calibrate --store drawn
 expect_match 0 'node 0' "$HONE" export --store drawn -o draws
 make -s -C draws || fail 'draws does not build'
 expect_match 0 '^y: 4096 of 4096 sampled elements right' ./draws/check

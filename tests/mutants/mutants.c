@@ -224,7 +224,7 @@ static void one_kernel(struct bench *b, int n_mutants) {
 
 static void open_judge(struct bench *b) {
     struct error err = {0};
-    struct judge_settings settings = {.n_threads = 2,
+    struct judge_settings settings = {.n_threads = b->target.n_threads,
                                       .cc = "cc",
                                       .machine = "mutants",
                                       .llc_bytes = 1 << 20,
@@ -260,7 +260,9 @@ static int run(const char *family, int wanted, uint64_t seed) {
     struct lang_source source = {.file = "problems.hone", .text = text, .len = len};
     if (!text || !lang_parse(&b->arena, &source, &file, &diagnostics, &err))
         fail(diagnostics, &err);
-    if (!target_read_cpu(&b->arena, 2, "cc", &b->target, &err))
+    // Two threads, where there are two processors.
+    if (!target_read_cpu(&b->arena, 2, "cc", &b->target, &err) &&
+        !target_read_cpu(&b->arena, 1, "cc", &b->target, &err))
         fail("target", &err);
     for (int round = 0; round < 40 && b->totals.n < wanted; round++)
         for (int i = 0; i < file.n_problems && b->totals.n < wanted; i++) {
