@@ -394,7 +394,6 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
 }
 
 const struct judge_device judge_device_cpu = {
-    .place_s = 0.3e-6,
     .has_low_quantiles = true,
     .open = open,
     .close = close,

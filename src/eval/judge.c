@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "eval/stats.h"
+#include "eval/timing.h"
 
 const char *const eval_phase_names[PHASE_COUNT] = {"open",    "inputs", "truth",  "compile",
                                                    "runners", "load",   "verify", "time"};
@@ -194,14 +196,16 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
     return true;
 }
 
-static void check_physics(const struct judge *j, struct arena *a, double time_s,
+// Load on the machine only ever adds to a time: one call in ten below the limit is enough.
+static void check_physics(const struct judge *j, struct arena *a, const struct measurement *m,
                           struct verdict *v) {
-    double limit_s = j->settings.limit_s, reach_s = j->settings.reach_s;
-    if (time_s < 0.98 * limit_s) {
+    double limit_s = j->settings.limit_s, reach_s = j->settings.reach_s, time_s = m->median_s;
+    double low_s = stats_quantile(m->subject_s, m->n_pairs, 0.1);
+    if (low_s < 0.98 * limit_s) {
         v->kind = VERDICT_SUSPECT;
         v->rule = "faster-than-light";
         v->evidence =
-            arena_printf(a, "%s is below the physical limit of %s", clock_duration(a, time_s * 1e9),
+            arena_printf(a, "%s is below the physical limit of %s", clock_duration(a, low_s * 1e9),
                          clock_duration(a, limit_s * 1e9));
     } else if (time_s < 0.5 * reach_s) {
         v->kind = VERDICT_SUSPECT;
@@ -258,7 +262,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         return true;
     note_varied(a, s, v);
     v->timed_calls_checked = true;
-    check_physics(j, a, result->measurement.median_s, v);
+    check_physics(j, a, &result->measurement, v);
     if (v->kind == VERDICT_OK && j->device->audit)
         j->device->audit(j, a, s, v);
     j->device->describe(j, a, s, result);

@@ -35,6 +35,13 @@ static double factor(const struct timing *t) {
     return t->j->device->renew ? factor_cold : factor_plain;
 }
 
+static int64_t count_outputs(const struct problem *p) {
+    int64_t n = 0;
+    for (int i = 0; i < p->n_outputs; i++)
+        n += shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    return n;
+}
+
 // Is what it made of data that it cannot have seen before right? Whoever computed ahead, or kept
 // results, has those of other data.
 static void check_results(struct timing *t, const struct novel_call *c) {
@@ -43,7 +50,7 @@ static void check_results(struct timing *t, const struct novel_call *c) {
     j->device->compare_novel(j, t->a, t->subject, c, &look);
     if (look.n_unwritten > 0) {
         t->v->kind = VERDICT_WRONG;
-        t->v->rule = "partial";
+        t->v->rule = look.n_unwritten == count_outputs(j->problem) ? "unwritten" : "partial";
         t->v->evidence = arena_printf(
             t->a, "on inputs that it has not seen before %lld elements were not written",
             (long long)look.n_unwritten);

@@ -10,6 +10,10 @@
 // many; then as many of these must confirm it, each after a pause.
 enum { LATE_LEAST = 4, LATE_SHARE = 4, LATE_CALLS = 40, LATE_PAUSE_MS = 5 };
 
+// Waking the judge too early: honest code does so only where a thread loses its processor in the
+// moment between an answer and the word of it.
+enum { NUDGED_SHARE = 16 };
+
 static const char *illegal_tier(const struct judge *j, enum tier tier) {
     if (tier == TIER_C && j->settings.is_gpu)
         return "this is C for the CPU; a GPU takes CUDA (tier D)";
@@ -213,8 +217,8 @@ bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
 }
 
 // Chance brings one such call or other.
-static bool is_habit(const struct subject *s, int n_such) {
-    return n_such >= LATE_LEAST && LATE_SHARE * n_such > s->n_calls;
+static bool is_habit(const struct subject *s, int share, int n_such) {
+    return n_such >= LATE_LEAST && share * n_such > s->n_calls;
 }
 
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
@@ -242,13 +246,13 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
         return false;
     s->n_late += d->is_late && d->is_late(s, call);
     s->n_nudged += call->was_nudged;
-    if (is_habit(s, s->n_nudged))
+    if (is_habit(s, NUDGED_SHARE, s->n_nudged))
         return reject(v, VERDICT_CHEAT, "early-wake",
                       arena_printf(a,
                                    "woke the judge before it had an answer, in %d of %d calls: the "
                                    "clock would stop sooner",
                                    s->n_nudged, s->n_calls));
-    if (!is_habit(s, s->n_late))
+    if (!is_habit(s, LATE_SHARE, s->n_late))
         return true;
     if (stays_late(j, s, slot))
         return reject_late(v);

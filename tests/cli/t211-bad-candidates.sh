@@ -54,6 +54,22 @@ one_message() { # STATUS PATTERN COMMAND...
     ! printf '%s\n' "$got" | grep -q 'no-compile' || fail "charged to the candidate: $got"
 }
 one_message 3 "^hone: .*no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
+# One that sleeps for ever cannot be told from one whom the machine lets wait: it is tried again.
+cat >asleep.c <<'END'
+#pragma hone launch rows grid(1) args(x, y)
+void rows(long block, const float *x, float *y) {
+    int word = 0;
+    long r = 202;
+    register long for_ever __asm__("r10") = 0;
+    y[block] = x[block];
+    for (;; r = 202)
+        __asm__ volatile("syscall" : "+a"(r) : "D"(&word), "S"(0), "d"(0), "r"(for_ever) : "rcx", "r11", "memory");
+}
+END
+if [ "$(uname -m)" = x86_64 ]; then
+    expect_match 1 ': timeout \(stalled\)$' "$HONE" eval "$P" asleep.c --verify
+    printf '%s\n' "$got" | grep -q 'did not run (tried 3 times)' || fail "not tried again: $got"
+fi
 # A compiler that somebody kills says nothing of the candidate.
 printf '#!/bin/sh\nkill -9 $$\n' >killed-cc
 chmod +x killed-cc
