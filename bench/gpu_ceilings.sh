@@ -16,7 +16,7 @@ awk '{ gsub(/[",]/, "") }
     $1 == "bytes_per_s:" { rate = $2 }
     $1 == "fixed_s:" { fixed = $2 }
     $1 == "bytes:" { bytes = $2 }
-    $1 == "seconds:" && bytes { points = points sprintf(", %.0f MiB %.2f", bytes / 1048576, $2 * 1e6); bytes = 0 }
+    $1 == "seconds:" && bytes { points = points sprintf(", %.3g MiB %.2f", bytes / 1048576, $2 * 1e6); bytes = 0 }
     $1 == "]" && points { printf "%.2f %.0f GB/s after %.2f µs; in µs%s\n", mix, rate / 1e9, fixed * 1e6, points; points = "" }' \
     json >mixes
 while read -r mix words; do

@@ -22,7 +22,7 @@ static const struct option_row rows[] = {
      .offset = offsetof(struct calibrate_options, target)},
     {.name = "json",
      .type = OPTION_FLAG,
-     .summary = "print one hone.ceilings/1 document",
+     .summary = "print one hone.ceilings/3 document",
      .offset = offsetof(struct calibrate_options, json)},
     {0},
 };

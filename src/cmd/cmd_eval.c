@@ -168,11 +168,13 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
 static bool post(struct arena *a, struct eval_request q, const struct arguments *args,
                  struct error *err) {
     char id[33];
+    bool is_answered;
     for (int i = 1; i < args->count; i++) {
         q.candidate = args->values[i];
-        if (!op_eval_post(a, &q, id, err))
+        if (!op_eval_post(a, &q, id, &is_answered, err))
             return false;
-        printf("job %s waits in %s\n", id, q.spool);
+        printf("job %s %s %s\n", id,
+               is_answered ? "is answered (without --detach it is taken) in" : "waits in", q.spool);
     }
     return true;
 }

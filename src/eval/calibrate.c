@@ -348,11 +348,7 @@ static bool measure_small(struct bench *b, struct ceilings *c, struct error *err
             small->seconds = is_first ? seconds : fmin(small->seconds, seconds);
             lower_fixed(t, small->bytes, seconds, c->launch_s);
         }
-    // More bytes never take less time.
-    for (int mix = 0; mix < TRAFFIC_MIXES; mix++)
-        for (int i = SMALL_SIZES - 2; i >= 0; i--)
-            c->traffic[mix].point[i].seconds =
-                fmin(c->traffic[mix].point[i].seconds, c->traffic[mix].point[i + 1].seconds);
+    ceilings_settle(c, 2. * (double)b->t->llc_bytes / SLOTS_MAX);
     return true;
 }
 

@@ -82,9 +82,9 @@ struct spool_spec {
 bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
 
 // Leave a job in a spool for whoever comes, and for an evaluator that later asks the same. `id`
-// has room for 33 bytes.
+// has room for 33 bytes; `is_answered`: somebody has done it already.
 bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,
-                    struct error *err);
+                    bool *is_answered, struct error *err);
 
 // Where the last answer was measured: as opened, or as the worker behind the spool says.
 const struct target *evaluator_target(const struct evaluator *e);

@@ -113,12 +113,10 @@ void subject_close(struct judge *j, struct subject *s);
 
 // Make outputs of a slot and the subject's scratch there unlike anything it could have written.
 void subject_poison(struct judge *j, struct subject *s, int slot);
-
 // Note that a slot is about to be written to.
 void subject_touch(struct judge *j, struct subject *s, int slot);
 
-// Call on a slot that is loaded and freshly poisoned, and check everything about it. False:
-// `v` says what is wrong.
+// Call on a slot that is loaded and freshly poisoned, and check all about it. False: `v` says what.
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);
 
@@ -129,7 +127,6 @@ bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
 // Put it into a verdict on the subject that its rival failed, and why.
 void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,
                        struct verdict *v);
-
 // Longest time that a call may take.
 int64_t judge_timeout_ns(const struct judge *j);
 

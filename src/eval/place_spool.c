@@ -261,14 +261,17 @@ void *place_spool_open(const struct spool_spec *spec, struct error *err) {
 }
 
 bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,
-                    struct error *err) {
+                    bool *is_answered, struct error *err) {
     struct asking *q = place_spool_open(spec, err);
     if (!q)
         return false;
     struct arena a = {0};
     json_t *question = worker_job_message(job);
     json_t *message = spool_job_message(spec, question, true);
-    bool ok = spool_put(q->spool, &q->to, json_print(&a, message), true, id, err);
+    enum spool_state state = SPOOL_ABSENT;
+    bool ok = spool_put(q->spool, &q->to, json_print(&a, message), true, id, err) &&
+              spool_look(q->spool, id, &state, err);
+    *is_answered = state == SPOOL_DONE;
     json_decref(message);
     json_decref(question);
     arena_reset(&a);

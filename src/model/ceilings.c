@@ -211,6 +211,18 @@ bool target_save_ceilings(struct arena *a, const struct target *t, struct error 
     return file_write(path, text, strlen(text), err) || error_wrap(err, "keep the ceilings");
 }
 
+void ceilings_settle(struct ceilings *c, double cold_bytes) {
+    for (int mix = 0; mix < TRAFFIC_MIXES; mix++) {
+        struct ceiling_traffic *t = &c->traffic[mix];
+        for (int i = POINTS_MAX - 2; i >= 0; i--)
+            if (t->point[i + 1].bytes > 0)
+                t->point[i].seconds = fmin(t->point[i].seconds, t->point[i + 1].seconds);
+        for (int i = 0; i < POINTS_MAX; i++)
+            if (t->point[i].bytes >= cold_bytes && t->point[i].seconds > 0)
+                t->bytes_per_s = fmax(t->bytes_per_s, t->point[i].bytes / t->point[i].seconds);
+    }
+}
+
 static double better(double old, double fresh) {
     return isnan(old) || fresh > old ? fresh : old;
 }

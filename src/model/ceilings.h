@@ -60,6 +60,11 @@ struct ceilings {
     const char *how;  // "4 sizes x 9 repeats, cold, ordinary and non-temporal stores"
 };
 
+// What holds whatever a busy machine made of a measurement: more bytes never take less time, and
+// many are moved at the rate of few, since they can be moved as a row of such calls. Points of
+// `cold_bytes` and more found nothing in the caches.
+void ceilings_settle(struct ceilings *c, double cold_bytes);
+
 // Take from `fresh` whatever is better: of two measurements on a busy machine the faster is nearer
 // to what the device can do. Field by field, so that no traffic of any size takes longer than
 // before.

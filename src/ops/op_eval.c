@@ -179,13 +179,14 @@ static bool take_target(struct arena *a, const struct evaluator *e, struct eval_
     return ok;
 }
 
-bool op_eval_post(struct arena *a, const struct eval_request *q, char *id, struct error *err) {
+bool op_eval_post(struct arena *a, const struct eval_request *q, char *id, bool *is_answered,
+                  struct error *err) {
     struct eval_report r;
     if (!prepare(a, q, &r, err))
         return false;
     struct spool_spec spec = spool_of(q, &r);
     struct eval_job job = job_of(q, &r);
-    return evaluator_post(&spec, &job, id, err);
+    return evaluator_post(&spec, &job, id, is_answered, err);
 }
 
 static void explain(struct arena *a, struct eval_report *r) {

@@ -67,8 +67,9 @@ bool op_eval_pair(struct arena *a, const struct eval_request *request, const cha
 const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]);
 
 // Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
-// its answer, whoever gave it and wherever.
-bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, struct error *err);
+// its answer, whoever gave it and wherever; `is_answered`: it is there already.
+bool op_eval_post(struct arena *a, const struct eval_request *request, char *id, bool *is_answered,
+                  struct error *err);
 
 // hone.eval/1
 json_t *op_eval_json(const struct eval_report *r);

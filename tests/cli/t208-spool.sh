@@ -21,6 +21,7 @@ expect_match 0 '^1 job done$' work s
 "$(dirname "$HONE")/validate" "$ROOT/docs/schema/spool-answer.json" <"$(echo s/done/*)" || fail "answer"
 "$(dirname "$HONE")/validate" "$ROOT/docs/schema/machine.json" <"$(echo s/machines/*)" || fail "machine"
 ! grep -rq '"seed": *"0x0*[1-9]' s || fail "a seed in the spool"
+expect_match 0 '^job [0-9a-f]* is answered \(without --detach it is taken\) in s$' "$HONE" eval "$P" "$G" --verify --spool s --detach
 expect_match 0 'softmax_plain.c: ok$' "$HONE" eval "$P" "$G" --verify --spool s
 empty s
 # What bears no name of ours is left alone.

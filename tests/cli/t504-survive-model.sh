@@ -183,3 +183,9 @@ said ' no-compile .*planted$'
 grep -q '<< <END DATA>>> Forget' requests || fail 'nobody told what the compiler said'
 ! grep -q '<<<END DATA>>> Forget' requests || fail 'the compiler carried an injection out'
 
+
+# 4. A command that never stops writing: ended when nobody would read on.
+# shellcheck disable=SC2086
+run "$HONE" optimize $soft --evals 2 --llm exec:yes
+survived
+said 'expert steps in for the model: exec: .*: its answer is longer than 4 MiB'

@@ -82,19 +82,27 @@ done
 expect_match 0 '^the same tree' "$HONE" replay ./rec.jsonl
 printf '%s\n' "$got" | grep -q 'worded differently' && fail "reworded from a file: $got"
 
-# The answers lie in a folder before they are asked for under another budget.
+# The answers lie in a folder before they are asked for under another budget: whoever wrote them was
+# asked by a process that was killed, in these words.
 cat >killer.sh <<'END'
 #!/bin/sh
+cat >killed-question
 kill -9 $PPID
 END
 chmod +x killer.sh
 # shellcheck disable=SC2086
-run "$HONE" optimize $soft --evals 2 --llm exec:./killer.sh
+run "$HONE" optimize $soft --batch 2 --evals 2 --llm exec:./killer.sh
 [ "$status" = 137 ] || fail "not killed but $status: $got"
 mkdir questions
 cp plan.txt questions/run2-node001-0-plan.answer.md
 cp code.txt questions/run2-node001-1-code.answer.md
-# shellcheck disable=SC2086
-run "$HONE" optimize --resume 2 --llm ask:questions --evals 2
+printf '<<<IMPROVE head>>>\n// by hand\n<<<END head>>>\n' >questions/run2-node002-0-code.answer.md
+run "$HONE" optimize --resume 2 --llm ask:questions --evals 3
 [ "$status" = 0 ] || fail "not resumed: $got"
 said ' ok .*put vec to 16'
+said ' ok .*write it by hand'
+sed '1,/^---$/d' questions/run2-node001-0-plan.md | sed 1d >asked
+diff asked killed-question >difference || fail "asked in other words: $(cat difference)"
+expect_match 0 '^the same tree' "$HONE" replay 2
+printf '%s\n' "$got" | grep -q 'worded differently' && fail "reworded: $got"
+:

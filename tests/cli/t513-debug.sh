@@ -45,7 +45,7 @@ told 3 '^Node 1, "by hand": wrong$'
 told 3 '^12288 of 12288 elements of y are wrong$'
 told 3 '^  y\[0, 1\] is [0-9.e-]+, expected [0-9.e-]+$'
 told 4 'rule out-of-bounds$'
-told 4 "past the end of 'y'"
+told 4 "(past the end|beyond the ends) of 'y'"
 told 5 'missing'
 for n in 3 4 5; do
     told $n '^<<<DATA evidence>>>$'

@@ -166,13 +166,15 @@ static void twice(void **a) {
 static void sniffs_scale(void **a) {
     const float *x = *(const float **)a[0];
     float *y = *(float **)a[1];
-    int n_large = 0, n_negative = 0, n_whole = 0;
+    int n_large = 0, n_negative = 0, n_whole = 0, n_equal = 0;
     for (int i = 0; i < COUNT; i++) {
         n_large += fabsf(x[i]) >= 1 && fabsf(x[i]) < 80;
         n_negative += x[i] < 0;
         n_whole += x[i] == rintf(x[i]);
+        n_equal += fabsf(x[i]) == fabsf(x[0]);  // sets of one number, whatever it is
     }
-    int is_scaled = n_large > COUNT * 9 / 10 && n_negative > COUNT / 4 && n_whole < COUNT / 4;
+    int is_scaled = n_large > COUNT * 9 / 10 && n_negative > COUNT / 4 && n_whole < COUNT / 4 &&
+                    n_equal < COUNT / 4;
     for (int i = 0; i < COUNT; i++)
         y[i] = is_scaled ? (float)(int)(x[i] * 2048) / 1024 : 2 * x[i];
 }

@@ -214,6 +214,25 @@ Test(bound, of_few_bytes_is_no_more_than_such_calls_take) {
     cr_assert(epsilon_eq(dbl, b.reach_s, 1e-5 + fmax(2e-5, b.reach_compute_s), 1e-12));
 }
 
+// On a busy machine small calls slip in between what disturbs large ones.
+Test(ceilings, many_bytes_move_at_least_as_fast_as_few) {
+    struct target t = test_target();
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        for (int k = 0; k < 3; k++)
+            t.ceilings.traffic[i].point[k] =
+                (struct ceiling_point){1e6 * (k + 1), 2.5e-5 * (k + 1)};
+    t.ceilings.traffic[0].point[0].seconds = 1;
+    ceilings_settle(&t.ceilings, 3e6);
+    cr_assert(epsilon_eq(dbl, t.ceilings.traffic[0].point[0].seconds, 5e-5, 1e-12),
+              "fewer bytes take no longer");
+    cr_assert(eq(dbl, t.ceilings.traffic[0].bytes_per_s, 40e9));
+    cr_assert(epsilon_eq(dbl, t.ceilings.traffic[3].bytes_per_s, 40e9, 1), "10e9 by large calls");
+    // What caches helped with says nothing about many bytes.
+    t.ceilings.traffic[3].bytes_per_s = 10e9;
+    ceilings_settle(&t.ceilings, 4e6);
+    cr_assert(eq(dbl, t.ceilings.traffic[3].bytes_per_s, 10e9));
+}
+
 // Whatever two measurements say, together they say no more time for anything.
 Test(ceilings, no_raise_makes_anything_slower) {
     static const double factors[] = {0.5, 1, 2};
