@@ -194,9 +194,9 @@ static struct usual find_usual(const struct timing *t) {
 struct turns {
     enum new_kind kind;
     int n;
-    double known_s[TURNS], familiar_s[TURNS];
+    double familiar_s[TURNS];
     double least_new_s, least_known_s, least_rival_s;
-    double low_known_s;  // a quarter of the calls on known data are faster, or on familiar ones
+    double low_familiar_s;  // a quarter of the calls on familiar data are faster
 };
 
 static bool take_turn(struct timing *t, struct turns *turns) {
@@ -207,22 +207,21 @@ static bool take_turn(struct timing *t, struct turns *turns) {
         !timing_call(t, t->subject, &known_s, &ignored) ||
         !familiar_call(t, kind, &familiar_s, &ignored) || !new_call(t, kind, &new_s, &ignored))
         return false;
-    turns->known_s[turns->n] = known_s;
     turns->familiar_s[turns->n] = familiar_s;
     turns->n++;
     turns->least_new_s = fmin(turns->least_new_s, new_s);
     turns->least_known_s = fmin(turns->least_known_s, known_s);
     turns->least_rival_s = fmin(turns->least_rival_s, rival_s);
-    // Who keeps the last inputs alone is slow on known data after new ones, and fast when they come
-    // again.
-    turns->low_known_s = fmin(stats_quantile(turns->known_s, turns->n, 0.25),
-                              stats_quantile(turns->familiar_s, turns->n, 0.25));
+    // Calls that nothing was prepared for are no measure: on a busy machine threads that slept for
+    // longer take longer to wake up. And who keeps the last inputs alone is slow on known data
+    // after new ones, and fast only when they come again.
+    turns->low_familiar_s = stats_quantile(turns->familiar_s, turns->n, 0.25);
     return true;
 }
 
-// Not even its fastest call on new data comes near the faster ones on known data.
+// Not even its fastest call on new data comes near the faster ones on familiar data.
 static bool is_slower(const struct timing *t, const struct turns *turns) {
-    return turns->least_new_s > factor(t) * turns->low_known_s + slack_s[turns->kind];
+    return turns->least_new_s > factor(t) * turns->low_familiar_s + slack_s[turns->kind];
 }
 
 // Not even its fastest call is what was usual while it was timed; and not because everybody is
@@ -260,7 +259,7 @@ static bool check_kind(struct timing *t, enum new_kind kind) {
             return false;
     if (turns.n == 0 || is_cleared(t, kind, turns.least_new_s, usual))
         return true;
-    const char *as_seen = clock_duration(t->a, turns.low_known_s * 1e9);
+    const char *as_seen = clock_duration(t->a, turns.low_familiar_s * 1e9);
     if (is_slower(t, &turns))
         return reject_cache(
             t, arena_printf(t->a, "takes %s on inputs that it has seen and at least %s on new ones",
