@@ -16,10 +16,8 @@
 #include "lang/lang.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
-#include "record/judgement.h"
 #include "record/run.h"
 #include "search/finale.h"
-#include "search/judging.h"
 #include "search/optimize.h"
 #include "search/progress.h"
 #include "search/tree.h"
@@ -353,46 +351,6 @@ Test(optimize, a_wide_interval_is_no_reason_to_measure_again) {
     cr_expect_eq(t.ranking_s, finale_ranking_s(1000));
 }
 
-static struct judgement said(const char *subject, const char *rival, const char *depth,
-                             double speedup) {
-    return (struct judgement){
-        .subject = subject,
-        .rival = rival,
-        .depth = depth,
-        .verdict = {.kind = VERDICT_OK, .evidence = ""},
-        .measurement = {.present = true, .speedup = speedup},
-    };
-}
-
-// Whether it was ranked is in the record; what would be decided today does not matter.
-Test(optimize, a_replay_ranks_what_was_ranked) {
-    struct candidate x = {.source = "x"}, y = {.source = "y"}, root = {.source = "root"};
-    const char *sx = judgement_subject(&a, &x), *sy = judgement_subject(&a, &y);
-    const char *r = judgement_subject(&a, &root);
-    struct judgement record[] = {said(sx, r, "screen", 0.5), said(sy, r, "screen", 3),
-                                 said(sx, r, "rank", 0.6), said(sx, r, "screen", 0.7),
-                                 said(sy, sx, "rank", 4)};
-    struct judge_replayer replayer;
-    struct judge j = judging_replay(&a, &replayer, record, 5);
-    struct eval_job of_x = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
-    struct eval_job of_y = {.candidate = &y, .rival = &root, .depth = EVAL_SCREEN};
-    struct eval_result result;
-    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
-    cr_expect(result.is_final && result.measurement.speedup == 0.6);
-    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
-    cr_expect(result.is_final && result.measurement.speedup == 3, "that rank has another rival");
-    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
-    cr_expect(result.is_final && result.measurement.speedup == 0.7);
-    of_y.rival = &x;
-    of_y.depth = EVAL_RANK;
-    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
-    cr_expect(!result.is_final && result.measurement.speedup == 4);
-    cr_assert_eq(replayer.n_missing, 0);
-    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
-    cr_expect_eq(result.verdict.kind, VERDICT_INFRA);
-    cr_expect_eq(replayer.n_missing, 1);
-}
-
 // ---- batches
 
 // The judge looks up how many nodes wait when it is first asked about one of a batch.
@@ -668,49 +626,6 @@ Test(optimize, measures_again_only_so_often) {
     cr_assert(go(&usual, &t, &run), "%s", err.text);
     cr_assert_eq(t.n_remeasured, 3);
     cr_assert_str_eq(run.stop_reason, "reach");
-}
-
-static struct search_node timed_node(int number, double speedup) {
-    return (struct search_node){
-        .number = number,
-        .state = NODE_EVALUATED,
-        .time_s = 1 / speedup,
-        .verdict = {.kind = VERDICT_OK},
-        .measurement = {.present = true,
-                        .speedup = speedup,
-                        .speedup_low = 0.99 * speedup,
-                        .speedup_high = 1.01 * speedup},
-    };
-}
-
-Test(finale, those_play_off_that_cannot_be_told_apart) {
-    // 3 is the champion; 2 is certainly slower, 4 failed, 7 is the slowest of four near ones.
-    struct search_node nodes[] = {timed_node(0, 1),     timed_node(1, 1.995), timed_node(2, 1.9),
-                                  timed_node(3, 2),     timed_node(4, 1.99),  timed_node(5, 1.999),
-                                  timed_node(6, 1.985), timed_node(7, 1.981)};
-    int contenders[CONTENDERS_MAX];
-    nodes[4].verdict.kind = VERDICT_SUSPECT;
-    cr_assert_eq(finale_contenders(nodes, 8, 3, contenders), 3);
-    cr_expect_eq(contenders[0], 5);
-    cr_expect_eq(contenders[1], 1);
-    cr_expect_eq(contenders[2], 6);
-    // Nobody near: nothing to play.
-    cr_expect_eq(finale_contenders(nodes, 4, 3, contenders), 1);
-    nodes[1] = timed_node(1, 1.5);
-    cr_expect_eq(finale_contenders(nodes, 4, 3, contenders), 0);
-}
-
-Test(finale, keeps_time_for_the_confirmation) {
-    cr_expect_eq(finale_timing_s(600), 4);
-    cr_expect_eq(finale_timing_s(100), 2);
-    cr_expect_eq(finale_timing_s(1), 0.5);
-    cr_expect_eq(finale_ranking_s(600), 2);
-    cr_expect_eq(finale_ranking_s(50), 1);
-    // A first evaluation of 10 s: a run of 60 stops at 48.8, one of 12 at 6.
-    cr_expect(!finale_is_near(48, 60, 10));
-    cr_expect(finale_is_near(49, 60, 10));
-    cr_expect(!finale_is_near(5.9, 12, 10));
-    cr_expect(finale_is_near(6, 12, 10));
 }
 
 Test(optimize, the_champion_is_the_best_not_the_luckiest) {

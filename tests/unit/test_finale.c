@@ -1,0 +1,47 @@
+#include <criterion/criterion.h>
+
+#include "record/run.h"
+#include "search/finale.h"
+
+static struct search_node timed_node(int number, double speedup) {
+    return (struct search_node){
+        .number = number,
+        .state = NODE_EVALUATED,
+        .time_s = 1 / speedup,
+        .verdict = {.kind = VERDICT_OK},
+        .measurement = {.present = true,
+                        .speedup = speedup,
+                        .speedup_low = 0.99 * speedup,
+                        .speedup_high = 1.01 * speedup},
+    };
+}
+
+Test(finale, those_play_off_that_cannot_be_told_apart) {
+    // 3 is the champion; 2 is certainly slower, 4 failed, 7 is the slowest of four near ones.
+    struct search_node nodes[] = {timed_node(0, 1),     timed_node(1, 1.995), timed_node(2, 1.9),
+                                  timed_node(3, 2),     timed_node(4, 1.99),  timed_node(5, 1.999),
+                                  timed_node(6, 1.985), timed_node(7, 1.981)};
+    int contenders[CONTENDERS_MAX];
+    nodes[4].verdict.kind = VERDICT_SUSPECT;
+    cr_assert_eq(finale_contenders(nodes, 8, 3, contenders), 3);
+    cr_expect_eq(contenders[0], 5);
+    cr_expect_eq(contenders[1], 1);
+    cr_expect_eq(contenders[2], 6);
+    // Nobody near: nothing to play.
+    cr_expect_eq(finale_contenders(nodes, 4, 3, contenders), 1);
+    nodes[1] = timed_node(1, 1.5);
+    cr_expect_eq(finale_contenders(nodes, 4, 3, contenders), 0);
+}
+
+Test(finale, keeps_time_for_the_confirmation) {
+    cr_expect_eq(finale_timing_s(600), 4);
+    cr_expect_eq(finale_timing_s(100), 2);
+    cr_expect_eq(finale_timing_s(1), 0.5);
+    cr_expect_eq(finale_ranking_s(600), 2);
+    cr_expect_eq(finale_ranking_s(50), 1);
+    // A first evaluation of 10 s: a run of 60 stops at 48.8, one of 12 at 6.
+    cr_expect(!finale_is_near(48, 60, 10));
+    cr_expect(finale_is_near(49, 60, 10));
+    cr_expect(!finale_is_near(5.9, 12, 10));
+    cr_expect(finale_is_near(6, 12, 10));
+}

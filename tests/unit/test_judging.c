@@ -1,0 +1,49 @@
+#include <criterion/criterion.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "record/judgement.h"
+#include "search/judging.h"
+
+static struct judgement said(const char *subject, const char *rival, const char *depth,
+                             double speedup) {
+    return (struct judgement){
+        .subject = subject,
+        .rival = rival,
+        .depth = depth,
+        .verdict = {.kind = VERDICT_OK, .evidence = ""},
+        .measurement = {.present = true, .speedup = speedup},
+    };
+}
+
+// Whether it was ranked is in the record; what would be decided today does not matter.
+Test(judging, a_replay_ranks_what_was_ranked) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct candidate x = {.source = "x"}, y = {.source = "y"}, root = {.source = "root"};
+    const char *sx = judgement_subject(&a, &x), *sy = judgement_subject(&a, &y);
+    const char *r = judgement_subject(&a, &root);
+    struct judgement record[] = {said(sx, r, "screen", 0.5), said(sy, r, "screen", 3),
+                                 said(sx, r, "rank", 0.6), said(sx, r, "screen", 0.7),
+                                 said(sy, sx, "rank", 4)};
+    struct judge_replayer replayer;
+    struct judge j = judging_replay(&a, &replayer, record, 5);
+    struct eval_job of_x = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_job of_y = {.candidate = &y, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_result result;
+    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
+    cr_expect(result.is_final && result.measurement.speedup == 0.6);
+    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
+    cr_expect(result.is_final && result.measurement.speedup == 3, "that rank has another rival");
+    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
+    cr_expect(result.is_final && result.measurement.speedup == 0.7);
+    of_y.rival = &x;
+    of_y.depth = EVAL_RANK;
+    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
+    cr_expect(!result.is_final && result.measurement.speedup == 4);
+    cr_assert_eq(replayer.n_missing, 0);
+    cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
+    cr_expect_eq(result.verdict.kind, VERDICT_INFRA);
+    cr_expect_eq(replayer.n_missing, 1);
+    arena_reset(&a);
+}
