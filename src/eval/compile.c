@@ -216,19 +216,19 @@ static bool run_compiler(struct arena *a, const struct compile_spec *s, const ch
     struct process_result p;
     int64_t start_ns = clock_now_ns();
     bool ok = process_run(a, &spec, &p, err);
-    if (ok && p.exit_status != 0 && !p.timed_out && says_killed(p.err)) {
+    bool was_killed = ok && p.exit_status != 0 && !p.timed_out && says_killed(p.err);
+    if (was_killed)
         ok = process_run(a, &spec, &p, err);
-        result->outcome = COMPILE_LIMITS;
-    }
     if (spec.files > 0)
         close(spec.files);
     if (!ok)
         return false;
-    bool is_killed_again = result->outcome == COMPILE_LIMITS && says_killed(p.err);
-    result->outcome = p.exit_status == 0                                          ? COMPILE_OK
-                      : is_killed(&p, (double)(clock_now_ns() - start_ns) * 1e-9) ? COMPILE_KILLED
-                      : is_killed_again                                           ? COMPILE_LIMITS
-                                                                                  : COMPILE_FAILED;
+    if (p.exit_status == 0)
+        result->outcome = COMPILE_OK;
+    else if (is_killed(&p, (double)(clock_now_ns() - start_ns) * 1e-9))
+        result->outcome = COMPILE_KILLED;
+    else
+        result->outcome = was_killed && says_killed(p.err) ? COMPILE_LIMITS : COMPILE_FAILED;
     if (p.exit_status != 0 && is_disk_full(dir, p.err))
         return error_set(err, ERROR_IO, "write to %s: %s", s->cache, strerror(ENOSPC));
     if (p.exit_status != 0)
