@@ -1,9 +1,10 @@
 #!/bin/sh
-# bench/judge_control.sh HONE [SHORT [LONG [LENGTHS]]]: how often are identical kernels called
+# bench/judge_control.sh HONE [SHORT [LONG [LENGTHS [ASKED]]]]: how often are identical kernels called
 # different, and which slow-down is told? Three problems: 0.3 ms of arithmetic; 1 ms of memory
 # traffic, warm and cold. Of each SHORT trials of 0.2 s (1000), then LONG trials (10) of 20 s, seen
-# also as comparisons of 1 and 5 s (LENGTHS: 1,5,20). 0 leaves a part out. About 29 minutes; prints
-# rows of docs/results/judge.md. Nothing else should be running. CONTROL_ONLY names some of the
+# also as comparisons of 1 and 5 s (LENGTHS: 1,5,20), then ASKED trials (20) that are asked for a resolution
+# of 2% (CONTROL_RESOLUTION) and have 20 s for it. 0 leaves a part out. About 35 minutes; prints rows of
+# docs/results/judge.md. Nothing else should be running. CONTROL_ONLY names some of the
 # problems (compute warm cold), CONTROL_BARE leaves the head of the table out.
 #
 # A slow-down by x is told when the interval, moved by x, excludes 1 by the margin: times that are
@@ -18,12 +19,15 @@ trap 'exit 130' INT TERM
 export XDG_CACHE_HOME="$work/cache" XDG_RUNTIME_DIR="$work/run" HONE_TARGET=cpu
 cd "$work"
 
-# control WHAT LENGTHS TRIALS PROBLEM OPTION...
-control() {
-    what=$1 lengths=$2 trials=$3 problem=$4
-    shift 4
-    [ "$trials" -gt 0 ] || return 0
-    "$hone" eval "$root/problems/$problem.hone" default --aa "$trials" --seconds "$lengths" "$@" >out.txt
+# trials LINES WHAT LENGTHS N PROBLEM OPTION...: N trials, and what is made of them.
+trials() {
+    lines=$1 what=$2 lengths=$3 n=$4 problem=$5
+    shift 5
+    [ "$n" -gt 0 ] || return 0
+    "$hone" eval "$root/problems/$problem.hone" default --aa "$n" --seconds "$lengths" "$@" >out.txt
+    $lines
+}
+lengths() {
     awk -v what="$what" -v seconds="$lengths" '
         /^in [0-9.]* s, / { seconds = $2 }
         /called faster/ { n = $1; different = $10 + $13 }
@@ -32,13 +36,33 @@ control() {
         /slow-down/ { printf "| %s, %s %s | %s s | %d of %d (at most %s) | %s | %s |\n", what,
                       $(NF - 1), $NF, seconds, different, n, bound, width, $4 }' out.txt
 }
+asked() {
+    awk -v what="$what" -v seconds="$lengths" '
+        /called faster/ { n = $1; different = $10 + $13 }
+        /at most/ { bound = $6 }
+        /slow-down/ { call = $(NF - 1) " " $NF }
+        /asked for/ { printf "| %s, %s | %s in %s s | %d of %d (at most %s) | %s of %s | %s s | %s s |\n", what, call,
+                      $2, seconds, different, n, bound, $10, substr($12, 1, length($12) - 1), $17, $(NF - 1) }' out.txt
+}
+# problems LINES LENGTHS N OPTION...: the three of them.
+problems() {
+    lines=$1 lengths=$2 n=$3
+    shift 3
+    only=${CONTROL_ONLY:-compute warm cold}
+    case $only in *compute*) trials "$lines" 'product 240³' "$lengths" "$n" gemm --dim M=240,N=240,K=240 "$@" ;; esac
+    case $only in *warm*) trials "$lines" 'GELU 2048 x 1024, warm' "$lengths" "$n" gelu --dim M=2048,N=1024 --warm "$@" ;; esac
+    case $only in *cold*) trials "$lines" 'GELU 2048 x 1024, cold' "$lengths" "$n" gelu --dim M=2048,N=1024 "$@" ;; esac
+}
+title() {
+    [ -n "${CONTROL_BARE:-}" ] || printf '%s\n' "$@"
+}
 
-[ -n "${CONTROL_BARE:-}" ] ||
-    printf '| problem | comparison | called different (95%% bound) | mean half width | slow-down told in 95%% |\n|---|---|---|---|---|\n'
-only=${CONTROL_ONLY:-compute warm cold}
-for part in "0.2 ${2:-1000}" "${4:-1,5,20} ${3:-10}"; do
-    lengths=${part% *} n=${part#* }
-    case $only in *compute*) control 'product 240³' "$lengths" "$n" gemm --dim M=240,N=240,K=240 ;; esac
-    case $only in *warm*) control 'GELU 2048 x 1024, warm' "$lengths" "$n" gelu --dim M=2048,N=1024 --warm ;; esac
-    case $only in *cold*) control 'GELU 2048 x 1024, cold' "$lengths" "$n" gelu --dim M=2048,N=1024 ;; esac
-done
+if [ "${2:-1000}" -gt 0 ] || [ "${3:-10}" -gt 0 ]; then
+    title '| problem | comparison | called different (95% bound) | mean half width | slow-down told in 95% |' '|---|---|---|---|---|'
+    problems lengths 0.2 "${2:-1000}"
+    problems lengths "${4:-1,5,20}" "${3:-10}"
+fi
+if [ "${5:-20}" -gt 0 ]; then
+    title '' '| problem | asked for | called different (95% bound) | slow-down told | half took at most | 95% took at most |' '|---|---|---|---|---|---|'
+    problems asked 20 "${5:-20}" --resolution "${CONTROL_RESOLUTION:-2%}"
+fi

@@ -12,9 +12,10 @@
 #include "ops/op_aa.h"
 
 enum { LENGTHS_APART = 100, AA_MOST = 1000000 };
+static const double RESOLUTION_LEAST = 0.8, RESOLUTION_MOST = 100;  // percent
 
 struct eval_options {
-    const char *rival, *target, *dims, *spool, *seconds, *keep;
+    const char *rival, *target, *dims, *spool, *seconds, *resolution, *keep;
     bool screen, verify, confirm, detach, json, warm;
     double wait_s;
     int64_t aa, seed;
@@ -43,6 +44,11 @@ static const struct option_row rows[] = {
      .value = "S",
      .summary = "time it for about S seconds at most; with --aa several, ascending: 1,5,20",
      .offset = offsetof(struct eval_options, seconds)},
+    {.name = "resolution",
+     .type = OPTION_STRING,
+     .value = "P%",
+     .summary = "time it until a difference of P% can be told (about 2%), for --seconds at most (20)",
+     .offset = offsetof(struct eval_options, resolution)},
     {.name = "dim",
      .type = OPTION_STRING,
      .value = "M=1024,...",
@@ -150,6 +156,26 @@ static bool read_seconds(const char *text, struct aa_request *q, struct error *e
     return true;
 }
 
+// "1%" or "1": percent.
+static bool read_resolution(const char *text, double *resolution, struct error *err) {
+    char number[32];
+    size_t len = strlen(text);
+    double percent = 0;
+    if (len && text[len - 1] == '%')
+        len--;
+    snprintf(number, sizeof number, "%.*s", (int)(len < 31 ? len : 31), text);
+    if (len > 31 || !str_to_double(number, &percent) || !isfinite(percent))
+        return error_set(err, ERROR_USAGE, "eval: --resolution %s: expected percent, such as 1%%",
+                         text);
+    if (percent < RESOLUTION_LEAST || percent > RESOLUTION_MOST)
+        return error_set(err, ERROR_USAGE,
+                         "eval: --resolution %s: expected %.2g%% to %.0f%%; identical kernels may "
+                         "differ by %.2g%%",
+                         text, RESOLUTION_LEAST, RESOLUTION_MOST, 100 * MEASUREMENT_MARGIN);
+    *resolution = percent / 100;
+    return true;
+}
+
 static bool run_one(struct arena *a, const struct eval_request *q, bool json, struct error *err) {
     struct eval_report r;
     if (!op_eval(a, q, &r, err))
@@ -187,6 +213,9 @@ static bool check_options(const struct eval_options *o, int n_candidates, struct
                          o->detach ? "detach" : "wait");
     if (o->warm && o->spool)
         return error_set(err, ERROR_USAGE, "--warm is not for a job of a --spool");
+    if (o->resolution && (o->verify || o->screen))
+        return error_set(err, ERROR_USAGE, "--%s tells no differences, --resolution asks for one",
+                         o->verify ? "verify" : "screen");
     if (!o->aa && o->keep)
         return error_set(err, ERROR_USAGE, "--keep is for the pairs of --aa");
     if (o->aa > AA_MOST)
@@ -244,11 +273,15 @@ static bool run(int argc, char **argv, struct error *err) {
     if (args.help)
         return command_help(&options);
     struct aa_request aa = {.n = (int)o.aa, .keep = o.keep};
+    double resolution = 0;
     if (!check_options(&o, args.count - 1, err) ||
-        (o.seconds && !read_seconds(o.seconds, &aa, err)))
+        (o.seconds && !read_seconds(o.seconds, &aa, err)) ||
+        (o.resolution && !read_resolution(o.resolution, &resolution, err)))
         return false;
     if (!o.aa && aa.n_lengths > 1)
         return error_set(err, ERROR_USAGE, "several --seconds are for --aa");
+    if (o.resolution && aa.n_lengths > 1)
+        return error_set(err, ERROR_USAGE, "with --resolution there is one --seconds");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
@@ -261,6 +294,7 @@ static bool run(int argc, char **argv, struct error *err) {
                                       : o.confirm ? EVAL_CONFIRM
                                                   : EVAL_RANK,
                              .seconds = aa.seconds[0],
+                             .resolution = resolution,
                              .seed = (uint64_t)o.seed,
                              .spool = o.spool,
                              .wait_s = o.wait_s,

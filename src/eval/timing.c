@@ -36,7 +36,8 @@ enum {
 
 static const double confidence = 0.99;
 static const double clearly_slower = 0.8;  // speed-up below which screening ends at once
-static const double narrow_enough = 0.01;  // half width of the interval
+static const double narrow_enough = 0.01;  // half width of the interval, when nobody asks
+static const double asked_s = 20;          // for a resolution that somebody asks for
 // What a place adds to the time matters above this share of it.
 static const double place_matters = 0.001;
 
@@ -170,6 +171,7 @@ static bool is_enough(struct timing *t) {
                             .n_slowed = t->subject->clocks.n_slowed,
                             .halves = will_swap(t) ? 2 : 1,
                             .uses_all_time = t->uses_all_time,
+                            .is_asked = t->is_asked,
                             .spent_s = (double)(clock_now_ns() - t->start_ns) * 1e-9,
                             .seconds = t->seconds};
     enum pairs_answer answer = pairs_ask(&s);
@@ -183,7 +185,7 @@ static bool is_enough(struct timing *t) {
         return false;
     t->next_width = n + (n / 5 > PAIRS_USUAL ? n / 5 : PAIRS_USUAL);
     struct estimate e = estimate_between(t, 0, n);
-    return (e.high - e.low) / 2 - unsure_by_place(t) < narrow_enough * e.value;
+    return (e.high - e.low) / 2 - unsure_by_place(t) < t->narrow * e.value;
 }
 
 // A card that slowed itself down most of the time has said nothing about the code.
@@ -302,7 +304,12 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
     t->rival = rival;
     t->depth = job->depth;
     t->uses_all_time = job->uses_all_time;
-    t->seconds = job->seconds > 0 ? job->seconds : job->depth == EVAL_SCREEN ? 0.5 : 2;
+    t->is_asked = job->resolution > 0;
+    t->narrow = t->is_asked ? pairs_narrow(job->resolution) : narrow_enough;
+    t->seconds = job->seconds > 0             ? job->seconds
+                 : job->depth == EVAL_SCREEN ? 0.5
+                 : t->is_asked               ? asked_s
+                                             : 2;
     t->v = &result->verdict;
     for (int i = 0; i < job->n_looks; i++)
         looks_add(&t->looks, job->looks_s[i]);

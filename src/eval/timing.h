@@ -16,8 +16,8 @@ struct timing {
     struct arena *a;
     struct subject *subject, *rival;
     enum eval_depth depth;
-    double seconds;
-    bool uses_all_time;
+    double seconds, narrow;  // how long, and the half width of an interval that is enough
+    bool uses_all_time, is_asked;
     int64_t start_ns;
     struct samples samples;
     struct looks looks;

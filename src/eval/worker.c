@@ -46,6 +46,8 @@ json_t *worker_job_message(const struct eval_job *job) {
                              job->rival ? candidate_to_json(job->rival) : json_null(), "depth",
                              eval_depth_name(job->depth), "seconds", job->seconds, "uses_all_time",
                              (int)job->uses_all_time);
+    if (job->resolution > 0)
+        json_object_set_new(json, "resolution", json_real(job->resolution));
     if (!job->n_looks)
         return json;
     json_t *looks = json_array();
@@ -189,6 +191,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
         json_reader_fail(&r, "unknown depth '%s'", depth);
     job->seconds = json_read_number(&r, message, "seconds");
     job->uses_all_time = json_is_true(json_object_get(message, "uses_all_time"));
+    job->resolution = json_number_value(json_object_get(message, "resolution"));
     read_looks(&r, json_object_get(message, "looks_s"), job);
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);

@@ -18,7 +18,7 @@ enum { TRIALS_TOGETHER = 50 };
 // A row while it grows. A slow-down by x moves the interval by x: so each comparison says which
 // slow-down it would have told, and 95% of them told the largest but 5%.
 struct row_samples {
-    double *needed;
+    double *needed, *took_s;
     int room;
 };
 
@@ -31,20 +31,29 @@ struct series {
     FILE *keep;
 };
 
+static double *grown(struct arena *a, const double *values, int n, int room) {
+    double *more = arena_array(a, double, room);
+    if (n)
+        memcpy(more, values, sizeof *more * (size_t)n);
+    return more;
+}
+
 static void note(struct series *c, struct aa_report *report, int length,
                  const struct measurement_look *l) {
     struct aa_row *row = &report->rows[length];
     struct row_samples *s = &c->rows[length];
     int order = measurement_order(l->low, l->high);
     if (row->n == s->room) {
-        double *needed = arena_array(c->a, double, 2 * s->room + 64);
-        if (s->room)
-            memcpy(needed, s->needed, sizeof *needed * (size_t)s->room);
-        s->needed = needed;
-        s->room = 2 * s->room + 64;
+        int room = 2 * s->room + 64;
+        s->needed = grown(c->a, s->needed, s->room, room);
+        s->took_s = grown(c->a, s->took_s, s->room, room);
+        s->room = room;
     }
     // One that called it slower as it was would have told any slow-down.
-    s->needed[row->n++] = fmax(0, l->high * (1 + MEASUREMENT_MARGIN) - 1);
+    double needed = fmax(0, l->high * (1 + MEASUREMENT_MARGIN) - 1);
+    s->took_s[row->n] = l->seconds;
+    s->needed[row->n++] = needed;
+    row->n_told += needed <= report->resolution;
     row->n_faster += order > 0;
     row->n_slower += order < 0;
     row->n_pairs += l->n_pairs;
@@ -70,7 +79,9 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
     struct eval_job job = {.candidate = &c->report.candidate,
                            .depth = q->eval.depth,
                            .seconds = q->n_lengths ? q->seconds[last] : 0,
-                           .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN};
+                           .resolution = q->eval.resolution,
+                           .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN &&
+                                            q->eval.resolution == 0};
     for (int i = first; i < last; i++)
         job.looks_s[job.n_looks++] = q->seconds[i];
     bool ok = evaluator_judge(c->e, &scratch, &job, &result, err);
@@ -83,7 +94,8 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
             if (m->looks[i].seconds == q->seconds[k])
                 note(c, report, k, &m->looks[i]);
     if (ok) {
-        struct measurement_look whole = {.n_pairs = m->n_pairs,
+        struct measurement_look whole = {.seconds = result.timing_s,
+                                         .n_pairs = m->n_pairs,
                                          .speedup = m->speedup,
                                          .low = m->speedup_low,
                                          .high = m->speedup_high};
@@ -126,6 +138,8 @@ static void conclude(struct series *c, struct aa_report *report) {
         struct aa_row *row = &report->rows[i];
         row->half_width = row->n ? row->half_width / row->n : NAN;
         row->smallest = stats_quantile(c->rows[i].needed, row->n, 0.95);
+        row->took_half_s = stats_quantile(c->rows[i].took_s, row->n, 0.5);
+        row->took_95_s = stats_quantile(c->rows[i].took_s, row->n, 0.95);
         row->bound = stats_share_bound(row->n_faster + row->n_slower, row->n, 0.95);
     }
 }
@@ -133,7 +147,7 @@ static void conclude(struct series *c, struct aa_report *report) {
 bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report,
            struct error *err) {
     struct series c = {.a = a, .q = q};
-    *report = (struct aa_report){0};
+    *report = (struct aa_report){.resolution = q->eval.resolution};
     c.keep = q->keep ? fopen(q->keep, "w") : NULL;
     if (q->keep && !c.keep)
         return error_set(err, ERROR_USAGE, "%s: cannot be written: %s", q->keep, strerror(errno));
@@ -155,19 +169,24 @@ bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report
     return ok;
 }
 
+static json_t *row_json(const struct aa_report *r, const struct aa_row *row) {
+    json_t *asked = json_null();
+    if (r->resolution > 0)
+        asked = json_pack("{s:f, s:i, s:f, s:f}", "resolution", r->resolution, "told", row->n_told,
+                          "half_took_s", row->took_half_s, "most_took_s", row->took_95_s);
+    return json_pack("{s:o, s:i, s:i, s:i, s:i, s:f, s:o, s:o, s:o, s:o}", "seconds",
+                     row->seconds > 0 ? json_real(row->seconds) : json_null(), "comparisons",
+                     row->n, "faster", row->n_faster, "slower", row->n_slower, "pairs",
+                     row->n_pairs, "different_at_most", row->bound, "largest_difference",
+                     json_optional_real(row->widest), "half_width",
+                     json_optional_real(row->half_width), "slowdown_told",
+                     json_optional_real(row->smallest), "asked", asked);
+}
+
 json_t *op_aa_json(const struct aa_report *r) {
     json_t *rows = json_array();
-    for (int i = 0; i < r->n_rows; i++) {
-        const struct aa_row *row = &r->rows[i];
-        json_array_append_new(
-            rows, json_pack("{s:o, s:i, s:i, s:i, s:i, s:f, s:o, s:o, s:o}", "seconds",
-                            row->seconds > 0 ? json_real(row->seconds) : json_null(), "comparisons",
-                            row->n, "faster", row->n_faster, "slower", row->n_slower, "pairs",
-                            row->n_pairs, "different_at_most", row->bound, "largest_difference",
-                            json_optional_real(row->widest), "half_width",
-                            json_optional_real(row->half_width), "slowdown_told",
-                            json_optional_real(row->smallest)));
-    }
+    for (int i = 0; i < r->n_rows; i++)
+        json_array_append_new(rows, row_json(r, &r->rows[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o}", "schema", "hone.aa/1",
                      "problem", r->problem, "target", r->target, "device", r->device, "candidate",
                      r->candidate, "method", r->method ? r->method : "", "trials", r->n, "call_s",
@@ -198,6 +217,12 @@ const char *op_aa_text(struct arena *a, const struct aa_report *r) {
                        (double)r->rows[i].n_pairs / (r->rows[i].n ? r->rows[i].n : 1));
         put_row(&s, &r->rows[i]);
         str_printf(&s, "; a call takes %s\n", clock_duration(a, r->call_s * 1e9));
+        if (r->resolution > 0)
+            str_printf(&s,
+                       "the %.3g%% asked for would have been told in %d of %d; half of them took "
+                       "%.2g s or less, 95%% %.2g s\n",
+                       100 * r->resolution, r->rows[i].n_told, r->rows[i].n, r->rows[i].took_half_s,
+                       r->rows[i].took_95_s);
     }
     if (r->n_rows > 1)
         str_printf(&s, "\n%d trials, each in a process of its own\n", r->n);

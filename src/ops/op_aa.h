@@ -8,6 +8,8 @@
 // lengths, a trial lasts for the longest; each shorter one is every stretch of it that long, and
 // these share the trial's two processes. (A GPU, where subject and rival change places half way,
 // makes a trial of each length.)
+//
+// Asked for a resolution, a trial ends when it can tell that, and the row says how long this took.
 #pragma once
 
 #include <jansson.h>
@@ -22,6 +24,7 @@ struct aa_request {
     int n;                     // trials
     double seconds[AA_LENGTHS_MAX];
     int n_lengths;     // ascending; 0: one, and a comparison ends when its interval is narrow
+                       // (with a resolution one at most, and that is the most it takes)
     const char *keep;  // write every pair that counted into this file; or NULL
 };
 
@@ -34,11 +37,15 @@ struct aa_row {
     double half_width;  // mean half width of the intervals
     double bound;       // of the share called different, with 95% confidence
     double smallest;    // slow-down that 95% of the comparisons would have told
+    // Where a resolution is asked for: so many would have told it, and took so long.
+    int n_told;
+    double took_half_s, took_95_s;
 };
 
 struct aa_report {
     const char *problem, *target, *device, *candidate, *method;
     int n;  // trials
+    double resolution;  // as asked, or 0
     struct aa_row rows[AA_LENGTHS_MAX];
     int n_rows;
     double call_s;  // median of a call, in the last trial

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "eval/pairs.h"
 #include "family/lower.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
@@ -120,7 +121,7 @@ static bool find_target(struct arena *a, const struct eval_request *q, const str
 static bool prepare(struct arena *a, const struct eval_request *q, struct eval_report *r,
                     struct error *err) {
     struct loaded loaded;
-    *r = (struct eval_report){.depth = q->depth};
+    *r = (struct eval_report){.depth = q->depth, .resolution = q->resolution};
     if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
         !find_target(a, q, loaded.problem, &r->target, err))
         return false;
@@ -165,7 +166,8 @@ static struct eval_job job_of(const struct eval_request *q, const struct eval_re
     return (struct eval_job){.candidate = &r->candidate,
                              .rival = r->rival.source ? &r->rival : NULL,
                              .depth = q->depth,
-                             .seconds = q->seconds};
+                             .seconds = q->seconds,
+                             .resolution = q->resolution};
 }
 
 // The device that judged, and its bound, in place of what we took it to be.
@@ -271,6 +273,7 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
                                    .bound = r.bound,
                                    .rival = r.rival,
                                    .depth = r.depth,
+                                   .resolution = r.resolution,
                                    .seed = r.seed};
         ok = read_candidate(a, list->candidates[i], &each, &each.candidate, err) &&
              judge(a, q, e, &each, err);
@@ -304,6 +307,7 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
                                           .target = r.target,
                                           .bound = r.bound,
                                           .depth = how->depth,
+                                          .resolution = how->resolution,
                                           .seed = r.seed};
         if (is_timed)
             reports[i].rival = reports[1].candidate;
@@ -376,6 +380,15 @@ static void put_evidence(struct str *s, const char *evidence) {
     str_puts(s, "\n");
 }
 
+// Which difference this comparison could have told, beside the one that was asked for.
+static void put_resolved(struct str *s, const struct measurement *m, double asked) {
+    double told = pairs_resolution((m->speedup_high - m->speedup_low) / 2 / m->speedup);
+    str_printf(s, "  told      differences of %.2g%% and more, ", 100 * told);
+    str_printf(s, told <= asked ? "%.3g%% was asked for\n"
+                                : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
+               100 * asked);
+}
+
 static void put_time(struct arena *a, struct str *s, const struct eval_report *r) {
     const struct measurement *m = &r->result.measurement;
     str_printf(s, "  time      %s", clock_duration(a, m->median_s * 1e9));
@@ -396,6 +409,8 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     str_printf(s, ", %.3g%% confidence; %s\n", 100 * m->confidence, m->method);
     if (m->clocks)
         str_printf(s, "  clocks    %s\n", m->clocks);
+    if (r->resolution > 0)
+        put_resolved(s, m, r->resolution);
     struct resolution resolution;
     op_resolution_load(a, &r->target, &resolution);
     if (resolution.present)

@@ -20,6 +20,7 @@ struct eval_request {
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
     double seconds;     // of timing; 0: the depth's default
+    double resolution;  // the difference that is to be told; 0: about 2%
     uint64_t seed;      // 0: from the operating system
     const char *spool;  // judged by a worker of this spool; NULL: here
     double wait_s;      // for such a worker; 0: the default
@@ -32,6 +33,7 @@ struct eval_report {
     struct bound bound;
     struct candidate candidate, rival;
     enum eval_depth depth;
+    double resolution;        // as asked
     bool is_null_known;       // were kernels that compute nothing tried?
     const char *null_kernel;  // the problem is degenerate: what such a kernel does to pass
     struct eval_result result;

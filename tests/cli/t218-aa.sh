@@ -35,6 +35,21 @@ grep -Eq '"seconds":0.02[0-9]*,"comparisons":[1-9]' flat || fail "no stretch: $(
 [ "$(grep -c -v '^#' pairs.txt)" = "$(awk '/^#/ { n += $4 } END { print n }' pairs.txt)" ] || fail 'lines'
 awk '!/^#/ && !($1 > 0 && $2 > 0 && NF == 2) { exit 1 }' pairs.txt || fail 'no pair of times'
 
+# A resolution: a trial ends when it can tell that; how many did, and how long they took. What half of everything differs by
+# is told by any few pairs.
+run "$HONE" eval affine.hone default --aa 3 --resolution 100% --seconds 5
+[ "$status" = 0 ] || fail "$got"
+printf '%s\n' "$got" | grep -Eq '^the 100% asked for would have been told in [0-3] of 3; half of them took [0-9.e-]+ s or less, 95% [0-9.e-]+ s$' ||
+    fail "$got"
+valid aa "$HONE" eval affine.hone default --aa 2 --resolution 50 --seconds 0.1 --json
+tr -d ' \n' <json >flat
+grep -Eq '"asked":\{"resolution":0.5,"told":[0-2],"half_took_s":[0-9.e-]+,"most_took_s":[0-9.e-]+\}' flat || fail "$(cat json)"
+# Beside another kernel: which difference could be told is said, and whether it is the one asked for.
+expect_match 0 '^  told      differences of [0-9.e+]+% and more, (100% was asked for|not the 100% asked for: more --seconds, or a quieter machine)$' \
+    "$HONE" eval affine.hone default --resolution 100 --seconds 0.2
+expect_match 0 '^  told      differences of [0-9.e+]+% and more, not the 0.8% asked for: ' \
+    "$HONE" eval affine.hone default plain --resolution 0.8% --seconds 0.001
+
 # More than are started together.
 expect_match 0 '^51 comparisons of a kernel with itself: ' "$HONE" eval affine.hone default --aa 51 --screen
 
@@ -53,6 +68,17 @@ expect 2 'hone: --keep is for the pairs of --aa' "$HONE" eval affine.hone defaul
 expect 2 'hone: --verify times nothing, --aa does' "$HONE" eval affine.hone default --aa 1 --verify
 expect_match 2 '^hone: no/where: cannot be written: ' "$HONE" eval affine.hone default --aa 1 --keep no/where
 expect_match 2 '^hone: \.: cannot be written: ' "$HONE" eval affine.hone default --aa 1 --keep .
+for wrong in '' % x 1%% nan 1e999 11111111111111111111111111111111111; do
+    expect 2 "hone: eval: --resolution $wrong: expected percent, such as 1%" \
+        "$HONE" eval affine.hone default --resolution "$wrong"
+done
+for wrong in 0 -1 0.5% 101; do
+    expect 2 "hone: eval: --resolution $wrong: expected 0.8% to 100%; identical kernels may differ by 0.5%" \
+        "$HONE" eval affine.hone default --resolution "$wrong"
+done
+expect 2 'hone: with --resolution there is one --seconds' "$HONE" eval affine.hone default --aa 1 --seconds 1,5 --resolution 1
+expect 2 'hone: --screen tells no differences, --resolution asks for one' "$HONE" eval affine.hone default --screen --resolution 1
+expect 2 'hone: --verify tells no differences, --resolution asks for one' "$HONE" eval affine.hone default --verify --resolution 1
 # A candidate that is wrong cannot be timed.
 printf '#pragma hone launch f grid(M) args(x, y)\nvoid f(long b, const float *x, float *y) { y[b] = x[b]; }\n' >wrong.c
 expect_match 1 '^wrong: ' "$HONE" eval affine.hone wrong.c --aa 1 --seconds 0.05

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "eval/pairs.h"
 #include "eval/stats.h"
+#include "record/measurement.h"
 
 Test(stats, median_of_odd_even_and_no_values) {
     double v[] = {3, 1, 2, 10};
@@ -37,10 +38,39 @@ Test(pairs, are_eight_at_least_then_as_the_time_allows) {
         {{.n_pairs = 900, .halves = 1, .uses_all_time = true, .spent_s = 2.1, .seconds = 2},
          PAIRS_ENOUGH},
         {{.n_pairs = PAIRS_MAX, .halves = 1, .spent_s = 0, .seconds = 2}, PAIRS_ENOUGH},
+        // Asked for a resolution: by the width alone, with as many pairs as there is room for.
+        {{.n_pairs = PAIRS_MAX, .halves = 1, .is_asked = true, .spent_s = 1, .seconds = 2},
+         PAIRS_BY_WIDTH},
+        {{.n_pairs = PAIRS_ROOM, .halves = 1, .is_asked = true, .spent_s = 1, .seconds = 2},
+         PAIRS_ENOUGH},
+        {{.n_pairs = 900, .halves = 1, .is_asked = true, .spent_s = 2.1, .seconds = 2},
+         PAIRS_ENOUGH},
         {{.n_pairs = PAIRS_MAX / 2, .halves = 2, .spent_s = 0, .seconds = 2}, PAIRS_ENOUGH},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         cr_expect_eq(pairs_ask(&cases[i].state), cases[i].want, "case %zu", i);
+}
+
+// Where errors are as the interval says, a slow-down by the resolution is told in 95% of comparisons
+// whose interval is just narrow enough for it.
+Test(pairs, an_interval_narrow_enough_for_a_resolution_tells_it_in_95_percent) {
+    enum { TRIALS = 20000 };
+    static const double apart = 0.0025;  // the two processes, in favour of the slower
+    static const double resolutions[] = {0.008, 0.01, 0.02};
+    struct rng rng;
+    rng_init(&rng, 5);
+    for (size_t i = 0; i < sizeof resolutions / sizeof resolutions[0]; i++) {
+        double half_width = pairs_narrow(resolutions[i]);
+        int n_told = 0;
+        cr_expect_float_eq(pairs_resolution(half_width), resolutions[i], 1e-12);
+        for (int k = 0; k < TRIALS; k++) {
+            double radius = sqrt(-2 * log(1 - rng_unit(&rng)));
+            double error = radius * cos(2 * M_PI * rng_unit(&rng)) * half_width / 2.576;
+            double speedup = (1 + error) * (1 + apart) / (1 + resolutions[i]);
+            n_told += measurement_order(speedup * (1 - half_width), speedup * (1 + half_width)) < 0;
+        }
+        cr_expect_float_eq((double)n_told / TRIALS, 0.95, 0.015, "%g: %d", resolutions[i], n_told);
+    }
 }
 
 Test(pairs, leave_out_what_was_slowed_or_disturbed) {
