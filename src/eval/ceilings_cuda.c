@@ -19,7 +19,7 @@
 enum {
     REPEATS = 11,
     SIZES = POINTS_MAX,
-    SMALL_SIZES = 3,
+    SMALL_SIZES = 4,
     FLUSH_TIMES_L2 = 3,
     THREADS = 512,
     TILE = 4,  // elements of a thread; also in runtime/ceilings.cu
@@ -28,8 +28,8 @@ enum {
 };
 
 // Bytes that one sample moves in all; the line goes through those after the small ones.
-static const int64_t sizes[SIZES] = {256 << 10, 2 << 20,   16 << 20,  32 << 20,
-                                     64 << 20,  128 << 20, 256 << 20, 512 << 20};
+static const int64_t sizes[SIZES] = {4 << 10,  256 << 10, 2 << 20,   16 << 20, 32 << 20,
+                                     64 << 20, 128 << 20, 256 << 20, 512 << 20};
 
 struct bench {
     struct cuda cu;
@@ -364,7 +364,7 @@ static void tell(void (*progress)(const char *, void *), void *ctx, const char *
 bool cuda_calibrate(struct arena *a, struct target *t,
                     void (*progress)(const char *what, void *ctx), void *ctx, struct error *err) {
     struct bench b;
-    struct ceilings c = {.present = true, .f8_flops_per_s = NAN};
+    struct ceilings c = {.present = true, .is_steady = true, .f8_flops_per_s = NAN};
     double ignored;
     int64_t start_ns = clock_now_ns();
     tell(progress, ctx, "building the micro-kernels");

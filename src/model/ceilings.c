@@ -87,6 +87,7 @@ json_t *ceilings_to_json(const struct target *t) {
                   widths_to_json(&c), "seconds", c.seconds, "how", c.how);
     for (int i = 0; i < RATES; i++)
         json_object_set_new(json, rates[i].key, json_optional_real(*rate_of(&c, i)));
+    json_object_set_new(json, "steady", json_boolean(c.is_steady));
     return json;
 }
 
@@ -163,6 +164,7 @@ bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, s
     read_traffic(&r, json_read_array(&r, json, "traffic"), &c);
     c.f32_flops_per_s = json_read_number(&r, json, "f32_flops_per_s");
     c.f32_spread = json_read_number(&r, json, "f32_spread");
+    c.is_steady = json_object_get(json, "steady") && json_read_bool(&r, json, "steady");
     for (int i = 0; i < RATES; i++)
         *rate_of(&c, i) = json_read_optional_number(&r, json, rates[i].key);
     read_caches(&r, json_read_array(&r, json, "caches"), &c);
@@ -249,6 +251,7 @@ void ceilings_raise(struct ceilings *c, const struct ceilings *fresh) {
         raise_traffic(&c->traffic[i], &fresh->traffic[i]);
     if (fresh->launch_s < c->launch_s)
         c->launch_s = fresh->launch_s;
+    c->is_steady = c->is_steady && fresh->is_steady;
     c->f32_flops_per_s = better(c->f32_flops_per_s, fresh->f32_flops_per_s);
     struct ceilings copy = *fresh;
     for (int i = 0; i < RATES; i++)
@@ -286,16 +289,17 @@ double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {
     return 1 / (share / c->traffic[i - 1].bytes_per_s + (1 - share) / c->traffic[i].bytes_per_s);
 }
 
-// The lower of the line and of what lies between two points; beyond the last, the line less what
-// that one saved.
+// The lower of the line and of what lies between two points, or that alone where they hold; beyond
+// the last, the line less what that one saved.
 static double mix_seconds(const struct ceilings *c, const struct ceiling_traffic *t, double bytes) {
     double line = fmax(t->fixed_s, c->launch_s) + bytes / t->bytes_per_s;
     struct ceiling_point from = {0, c->launch_s};
     for (int i = 0; i < POINTS_MAX && t->point[i].bytes > from.bytes; i++) {
         struct ceiling_point to = {t->point[i].bytes, fmax(t->point[i].seconds, c->launch_s)};
         double share = (bytes - from.bytes) / (to.bytes - from.bytes);
+        double between = from.seconds + share * (to.seconds - from.seconds);
         if (share <= 1)
-            return fmin(line, from.seconds + share * (to.seconds - from.seconds));
+            return c->is_steady ? between : fmin(line, between);
         from = to;
     }
     bool has_points = from.bytes > 0;

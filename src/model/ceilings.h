@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { POINTS_MAX = 8 };
+enum { POINTS_MAX = 9 };
 
 // Seconds for a mix of traffic: fixed + bytes / rate for many bytes, and the points beside this
 // line: what single sizes took. Small calls find some of their data in the caches when their turn
@@ -48,6 +48,9 @@ struct ceilings {
     bool present;
     double launch_s;                                // fixed cost of one launch through the runner
     struct ceiling_traffic traffic[TRAFFIC_MIXES];  // by falling read_fraction
+    // Points hold: a device that nothing else uses has timed them itself. Elsewhere one that is
+    // above the line says that the machine was busy.
+    bool is_steady;
     double f32_flops_per_s;                         // independent FMA chains on all threads
     double f32_spread;
     double f64_flops_per_s;

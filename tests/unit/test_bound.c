@@ -186,6 +186,22 @@ Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
         epsilon_eq(dbl, ceilings_seconds(c, 5. / 6, 1 << 20), 0.5 * 2e-5 + 0.5 * other, 1e-12));
 }
 
+// On a device that nothing else uses a line through large sizes does not reach below the small ones.
+Test(ceilings, points_that_hold_count_above_the_line_too) {
+    struct target t = test_target();
+    struct ceilings *c = &t.ceilings, lower;
+    measure_points(c, 0);
+    c->is_steady = true;
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 1 << 19), 1.5e-5, 1e-12));
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 4 << 20), 1.5e-4, 1e-12));
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 32 << 20), 1e-5 + (32 << 20) / 40e9, 1e-12));
+    // One that may have been disturbed takes this away again.
+    lower = *c;
+    lower.is_steady = false;
+    ceilings_raise(c, &lower);
+    cr_expect(epsilon_eq(dbl, ceilings_seconds(c, 1, 4 << 20), 1e-5 + (4 << 20) / 40e9, 1e-12));
+}
+
 // Beyond the points a cache holds no more for longer; a point above the line says nothing.
 Test(ceilings, what_the_last_size_saved_stays_saved) {
     struct target t = test_target();
@@ -236,10 +252,12 @@ Test(ceilings, many_bytes_move_at_least_as_fast_as_few) {
 // Whatever two measurements say, together they say no more time for anything.
 Test(ceilings, no_raise_makes_anything_slower) {
     static const double factors[] = {0.5, 1, 2};
-    for (int k = 0; k < 81; k++) {
+    for (int k = 0; k < 4 * 81; k++) {
         struct target t = test_target(), fresh = test_target();
+        t.ceilings.is_steady = k / 81 % 2;
+        fresh.ceilings.is_steady = k / 162;
         double rate = factors[k % 3], fixed = factors[k / 3 % 3], launch = factors[k / 9 % 3],
-               small = factors[k / 27];
+               small = factors[k / 27 % 3];
         for (int i = 0; i < TRAFFIC_MIXES; i++) {
             struct ceiling_traffic *mine = &t.ceilings.traffic[i],
                                    *other = &fresh.ceilings.traffic[i];
