@@ -7,7 +7,9 @@
 # make check-long  the long tests: kill -9, fuzzing for minutes, many seeds
 # make fuzz        the fuzzers, FUZZ_SECONDS each (default 60); AFL++ too where it is installed
 # make lint        layers, banned functions, format, complexity, generated files
-# make bench       every figure of docs/results, measured here, as ratios
+# make bench       figures of docs/results for a CPU: the thread, the language, the judge; minutes
+# make bench-long  and the judge's that take two hours: control, estimates, faults, kills. For models
+#                  there is bench/llm.sh, for GPUs bench/gpu_*.sh, on a card
 # make bless       rewrite golden files and docs/cli; review the diff
 # make install     PREFIX=/usr/local DESTDIR=
 
@@ -97,15 +99,11 @@ $(BUILD)/config: FORCE
 	@mkdir -p $(@D)
 	@echo '$(STAMP)' | cmp -s - $@ || echo '$(STAMP)' > $@
 
-deps:
-	@scripts/install-deps.sh build
-deps-check:
-	@scripts/install-deps.sh check
-
+deps deps-check:
+	@scripts/install-deps.sh $(if $(filter deps,$@),build,check)
 demo: deps
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@scripts/demo.sh $(abspath $(BUILD)/hone)
-
 check-fast: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh fast $(BUILD)
 check: deps-check
@@ -135,6 +133,10 @@ lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	for b in run language judge; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
+bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
+	bench/judge_control.sh $(abspath $(BUILD)/hone)
+	$(BUILD)/estimators tests/fixtures/timing/*.txt
+	for t in 215-mutants 214-kill; do HONE=$(abspath $(BUILD)/hone) sh tests/cli/t$$t-long.sh || exit 1; done
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
 install: $(BUILD)/hone
@@ -144,5 +146,5 @@ clean:
 
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
-        check-asan-built fuzz fuzz-built lint bench bless install clean
+        check-asan-built fuzz fuzz-built lint bench bench-long bless install clean
 -include $(OBJ:.o=.d) $(TOBJ:.o=.d)

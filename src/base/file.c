@@ -198,6 +198,12 @@ bool file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+int64_t file_size(const char *path) {
+    struct stat st;
+    bool is_plain = stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
+    return is_plain ? (int64_t)st.st_size : -1;
+}
+
 static bool remove_entry(const FTSENT *e) {
     switch (e->fts_info) {
     case FTS_D:

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena;
 struct error;
@@ -28,6 +29,9 @@ bool file_create(const char *path, const char *bytes, size_t len, struct error *
 bool file_make_dirs(const char *path, struct error *err);
 
 bool file_exists(const char *path);
+
+// Bytes of a plain file that can be read; -1 of anything else.
+int64_t file_size(const char *path);
 
 // Absolute path of `name` (".hone/config") in the working directory or the nearest one
 // above that has it; NULL when none has.

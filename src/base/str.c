@@ -153,6 +153,16 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
     return n;
 }
 
+size_t str_valid_utf8(const char *bytes, size_t len) {
+    for (size_t i = 0; i < len;) {
+        size_t n = utf8_length((const unsigned char *)bytes + i, len - i);
+        if (n == 0)
+            return i;
+        i += n;
+    }
+    return len;
+}
+
 void str_clean(char *bytes, size_t len) {
     for (size_t i = 0; i < len;) {
         size_t n = bytes[i] ? utf8_length((unsigned char *)bytes + i, len - i) : 0;

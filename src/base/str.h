@@ -48,5 +48,8 @@ const char *str_nearest(const char *word, const char *const *names);
 bool str_to_int64(const char *text, long long *out);
 bool str_to_double(const char *text, double *out);
 
+// How many bytes from the beginning on are valid UTF-8 (NUL is); `len` when all are.
+size_t str_valid_utf8(const char *bytes, size_t len);
+
 // Make bytes from outside fit for a text in JSON: whatever is no UTF-8, and NUL, becomes '?'.
 void str_clean(char *bytes, size_t len);

@@ -47,7 +47,8 @@ static const struct option_row rows[] = {
     {.name = "resolution",
      .type = OPTION_STRING,
      .value = "P%",
-     .summary = "time it until a difference of P% can be told (about 2%), for --seconds at most (20)",
+     .summary =
+         "time it until a difference of P% can be told (about 2%), for --seconds at most (20)",
      .offset = offsetof(struct eval_options, resolution)},
     {.name = "dim",
      .type = OPTION_STRING,
@@ -96,7 +97,9 @@ static const struct option_row rows[] = {
      .offset = offsetof(struct eval_options, warm)},
     {.name = "json",
      .type = OPTION_FLAG,
-     .summary = "print one hone.eval/1 document, with --aa hone.aa/1",
+     .summary =
+         "print one hone.eval/1 document; of two beside each other hone.compare/1, with --aa "
+         "hone.aa/1",
      .offset = offsetof(struct eval_options, json)},
     {0},
 };
@@ -176,6 +179,10 @@ static bool read_resolution(const char *text, double *resolution, struct error *
     return true;
 }
 
+static bool is_ok(const struct eval_report *r) {
+    return r->result.verdict.kind == VERDICT_OK;
+}
+
 static bool run_one(struct arena *a, const struct eval_request *q, bool json, struct error *err) {
     struct eval_report r;
     if (!op_eval(a, q, &r, err))
@@ -187,7 +194,7 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     } else {
         fputs(op_eval_text(a, &r), stdout);
     }
-    return r.result.verdict.kind == VERDICT_OK;
+    return is_ok(&r);
 }
 
 // One job for each candidate.
@@ -203,6 +210,11 @@ static bool post(struct arena *a, struct eval_request q, const struct arguments 
                is_answered ? "is answered (without --detach it is taken) in" : "waits in", q.spool);
     }
     return true;
+}
+
+// Timed beside each other, and not each beside something else?
+static bool is_pair(const struct eval_options *o, int n_candidates) {
+    return n_candidates == 2 && !o->rival && !o->verify && !o->spool;
 }
 
 static bool check_options(const struct eval_options *o, int n_candidates, struct error *err) {
@@ -223,8 +235,11 @@ static bool check_options(const struct eval_options *o, int n_candidates, struct
                          AA_MOST);
     if (o->aa && o->verify)
         return error_set(err, ERROR_USAGE, "--verify times nothing, --aa does");
-    if (n_candidates > 1 && (o->json || o->aa))
-        return error_set(err, ERROR_USAGE, "--json and --aa are for one candidate");
+    if (n_candidates > 1 && o->aa)
+        return error_set(err, ERROR_USAGE, "--aa is for one candidate");
+    if (n_candidates > 1 && o->json && !is_pair(o, n_candidates))
+        return error_set(err, ERROR_USAGE,
+                         "--json is for one candidate, or two that are timed beside each other");
     if (o->detach && (o->aa || o->json))
         return error_set(err, ERROR_USAGE, "--detach leaves a job and prints no verdict");
     return true;
@@ -239,7 +254,7 @@ static void print_report(const struct eval_report *r, void *ctx) {
     struct printing *p = ctx;
     fputs(op_eval_text(p->a, r), stdout);
     fflush(stdout);
-    p->is_ok = p->is_ok && r->result.verdict.kind == VERDICT_OK;
+    p->is_ok = p->is_ok && is_ok(r);
 }
 
 static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
@@ -253,16 +268,22 @@ static bool run_each(struct arena *a, const struct eval_request *q, const struct
 }
 
 // Both verdicts, then who is faster.
-static bool run_pair(struct arena *a, const struct eval_request *q, const struct arguments *args,
-                     struct error *err) {
+static bool run_pair(struct arena *a, const struct eval_request *q, const char *const names[2],
+                     bool json, struct error *err) {
     struct eval_report reports[2];
-    if (!op_eval_pair(a, q, (const char *const *)args->values + 1, reports, err))
+    if (!op_eval_pair(a, q, names, reports, err))
         return false;
     struct printing p = {.a = a, .is_ok = true};
-    print_report(&reports[0], &p);
-    print_report(&reports[1], &p);
-    fputs(op_eval_pair_text(a, reports), stdout);
-    return p.is_ok;
+    if (json) {
+        json_t *document = op_eval_pair_json(a, reports);
+        printf("%s\n", json_print_pretty(a, document));
+        json_decref(document);
+    } else {
+        print_report(&reports[0], &p);
+        print_report(&reports[1], &p);
+        printf("%s\n", op_eval_pair_words(a, reports));
+    }
+    return is_ok(&reports[0]) && is_ok(&reports[1]);
 }
 
 static bool run(int argc, char **argv, struct error *err) {
@@ -300,12 +321,12 @@ static bool run(int argc, char **argv, struct error *err) {
                              .wait_s = o.wait_s,
                              .is_warm = o.warm};
     aa.eval = q;
-    bool is_pair = args.count == 3 && !o.rival && !o.verify && !o.spool;
-    bool ok = o.detach         ? post(&a, q, &args, err)
-              : is_pair        ? run_pair(&a, &q, &args, err)
-              : args.count > 2 ? run_each(&a, &q, &args, err)
-              : o.aa           ? run_aa(&a, &aa, o.json, err)
-                               : run_one(&a, &q, o.json, err);
+    const char *const *names = (const char *const *)args.values + 1;
+    bool ok = o.detach                      ? post(&a, q, &args, err)
+              : is_pair(&o, args.count - 1) ? run_pair(&a, &q, names, o.json, err)
+              : args.count > 2              ? run_each(&a, &q, &args, err)
+              : o.aa                        ? run_aa(&a, &aa, o.json, err)
+                                            : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;
 }

@@ -371,22 +371,29 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
     }
 }
 
+// Where a call finds its data. Slots that were left warm may still be larger than a cache: that is
+// for the reader to see.
+static const char *rotation_words(const struct judge *j, struct arena *a, const struct plan *p) {
+    int64_t given = 0, touched = 0;  // without scratch, and with
+    for (int b = 0; b < j->context.n_buffers; b++)
+        given += j->context.buffers[b].size_bytes;
+    for (int b = 0; b < p->n_buffers; b++)
+        touched += p->buffers[b].size_bytes;
+    if (j->settings.llc_bytes == 0)
+        return arena_printf(a, "warm: %d slots of %.3g MB each in turns", j->layout.n_slots,
+                            (double)touched / 1e6);
+    bool is_cold = given * j->layout.n_slots >= 2 * j->settings.llc_bytes;
+    return arena_printf(a, "%s by rotation over %d slots", is_cold ? "cold" : "partly warm",
+                        j->layout.n_slots);
+}
+
 static void describe(struct judge *j, struct arena *a, struct subject *s,
                      struct eval_result *result) {
-    int64_t touched = 0;
-    for (int b = 0; b < j->context.n_buffers; b++)
-        touched += j->context.buffers[b].size_bytes;
-    bool is_warm = j->settings.llc_bytes == 0;
-    bool is_cold = touched * j->layout.n_slots >= 2 * j->settings.llc_bytes;
     result->measurement.method =
         arena_printf(a,
-                     "ABBA, %s by rotation over %d slots, %d pinned threads, pages of %d KiB "
-                     "first touched by the judge, judge's clock; interval: bootstrap and order "
-                     "statistics",
-                     is_warm   ? "warm"
-                     : is_cold ? "cold"
-                               : "partly warm",
-                     j->layout.n_slots, j->settings.n_threads, LAYOUT_PAGE / 1024);
+                     "ABBA, %s, %d pinned threads, pages of %d KiB first touched by the judge, "
+                     "judge's clock; interval: bootstrap and order statistics",
+                     rotation_words(j, a, &s->plan), j->settings.n_threads, LAYOUT_PAGE / 1024);
     profile_set(&result->profile, "threads", j->settings.n_threads);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);

@@ -6,101 +6,47 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "eval/pairs.h"
 #include "family/lower.h"
+#include "ops/candidate_file.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_resolution.h"
 #include "ops/op_spool.h"
 #include "tools/tool.h"
 
-enum { SOURCE_MAX = 4 << 20, ACTIONS_SHOWN = 3 };
+enum { ACTIONS_SHOWN = 3 };
 
 static bool ends_with(const char *text, const char *end) {
     size_t len = strlen(text), n = strlen(end);
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-// The kernel block for the problem in a file; the problem itself may stand in it as well.
-static bool read_kernel(struct arena *a, const char *path, const struct problem *p,
-                        struct kernel **found, struct error *err) {
-    size_t len;
-    const char *text = file_read(a, path, SOURCE_MAX, &len, err), *diagnostics;
-    struct lang_file file;
-    struct lang_source source = {.file = path, .text = text, .len = len};
-    if (!text)
+static bool read_candidate(struct arena *a, const char *name, struct eval_report *r,
+                           struct error *err) {
+    struct candidate_name n = {.name = name, .problem = r->problem, .target = &r->target};
+    struct candidate_file f;
+    if (!candidate_file_read(a, &n, &f, err))
         return false;
-    if (!lang_parse(a, &source, &file, &diagnostics, err))
-        return error_set(err, ERROR_PARSE, "%s", diagnostics);
-    *found = NULL;
-    for (int i = 0; i < file.n_kernels; i++) {
-        if (strcmp(file.kernels[i]->problem, p->name) != 0)
-            continue;
-        if (*found)
-            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", path, p->name);
-        *found = file.kernels[i];
-    }
-    return *found || error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", path, p->name);
-}
-
-static bool lower_file(struct arena *a, const char *path, const struct eval_report *r,
-                       struct candidate *c, struct error *err) {
-    struct kernel *k;
-    return read_kernel(a, path, r->problem, &k, err) &&
-           lower_kernel(a, r->problem, &r->target, k, c, err);
-}
-
-static bool read_source(struct arena *a, const char *path, struct candidate *c, struct error *err) {
-    size_t len;
-    const char *text = file_read(a, path, SOURCE_MAX, &len, err);
-    if (!text)
-        return false;
-    if (strlen(text) != len)
-        return error_set(err, ERROR_PARSE, "%s: holds a NUL byte", path);
-    json_t *string = json_string(text);
-    if (!string)
-        return error_set(err, ERROR_PARSE, "%s: is not valid UTF-8", path);
-    json_decref(string);
-    *c = (struct candidate){.tier = tier_of_file(path), .source = text};
-    candidate_seal(a, c);
+    r->candidate = f.candidate;
+    r->refusal = f.refusal;
+    r->refused_as = f.refused_as;
     return true;
 }
 
-static bool read_candidate(struct arena *a, const char *name, const struct eval_report *r,
-                           struct candidate *c, struct error *err) {
-    if (strcmp(name, "plain") == 0) {
-        lower_plain(a, r->problem, &r->target, c);
-    } else if (strcmp(name, "default") == 0) {
-        struct kernel *k = arena_new(a, struct kernel);
-        lower_default(a, r->problem, &r->target, k);
-        if (!lower_kernel(a, r->problem, &r->target, k, c, err))
-            return false;
-    } else if (ends_with(name, ".hone") ? !lower_file(a, name, r, c, err)
-                                        : !read_source(a, name, c, err)) {
+static bool read_rival(struct arena *a, const char *name, struct eval_report *r,
+                       struct error *err) {
+    struct candidate_name n = {.name = name, .problem = r->problem, .target = &r->target};
+    struct candidate_file f;
+    if (!candidate_file_read(a, &n, &f, err))
         return false;
-    }
-    c->label = name;
-    return true;
-}
-
-// What a candidate is for when nobody says: a file knows, and `plain` and `default` go anywhere.
-static bool find_name(struct arena *a, const struct eval_request *q, const struct problem *p,
-                      const char **target, struct error *err) {
-    struct kernel *k;
-    *target = q->target;
-    if (q->target || strcmp(q->candidate, "plain") == 0 || strcmp(q->candidate, "default") == 0)
-        return true;
-    *target = tier_of_file(q->candidate) == TIER_D ? "cuda" : "cpu";
-    if (!ends_with(q->candidate, ".hone"))
-        return true;
-    if (!read_kernel(a, q->candidate, p, &k, err))
-        return false;
-    *target = strcmp(k->target, "cpu") == 0 ? "cpu" : "cuda";
+    if (f.refusal)
+        return error_set(err, ERROR_USAGE, "rival %s: %s", name, f.refusal);
+    r->rival = f.candidate;
     return true;
 }
 
@@ -109,8 +55,8 @@ static bool find_name(struct arena *a, const struct eval_request *q, const struc
 // answer came; only `cuda` asks what the workers have.
 static bool find_target(struct arena *a, const struct eval_request *q, const struct problem *p,
                         struct target *t, struct error *err) {
-    const char *name;
-    if (!find_name(a, q, p, &name, err))
+    const char *name = q->target;
+    if (!name && !candidate_file_target(a, q->candidate, p, &name, err))
         return false;
     if (!q->spool || (name && strcmp(name, "cpu") == 0))
         return op_target(a, name, t, err);
@@ -129,9 +75,8 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
     if (q->is_warm && r->target.is_gpu)
         return error_set(err, ERROR_USAGE, "--warm is for a CPU; a GPU is timed cold");
     bound_compute(r->problem, &r->target, &r->bound);
-    return read_candidate(a, q->candidate, r, &r->candidate, err) &&
-           (q->depth == EVAL_VERIFY ||
-            read_candidate(a, q->rival ? q->rival : "plain", r, &r->rival, err));
+    return read_candidate(a, q->candidate, r, err) &&
+           (q->depth == EVAL_VERIFY || read_rival(a, q->rival ? q->rival : "plain", r, err));
 }
 
 static struct spool_spec spool_of(const struct eval_request *q, const struct eval_report *r) {
@@ -159,7 +104,11 @@ static bool open_evaluator(const struct eval_request *q, struct eval_report *r,
 
 bool op_eval_open(struct arena *a, const struct eval_request *q, struct eval_report *r,
                   struct evaluator **e, struct error *err) {
-    return prepare(a, q, r, err) && open_evaluator(q, r, e, err);
+    if (!prepare(a, q, r, err))
+        return false;
+    if (r->refusal)
+        return error_set(err, ERROR_PARSE, "%s: %s", verdict_kind_name(r->refused_as), r->refusal);
+    return open_evaluator(q, r, e, err);
 }
 
 static struct eval_job job_of(const struct eval_request *q, const struct eval_report *r) {
@@ -186,6 +135,8 @@ bool op_eval_post(struct arena *a, const struct eval_request *q, char *id, bool 
     struct eval_report r;
     if (!prepare(a, q, &r, err))
         return false;
+    if (r.refusal)
+        return error_set(err, ERROR_USAGE, "%s: %s", q->candidate, r.refusal);
     struct spool_spec spec = spool_of(q, &r);
     struct eval_job job = job_of(q, &r);
     return evaluator_post(&spec, &job, id, is_answered, err);
@@ -219,6 +170,12 @@ static void label(struct arena *a, struct evaluator *e, struct eval_report *r) {
 
 static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
                   struct eval_report *r, struct error *err) {
+    if (r->refusal) {
+        r->result = (struct eval_result){.verdict = {.kind = r->refused_as,
+                                                     .evidence = r->refusal,
+                                                     .error = {NAN, NAN, NAN, NAN, NAN, NAN}}};
+        return true;
+    }
     struct eval_job job = job_of(q, r);
     bool ok = evaluator_judge(e, a, &job, &r->result, err);
     if (ok && q->spool && r->result.verdict.kind != VERDICT_INFRA)
@@ -275,8 +232,7 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
                                    .depth = r.depth,
                                    .resolution = r.resolution,
                                    .seed = r.seed};
-        ok = read_candidate(a, list->candidates[i], &each, &each.candidate, err) &&
-             judge(a, q, e, &each, err);
+        ok = read_candidate(a, list->candidates[i], &each, err) && judge(a, q, e, &each, err);
         each.seconds = since(start_ns);
         if (ok)
             list->on_report(&each, list->ctx);
@@ -311,27 +267,26 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
                                           .seed = r.seed};
         if (is_timed)
             reports[i].rival = reports[1].candidate;
-        ok = read_candidate(a, names[i], &reports[i], &reports[i].candidate, err) &&
-             judge(a, how, e, &reports[i], err);
+        ok = read_candidate(a, names[i], &reports[i], err) && judge(a, how, e, &reports[i], err);
         reports[i].seconds = since(start_ns);
     }
     evaluator_close(e);
     return ok;
 }
 
-const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]) {
+const char *op_eval_pair_words(struct arena *a, const struct eval_report reports[2]) {
     const struct measurement *m = &reports[0].result.measurement;
     const char *first = reports[0].candidate.label, *second = reports[1].candidate.label;
     int order = measurement_compare(m);
     if (!m->present)
-        return "they cannot be compared: a kernel that is not correct has no speed\n";
+        return "they cannot be compared: a kernel that is not correct has no speed";
     if (order == 0)
         return arena_printf(a,
                             "no difference between %s and %s can be told: %.3gx, between %.3gx "
-                            "and %.3gx\n",
+                            "and %.3gx",
                             first, second, m->speedup, m->speedup_low, m->speedup_high);
     bool is_first = order > 0;
-    return arena_printf(a, "%s is faster than %s: %.3gx, between %.3gx and %.3gx\n",
+    return arena_printf(a, "%s is faster than %s: %.3gx, between %.3gx and %.3gx",
                         is_first ? first : second, is_first ? second : first,
                         is_first ? m->speedup : 1 / m->speedup,
                         is_first ? m->speedup_low : 1 / m->speedup_high,
@@ -351,6 +306,19 @@ static json_t *phases_json(const struct eval_report *r) {
     return phases;
 }
 
+// Which difference this comparison could have told.
+static double told_by(const struct measurement *m) {
+    return pairs_resolution((m->speedup_high - m->speedup_low) / 2 / m->speedup);
+}
+
+static json_t *resolution_json(const struct eval_report *r) {
+    const struct measurement *m = &r->result.measurement;
+    if (r->resolution <= 0)
+        return json_null();
+    return json_pack("{s:f, s:o}", "asked", r->resolution, "told",
+                     json_optional_real(m->present ? told_by(m) : NAN));
+}
+
 json_t *op_eval_json(const struct eval_report *r) {
     json_t *findings = json_array();
     for (int i = 0; i < r->n_findings; i++)
@@ -360,14 +328,30 @@ json_t *op_eval_json(const struct eval_report *r) {
         seed = json_sprintf("%llu", (unsigned long long)r->seed);
     json_t *degenerate = r->is_null_known ? json_boolean(r->null_kernel != NULL) : json_null();
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
         "schema", "hone.eval/1", "problem", r->problem->name, "target", r->target.name, "device",
-        r->target.device, "candidate", r->candidate.label, "hash", r->candidate.hash, "seed", seed,
-        "degenerate", degenerate, "null_kernel", json_optional_text(r->null_kernel), "verdict",
+        r->target.device, "candidate", r->candidate.label, "hash",
+        json_optional_text(r->candidate.hash), "seed", seed, "degenerate", degenerate,
+        "null_kernel", json_optional_text(r->null_kernel), "verdict",
         verdict_to_json(&r->result.verdict), "measurement",
-        measurement_to_json(&r->result.measurement), "profile", profile_to_json(&r->result.profile),
-        "findings", findings, "bound", bound_to_json(&r->bound), "seconds", r->seconds, "phases",
-        phases_json(r));
+        measurement_to_json(&r->result.measurement), "resolution", resolution_json(r), "profile",
+        profile_to_json(&r->result.profile), "findings", findings, "bound",
+        bound_to_json(&r->bound), "seconds", r->seconds, "phases", phases_json(r));
+}
+
+json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]) {
+    const struct measurement *m = &reports[0].result.measurement;
+    int order = m->present ? measurement_compare(m) : 0;
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "hone.compare/1",
+                     "first", op_eval_json(&reports[0]), "second", op_eval_json(&reports[1]),
+                     "faster",
+                     json_optional_text(order > 0   ? "first"
+                                        : order < 0 ? "second"
+                                                    : NULL),
+                     "speedup", json_optional_real(m->present ? m->speedup : NAN), "low",
+                     json_optional_real(m->present ? m->speedup_low : NAN), "high",
+                     json_optional_real(m->present ? m->speedup_high : NAN), "words",
+                     json_optional_text(op_eval_pair_words(a, reports)));
 }
 
 // Lines after the first are set in by two.
@@ -380,12 +364,13 @@ static void put_evidence(struct str *s, const char *evidence) {
     str_puts(s, "\n");
 }
 
-// Which difference this comparison could have told, beside the one that was asked for.
+// Beside the difference that was asked for.
 static void put_resolved(struct str *s, const struct measurement *m, double asked) {
-    double told = pairs_resolution((m->speedup_high - m->speedup_low) / 2 / m->speedup);
+    double told = told_by(m);
     str_printf(s, "  told      differences of %.2g%% and more, ", 100 * told);
-    str_printf(s, told <= asked ? "%.3g%% was asked for\n"
-                                : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
+    str_printf(s,
+               told <= asked ? "%.3g%% was asked for\n"
+                             : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
                100 * asked);
 }
 

@@ -32,6 +32,8 @@ struct eval_report {
     struct target target;
     struct bound bound;
     struct candidate candidate, rival;
+    const char *refusal;           // the candidate's file cannot be judged (candidate_file.h): why
+    enum verdict_kind refused_as;  // its verdict then
     enum eval_depth depth;
     double resolution;        // as asked
     bool is_null_known;       // were kernels that compute nothing tried?
@@ -66,7 +68,9 @@ bool op_eval_each(struct arena *a, const struct eval_request *request, const str
 bool op_eval_pair(struct arena *a, const struct eval_request *request, const char *const names[2],
                   struct eval_report reports[2], struct error *err);
 // "a.c is faster than b.c: 1.25x, between 1.22x and 1.28x"
-const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]);
+const char *op_eval_pair_words(struct arena *a, const struct eval_report reports[2]);
+// hone.compare/1
+json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]);
 
 // Only leave the job in the spool; `id` has room for 33 bytes. The same request without this takes
 // its answer, whoever gave it and wherever; `is_answered`: it is there already.

@@ -94,5 +94,5 @@ expect_match 1 'NUL byte' "$HONE" eval "$P" nul.c --verify
 printf '// \377\n' >latin.c
 expect_match 1 'not valid UTF-8' "$HONE" eval "$P" latin.c --verify
 head -c 10000000 /dev/zero | tr '\0' 'x' >long.c
-expect_match 2 'long.c' "$HONE" eval "$P" long.c --verify
+expect_match 1 'long.c: limits' "$HONE" eval "$P" long.c --verify
 expect_match 3 "no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify

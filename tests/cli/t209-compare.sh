@@ -46,6 +46,30 @@ faster slow.c a.c
 expect_match 1 '^they cannot be compared' "$HONE" eval affine.hone a.c wrong.c
 expect_match 1 '^wrong.c: wrong' "$HONE" eval affine.hone wrong.c a.c
 expect_match 2 'wrong2.c' "$HONE" eval affine.hone a.c wrong2.c
+# As one document: both verdicts, and the same answer, of the first over the second.
+valid compare "$HONE" eval affine.hone a.c b.c --seconds 0.1 --resolution 50% --json
+tr -d '\n' <json | tr -s ' ' >flat
+grep -Eq '"faster": ("first"|"second"|null), "speedup": [0-9.e+-]+, "low": [0-9.e+-]+, "high": [0-9.e+-]+, "words": "' flat ||
+    fail "$(cat json)"
+grep -q '"asked": 0.5' json || fail "$(cat json)"
+[ "$(grep -c '"told": [0-9]' json)" = 1 ] || fail "the first one was timed: $(cat json)"
+valid compare "$HONE" eval affine.hone a.c wrong.c --json
+tr -d '\n' <json | tr -s ' ' >flat
+grep -q '"faster": null, "speedup": null, "low": null, "high": null, "words": "they cannot be compared: ' flat || fail "$(cat json)"
+expect_match 1 '"schema": "hone.compare/1"' "$HONE" eval affine.hone wrong.c a.c --json
+valid eval "$HONE" eval affine.hone a.c --seconds 0.1 --json
+grep -q '"resolution": null' json || fail "$(cat json)"
+beside='hone: --json is for one candidate, or two that are timed beside each other'
+expect 2 "$beside" "$HONE" eval affine.hone a.c b.c slow.c --json
+expect 2 "$beside" "$HONE" eval affine.hone a.c b.c --verify --json
+expect 2 "$beside" "$HONE" eval affine.hone a.c b.c --rival plain --json
+expect 2 'hone: --aa is for one candidate' "$HONE" eval affine.hone a.c b.c --aa 1
+
+# Left in the caches: how much that is, is said. (Whether data in a cache are faster than memory could be is for others.)
+run "$HONE" eval affine.hone a.c --warm --seconds 0.1
+[ "$status" -le 1 ] || fail "$got"
+printf '%s\n' "$got" | grep -q '^  measured  .* ABBA, warm: 2 slots of 0.524 MB each in turns, ' || fail "$got"
+expect_match 2 '^hone: --warm is not for a job of a --spool' "$HONE" eval affine.hone a.c --warm --spool s
 # With a rival both are timed beside that.
 expect_match 0 '^  speed-up  .* over plain' "$HONE" eval affine.hone a.c b.c --rival plain --seconds 0.1
 

@@ -17,9 +17,43 @@ expect_match 1 "the plan launches 'rows', but the source defines no such functio
     "$HONE" eval "$P" lacks.c --verify
 printf '%s\nint rows;\n' "$plan" >variable.c
 expect_match 1 'illegal|crash' "$HONE" eval "$P" variable.c --verify
+# What is too large or no text has its verdict, and the next candidate is judged.
 head -c 50000000 /dev/zero | tr '\0' ' ' >huge.c
-expect_match 2 'huge.c' "$HONE" eval "$P" huge.c --verify
-rm huge.c
+printf '%s\n\nint a;\000int b;\n' "$plan" >nul.c
+printf '%s\n// \377\n' "$plan" >latin.c
+cp huge.c huge.hone
+expect_match 1 '^huge.c: limits$' "$HONE" eval "$P" huge.c --verify
+printf '%s\n' "$got" | grep -qx '  the file has 50000000 bytes, at most 4194304 are taken' || fail "$got"
+expect_match 1 '^huge.hone: limits$' "$HONE" eval "$P" huge.hone --verify
+at=$((${#plan} + 9))
+expect_match 1 "^  holds a NUL byte: byte $at of $((at + 7)), in line 3\$" "$HONE" eval "$P" nul.c --verify
+at=$((${#plan} + 5))
+expect_match 1 "^  is not valid UTF-8: byte $at of $((at + 1)), in line 2\$" "$HONE" eval "$P" latin.c --verify
+run "$HONE" eval "$P" huge.c nul.c latin.c huge.hone "$G" --verify
+[ "$status" = 1 ] || fail "several gave $status: $got"
+for line in 'huge.c: limits' 'nul.c: illegal' 'latin.c: illegal' 'huge.hone: limits' "$G: ok"; do
+    printf '%s\n' "$got" | grep -qxF "$line" || fail "no '$line' in: $got"
+done
+expect_match 1 ': ok$' "$HONE" eval "$P" "$G" huge.c --verify
+valid eval "$HONE" eval "$P" huge.c --screen --json
+grep -q '"hash": null' json || fail "$(cat json)"
+grep -q '"kind": "limits"' json || fail "$(cat json)"
+expect_match 1 '^they cannot be compared' "$HONE" eval "$P" nul.c "$G"
+expect_match 1 '^they cannot be compared' "$HONE" eval "$P" "$G" nul.c
+expect_match 1 '^hone: limits: the file has 50000000 bytes' "$HONE" eval "$P" huge.c --aa 1
+# A yardstick, or a job for somebody else, that is none: the command makes no sense.
+expect 2 'hone: rival huge.c: the file has 50000000 bytes, at most 4194304 are taken' \
+    "$HONE" eval "$P" "$G" --rival huge.c --screen
+expect_match 2 '^hone: rival nul.c: holds a NUL byte' "$HONE" eval "$P" "$G" --rival nul.c --screen
+expect_match 2 '^hone: huge.c: the file has ' "$HONE" eval "$P" huge.c --verify --spool s --detach
+expect_match 2 '^hone: nul.c: holds a NUL byte' "$HONE" eval "$P" nul.c --verify --spool s --detach
+expect_match 2 '^hone: none.c: No such file' "$HONE" eval "$P" "$G" none.c --verify
+expect_match 2 '^hone: \.: is a directory' "$HONE" eval "$P" . --verify
+if [ "$(id -u)" != 0 ]; then
+    chmod 000 huge.c
+    expect_match 2 '^hone: huge.c: Permission denied' "$HONE" eval "$P" huge.c --verify
+fi
+rm -f huge.c huge.hone
 
 # A compile that takes ten minutes, of which it gets one second.
 {

@@ -72,7 +72,14 @@ expect_match 1 "parameter 1 of 'right' has 8 bytes; the plan passes 128" judge
     echo "$good"
     head -c 10000000 /dev/zero | tr '\0' ' '
 } >big.cu
-expect 2 'hone: big.cu: larger than 4194304 bytes' "$HONE" eval affine.hone big.cu --target cuda --verify
+expect_match 1 '^big.cu: limits$' "$HONE" eval affine.hone big.cu --target cuda --verify
+printf '%s\n\000\n' "$good" >nul.cu
+candidate "$good"
+run "$HONE" eval affine.hone big.cu nul.cu right.cu --target cuda --verify
+[ "$status" = 1 ] || fail "several gave $status: $got"
+for line in 'big.cu: limits' 'nul.cu: illegal' 'right.cu: ok'; do
+    printf '%s\n' "$got" | grep -qxF "$line" || fail "no '$line' in: $got"
+done
 candidate "$good" 'template <unsigned long long I, int D> struct S {
     static const int v = S<2 * I, D - 1>::v + S<2 * I + 1, D - 1>::v; };
 template <unsigned long long I> struct S<I, 0> { static const int v = 1; };

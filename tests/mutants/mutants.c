@@ -2,9 +2,11 @@
 //
 // Kernels of the family with knobs of chance are lowered, judged as they are (they must pass: other
 // knobs are other orders of summation) and then with one fault each. A mutant whose outputs
-// are bit for bit those of the original on every input set is equivalent and left out. Prints a
-// line for each survivor and equivalent, and the totals; fails when fewer than 99% are found, when
-// more than a fifth would be found by the first 64 outputs alone, or when an original is rejected.
+// are bit for bit those of the original on every input set is equivalent and left out; so is one
+// that never ran (no-compile, illegal, limits, or infra three times), which says nothing about the
+// judge. Prints a line for each survivor, equivalent and one not run, and the totals; fails when
+// fewer than 99% are found, when more than a fifth would be found by the first 64 outputs alone,
+// when an original is rejected, or when more than 1% of the number wanted were not run.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +24,12 @@
 #include "loop/print_c.h"
 #include "mutate.h"
 
-enum { PER_KERNEL = 25, FIRST = 64, WORDS = 96, TRIES = 40 };
+enum { PER_KERNEL = 25, FIRST = 64, WORDS = 96, TRIES = 40, INFRA_TRIES = 3 };
 
 struct totals {
     int n_honest, n_rejected;  // originals
     int n, n_killed, n_easy, n_equivalent, n_crashed;
+    int n_not_run;  // originals too
     int of_kind[MUTATION_COUNT], killed_of_kind[MUTATION_COUNT];
 };
 
@@ -113,10 +116,15 @@ static bool shows_at_once(struct bench *b, struct subject *s) {
     return c.n_wrong || c.n_unwritten;
 }
 
-enum outcome { KILLED, EASY, SURVIVED, EQUIVALENT };
+enum outcome { KILLED, EASY, SURVIVED, EQUIVALENT, NOT_RUN };
 
-static enum outcome judge_one(struct bench *b, struct arena *a, const struct candidate *c,
-                              bool is_original, struct verdict *v) {
+static bool is_not_run(enum verdict_kind kind) {
+    return kind == VERDICT_INFRA || kind == VERDICT_NO_COMPILE || kind == VERDICT_ILLEGAL ||
+           kind == VERDICT_LIMITS;
+}
+
+static enum outcome judge_once(struct bench *b, struct arena *a, const struct candidate *c,
+                               bool is_original, struct verdict *v) {
     struct subject *s = calloc(1, sizeof *s);
     struct eval_result result = {.verdict = {.evidence = ""}};
     struct error err = {0};
@@ -136,10 +144,20 @@ static enum outcome judge_one(struct bench *b, struct arena *a, const struct can
     }
     if (ok)
         outcome = is_same ? EQUIVALENT : SURVIVED;
+    else if (is_not_run(v->kind))
+        outcome = NOT_RUN;
     else if (s->is_loaded && shows_at_once(b, s))
         outcome = EASY;
     subject_close(&b->judge, s);
     free(s);
+    return outcome;
+}
+
+static enum outcome judge_one(struct bench *b, struct arena *a, const struct candidate *c,
+                              bool is_original, struct verdict *v) {
+    enum outcome outcome = judge_once(b, a, c, is_original, v);
+    for (int i = 1; i < INFRA_TRIES && v->kind == VERDICT_INFRA; i++)
+        outcome = judge_once(b, a, c, is_original, v);
     return outcome;
 }
 
@@ -167,10 +185,10 @@ static struct loop_program *mutated(struct bench *b, struct arena *a, enum mutat
 
 static void count(struct bench *b, enum mutation m, enum outcome outcome, const struct verdict *v) {
     struct totals *t = &b->totals;
-    if (outcome == EQUIVALENT) {
-        t->n_equivalent++;
+    t->n_equivalent += outcome == EQUIVALENT;
+    t->n_not_run += outcome == NOT_RUN;
+    if (outcome == EQUIVALENT || outcome == NOT_RUN)
         return;
-    }
     t->n++;
     t->of_kind[m]++;
     t->n_killed += outcome != SURVIVED;
@@ -189,14 +207,15 @@ static void one_mutant(struct bench *b) {
     if (p && print(&a, p, &c)) {
         enum outcome outcome = judge_one(b, &a, &c, false, &v);
         count(b, m, outcome, &v);
-        b->made[m] -= outcome == EQUIVALENT;
+        b->made[m] -= outcome == EQUIVALENT || outcome == NOT_RUN;
         if (outcome == SURVIVED || outcome == EQUIVALENT)
             printf("%-10s %s: %s, %s\n", outcome == SURVIVED ? "survived" : "equivalent",
                    b->problem->name, mutation_words[m], what);
         if (outcome == SURVIVED && getenv("MUTANTS_SHOW"))
             printf("%s\n%s\n", kernel_print(&a, b->kernel), c.source);
-        if (v.kind == VERDICT_ILLEGAL || v.kind == VERDICT_NO_COMPILE || v.kind == VERDICT_INFRA)
-            printf("not run: %s\n%s\n", v.evidence, c.source);
+        if (outcome == NOT_RUN)
+            printf("not run    %s: %s, %s: %s: %s\n%s\n", b->problem->name, mutation_words[m], what,
+                   verdict_kind_name(v.kind), v.evidence, c.source);
     }
     arena_reset(&a);
 }
@@ -211,8 +230,11 @@ static void one_kernel(struct bench *b, int n_mutants) {
         exit(4);
     }
     enum outcome outcome = judge_one(b, &a, &c, true, &v);
-    b->totals.n_honest++;
-    if (outcome != EQUIVALENT) {
+    // One that the machine did not let run is not rejected.
+    bool is_infra = v.kind == VERDICT_INFRA;
+    b->totals.n_honest += !is_infra;
+    b->totals.n_not_run += is_infra;
+    if (outcome != EQUIVALENT && !is_infra) {
         b->totals.n_rejected++;
         printf("rejected   %s as it is: %s\n%s", b->problem->name, v.evidence,
                kernel_print(&a, b->kernel));
@@ -240,12 +262,13 @@ static int report(const struct bench *b, const char *family) {
     const struct totals *t = &b->totals;
     double rate = t->n ? (double)t->n_killed / t->n : 0, easy = t->n ? (double)t->n_easy / t->n : 1;
     printf("%s: %d mutants, %d killed (%.1f%%), %d by the first %d outputs (%.1f%%), %d crashed, "
-           "%d equivalent left out; %d of %d honest kernels accepted\n",
+           "%d equivalent left out, %d not run; %d of %d honest kernels accepted\n",
            family, t->n, t->n_killed, 100 * rate, t->n_easy, FIRST, 100 * easy, t->n_crashed,
-           t->n_equivalent, t->n_honest - t->n_rejected, t->n_honest);
+           t->n_equivalent, t->n_not_run, t->n_honest - t->n_rejected, t->n_honest);
     for (int i = 0; i < MUTATION_COUNT; i++)
         printf("    %-22s %d of %d\n", mutation_words[i], t->killed_of_kind[i], t->of_kind[i]);
-    return t->n >= b->wanted && rate >= 0.99 && easy <= 0.2 && !t->n_rejected ? 0 : 1;
+    bool is_run = 100 * t->n_not_run <= b->wanted;
+    return t->n >= b->wanted && rate >= 0.99 && easy <= 0.2 && !t->n_rejected && is_run ? 0 : 1;
 }
 
 static int run(const char *family, int wanted, uint64_t seed) {

@@ -71,6 +71,10 @@ Test(file, read_refuses_what_cannot_be_read) {
     cr_assert_eq(err.kind, ERROR_USAGE);
     cr_assert_not_null(strstr(err.text, "larger than 9 bytes"), "%s", err.text);
     cr_assert_not_null(file_read(&a, path, 10, NULL, &err));
+    cr_assert_eq(file_size(path), 10);
+    cr_assert_eq(file_size(dir), -1);
+    cr_assert_eq(file_size(arena_printf(&a, "%s/none", dir)), -1);
+    cr_assert_eq(file_size("/dev/null"), -1);
     // A read that fails after the open: no memory is mapped at address 0.
     cr_assert_null(file_read(&a, "/proc/self/mem", 100, NULL, &err));
     cr_assert_eq(err.kind, ERROR_IO, "%s", err.text);

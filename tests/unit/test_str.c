@@ -112,10 +112,16 @@ Test(str, clean_keeps_utf8_and_nothing_else) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[64];
         snprintf(text, sizeof text, "%s", rows[i].dirty);
+        // Where the first of it was.
+        size_t at = 0;
+        while (text[at] && text[at] == rows[i].clean[at])
+            at++;
+        cr_assert_eq(str_valid_utf8(text, strlen(text)), at);
         str_clean(text, strlen(text));
         cr_assert_str_eq(text, rows[i].clean);
     }
     char nul[] = {'a', 0, 'b', 0};
+    cr_assert_eq(str_valid_utf8(nul, 3), 3);
     str_clean(nul, 3);
     cr_assert_str_eq(nul, "a?b");
 }

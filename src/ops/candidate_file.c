@@ -1,0 +1,135 @@
+#include "ops/candidate_file.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+
+enum { SOURCE_MAX = 4 << 20 };
+
+// The bytes of a file. What is refused has none.
+struct source_text {
+    const char *bytes;
+    size_t len;
+    const char *refusal;
+    enum verdict_kind refused_as;
+};
+
+static void refuse_at(struct arena *a, struct source_text *t, const char *what, size_t at) {
+    int line = 1;
+    for (size_t i = 0; i < at; i++)
+        line += t->bytes[i] == '\n';
+    t->refused_as = VERDICT_ILLEGAL;
+    t->refusal = arena_printf(a, "%s: byte %zu of %zu, in line %d", what, at + 1, t->len, line);
+}
+
+static bool read_text(struct arena *a, const char *path, struct source_text *t, struct error *err) {
+    int64_t size = file_size(path);
+    *t = (struct source_text){0};
+    if (size > SOURCE_MAX) {
+        t->refused_as = VERDICT_LIMITS;
+        t->refusal = arena_printf(a, "the file has %lld bytes, at most %d are taken",
+                                  (long long)size, SOURCE_MAX);
+        return true;
+    }
+    t->bytes = file_read(a, path, SOURCE_MAX, &t->len, err);
+    if (!t->bytes)
+        return false;
+    size_t nul = strlen(t->bytes), valid = str_valid_utf8(t->bytes, t->len);
+    if (nul < t->len && nul < valid)
+        refuse_at(a, t, "holds a NUL byte", nul);
+    else if (valid < t->len)
+        refuse_at(a, t, "is not valid UTF-8", valid);
+    return true;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t len = strlen(text), n = strlen(end);
+    return len >= n && strcmp(text + len - n, end) == 0;
+}
+
+// The kernel block for the problem in a text; the problem itself may stand in it as well.
+static bool find_kernel(struct arena *a, const struct lang_source *source, const char *problem,
+                        struct kernel **found, struct error *err) {
+    struct lang_file file;
+    const char *diagnostics;
+    if (!lang_parse(a, source, &file, &diagnostics, err))
+        return error_set(err, ERROR_PARSE, "%s", diagnostics);
+    *found = NULL;
+    for (int i = 0; i < file.n_kernels; i++) {
+        if (strcmp(file.kernels[i]->problem, problem) != 0)
+            continue;
+        if (*found)
+            return error_set(err, ERROR_USAGE, "%s: more than one kernel for '%s'", source->file,
+                             problem);
+        *found = file.kernels[i];
+    }
+    return *found || error_set(err, ERROR_USAGE, "%s: no kernel for '%s'", source->file, problem);
+}
+
+// `k` is NULL when the file is refused.
+static bool read_kernel(struct arena *a, const struct candidate_name *n, struct kernel **k,
+                        struct source_text *t, struct error *err) {
+    *k = NULL;
+    if (!read_text(a, n->name, t, err) || t->refusal)
+        return t->refusal != NULL;
+    struct lang_source source = {.file = n->name, .text = t->bytes, .len = t->len};
+    return find_kernel(a, &source, n->problem->name, k, err);
+}
+
+static bool read_file(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
+                      struct error *err) {
+    struct source_text t;
+    struct kernel *k = NULL;
+    bool is_block = ends_with(n->name, ".hone");
+    if (is_block ? !read_kernel(a, n, &k, &t, err) : !read_text(a, n->name, &t, err))
+        return false;
+    f->candidate.tier = is_block ? TIER_K : tier_of_file(n->name);
+    f->refusal = t.refusal;
+    f->refused_as = t.refused_as;
+    if (t.refusal)
+        return true;
+    if (k)
+        return lower_kernel(a, n->problem, n->target, k, &f->candidate, err);
+    f->candidate.source = t.bytes;
+    candidate_seal(a, &f->candidate);
+    return true;
+}
+
+bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
+                         struct error *err) {
+    *f = (struct candidate_file){0};
+    if (strcmp(n->name, "plain") == 0) {
+        lower_plain(a, n->problem, n->target, &f->candidate);
+    } else if (strcmp(n->name, "default") == 0) {
+        struct kernel *k = arena_new(a, struct kernel);
+        lower_default(a, n->problem, n->target, k);
+        if (!lower_kernel(a, n->problem, n->target, k, &f->candidate, err))
+            return false;
+    } else if (!read_file(a, n, f, err)) {
+        return false;
+    }
+    f->candidate.label = n->name;
+    return true;
+}
+
+bool candidate_file_target(struct arena *a, const char *name, const struct problem *p,
+                           const char **target, struct error *err) {
+    struct candidate_name n = {.name = name, .problem = p};
+    struct source_text t;
+    struct kernel *k;
+    *target = NULL;
+    if (strcmp(name, "plain") == 0 || strcmp(name, "default") == 0)
+        return true;
+    *target = tier_of_file(name) == TIER_D ? "cuda" : "cpu";
+    if (!ends_with(name, ".hone"))
+        return true;
+    if (!read_kernel(a, &n, &k, &t, err))
+        return false;
+    *target = !k ? NULL : strcmp(k->target, "cpu") == 0 ? "cpu" : "cuda";
+    return true;
+}
