@@ -301,8 +301,6 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (!o.aa && aa.n_lengths > 1)
         return error_set(err, ERROR_USAGE, "several --seconds are for --aa");
-    if (o.resolution && aa.n_lengths > 1)
-        return error_set(err, ERROR_USAGE, "with --resolution there is one --seconds");
 
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],

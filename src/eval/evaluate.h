@@ -37,6 +37,7 @@ struct eval_job {
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
     double resolution;   // 0.01: pairs until a difference by 1% can be told; 0: about 2%
+    double least_s;      // but not before so many seconds
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
     // What comparisons of so many seconds would have said, had they been stretches of this one.
     double looks_s[EVAL_LOOKS_MAX];

@@ -179,6 +179,8 @@ static bool is_enough(struct timing *t) {
         return true;
     if (answer != PAIRS_BY_WIDTH || t->depth == EVAL_SCREEN)
         return answer != PAIRS_MORE;
+    if (s.spent_s < t->least_s)
+        return false;
     // An interval takes as long as some pairs: it is looked at when there are a fifth more.
     int n = t->samples.n_pairs;
     if (n < t->next_width)
@@ -305,6 +307,7 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
     t->depth = job->depth;
     t->uses_all_time = job->uses_all_time;
     t->is_asked = job->resolution > 0;
+    t->least_s = job->least_s;
     t->narrow = t->is_asked ? pairs_narrow(job->resolution) : narrow_enough;
     t->seconds = job->seconds > 0             ? job->seconds
                  : job->depth == EVAL_SCREEN ? 0.5

@@ -16,7 +16,8 @@ struct timing {
     struct arena *a;
     struct subject *subject, *rival;
     enum eval_depth depth;
-    double seconds, narrow;  // how long, and the half width of an interval that is enough
+    double seconds, least_s;  // how long at most, and at least however narrow the interval is
+    double narrow;            // half width of an interval that is enough
     bool uses_all_time, is_asked;
     int64_t start_ns;
     struct samples samples;

@@ -48,6 +48,8 @@ json_t *worker_job_message(const struct eval_job *job) {
                              (int)job->uses_all_time);
     if (job->resolution > 0)
         json_object_set_new(json, "resolution", json_real(job->resolution));
+    if (job->least_s > 0)
+        json_object_set_new(json, "least_s", json_real(job->least_s));
     if (!job->n_looks)
         return json;
     json_t *looks = json_array();
@@ -192,6 +194,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     job->seconds = json_read_number(&r, message, "seconds");
     job->uses_all_time = json_is_true(json_object_get(message, "uses_all_time"));
     job->resolution = json_number_value(json_object_get(message, "resolution"));
+    job->least_s = json_number_value(json_object_get(message, "least_s"));
     read_looks(&r, json_object_get(message, "looks_s"), job);
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);

@@ -9,7 +9,8 @@
 // these share the trial's two processes. (A GPU, where subject and rival change places half way,
 // makes a trial of each length.)
 //
-// Asked for a resolution, a trial ends when it can tell that, and the row says how long this took.
+// Asked for a resolution, a trial ends when it can tell that, and the row says how long this took; of
+// several lengths it takes the longest but one in any case, so that there are stretches of all.
 #pragma once
 
 #include <jansson.h>
@@ -24,7 +25,7 @@ struct aa_request {
     int n;                     // trials
     double seconds[AA_LENGTHS_MAX];
     int n_lengths;     // ascending; 0: one, and a comparison ends when its interval is narrow
-                       // (with a resolution one at most, and that is the most it takes)
+                       // (with a resolution the last is the most that it takes)
     const char *keep;  // write every pair that counted into this file; or NULL
 };
 

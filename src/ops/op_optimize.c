@@ -120,10 +120,10 @@ static const char *facts_text(struct session *s) {
     return text;
 }
 
-static bool remeasure(void *ctx, struct run *run, struct error *err) {
+static bool remeasure(void *ctx, struct run *run, const char *why, struct error *err) {
     struct session *s = ctx;
     struct target fresh = s->target;
-    note(s, "faster than reach: measuring again what this machine can do");
+    note(s, arena_printf(s->a, "%s: measuring again what this machine can do", why));
     if (!calibrate(s->a, &fresh, NULL, NULL, err))
         return false;
     if (s->target.ceilings.present)

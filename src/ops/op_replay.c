@@ -50,8 +50,9 @@ static bool read_bound(struct replay *r, const struct judgement *j, struct error
     return ok || error_wrap(err, "recorded bound");
 }
 
-static bool remeasure(void *ctx, struct run *run, struct error *err) {
+static bool remeasure(void *ctx, struct run *run, const char *why, struct error *err) {
     struct replay *r = ctx;
+    (void)why;
     const struct judgement *next = judging_replay_bound(&r->judge);
     if (!next) {
         r->judge.n_missing++;
@@ -60,6 +61,11 @@ static bool remeasure(void *ctx, struct run *run, struct error *err) {
     bool ok = read_bound(r, next, err);
     run->bound = next->bound;
     return ok;
+}
+
+static bool is_measured_next(void *ctx) {
+    struct replay *r = ctx;
+    return judging_replay_is_bound_next(&r->judge);
 }
 
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
@@ -163,6 +169,8 @@ static bool work(struct replay *r, struct error *err) {
         .store = r->store,
         .remeasure = remeasure,
         .remeasure_ctx = r,
+        // With other judgements there is no such place.
+        .is_measured_next = r->q->re_evaluate ? NULL : is_measured_next,
     };
     if (!job.policy || !job.proposer)
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",

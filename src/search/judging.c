@@ -119,6 +119,7 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
         }
     }
     const struct judgement *j = &r->judgements[i];
+    r->next = i + 1 > r->next ? i + 1 : r->next;
     *result = (struct eval_result){.verdict = j->verdict,
                                    .measurement = j->measurement,
                                    .profile = j->profile,
@@ -144,7 +145,17 @@ static const struct judgement *next_of(struct judge_replayer *r, const char *sub
 }
 
 const struct judgement *judging_replay_bound(struct judge_replayer *r) {
-    return next_of(r, BOUND);
+    const struct judgement *bound = next_of(r, BOUND);
+    if (bound)
+        r->next = (int)(bound - r->judgements) + 1;
+    return bound;
+}
+
+bool judging_replay_is_bound_next(const struct judge_replayer *r) {
+    int i = r->next;
+    while (i < r->limit && strcmp(r->judgements[i].subject, END) == 0)
+        i++;
+    return i < r->limit && !r->is_used[i] && strcmp(r->judgements[i].subject, BOUND) == 0;
 }
 
 bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,

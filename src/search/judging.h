@@ -42,6 +42,7 @@ struct judge_replayer {
     bool *is_used;  // same numbers
     int n;
     int limit;      // those from here on belong after the next end
+    int next;       // what comes after all that were used
     int n_missing;  // asked for and not in the record
 };
 
@@ -54,3 +55,5 @@ bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,
 
 // The next bound that was recorded, with the target's facts; NULL: there is none left.
 const struct judgement *judging_replay_bound(struct judge_replayer *r);
+// Was it measured at this very place: after what was last asked for, and before anything else?
+bool judging_replay_is_bound_next(const struct judge_replayer *r);

@@ -36,7 +36,7 @@ struct loop {
     int n_nodes, room;
     int64_t started_ns;
     double elapsed_before_s;  // by earlier processes
-    int n_remeasured;
+    int n_remeasured;     // by this process
     double first_eval_s;  // how long the first evaluation of this process took
 };
 
@@ -238,16 +238,20 @@ static bool evaluate_batch(struct loop *l, struct error *err) {
     return true;
 }
 
+// What was measured counts here; time_s is relative to a root that was measured long ago.
+static bool is_at_reach(const struct loop *l) {
+    int best = progress_champion(l->nodes, l->n_nodes);
+    return best >= 0 &&
+           l->job->bound->reach_s / l->nodes[best].measurement.median_s >= l->run->until;
+}
+
 // Why to stop now, or NULL.
 static const char *stop_reason(struct loop *l) {
     const struct run *run = l->run;
-    int best = progress_champion(l->nodes, l->n_nodes);
-    double reach_s = l->job->bound->reach_s;
     update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
-    // What was measured counts here; time_s is relative to a root that was measured long ago.
-    if (best >= 0 && reach_s / l->nodes[best].measurement.median_s >= run->until)
+    if (is_at_reach(l))
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
@@ -426,14 +430,27 @@ static bool explain_again(struct loop *l, struct error *err) {
     return true;
 }
 
-// A champion beyond reach means that reach is wrong, not that physics is.
+// Why to measure again what the machine can do, or NULL. A champion beyond reach means that reach
+// is wrong, not that physics is. One at reach ends the run, so the ceilings must not be those of a
+// slow moment; with half of the time spent they are left at that.
+static const char *doubt_of_reach(struct loop *l) {
+    const struct optimize_job *job = l->job;
+    int best = progress_champion(l->nodes, l->n_nodes);
+    if (job->is_measured_next)
+        return job->is_measured_next(job->remeasure_ctx) ? "" : NULL;
+    if (best < 0 || l->n_remeasured == REMEASURE_MAX)
+        return NULL;
+    if (job->bound->reach_s / l->nodes[best].time_s > BEYOND)
+        return "faster than reach";
+    update_elapsed(l);
+    bool is_early = l->run->elapsed_s < l->run->max_seconds / 2;
+    return l->n_remeasured == 0 && is_early && is_at_reach(l) ? "at reach" : NULL;
+}
+
 static bool settle_reach(struct loop *l, struct error *err) {
-    while (l->job->remeasure && l->n_remeasured < REMEASURE_MAX) {
-        int best = progress_champion(l->nodes, l->n_nodes);
-        if (best < 0 || !(l->job->bound->reach_s / l->nodes[best].time_s > BEYOND))
-            break;
+    for (const char *why; l->job->remeasure && (why = doubt_of_reach(l));) {
         l->n_remeasured++;
-        if (!l->job->remeasure(l->job->remeasure_ctx, l->run, err) ||
+        if (!l->job->remeasure(l->job->remeasure_ctx, l->run, why, err) ||
             !store_update_run(l->job->store, l->run, err) || !explain_again(l, err))
             return false;
     }

@@ -41,9 +41,12 @@ struct optimize_job {
     void *mind;  // the proposer's state; NULL: it has none
     struct judge judge;
     struct store *store;
-    // Called when the champion is faster than reach, which says that the ceilings are too low:
+    // Called when the champion is faster than reach, which says that the ceilings are too low, or
+    // the first time that it is as fast as the run wants, since they may be of a slow moment:
     // measure again, raise `bound` and the run's copy of it. May be NULL: reach stays.
-    bool (*remeasure)(void *ctx, struct run *run, struct error *err);
+    bool (*remeasure)(void *ctx, struct run *run, const char *why, struct error *err);
+    // A replay: does the record have a bound here, whatever it was measured for? Else NULL.
+    bool (*is_measured_next)(void *ctx);
     void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;

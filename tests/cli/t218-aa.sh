@@ -44,6 +44,11 @@ printf '%s\n' "$got" | grep -Eq '^the 100% asked for would have been told in [0-
 valid aa "$HONE" eval affine.hone default --aa 2 --resolution 50 --seconds 0.1 --json
 tr -d ' \n' <json >flat
 grep -Eq '"asked":\{"resolution":0.5,"told":[0-2],"half_took_s":[0-9.e-]+,"most_took_s":[0-9.e-]+\}' flat || fail "$(cat json)"
+# Several lengths: it goes on for the longest but one at least, so that there are stretches of that.
+valid aa "$HONE" eval affine.hone default --aa 2 --resolution 100 --seconds 0.02,0.1,2 --json
+tr -d ' \n' <json >flat
+grep -Eq '"seconds":0.1[0-9]*,"comparisons":[2-9]' flat || fail "no stretch: $(cat json)"
+grep -Eq '"seconds":2[0-9.]*,"comparisons":2,' flat || fail "$(cat json)"
 # Beside another kernel: which difference could be told is said, and whether it is the one asked for.
 expect_match 0 '^  told      differences of [0-9.e+]+% and more, (100% was asked for|not the 100% asked for: more --seconds, or a quieter machine)$' \
     "$HONE" eval affine.hone default --resolution 100 --seconds 0.2
@@ -76,7 +81,6 @@ for wrong in 0 -1 0.5% 101; do
     expect 2 "hone: eval: --resolution $wrong: expected 0.8% to 100%; identical kernels may differ by 0.5%" \
         "$HONE" eval affine.hone default --resolution "$wrong"
 done
-expect 2 'hone: with --resolution there is one --seconds' "$HONE" eval affine.hone default --aa 1 --seconds 1,5 --resolution 1
 expect 2 'hone: --screen tells no differences, --resolution asks for one' "$HONE" eval affine.hone default --screen --resolution 1
 expect 2 'hone: --verify tells no differences, --resolution asks for one' "$HONE" eval affine.hone default --verify --resolution 1
 # A candidate that is wrong cannot be timed.

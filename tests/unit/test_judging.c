@@ -47,3 +47,34 @@ Test(judging, a_replay_ranks_what_was_ranked) {
     cr_expect_eq(replayer.n_missing, 1);
     arena_reset(&a);
 }
+
+// A replay takes a bound where the run had measured it, whatever for.
+Test(judging, a_bound_is_next_only_where_it_was_measured) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct candidate x = {.source = "x"}, root = {.source = "root"};
+    const char *sx = judgement_subject(&a, &x), *r = judgement_subject(&a, &root);
+    struct judgement record[] = {said("bound", NULL, "bound", 0), said(sx, r, "screen", 2),
+                                 said("bound", NULL, "bound", 0), said(sx, r, "screen", 3),
+                                 said("end", NULL, "end", 0),     said("bound", NULL, "bound", 0)};
+    record[4].bound = "{\"nodes\": 3, \"reason\": \"evals\"}";
+    struct judge_replayer replayer;
+    struct judge j = judging_replay(&a, &replayer, record, 6);
+    struct eval_job job = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_result result;
+    int n_nodes;
+    const char *reason;
+    cr_assert_eq(judging_replay_bound(&replayer), &record[0]);
+    cr_assert(judging_replay_end(&a, &replayer, &n_nodes, &reason));
+    cr_expect_eq(n_nodes, 3);
+    cr_expect(!judging_replay_is_bound_next(&replayer), "nothing was judged yet");
+    cr_assert(j.judge(j.ctx, &a, &job, &result, &err));
+    cr_expect(judging_replay_is_bound_next(&replayer));
+    cr_assert_eq(judging_replay_bound(&replayer), &record[2]);
+    cr_expect(!judging_replay_is_bound_next(&replayer), "once");
+    cr_assert(j.judge(j.ctx, &a, &job, &result, &err));
+    cr_expect(!judging_replay_is_bound_next(&replayer), "that one is after the end");
+    cr_expect(!judging_replay_end(&a, &replayer, &n_nodes, &reason), "there is no other end");
+    cr_expect(judging_replay_is_bound_next(&replayer));
+    arena_reset(&a);
+}

@@ -79,6 +79,7 @@ struct table {
     int point;
     int n_remeasured;
     bool remeasure_helps;  // the second time, reach is what physics allows
+    double reach_again_s;  // or the first time this, unless it is 0
     bool is_lucky;         // beside the root, times are off by chance; beside others, they are not
     int n_games;           // of the play-off
     double doubt;          // the interval reaches so far on either side; 0: 1%
@@ -156,12 +157,15 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     return true;
 }
 
-static bool remeasure(void *ctx, struct run *run, struct error *e) {
+static bool remeasure(void *ctx, struct run *run, const char *why, struct error *e) {
     struct table *t = ctx;
     (void)e;
+    (void)why;
     t->n_remeasured++;
     if (t->remeasure_helps && t->n_remeasured == 2)
         bound.reach_s = 1e-4;
+    if (t->reach_again_s > 0)
+        bound.reach_s = t->reach_again_s;
     run->bound = "measured again";
     return true;
 }
@@ -617,6 +621,30 @@ Test(optimize, a_champion_beyond_reach_has_the_ceilings_measured_again) {
         if (isfinite(nodes[i].time_s))
             cr_expect(nodes[i].n_findings > 0 && strcmp(nodes[i].findings[0].tool, "reach") == 0,
                       "node %d", i);
+}
+
+// The ceilings may be of a slow moment: an end by them alone is not believed at once.
+Test(optimize, a_champion_at_reach_is_believed_after_a_second_look) {
+    struct table t = plain_table;
+    struct run run;
+    t.flat = true;
+    bound.reach_s = 0.97e-3;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_str_eq(run.stop_reason, "reach");
+    cr_assert_eq(t.n_remeasured, 1);
+    cr_assert_eq(run.n_nodes, 1, "the root was at reach");
+}
+
+Test(optimize, a_champion_that_was_at_reach_by_mistake_does_not_end_the_search) {
+    struct table t = plain_table;
+    struct run run;
+    t.flat = true;
+    bound.reach_s = 0.97e-3;
+    t.reach_again_s = 1e-4;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_str_neq(run.stop_reason, "reach");
+    cr_assert_eq(t.n_remeasured, 1);
+    cr_assert_gt(run.n_nodes, 4, "the search went on");
 }
 
 Test(optimize, measures_again_only_so_often) {
