@@ -217,7 +217,7 @@ static bool is_pair(const struct eval_options *o, int n_candidates) {
     return n_candidates == 2 && !o->rival && !o->verify && !o->spool;
 }
 
-static bool check_options(const struct eval_options *o, int n_candidates, struct error *err) {
+static bool check_options(const struct eval_options *o, struct error *err) {
     if (o->verify + o->screen + o->confirm > 1)
         return error_set(err, ERROR_USAGE, "--verify, --screen and --confirm exclude each other");
     if (!o->spool && (o->detach || o->wait_s > 0))
@@ -228,6 +228,11 @@ static bool check_options(const struct eval_options *o, int n_candidates, struct
     if (o->resolution && (o->verify || o->screen))
         return error_set(err, ERROR_USAGE, "--%s tells no differences, --resolution asks for one",
                          o->verify ? "verify" : "screen");
+    return true;
+}
+
+// What is done with the verdicts, and with how many.
+static bool check_output(const struct eval_options *o, int n_candidates, struct error *err) {
     if (!o->aa && o->keep)
         return error_set(err, ERROR_USAGE, "--keep is for the pairs of --aa");
     if (o->aa > AA_MOST)
@@ -295,7 +300,7 @@ static bool run(int argc, char **argv, struct error *err) {
         return command_help(&options);
     struct aa_request aa = {.n = (int)o.aa, .keep = o.keep};
     double resolution = 0;
-    if (!check_options(&o, args.count - 1, err) ||
+    if (!check_options(&o, err) || !check_output(&o, args.count - 1, err) ||
         (o.seconds && !read_seconds(o.seconds, &aa, err)) ||
         (o.resolution && !read_resolution(o.resolution, &resolution, err)))
         return false;
