@@ -113,7 +113,7 @@ check-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 check-long: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
-check-gpu: $(BUILD)/hone $(BUILD)/gpu-run
+check-gpu: $(BUILD)/hone $(BUILD)/gpu-run $(BUILD)/validate
 	scripts/run-gpu-tests.sh $(abspath $(BUILD)/hone)
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \

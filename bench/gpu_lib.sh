@@ -27,7 +27,10 @@ gpu_field() {
 }
 device=$(gpu_field device)
 driver=$(gpu_field driver)
-commit=${HONE_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)}
+# A `+` behind the commit: the tree is not what was committed, rows of results aside.
+commit=$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)
+[ -z "$(git -C "$root" status --porcelain --untracked-files=no -- . ':!docs/results' 2>/dev/null)" ] || commit=$commit+
+commit=${HONE_COMMIT:-$commit}
 
 row() {
     # shellcheck disable=SC2094  # its name alone

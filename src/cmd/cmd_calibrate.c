@@ -31,10 +31,12 @@ static const struct command_options options = {
     .command = "calibrate",
     .arguments = "",
     .summary = "measure what a device can do at best, and keep it",
-    .text = "Every reach is computed from these ceilings. They are measured by the same runner\n"
-            "and the same clock as candidates are, with nothing else running if possible, and\n"
-            "kept in the cache until they are measured again. On a CPU it takes about 5 s, and at\n"
-            "most 45 s on a machine that is busy; on a GPU about 2 s.",
+    .text =
+        "Every reach is computed from these ceilings: on a CPU by the same runner and the same\n"
+        "clock as candidates have, on a GPU by hone's own process and events on the device,\n"
+        "from cold caches as candidates are timed. They are measured with nothing else running\n"
+        "if possible, and kept in the cache until they are measured again. On a CPU it takes\n"
+        "about 5 s, and at most 45 s on a machine that is busy; on a GPU about 2 s.",
     .rows = rows,
     .max_arguments = 0,
 };

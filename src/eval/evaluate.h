@@ -118,7 +118,8 @@ int gpu_runner_main(void);
 // for each problem and set. False with no error: they differ.
 bool gpu_selftest_main(char **argv, struct error *err);
 
-// Measure the ceilings of a target through the same runner, pool and clock.
+// Measure the ceilings of a target: of a CPU through the same runner, pool and clock as candidates,
+// of a GPU by events in this process.
 // `progress` (may be NULL) is called with a few words before each part.
 bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *what, void *ctx),
                void *ctx, struct error *err);

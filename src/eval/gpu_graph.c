@@ -134,7 +134,7 @@ bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module 
 }
 
 static cuda_result launch(const struct gpu_program *p, int step, cuda_stream stream,
-                          const cuda_pointer *buffers) {
+                          const cuda_pointer *buffers, const struct plan_tensormap **refused) {
     const struct plan_step *s = &p->plan->steps[step];
     const struct plan_shape *h = &s->shape;
     static char nothing[PARAMETER_BYTES];  // for parameters that the plan does not pass
@@ -152,8 +152,10 @@ static cuda_result launch(const struct gpu_program *p, int step, cuda_stream str
         const struct plan_tensormap *m = &p->plan->tensormaps[-1 - s->args[i]];
         cuda_result code = encode(p->cu, p->plan, m, buffers[m->buffer], &maps[i]);
         arguments[i] = &maps[i];
-        if (code != 0)
+        if (code != 0) {
+            *refused = m;
             return code;
+        }
     }
     struct cuda_launch_attribute attributes[2];
     struct cuda_launch_config c = {
@@ -185,8 +187,10 @@ static cuda_result fill(const struct gpu_program *p, int buffer, double value, c
 }
 
 cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
-                              const cuda_pointer *buffers, const cuda_event *marks) {
+                              const cuda_pointer *buffers, const cuda_event *marks,
+                              const struct plan_tensormap **refused) {
     cuda_result code = 0;
+    *refused = NULL;
     for (int i = 0; i < p->plan->n_buffers && code == 0; i++)
         if (p->plan->buffers[i].is_zeroed)
             code = fill(p, i, 0, stream, buffers);
@@ -195,11 +199,21 @@ cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
     for (int i = 0; i < p->plan->n_steps && code == 0; i++) {
         const struct plan_step *s = &p->plan->steps[i];
         code = s->kind == STEP_FILL ? fill(p, s->fill_buffer, s->fill_value, stream, buffers)
-                                    : launch(p, i, stream, buffers);
+                                    : launch(p, i, stream, buffers, refused);
         if (marks && code == 0)
             code = p->cu->event_record(marks[i + 1], stream);
     }
     return code;
+}
+
+// The words for what a plan was stopped by.
+static bool issued(const struct gpu_program *p, cuda_result code,
+                   const struct plan_tensormap *refused, struct error *err) {
+    if (!refused)
+        return cuda_ok(p->cu, code, "launch the plan", err);
+    cuda_ok(p->cu, code, "the driver refuses it", err);
+    return error_wrap(err, "tensor map '%s' of '%s'", refused->name,
+                      p->plan->buffers[refused->buffer].name);
 }
 
 bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,
@@ -207,13 +221,13 @@ bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,
                          struct error *err) {
     const struct cuda *cu = p->cu;
     cuda_graph graph = NULL;
+    const struct plan_tensormap *refused;
     *exec = NULL;
     if (!fail(cu, cu->capture_begin(stream, 0), "begin a graph", code, err))
         return false;
-    *code = gpu_program_issue(p, stream, buffers, NULL);
+    *code = gpu_program_issue(p, stream, buffers, NULL, &refused);
     cuda_result ended = cu->capture_end(stream, &graph);
-    bool ok = cuda_ok(cu, *code, "launch the plan", err) &&
-              fail(cu, ended, "end a graph", code, err) &&
+    bool ok = issued(p, *code, refused, err) && fail(cu, ended, "end a graph", code, err) &&
               fail(cu, cu->graph_instantiate(exec, graph, 0), "make a graph", code, err) &&
               fail(cu, cu->graph_upload(*exec, stream), "upload a graph", code, err);
     if (graph)

@@ -289,13 +289,15 @@ static bool call_stepwise(struct gpu_state *g, const json_t *message, struct err
     struct json_reader r = {.where = "gpu_steps"};
     int slot = (int)json_read_int(&r, message, "slot"), n = g->plan.n_steps;
     cuda_pointer buffers[PLAN_BUFFERS_MAX];
+    const struct plan_tensormap *refused;  // capturing it has told already
     if (!json_reader_done(&r, err))
         return false;
     if (slot < 0 || slot >= g->n_slots || !g->graphs[slot])
         return error_set(err, ERROR_IO, "gpu_steps: no slot %d, or nothing loaded", slot);
     find_buffers(g, slot, buffers);
     if (!make_marks(g, n + 1, err) || !start_flush(g, err) ||
-        !check(g, gpu_program_issue(&g->program, g->stream, buffers, g->marks), "launch", err) ||
+        !check(g, gpu_program_issue(&g->program, g->stream, buffers, g->marks, &refused), "launch",
+               err) ||
         !check(g, g->cu.event_synchronize(g->marks[n]), "run the kernels", err))
         return false;
     json_t *steps = json_array();

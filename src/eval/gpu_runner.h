@@ -39,9 +39,11 @@ bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module 
                       const struct plan *plan, cuda_result *code, struct error *err);
 
 // Put one call on these buffers (by number in the plan) into a stream. `marks`: n_steps + 1 events
-// around the plan's steps, what is cleared before them left out; NULL: none.
+// around the plan's steps, what is cleared before them left out; NULL: none. `refused`: the tensor
+// map that the driver did not take, NULL when it was something else or nothing.
 cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
-                              const cuda_pointer *buffers, const cuda_event *marks);
+                              const cuda_pointer *buffers, const cuda_event *marks,
+                              const struct plan_tensormap **refused);
 
 // Capture one call on these buffers (by number in the plan).
 bool gpu_program_capture(const struct gpu_program *p, cuda_stream stream,

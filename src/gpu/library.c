@@ -1,6 +1,7 @@
 #include "gpu/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,4 +80,9 @@ bool library_find_headers(char *path, size_t size) {
 void library_close(void *handle) {
     if (handle)
         dlclose(handle);
+}
+
+const char *library_path(void *handle) {
+    struct link_map *map = NULL;
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] ? map->l_name : NULL;
 }

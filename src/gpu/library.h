@@ -23,6 +23,10 @@ void *library_open(const char *const *sonames, const struct library_symbol *symb
                    size_t n_symbols, struct error *err);
 void library_close(void *handle);
 
+// The file that a handle was opened from, as the loader found it; NULL where it does not tell. It
+// lives as long as the handle.
+const char *library_path(void *handle);
+
 // The headers of the toolkit that $CUDA_HOME names, or $CUDA_PATH, else of the one in
 // /usr/local/cuda. False: there are none.
 bool library_find_headers(char *path, size_t size);

@@ -7,7 +7,8 @@
 #include "gpu/cuda.h"
 #include "gpu/library.h"
 
-enum { RESULT_COMPILATION = 6, OPTIONS_MAX = 32, VERSION_LEAST = 12 };
+// Options: one for each of a problem's 32 dims, and those that every source gets.
+enum { RESULT_COMPILATION = 6, OPTIONS_MAX = 64, VERSION_LEAST = 12 };
 
 const char *const *nvrtc_sonames(int driver_version) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};

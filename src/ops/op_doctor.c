@@ -23,7 +23,9 @@
 #include "base/stray.h"
 #include "eval/ceilings_cuda.h"
 #include "eval/probe.h"
+#include "gpu/library.h"
 #include "gpu/nvml.h"
+#include "gpu/nvrtc.h"
 #include "llm/curl.h"
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
@@ -291,7 +293,8 @@ static void check_cpu(struct visit *v) {
     add(v, ceilings);
 }
 
-static void check_gpu(struct visit *v) {
+// How many there are.
+static int check_gpu(struct visit *v) {
     struct error err = {0};
     int n = cuda_target_count(&err);
     struct doctor_part part = {.name = "gpu", .found = "no GPU"};
@@ -302,6 +305,27 @@ static void check_gpu(struct visit *v) {
         if (err.text[0])
             part.found = arena_strdup(v->a, err.text);
         part.advice = "everything runs on the CPU target; --target cuda does not";
+    }
+    add(v, part);
+    return n > 0 ? n : 0;
+}
+
+// Without it a GPU is passed over where no target is named, which no other command says.
+static void check_nvrtc(struct visit *v, int n_gpus) {
+    struct nvrtc n;
+    struct error err = {0};
+    struct doctor_part part = {.name = "nvrtc"};
+    if (nvrtc_open(&n, &err)) {
+        const char *path = library_path(n.handle);
+        part.found = arena_printf(v->a, "%d.%d: %s", n.major, n.minor, path ? path : "libnvrtc");
+        nvrtc_close(&n);
+    } else {
+        part.state = PART_ABSENT;
+        part.found = arena_strdup(v->a, err.text);
+        part.advice =
+            n_gpus ? "the GPU is not used: where no target is named the CPU is taken, and --target "
+                     "cuda compiles nothing; install NVRTC, or let $CUDA_HOME name its toolkit"
+                   : "CUDA cannot be compiled here; only a GPU needs it";
     }
     add(v, part);
 }
@@ -390,7 +414,7 @@ bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d
     check_sandbox(&v);
     check_probe(&v);
     check_cpu(&v);
-    check_gpu(&v);
+    check_nvrtc(&v, check_gpu(&v));
     check_nvml(&v);
     check_curl(&v);
     if (q->llm)

@@ -130,6 +130,13 @@ static void check_inside(struct plan_reader *r, const struct plan_tensormap *m, 
                     (long long)b->size_bytes, b->name);
 }
 
+// Integers have no nan to be read where there is nothing.
+static void check_outside(struct plan_reader *r, const struct plan_tensormap *m, const char *type) {
+    if (m->is_nan_outside && type[0] != 'f' && strcmp(type, "bf16") != 0)
+        reader_fail(r, "oob nan: '%s' holds %s, which has no nan; it is zero there",
+                    r->plan->buffers[m->buffer].name, type);
+}
+
 // One of a few numbers in parentheses.
 static int choice(struct plan_reader *r, const char *what, const int *choices, int n) {
     int64_t value = 0;
@@ -208,7 +215,10 @@ void reader_tensormap(struct plan_reader *r) {
     if (r->failed)
         return;
     const char *type = r->plan->buffers[m.buffer].type;
-    int bytes = plan_type_bytes(type ? type : "f32");
+    if (!type)
+        type = "f32";
+    int bytes = plan_type_bytes(type);
+    check_outside(r, &m, type);
     check_extents(r, &m, bytes);
     if (!r->failed)
         check_inside(r, &m, bytes);

@@ -39,6 +39,18 @@ first '^softmax on cuda:0 \(Fake 9000\)$' with_gpu "$HONE" sol "$soft"
 first '^softmax on cpu ' without "$HONE" sol "$soft"
 first '^softmax on cpu ' env CUDA_HOME="$TMP/old" "$HONE" sol "$soft"
 first '^softmax on cpu ' with_gpu "$HONE" sol "$soft" --target cpu
+
+# What was passed over nobody says but the doctor: which compiler for a GPU there is, or what it
+# means that there is none.
+expect_match 0 "^nvrtc     ok      13\\.0: $TMP/cuda/lib64/libnvrtc\\.so\\.13\$" with_gpu "$HONE" doctor
+expect_match 0 '^nvrtc     absent  libnvrtc\.so\.13 lacks nvrtcVersion: too old for hone$' \
+    env CUDA_HOME="$TMP/old" "$HONE" doctor
+expect_match 0 'the GPU is not used: where no target is named the CPU is taken, .*install NVRTC' \
+    env CUDA_HOME="$TMP/old" "$HONE" doctor
+expect_match 0 'CUDA cannot be compiled here; only a GPU needs it' \
+    env CUDA_HOME="$TMP/old" FAKE_CUDA=none "$HONE" doctor
+valid doctor env CUDA_HOME="$TMP/old" "$HONE" doctor --json
+
 expect_match 0 '^// kernel for softmax on sm_90a$' with_gpu "$HONE" emit "$soft"
 expect_match 0 '^// kernel for softmax on cpu$' without "$HONE" emit "$soft"
 # shellcheck disable=SC2086

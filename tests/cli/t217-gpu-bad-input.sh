@@ -66,6 +66,40 @@ $map"
 candidate "#pragma hone tensormap m = x dims(N) box(16)
 $map"
 expect_match 1 "parameter 1 of 'right' has 8 bytes; the plan passes 128" judge
+# One that it takes, and the same where it does not: the message has the map's name.
+mapped() { # TENSORMAP
+    printf '%s\n' "$1" '#pragma hone launch mapped grid(4) block(256) args(m, y)' \
+        'struct __align__(64) map_t { unsigned long long words[16]; };' \
+        'extern "C" __global__ void mapped(const __grid_constant__ map_t m, float *y) { *y = m.words[0]; }' >right.cu
+}
+mapped '#pragma hone tensormap m = x dims(N) box(16) oob nan'
+expect_match 0 '^right.cu: ok$' judge
+echo tensormap >cuda/fault
+expect_match 1 "tensor map 'm' of 'x': the driver refuses it: .*\(CUDA_ERROR_[A-Z_]+, 1\)" judge
+expect_match 1 '^right.cu: illegal$' judge
+: >cuda/fault
+refused "plan, line 2: oob nan: 's' holds i32, which has no nan" "#pragma hone scratch s i32[N]
+#pragma hone tensormap m = s dims(N) box(16) oob nan
+$map"
+
+# Scratch in every slot must fit beside the rest: the fake card has 4 GiB left.
+candidate '#pragma hone scratch s f32[N, 1000000]
+#pragma hone launch right grid(4) block(256) args(x, y)'
+expect_match 1 'scratch takes [0-9]+ MiB in [0-9]+ slots; the card has 4096 MiB left' judge
+expect_match 1 '^right.cu: limits$' judge
+
+# As many sizes as a problem can have, each a macro of the source.
+{
+    printf 'problem affine\ndim N = 1000'
+    i=1
+    while [ $i -lt 32 ]; do
+        printf ', D%d = %d' $i $i
+        i=$((i + 1))
+    done
+    printf '\nin x : f32[N] ~ normal\nout y : f32[N]\ny = x * 2 + 1\n'
+} >many.hone
+candidate "$good" 'static_assert(D1 + D31 == 32 && N == 1000, "sizes");'
+expect_match 0 '^right.cu: ok$' "$HONE" eval many.hone right.cu --target cuda --verify
 
 # Sources.
 {

@@ -36,6 +36,7 @@ struct kernel {
     const char *name;
     void (*run)(void **arguments);
     int n_parameters;
+    int n_maps;  // so many of them, the first, are tensor maps
 };
 
 static void run_compare(void **a) {
@@ -290,6 +291,7 @@ static const struct kernel kernels[] = {
     {"oracle_mean", run_oracle_mean, 4},
     {"oracle_guess", run_oracle_guess, 2},
     {"right", right, 2},
+    {"mapped", right, 2, 1},
     {"partial", partial, 2},
     {"noop", noop, 2},
     {"overrun", overrun, 2},

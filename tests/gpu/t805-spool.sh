@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 P=$ROOT/problems/softmax.hone
 D=M=512,N=768
-arch=$("$HONE" devices --json | sed -n 's/.*"isa": "\(sm_[0-9a-z]*\)".*/\1/p' | head -n 1)
+arch=$(gpu_arch)
 case $arch in sm_80 | sm_90a | sm_100a) ;; *) skip "no folder can be prepared for '$arch'" ;; esac
 
 # Without the card in sight.

@@ -136,6 +136,30 @@ Test(nvrtc, compiles_for_every_architecture_without_a_gpu) {
     nvrtc_close(&n);
 }
 
+Test(nvrtc, takes_a_size_for_every_dim) {
+    struct nvrtc n;
+    if (!open_nvrtc(&n))
+        return;
+    struct arena a = {0};
+    struct error err = {0};
+    struct nvrtc_result r;
+    const char *options[62];
+    for (int i = 0; i < 62; i++)
+        options[i] = arena_printf(&a, "-DD%d=%d", i, i);
+    struct nvrtc_job job = {.source = "extern \"C\" __global__ void f(float *x) { *x = D0 + D59; }",
+                            .name = "f.cu",
+                            .arch = "sm_90a",
+                            .options = options,
+                            .n_options = 61};
+    cr_assert(nvrtc_compile(&a, &n, &job, &r, &err), "%s", err.text);
+    cr_assert(r.compiled, "%s", r.log);
+    job.n_options = 62;
+    cr_assert(not(nvrtc_compile(&a, &n, &job, &r, &err)));
+    cr_assert_str_eq(err.text, "NVRTC: 62 options are too many");
+    arena_reset(&a);
+    nvrtc_close(&n);
+}
+
 Test(nvrtc, a_mistake_is_data_with_its_message) {
     struct nvrtc n;
     if (!open_nvrtc(&n))

@@ -235,6 +235,10 @@ Test(plan, names_the_mistakes_of_gpu_launches) {
         {"tensormap t = x dims(4) box(4) swizzle(16)", "swizzle(16); it is 0, 32, 64 or 128"},
         {"tensormap t = x dims(4) box(4) promote(32)", "promote(32); it is 0, 64, 128 or 256"},
         {"tensormap t = x dims(4) box(4) oob one", "oob one; it is zero or nan"},
+        {"scratch s i32[64]\n#pragma hone tensormap t = s dims(64) box(4) oob nan",
+         "line 2: oob nan: 's' holds i32, which has no nan"},
+        {"scratch s u8[64]\n#pragma hone tensormap t = s oob nan dims(64) box(16)",
+         "'s' holds u8, which has no nan"},
         {"tensormap t = x dims(4) box(4) dims(4)", "unexpected 'dims'"},
         {"tensormap t = x dims(100, 65) strides(400) box(4, 4)", "reaches beyond the 25600 bytes"},
         {"tensormap t = x dims(4294967296, 4294967296) strides(1099511627760) box(4, 4)",
@@ -250,6 +254,25 @@ Test(plan, names_the_mistakes_of_gpu_launches) {
         cr_expect(!plan_parse(&a, source, &gpu, &p, &err), "%s", cases[i].text);
         cr_expect_eq(err.kind, ERROR_PARSE);
         cr_expect(strstr(err.text, cases[i].want), "%s: %s", cases[i].text, err.text);
+        arena_reset(&a);
+    }
+}
+
+Test(plan, has_nan_outside_of_what_can_hold_it) {
+    static const char *const maps[] = {"f32 nan",  "f64 nan",  "f16 nan",  "bf16 nan",
+                                       "f32 zero", "i32 zero", "i64 zero", "u8 zero"};
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct plan p;
+        const char *outside = strchr(maps[i], ' ') + 1;
+        const char *source = arena_printf(
+            &a,
+            "#pragma hone scratch s %.*s[64]\n#pragma hone tensormap t = s dims(64) box(16) oob "
+            "%s\n#pragma hone launch f grid(1) block(1) args(t, y)\n",
+            (int)(outside - 1 - maps[i]), maps[i], outside);
+        cr_assert(plan_parse(&a, source, &gpu, &p, &err), "%s: %s", maps[i], err.text);
+        cr_expect_eq(p.tensormaps[0].is_nan_outside, strcmp(outside, "nan") == 0);
         arena_reset(&a);
     }
 }
