@@ -51,7 +51,7 @@ struct ceilings {
     // Points hold: a device that nothing else uses has timed them itself. Elsewhere one that is
     // above the line says that the machine was busy.
     bool is_steady;
-    double f32_flops_per_s;                         // independent FMA chains on all threads
+    double f32_flops_per_s;  // independent FMA chains on all threads
     double f32_spread;
     double f64_flops_per_s;
     double bf16_flops_per_s, tf32_flops_per_s, f8_flops_per_s, i8_flops_per_s;  // matrix units

@@ -80,7 +80,8 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
                            .depth = q->eval.depth,
                            .seconds = q->n_lengths ? q->seconds[last] : 0,
                            .resolution = q->eval.resolution,
-                           .least_s = q->eval.resolution > 0 && last > first ? q->seconds[last - 1] : 0,
+                           .least_s =
+                               q->eval.resolution > 0 && last > first ? q->seconds[last - 1] : 0,
                            .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN &&
                                             q->eval.resolution == 0};
     for (int i = first; i < last; i++)

@@ -36,8 +36,8 @@ struct loop {
     int n_nodes, room;
     int64_t started_ns;
     double elapsed_before_s;  // by earlier processes
-    int n_remeasured;     // by this process
-    double first_eval_s;  // how long the first evaluation of this process took
+    int n_remeasured;         // by this process
+    double first_eval_s;      // how long the first evaluation of this process took
 };
 
 static void update_elapsed(struct loop *l) {
