@@ -309,7 +309,7 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
     t->is_asked = job->resolution > 0;
     t->least_s = job->least_s;
     t->narrow = t->is_asked ? pairs_narrow(job->resolution) : narrow_enough;
-    t->seconds = job->seconds > 0             ? job->seconds
+    t->seconds = job->seconds > 0            ? job->seconds
                  : job->depth == EVAL_SCREEN ? 0.5
                  : t->is_asked               ? asked_s
                                              : 2;

@@ -9,8 +9,8 @@
 // these share the trial's two processes. (A GPU, where subject and rival change places half way,
 // makes a trial of each length.)
 //
-// Asked for a resolution, a trial ends when it can tell that, and the row says how long this took; of
-// several lengths it takes the longest but one in any case, so that there are stretches of all.
+// Asked for a resolution, a trial ends when it can tell that, and the row says how long this took;
+// of several lengths it takes the longest but one in any case, so that there are stretches of all.
 #pragma once
 
 #include <jansson.h>
@@ -45,7 +45,7 @@ struct aa_row {
 
 struct aa_report {
     const char *problem, *target, *device, *candidate, *method;
-    int n;  // trials
+    int n;              // trials
     double resolution;  // as asked, or 0
     struct aa_row rows[AA_LENGTHS_MAX];
     int n_rows;

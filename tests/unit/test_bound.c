@@ -186,7 +186,8 @@ Test(ceilings, few_bytes_take_what_they_were_seen_to_take) {
         epsilon_eq(dbl, ceilings_seconds(c, 5. / 6, 1 << 20), 0.5 * 2e-5 + 0.5 * other, 1e-12));
 }
 
-// On a device that nothing else uses a line through large sizes does not reach below the small ones.
+// On a device that nothing else uses a line through large sizes does not reach below the small
+// ones.
 Test(ceilings, points_that_hold_count_above_the_line_too) {
     struct target t = test_target();
     struct ceilings *c = &t.ceilings, lower;

@@ -51,8 +51,8 @@ Test(pairs, are_eight_at_least_then_as_the_time_allows) {
         cr_expect_eq(pairs_ask(&cases[i].state), cases[i].want, "case %zu", i);
 }
 
-// Where errors are as the interval says, a slow-down by the resolution is told in 95% of comparisons
-// whose interval is just narrow enough for it.
+// Where errors are as the interval says, a slow-down by the resolution is told in 95% of
+// comparisons whose interval is just narrow enough for it.
 Test(pairs, an_interval_narrow_enough_for_a_resolution_tells_it_in_95_percent) {
     enum { TRIALS = 20000 };
     static const double apart = 0.0025;  // the two processes, in favour of the slower
