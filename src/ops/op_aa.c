@@ -67,7 +67,10 @@ static bool keep_pairs(FILE *f, const char *path, int trial, const struct measur
             m->n_pairs, m->n_dropped);
     for (int i = 0; i < m->n_pairs; i++)
         fprintf(f, "%.9g %.9g\n", m->subject_s[i], m->rival_s[i]);
-    return fflush(f) == 0 || error_set(err, ERROR_IO, "write %s: %s", path, strerror(errno));
+    // A buffer that could not be written while it was filled may be gone: then nothing is left to
+    // flush, and only the stream remembers.
+    return (fflush(f) == 0 && !ferror(f)) ||
+           error_set(err, ERROR_IO, "write %s: %s", path, strerror(errno));
 }
 
 // One comparison as long as the last of these rows; the others are stretches of it.
