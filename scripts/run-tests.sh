@@ -118,6 +118,8 @@ reports() {
     local report
     for report in "$logs"/asan.* "$logs"/ubsan.*; do
         [ -e "$report" ] || continue
+        # A thread that ends while leaks are looked for is passed over: no finding.
+        grep -qv '^==[0-9]*==Unable to get registers from thread [0-9]*\.$' "$report" || continue
         head -60 "$report"
         return 1
     done
