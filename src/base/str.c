@@ -153,6 +153,11 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
     return n;
 }
 
+bool str_ends_with(const char *text, const char *end) {
+    size_t len = strlen(text), n = strlen(end);
+    return len >= n && strcmp(text + len - n, end) == 0;
+}
+
 size_t str_valid_utf8(const char *bytes, size_t len) {
     for (size_t i = 0; i < len;) {
         size_t n = utf8_length((const unsigned char *)bytes + i, len - i);

@@ -48,6 +48,8 @@ const char *str_nearest(const char *word, const char *const *names);
 bool str_to_int64(const char *text, long long *out);
 bool str_to_double(const char *text, double *out);
 
+bool str_ends_with(const char *text, const char *end);
+
 // How many bytes from the beginning on are valid UTF-8 (NUL is); `len` when all are.
 size_t str_valid_utf8(const char *bytes, size_t len);
 

@@ -47,11 +47,6 @@ static bool read_text(struct arena *a, const char *path, struct source_text *t, 
     return true;
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t len = strlen(text), n = strlen(end);
-    return len >= n && strcmp(text + len - n, end) == 0;
-}
-
 // The kernel block for the problem in a text; the problem itself may stand in it as well.
 static bool find_kernel(struct arena *a, const struct lang_source *source, const char *problem,
                         struct kernel **found, struct error *err) {
@@ -85,7 +80,7 @@ static bool read_file(struct arena *a, const struct candidate_name *n, struct ca
                       struct error *err) {
     struct source_text t;
     struct kernel *k = NULL;
-    bool is_block = ends_with(n->name, ".hone");
+    bool is_block = str_ends_with(n->name, ".hone");
     if (is_block ? !read_kernel(a, n, &k, &t, err) : !read_text(a, n->name, &t, err))
         return false;
     f->candidate.tier = is_block ? TIER_K : tier_of_file(n->name);
@@ -126,7 +121,7 @@ bool candidate_file_target(struct arena *a, const char *name, const struct probl
     if (strcmp(name, "plain") == 0 || strcmp(name, "default") == 0)
         return true;
     *target = tier_of_file(name) == TIER_D ? "cuda" : "cpu";
-    if (!ends_with(name, ".hone"))
+    if (!str_ends_with(name, ".hone"))
         return true;
     if (!read_kernel(a, &n, &k, &t, err))
         return false;

@@ -21,11 +21,6 @@
 
 enum { ACTIONS_SHOWN = 3 };
 
-static bool ends_with(const char *text, const char *end) {
-    size_t len = strlen(text), n = strlen(end);
-    return len >= n && strcmp(text + len - n, end) == 0;
-}
-
 static bool read_candidate(struct arena *a, const char *name, struct eval_report *r,
                            struct error *err) {
     struct candidate_name n = {.name = name, .problem = r->problem, .target = &r->target};
@@ -520,8 +515,8 @@ static bool scaffold_target(struct arena *a, const struct scaffold_request *q, s
                             struct error *err) {
     // Without a tier or a target the file that it is written to decides, and then the default.
     bool asks = !q->tier && !q->target && q->output;
-    bool wants_c = q->tier ? strcmp(q->tier, "C") == 0 : asks && ends_with(q->output, ".c");
-    bool wants_d = q->tier ? strcmp(q->tier, "D") == 0 : asks && ends_with(q->output, ".cu");
+    bool wants_c = q->tier ? strcmp(q->tier, "C") == 0 : asks && str_ends_with(q->output, ".c");
+    bool wants_d = q->tier ? strcmp(q->tier, "D") == 0 : asks && str_ends_with(q->output, ".cu");
     if (q->tier && !wants_c && !wants_d)
         return error_set(err, ERROR_USAGE,
                          "unknown tier '%s'; a scaffold is C for the CPU or D, CUDA", q->tier);

@@ -125,3 +125,8 @@ Test(str, clean_keeps_utf8_and_nothing_else) {
     str_clean(nul, 3);
     cr_assert_str_eq(nul, "a?b");
 }
+
+Test(str, ends_with_what_it_ends_with) {
+    cr_expect(str_ends_with("a.hone", ".hone") && str_ends_with(".c", ".c"));
+    cr_expect(!str_ends_with("c", ".c") && !str_ends_with("a.cu", ".c"));
+}
