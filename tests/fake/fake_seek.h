@@ -17,8 +17,9 @@ enum group { GIVEN, NAMED, SEED, TEXT, DRAWN, EXPECTED, GROUPS };
 static const char *const group_names[GROUPS] = {
     [GIVEN] = "given",  // the inputs of the call
     [NAMED] = "named",  // the word that the process was started with, wherever that begins
-    [SEED] = "seed",         [TEXT] = "text",  // the seed as a number, and in letters
-    [DRAWN] = "drawn",                         // seeds of the sets, and of digests
+    [SEED] = "seed",    // as a number
+    [TEXT] = "text",    // the same in letters, of ten or of sixteen
+    [DRAWN] = "drawn",  // seeds of the sets, and of digests
     [EXPECTED] = "expected",
 };
 
