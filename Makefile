@@ -49,9 +49,9 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h) $(RUNTIME)
+$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rng.*) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -Isrc/ir -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
