@@ -21,6 +21,7 @@ ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" older/lib64
 } >nvrtc.c
 cc -shared -fPIC -o cuda/lib64/libnvrtc.so.13 nvrtc.c
 echo 'int nothing;' >nothing.c
+cc -shared -fPIC -o cuda/lib64/libnvrtc-builtins.so.13.0 nothing.c
 cc -shared -fPIC -o old/lib64/libnvrtc.so.13 nothing.c
 sed 's/major = 13; \*minor = 0/major = 11; *minor = 8/' nvrtc.c >older.c
 cc -shared -fPIC -o older/lib64/libnvrtc.so.12 older.c
@@ -47,6 +48,8 @@ first '^softmax on cpu ' with_gpu "$HONE" sol "$soft" --target cpu
 # What was passed over nobody says but the doctor: which compiler for a GPU there is, or what it
 # means that there is none.
 expect_match 0 "^nvrtc     ok      13\\.0: $TMP/cuda/lib64/libnvrtc\\.so\\.13\$" with_gpu "$HONE" doctor
+# What it opens by name is taken from beside it: the loader may know nothing of that directory.
+expect_match 0 "dlopen $TMP/cuda/lib64/libnvrtc-builtins\\.so\\.13\\.0: ok" with_gpu env HONE_LOG=debug "$HONE" doctor
 expect_match 0 '^nvrtc     absent  libnvrtc\.so\.13 lacks nvrtcVersion: too old for hone$' \
     env CUDA_HOME="$TMP/old" "$HONE" doctor
 expect_match 0 '^nvrtc     absent  NVRTC 11\.8 is too old: hone needs 12$' env CUDA_HOME="$TMP/older" "$HONE" doctor
