@@ -199,7 +199,10 @@ search() { # SPOOL
         fi
         [ $status != 0 ] || break
         [ $status = 137 ] || fail "search $n_runs: $status: $(cat message) $(tail -n 1 events$attempt)"
-        ! "$HONE" runs --json 2>/dev/null | grep -q '"run":' || how=--resume
+        "$HONE" runs --json >runs 2>/dev/null || : >runs
+        # Killed after the record had its end: nothing is left to resume.
+        ! grep -q '"state": "done"' runs || break
+        ! grep -q '"run":' runs || how=--resume
         n_resumed=$((n_resumed + 1))
     done
     "$HONE" show --json >shown
