@@ -176,19 +176,23 @@ search() { # SPOOL
     rm -rf .hone events*
     how="$ROOT/problems/softmax.hone --dim M=64,N=64 --evals 3 --seconds 25 --seed $n_runs --no-calibrate"
     attempt=0
+    # A resumed search asks the spool for the same job, so who was killed over it counts on.
+    known=-1 struck=0 late=0
     while :; do
         hire
         attempt=$((attempt + 1))
         # shellcheck disable=SC2086
         "$TMP/$me" optimize $how ${spool:+--spool s --wait 600} --events >events$attempt 2>message &
         asking=$!
-        known=-1
         while alive $asking && ! is_met; do
-            [ "$(evaluated)" = $known ] || struck=0
-            known=$(evaluated)
+            seen=$(evaluated)
+            # The last one may have met the next job already.
+            [ "$seen" = $known ] || struck=$late
+            known=$seen late=$struck
             pause
             hire
             strike
+            late=$((struck - late))
         done
         status=0
         wait $asking 2>/dev/null || status=$?
