@@ -18,6 +18,8 @@
 
 #include "ops/op_eval.h"
 
+struct str;
+
 enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
 
 struct aa_request {
@@ -26,7 +28,7 @@ struct aa_request {
     double seconds[AA_LENGTHS_MAX];
     int n_lengths;     // ascending; 0: one, and a comparison ends when its interval is narrow
                        // (with a resolution the last is the most that it takes)
-    const char *keep;  // write every pair that counted into this file; or NULL
+    const char *keep;  // write every pair into this file; or NULL
 };
 
 // Of all comparisons of one length.
@@ -54,6 +56,12 @@ struct aa_report {
 
 bool op_aa(struct arena *a, const struct aa_request *request, struct aa_report *report,
            struct error *err);
+
+// The pairs of one trial as they are kept: a head, then a line for each with the seconds of subject
+// and rival, and a word where there is something to say of it: `left-out` (disturbed; it did not
+// count), `disturbed` (it counted, as too few others were left), `slowed` (by the card: did not
+// count).
+void op_aa_put_pairs(struct str *s, int trial, const struct measurement *m);
 
 // hone.aa/1
 json_t *op_aa_json(const struct aa_report *r);

@@ -283,6 +283,23 @@ Test(samples, say_what_their_stretches_say) {
     cr_expect_eq(picked[0], 100);
 }
 
+Test(samples, say_of_each_pair_what_it_was) {
+    struct samples *s = equal_samples(20);
+    int picked[20];
+    char marks[21];
+    s->is_disturbed[2] = s->is_disturbed[3] = s->is_slowed[5] = true;
+    int n = samples_pick(s, 0, 20, picked);
+    samples_mark(s, picked, n, marks);
+    cr_expect_str_eq(marks, "..xx.s..............");
+    // Too many are disturbed: they count, and are marked still.
+    for (int i = 8; i < 20; i++)
+        s->is_disturbed[i] = true;
+    n = samples_pick(s, 0, 20, picked);
+    samples_mark(s, picked, n, marks);
+    cr_expect_eq(n, 19);
+    cr_expect_str_eq(marks, "..dd.s..dddddddddddd");
+}
+
 Test(samples, a_crowded_machine_is_trusted_less) {
     struct samples *s = equal_samples(160);
     struct samples_question q = all;
