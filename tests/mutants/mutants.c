@@ -8,7 +8,8 @@
 // counted is verified once more by those that a plain `hone eval` takes.
 //
 // Prints a line for each survivor, equivalent and one not run, then the totals, a table by
-// operators, and the equivalents by their places. Fails when fewer than 99% are found, when more
+// operators, and the equivalents by their places; with MUTANTS_SHOW set also the text of survivors
+// and equivalents. Fails when fewer than 99% are found, when more
 // than a fifth would be found by the first 64 outputs alone, when an original is rejected, when
 // more than 1% of the number wanted were not run, or (of ENOUGH and more) when an operator has less
 // than half of its share without being named an exception.
@@ -287,7 +288,7 @@ static void one_mutant(struct bench *b) {
         if (outcome == SURVIVED || outcome == EQUIVALENT)
             printf("%-10s %s: %s, %s\n", outcome == SURVIVED ? "survived" : "equivalent",
                    b->problem->name, mutation_words[m], what);
-        if (outcome == SURVIVED && getenv("MUTANTS_SHOW"))
+        if ((outcome == SURVIVED || outcome == EQUIVALENT) && getenv("MUTANTS_SHOW"))
             printf("%s\n%s\n", kernel_print(&a, b->kernel), c.source);
         if (outcome == NOT_RUN)
             printf("not run    %s: %s, %s: %s: %s\n%s\n", b->problem->name, mutation_words[m], what,
