@@ -135,6 +135,7 @@ bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	for b in run language judge; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
 	bench/judge_control.sh $(abspath $(BUILD)/hone)
+	bench/judge_slower.sh $(abspath $(BUILD)/hone)
 	$(BUILD)/estimators tests/fixtures/timing/*.txt
 	for t in 215-mutants 214-kill; do HONE=$(abspath $(BUILD)/hone) sh tests/cli/t$$t-long.sh || exit 1; done
 bless: $(BUILD)/hone

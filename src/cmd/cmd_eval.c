@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -99,8 +100,8 @@ static const struct option_row rows[] = {
     {.name = "json",
      .type = OPTION_FLAG,
      .summary =
-         "print one hone.eval/1 document; of two beside each other hone.compare/1, with --aa "
-         "hone.aa/1",
+         "print one hone.eval/1 document, of several candidates one on each line; of two beside "
+         "each other hone.compare/1, with --aa hone.aa/1",
      .offset = offsetof(struct eval_options, json)},
     {0},
 };
@@ -121,10 +122,26 @@ static const struct command_options options = {
     .max_arguments = -1,
 };
 
-static bool run_aa(struct arena *a, const struct aa_request *q, bool json, struct error *err) {
+// One line that grows older, for who waits.
+static void say_trial(const struct aa_report *so_far, void *ctx) {
+    const struct aa_request *q = ctx;
+    const struct aa_row *row = &so_far->rows[so_far->n_rows - 1];
+    fprintf(stderr, "\r%d of %d trials, called different %d times%s", so_far->n, q->n,
+            row->n_faster + row->n_slower, so_far->n == q->n ? "\n" : "");
+}
+
+// Trials take minutes and hours: what is there when they end early is told too.
+static bool run_aa(struct arena *a, struct aa_request *q, bool json, struct error *err) {
     struct aa_report r;
-    if (!op_aa(a, q, &r, err))
+    if (isatty(STDERR_FILENO)) {
+        q->on_trial = say_trial;
+        q->ctx = q;
+    }
+    bool ok = op_aa(a, q, &r, err);
+    if (!ok && !r.n)
         return false;
+    if (q->on_trial && !ok)
+        fputc('\n', stderr);
     if (json) {
         json_t *document = op_aa_json(&r);
         printf("%s\n", json_print_pretty(a, document));
@@ -132,7 +149,7 @@ static bool run_aa(struct arena *a, const struct aa_request *q, bool json, struc
     } else {
         fputs(op_aa_text(a, &r), stdout);
     }
-    return true;
+    return ok;
 }
 
 // "1,5,20"
@@ -243,9 +260,6 @@ static bool check_output(const struct eval_options *o, int n_candidates, struct 
         return error_set(err, ERROR_USAGE, "--verify times nothing, --aa does");
     if (n_candidates > 1 && o->aa)
         return error_set(err, ERROR_USAGE, "--aa is for one candidate");
-    if (n_candidates > 1 && o->json && !is_pair(o, n_candidates))
-        return error_set(err, ERROR_USAGE,
-                         "--json is for one candidate, or two that are timed beside each other");
     if (o->detach && (o->aa || o->json))
         return error_set(err, ERROR_USAGE, "--detach leaves a job and prints no verdict");
     return true;
@@ -253,19 +267,26 @@ static bool check_output(const struct eval_options *o, int n_candidates, struct 
 
 struct printing {
     struct arena *a;
+    bool json;   // a line each
     bool is_ok;  // all of them so far
 };
 
 static void print_report(const struct eval_report *r, void *ctx) {
     struct printing *p = ctx;
-    fputs(op_eval_text(p->a, r), stdout);
+    if (p->json) {
+        json_t *document = op_eval_json(r);
+        printf("%s\n", json_print(p->a, document));
+        json_decref(document);
+    } else {
+        fputs(op_eval_text(p->a, r), stdout);
+    }
     fflush(stdout);
     p->is_ok = p->is_ok && is_ok(r);
 }
 
 static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
-                     struct error *err) {
-    struct printing p = {.a = a, .is_ok = true};
+                     bool json, struct error *err) {
+    struct printing p = {.a = a, .json = json, .is_ok = true};
     struct eval_list list = {.candidates = (const char *const *)args->values + 1,
                              .n_candidates = args->count - 1,
                              .on_report = print_report,
@@ -328,7 +349,7 @@ static bool run(int argc, char **argv, struct error *err) {
     const char *const *names = (const char *const *)args.values + 1;
     bool ok = o.detach                      ? post(&a, q, &args, err)
               : is_pair(&o, args.count - 1) ? run_pair(&a, &q, names, o.json, err)
-              : args.count > 2              ? run_each(&a, &q, &args, err)
+              : args.count > 2              ? run_each(&a, &q, &args, o.json, err)
               : o.aa                        ? run_aa(&a, &aa, o.json, err)
                                             : run_one(&a, &q, o.json, err);
     arena_reset(&a);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "eval/compile.h"
+#include "eval/environment.h"
 #include "eval/inspect.h"
 #include "eval/judge.h"
 #include "ir/inputs.h"
@@ -387,13 +388,19 @@ static const char *rotation_words(const struct judge *j, struct arena *a, const 
                         j->layout.n_slots);
 }
 
+static const char *thread_words(struct arena *a, const struct runner *r) {
+    return r->n_pinned == r->n_threads
+               ? arena_printf(a, "%d pinned threads", r->n_threads)
+               : arena_printf(a, "%d threads, %d of them pinned", r->n_threads, r->n_pinned);
+}
+
 static void describe(struct judge *j, struct arena *a, struct subject *s,
                      struct eval_result *result) {
-    result->measurement.method =
-        arena_printf(a,
-                     "ABBA, %s, %d pinned threads, pages of %d KiB first touched by the judge, "
-                     "judge's clock; interval: bootstrap and order statistics",
-                     rotation_words(j, a, &s->plan), j->settings.n_threads, LAYOUT_PAGE / 1024);
+    result->measurement.method = arena_printf(
+        a,
+        "ABBA, %s, %s, pages of %s first touched by the judge, "
+        "judge's clock; interval: bootstrap and order statistics",
+        rotation_words(j, a, &s->plan), thread_words(a, &s->runner), environment_pages(a));
     profile_set(&result->profile, "threads", j->settings.n_threads);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);

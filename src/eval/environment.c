@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "record/profile.h"
 
 void environment_open(struct environment *e) {
@@ -55,6 +57,24 @@ static double read_number(const char *path) {
     if (f)
         fclose(f);
     return ok ? value : NAN;
+}
+
+const char *environment_page_words(struct arena *a, long bytes, const char *shmem_enabled) {
+    static const char *const huge[] = {"[always]", "[within_size]", "[force]"};
+    bool is_huge = false;
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++)
+        is_huge |= strstr(shmem_enabled, huge[i]) != NULL;
+    return arena_printf(a, "%ld KiB%s", bytes / 1024, is_huge ? ", huge where they fit" : "");
+}
+
+const char *environment_pages(struct arena *a) {
+    char text[128];
+    int fd = open("/sys/kernel/mm/transparent_hugepage/shmem_enabled", O_RDONLY | O_CLOEXEC);
+    const char *words =
+        environment_page_words(a, sysconf(_SC_PAGESIZE), read_text(fd, text, sizeof text));
+    if (fd >= 0)
+        close(fd);
+    return words;
 }
 
 void environment_describe(struct profile *p) {

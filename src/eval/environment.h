@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+struct arena;
 struct profile;
 
 struct environment {
@@ -21,6 +22,12 @@ int64_t environment_throttles(const struct environment *e);
 
 // Into the profile: load (1 minute), and the clock in MHz where it is told.
 void environment_describe(struct profile *p);
+
+// Pages that buffers shared between processes lie in, as this machine makes them: "4 KiB", or
+// "4 KiB, huge where they fit".
+const char *environment_pages(struct arena *a);
+// The same from a size and a text like that of transparent_hugepage/shmem_enabled.
+const char *environment_page_words(struct arena *a, long bytes, const char *shmem_enabled);
 
 // The steal of a text like /proc/stat's, or -1.
 int64_t environment_parse_steal(const char *text);

@@ -61,19 +61,22 @@ static int ask(struct evaluator *e, json_t *question, json_t **answer, struct er
     return outcome;
 }
 
-const char *evaluator_null_kernel(struct evaluator *e) {
-    struct error ignored = {0};
+bool evaluator_null_kernel(struct evaluator *e, const char **what, struct error *err) {
     json_t *told = NULL;
     int outcome = -1;
-    for (int i = 0; i < TRIES && outcome < 0 && !e->null_is_known; i++)
-        outcome = ask(e, worker_null_message(), &told, &ignored);
-    if (outcome <= 0)  // known, or something is wrong: the next job finds out what
-        return e->null_kernel;
-    const char *what = json_string_value(json_object_get(told, "null_kernel"));
-    e->null_kernel = what ? arena_strdup(&e->arena, what) : NULL;
-    e->null_is_known = true;
-    json_decref(told);
-    return e->null_kernel;
+    for (int i = 0; i < TRIES && outcome < 0 && !e->null_is_known; i++) {
+        *err = (struct error){0};
+        outcome = ask(e, worker_null_message(), &told, err);
+    }
+    if (outcome > 0) {
+        const char *passes = json_string_value(json_object_get(told, "null_kernel"));
+        e->null_kernel = passes ? arena_strdup(&e->arena, passes) : NULL;
+        e->null_is_known = true;
+        json_decref(told);
+    }
+    *what = e->null_kernel;
+    return e->null_is_known ||
+           (outcome < 0 ? error_wrap(err, "the worker failed %d times", TRIES) : false);
 }
 
 bool evaluator_knows_null(const struct evaluator *e) {

@@ -93,9 +93,10 @@ bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, c
 const struct target *evaluator_target(const struct evaluator *e);
 
 // What a kernel that computes nothing does to pass on every input set ("writing zeros"), or
-// NULL. With such a problem no verdict means anything. Takes about as long as verifying.
-const char *evaluator_null_kernel(struct evaluator *e);
-// Was that found out? Without, NULL says nothing.
+// NULL. With such a problem no verdict means anything. Takes about as long as verifying. False:
+// nobody found out, and NULL says nothing.
+bool evaluator_null_kernel(struct evaluator *e, const char **what, struct error *err);
+// The same, without asking anybody.
 bool evaluator_knows_null(const struct evaluator *e);
 
 // Judge one candidate. False only when nothing can be judged any more (no compiler,

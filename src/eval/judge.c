@@ -74,6 +74,7 @@ static void draw(struct judge *j, uint64_t seed) {
     oracle_init(&j->oracle, j->problem, rng_next(&j->rng));
     j->oracle.n_threads = j->settings.n_threads;
     j->digest_seed = rng_next(&j->rng);
+    j->ranking_sets = 0;
     verify_draw(j);
     for (int i = 0; i < SLOTS_MAX; i++) {
         j->slot_set[i] = -1;
@@ -266,7 +267,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     if (v->kind == VERDICT_OK && j->device->audit)
         j->device->audit(j, a, s, v);
     j->device->describe(j, a, s, result);
-    if (waited_s > 0.01)
+    if (waited_s > 0.001)
         profile_set(&result->profile, "lease_wait_s", waited_s);
     if (!is_alone)
         result->measurement.method =
@@ -283,6 +284,8 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
         close_rival(j);
         draw(j, rng_next(&j->rng));
         j->device->forget(j);
+    } else {
+        verify_draw(j);
     }
     struct subject *s = calloc(1, sizeof *s);
     if (!s)

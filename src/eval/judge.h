@@ -139,7 +139,7 @@ struct stretch judge_begin(const struct judge *j);
 void judge_end(struct judge *j, enum eval_phase phase, struct stretch s);
 
 // verify_subject.c: all the sets that a depth asks for, repeats, other buffers.
-// Choose by chance which sets screening and ranking take.
+// Choose by chance which sets screening and ranking take, for one job.
 void verify_draw(struct judge *j);
 unsigned verify_sets(const struct judge *j, enum eval_depth depth);
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,9 @@ static void watch_threads(struct runner *r) {
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%lld/schedstat", (int)r->process.pid, tid);
         r->stat_fds[n++] = open(path, O_RDONLY | O_CLOEXEC);
+        cpu_set_t allowed;
+        r->n_pinned += sched_getaffinity((pid_t)tid, sizeof allowed, &allowed) == 0 &&
+                       CPU_COUNT(&allowed) == 1;
     }
     if (tasks)
         closedir(tasks);

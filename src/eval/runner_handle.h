@@ -38,6 +38,7 @@ struct runner {
     const struct memory_file *outputs;  // the judge's
     int control_fd;
     int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
+    int n_pinned;               // of its threads: those that may run on one processor alone
     bool is_loaded;             // there is a candidate in it
     int sandbox_level;
     int cpu_clock;                // clockid_t of the process

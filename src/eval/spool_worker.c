@@ -168,8 +168,9 @@ static json_t *judge(struct work *w, struct arena *a, const struct spool_job *j,
     const char *null_kernel = NULL;
     bool is_worth_it =
         !j->has_job || r.verdict.kind == VERDICT_OK || verdict_is_of_calls(&r.verdict);
+    struct error ignored = {0};  // the next job finds out
     if (j->wants_null && is_worth_it)
-        null_kernel = evaluator_null_kernel(w->evaluator);
+        evaluator_null_kernel(w->evaluator, &null_kernel, &ignored);
     bool is_known = evaluator_knows_null(w->evaluator);
     if (interrupt_seen() && !is_known) {
         error_set(err, ERROR_INTERRUPTED, "interrupted");

@@ -6,8 +6,8 @@
 //
 // Screening takes the declared data, patched ones and one hard set; a ranking all hard sets, two
 // adversarial ones and those that follow by laws of the graph; confirmation and `--verify` all
-// that there are. Which ones, and beyond screening the order of the calls after the first two, is
-// chance.
+// that there are. Which ones is drawn for each job; so is, beyond screening, the order of the calls
+// after the first two.
 // Equal and alternating data are only for problems without long sums: there rounding errors are
 // no longer like chance, and an honest kernel may err far more than ours, or far less.
 #include "eval/derived.h"
@@ -16,7 +16,8 @@
 
 enum { CALLS_MAX = 2 * SET_COUNT, RANKING_EXTRA = 2, LONG_SUM = 64 };
 
-// Sets are kept in memory: of problems larger than this a confirmation takes as few as a ranking.
+// Sets are kept in memory: of problems larger than this a confirmation takes as few as a ranking,
+// and rankings take the same ones until everything is drawn anew.
 static const int64_t all_sets_bytes = (int64_t)24 << 20;
 
 struct check {
@@ -47,20 +48,22 @@ static unsigned adversarial(const struct problem *p) {
     return sets;
 }
 
-void verify_draw(struct judge *j) {
-    j->screening_set =
-        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_EQUAL - SET_INTEGERS));
-    j->ranking_sets = 0;
-    while (__builtin_popcount(j->ranking_sets) < RANKING_EXTRA)
-        j->ranking_sets |=
-            1U << (SET_EQUAL + rng_below(&j->rng, SET_DRAWN - SET_EQUAL)) & adversarial(j->problem);
-}
-
 static bool is_small(const struct judge *j) {
     int64_t bytes = 0;
     for (int i = 0; i < j->context.n_buffers; i++)
         bytes += j->context.buffers[i].size_bytes;
     return bytes <= all_sets_bytes;
+}
+
+void verify_draw(struct judge *j) {
+    j->screening_set =
+        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_EQUAL - SET_INTEGERS));
+    if (j->ranking_sets && !is_small(j))
+        return;
+    j->ranking_sets = 0;
+    while (__builtin_popcount(j->ranking_sets) < RANKING_EXTRA)
+        j->ranking_sets |=
+            1U << (SET_EQUAL + rng_below(&j->rng, SET_DRAWN - SET_EQUAL)) & adversarial(j->problem);
 }
 
 unsigned verify_sets(const struct judge *j, enum eval_depth depth) {

@@ -111,7 +111,11 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
         job.looks_s[job.n_looks++] = q->seconds[i];
     bool ok = evaluator_judge(c->e, &scratch, &job, &result, err);
     const struct measurement *m = &result.measurement;
-    if (ok && !m->present)
+    // Cut short is no comparison.
+    if (interrupt_seen())
+        ok =
+            error_set(err, ERROR_INTERRUPTED, "interrupted after %d of %d trials", report->n, q->n);
+    else if (ok && !m->present)
         ok = error_set(err, ERROR_PARSE, "%s: %s", verdict_kind_name(result.verdict.kind),
                        result.verdict.evidence);
     for (int i = 0; ok && i < m->n_looks; i++)
@@ -144,7 +148,7 @@ static bool open_anew(struct series *c, struct error *err) {
 
 static bool run_trials(struct series *c, struct aa_report *report, struct error *err) {
     const struct aa_request *q = c->q;
-    for (report->n = 0; report->n < q->n; report->n++) {
+    while (report->n < q->n) {
         if (report->n % TRIALS_TOGETHER == 0 && !open_anew(c, err))
             return false;
         // Where they change places half way a stretch is no comparison.
@@ -154,6 +158,9 @@ static bool run_trials(struct series *c, struct aa_report *report, struct error 
                 return false;
         if (!compare(c, first, report->n_rows - 1, report, err))
             return false;
+        report->n++;
+        if (q->on_trial)
+            q->on_trial(report, q->ctx);
     }
     return true;
 }
@@ -182,7 +189,7 @@ bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report
     bool ok = run_trials(&c, report, err);
     if (c.e)
         evaluator_close(c.e);
-    if (ok) {
+    if (ok || report->n) {
         conclude(&c, report);
         report->problem = c.report.problem->name;
         report->target = c.report.target.name;

@@ -18,6 +18,7 @@
 
 #include "ops/op_eval.h"
 
+struct aa_report;
 struct str;
 
 enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
@@ -29,6 +30,10 @@ struct aa_request {
     int n_lengths;     // ascending; 0: one, and a comparison ends when its interval is narrow
                        // (with a resolution the last is the most that it takes)
     const char *keep;  // write every pair into this file; or NULL
+    // After each trial, with the rows so far (counts only, what is made of them comes at the end);
+    // or NULL.
+    void (*on_trial)(const struct aa_report *so_far, void *ctx);
+    void *ctx;
 };
 
 // Of all comparisons of one length.
@@ -47,13 +52,15 @@ struct aa_row {
 
 struct aa_report {
     const char *problem, *target, *device, *candidate, *method;
-    int n;              // trials
+    int n;              // trials that came to their end
     double resolution;  // as asked, or 0
     struct aa_row rows[AA_LENGTHS_MAX];
     int n_rows;
     double call_s;  // median of a call, in the last trial
 };
 
+// Interrupted, or failed at a later trial: false, and the report is of those before, where `n` of
+// its last row is not 0.
 bool op_aa(struct arena *a, const struct aa_request *request, struct aa_report *report,
            struct error *err);
 

@@ -157,8 +157,9 @@ static void label(struct arena *a, struct evaluator *e, struct eval_report *r) {
     struct verdict *v = &r->result.verdict;
     if (!verdict_is_of_calls(v) && v->kind != VERDICT_OK)
         return;
-    const char *null_kernel = evaluator_null_kernel(e);
-    r->is_null_known = evaluator_knows_null(e);
+    struct error ignored = {0};  // then it has no label
+    const char *null_kernel;
+    r->is_null_known = evaluator_null_kernel(e, &null_kernel, &ignored);
     r->null_kernel = null_kernel ? arena_strdup(a, null_kernel) : NULL;
     v->null_kernel = r->null_kernel;
 }

@@ -187,11 +187,12 @@ static bool open_evaluator(struct session *s, struct error *err) {
                        : evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
 }
 
-// Asked before a run is stored, and not again when it is resumed: the label is in the record.
+// Asked before a run is stored, and not again when it is resumed: the label is in the record. While
+// nobody knows the answer nothing is searched.
 static bool start_judge(struct session *s, struct error *err) {
-    if (!open_evaluator(s, err))
+    const char *null_kernel;
+    if (!open_evaluator(s, err) || !evaluator_null_kernel(s->evaluator, &null_kernel, err))
         return false;
-    const char *null_kernel = evaluator_null_kernel(s->evaluator);
     s->run.null_kernel = null_kernel ? arena_strdup(s->a, null_kernel) : NULL;
     return true;
 }

@@ -106,3 +106,19 @@ for kills in 1 3; do
     [ $kills = 1 ] && want=': timeout$' || want=': infra$'
     grep -q "$want" out || fail "after $kills deaths of the worker: $(cat out)"
 done
+
+# A search needs to know first whether a kernel that computes nothing would pass. When nobody lives to
+# say so there is none, and no run is kept.
+for try in 1 2 3 4 5 6 7 8 9; do
+    "$TMP/$me" optimize "$E/softmax.hone" --target cpu --dim M=2048,N=2048 --evals 1 --no-calibrate >out 2>&1 &
+    pid=$! old='' n_hit=0
+    for _ in 1 2 3; do
+        until_true worker_killed_or_gone
+    done
+    status=0
+    wait $pid || status=$?
+    until_true none
+    ! grep -q '^hone: the worker failed 3 times: ' out || break
+done
+[ $status = 4 ] && grep -q '^hone: the worker failed 3 times: ' out || fail "status $status, try $try: $(cat out)"
+[ $try -gt 1 ] || [ -z "$(find "$TMP/data" -name 'runs.db*' 2>/dev/null)" ] || fail 'a run was kept'

@@ -59,10 +59,23 @@ grep -q '"faster": null, "speedup": null, "low": null, "high": null, "words": "t
 expect_match 1 '"schema": "hone.compare/1"' "$HONE" eval affine.hone wrong.c a.c --json
 valid eval "$HONE" eval affine.hone a.c --seconds 0.1 --json
 grep -q '"resolution": null' json || fail "$(cat json)"
-beside='hone: --json is for one candidate, or two that are timed beside each other'
-expect 2 "$beside" "$HONE" eval affine.hone a.c b.c slow.c --json
-expect 2 "$beside" "$HONE" eval affine.hone a.c b.c --verify --json
-expect 2 "$beside" "$HONE" eval affine.hone a.c b.c --rival plain --json
+# Of more than two, or two that are not timed beside each other, a document on each line.
+lines() { # N, and as run
+    want=$1
+    shift
+    status=0
+    "$@" >json || status=$?
+    [ "$status" -le 1 ] && [ "$(wc -l <json)" = "$want" ] || fail "$* gave $status: $(cat json)"
+    while read -r line; do
+        printf '%s\n' "$line" >document
+        "$(dirname "$HONE")/validate" "$ROOT/docs/schema/eval.json" <document || fail "$line"
+    done <json
+}
+lines 3 "$HONE" eval affine.hone a.c wrong.c slow.c --screen --json
+[ "$status" = 1 ] && [ "$(grep -c '"kind": *"wrong"' json)" = 1 ] && sed -n 2p json | grep -q wrong.c || fail "$status: $(cat json)"
+lines 2 "$HONE" eval affine.hone a.c b.c --verify --json
+[ "$status" = 0 ] || fail "$(cat json)"
+lines 2 "$HONE" eval affine.hone a.c b.c --screen --rival plain --json
 expect 2 'hone: --aa is for one candidate' "$HONE" eval affine.hone a.c b.c --aa 1
 
 # Left in the caches: how much that is, is said. (Whether data in a cache are faster than memory could be is for others.)
@@ -97,5 +110,31 @@ sed 's/^problem chance$/&\norder any/' chance.hone >any.hone
 expect_match 0 'not deterministic: [0-9]+ of [0-9]+ calls gave other bits' "$HONE" eval any.hone chance.c --verify
 expect_match 0 '^chance.c: ok$' "$HONE" eval any.hone chance.c --verify
 
-# The lease is a file of the device.
-[ -e "$XDG_RUNTIME_DIR/hone/cpu.lease" ] || fail "no lease was taken"
+# What is timed holds the lease of its device: while somebody else does, a verdict without times comes, one with them waits
+# and says how long. Who compiles and verifies does not hold it.
+lease=$XDG_RUNTIME_DIR/hone/cpu.lease
+[ -e "$lease" ] || fail "no lease was taken"
+if command -v flock >/dev/null; then
+    mkfifo held release
+    for try in 1 2 3 4 5 6 7 8 9; do
+        timeout 300 flock "$lease" sh -c 'echo held >held; read -r _ <release' &
+        holder=$!
+        read -r _ <held
+        "$HONE" eval affine.hone a.c --screen --json >json 2>&1 &
+        pid=$!
+        expect_match 0 '^a.c: ok$' "$HONE" eval affine.hone a.c --verify
+        expect_match 0 '^b.c: ok$' "$HONE" eval affine.hone b.c --verify
+        kill -0 $pid 2>/dev/null || fail "timed without the lease: $(cat json)"
+        echo go >release
+        wait $holder
+        wait $pid || fail "once it was free: $(cat json)"
+        # On a busy machine it may not have come so far before.
+        ! grep -q '"lease_wait_s": [0-9]' json || break
+    done
+    grep -q '"lease_wait_s": [0-9]' json || fail "it never waited: $(cat json)"
+    flock -n "$lease" true || fail 'the lease was not given back'
+fi
+
+# How it was timed, as it was found and not as it was meant.
+"$HONE" eval affine.hone a.c --screen --json >json
+grep -Eq '"method": "ABBA, .*, [0-9]+ pinned threads?, pages of [0-9]+ KiB' json || fail "$(cat json)"

@@ -60,6 +60,28 @@ expect_match 0 '^  told      differences of [0-9.e+]+% and more, not the 0.8% as
 # More than are started together.
 expect_match 0 '^51 comparisons of a kernel with itself: ' "$HONE" eval affine.hone default --aa 51 --screen
 
+# Ctrl-C: the trials that came to their end are told, and it is said that these are not all.
+"$HONE" eval affine.hone default --aa 100000 --seconds 0.02 --keep long.txt >out 2>err &
+pid=$!
+third_or_gone() { grep -q '^# trial 3:' long.txt 2>/dev/null || ! kill -0 $pid 2>/dev/null; }
+until_true third_or_gone
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status = 130 ] || fail "status $status after Ctrl-C: $(cat out err)"
+n=$(sed -n 's/^hone: interrupted after \([0-9]*\) of 100000 trials$/\1/p' err)
+[ "${n:-0}" -ge 2 ] || fail "after Ctrl-C: $(cat err)"
+grep -q "^$n comparisons of a kernel with itself: " out || fail "after $n trials: $(cat out)"
+# Before the first there is nothing to tell.
+"$HONE" eval affine.hone default --aa 2 --seconds 500 --keep none.txt >out 2>err &
+pid=$!
+opened_or_gone() { [ -e none.txt ] || ! kill -0 $pid 2>/dev/null; }
+until_true opened_or_gone
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status = 130 ] && [ ! -s out ] || fail "status $status: $(cat out err)"
+
 # Mistakes.
 expect 2 'hone: several --seconds are for --aa' "$HONE" eval affine.hone default --seconds 1,5
 for wrong in '' x 0 -1 '1,' '1,,2' nan inf 1e999 11111111111111111111111111111111111; do
