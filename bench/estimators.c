@@ -8,8 +8,9 @@
 // and there are trials enough: about TRIALS of each file and size. "Called different" is by the
 // judge's margin (measurement.h), in all files and in the worst of them.
 //
-// Every estimate has the same three intervals: its bootstrap alone, the judge's (estimate_interval)
-// and the narrower of that and the median's (estimate_narrower). Pairs that did not count are
+// Every estimate has the same two intervals: its bootstrap alone, and the judge's
+// (estimate_interval); of the low quantiles also the narrower of that and the median's, as the
+// judge's rule has it (estimate_narrower). Pairs that did not count are
 // passed over. With -d these are what it is about: what does it change that disturbed pairs are
 // left out? By the judge's own estimate, on windows of all pairs in which one or more are
 // disturbed; in the others there is nothing to leave out.
@@ -235,9 +236,10 @@ static void choose_methods(int pairs) {
     for (enum kind k = BOOTSTRAP; k <= INTERVAL; k++)
         for (const struct estimator *e = estimators; e->name; e++)
             add(e, k);
-    // Of fewer pairs the rule takes the median alone.
+    // Beside the median a low quantile competes: both see through something else. Of fewer pairs
+    // the rule takes the median alone.
     for (const struct estimator *e = estimators; pairs >= ESTIMATE_ENOUGH && e->name; e++)
-        if (e != estimator_median && e != estimator_low)
+        if (strcmp(e->name, "quarters") == 0 || strcmp(e->name, "lowest") == 0)
             add(e, NARROWER);
     add(pairs < ESTIMATE_ENOUGH ? estimator_median : estimator_low, RULE);
 }
