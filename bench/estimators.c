@@ -1,4 +1,4 @@
-// estimators [-d] [-p PAIRS,...] FILE...: which estimate of a speed-up errs least, and which
+// estimators [-d [-n]] [-p PAIRS,...] FILE...: which estimate of a speed-up errs least, and which
 // interval can be believed? On kept samples of kernels beside themselves (tests/fixtures/timing;
 // hone eval --aa N --keep FILE), where the truth is 1. Prints rows of docs/results/judge.md.
 //
@@ -13,7 +13,9 @@
 // judge's rule has it (estimate_narrower). Pairs that did not count are
 // passed over. With -d these are what it is about: what does it change that disturbed pairs are
 // left out? By the judge's own estimate, on windows of all pairs in which one or more are
-// disturbed; in the others there is nothing to leave out.
+// disturbed; in the others there is nothing to leave out. With -n names stay as they were, so that
+// what one process has before the other as long as both live is in it, and every window is looked
+// at once.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +58,10 @@ static struct tally tallies[METHODS_MAX];
 static struct method methods[METHODS_MAX];
 static int n_methods;
 static long n_seen, n_disturbed;  // pairs of the windows looked at
-static bool is_about_dropping;
+static bool is_about_dropping, keeps_names;
 
 static int usage(const char *what) {
-    fprintf(stderr, "estimators: %s\nusage: estimators [-d] [-p PAIRS,...] FILE...\n", what);
+    fprintf(stderr, "estimators: %s\nusage: estimators [-d [-n]] [-p PAIRS,...] FILE...\n", what);
     return 2;
 }
 
@@ -149,7 +151,7 @@ static void look(int at, int n, int swaps, struct rng *r) {
     for (int k = 0; k < swaps; k++) {
         uint64_t swapped = 0;
         for (int i = 0; i < n; i++) {
-            swapped = i % 2 ? swapped : rng_below(r, 2);
+            swapped = i % 2 || keeps_names ? swapped : rng_below(r, 2);
             window.subject_s[i] = swapped ? file.rival_s[at + i] : file.subject_s[at + i];
             window.rival_s[i] = swapped ? file.subject_s[at + i] : file.rival_s[at + i];
             window.is_disturbed[i] = file.is_disturbed[at + i];
@@ -180,7 +182,7 @@ static void print_row(int pairs, const struct method *m, struct tally *t) {
 }
 
 static bool is_looked_at(int at, int pairs) {
-    return !is_about_dropping || count_disturbed(at, pairs) > 0;
+    return !is_about_dropping || keeps_names || count_disturbed(at, pairs) > 0;
 }
 
 static void look_at_file(int pairs) {
@@ -190,7 +192,7 @@ static void look_at_file(int pairs) {
     for (int t = 0; t < file.n_trials; from = file.ends[t++])
         for (int at = from; at + pairs <= file.ends[t]; at += pairs)
             n_windows += is_looked_at(at, pairs);
-    int swaps = n_windows ? (TRIALS + n_windows - 1) / n_windows : 0;
+    int swaps = keeps_names ? 1 : n_windows ? (TRIALS + n_windows - 1) / n_windows : 0;
     from = 0;
     for (int t = 0; t < file.n_trials; from = file.ends[t++])
         for (int at = from; at + pairs <= file.ends[t]; at += pairs)
@@ -258,6 +260,10 @@ int main(int argc, char **argv) {
     int first = 1;
     if (argc > first && strcmp(argv[first], "-d") == 0) {
         is_about_dropping = true;
+        first++;
+    }
+    if (is_about_dropping && argc > first && strcmp(argv[first], "-n") == 0) {
+        keeps_names = true;
         first++;
     }
     if (argc > first + 1 && strcmp(argv[first], "-p") == 0) {
