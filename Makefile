@@ -49,9 +49,9 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h) $(RUNTIME)
+$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rng.*) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -Isrc/ir -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
@@ -134,8 +134,7 @@ lint: $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret
 	for b in run language judge; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
-	bench/judge_control.sh $(abspath $(BUILD)/hone)
-	bench/judge_slower.sh $(abspath $(BUILD)/hone)
+	for b in control slower; do bench/judge_$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 	$(BUILD)/estimators tests/fixtures/timing/*.txt
 	for t in 215-mutants 214-kill; do HONE=$(abspath $(BUILD)/hone) sh tests/cli/t$$t-long.sh || exit 1; done
 bless: $(BUILD)/hone

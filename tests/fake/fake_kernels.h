@@ -228,6 +228,49 @@ static void clears_new(void **a) {
     right(a);
 }
 
+// What hone itself emits for the problem, by the names that it gives. Where the test has made a
+// file for it, a process tells there when it goes over to another one of them.
+static void emitted(void **a, const char *name) {
+    static const char *last;
+    char text[1024];
+    right(a);
+    if (last == name)
+        return;
+    last = name;
+    snprintf(text, sizeof text, "%s/processes", getenv("CUDA_HOME"));
+    int fd = open(text, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    dprintf(fd, "%d %s\n", getpid(), name);
+    close(fd);
+}
+static void emitted_map(void **a) {
+    emitted(a, "y_map");
+}
+static void emitted_plain(void **a) {
+    emitted(a, "y_plain");
+}
+
+// Write to everything that the process has mapped, all slots, or to all but one's own.
+static void sweep(const void *but) {
+    for (int i = 0; i < PIECES_MAX; i++)
+        if (pieces[i].at && !(but >= pieces[i].at && but < pieces[i].at + pieces[i].bytes))
+            memset(pieces[i].at, 0x42, pieces[i].bytes);
+}
+static void sweeps(void **a) {
+    sweep(NULL);
+}
+static void sweeps_dies(void **a) {
+    sweep(NULL);
+    error = 700;
+}
+static void sweeps_others(void **a) {
+    right(a);
+    sweep(*(void **)a[1]);
+}
+
+#include "fake_seek.h"
+
 // The micro-kernels of a calibration move nothing; their time is what this card would take: 3 us
 // and 4 TB/s in every mix, but a copy of 128 MiB in all, a stretch per block, 1.25 us less: 5 MB of
 // what it wrote are still in the cache.
@@ -307,5 +350,12 @@ static const struct kernel kernels[] = {
     {"keeps_by_sum", keeps_by_sum, 2},
     {"keeps_declared", keeps_declared, 2},
     {"clears_new", clears_new, 2},
+    {"y_map", emitted_map, 2},
+    {"y_plain", emitted_plain, 2},
+    {"sweeps", sweeps, 2},
+    {"sweeps_dies", sweeps_dies, 2},
+    {"sweeps_others", sweeps_others, 2},
+    {"seeks", seeks, 2},
+    {"seeks_timed", seeks_timed, 2},
     {0},
 };

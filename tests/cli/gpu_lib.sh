@@ -1,0 +1,40 @@
+# shellcheck shell=sh
+# Read by tests of what a GPU does, over a driver that is not there (tests/fake): the problem whose
+# kernels it knows, and candidates that are known to it by name. The fault in cuda/fault is played.
+. "$(dirname "$0")/lib.sh"
+mkdir -p cuda none
+ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
+export CUDA_HOME="$TMP/cuda"
+: >cuda/fault
+
+cat >affine.hone <<'P'
+problem affine
+dim N = 1000
+in x : f32[N] ~ normal
+out y : f32[N]
+y = x * 2 + 1
+P
+
+# kernel NAME [PRAGMA]: NAME.cu launches the kernel of that name; its text only has to compile.
+kernel() {
+    printf '%s\n#pragma hone launch %s grid(4) block(256) args(x, y)\n' "${2:-}" "$1" >"$1.cu"
+    printf 'extern "C" __global__ void %s(const float *x, float *y) { *y = *x; }\n' "$1" >>"$1.cu"
+}
+
+kernel right
+run "$HONE" eval affine.hone right.cu --target cuda --verify
+case $got in *'no CUDA compiler'*) skip "no NVRTC" ;; esac
+[ "$status" = 0 ] || fail "not even the right one passes: $got"
+
+# expect_verdicts "NAME: VERDICT
+# ..." ARGUMENT...: several candidates by one judge; of what it says, these lines are the verdicts.
+expect_verdicts() {
+    want=$1
+    shift
+    run "$HONE" eval affine.hone "$@"
+    verdicts=$(printf '%s\n' "$got" | grep -E '^[a-z_]+\.cu: ' | sed 's/\.cu: /: /')
+    [ "$verdicts" = "$want" ] || fail "$* gave
+$got
+expected
+$want"
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# The loop with a GPU as its target, over a driver that is not there: it proposes what findings say,
+# confirms its champion in processes that nobody has been in, and comes out again from its record.
+. "$(dirname "$0")/gpu_lib.sh"
+
+: >cuda/processes
+expect_match 0 '^champion  1\.[0-9]+: .*x over plain \(.* interval\)$' \
+    "$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --no-calibrate
+printf '%s\n' "$got" | grep -Eq '^ +confirmed on fresh data, [1-9][0-9]* pairs$' || fail "not confirmed: $got"
+printf '%s\n' "$got" | grep -q '^target    cuda.*Fake 9000' || fail "another target: $got"
+printf '%s\n' "$got" | grep -q '(3 evaluations, ' || fail "not three evaluations: $got"
+
+valid show "$HONE" show 1 --json
+[ "$(grep -c '"state": "evaluated"' json)" = 3 ] || fail "not three nodes: $(cat json)"
+# What was found out about the root is why its child was proposed; it has findings of its own.
+valid node "$HONE" show 1.1 --json
+for line in '"parent": 0' '"by": "expert"' '"reason": "waves: multiprocessors have no work' '"kind": "ok"' '"tool": "waves"'; do
+    grep -q "$line" json || fail "node 1.1 without $line: $(cat json)"
+done
+
+# From the record: no card, no compiler.
+expect_match 0 '^the same tree, champion node [0-9]+$' env CUDA_HOME="$TMP/none" HONE_BUILD_CC=/no/such/cc "$HONE" replay 1
+expect_match 0 '^3 nodes replayed from ' env CUDA_HOME="$TMP/none" "$HONE" replay 1
+
+# Every process has told when it went over to another kernel. Two are there from the beginning. The
+# confirmation has two new ones: one for the champion and, since nothing else calls plain, one that
+# begins with that.
+first=$(awk '!seen[$1]++ { print $2 }' cuda/processes | tr '\n' ' ')
+case $first in
+'y_map y_map y_map '*y_plain*) ;;
+*) fail "a runner from before the confirmation: $(cat cuda/processes)" ;;
+esac
