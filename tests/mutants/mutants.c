@@ -238,10 +238,11 @@ static void count(struct bench *b, enum mutation m, enum outcome outcome, const 
     t->n_crashed += outcome != NOT_RUN && v->kind == VERDICT_CRASH;
 }
 
-// The same mutant by the sets of a plain `hone eval`: which ones is chance.
+// The same mutant by the sets of a plain `hone eval`: which ones is chance, for each candidate.
 static void rank(struct bench *b, struct arena *a, const struct candidate *c, enum mutation m) {
     struct verdict v;
     struct question q = {.candidate = c, .depth = EVAL_RANK};
+    verify_draw(&b->judge);
     enum outcome outcome = judge_one(b, a, &q, &v);
     struct by_kind *both[] = {&b->totals.all, &b->totals.of_kind[m]};
     for (int i = 0; i < 2 && outcome != NOT_RUN; i++) {
