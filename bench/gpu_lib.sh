@@ -4,9 +4,20 @@
 #
 #   row WHAT COMMAND RESULT    append a row: date, device, driver, commit, what, command, result
 #
-# Each benchmark is a command of its own, ends within six minutes, and appends to
-# docs/results/h200-NAME.md, where gpu_NAME.sh is its own name ($RESULTS names another file).
+# Each benchmark is a command of its own, ends within six minutes ($BENCH_SECONDS: another limit),
+# finished or not, and appends to docs/results/h200-NAME.md, where gpu_NAME.sh is its own name
+# ($RESULTS names another file).
 set -eu
+# It runs itself again, under the limit, with whatever it starts.
+if [ -z "${BENCH_IS_LIMITED:-}" ]; then
+    limit=${BENCH_SECONDS:-360} status=0
+    BENCH_IS_LIMITED=1 timeout -k 10 "$limit" sh "$0" "$@" &
+    trap 'kill $! 2>/dev/null' INT TERM
+    wait $! || status=$?
+    case $status in 124 | 137) echo "$(basename "$0"): stopped after $limit s; the rows so far are kept" >&2 ;; esac
+    exit $status
+fi
+unset BENCH_IS_LIMITED
 hone=$(cd "$(dirname "$hone")" && pwd)/$(basename "$hone")
 results=${RESULTS:-$root/docs/results/h200-$(basename "$0" .sh | sed 's/^gpu_//').md}
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")

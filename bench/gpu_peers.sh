@@ -1,13 +1,13 @@
 #!/bin/sh
 # bench/gpu_peers.sh HONE: champions of the three problems beside PyTorch's best and cuBLAS, each pair
 # in one process; appends to docs/results/h200-peers.md. Needs nvcc and python3 with PyTorch, and says
-# so when they are absent. SECONDS_EACH (30) bounds each search. Ends within six minutes.
+# so when they are absent. SECONDS_EACH (20) bounds each search. Ends within six minutes.
 set -eu
 hone=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck disable=SC1091
 . "$root/bench/gpu_lib.sh"
-budget=${SECONDS_EACH:-30}
+budget=${SECONDS_EACH:-20}
 
 if ! command -v nvcc >/dev/null || ! python3 -c 'import torch' 2>/dev/null; then
     row 'champions beside PyTorch' 'needs nvcc and python3 with PyTorch' 'absent'

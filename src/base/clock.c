@@ -45,7 +45,7 @@ const char *clock_duration(struct arena *a, double ns) {
 static volatile sig_atomic_t seen;
 
 static void on_signal(int signal) {
-    // Our children are in groups of their own and die with us (PR_SET_PDEATHSIG).
+    // Our children are in groups of their own and die with us (process.h).
     if (seen && signal == SIGINT)
         _exit(130);
     seen = 1;

@@ -5,6 +5,12 @@
 //
 // A child is looked at with WNOWAIT first: as long as it is a zombie its process group
 // cannot be reused, so killing the group before reaping hits nobody else.
+//
+// Should we be killed, our child dies by PR_SET_PDEATHSIG, but what it has started (a compiler's
+// parts) would run on. So the group of a program that we run inherits the reading end of a pipe,
+// the tether, whose other end we alone hold. Its owner is the group and its signal SIGKILL: when
+// our end closes, however we ended, the kernel kills them all. Turned down: a process that watches,
+// which would be one more fork of ours for each program, and itself something to kill.
 #include "base/process.h"
 
 #include <assert.h>
@@ -33,6 +39,7 @@
 
 enum {
     COMPANION_FD = 3,
+    TETHER_FD = 64,  // or above: scripts use the low ones for themselves
     DEFAULT_OUTPUT = 64 * 1024,
     CHUNKS_MAX = 64,  // of 16 KiB: more than a pipe holds
     TICK_MS = 50,     // how long a lost wake-up (Ctrl-C just before poll) can go unnoticed
@@ -53,6 +60,7 @@ struct launch {
     char *const *environment;
     int std[3];     // become 0, 1, 2
     int companion;  // becomes COMPANION_FD; -1: none
+    int tether;     // kept open by all of the group; -1: none
     int report;     // write end of the failure pipe
     pid_t parent;
 };
@@ -145,7 +153,13 @@ static bool place_descriptors(const struct launch *l) {
     for (int i = 0; i < l->spec->n_keep_fds; i++)
         if (fcntl(l->spec->keep_fds[i], F_SETFD, 0) != 0)
             return false;
-    return true;
+    return l->tether < 0 || fcntl(l->tether, F_SETFD, 0) == 0;
+}
+
+// From now on, when nobody holds the other end any more, the kernel kills our group.
+static bool tie_group(int tether) {
+    return fcntl(tether, F_SETOWN, -getpid()) == 0 && fcntl(tether, F_SETSIG, SIGKILL) == 0 &&
+           fcntl(tether, F_SETFL, O_ASYNC) == 0;
 }
 
 static void default_signals(void) {
@@ -162,7 +176,7 @@ static enum step prepare_child(const struct launch *l) {
     setpgid(0, 0);
     // The signal comes when the thread that forked ends: start companions from a thread
     // that lives as long as they shall.
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || (l->tether >= 0 && !tie_group(l->tether)))
         return STEP_SETUP;
     if (getppid() != l->parent)
         _exit(127);  // the parent died before the line above
@@ -351,32 +365,47 @@ static const char *take_text(struct arena *a, struct str *s) {
     return str_take(a, s);
 }
 
+// All that is between us and a program: its input, what it says, and what ties it to us, of which
+// `held` is our end. On failure errno says why, and what is open is the caller's to close.
+static bool open_ends(struct launch *l, struct collector *c, int *held) {
+    int least = least_free(l->spec), pair[2];
+    l->std[0] = open_input(l->spec);
+    if (!lift(&l->std[0], least))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (pipe2(pair, O_CLOEXEC) != 0)
+            return false;
+        c->fd[i] = pair[0];
+        l->std[1 + i] = pair[1];
+        if (!lift(&l->std[1 + i], least) || fcntl(c->fd[i], F_SETFL, O_NONBLOCK) != 0)
+            return false;
+    }
+    if (pipe2(pair, O_CLOEXEC) != 0)
+        return false;
+    l->tether = pair[0];
+    *held = pair[1];
+    struct rlimit most;
+    bool has_few = getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur <= TETHER_FD;
+    return lift(&l->tether, has_few ? least : TETHER_FD);
+}
+
 bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
                  struct error *err) {
     assert(spec->argv && spec->argv[0]);
     *result = (struct process_result){.out = "", .err = ""};
-    int least = least_free(spec);
-    int out[2] = {-1, -1}, errors[2] = {-1, -1};
-    struct launch l = {.spec = spec, .companion = -1, .std = {open_input(spec), -1, -1}};
+    struct launch l = {.spec = spec, .companion = -1, .tether = -1, .std = {-1, -1, -1}};
     size_t max = spec->max_output ? spec->max_output : DEFAULT_OUTPUT;
     struct collector c = {
         .fd = {-1, -1}, .text = {{.max = max}, {.max = max}}, .ends_when_cut = spec->ends_when_cut};
+    int held = -1;
     pid_t pid = 0;
 
-    bool ok = pipe2(out, O_CLOEXEC) == 0 && pipe2(errors, O_CLOEXEC) == 0;
-    l.std[1] = out[1];
-    l.std[2] = errors[1];
-    c.fd[0] = out[0];
-    c.fd[1] = errors[0];
-    for (int i = 0; ok && i < 3; i++)
-        ok = lift(&l.std[i], least);
-    for (int i = 0; ok && i < 2; i++)
-        ok = fcntl(c.fd[i], F_SETFL, O_NONBLOCK) == 0;
-    if (!ok)
-        error_set(err, ERROR_IO, "start %s: %s", spec->argv[0], strerror(errno));
-    ok = ok && launch(&l, least, &pid, err);
+    bool ok = open_ends(&l, &c, &held) ||
+              error_set(err, ERROR_IO, "start %s: %s", spec->argv[0], strerror(errno));
+    ok = ok && launch(&l, least_free(spec), &pid, err);
     for (int i = 0; i < 3; i++)
         close_fd(&l.std[i]);
+    close_fd(&l.tether);
     if (ok) {
         int64_t deadline_ns = spec->timeout_ns ? clock_now_ns() + spec->timeout_ns : 0;
         ok = collect(&c, pid, deadline_ns, &result->timed_out) || result->timed_out ||
@@ -389,6 +418,7 @@ bool process_run(struct arena *a, const struct process_spec *spec, struct proces
         result->out = take_text(a, &c.text[0]);
         result->err = take_text(a, &c.text[1]);
     }
+    close_fd(&held);
     for (int i = 0; i < 2; i++) {
         close_fd(&c.fd[i]);
         str_reset(&c.text[i]);
@@ -405,6 +435,7 @@ bool process_start(struct process *p, const struct process_spec *spec, struct er
     struct launch l = {
         .spec = spec,
         .companion = pair[1],
+        .tether = -1,
         .std = {open("/dev/null", O_RDONLY | O_CLOEXEC), open("/dev/null", O_WRONLY | O_CLOEXEC),
                 debug ? dup(2) : open("/dev/null", O_WRONLY | O_CLOEXEC)},
     };

@@ -3,8 +3,10 @@
 //
 // Two uses. process_run() runs a tool to its end and collects what it said.
 // process_start() starts a companion that talks over a socket pair; the caller
-// owns the socket. Children die with us (PR_SET_PDEATHSIG), get a minimal
-// environment unless asked otherwise, and inherit no other descriptor.
+// owns the socket. Children die with us, even when we are killed, and so does all
+// that process_run() has started, unless it left its group; a companion starts others
+// by this module only. They get a minimal environment unless asked otherwise, and
+// inherit no descriptor but those named and what ties them to us.
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 #include "eval/compile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,6 +29,7 @@ enum {
     SECONDS_MAX = 60,
     OBJECT_MAX = 64 << 20,
     ARGV_MAX = 96,
+    PATHS_MAX = 64,
     MESSAGE_LINES = 14,
     MESSAGE_BYTES = 2000,
 };
@@ -129,26 +131,70 @@ static const char *first_errors(struct arena *a, const char *text) {
     return text_head(a, from, MESSAGE_LINES, MESSAGE_BYTES);
 }
 
+static bool is_home_within(const char *dir) {
+    const char *home = getenv("HOME");
+    char *real = home ? realpath(home, NULL) : NULL;
+    size_t len = strlen(dir);
+    bool is_within = real && strncmp(real, dir, len) == 0 && (!real[len] || real[len] == '/');
+    free(real);
+    return is_within;
+}
+
+struct rules {
+    struct arena *arena;
+    struct landlock_path paths[PATHS_MAX];
+    int n;
+};
+
+static void add_rule(struct rules *r, const char *path, bool can_write) {
+    if (r->n < PATHS_MAX - 1)  // the last one ends the list
+        r->paths[r->n++] = (struct landlock_path){path, can_write};
+}
+
+// A gcc for, say, x86_64-conda-linux-gnu has its assembler, linker and headers in a directory of
+// that name beside lib/gcc/x86_64-conda-linux-gnu.
+static void add_targets(struct rules *r, const char *prefix) {
+    DIR *d = opendir(arena_printf(r->arena, "%s/lib/gcc", prefix));
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            add_rule(r, arena_printf(r->arena, "%s/%s", prefix, e->d_name), false);
+    if (d)
+        closedir(d);
+}
+
+// What a compiler consists of. Of /opt/gcc/bin/gcc that is bin and some directories beside it, not
+// all of /opt/gcc: with ~/bin/gcc that would be somebody's home.
+static void add_compiler(struct rules *r, const char *cc) {
+    static const char *const parts[] = {"lib",     "lib32",   "lib64", "libx32",
+                                        "libexec", "include", "share"};
+    char *real = realpath(cc, NULL);
+    char *dir = arena_strdup(r->arena, real ? real : cc);
+    free(real);
+    add_rule(r, arena_strdup(r->arena, dir), false);
+    *strrchr(dir, '/') = '\0';
+    if (!is_home_within(dir))
+        add_rule(r, arena_strdup(r->arena, dir), false);
+    if (!str_ends_with(dir, "/bin"))
+        return;
+    *strrchr(dir, '/') = '\0';
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        add_rule(r, arena_printf(r->arena, "%s/%s", dir, parts[i]), false);
+    add_targets(r, dir);
+}
+
 // The text is somebody else's, and a compiler can be made to read files: it finds its own parts and
 // the system's headers, and writes to one directory. -1 where the kernel cannot hold it to that.
 static int confine(struct arena *a, const char *cc, const char *dir) {
-    const char *real = realpath(cc, NULL);
-    char *home = arena_strdup(a, real ? real : cc);
-    free((char *)real);
-    *strrchr(home, '/') = '\0';
-    size_t len = strlen(home);
-    if (len > 4 && strcmp(home + len - 4, "/bin") == 0)
-        home[len - 4] = '\0';  // its prefix: /opt/gcc
-    const struct landlock_path paths[] = {
-        {"/usr", false},     {"/lib", false},
-        {"/lib32", false},   {"/lib64", false},
-        {"/bin", false},     {"/opt", false},
-        {"/nix", false},     {"/gnu", false},
-        {home, false},       {"/etc/ld.so.cache", false},
-        {"/dev/null", true}, {"/etc/alternatives", false},
-        {dir, true},         {NULL, false},
-    };
-    return landlock_rules(paths);
+    static const char *const shared[] = {
+        "/usr", "/lib", "/lib32", "/lib64",           "/bin",
+        "/opt", "/nix", "/gnu",   "/etc/ld.so.cache", "/etc/alternatives"};
+    struct rules r = {.arena = a};
+    add_rule(&r, dir, true);
+    add_rule(&r, "/dev/null", true);
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
+        add_rule(&r, shared[i], false);
+    add_compiler(&r, cc);
+    return landlock_rules(r.paths);
 }
 
 // A full disk is not the candidate's fault, whatever its text makes the compiler say.

@@ -246,7 +246,12 @@ static void walk_chunks(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn 
     struct arena *a = w->l->arena;
     struct loop_builder inner;
     const struct loop_expr *run = loop_int(a, CHUNK_TERMS * stride(w));
-    struct loop_for f = {"chunk", w->begin, w->end, CHUNK_TERMS * stride(w), false};
+    // Where `end` is the smaller of two, each chunk asks for it: one beyond it is empty.
+    int64_t first;
+    const struct loop_expr *last = range_constant(w->begin, &first)
+                                       ? w->end
+                                       : loop_binary(a, LOOP_ADD, w->begin, loop_int(a, w->length));
+    struct loop_for f = {"chunk", w->begin, last, CHUNK_TERMS * stride(w), false};
     clear(w, b, true);
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
     const struct loop_expr *end = loop_binary(a, LOOP_ADD, begin, run);

@@ -86,3 +86,12 @@ const char *library_path(void *handle) {
     struct link_map *map = NULL;
     return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] ? map->l_name : NULL;
 }
+
+void library_load_beside(void *handle, const char *soname) {
+    char dir[1024];
+    const char *path = library_path(handle), *slash = path ? strrchr(path, '/') : NULL;
+    if (!slash || (size_t)(slash - path) >= sizeof dir)
+        return;
+    snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+    try_open(dir, "/", soname);
+}

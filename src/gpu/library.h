@@ -27,6 +27,10 @@ void library_close(void *handle);
 // lives as long as the handle.
 const char *library_path(void *handle);
 
+// Load what the library opens by name itself from the directory that it is in: it may look only
+// where the loader does. Nothing happens when that is not there.
+void library_load_beside(void *handle, const char *soname);
+
 // The headers of the toolkit that $CUDA_HOME names, or $CUDA_PATH, else of the one in
 // /usr/local/cuda. False: there are none.
 bool library_find_headers(char *path, size_t size);

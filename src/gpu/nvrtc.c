@@ -1,5 +1,6 @@
 #include "gpu/nvrtc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -33,8 +34,12 @@ bool nvrtc_open(struct nvrtc *n, struct error *err) {
                              sizeof symbols / sizeof symbols[0], err);
     if (!n->handle)
         return false;
-    if (n->version(&n->major, &n->minor) == 0 && n->major >= VERSION_LEAST)
+    if (n->version(&n->major, &n->minor) == 0 && n->major >= VERSION_LEAST) {
+        char builtins[64];
+        snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", n->major, n->minor);
+        library_load_beside(n->handle, builtins);
         return true;
+    }
     error_set(err, ERROR_UNSUPPORTED, "NVRTC %d.%d is too old: hone needs %d", n->major, n->minor,
               VERSION_LEAST);
     nvrtc_close(n);

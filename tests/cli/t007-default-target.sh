@@ -8,9 +8,10 @@ soft="$ROOT/problems/softmax.hone"
 small='--dim M=16,N=16'
 
 # A home of CUDA: the fake driver, and an NVRTC that can tell its version and no more.
-mkdir -p cuda/lib64 old/lib64
+mkdir -p cuda/lib64 old/lib64 older/lib64
 ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" cuda/lib64
 ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" old/lib64
+ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" older/lib64
 {
     echo 'int nvrtcVersion(int *major, int *minor) { *major = 13; *minor = 0; return 0; }'
     for name in CreateProgram CompileProgram DestroyProgram GetProgramLogSize GetProgramLog \
@@ -20,7 +21,10 @@ ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" old/lib64
 } >nvrtc.c
 cc -shared -fPIC -o cuda/lib64/libnvrtc.so.13 nvrtc.c
 echo 'int nothing;' >nothing.c
+cc -shared -fPIC -o cuda/lib64/libnvrtc-builtins.so.13.0 nothing.c
 cc -shared -fPIC -o old/lib64/libnvrtc.so.13 nothing.c
+sed 's/major = 13; \*minor = 0/major = 11; *minor = 8/' nvrtc.c >older.c
+cc -shared -fPIC -o older/lib64/libnvrtc.so.12 older.c
 with_gpu() {
     env CUDA_HOME="$TMP/cuda" "$@"
 }
@@ -38,13 +42,19 @@ first() {
 first '^softmax on cuda:0 \(Fake 9000\)$' with_gpu "$HONE" sol "$soft"
 first '^softmax on cpu ' without "$HONE" sol "$soft"
 first '^softmax on cpu ' env CUDA_HOME="$TMP/old" "$HONE" sol "$soft"
+first '^softmax on cpu ' env CUDA_HOME="$TMP/older" "$HONE" sol "$soft"
 first '^softmax on cpu ' with_gpu "$HONE" sol "$soft" --target cpu
 
 # What was passed over nobody says but the doctor: which compiler for a GPU there is, or what it
 # means that there is none.
 expect_match 0 "^nvrtc     ok      13\\.0: $TMP/cuda/lib64/libnvrtc\\.so\\.13\$" with_gpu "$HONE" doctor
+# What it opens by name is taken from beside it: the loader may know nothing of that directory.
+expect_match 0 "dlopen $TMP/cuda/lib64/libnvrtc-builtins\\.so\\.13\\.0: ok" with_gpu env HONE_LOG=debug "$HONE" doctor
 expect_match 0 '^nvrtc     absent  libnvrtc\.so\.13 lacks nvrtcVersion: too old for hone$' \
     env CUDA_HOME="$TMP/old" "$HONE" doctor
+expect_match 0 '^nvrtc     absent  NVRTC 11\.8 is too old: hone needs 12$' env CUDA_HOME="$TMP/older" "$HONE" doctor
+expect_match 3 'no CUDA compiler: NVRTC 11\.8 is too old: hone needs 12' \
+    env CUDA_HOME="$TMP/older" "$HONE" eval "$soft" plain --target cuda --verify
 expect_match 0 'the GPU is not used: where no target is named the CPU is taken, .*install NVRTC' \
     env CUDA_HOME="$TMP/old" "$HONE" doctor
 expect_match 0 'CUDA cannot be compiled here; only a GPU needs it' \

@@ -25,6 +25,56 @@ echo 'exit 130' >repo/tests/gpu/t0.sh
 expect 130 '' all
 expect 0 'skipped: no GPU' env FAKE_CUDA=none sh repo/scripts/run-gpu-tests.sh "$HONE"
 
+# A test that needs NVRTC is left out, unless it must be there.
+printf '. "%s/tests/cli/lib.sh"\nskip no NVRTC\n' "$ROOT" >needs.sh
+expect 77 'needs.sh: skipped: no NVRTC' env HONE_NEED_NVRTC= sh needs.sh
+expect 1 'needs.sh: HONE_NEED_NVRTC is set, but there is none: hone doctor' env HONE_NEED_NVRTC=1 sh needs.sh
+
+# A row has its date, device, driver and commit; a file that is not there gets its head.
+cat >repo/bench/gpu_y.sh <<'END_SCRIPT'
+root=$1 hone=$2
+. "$root/bench/gpu_lib.sh"
+row 'a thing' '`a command`' "$3"
+END_SCRIPT
+one_row() {
+    env HONE_COMMIT=named sh repo/bench/gpu_y.sh "$TMP/repo" "$HONE" "$1"
+}
+date='20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]Z'
+expect_match 0 "^\\| $date \\| Fake 9000 \\| 999\\.1, CUDA 13\\.0 \\| named \\| a thing \\| \`a command\` \\| 3 s \\|\$" one_row '3 s'
+expect_match 0 '\| 4 s \|$' one_row '4 s'
+expect 0 '# h200-y
+
+Rows are appended by bench/gpu_y.sh.
+
+| date | device | driver | commit | what | command | result |
+|---|---|---|---|---|---|---|' head -n 6 repo/docs/results/h200-y.md
+expect 0 '2' grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named | a thing |' repo/docs/results/h200-y.md
+expect 0 'skipped: no GPU' env FAKE_CUDA=none sh repo/bench/gpu_y.sh "$TMP/repo" "$HONE" '5 s'
+
+# One that does not end is ended.
+cat >repo/bench/gpu_z.sh <<'END_SCRIPT'
+root=$1 hone=$2
+. "$root/bench/gpu_lib.sh"
+mkfifo never
+cat never
+END_SCRIPT
+expect_match 124 '^gpu_z.sh: stopped after 1 s; the rows so far are kept$' \
+    env BENCH_SECONDS=1 sh repo/bench/gpu_z.sh "$TMP/repo" "$HONE"
+
+# Reach at every size of two problems: a row each, over a hone that says what a run would.
+cp "$ROOT/bench/reach.sh" repo/bench
+cat >hone <<'END_SCRIPT'
+#!/bin/sh
+case $1 in
+devices) exec "$REAL" "$@" ;;
+optimize) printf 'champion  1.3: 3.97 us, 1.2x\n  83%% of reach; more\n' ;;
+esac
+END_SCRIPT
+chmod +x hone
+expect_match 0 '\| named \| gelu 8192 x 1024, 65536 kB: champion \| .*reach.sh build/hone cuda 2. \| 3.97 us, 83% of reach; suspect: 0; ceilings measured again: 0 \|$' \
+    env REAL="$HONE" HONE_COMMIT=named sh repo/bench/reach.sh "$TMP/hone" cuda 2
+expect 0 14 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results/h200-reach.md
+
 # The commit of a row, and a + behind it where the tree is another; rows of results do not count.
 [ -x "$(command -v git)" ] || skip 'no git'
 cat >repo/bench/gpu_x.sh <<'END_SCRIPT'

@@ -24,6 +24,13 @@ expect_match 0 '^reach 35\.3 ' sol M=4096,N=4096
 expect_match 0 '^reach 1[34][0-9] ' sol M=16384,N=4096
 valid sol "$HONE" sol "$P" --target cuda --dim M=4096,N=4096 --json
 
+# They are the card's with that driver: with another they are not known, and the old one finds them again.
+echo other-driver >cuda/fault
+expect_match 0 '999\.2' "$HONE" devices --json
+expect_match 0 '^reach: not known until the ceilings are measured' sol M=4096,N=4096
+: >cuda/fault
+expect_match 0 '^reach 35\.3 ' sol M=4096,N=4096
+
 # Without points there is the line.
 sed -i 's/"points": \[/"older": [/' "$XDG_CACHE_HOME"/hone/ceilings/*.json
 expect_match 0 '^reach 36\.' sol M=4096,N=4096

@@ -10,6 +10,7 @@ real=$(HONE_LOG=debug HONE_TARGET='' "$HONE" doctor 2>&1 | sed -n 's/.*dlopen \(
 [ -n "$real" ] || skip "no NVRTC"
 cc -shared -fPIC -D_GNU_SOURCE -Wl,--no-as-needed -Wl,-soname,dying.so -Wl,-rpath,"$(dirname "$real")" \
     -o "cuda/lib64/$(basename "$real")" "$ROOT/tests/tools/dying_nvrtc.c" "$real" -ldl
+ln -s "$(dirname "$real")"/libnvrtc-builtins.so* cuda/lib64/
 cat >affine.hone <<'END'
 problem affine
 dim N = 1000

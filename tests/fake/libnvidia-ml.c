@@ -10,7 +10,7 @@ int nvmlShutdown(void) {
     return 0;
 }
 int nvmlSystemGetDriverVersion(char *text, unsigned len) {
-    snprintf(text, len, "999.1");
+    snprintf(text, len, is_fault("other-driver") ? "999.2" : "999.1");
     return 0;
 }
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {

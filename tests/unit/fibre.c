@@ -87,10 +87,67 @@ static void launch_line(struct writer *w, const char *line) {
     w->n_steps++;
 }
 
-static int add_mutant(struct writer *w, const char *line) {
-    cr_assert_lt(w->now->n_mutants, FIBRE_MUTANTS_MAX);
-    w->now->mutant[w->now->n_mutants++] = line + strspn(line, " ");
-    return w->now->n_mutants;
+static int add_mutant(struct writer *w, enum fibre_kind kind, const char *what) {
+    struct fibre_text *t = w->now;
+    cr_assert_lt(t->n_mutants, FIBRE_MUTANTS_MAX);
+    t->mutants[t->n_mutants++] = (struct fibre_mutant){kind, what};
+    return t->n_mutants;
+}
+
+static bool starts_with(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+// Where `what` stands in the text outside of all parentheses, or NULL.
+static const char *find_outside(const char *text, const char *what) {
+    int depth = 0;
+    for (; *text; text++) {
+        if (depth == 0 && starts_with(text, what))
+            return text;
+        depth += (*text == '(' || *text == '[') - (*text == ')' || *text == ']');
+    }
+    return NULL;
+}
+
+static const char *with_switches(struct writer *w, const char *text);
+
+// `X < Y ? X : Y` as one of which X or Y alone is left by a mutant, or NULL. Values are never
+// printed like that: their minimum is a function, and a `where` has its condition computed before.
+static const char *switch_minimum(struct writer *w, const char *text) {
+    const char *less = find_outside(text, " < "), *then = find_outside(text, " ? ");
+    const char *otherwise = then ? find_outside(then + 3, " : ") : NULL;
+    if (!less || !otherwise || less > then)
+        return NULL;
+    const char *x = arena_strndup(w->arena, text, (size_t)(less - text));
+    const char *y = arena_strndup(w->arena, less + 3, (size_t)(then - less - 3));
+    bool is_smaller = starts_with(then + 3, x) && then + 3 + strlen(x) == otherwise &&
+                      strcmp(otherwise + 3, y) == 0;
+    if (!is_smaller)
+        return NULL;
+    int m = add_mutant(w, FIBRE_MINIMUM, arena_printf(w->arena, "%s of %s", y, text));
+    add_mutant(w, FIBRE_MINIMUM, arena_printf(w->arena, "%s of %s", x, text));
+    x = with_switches(w, x);
+    y = with_switches(w, y);
+    return arena_printf(w->arena,
+                        "hone_mutant == %d ? %s : hone_mutant == %d ? %s : %s < %s ? %s : %s", m, x,
+                        m + 1, y, x, y, x, y);
+}
+
+// The text, and whatever is the smaller of two indices in it as something that a mutant changes.
+static const char *with_switches(struct writer *w, const char *text) {
+    struct str out = {0};
+    while (*text) {
+        const char *end = *text == '(' ? find_outside(text + 1, ")") : NULL;
+        if (end) {
+            const char *inner = arena_strndup(w->arena, text + 1, (size_t)(end - text - 1));
+            const char *changed = switch_minimum(w, inner);
+            str_printf(&out, "(%s)", changed ? changed : with_switches(w, inner));
+            text = end + 1;
+        } else {
+            str_append(&out, text++, 1);
+        }
+    }
+    return str_take(w->arena, &out);
 }
 
 // Copy a line; a barrier, wait or guard in it becomes one that a mutant leaves out.
@@ -98,17 +155,19 @@ static void copy_line(struct writer *w, const char *line) {
     const char *word = line + strspn(line, " ");
     int indent = (int)(word - line);
     size_t len = strlen(line);
-    bool stops = strncmp(word, "hone_barrier();", 15) == 0 ||
-                 strncmp(word, "hone_async_wait(", 16) == 0 ||
-                 strncmp(word, "hone_async_commit();", 20) == 0;
-    if (stops) {
-        str_printf(&w->text, "%*sif (hone_mutant != %d) %s\n", indent, "", add_mutant(w, line),
-                   word);
-    } else if (strncmp(word, "if (", 4) == 0 && strcmp(line + len - 3, ") {") == 0) {
-        str_printf(&w->text, "%*sif (hone_mutant == %d || (%.*s)) {\n", indent, "",
-                   add_mutant(w, line), (int)strlen(word + 4) - 3, word + 4);
-    } else {
+    if (starts_with(word, "#") || starts_with(word, "//")) {
         str_printf(&w->text, "%s\n", line);
+    } else if (starts_with(word, "hone_barrier();") || starts_with(word, "hone_async_wait(") ||
+               starts_with(word, "hone_async_commit();")) {
+        str_printf(&w->text, "%*sif (hone_mutant != %d) %s\n", indent, "",
+                   add_mutant(w, FIBRE_BARRIER, word), word);
+    } else if (starts_with(word, "if (") && strcmp(line + len - 3, ") {") == 0) {
+        const char *condition = arena_strndup(w->arena, word + 4, strlen(word + 4) - 3);
+        int m = add_mutant(w, FIBRE_GUARD, word);
+        str_printf(&w->text, "%*sif (hone_mutant == %d || (%s)) {\n", indent, "", m,
+                   with_switches(w, condition));
+    } else {
+        str_printf(&w->text, "%s\n", with_switches(w, line));
     }
 }
 

@@ -8,7 +8,7 @@
 
 struct arena;
 
-enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 32, FIBRE_MUTANTS_MAX = 64 };
+enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 32, FIBRE_MUTANTS_MAX = 128 };
 
 // A buffer that the plan's launches name; `data` NULL: an output.
 struct fibre_buffer {
@@ -17,13 +17,22 @@ struct fibre_buffer {
     const float *data;
 };
 
+// What can be taken out of a text: a barrier or wait, an `if`, and one side of the smaller of two
+// indices, which is how ends of loops and clamps are printed. A smaller of two values is no guard.
+enum fibre_kind { FIBRE_BARRIER, FIBRE_GUARD, FIBRE_MINIMUM, FIBRE_KINDS };
+
+struct fibre_mutant {
+    enum fibre_kind kind;
+    const char *what;  // is missing
+};
+
 struct fibre_text {
     const char *source;
     struct fibre_buffer buffers[FIBRE_BUFFERS_MAX];
     int n_buffers;
-    // Every barrier, guard and wait of the text can be taken out when it is run: mutant i + 1
-    // is the text without mutant[i]. Filled by fibre_build.
-    const char *mutant[FIBRE_MUTANTS_MAX];
+    // Each can be missing when the text is run: mutant i + 1 is the text without mutants[i].
+    // Filled by fibre_build.
+    struct fibre_mutant mutants[FIBRE_MUTANTS_MAX];
     int n_mutants;
 };
 

@@ -202,6 +202,69 @@ Test(compile, shows_the_compiler_no_files_of_the_user) {
     arena_reset(&a);
 }
 
+// A compiler that a user has put somewhere: a script that calls the system's.
+static const char *place_compiler(struct arena *a, const char *dir, const char *name) {
+    struct error err = {0};
+    const char *path = arena_printf(a, "%s/%s", dir, name);
+    static const char script[] = "#!/bin/sh\nexec cc \"$@\"\n";
+    cr_assert(file_make_dirs(dir, &err), "%s", err.text);
+    cr_assert(file_write(path, script, strlen(script), &err), "%s", err.text);
+    cr_assert_eq(chmod(path, 0700), 0);
+    return path;
+}
+
+// Can this compiler read a file of that name in `home`?
+static bool is_shown(struct arena *a, const char *home, const char *cc, const char *name) {
+    struct error err = {0};
+    struct compile_result r;
+    const char *cache = scratch_make(a), *path = arena_printf(a, "%s/%s", home, name);
+    char *dir = arena_strdup(a, path);
+    *strrchr(dir, '/') = '\0';
+    cr_assert(file_make_dirs(dir, &err), "%s", err.text);
+    cr_assert(file_write(path, "\n", 1, &err), "%s", err.text);
+    struct compile_spec spec = {
+        .source =
+            arena_printf(a, "#include \"%s\"\nint f(void);\nint f(void) { return 1; }\n", path),
+        .cc = cc,
+        .machine = "",
+        .cache = cache,
+        .skip_scans = true};
+    cr_assert(compile(a, &spec, &r, &err), "%s", err.text);
+    cr_expect(r.outcome == COMPILE_OK || strstr(r.message, "Permission denied"), "%s: %s", name,
+              r.message);
+    scratch_remove(cache);
+    return r.outcome == COMPILE_OK;
+}
+
+Test(compile, shows_a_compiler_its_own_parts_and_not_all_beside_it) {
+    struct arena a = {0};
+    const char *home = scratch_make(&a), *bin = arena_printf(&a, "%s/bin", home);
+    int rules = landlock_rules((struct landlock_path[]){{NULL, false}});
+    if (rules < 0)
+        cr_skip_test("no Landlock here");
+    close(rules);
+    const char *cc = place_compiler(&a, bin, "gcc");
+    static const char *const own[] = {"bin/part.h",     "include/part.h",
+                                      "lib64/part.h",   "lib/gcc/some-linux/12/part.h",
+                                      "libexec/part.h", "some-linux/include/part.h"};
+    static const char *const others[] = {"key.h", ".ssh/key.h", "other-linux/key.h",
+                                         "library/key.h"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        cr_expect(is_shown(&a, home, cc, own[i]), "%s", own[i]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        cr_expect(!is_shown(&a, home, cc, others[i]), "%s", others[i]);
+    // A link is where it leads.
+    const char *link = arena_printf(&a, "%s/linked-cc", bin);
+    cr_assert_eq(symlink(file_find_program(&a, "cc"), link), 0);
+    cr_expect(!is_shown(&a, home, link, "bin/key.h"));
+    // A compiler in the midst of all that somebody has.
+    setenv("HOME", home, 1);
+    cc = place_compiler(&a, home, "mycc");
+    cr_expect(!is_shown(&a, home, cc, "key.h"));
+    scratch_remove(home);
+    arena_reset(&a);
+}
+
 Test(compile, ends_a_compiler_that_takes_too_long) {
     struct arena a = {0};
     const char *cache = scratch_make(&a);

@@ -181,12 +181,15 @@ Test(cuda_text, random_blocks_of_random_problems_compute_the_problem) {
     }
 }
 
-// Kernels with every kind of barrier and guard that the families emit.
+// Kernels with every kind of barrier and guard that the families emit, in sizes where each of them
+// is needed: a clamp beyond which other rows of the same buffer lie is not missed. Without stages:
+// plain.
 static const struct {
     const char *problem, *stages;
 } kernels[] = {
+    // Its `where` is the smaller of two values, and no guard.
     {"problem map\ndim M = 30, N = 7\nin x : f32[M, N] ~ normal\nin b : f32[N] ~ normal\n"
-     "out y : f32[M, N]\ny = exp(x) * b\n",
+     "out y : f32[M, N]\ny = exp(x) * where(x < b, x, b)\n",
      "stage y : map  block 64  vec 1  items 1\n"},
     {"problem items\ndim M = 30, N = 12\nin x : f32[M, N] ~ normal\nin b : f32[N] ~ normal\n"
      "out y : f32[M, N]\ny = exp(x) * b\n",
@@ -205,6 +208,9 @@ static const struct {
      "d = x - mean(x, axis=1, keepdims=true)\n"
      "y = d * rsqrt(mean(d * d, axis=1, keepdims=true) + 1)\n",
      "stage y : rowwise  threads 256  rows 1  vec 2  keep reread\n"},
+    {"problem wide\ndim M = 2, N = 33000\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+     "y = x - mean(x, axis=1, keepdims=true)\n",
+     "stage y : rowwise  threads 32  rows 1  vec 1  keep reread\n"},
     {"problem along\ndim M = 7, N = 5000\nin x : f32[M, N] ~ normal\nout y : f32[M]\n"
      "y = sum(x, axis=1)\n",
      "stage y : reduce  threads 64  results 1  vec 4  split 4\n"},
@@ -214,23 +220,42 @@ static const struct {
     {"problem across\ndim M = 301, N = 42\nin x : f32[M, N] ~ normal\nout y : f32[N]\n"
      "y = sum(x, axis=0)\n",
      "stage y : reduce  threads 4  results 16  vec 2  split 8\n"},
+    {"problem halves\ndim M = 4501, N = 3\nin x : f32[M, N] ~ normal\nout y : f32[N]\n"
+     "y = sum(x, axis=0)\n",
+     "stage y : reduce  threads 1  results 32  vec 1  split 2\n"},
     {"problem alone\ndim M = 30, N = 43\nin x : f32[M, N] ~ normal\nout y : f32[N]\n"
      "y = tanh(sum(x, axis=0))\n",
      "stage y : reduce  threads 1  results 32  vec 1\n"},
     {"problem single\ndim M = 70, N = 50, K = 37\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
      "stage c : gemm  tile 32x32x8  micro 4x4  stages 1  vec 1\n"},
-    {"problem twice\ndim M = 70, N = 52, K = 36\nin a : f32[K, M] ~ normal\n"
+    {"problem twice\ndim M = 4, N = 52, K = 20\nin a : f32[K, M] ~ normal\n"
      "in b : f32[N, K] ~ normal\nin d : f32[N] ~ normal\nout c : f32[M, N]\n"
      "c = relu(a.T @ b.T + d)\n",
-     "stage c : gemm  tile 32x64x8  micro 4x4  stages 2  vec 2\n"},
+     "stage c : gemm  tile 64x64x8  micro 4x4  stages 2  vec 2\n"},
+    {"problem slices\ndim M = 16, N = 32, K = 2080\nin a : f32[M, K] ~ normal\n"
+     "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
+     "stage c : gemm  tile 16x32x16  micro 2x4  stages 1  vec 4\n"},
     {"problem ragged\ndim M = 16, N = 32, K = 2084\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
      "stage c : gemm  tile 16x32x16  micro 2x4  stages 2  vec 4\n"},
     {"problem chunks\ndim M = 16, N = 32, K = 4104\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
      "stage c : gemm  tile 16x32x16  micro 2x4  stages 2  vec 4\n"},
+    {"problem plain\ndim M = 5, N = 1500\nin x : f32[M, N] ~ normal\nout y : f32[M]\n"
+     "y = sum(x, axis=1)\n",
+     NULL},
 };
+
+// What can be missing from a text without a difference.
+static const struct {
+    const char *problem, *what;
+} same[] = {
+    // Every slice but the first is zeros beyond K, so more of them only take time.
+    {"ragged", "K of K < chunk + 2048 ? K : chunk + 2048"},
+};
+enum { SAME = sizeof same / sizeof *same };
+
 enum { KERNELS = sizeof kernels / sizeof *kernels, SEEDS = 6 };
 
 static struct kernel *make_kernel(struct subject *s, const struct target *t, int i) {
@@ -251,8 +276,62 @@ static void make_subject(struct subject *s, int i) {
     target_of_arch("sm_90a", &t);
     s->problem = problem_from(&s->arena, kernels[i].problem);
     expect(s, (uint64_t)i);
-    cr_assert(lower_kernel(&s->arena, s->problem, &t, make_kernel(s, &t, i), &s->candidate, &err),
-              "%s", err.text);
+    if (!kernels[i].stages)
+        lower_plain(&s->arena, s->problem, &t, &s->candidate);
+    else
+        cr_assert(
+            lower_kernel(&s->arena, s->problem, &t, make_kernel(s, &t, i), &s->candidate, &err),
+            "%s", err.text);
+}
+
+// The loops that the text was printed from.
+static struct loop_program *loops_of(struct subject *s, int i) {
+    struct target t;
+    struct error err = {0};
+    target_of_arch("sm_90a", &t);
+    struct loop_program *p;
+    if (!kernels[i].stages) {
+        p = plain_program(&s->arena, s->problem, &t);
+    } else {
+        struct kernel *k = make_kernel(s, &t, i);
+        cr_assert(lower_check(&s->arena, s->problem, &t, k, &err), "%s", err.text);
+        p = program_lower(&s->arena, s->problem, &t, k);
+    }
+    pass_prune(p);
+    return p;
+}
+
+static void count_expr(const struct loop_expr *e, int *n) {
+    if (!e)
+        return;
+    bool chooses = e->op == LOOP_MIN || e->op == LOOP_MAX || e->op == LOOP_SELECT;
+    n[FIBRE_MINIMUM] += e->dtype == LOOP_INDEX && chooses ? 2 : 0;
+    for (int i = 0; i < loop_ops[e->op].arity; i++)
+        count_expr(e->arg[i], n);
+}
+
+static void count_block(const struct loop_block *b, int *n) {
+    for (const struct loop_stmt *s = b->first; s; s = s->next) {
+        const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->value, s->index};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            count_expr(all[i], n);
+        n[FIBRE_GUARD] += s->kind == LOOP_IF;
+        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER;
+        count_block(&s->body, n);
+    }
+}
+
+// Were all found in the text that there are in the loops, and nothing else?
+static void check_mutants(struct subject *s, const struct fibre_text *t, int i) {
+    int there[FIBRE_KINDS] = {0}, found[FIBRE_KINDS] = {0};
+    struct loop_program *p = loops_of(s, i);
+    for (int k = 0; k < p->n_kernels; k++)
+        count_block(&p->kernels[k]->body, there);
+    for (int m = 0; m < t->n_mutants; m++)
+        found[t->mutants[m].kind]++;
+    for (int kind = 0; kind < FIBRE_KINDS; kind++)
+        cr_assert_eq(found[kind], there[kind], "kind %d: %d of %d\n%s", kind, found[kind],
+                     there[kind], t->source);
 }
 
 // Take guard number `*n` (in the order of the text) out of the loops.
@@ -273,14 +352,8 @@ static bool take_out(struct loop_block *b, int *n) {
 
 // Does the interpreter of loops object when guard number `n` of the text is missing?
 static bool races_without(struct subject *s, int i, int n) {
-    struct target t;
-    struct error err = {0};
     char message[1200] = "";
-    target_of_arch("sm_90a", &t);
-    struct kernel *k = make_kernel(s, &t, i);
-    cr_assert(lower_check(&s->arena, s->problem, &t, k, &err), "%s", err.text);
-    struct loop_program *p = program_lower(&s->arena, s->problem, &t, k);
-    pass_prune(p);
+    struct loop_program *p = loops_of(s, i);
     bool found = false;
     for (int j = 0; j < p->n_kernels && !found; j++)
         found = take_out(&p->kernels[j]->body, &n);
@@ -289,12 +362,12 @@ static bool races_without(struct subject *s, int i, int n) {
     return error < 0 && strstr(message, "is written by two threads");
 }
 
-// Which of the text's guards mutant `m` leaves out, from 1; 0: it is a barrier.
+// Which of the text's guards mutant `m` leaves out, from 1; 0: it is no guard.
 static int guard_number(const struct fibre_text *t, int m) {
     int n = 0;
     for (int i = 0; i < m; i++)
-        n += strncmp(t->mutant[i], "if (", 4) == 0;
-    return strncmp(t->mutant[m - 1], "if (", 4) == 0 ? n : 0;
+        n += t->mutants[i].kind == FIBRE_GUARD;
+    return t->mutants[m - 1].kind == FIBRE_GUARD ? n : 0;
 }
 
 static bool fails_for_some_seed(struct subject *s, const struct fibre_program *p, int text,
@@ -307,43 +380,79 @@ static bool fails_for_some_seed(struct subject *s, const struct fibre_program *p
     return false;
 }
 
+static bool makes_no_difference(const struct problem *p, const struct fibre_mutant *m) {
+    for (int i = 0; i < SAME; i++)
+        if (strcmp(same[i].problem, p->name) == 0 && strcmp(same[i].what, m->what) == 0)
+            return true;
+    return false;
+}
+
+struct tally {
+    int all[FIBRE_KINDS], killed[FIBRE_KINDS];
+    int races, same;
+};
+
 // A guard by which one thread of many stores what all of them know is not missed by the
 // result, which is stored many times then; it is missed by the interpreter of loops, which
 // lets no two threads write the same place.
+static void try_mutant(struct subject *s, const struct fibre_program *p, struct fibre_run r,
+                       struct tally *tally) {
+    const struct fibre_text *t = &p->texts[r.text];
+    const struct fibre_mutant *m = &t->mutants[r.mutant - 1];
+    int guard = guard_number(t, r.mutant);
+    bool fails = fails_for_some_seed(s, p, r.text, r.mutant);
+    if (makes_no_difference(s->problem, m)) {
+        cr_expect(!fails, "it makes a difference: %s\n%s", m->what, t->source);
+        tally->same++;
+        return;
+    }
+    tally->all[m->kind]++;
+    if (!fails && guard > 0 && races_without(s, r.text, guard)) {
+        tally->races++;
+        fails = true;
+    }
+    tally->killed[m->kind] += fails;
+    cr_expect(fails, "survives without `%s`:\n%s", m->what, t->source);
+}
+
 Test(cuda_text, fails_without_any_one_barrier_or_guard) {
     struct arena a = {0};
     struct subject *s = arena_array(&a, struct subject, KERNELS);
     struct fibre_program *p = arena_new(&a, struct fibre_program);
-    int n_mutants = 0, n_run = 0, n_races = 0;
+    struct tally tally = {0};
+    int all = 0, killed = 0;
     for (int i = 0; i < KERNELS; i++) {
         make_subject(&s[i], i);
         add_text(p, &s[i]);
     }
+    cr_assert_not_null(strstr(s[0].candidate.source, "? x_v : b_v)"));
     // Clang makes NaN of registers that are read before they are written.
     fibre_build(&a, "clang", p);
     for (int i = 0; i < KERNELS; i++) {
         const char *fault;
+        check_mutants(&s[i], &p->texts[i], i);
         for (uint64_t seed = 0; seed < SEEDS; seed++)
             cr_assert(is_right(&s[i], p, (struct fibre_run){i, seed, 0}, &fault), "%s\n%s",
                       s[i].candidate.source, fault);
-        for (int m = 1; m <= p->texts[i].n_mutants; m++) {
-            int guard = guard_number(&p->texts[i], m);
-            n_mutants++;
-            if (fails_for_some_seed(&s[i], p, i, m))
-                n_run++;
-            else if (guard > 0 && races_without(&s[i], i, guard))
-                n_races++;
-            else
-                cr_log_error("survives without `%s`:\n%s", p->texts[i].mutant[m - 1],
-                             s[i].candidate.source);
-        }
+        for (int m = 1; m <= p->texts[i].n_mutants; m++)
+            try_mutant(&s[i], p, (struct fibre_run){.text = i, .mutant = m}, &tally);
         expect_close(&s[i].expected);
         arena_reset(&s[i].arena);
     }
-    fprintf(stderr, "mutants: %d of %d killed: %d by running, %d by the check for races\n",
-            n_run + n_races, n_mutants, n_run, n_races);
-    cr_assert_eq(n_run + n_races, n_mutants);
-    cr_assert_gt(n_mutants, 40);
+    for (int kind = 0; kind < FIBRE_KINDS; kind++) {
+        all += tally.all[kind];
+        killed += tally.killed[kind];
+        cr_assert_gt(tally.all[kind], 15);
+    }
+    fprintf(
+        stderr,
+        "mutants: %d of %d killed (%d of %d barriers, %d of %d guards, %d of %d sides of minima), "
+        "%d of them by the check for races; %d more that only takes time\n",
+        killed, all, tally.killed[FIBRE_BARRIER], tally.all[FIBRE_BARRIER],
+        tally.killed[FIBRE_GUARD], tally.all[FIBRE_GUARD], tally.killed[FIBRE_MINIMUM],
+        tally.all[FIBRE_MINIMUM], tally.races, tally.same);
+    cr_assert_eq(killed, all);
+    cr_assert_eq(tally.same, SAME);
     fibre_remove(p);
     arena_reset(&a);
 }

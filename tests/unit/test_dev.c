@@ -66,7 +66,7 @@ Test(dev, a_missing_barrier_gives_wrong_data) {
     const char *fault;
     build(&a, "cc", reverse, &p);
     cr_assert_eq(p.texts[0].n_mutants, 1);
-    cr_assert_str_eq(p.texts[0].mutant[0], "hone_barrier();");
+    cr_assert_str_eq(p.texts[0].mutants[0].what, "hone_barrier();");
     for (int seed = 0; seed < 4; seed++) {
         float *y;
         cr_assert(fibre_run(&a, &p, (struct fibre_run){0, (uint64_t)seed, 1}, &y, &fault), "%s",
@@ -149,7 +149,7 @@ Test(dev, asynchronous_copies_land_when_waited_for) {
     cr_assert_eq(p.texts[0].n_mutants, 4);
     for (int m = 1; m <= p.texts[0].n_mutants; m++) {
         bool ran = fibre_run(&a, &p, (struct fibre_run){0, 1, m}, &y, &fault);
-        cr_assert(!ran || !is_reversed(y), "survived: %s", p.texts[0].mutant[m - 1]);
+        cr_assert(!ran || !is_reversed(y), "survived: %s", p.texts[0].mutants[m - 1].what);
     }
     fibre_remove(&p);
     arena_reset(&a);

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,6 +47,14 @@ Test(process, collects_both_streams_and_the_status) {
     cr_assert_eq(r.signal, 0);
     cr_assert_not(r.timed_out);
     assert_no_children();
+    arena_reset(&a);
+}
+
+Test(process, runs_where_few_files_may_be_open) {
+    struct arena a = {0};
+    struct rlimit few = {40, 40};
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    cr_assert_str_eq(run(&a, "echo out", (struct process_spec){0}).out, "out\n");
     arena_reset(&a);
 }
 
@@ -359,6 +368,29 @@ Test(process, companion_dies_with_us) {
     int status;
     cr_assert_eq(waitpid(parent, &status, 0), parent);
     cr_assert(WIFSIGNALED(status));
+    assert_end_of(fd[0]);
+}
+
+// So does what the child has started: a compiler's parts.
+Test(process, all_below_a_program_dies_with_us) {
+    int fd[2];
+    cr_assert_eq(pipe2(fd, O_CLOEXEC), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        struct arena a = {0};
+        const char *script = "sh -c 'sleep 300; :' & echo >/proc/self/fd/%d; sleep 300";
+        run(&a, arena_printf(&a, script, fd[1]),
+            (struct process_spec){.keep_fds = &fd[1], .n_keep_fds = 1});
+        _exit(0);
+    }
+    close(fd[1]);
+    char byte;
+    cr_assert_eq(read(fd[0], &byte, 1), 1, "the program has not started its own");
+    cr_assert_eq(kill(parent, SIGKILL), 0);
+    cr_assert_eq(waitpid(parent, NULL, 0), parent);
+    // Not for ever, as they would end by themselves at last.
+    struct pollfd end = {.fd = fd[0], .events = POLLIN};
+    cr_assert_eq(poll(&end, 1, 120000), 1, "somebody is left");
     assert_end_of(fd[0]);
 }
 
