@@ -469,7 +469,8 @@ static void check_raw(const char *path) {
 
 Test(samples, kept_with_their_marks_are_not_called_different) {
     glob_t files;
-    cr_assert(glob("tests/fixtures/timing-raw/crowded-*.txt", 0, NULL, &files) == 0 && files.gl_pathc == 3);
+    cr_assert(glob("tests/fixtures/timing-raw/crowded-*.txt", 0, NULL, &files) == 0 &&
+              files.gl_pathc == 3);
     for (size_t i = 0; i < files.gl_pathc; i++)
         check_raw(files.gl_pathv[i]);
     globfree(&files);
