@@ -70,7 +70,8 @@ static const struct option_row rows[] = {
     {.name = "keep",
      .type = OPTION_STRING,
      .value = "FILE",
-     .summary = "with --aa: write the times of all pairs into this file",
+     .summary = "with --aa: write the times of all pairs into this file, with the word left-out "
+                "behind those that did not count",
      .offset = offsetof(struct eval_options, keep)},
     {.name = "seed",
      .type = OPTION_INT,

@@ -235,16 +235,21 @@ struct estimate estimate_interval(const struct estimator *e, const struct pair_t
     return p->n < ESTIMATE_ENOUGH ? estimate_widen(order, 0.25) : order;
 }
 
-struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed) {
+struct estimate estimate_narrower(const struct estimator *other, const struct pair_times *p,
+                                  double confidence, uint64_t seed) {
     if (p->n < ESTIMATE_ENOUGH)
         return estimate_interval(estimator_median, p, confidence, seed);
     // Each is wrong half as often, so that both together are not more often than was asked for.
     double each = 1 - (1 - confidence) / 2;
     struct estimate m = estimate_interval(estimator_median, p, each, seed);
-    struct estimate l = estimate_interval(estimator_low, p, each, seed);
+    struct estimate l = estimate_interval(other, p, each, seed);
     struct estimate best = l.high - l.low < m.high - m.low ? l : m;
     if (l.high < m.low || l.low > m.high)
         best = (struct estimate){m.value, fmin(m.low, l.low), fmax(m.high, l.high), 0};
     best.confidence = confidence;
     return best;
+}
+
+struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed) {
+    return estimate_narrower(estimator_low, p, confidence, seed);
 }

@@ -8,9 +8,8 @@
 //     interval is several times as narrow where others use the machine: nine calls of ten may be
 //     disturbed;
 //   - the one with the narrower interval counts, and each has half the risk of being wrong; where
-//   the intervals do not meet, times vary for
-//     another reason than the machine (a kernel that is fast now and then), and the interval spans
-//     both;
+//     the intervals do not meet, times vary for another reason than the machine (a kernel that is
+//     fast now and then), and the interval spans both;
 //   - below that the median alone, its interval widened.
 #pragma once
 
@@ -56,4 +55,7 @@ struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_
 // Both ends move by the interval's width times `by`, as ratios go.
 struct estimate estimate_widen(struct estimate e, double by);
 
+// The rule with another estimate beside the median of ratios; the judge's has estimator_low.
+struct estimate estimate_narrower(const struct estimator *other, const struct pair_times *p,
+                                  double confidence, uint64_t seed);
 struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed);

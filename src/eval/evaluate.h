@@ -39,6 +39,7 @@ struct eval_job {
     double resolution;   // 0.01: pairs until a difference by 1% can be told; 0: about 2%
     double least_s;      // but not before so many seconds
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
+    bool keeps_all;  // the measurement has the pairs that did not count too, and which those are
     // What comparisons of so many seconds would have said, had they been stretches of this one.
     double looks_s[EVAL_LOOKS_MAX];
     int n_looks;

@@ -3,11 +3,26 @@
 #include <assert.h>
 #include <math.h>
 
+#include "record/measurement.h"
+
 int samples_pick(const struct samples *s, int from, int to, int *picked) {
     int n = pairs_pick(s->is_slowed + from, s->is_disturbed + from, to - from, picked);
     for (int i = 0; i < n; i++)
         picked[i] += from;
     return n;
+}
+
+void samples_mark(const struct samples *s, const int *picked, int n_picked, char *marks) {
+    int next = 0;
+    for (int i = 0; i < s->n_pairs; i++) {
+        bool counts = next < n_picked && picked[next] == i;
+        next += counts;
+        marks[i] = s->is_slowed[i]                ? MEASUREMENT_SLOWED
+                   : counts && s->is_disturbed[i] ? MEASUREMENT_DISTURBED
+                   : counts                       ? MEASUREMENT_COUNTED
+                                                  : MEASUREMENT_LEFT_OUT;
+    }
+    marks[s->n_pairs] = '\0';
 }
 
 // A pair before the change of places and one after it count as one: what the places add is in
@@ -25,7 +40,7 @@ static int pick_across(struct samples *s, const struct samples_question *q) {
     return n;
 }
 
-static bool is_crowded(const struct samples *s, int from, int to) {
+bool samples_is_crowded(const struct samples *s, int from, int to) {
     int n_disturbed = 0;
     for (int i = from; i < to; i++)
         n_disturbed += s->is_disturbed[i];
@@ -44,7 +59,7 @@ struct estimate samples_estimate(struct samples *s, const struct samples_questio
         return estimate_interval(estimator_median, &p, q->confidence, q->seed);
     struct estimate e = estimate_speedup(&p, q->confidence, q->seed);
     // So few have been widened already.
-    bool is_wide = n < ESTIMATE_ENOUGH || !is_crowded(s, q->from, q->to);
+    bool is_wide = n < ESTIMATE_ENOUGH || !samples_is_crowded(s, q->from, q->to);
     return is_wide ? e : estimate_widen(e, 0.25);
 }
 

@@ -51,6 +51,10 @@ void looks_note(struct looks *l, const struct samples *s, int64_t now_ns);  // a
 // The pairs of [from, to) that count (pairs.h); `picked` has room for all of them.
 int samples_pick(const struct samples *s, int from, int to, int *picked);
 
+// What all pairs were (enum measurement_mark), a letter each and a final 0, when these count.
+void samples_mark(const struct samples *s, const int *picked, int n_picked, char *marks);
+
 // Where more than a quarter of the pairs were disturbed, left out or not, the others may be in ways
 // that were not noticed: the interval is widened by a quarter on either side.
+bool samples_is_crowded(const struct samples *s, int from, int to);
 struct estimate samples_estimate(struct samples *s, const struct samples_question *q);

@@ -222,6 +222,21 @@ static void report_looks(struct timing *t, struct measurement *m) {
     }
 }
 
+// All pairs: which of them counted, and the times of the others.
+static void report_raw(struct timing *t, const int *picked, struct measurement *m) {
+    const struct samples *s = &t->samples;
+    char *marks = arena_array(t->a, char, s->n_pairs + 1);
+    int n = 0;
+    samples_mark(s, picked, m->n_pairs, marks);
+    m->raw = (struct measurement_raw){marks, arena_array(t->a, double, m->n_dropped),
+                                      arena_array(t->a, double, m->n_dropped)};
+    for (int i = 0; i < s->n_pairs; i++)
+        if (!measurement_counts(marks[i])) {
+            m->raw.subject_s[n] = s->subject_s[i];
+            m->raw.rival_s[n++] = s->rival_s[i];
+        }
+}
+
 static void report_times(struct timing *t, struct measurement *m) {
     const struct samples *s = &t->samples;
     int *picked = arena_array(t->a, int, s->n_pairs);
@@ -235,6 +250,8 @@ static void report_times(struct timing *t, struct measurement *m) {
         m->rival_s[i] = s->rival_s[picked[i]];
     }
     m->n_dropped = s->n_pairs - m->n_pairs;
+    if (t->keeps_all)
+        report_raw(t, picked, m);
     m->median_s = stats_median(m->subject_s, m->n_pairs);
     measurement_set_spread(t->a, m);
     m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
@@ -307,6 +324,7 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
     t->depth = job->depth;
     t->uses_all_time = job->uses_all_time;
     t->is_asked = job->resolution > 0;
+    t->keeps_all = job->keeps_all;
     t->least_s = job->least_s;
     t->narrow = t->is_asked ? pairs_narrow(job->resolution) : narrow_enough;
     t->seconds = job->seconds > 0            ? job->seconds

@@ -18,7 +18,7 @@ struct timing {
     enum eval_depth depth;
     double seconds, least_s;  // how long at most, and at least however narrow the interval is
     double narrow;            // half width of an interval that is enough
-    bool uses_all_time, is_asked;
+    bool uses_all_time, is_asked, keeps_all;
     int64_t start_ns;
     struct samples samples;
     struct looks looks;

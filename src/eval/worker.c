@@ -50,6 +50,8 @@ json_t *worker_job_message(const struct eval_job *job) {
         json_object_set_new(json, "resolution", json_real(job->resolution));
     if (job->least_s > 0)
         json_object_set_new(json, "least_s", json_real(job->least_s));
+    if (job->keeps_all)
+        json_object_set_new(json, "keeps_all", json_true());
     if (!job->n_looks)
         return json;
     json_t *looks = json_array();
@@ -195,6 +197,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     job->uses_all_time = json_is_true(json_object_get(message, "uses_all_time"));
     job->resolution = json_number_value(json_object_get(message, "resolution"));
     job->least_s = json_number_value(json_object_get(message, "least_s"));
+    job->keeps_all = json_is_true(json_object_get(message, "keeps_all"));
     read_looks(&r, json_object_get(message, "looks_s"), job);
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);

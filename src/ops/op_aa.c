@@ -61,12 +61,31 @@ static void note(struct series *c, struct aa_report *report, int length,
     row->half_width += (l->high - l->low) / 2;
 }
 
+void op_aa_put_pairs(struct str *s, int trial, const struct measurement *m) {
+    // An older worker behind a spool says nothing of those that did not count.
+    int n = m->n_pairs + (m->raw.marks ? m->n_dropped : 0), n_counted = 0, n_others = 0;
+    str_printf(s, "# trial %d: %d pairs, %d left out; seconds of subject and rival\n", trial,
+               m->n_pairs, m->n_dropped);
+    for (int i = 0; i < n; i++) {
+        char mark = m->raw.marks ? m->raw.marks[i] : MEASUREMENT_COUNTED;
+        if (measurement_counts(mark)) {
+            str_printf(s, "%.9g %.9g%s\n", m->subject_s[n_counted], m->rival_s[n_counted],
+                       mark == MEASUREMENT_DISTURBED ? " disturbed" : "");
+            n_counted++;
+        } else {
+            str_printf(s, "%.9g %.9g %s\n", m->raw.subject_s[n_others], m->raw.rival_s[n_others],
+                       mark == MEASUREMENT_SLOWED ? "slowed" : "left-out");
+            n_others++;
+        }
+    }
+}
+
 static bool keep_pairs(FILE *f, const char *path, int trial, const struct measurement *m,
                        struct error *err) {
-    fprintf(f, "# trial %d: %d pairs, %d left out; seconds of subject and rival\n", trial,
-            m->n_pairs, m->n_dropped);
-    for (int i = 0; i < m->n_pairs; i++)
-        fprintf(f, "%.9g %.9g\n", m->subject_s[i], m->rival_s[i]);
+    struct str s = {0};
+    op_aa_put_pairs(&s, trial, m);
+    fputs(str_text(&s), f);
+    str_reset(&s);
     // A buffer that could not be written while it was filled may be gone: then nothing is left to
     // flush, and only the stream remembers.
     return (fflush(f) == 0 && !ferror(f)) ||
@@ -83,6 +102,7 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
                            .depth = q->eval.depth,
                            .seconds = q->n_lengths ? q->seconds[last] : 0,
                            .resolution = q->eval.resolution,
+                           .keeps_all = q->keep != NULL,
                            .least_s =
                                q->eval.resolution > 0 && last > first ? q->seconds[last - 1] : 0,
                            .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN &&

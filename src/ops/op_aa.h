@@ -18,9 +18,10 @@
 
 #include "ops/op_eval.h"
 
-enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
-
 struct aa_report;
+struct str;
+
+enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
 
 struct aa_request {
     struct eval_request eval;  // its seconds do not count
@@ -28,7 +29,7 @@ struct aa_request {
     double seconds[AA_LENGTHS_MAX];
     int n_lengths;     // ascending; 0: one, and a comparison ends when its interval is narrow
                        // (with a resolution the last is the most that it takes)
-    const char *keep;  // write every pair that counted into this file; or NULL
+    const char *keep;  // write every pair into this file; or NULL
     // After each trial, with the rows so far (counts only, what is made of them comes at the end);
     // or NULL.
     void (*on_trial)(const struct aa_report *so_far, void *ctx);
@@ -62,6 +63,12 @@ struct aa_report {
 // its last row is not 0.
 bool op_aa(struct arena *a, const struct aa_request *request, struct aa_report *report,
            struct error *err);
+
+// The pairs of one trial as they are kept: a head, then a line for each with the seconds of subject
+// and rival, and a word where there is something to say of it: `left-out` (disturbed; it did not
+// count), `disturbed` (it counted, as too few others were left), `slowed` (by the card: did not
+// count).
+void op_aa_put_pairs(struct str *s, int trial, const struct measurement *m);
 
 // hone.aa/1
 json_t *op_aa_json(const struct aa_report *r);

@@ -20,6 +20,10 @@ int measurement_compare(const struct measurement *m) {
     return m->present ? measurement_order(m->speedup_low, m->speedup_high) : 0;
 }
 
+bool measurement_counts(char mark) {
+    return mark == MEASUREMENT_COUNTED || mark == MEASUREMENT_DISTURBED;
+}
+
 static int by_value(const void *x, const void *y) {
     double a = *(const double *)x, b = *(const double *)y;
     return (a > b) - (a < b);
@@ -73,6 +77,11 @@ json_t *measurement_to_json(const struct measurement *m) {
                                       m->spread.low_s, "high_s", m->spread.high_s));
     if (m->n_looks)
         json_object_set_new(json, "looks", looks_to_json(m));
+    if (m->raw.marks)
+        json_object_set_new(json, "raw",
+                            json_pack("{s:s, s:o, s:o}", "marks", m->raw.marks, "subject_s",
+                                      samples_to_json(m->raw.subject_s, m->n_dropped), "rival_s",
+                                      samples_to_json(m->raw.rival_s, m->n_dropped)));
     return json;
 }
 
@@ -110,6 +119,33 @@ static void looks_from_json(struct json_reader *r, struct arena *a, const json_t
                                                 .low = json_read_number(r, look, "low"),
                                                 .high = json_read_number(r, look, "high")};
     }
+}
+
+// As many marks as pairs, and as many of those that count as samples: who goes through them finds
+// a time for each.
+static void check_marks(struct json_reader *r, const struct measurement *m) {
+    int n_counted = 0, n = 0;
+    for (const char *mark = m->raw.marks; *mark; mark++, n++) {
+        n_counted += measurement_counts(*mark);
+        if (!measurement_counts(*mark) && *mark != MEASUREMENT_LEFT_OUT &&
+            *mark != MEASUREMENT_SLOWED)
+            json_reader_fail(r, "raw.marks[%d] is '%c', expected one of . d x s", n, *mark);
+    }
+    if (n_counted != m->n_pairs || n - n_counted != m->n_dropped)
+        json_reader_fail(r, "raw.marks has %d pairs, %d of them left out; expected %d and %d", n,
+                         n - n_counted, m->n_pairs + m->n_dropped, m->n_dropped);
+}
+
+static void raw_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                          struct measurement *m) {
+    const json_t *raw = json_object_get(json, "raw");
+    if (!raw || r->failed)
+        return;
+    m->raw.marks = json_read_string(r, a, raw, "marks");
+    m->raw.subject_s = samples_from_json(r, a, raw, "subject_s", m->n_dropped);
+    m->raw.rival_s = samples_from_json(r, a, raw, "rival_s", m->n_dropped);
+    if (!r->failed)
+        check_marks(r, m);
 }
 
 // What was kept before spreads were is still there while its samples are.
@@ -150,5 +186,6 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     m->method = json_read_string(&r, a, json, "method");
     spread_from_json(&r, a, json, m);
     looks_from_json(&r, a, json, m);
+    raw_from_json(&r, a, json, m);
     return json_reader_done(&r, err);
 }

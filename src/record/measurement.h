@@ -22,6 +22,20 @@ struct measurement_spread {
     double low_s, high_s;
 };
 
+// What each pair was, in the order taken. The samples of a measurement are the first two kinds.
+enum measurement_mark {
+    MEASUREMENT_COUNTED = '.',
+    MEASUREMENT_DISTURBED = 'd',  // counted: too few others were left
+    MEASUREMENT_LEFT_OUT = 'x',   // disturbed, and did not count
+    MEASUREMENT_SLOWED = 's',     // nor did this one: the card slowed itself down
+};
+
+// All pairs, where a job asks for them.
+struct measurement_raw {
+    const char *marks;            // one for each pair; NULL: nobody asked
+    double *subject_s, *rival_s;  // of those that did not count, n_dropped of them
+};
+
 struct measurement {
     bool present;
     const char *rival;  // label of what it was interleaved with
@@ -34,8 +48,9 @@ struct measurement {
     // Speed-up over the rival, by the pairs (eval/estimate.h), with an interval of the stated
     // confidence. Above 1 is faster.
     double speedup, speedup_low, speedup_high;
-    double confidence;   // 0.99
-    int n_dropped;       // disturbed samples left out by the stated rule
+    double confidence;  // 0.99
+    int n_dropped;      // disturbed samples left out by the stated rule
+    struct measurement_raw raw;
     const char *clocks;  // of a GPU meanwhile: "free", "not watched: ..."; NULL: not asked
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
     struct measurement_look *looks;  // those that the job asked for, in the order of their ends
@@ -50,6 +65,9 @@ static const double MEASUREMENT_MARGIN = 0.005;
 int measurement_compare(const struct measurement *m);
 // The same of an interval.
 int measurement_order(double low, double high);
+
+// Is a pair with this mark among the samples?
+bool measurement_counts(char mark);
 
 // Fill in the spread from the samples.
 void measurement_set_spread(struct arena *a, struct measurement *m);

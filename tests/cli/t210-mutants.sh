@@ -10,6 +10,17 @@ for family in map row reduce gemm; do
     # Twenty say little about shares; that all are found, and all honest ones accepted, they do say.
     printf '%s\n' "$got" | grep -Eq "^$family: 20 mutants, (19|20) killed" || fail "$got"
     printf '%s\n' "$got" | grep -q '^rejected' && fail "$got"
+    # A row for each of eight operators, and what was put in is equivalent, not run, or counts; the sums are the last row.
+    printf '%s\n' "$got" | awk -F'|' '
+        / depth of /                     { table = 1 }
+        table && $4 ~ /^ [0-9]+ $/       { rows++; if ($4 != $5 + $6 + $7 || $8 + 0 > $7 + 0) exit 1 }
+        table && /^\| all /              { if ($4 != n || $7 + 0 != counted || $7 + 0 != 20) exit 1; all = 1; exit }
+        table && $4 ~ /^ [0-9]+ $/       { n += $4; counted += $7 }
+        END { exit !(all && rows == 9) }' || fail "the table of operators: $got"
+    # Equivalents are listed one by one, and by places: as many.
+    equivalent=$(printf '%s\n' "$got" | grep -c '^equivalent ' || true)
+    printf '%s\n' "$got" | awk -F'|' -v n="$equivalent" '
+        places { sum += $5 } / equivalent in / { places = 1 } END { exit sum != n }' || fail "equivalents: $got"
 done
 # What never ran says nothing about the judge: with a compiler that fails on half of all texts those
 # are counted apart, none of them as found, and so many are a failure.

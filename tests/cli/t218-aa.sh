@@ -30,10 +30,12 @@ grep -q '"trials":2' flat || fail "trials: $(cat json)"
 grep -Eq '"seconds":0.2[0-9]*,"comparisons":2,' flat || fail "as many of the longest as trials: $(cat json)"
 grep -Eq '"seconds":0.02[0-9]*,"comparisons":[1-9]' flat || fail "no stretch: $(cat json)"
 
-# All pairs that counted are kept, trial by trial: as many as its head says.
+# All pairs are kept, trial by trial: those that counted are as many as its head says, and so are those left out.
 [ "$(grep -c '^# trial [12]: [0-9]* pairs, [0-9]* left out' pairs.txt)" = 2 ] || fail "$(grep '#' pairs.txt)"
-[ "$(grep -c -v '^#' pairs.txt)" = "$(awk '/^#/ { n += $4 } END { print n }' pairs.txt)" ] || fail 'lines'
-awk '!/^#/ && !($1 > 0 && $2 > 0 && NF == 2) { exit 1 }' pairs.txt || fail 'no pair of times'
+[ "$(grep -c -v -e '^#' -e left-out pairs.txt)" = "$(awk '/^#/ { n += $4 } END { print n }' pairs.txt)" ] || fail 'lines'
+[ "$(grep -c ' left-out$' pairs.txt)" = "$(awk '/^#/ { n += $6 } END { print n }' pairs.txt)" ] || fail 'left out'
+awk '!/^#/ && !($1 > 0 && $2 > 0 && (NF == 2 || $3 == "left-out" || $3 == "disturbed")) { exit 1 }' pairs.txt ||
+    fail 'no pair of times'
 
 # A resolution: a trial ends when it can tell that; how many did, and how long they took. What half of everything differs by
 # is told by any few pairs.

@@ -4,9 +4,15 @@
 // knobs are other orders of summation) and then with one fault each. A mutant whose outputs
 // are bit for bit those of the original on every input set is equivalent and left out; so is one
 // that never ran (no-compile, illegal, limits, or infra three times), which says nothing about the
-// judge. Prints a line for each survivor, equivalent and one not run, and the totals; fails when
-// fewer than 99% are found, when more than a fifth would be found by the first 64 outputs alone,
-// when an original is rejected, or when more than 1% of the number wanted were not run.
+// judge. What is judged is verification alone, by all sets (as --verify and --confirm do); what
+// counted is verified once more by those that a plain `hone eval` takes.
+//
+// Prints a line for each survivor, equivalent and one not run, then the totals, a table by
+// operators, and the equivalents by their places; with MUTANTS_SHOW set also the text of survivors
+// and equivalents. Fails when fewer than 99% are found, when more
+// than a fifth would be found by the first 64 outputs alone, when an original is rejected, when
+// more than 1% of the number wanted were not run, or (of ENOUGH and more) when an operator has less
+// than half of its share without being named an exception.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +30,37 @@
 #include "loop/print_c.h"
 #include "mutate.h"
 
-enum { PER_KERNEL = 25, FIRST = 64, WORDS = 96, TRIES = 40, INFRA_TRIES = 3 };
+enum { PER_KERNEL = 25, FIRST = 64, WORDS = 96, TRIES = 40, INFRA_TRIES = 3, PLACES_MAX = 400 };
+enum { ENOUGH = 100 };  // of fewer mutants shares are not looked at
+
+// What became of one operator's faults. All that were put in are equivalent, not run, or count.
+struct by_kind {
+    int n, n_killed, n_equivalent, n_not_run;
+    int n_ranked, n_killed_ranking;  // verified once more, as `hone eval` does
+};
 
 struct totals {
     int n_honest, n_rejected;  // originals
-    int n, n_killed, n_easy, n_equivalent, n_crashed;
+    int n_easy, n_crashed;
     int n_not_run;  // originals too
-    int of_kind[MUTATION_COUNT], killed_of_kind[MUTATION_COUNT];
+    struct by_kind all, of_kind[MUTATION_COUNT];
+};
+
+// Where a fault made no difference, and how often.
+struct harmless {
+    const char *problem;
+    enum mutation kind;
+    char words[WORDS];
+    int n;
+};
+
+// Operators that a family has no place for.
+static const struct exception {
+    const char *family;
+    enum mutation kind;
+    const char *reason;
+} exceptions[] = {
+    {"map", MUTATION_SCRATCH, "a map accumulates nothing, so it has nothing to initialise"},
 };
 
 struct bench {
@@ -43,7 +73,15 @@ struct bench {
     struct totals totals;
     uint64_t digests[SET_COUNT];  // of the original
     int made[MUTATION_COUNT];
+    struct harmless places[PLACES_MAX];
+    int n_places;
     int wanted;
+};
+
+struct question {
+    const struct candidate *candidate;
+    enum eval_depth depth;
+    bool is_original;
 };
 
 static _Noreturn void fail(const char *what, const struct error *err) {
@@ -123,22 +161,22 @@ static bool is_not_run(enum verdict_kind kind) {
            kind == VERDICT_LIMITS;
 }
 
-static enum outcome judge_once(struct bench *b, struct arena *a, const struct candidate *c,
-                               bool is_original, struct verdict *v) {
+static enum outcome judge_once(struct bench *b, struct arena *a, const struct question *q,
+                               struct verdict *v) {
     struct subject *s = calloc(1, sizeof *s);
     struct eval_result result = {.verdict = {.evidence = ""}};
     struct error err = {0};
     enum outcome outcome = KILLED;
-    if (!s || !subject_begin(&b->judge, a, c, s, &result.verdict, &err))
+    if (!s || !subject_begin(&b->judge, a, q->candidate, s, &result.verdict, &err))
         fail("judge", &err);
     if (result.verdict.kind == VERDICT_OK && !subject_load(&b->judge, a, s, &result, &err))
         fail("judge", &err);
     bool ok =
-        result.verdict.kind == VERDICT_OK && verify(&b->judge, a, s, EVAL_VERIFY, &result.verdict);
+        result.verdict.kind == VERDICT_OK && verify(&b->judge, a, s, q->depth, &result.verdict);
     *v = result.verdict;
     bool is_same = true;
     for (int set = 0; ok && set < SET_COUNT; set++) {
-        if (is_original)
+        if (q->is_original)
             b->digests[set] = s->sets[set].digest;
         is_same = is_same && b->digests[set] == s->sets[set].digest;
     }
@@ -146,18 +184,18 @@ static enum outcome judge_once(struct bench *b, struct arena *a, const struct ca
         outcome = is_same ? EQUIVALENT : SURVIVED;
     else if (is_not_run(v->kind))
         outcome = NOT_RUN;
-    else if (s->is_loaded && shows_at_once(b, s))
+    else if (q->depth == EVAL_VERIFY && s->is_loaded && shows_at_once(b, s))
         outcome = EASY;
     subject_close(&b->judge, s);
     free(s);
     return outcome;
 }
 
-static enum outcome judge_one(struct bench *b, struct arena *a, const struct candidate *c,
-                              bool is_original, struct verdict *v) {
-    enum outcome outcome = judge_once(b, a, c, is_original, v);
+static enum outcome judge_one(struct bench *b, struct arena *a, const struct question *q,
+                              struct verdict *v) {
+    enum outcome outcome = judge_once(b, a, q, v);
     for (int i = 1; i < INFRA_TRIES && v->kind == VERDICT_INFRA; i++)
-        outcome = judge_once(b, a, c, is_original, v);
+        outcome = judge_once(b, a, q, v);
     return outcome;
 }
 
@@ -183,18 +221,52 @@ static struct loop_program *mutated(struct bench *b, struct arena *a, enum mutat
     return NULL;
 }
 
+static void count_of(struct by_kind *n, enum outcome outcome) {
+    bool counts = outcome != EQUIVALENT && outcome != NOT_RUN;
+    n->n_equivalent += outcome == EQUIVALENT;
+    n->n_not_run += outcome == NOT_RUN;
+    n->n += counts;
+    n->n_killed += counts && outcome != SURVIVED;
+}
+
 static void count(struct bench *b, enum mutation m, enum outcome outcome, const struct verdict *v) {
     struct totals *t = &b->totals;
-    t->n_equivalent += outcome == EQUIVALENT;
+    count_of(&t->all, outcome);
+    count_of(&t->of_kind[m], outcome);
     t->n_not_run += outcome == NOT_RUN;
-    if (outcome == EQUIVALENT || outcome == NOT_RUN)
-        return;
-    t->n++;
-    t->of_kind[m]++;
-    t->n_killed += outcome != SURVIVED;
-    t->killed_of_kind[m] += outcome != SURVIVED;
     t->n_easy += outcome == EASY;
-    t->n_crashed += v->kind == VERDICT_CRASH;
+    t->n_crashed += outcome != NOT_RUN && v->kind == VERDICT_CRASH;
+}
+
+// The same mutant by the sets of a plain `hone eval`: which ones is chance, for each candidate.
+static void rank(struct bench *b, struct arena *a, const struct candidate *c, enum mutation m) {
+    struct verdict v;
+    struct question q = {.candidate = c, .depth = EVAL_RANK};
+    verify_draw(&b->judge);
+    enum outcome outcome = judge_one(b, a, &q, &v);
+    struct by_kind *both[] = {&b->totals.all, &b->totals.of_kind[m]};
+    for (int i = 0; i < 2 && outcome != NOT_RUN; i++) {
+        both[i]->n_ranked++;
+        both[i]->n_killed_ranking += outcome == KILLED || outcome == EASY;
+    }
+}
+
+// Which turn it was is left out: "where i".
+static void note_place(struct bench *b, enum mutation m, const char *what) {
+    struct harmless p = {.problem = b->problem->name, .kind = m};
+    snprintf(p.words, sizeof p.words, "%s", what);
+    char *turn = strstr(p.words, " is ");
+    if (turn)
+        *turn = '\0';
+    int i = 0;
+    while (i < b->n_places && (b->places[i].problem != p.problem || b->places[i].kind != m ||
+                               strcmp(b->places[i].words, p.words) != 0))
+        i++;
+    if (i == PLACES_MAX)
+        return;
+    if (i == b->n_places)
+        b->places[b->n_places++] = p;
+    b->places[i].n++;
 }
 
 static void one_mutant(struct bench *b) {
@@ -205,13 +277,19 @@ static void one_mutant(struct bench *b) {
     enum mutation m;
     struct loop_program *p = mutated(b, &a, &m, what);
     if (p && print(&a, p, &c)) {
-        enum outcome outcome = judge_one(b, &a, &c, false, &v);
+        struct question q = {.candidate = &c, .depth = EVAL_VERIFY};
+        enum outcome outcome = judge_one(b, &a, &q, &v);
         count(b, m, outcome, &v);
-        b->made[m] -= outcome == EQUIVALENT || outcome == NOT_RUN;
+        bool counts = outcome != EQUIVALENT && outcome != NOT_RUN;
+        b->made[m] -= !counts;
+        if (counts)
+            rank(b, &a, &c, m);
+        if (outcome == EQUIVALENT)
+            note_place(b, m, what);
         if (outcome == SURVIVED || outcome == EQUIVALENT)
             printf("%-10s %s: %s, %s\n", outcome == SURVIVED ? "survived" : "equivalent",
                    b->problem->name, mutation_words[m], what);
-        if (outcome == SURVIVED && getenv("MUTANTS_SHOW"))
+        if ((outcome == SURVIVED || outcome == EQUIVALENT) && getenv("MUTANTS_SHOW"))
             printf("%s\n%s\n", kernel_print(&a, b->kernel), c.source);
         if (outcome == NOT_RUN)
             printf("not run    %s: %s, %s: %s: %s\n%s\n", b->problem->name, mutation_words[m], what,
@@ -229,7 +307,8 @@ static void one_kernel(struct bench *b, int n_mutants) {
         fprintf(stderr, "mutants: the original breaks a rule\n");
         exit(4);
     }
-    enum outcome outcome = judge_one(b, &a, &c, true, &v);
+    struct question q = {.candidate = &c, .depth = EVAL_VERIFY, .is_original = true};
+    enum outcome outcome = judge_one(b, &a, &q, &v);
     // One that the machine did not let run is not rejected.
     bool is_infra = v.kind == VERDICT_INFRA;
     b->totals.n_honest += !is_infra;
@@ -239,7 +318,7 @@ static void one_kernel(struct bench *b, int n_mutants) {
         printf("rejected   %s as it is: %s\n%s", b->problem->name, v.evidence,
                kernel_print(&a, b->kernel));
     }
-    for (int i = 0; outcome == EQUIVALENT && i < n_mutants && b->totals.n < b->wanted; i++)
+    for (int i = 0; outcome == EQUIVALENT && i < n_mutants && b->totals.all.n < b->wanted; i++)
         one_mutant(b);
     arena_reset(&a);
 }
@@ -258,17 +337,69 @@ static void open_judge(struct bench *b) {
         fail("open the judge", &err);
 }
 
+static double share(int part, int whole) {
+    return whole ? 100.0 * part / whole : 0;
+}
+
+static const struct exception *find_exception(const char *family, enum mutation m) {
+    for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
+        if (strcmp(exceptions[i].family, family) == 0 && exceptions[i].kind == m)
+            return &exceptions[i];
+    return NULL;
+}
+
+static void print_kind(const char *words, int wanted_share, const struct by_kind *n, int n_all) {
+    printf("| %s | %d%% | %d | %d | %d | %d (%.0f%%) | %d | %d of %d |\n", words, wanted_share,
+           n->n + n->n_equivalent + n->n_not_run, n->n_equivalent, n->n_not_run, n->n,
+           share(n->n, n_all), n->n_killed, n->n_killed_ranking, n->n_ranked);
+}
+
+// False: an operator is missing, or has less than half of its share, and nobody knows why.
+static bool print_kinds(const struct bench *b, const char *family) {
+    const struct totals *t = &b->totals;
+    bool ok = true;
+    puts("| operator | share | put in | equivalent | not run | counted | killed | killed at the "
+         "depth of `hone eval` |\n|---|---|---|---|---|---|---|---|");
+    for (int i = 0; i < MUTATION_COUNT; i++)
+        print_kind(mutation_words[i], mutation_shares[i], &t->of_kind[i], t->all.n);
+    print_kind("all", 100, &t->all, t->all.n);
+    for (int i = 0; i < MUTATION_COUNT; i++) {
+        const struct exception *e = find_exception(family, (enum mutation)i);
+        int n = t->of_kind[i].n;
+        if (e && !n)
+            printf("exception  %s: %s\n", mutation_words[i], e->reason);
+        bool is_short = e ? n > 0 : 2 * share(n, t->all.n) < mutation_shares[i];
+        if (!is_short || b->wanted < ENOUGH)
+            continue;
+        ok = false;
+        printf("share      %s: %d of %d counted, %s\n", mutation_words[i], n, t->all.n,
+               e ? "and it is named an exception" : "less than half of what it should have");
+    }
+    return ok;
+}
+
+static void print_places(const struct bench *b) {
+    for (int i = 0; i < b->n_places; i++)
+        printf("| %s | %s | %s | %d |\n", b->places[i].problem, mutation_words[b->places[i].kind],
+               b->places[i].words, b->places[i].n);
+}
+
 static int report(const struct bench *b, const char *family) {
     const struct totals *t = &b->totals;
-    double rate = t->n ? (double)t->n_killed / t->n : 0, easy = t->n ? (double)t->n_easy / t->n : 1;
+    const struct by_kind *n = &t->all;
     printf("%s: %d mutants, %d killed (%.1f%%), %d by the first %d outputs (%.1f%%), %d crashed, "
            "%d equivalent left out, %d not run; %d of %d honest kernels accepted\n",
-           family, t->n, t->n_killed, 100 * rate, t->n_easy, FIRST, 100 * easy, t->n_crashed,
-           t->n_equivalent, t->n_not_run, t->n_honest - t->n_rejected, t->n_honest);
-    for (int i = 0; i < MUTATION_COUNT; i++)
-        printf("    %-22s %d of %d\n", mutation_words[i], t->killed_of_kind[i], t->of_kind[i]);
+           family, n->n, n->n_killed, share(n->n_killed, n->n), t->n_easy, FIRST,
+           share(t->n_easy, n->n), t->n_crashed, n->n_equivalent, t->n_not_run,
+           t->n_honest - t->n_rejected, t->n_honest);
+    bool has_shares = print_kinds(b, family);
+    if (b->n_places)
+        puts("| equivalent in | operator | place | times |\n|---|---|---|---|");
+    print_places(b);
+    bool is_found = 100 * n->n_killed >= 99 * n->n, is_deep = 5 * t->n_easy <= n->n;
     bool is_run = 100 * t->n_not_run <= b->wanted;
-    return t->n >= b->wanted && rate >= 0.99 && easy <= 0.2 && !t->n_rejected && is_run ? 0 : 1;
+    bool ok = n->n >= b->wanted && is_found && is_deep && !t->n_rejected && is_run && has_shares;
+    return ok ? 0 : 1;
 }
 
 static int run(const char *family, int wanted, uint64_t seed) {
@@ -287,8 +418,8 @@ static int run(const char *family, int wanted, uint64_t seed) {
     if (!target_read_cpu(&b->arena, 2, "cc", &b->target, &err) &&
         !target_read_cpu(&b->arena, 1, "cc", &b->target, &err))
         fail("target", &err);
-    for (int round = 0; round < 40 && b->totals.n < wanted; round++)
-        for (int i = 0; i < file.n_problems && b->totals.n < wanted; i++) {
+    for (int round = 0; round < 40 && b->totals.all.n < wanted; round++)
+        for (int i = 0; i < file.n_problems && b->totals.all.n < wanted; i++) {
             b->problem = file.problems[i];
             if (strncmp(b->problem->name, family, strlen(family)) != 0)
                 continue;

@@ -283,6 +283,23 @@ Test(samples, say_what_their_stretches_say) {
     cr_expect_eq(picked[0], 100);
 }
 
+Test(samples, say_of_each_pair_what_it_was) {
+    struct samples *s = equal_samples(20);
+    int picked[20];
+    char marks[21];
+    s->is_disturbed[2] = s->is_disturbed[3] = s->is_slowed[5] = true;
+    int n = samples_pick(s, 0, 20, picked);
+    samples_mark(s, picked, n, marks);
+    cr_expect_str_eq(marks, "..xx.s..............");
+    // Too many are disturbed: they count, and are marked still.
+    for (int i = 8; i < 20; i++)
+        s->is_disturbed[i] = true;
+    n = samples_pick(s, 0, 20, picked);
+    samples_mark(s, picked, n, marks);
+    cr_expect_eq(n, 19);
+    cr_expect_str_eq(marks, "..dd.s..dddddddddddd");
+}
+
 Test(samples, a_crowded_machine_is_trusted_less) {
     struct samples *s = equal_samples(160);
     struct samples_question q = all;
@@ -405,5 +422,56 @@ Test(estimate, kept_samples_of_identical_kernels_are_not_called_different) {
     cr_assert(glob("tests/fixtures/timing/*.txt", 0, NULL, &files) == 0 && files.gl_pathc >= 9);
     for (size_t i = 0; i < files.gl_pathc; i++)
         check_kept(files.gl_pathv[i]);
+    globfree(&files);
+}
+
+// All pairs of comparisons in which many were disturbed, with their marks: what the judge makes of
+// stretches of them, with names by chance. Each trial has 600, so that no window is of two.
+static void check_raw(const char *path) {
+    static struct samples kept, window;
+    char line[256], mark[16];
+    FILE *f = fopen(path, "r");
+    cr_assert(f, "%s", path);
+    int n_marked = 0;
+    for (kept.n_pairs = 0; kept.n_pairs < PAIRS_ROOM && fgets(line, sizeof line, f);) {
+        int i = kept.n_pairs;
+        int n = sscanf(line, "%lf %lf %15s", &kept.subject_s[i], &kept.rival_s[i], mark);
+        kept.is_disturbed[i] = n == 3 && strcmp(mark, "left-out") == 0;
+        n_marked += kept.is_disturbed[i];
+        kept.n_pairs += n >= 2;
+    }
+    fclose(f);
+    cr_assert_eq(kept.n_pairs, 2400, "%s: %d pairs", path, kept.n_pairs);
+    cr_assert_gt(n_marked, 100, "%s: %d left out", path, n_marked);
+    static const int lengths[] = {8, 40, 100};
+    for (int l = 0; l < 3; l++) {
+        struct samples_question q = {
+            .to = lengths[l], .confidence = 0.99, .seed = 31, .uses_low = true};
+        struct rng r;
+        rng_init(&r, 31);
+        int trials = 0, different = 0;
+        for (int at = 0; at + q.to <= kept.n_pairs; at += q.to, trials++) {
+            window.n_pairs = q.to;
+            uint64_t swap = 0;
+            for (int i = 0; i < q.to; i++) {
+                swap = i % 2 ? swap : rng_below(&r, 2);
+                window.subject_s[i] = swap ? kept.rival_s[at + i] : kept.subject_s[at + i];
+                window.rival_s[i] = swap ? kept.subject_s[at + i] : kept.rival_s[at + i];
+                window.is_disturbed[i] = kept.is_disturbed[at + i];
+            }
+            struct estimate e = samples_estimate(&window, &q);
+            different += measurement_order(e.low, e.high) != 0;
+        }
+        cr_expect_leq(100 * different, trials, "%s: %d of %d windows of %d", path, different,
+                      trials, q.to);
+    }
+}
+
+Test(samples, kept_with_their_marks_are_not_called_different) {
+    glob_t files;
+    cr_assert(glob("tests/fixtures/timing-raw/crowded-*.txt", 0, NULL, &files) == 0 &&
+              files.gl_pathc == 3);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        check_raw(files.gl_pathv[i]);
     globfree(&files);
 }

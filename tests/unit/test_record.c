@@ -122,6 +122,45 @@ Test(record, measurement_survives_its_json_form_and_absent_is_null) {
     arena_reset(&a);
 }
 
+Test(record, all_pairs_survive_the_json_form_of_a_measurement) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct measurement m = example_measurement(), n;
+    double subject_s[] = {5, 6}, rival_s[] = {7, 8};
+    json_t *json = measurement_to_json(&m);
+    cr_expect_null(json_object_get(json, "raw"), "where nobody asked");
+    json_decref(json);
+    m.n_dropped = 2;
+    m.raw = (struct measurement_raw){".xd.s", subject_s, rival_s};
+    json = measurement_to_json(&m);
+    cr_assert(measurement_from_json(&a, json, &n, &err), "%s", err.text);
+    cr_expect_str_eq(n.raw.marks, ".xd.s");
+    cr_expect(n.raw.subject_s[1] == 6 && n.raw.rival_s[0] == 7);
+
+    // Whoever goes through the marks finds a time for each.
+    static const struct {
+        const char *marks, *words;
+    } cases[] = {
+        {".xd.s.", "has 6 pairs, 2 of them left out; expected 5 and 2"},
+        {".xdxs", "has 5 pairs, 3 of them left out; expected 5 and 2"},
+        {".xd.", "has 4 pairs, 1 of them left out; expected 5 and 2"},
+        {".xd?s", "raw.marks[3] is '?', expected one of . d x s"},
+    };
+    json_t *raw = json_object_get(json, "raw");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        json_object_set_new(raw, "marks", json_string(cases[i].marks));
+        cr_expect(!measurement_from_json(&a, json, &n, &err), "%s", cases[i].marks);
+        cr_expect(strstr(err.text, cases[i].words), "%s", err.text);
+    }
+    json_object_set_new(raw, "marks", json_string(".xd.s"));
+    json_array_clear(json_object_get(raw, "rival_s"));
+    cr_expect(!measurement_from_json(&a, json, &n, &err));
+    json_object_set_new(json, "raw", json_integer(1));
+    cr_expect(!measurement_from_json(&a, json, &n, &err));
+    json_decref(json);
+    arena_reset(&a);
+}
+
 Test(record, a_difference_counts_only_beyond_the_margin) {
     struct measurement m = example_measurement();
     cr_expect_eq(measurement_compare(&m), 1);

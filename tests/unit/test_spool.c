@@ -524,6 +524,7 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
     json_t *question = worker_job_message(&(struct eval_job){.candidate = &c,
                                                              .depth = EVAL_SCREEN,
                                                              .seconds = 0.5,
+                                                             .keeps_all = true,
                                                              .looks_s = {0.1, 0.2},
                                                              .n_looks = 2});
     json_t *json = spool_job_message(&spec, question, true);
@@ -535,7 +536,7 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
     cr_assert(j.seed == 7 && j.wants_null && j.has_job && !j.job.rival);
     cr_assert_str_eq(j.job.candidate->source, "source");
     cr_assert_eq(j.job.depth, EVAL_SCREEN);
-    cr_assert(j.job.n_looks == 2 && j.job.looks_s[1] == 0.2);
+    cr_assert(j.job.n_looks == 2 && j.job.looks_s[1] == 0.2 && j.job.keeps_all);
     cr_assert_eq(j.problem->graph.dims[0].size, 8);
 
     static const struct {
