@@ -122,6 +122,11 @@ static const struct command_options options = {
     .max_arguments = -1,
 };
 
+static void print_document(struct arena *a, json_t *document) {
+    printf("%s\n", json_print_pretty(a, document));
+    json_decref(document);
+}
+
 // One line that grows older, for who waits.
 static void say_trial(const struct aa_report *so_far, void *ctx) {
     const struct aa_request *q = ctx;
@@ -143,9 +148,7 @@ static bool run_aa(struct arena *a, struct aa_request *q, bool json, struct erro
     if (q->on_trial && !ok)
         fputc('\n', stderr);
     if (json) {
-        json_t *document = op_aa_json(&r);
-        printf("%s\n", json_print_pretty(a, document));
-        json_decref(document);
+        print_document(a, op_aa_json(&r));
     } else {
         fputs(op_aa_text(a, &r), stdout);
     }
@@ -206,9 +209,7 @@ static bool run_one(struct arena *a, const struct eval_request *q, bool json, st
     if (!op_eval(a, q, &r, err))
         return false;
     if (json) {
-        json_t *document = op_eval_json(&r);
-        printf("%s\n", json_print_pretty(a, document));
-        json_decref(document);
+        print_document(a, op_eval_json(&r));
     } else {
         fputs(op_eval_text(a, &r), stdout);
     }
@@ -302,9 +303,7 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const char *
         return false;
     struct printing p = {.a = a, .is_ok = true};
     if (json) {
-        json_t *document = op_eval_pair_json(a, reports);
-        printf("%s\n", json_print_pretty(a, document));
-        json_decref(document);
+        print_document(a, op_eval_pair_json(a, reports));
     } else {
         print_report(&reports[0], &p);
         print_report(&reports[1], &p);

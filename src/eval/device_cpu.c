@@ -388,19 +388,14 @@ static const char *rotation_words(const struct judge *j, struct arena *a, const 
                         j->layout.n_slots);
 }
 
-static const char *thread_words(struct arena *a, const struct runner *r) {
-    return r->n_pinned == r->n_threads
-               ? arena_printf(a, "%d pinned threads", r->n_threads)
-               : arena_printf(a, "%d threads, %d of them pinned", r->n_threads, r->n_pinned);
-}
-
 static void describe(struct judge *j, struct arena *a, struct subject *s,
                      struct eval_result *result) {
-    result->measurement.method = arena_printf(
-        a,
-        "ABBA, %s, %s, pages of %s first touched by the judge, "
-        "judge's clock; interval: bootstrap and order statistics",
-        rotation_words(j, a, &s->plan), thread_words(a, &s->runner), environment_pages(a));
+    result->measurement.method =
+        arena_printf(a,
+                     "ABBA, %s, %d of %d threads pinned, pages of %s first touched by the judge, "
+                     "judge's clock; interval: bootstrap and order statistics",
+                     rotation_words(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
+                     environment_pages(a));
     profile_set(&result->profile, "threads", j->settings.n_threads);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);

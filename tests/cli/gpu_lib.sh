@@ -15,10 +15,10 @@ out y : f32[N]
 y = x * 2 + 1
 P
 
-# kernel NAME [PRAGMA]: NAME.cu launches the kernel of that name; its text only has to compile.
+# kernel NAME [CLAUSES [TEXT]]: NAME.cu launches the kernel of that name; its text only has to compile.
 kernel() {
-    printf '%s\n#pragma hone launch %s grid(4) block(256) args(x, y)\n' "${2:-}" "$1" >"$1.cu"
-    printf 'extern "C" __global__ void %s(const float *x, float *y) { *y = *x; }\n' "$1" >>"$1.cu"
+    printf '#pragma hone launch %s grid(4) block(256) %s args(x, y)\n' "$1" "${2:-}" >"$1.cu"
+    printf '%s\nextern "C" __global__ void %s(const float *x, float *y) { *y = *x; }\n' "${3:-}" "$1" >>"$1.cu"
 }
 
 kernel right

@@ -1,34 +1,14 @@
 #!/bin/sh
 # The judge of a GPU against a driver that is not there (tests/fake): everything that kernels and
 # drivers do wrong gets its verdict, and the next candidate is judged as if nothing had been.
-. "$(dirname "$0")/lib.sh"
-mkdir -p cuda
-ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
-export CUDA_HOME="$TMP/cuda"
-: >cuda/fault
+. "$(dirname "$0")/gpu_lib.sh"
 
-cat >affine.hone <<'END'
-problem affine
-dim N = 1000
-in x : f32[N] ~ normal
-out y : f32[N]
-y = x * 2 + 1
-END
-
-# A kernel that the fake driver knows by its name; its text only has to compile.
-kernel() { # NAME [CLAUSES [TEXT]]
-    printf '#pragma hone launch %s grid(4) block(256) %s args(x, y)\n' "$1" "${2:-}" >"$1.cu"
-    printf '%s\nextern "C" __global__ void %s(const float *x, float *y) { *y = *x; }\n' "${3:-}" "$1" >>"$1.cu"
-}
 judge() {
     file=$1
     shift
     "$HONE" eval affine.hone "$file.cu" --target cuda --verify "$@"
 }
 
-kernel right
-run judge right
-case $got in *'no CUDA compiler'*) skip "no NVRTC" ;; esac
 expect_match 0 '^right.cu: ok$' judge right
 expect_match 0 'correct +15 calls on 11 input sets' judge right
 

@@ -137,4 +137,4 @@ fi
 
 # How it was timed, as it was found and not as it was meant.
 "$HONE" eval affine.hone a.c --screen --json >json
-grep -Eq '"method": "ABBA, .*, [0-9]+ pinned threads?, pages of [0-9]+ KiB' json || fail "$(cat json)"
+grep -Eq '"method": "ABBA, .*, ([0-9]+) of \1 threads pinned, pages of [0-9]+ KiB' json || fail "$(cat json)"

@@ -30,7 +30,7 @@ right: ok' right.cu sweeps.cu right.cu sweeps_others.cu right.cu --target cuda -
 
 # Memory is there when it is asked for, and gone when scratch is taken: the candidate's verdict, and
 # the run goes on.
-kernel right '#pragma hone scratch s f32[N, 1000]'
+kernel right '' '#pragma hone scratch s f32[N, 1000]'
 mv right.cu scratch.cu
 kernel right
 expect_match 0 '^scratch.cu: ok$' "$HONE" eval affine.hone scratch.cu --target cuda --verify
