@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "build/compile_cuda.h"
 #include "cmd/cmd.h"
 #include "eval/evaluate.h"
 

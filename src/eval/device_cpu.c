@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "eval/compile.h"
+#include "build/compile.h"
+#include "build/inspect.h"
 #include "eval/environment.h"
-#include "eval/inspect.h"
 #include "eval/judge.h"
 #include "ir/inputs.h"
 

@@ -2,7 +2,7 @@
 // gpu_data.c (data, checks).
 #pragma once
 
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "eval/gpu_clocks.h"
 #include "eval/gpu_handle.h"
 #include "eval/gpu_oracle.h"

@@ -12,7 +12,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "eval/evaluate.h"
 #include "eval/gpu_derived.h"
 #include "eval/oracle_plan.h"
