@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "eval/derived.h"
-#include "eval/gpu_selftest.h"
 #include "eval/null_trial.h"
 #include "eval/oracle_plan.h"
+#include "gpu_agreement.h"
 #include "ir/inputs.h"
 #include "parsed.h"
 
@@ -30,17 +30,17 @@ static void close_fake(struct gpu_bench *b, struct gpu_oracle *g) {
 static void expect_equal(struct gpu_oracle *g, const struct problem *p, enum oracle_set set) {
     struct error err = {0};
     struct oracle o;
-    struct gpu_selftest t;
+    struct gpu_agreement t;
     oracle_init(&o, p, 42);
     o.n_threads = 2;
-    cr_assert(gpu_selftest(g, &o, set, &t, &err), "%s: %s", p->name, err.text);
+    cr_assert(gpu_agreement(g, &o, set, &t, &err), "%s: %s", p->name, err.text);
     cr_expect_eq(t.n_inputs_differ, 0, "%s, %s: inputs", p->name, oracle_set_name(set));
     cr_expect(t.n > 0 && t.n_inputs > 0);
     cr_expect_eq(t.n_differ, 0, "%s, %s, budget %lld: %lld of %lld differ, truth %g, spread %g",
                  p->name, oracle_set_name(set), (long long)g->budget_bytes, (long long)t.n_differ,
                  (long long)t.n, t.truth, t.spread);
     cr_expect_eq(t.honest_max[0], t.honest_max[1]);
-    cr_expect(gpu_selftest_is_ok(&t), "%s, %s", p->name, oracle_set_name(set));
+    cr_expect(gpu_agrees(&t), "%s, %s", p->name, oracle_set_name(set));
     oracle_reset(&o);
 }
 
