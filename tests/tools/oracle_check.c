@@ -102,7 +102,7 @@ static bool check_file(char **argv, struct error *err) {
     for (int i = 0; went && i < file.n_problems; i++)
         went = check_problem(&v, file.problems[i], &ok, err);
     if (v.bench.is_open)
-        gpu_oracle_rest(&v.oracle);
+        gpu_oracle_release(&v.oracle);
     gpu_bench_close(&v.bench);
     cuda_compiler_stop(&v.compiler);
     arena_reset(&v.arena);

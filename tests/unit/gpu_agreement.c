@@ -156,14 +156,14 @@ static bool compare_output(struct gpu_oracle *g, const struct oracle_output *hos
     return ok;
 }
 
-static bool learn(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set, struct side *s,
-                  struct error *err) {
-    struct gpu_lesson lesson = {.problem = o->problem,
-                                .inputs = s->inputs,
-                                .expected = s->expected,
-                                .stats = s->stats,
-                                .forgives = oracle_forgives(set)};
-    return draw(g, o, set, s, err) && gpu_oracle_learn(g, &lesson, err);
+static bool compute_expected(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set,
+                             struct side *s, struct error *err) {
+    struct gpu_oracle_request request = {.problem = o->problem,
+                                         .inputs = s->inputs,
+                                         .expected = s->expected,
+                                         .stats = s->stats,
+                                         .allows_overflow = oracle_allows_overflow(set)};
+    return draw(g, o, set, s, err) && gpu_oracle_compute(g, &request, err);
 }
 
 static bool apply(const struct gpu_law *law, const struct problem *p, const struct side *from,
@@ -191,7 +191,8 @@ static bool derive(struct gpu_oracle *g, const struct oracle *o, enum oracle_set
                    struct side *s, struct error *err) {
     struct side declared = {0};
     struct gpu_law law = {0};
-    bool ok = take_all(g, o, &declared, err) && learn(g, o, SET_DECLARED, &declared, err) &&
+    bool ok = take_all(g, o, &declared, err) &&
+              compute_expected(g, o, SET_DECLARED, &declared, err) &&
               gpu_law_open(&law, g, o, set, err) && apply(&law, o->problem, &declared, s, err);
     if (law.oracle)
         gpu_law_close(&law);
@@ -203,13 +204,13 @@ static bool check_set(struct gpu_oracle *g, struct oracle *o, enum oracle_set se
                       struct gpu_agreement *c, struct error *err) {
     const struct problem *p = o->problem;
     int64_t start_ns = clock_now_ns();
-    if (!(set < SET_DRAWN ? learn(g, o, set, s, err) : derive(g, o, set, s, err)))
+    if (!(set < SET_DRAWN ? compute_expected(g, o, set, s, err) : derive(g, o, set, s, err)))
         return false;
     c->gpu_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     start_ns = clock_now_ns();
     // Each set from its own data, as on the GPU: not the patched one from the declared.
     oracle_reset(o);
-    oracle_learn(o, 1U << set, o->n_threads);
+    oracle_compute(o, 1U << set, o->n_threads);
     c->host_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (!compare_inputs(g, o, set, s, c, err))
         return false;

@@ -23,7 +23,7 @@ static void open_fake(struct gpu_bench *b, struct gpu_oracle *g) {
 }
 
 static void close_fake(struct gpu_bench *b, struct gpu_oracle *g) {
-    gpu_oracle_rest(g);
+    gpu_oracle_release(g);
     gpu_bench_close(b);
 }
 
@@ -212,16 +212,18 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     cuda_pointer x = 0;
     struct judge_expected e = {0};
     struct error_stats stats;
-    struct gpu_lesson lesson = {.problem = p, .inputs = &x, .expected = &e, .stats = &stats};
+    struct gpu_oracle_request request = {
+        .problem = p, .inputs = &x, .expected = &e, .stats = &stats};
     oracle_init(&o, p, 5);
     cr_assert(cu->allocate(&x, 2000) == 0 && cu->allocate(&e.high, 2000) == 0 &&
               cu->allocate(&e.low, 2000) == 0 && cu->allocate(&e.spread, 2000) == 0);
     oracle_fill(&o, SET_DECLARED, 0, (float *)x);  // the fake's device memory is ours
     null_trial_start(&on_device);
     null_trial_start(&on_host);
-    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &on_device, &err),
+    cr_assert(gpu_oracle_compute(g, &request, &err) &&
+                  gpu_oracle_null(g, &request, &on_device, &err),
               "%s", err.text);
-    oracle_learn(&o, 1U << SET_DECLARED, 1);
+    oracle_compute(&o, 1U << SET_DECLARED, 1);
     const float *inputs[] = {(const float *)x};
     null_trial_on(&o, SET_DECLARED, inputs, &on_host);
     const char *what = null_trial_words(&on_device), *host = null_trial_words(&on_host);
