@@ -17,6 +17,7 @@
 #include "ops/op_problem.h"
 #include "ops/op_resolution.h"
 #include "ops/op_spool.h"
+#include "spool/place_spool.h"
 #include "tools/tool.h"
 
 enum { ACTIONS_SHOWN = 3 };

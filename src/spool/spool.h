@@ -1,6 +1,6 @@
 // A spool: a directory through which jobs reach workers on other machines, by a shared file system
 // or because somebody carries it there (cp -r, scp, tar). Bytes and names only; what they mean is
-// in spool_message.h, who works in spool_worker.h, who asks in place.h.
+// in spool_message.h, who works in spool_worker.h, who asks in place_spool.h.
 //
 //   DIR/spool.json                              {"schema": "hone.spool/1"}: the version
 //   DIR/queue/ID.KIND.MACHINE.TRY.json          a job that nobody has taken

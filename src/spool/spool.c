@@ -1,4 +1,4 @@
-#include "eval/spool.h"
+#include "spool/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "eval/spool_private.h"
+#include "spool/spool_private.h"
 
 // ---- names
 
