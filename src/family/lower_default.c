@@ -25,7 +25,8 @@ static void materialise(struct choice *c, const char *name) {
         if (c->kernel->n_stages == STAGES_MAX)
             return;
         if (f) {
-            struct kernel_stage *s = &c->kernel->stages[c->kernel->n_stages++];
+            struct kernel_stage *s =
+                kernel_add_stage(c->arena, c->kernel, c->kernel->n_stages);
             *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->name};
             family_complete(f, r, c->target, s);
             c->is_ready[r->value[0]] = true;

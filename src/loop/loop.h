@@ -21,7 +21,7 @@
 
 struct arena;
 
-enum { LANES_MAX = 16, BUFFER_RANK_MAX = 6 };
+enum { LANES_MAX = 16, BUFFER_RANK_MAX = 8 };
 
 enum loop_dtype { LOOP_F32, LOOP_MASK, LOOP_INDEX };
 
@@ -122,7 +122,7 @@ struct loop_kernel {
     struct loop_block body;
 };
 
-enum { LOOP_DIMS_MAX = 32 };
+enum { LOOP_DIMS_MAX = 256 };
 
 struct loop_program {
     struct arena *arena;

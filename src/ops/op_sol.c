@@ -35,6 +35,7 @@ static const char *join_values(struct arena *a, const struct kernel_stage *s) {
 }
 
 static void bound_stages(struct arena *a, const struct block *block, struct sol *out) {
+    out->stages = arena_array(a, struct sol_stage, block->n_stages + 1);
     for (int i = 0; i < block->n_stages; i++) {
         const struct block_stage *s = &block->stages[i];
         struct sol_stage *stage = &out->stages[out->n_stages++];

@@ -224,8 +224,8 @@ Test(family, default_blocks_fuse_what_they_can) {
         for (int s = 0; s < k.n_stages; s++) {
             size_t len = strlen(stages);
             snprintf(stages + len, sizeof stages - len, "%s%s%s%s %s", s ? ", " : "",
-                     k.stages[s].values[0], k.stages[s].n_values > 1 ? "+" : "",
-                     k.stages[s].n_values > 1 ? k.stages[s].values[1] : "", k.stages[s].family);
+                     k.stages[s]->values[0], k.stages[s]->n_values > 1 ? "+" : "",
+                     k.stages[s]->n_values > 1 ? k.stages[s]->values[1] : "", k.stages[s]->family);
         }
         cr_assert_str_eq(stages, cases[i].stages);
         arena_reset(&a);
