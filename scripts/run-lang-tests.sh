@@ -76,7 +76,9 @@ emit() {
     [ -z "${BLESS:-}" ] || cp "$scratch/emitted" "$golden"
     diff "$golden" "$scratch/emitted" >"$scratch/diff" || complain "$file:
 $(cat "$scratch/diff")"
-    "${CC:-cc}" -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
+    # CC may have words of its own ("ccache gcc").
+    # shellcheck disable=SC2086
+    ${CC:-cc} -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
         -Iruntime ${target:+-DHONE_DEV_CPU} -x c "$scratch/raw" ||
         complain "$file: what is emitted does not compile"
 }

@@ -134,7 +134,7 @@ bool derived_is_edge(float high) {
     return !isfinite(high) || (high != 0 && fabsf(high) < 1e-30F);
 }
 
-void derived_learn(struct oracle *o, enum oracle_set set) {
+void derived_compute(struct oracle *o, enum oracle_set set) {
     struct derived_law law;
     derived_find(o, set, &law);
     for (int i = 0; i < o->problem->n_outputs; i++) {

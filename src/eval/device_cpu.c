@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "eval/compile.h"
+#include "build/compile.h"
+#include "build/inspect.h"
 #include "eval/environment.h"
-#include "eval/inspect.h"
 #include "eval/judge.h"
 #include "ir/inputs.h"
 
@@ -167,8 +167,8 @@ static float *input_to_patch(const struct judge *j, int input, int slot) {
                      layout_lead(&j->layout, input, slot));
 }
 
-static void learn(struct judge *j, unsigned sets) {
-    oracle_learn(&j->oracle, sets, j->settings.n_threads);
+static void compute_expected(struct judge *j, unsigned sets) {
+    oracle_compute(&j->oracle, sets, j->settings.n_threads);
 }
 
 static int find_slot_with(const struct judge *j, enum oracle_set set) {
@@ -412,7 +412,7 @@ const struct judge_device judge_device_cpu = {
     .stop = stop,
     .is_alive = is_alive,
     .end_derived = SET_COUNT,
-    .learn = learn,
+    .compute_expected = compute_expected,
     .try_null = judge_try_null,
     .load = load,
     .patch = patch,

@@ -2,7 +2,7 @@
 // gpu_data.c (data, checks).
 #pragma once
 
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "eval/gpu_clocks.h"
 #include "eval/gpu_handle.h"
 #include "eval/gpu_oracle.h"
@@ -58,7 +58,7 @@ cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int s
 
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
-void gpu_learn(struct judge *j, unsigned sets);
+void gpu_compute_expected(struct judge *j, unsigned sets);
 void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
 void gpu_poison(struct judge *j, struct subject *s, int slot);

@@ -170,16 +170,16 @@ static bool prepare_inputs(struct judge *j, enum oracle_set set) {
     return j->broken.kind == ERROR_NONE;
 }
 
-static struct gpu_lesson lesson_of(struct judge *j, enum oracle_set set,
-                                   struct error_stats stats[OUTPUTS_MAX]) {
+static struct gpu_oracle_request request_of(struct judge *j, enum oracle_set set,
+                                            struct error_stats stats[OUTPUTS_MAX]) {
     struct gpu_set *s = &j->gpu->sets[set];
     for (int i = 0; i < j->problem->n_outputs; i++)
         stats[i] = j->oracle.sets[set].outputs[i].stats;
-    return (struct gpu_lesson){.problem = j->problem,
-                               .inputs = s->inputs,
-                               .expected = s->expected,
-                               .stats = stats,
-                               .forgives = oracle_forgives(set)};
+    return (struct gpu_oracle_request){.problem = j->problem,
+                                       .inputs = s->inputs,
+                                       .expected = s->expected,
+                                       .stats = stats,
+                                       .allows_overflow = oracle_allows_overflow(set)};
 }
 
 // By the set's law, where it has one and what is expected of the declared data is still there.
@@ -218,13 +218,13 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
             !take(j, set, bytes, &e->spread))
             return false;
     }
-    struct gpu_lesson lesson = lesson_of(j, set, stats);
+    struct gpu_oracle_request request = request_of(j, set, stats);
     bool ok = derive_expected(j, set, stats) ||
-              (prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err));
+              (prepare_inputs(j, set) && gpu_oracle_compute(&j->gpu->oracle, &request, &err));
     if (!ok && j->broken.kind == ERROR_NONE) {
         evict_others(j, set);
         err = (struct error){0};
-        ok = prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err);
+        ok = prepare_inputs(j, set) && gpu_oracle_compute(&j->gpu->oracle, &request, &err);
     }
     if (!ok)
         return false;
@@ -245,7 +245,7 @@ static bool upload_expected(struct judge *j, enum oracle_set set) {
     if (set >= SET_DRAWN)
         j->oracle.sets[SET_DECLARED].is_known &=
             j->oracle.sets[SET_DECLARED].outputs[0].high != NULL;
-    oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
+    oracle_compute(&j->oracle, 1U << set, j->settings.n_threads);
     for (int i = 0; i < j->problem->n_outputs; i++) {
         const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
         struct judge_expected *e = &s->expected[i];
@@ -275,15 +275,15 @@ bool gpu_declared_is_ready(struct judge *j) {
     return prepare_inputs(j, SET_DECLARED) && prepare_expected(j, SET_DECLARED);
 }
 
-void gpu_learn(struct judge *j, unsigned sets) {
+void gpu_compute_expected(struct judge *j, unsigned sets) {
     if (sets >> SET_DRAWN)
         sets |= 1U << SET_DECLARED;  // those are made from it
     if (!j->gpu->has_oracle)
-        oracle_learn(&j->oracle, sets, j->settings.n_threads);
+        oracle_compute(&j->oracle, sets, j->settings.n_threads);
     for (int s = 0; s < SET_COUNT; s++)
         if (sets >> s & 1)
             prepare_expected(j, (enum oracle_set)s);
-    gpu_oracle_rest(&j->gpu->oracle);
+    gpu_oracle_release(&j->gpu->oracle);
 }
 
 static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
@@ -291,8 +291,8 @@ static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t)
     struct error_stats stats[OUTPUTS_MAX];
     if (!prepare_inputs(j, set) || !prepare_expected(j, set))
         return false;
-    struct gpu_lesson lesson = lesson_of(j, set, stats);
-    if (gpu_oracle_null(&j->gpu->oracle, &lesson, t, &err))
+    struct gpu_oracle_request request = request_of(j, set, stats);
+    if (gpu_oracle_null(&j->gpu->oracle, &request, t, &err))
         return true;
     gpu_fail(j, &err);
     return false;

@@ -130,7 +130,7 @@ const char *judge_find_null_kernel(struct judge *j) {
     struct null_trial t;
     null_trial_start(&t);
     for (int set = 0; set < SET_DRAWN && t.passing; set++) {
-        j->device->learn(j, 1U << set);
+        j->device->compute_expected(j, 1U << set);
         j->device->try_null(j, (enum oracle_set)set, &t);
     }
     return null_trial_words(&t);
@@ -186,7 +186,7 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
         close_rival(j);
         return false;
     }
-    // It is a yardstick, not a suspect: that it works on the timed data is enough.
+    // It is a reference, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
         verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)

@@ -135,9 +135,9 @@ static bool check_all(struct judge *j, struct arena *a, struct subject *s, enum 
 
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v) {
-    struct stretch learning = judge_begin(j);
-    j->device->learn(j, verify_sets(j, depth));
-    judge_end(j, PHASE_TRUTH, learning);
+    struct stretch computing = judge_begin(j);
+    j->device->compute_expected(j, verify_sets(j, depth));
+    judge_end(j, PHASE_TRUTH, computing);
     struct stretch checking = judge_begin(j);
     bool ok = check_all(j, a, s, depth, v);
     judge_end(j, PHASE_VERIFY, checking);

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "ops/export_text.h"
 
 // Emitted kernels read 16 bytes at once; others were only ever given buffers at multiples of 256.

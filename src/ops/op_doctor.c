@@ -21,7 +21,7 @@
 #include "base/process.h"
 #include "base/str.h"
 #include "base/stray.h"
-#include "eval/ceilings_cuda.h"
+#include "calibrate/ceilings_cuda.h"
 #include "eval/probe.h"
 #include "gpu/library.h"
 #include "gpu/nvml.h"

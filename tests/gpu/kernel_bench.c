@@ -17,7 +17,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "eval/ceilings_cuda.h"
+#include "calibrate/ceilings_cuda.h"
 #include "family/lower.h"
 #include "family/moves.h"
 #include "family/plain.h"

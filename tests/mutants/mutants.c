@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "build/compile_cuda.h"
 #include "eval/judge.h"
 #include "family/family.h"
 #include "family/lower.h"

@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
+#include "build/scan.h"
 #include "eval/gpu_layout.h"
 #include "eval/oracle.h"
-#include "eval/scan.h"
 #include "gpu/nvrtc.h"
 #include "real_nvrtc.h"
 #include "record/profile.h"

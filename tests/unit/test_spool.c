@@ -1,4 +1,4 @@
-#include "eval/spool.h"
+#include "spool/spool.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "eval/spool_message.h"
 #include "eval/worker.h"
 #include "parsed.h"
 #include "scratch.h"
+#include "spool/spool_message.h"
 
 static const struct spool_address cpu = {"cpu", NULL};
 static const struct spool_address us = {"cpu", "0123456789abcdef0123"};

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include "eval/evaluate.h"
+#include "spool/place_spool.h"
 
 struct spool_job {
     const char *text;  // "problem" and "dims" as one text: jobs of equal ones can share a judge

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "eval/spool.h"
+#include "spool/spool.h"
 
 struct spool {
     char dir[3072];

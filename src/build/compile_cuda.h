@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/process.h"
-#include "eval/compile.h"
+#include "build/compile.h"
 
 struct profile;
 
@@ -66,3 +66,7 @@ bool cuda_compile(struct arena *a, struct cuda_compiler *c, const struct cuda_so
 // Resources of the kernels in a log, the largest of each: "registers", "spill_bytes",
 // "stack_bytes", "static_shared_bytes".
 void cuda_read_resources(const char *log, struct profile *p);
+
+// Body of the hidden command `hone _compile`, the child; descriptor 3 is the socket to its parent.
+// Returns the exit status.
+int compile_child_main(void);

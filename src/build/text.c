@@ -1,4 +1,4 @@
-#include "eval/text.h"
+#include "build/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 // kernel takes that does nothing. Cold means that a buffer of several
 // times the L2 was *read* before each sample, which leaves no dirty lines for the sample to write
 // back. Arithmetic: long chains on every multiprocessor, the best of a few launch shapes.
-#include "eval/ceilings_cuda.h"
+#include "calibrate/ceilings_cuda.h"
 
 #include <math.h>
 #include <stdlib.h>

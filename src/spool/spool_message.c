@@ -1,4 +1,4 @@
-#include "eval/spool_message.h"
+#include "spool/spool_message.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,9 +10,8 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/json.h"
-#include "eval/compile_cuda.h"
-#include "eval/evaluate.h"
-#include "eval/sandbox.h"
+#include "base/sandbox.h"
+#include "build/compile_cuda.h"
 #include "gpu/library.h"
 #include "gpu/nvrtc.h"
 

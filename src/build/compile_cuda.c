@@ -1,4 +1,4 @@
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "eval/cache.h"
-#include "eval/scan.h"
-#include "eval/text.h"
+#include "build/cache.h"
+#include "build/scan.h"
+#include "build/text.h"
 #include "gpu/library.h"
 #include "record/profile.h"
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "eval/spool_private.h"
+#include "spool/spool_private.h"
 
 // Temporary files of other machines, whose owners nobody here can ask after.
 enum { TMP_STALE_S = 3600 };

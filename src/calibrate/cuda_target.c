@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "eval/ceilings_cuda.h"
+#include "calibrate/ceilings_cuda.h"
 #include "gpu/cuda.h"
 #include "gpu/nvml.h"
 

@@ -1,4 +1,4 @@
-#include "eval/scan.h"
+#include "build/scan.h"
 
 #include <ctype.h>
 #include <string.h>

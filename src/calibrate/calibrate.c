@@ -11,8 +11,10 @@
 // half of the level again and again. Arithmetic: chains in every width of vectors, and exp.
 // Everywhere the fast quartile counts: what a busy machine takes away is not the memory's fault,
 // and a reach that is too low helps nobody. It takes a few seconds, and no more than SECONDS_MAX:
-// then what is missing is measured with fewer calls. On a GPU eval/ceilings_cuda.c does the same
+// then what is missing is measured with fewer calls. On a GPU ceilings_cuda.c does the same
 // with its own means.
+#include "calibrate/calibrate.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +24,8 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "eval/ceilings_cuda.h"
-#include "eval/compile.h"
-#include "eval/evaluate.h"
+#include "build/compile.h"
+#include "calibrate/ceilings_cuda.h"
 #include "eval/runner_handle.h"
 
 enum {

@@ -1,5 +1,7 @@
 // The spool as a place for questions: put the job there, wait for the answer, and give up with
 // words when nobody comes.
+#include "spool/place_spool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +11,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "eval/place.h"
-#include "eval/spool.h"
-#include "eval/spool_message.h"
 #include "eval/worker.h"
+#include "spool/spool.h"
+#include "spool/spool_message.h"
 
 static const double DEFAULT_WAIT_S = 60;
 // Between two looks: changes on this machine wake us up, those of others do not.
@@ -243,10 +245,10 @@ static const struct target *target_of(void *ctx) {
     return q->target.id ? &q->target : q->spec.target;
 }
 
-const struct eval_place place_spool = {
+static const struct eval_place place_spool = {
     .ask = ask_spool, .announce = announce_spool, .close = close_spool, .target = target_of};
 
-void *place_spool_open(const struct spool_spec *spec, struct error *err) {
+static void *place_spool_open(const struct spool_spec *spec, struct error *err) {
     struct asking *q = calloc(1, sizeof *q);
     if (!q)
         abort();
@@ -258,6 +260,12 @@ void *place_spool_open(const struct spool_spec *spec, struct error *err) {
         return q;
     close_spool(q);
     return NULL;
+}
+
+bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec,
+                          struct error *err) {
+    *out = evaluator_open_at(&place_spool, place_spool_open(spec, err));
+    return *out != NULL;
 }
 
 bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,

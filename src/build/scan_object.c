@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "eval/scan.h"
+#include "build/scan.h"
 
 struct object {
     const char *bytes;

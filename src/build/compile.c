@@ -1,4 +1,4 @@
-#include "eval/compile.h"
+#include "build/compile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include "base/process.h"
 #include "base/str.h"
 #include "base/stray.h"
-#include "eval/cache.h"
-#include "eval/scan.h"
-#include "eval/text.h"
+#include "build/cache.h"
+#include "build/scan.h"
+#include "build/text.h"
 
 enum {
     SECONDS_MAX = 60,

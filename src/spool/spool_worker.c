@@ -1,4 +1,4 @@
-#include "eval/spool_worker.h"
+#include "spool/spool_worker.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "eval/spool.h"
-#include "eval/spool_message.h"
 #include "eval/worker.h"
+#include "spool/spool.h"
+#include "spool/spool_message.h"
 
 enum { LOOK_MS = 250 };
 // A job that is being copied here is read in part at first.

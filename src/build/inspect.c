@@ -1,4 +1,4 @@
-#include "eval/inspect.h"
+#include "build/inspect.h"
 
 #include <stdbool.h>
 #include <stdint.h>

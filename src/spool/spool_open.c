@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "eval/spool_private.h"
+#include "spool/spool_private.h"
 
 static const char *const SCHEMA = "hone.spool/1";
 static const char *const parts[] = {"queue", "claimed", "done", "wanted", "machines", "tmp"};

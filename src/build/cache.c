@@ -1,4 +1,4 @@
-#include "eval/cache.h"
+#include "build/cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
