@@ -140,7 +140,7 @@ bool derived_is_edge(float high) {
     return !isfinite(high) || (high != 0 && fabsf(high) < 1e-30F);
 }
 
-static void learn_output(struct oracle_output *e, const struct oracle_output *from,
+static void store_output(struct oracle_output *e, const struct oracle_output *from,
                          const struct derived_law *law, int exponent) {
     *e = (struct oracle_output){.type = from->type,
                                 .count = from->count,
@@ -164,12 +164,12 @@ static void learn_output(struct oracle_output *e, const struct oracle_output *fr
     }
 }
 
-void derived_learn(struct oracle *o, enum oracle_set set) {
+void derived_compute(struct oracle *o, enum oracle_set set) {
     struct derived_law law;
     derived_find(o, set, &law);
     for (int i = 0; i < o->problem->n_outputs; i++) {
         struct oracle_output *e = &o->sets[set].outputs[i];
-        learn_output(e, &o->sets[law.is_sum ? SET_INTEGERS : SET_DECLARED].outputs[i], &law,
+        store_output(e, &o->sets[law.is_sum ? SET_INTEGERS : SET_DECLARED].outputs[i], &law,
                      law.scaling.output[i]);
         for (int64_t k = 0; set == SET_SCALED && e->high && k < e->count; k++)
             if (derived_is_edge(e->high[k]))

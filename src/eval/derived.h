@@ -27,7 +27,7 @@ bool derived_exists(const struct oracle *o, enum oracle_set set);
 void derived_change(const struct oracle *o, enum oracle_set set, int input, void *values);
 
 // Fill in what is expected. requires: derived_exists, and the set that it follows from is known.
-void derived_learn(struct oracle *o, enum oracle_set set);
+void derived_compute(struct oracle *o, enum oracle_set set);
 
 // Is nothing claimed of an expected value that was scaled? Beyond the type, or so small that steps
 // are absolute there. (oracle_edges of runtime/oracle.cu says the same.)

@@ -35,8 +35,9 @@ struct judge_device {
     // Of the sets that follow from others (SET_DRAWN and beyond) it can load those before this one.
     enum oracle_set end_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
-    void (*learn)(struct judge *j, unsigned sets);
-    // Called with a set that was learned: which kernels that compute nothing still pass?
+    void (*compute_expected)(struct judge *j, unsigned sets);
+    // Called with a set whose expected outputs are known: which kernels that compute nothing still
+    // pass?
     void (*try_null)(struct judge *j, enum oracle_set set, struct null_trial *t);
 
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.

@@ -171,8 +171,8 @@ static void put_input(const struct judge *j, int input, int slot, int64_t index,
     dtype_put(j->context.buffers[input].type, input_to_patch(j, input, slot), index, value);
 }
 
-static void learn(struct judge *j, unsigned sets) {
-    oracle_learn(&j->oracle, sets, j->settings.n_threads);
+static void compute_expected(struct judge *j, unsigned sets) {
+    oracle_compute(&j->oracle, sets, j->settings.n_threads);
 }
 
 static int find_slot_with(const struct judge *j, enum oracle_set set) {
@@ -355,8 +355,8 @@ static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
     d.n_rows = novelty_rows(j->problem, c->changes, &j->rng, rows);
     novelty_compare(a, &j->oracle, &d, look);
     for (int i = 0; i < j->problem->n_outputs; i++)
-        look->n_unwritten += count_unwritten(
-            &j->problem->graph.nodes[j->problem->outputs[i].node], d.outputs[i], c->poison);
+        look->n_unwritten += count_unwritten(&j->problem->graph.nodes[j->problem->outputs[i].node],
+                                             d.outputs[i], c->poison);
 }
 
 static bool is_late(struct subject *s, const struct call_result *result) {
@@ -434,7 +434,7 @@ const struct judge_device judge_device_cpu = {
     .stop = stop,
     .is_alive = is_alive,
     .end_derived = SET_COUNT,
-    .learn = learn,
+    .compute_expected = compute_expected,
     .try_null = judge_try_null,
     .load = load,
     .patch = patch,

@@ -134,7 +134,7 @@ static void gpu_close(struct judge *j) {
         gpu_runner_close(&g->runners[i]);
     if (g->bench.is_open) {
         gpu_forget_sets(j);
-        gpu_oracle_rest(&g->oracle);
+        gpu_oracle_release(&g->oracle);
     }
     gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
@@ -186,9 +186,9 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
 static void prepare_meanwhile(void *ctx) {
     struct judge *j = ctx;
     struct error later = {0};  // whoever takes the runner finds out
-    struct stretch learning = judge_begin(j);
-    gpu_learn(j, j->sets_wanted);
-    judge_end(j, PHASE_TRUTH, learning);
+    struct stretch computing = judge_begin(j);
+    gpu_compute_expected(j, j->sets_wanted);
+    judge_end(j, PHASE_TRUTH, computing);
     for (int i = 0; i < RUNNERS; i++)
         if (!j->gpu->runners[i].is_taken && !open_runner(j, &j->gpu->runners[i], &later))
             return;
@@ -442,7 +442,7 @@ const struct judge_device judge_device_gpu = {
     .is_alive = gpu_is_alive,
     .load = gpu_load,
     .end_derived = SET_SUMMED,
-    .learn = gpu_learn,
+    .compute_expected = gpu_compute_expected,
     .try_null = gpu_try_null,
     .patch = gpu_patch,
     .poison = gpu_poison,

@@ -62,7 +62,7 @@ bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct p
 
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
-void gpu_learn(struct judge *j, unsigned sets);
+void gpu_compute_expected(struct judge *j, unsigned sets);
 void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
 void gpu_poison(struct judge *j, struct subject *s, int slot);

@@ -98,7 +98,3 @@ void evaluator_close(struct evaluator *e);
 int worker_main(void);
 int runner_main(void);
 int gpu_runner_main(void);
-
-// `hone _gpu_selftest FILE [NAME=SIZE]...`: inputs and truth of the GPU beside the host's, a line
-// for each problem and set. False with no error: they differ.
-bool gpu_selftest_main(char **argv, struct error *err);

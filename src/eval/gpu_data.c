@@ -192,16 +192,16 @@ static bool prepare_inputs(struct judge *j, enum oracle_set set) {
     return j->broken.kind == ERROR_NONE;
 }
 
-static struct gpu_lesson lesson_of(struct judge *j, enum oracle_set set,
-                                   struct error_stats stats[OUTPUTS_MAX]) {
+static struct gpu_oracle_request request_of(struct judge *j, enum oracle_set set,
+                                            struct error_stats stats[OUTPUTS_MAX]) {
     struct gpu_set *s = &j->gpu->sets[set];
     for (int i = 0; i < j->problem->n_outputs; i++)
         stats[i] = j->oracle.sets[set].outputs[i].stats;
-    return (struct gpu_lesson){.problem = j->problem,
-                               .inputs = s->inputs,
-                               .expected = s->expected,
-                               .stats = stats,
-                               .forgives = oracle_forgives(set)};
+    return (struct gpu_oracle_request){.problem = j->problem,
+                                       .inputs = s->inputs,
+                                       .expected = s->expected,
+                                       .stats = stats,
+                                       .allows_overflow = oracle_allows_overflow(set)};
 }
 
 // By the set's law, where it has one and what is expected of the declared data is still there.
@@ -240,13 +240,13 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
             !take(j, set, bytes, &e->spread))
             return false;
     }
-    struct gpu_lesson lesson = lesson_of(j, set, stats);
+    struct gpu_oracle_request request = request_of(j, set, stats);
     bool ok = derive_expected(j, set, stats) ||
-              (prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err));
+              (prepare_inputs(j, set) && gpu_oracle_compute(&j->gpu->oracle, &request, &err));
     if (!ok && j->broken.kind == ERROR_NONE) {
         evict_others(j, set);
         err = (struct error){0};
-        ok = prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err);
+        ok = prepare_inputs(j, set) && gpu_oracle_compute(&j->gpu->oracle, &request, &err);
     }
     if (!ok)
         return false;
@@ -271,7 +271,7 @@ static bool upload_expected(struct judge *j, enum oracle_set set) {
     j->oracle.sets[set].is_known &= host_knows(j, set);
     if (set >= SET_DRAWN)
         j->oracle.sets[SET_DECLARED].is_known &= host_knows(j, SET_DECLARED);
-    oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
+    oracle_compute(&j->oracle, 1U << set, j->settings.n_threads);
     for (int i = 0; i < j->problem->n_outputs; i++) {
         const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
         struct judge_expected *e = &s->expected[i];
@@ -303,15 +303,15 @@ bool gpu_declared_is_ready(struct judge *j) {
     return prepare_inputs(j, SET_DECLARED) && prepare_expected(j, SET_DECLARED);
 }
 
-void gpu_learn(struct judge *j, unsigned sets) {
+void gpu_compute_expected(struct judge *j, unsigned sets) {
     if (sets >> SET_DRAWN)
         sets |= 1U << SET_DECLARED;  // those are made from it
     if (!j->gpu->has_oracle)
-        oracle_learn(&j->oracle, sets, j->settings.n_threads);
+        oracle_compute(&j->oracle, sets, j->settings.n_threads);
     for (int s = 0; s < SET_COUNT; s++)
         if (sets >> s & 1)
             prepare_expected(j, (enum oracle_set)s);
-    gpu_oracle_rest(&j->gpu->oracle);
+    gpu_oracle_release(&j->gpu->oracle);
 }
 
 static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
@@ -319,8 +319,8 @@ static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t)
     struct error_stats stats[OUTPUTS_MAX];
     if (!prepare_inputs(j, set) || !prepare_expected(j, set))
         return false;
-    struct gpu_lesson lesson = lesson_of(j, set, stats);
-    if (gpu_oracle_null(&j->gpu->oracle, &lesson, t, &err))
+    struct gpu_oracle_request request = request_of(j, set, stats);
+    if (gpu_oracle_null(&j->gpu->oracle, &request, t, &err))
         return true;
     gpu_fail(j, &err);
     return false;
@@ -386,9 +386,9 @@ static int find_pieces(struct judge *j, struct subject *s, int slot, struct piec
 // A byte is that of the word which stands at its address modulo 4.
 static void fill_bytes(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word) {
     for (; bytes > 0; at++, bytes--)
-        gpu_check(j,
-                  j->gpu->bench.cu.fill8_async(at, (unsigned char)(word >> (8 * (at % 4))), 1, NULL),
-                  "poison device memory");
+        gpu_check(
+            j, j->gpu->bench.cu.fill8_async(at, (unsigned char)(word >> (8 * (at % 4))), 1, NULL),
+            "poison device memory");
 }
 
 static void fill_words(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word) {

@@ -170,12 +170,12 @@ static bool compare(struct looking *l, int output, struct novel_look *look, stru
 }
 
 static bool look_at(struct looking *l, struct novel_look *look, struct error *err) {
-    struct gpu_lesson lesson = {.problem = l->j->problem,
-                                .inputs = l->inputs,
-                                .expected = l->expected,
-                                .stats = l->stats,
-                                .n_rows = l->n_rows};
-    if (!gather(l, err) || !gpu_oracle_learn(&l->j->gpu->oracle, &lesson, err))
+    struct gpu_oracle_request request = {.problem = l->j->problem,
+                                         .inputs = l->inputs,
+                                         .expected = l->expected,
+                                         .stats = l->stats,
+                                         .n_rows = l->n_rows};
+    if (!gather(l, err) || !gpu_oracle_compute(&l->j->gpu->oracle, &request, err))
         return false;
     for (int i = 0; i < l->j->problem->n_outputs && look->output < 0; i++)
         if (!compare(l, i, look, err))

@@ -96,7 +96,7 @@ void judge_close(struct judge *j);
 const char *judge_find_null_kernel(struct judge *j);
 
 // Is something expected of the declared data? If not, j->unfit says why. requires: they were
-// learned.
+// computed.
 bool judge_is_fit(struct judge *j);
 
 // Try them on one set, by the host: draws its data for this.

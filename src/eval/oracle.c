@@ -188,7 +188,7 @@ void oracle_set_limits(struct error_stats *s, int64_t count) {
     s->limit_max = tolerance * fmax(s->honest_max, floor_max);
 }
 
-bool oracle_forgives(enum oracle_set set) {
+bool oracle_allows_overflow(enum oracle_set set) {
     return set >= SET_EQUAL;
 }
 
@@ -211,7 +211,7 @@ struct putting {
     const struct interpret_result *r;
     int output;
     int64_t at;
-    bool forgives;
+    bool allows_overflow;
     struct tally *pieces;
 };
 
@@ -230,7 +230,7 @@ static void put_piece(void *ctx, int64_t begin, int64_t end) {
         e->spread[i] = spread_of(p->r->spread[p->output][k]);
         double error = oracle_error(honest, oracle_truth(e, i), e->spread[i]);
         // Where honest code gets it altogether wrong (it overflows on the way), nobody is blamed.
-        if (p->forgives && !isfinite(e->high[i]))
+        if (p->allows_overflow && !isfinite(e->high[i]))
             e->spread[i] = NAN;
         if (!isfinite(error)) {
             e->spread[i] = NAN;
@@ -255,13 +255,14 @@ static struct tally put_elements(struct putting *p, int n_threads) {
     return t;
 }
 
-void oracle_learn_output(struct oracle_output *e, const struct oracle_lesson *l, int output) {
+void oracle_store_expected(struct oracle_output *e, const struct oracle_source_data *l,
+                           int output) {
     int64_t count = l->result->count[output];
     enum dtype type = l->problem->graph.nodes[l->problem->outputs[output].node].dtype;
     if (type != DTYPE_F32) {
         *e = (struct oracle_output){.type = type, .count = count};
-        oracle_typed_learn(e, &(struct oracle_typed_lesson){l->result, output,
-                                                            oracle_forgives(l->set), l->n_threads});
+        oracle_typed_store(e, &(struct oracle_typed_source){
+                                  l->result, output, oracle_allows_overflow(l->set), l->n_threads});
         e->choice = oracle_choice_make(l->problem, e, output, l->data, l->row);
         return;
     }
@@ -270,12 +271,14 @@ void oracle_learn_output(struct oracle_output *e, const struct oracle_lesson *l,
                                 .high = allocate(count, sizeof(float)),
                                 .low = allocate(count, sizeof(float)),
                                 .spread = allocate(count, sizeof(float))};
-    struct putting p = {
-        .e = e, .r = l->result, .output = output, .forgives = oracle_forgives(l->set)};
+    struct putting p = {.e = e,
+                        .r = l->result,
+                        .output = output,
+                        .allows_overflow = oracle_allows_overflow(l->set)};
     struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
-    oracle_set_limits(&e->stats, oracle_forgives(l->set) ? 1 : count);
+    oracle_set_limits(&e->stats, oracle_allows_overflow(l->set) ? 1 : count);
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
@@ -316,7 +319,7 @@ static int patched_rows(const struct oracle *o, int64_t rows[INPUTS_MAX * PATCHE
 
 // The patched set differs from the declared one in a few rows: only those are computed. Their
 // honest errors can only widen the limit for one element.
-static bool learn_patched_rows(struct oracle *o) {
+static bool compute_patched_rows(struct oracle *o) {
     int64_t rows[INPUTS_MAX * PATCHES];
     bool can = o->sets[SET_DECLARED].is_known && o->sets[SET_DECLARED].inputs[0] &&
                !o->sets[SET_DECLARED].fault[0] && is_all_f32(o->problem);
@@ -365,7 +368,7 @@ static void check_made(struct oracle *o, enum oracle_set set, int input, const v
             snprintf(o->sets[set].fault, FAULT_MAX, "%s is not finite", n->name);
 }
 
-static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
+static void compute_set(struct oracle *o, enum oracle_set set, int n_threads) {
     struct interpret_data data = {0};
     struct interpret_result result = {0};
     void *inputs[INPUTS_MAX];
@@ -379,14 +382,14 @@ static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
     interpret_parallel(o->problem, &data, n_threads, &result);
     take_fault(fault, result.fault);
     for (int i = 0; i < o->problem->n_outputs; i++)
-        oracle_learn_output(&o->sets[set].outputs[i],
-                            &(struct oracle_lesson){.problem = o->problem,
-                                                    .data = &data,
-                                                    .result = &result,
-                                                    .set = set,
-                                                    .row = -1,
-                                                    .n_threads = n_threads},
-                            i);
+        oracle_store_expected(&o->sets[set].outputs[i],
+                              &(struct oracle_source_data){.problem = o->problem,
+                                                           .data = &data,
+                                                           .result = &result,
+                                                           .set = set,
+                                                           .row = -1,
+                                                           .n_threads = n_threads},
+                              i);
     bool keep = keeps_inputs(o);
     for (int i = 0; i < o->problem->n_inputs; i++)
         if (keep)
@@ -396,39 +399,39 @@ static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
     interpret_reset(&result);
 }
 
-struct lesson {
+struct set_queue {
     struct oracle *oracle;
     _Atomic unsigned left;  // sets that nobody has taken yet
     int threads_each;       // for one set
 };
 
-static void *learn_some(void *argument) {
-    struct lesson *l = argument;
+static void *compute_some(void *argument) {
+    struct set_queue *l = argument;
     for (unsigned left = l->left; left;) {
         if (!atomic_compare_exchange_weak(&l->left, &left, left & (left - 1)))
             continue;
         enum oracle_set set = (enum oracle_set)__builtin_ctz(left);
-        learn_set(l->oracle, set, l->threads_each);
+        compute_set(l->oracle, set, l->threads_each);
         left = l->left;
     }
     return NULL;
 }
 
-void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
+void oracle_compute(struct oracle *o, unsigned sets, int n_threads) {
     const unsigned declared = 1U << SET_DECLARED, patched = 1U << SET_PATCHED;
     unsigned derived = sets >> SET_DRAWN << SET_DRAWN;
     if (((sets & declared) && (sets & patched)) || derived) {
         sets |= declared;
         if (sets != declared)
-            oracle_learn(o, declared, n_threads);  // those are made from it
+            oracle_compute(o, declared, n_threads);  // those are made from it
     }
     if (derived >> SET_SUMMED & 1)
-        oracle_learn(o, 1U << SET_INTEGERS, n_threads);
+        oracle_compute(o, 1U << SET_INTEGERS, n_threads);
     if ((sets & patched) && !o->sets[SET_PATCHED].is_known)
-        o->sets[SET_PATCHED].is_known = learn_patched_rows(o);
+        o->sets[SET_PATCHED].is_known = compute_patched_rows(o);
     for (int s = SET_DRAWN; s < SET_COUNT; s++)
         if ((derived >> s & 1) && !o->sets[s].is_known) {
-            derived_learn(o, (enum oracle_set)s);
+            derived_compute(o, (enum oracle_set)s);
             take_fault(o->sets[s].fault, o->sets[SET_DECLARED].fault);
             o->sets[s].is_known = true;
         }
@@ -436,13 +439,13 @@ void oracle_learn(struct oracle *o, unsigned sets, int n_threads) {
         if (o->sets[s].is_known)
             sets &= ~(1U << s);
     int n_sets = __builtin_popcount(sets);
-    struct lesson l = {o, sets, n_sets ? (n_threads + n_sets - 1) / n_sets : 1};
+    struct set_queue l = {o, sets, n_sets ? (n_threads + n_sets - 1) / n_sets : 1};
     pthread_t helpers[SET_COUNT];
     int n = 0, wanted = n_sets - 1;
     while (n < wanted && n + 1 < n_threads &&
-           pthread_create(&helpers[n], NULL, learn_some, &l) == 0)
+           pthread_create(&helpers[n], NULL, compute_some, &l) == 0)
         n++;
-    learn_some(&l);
+    compute_some(&l);
     for (int i = 0; i < n; i++)
         pthread_join(helpers[i], NULL);
     for (int s = 0; s < SET_COUNT; s++)

@@ -95,15 +95,15 @@ struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, in
 
 // Are infinite truths of this set nobody's fault? Data far beyond the declared ones overflow by
 // one way of computing and not by another.
-bool oracle_forgives(enum oracle_set set);
+bool oracle_allows_overflow(enum oracle_set set);
 
-// The limits that follow from the honest errors of `count` elements; of sets that forgive, as for
-// one: there many elements may be the same, and err alike.
+// The limits that follow from the honest errors of `count` elements; of sets that allow overflow,
+// as for one: there many elements may be the same, and err alike.
 void oracle_set_limits(struct error_stats *s, int64_t count);
 
 // Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
 // to `n_threads` threads.
-void oracle_learn(struct oracle *o, unsigned sets, int n_threads);
+void oracle_compute(struct oracle *o, unsigned sets, int n_threads);
 
 struct comparison {
     bool is_ok;

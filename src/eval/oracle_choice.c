@@ -123,7 +123,7 @@ bool oracle_choice_allows(const struct oracle_choice *c, const struct oracle_out
     int64_t ours = base + offset(&c->shape, c->axes, (int64_t)e->truth[i]);
     int64_t theirs = base + offset(&c->shape, c->axes, (int64_t)place);
     double reach = STRAYS * hypot(c->spread[ours], c->spread[theirs]);
-    bool is_as_good = fabs(c->value[ours] - c->value[theirs]) <= reach ||
-                      c->value[ours] == c->value[theirs];
+    bool is_as_good =
+        fabs(c->value[ours] - c->value[theirs]) <= reach || c->value[ours] == c->value[theirs];
     return is_as_good && !(c->kept > 1 && occurs_twice(c, e, values, i, place));
 }

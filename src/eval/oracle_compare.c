@@ -203,12 +203,12 @@ static const void *row_of(enum dtype type, const void *values, int64_t first, in
 
 // One output of a look at a row, or at everything.
 static bool compare_part(const struct oracle *o, const struct oracle_row *r,
-                         const struct oracle_lesson *l, int output, struct comparison *c,
+                         const struct oracle_source_data *l, int output, struct comparison *c,
                          struct str *words) {
     const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
     struct oracle_output e;
     void *own;
-    oracle_learn_output(&e, l, output);
+    oracle_store_expected(&e, l, output);
     oracle_widen(&e.stats, o, output);
     const void *values =
         row_of(e.type, r->outputs[output], r->row >= 0 ? r->row * e.count : 0, e.count, &own);
@@ -239,16 +239,16 @@ int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struc
         interpret_row(p, &data, r->row, &result);
     else
         interpret_parallel(p, &data, o->n_threads, &result);
-    struct oracle_lesson lesson = {.problem = p,
-                                   .data = &data,
-                                   .result = &result,
-                                   .set = SET_DECLARED,
-                                   .row = r->row,
-                                   .n_threads = 1};
+    struct oracle_source_data source = {.problem = p,
+                                        .data = &data,
+                                        .result = &result,
+                                        .set = SET_DECLARED,
+                                        .row = r->row,
+                                        .n_threads = 1};
     int wrong = -1;
     // Where an index is outside its axis, nothing can be expected of anybody.
     for (int i = 0; i < p->n_outputs && wrong < 0 && !result.fault[0]; i++)
-        if (!compare_part(o, r, &lesson, i, c, words))
+        if (!compare_part(o, r, &source, i, c, words))
             wrong = i;
     interpret_reset(&result);
     return wrong;
@@ -273,7 +273,8 @@ const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle
         str_printf(&out, "%lld of %lld elements of %s are wrong", (long long)c->n_wrong,
                    (long long)e->count, name);
     else
-        str_printf(&out, "%s is less precise than %s honestly gives", name, precision_name(e->type));
+        str_printf(&out, "%s is less precise than %s honestly gives", name,
+                   precision_name(e->type));
     str_printf(&out, "\n  inputs: %s", oracle_set_name(set));
     str_printf(&out, " (%s)", set_words(a, o, set));
     // The first ones beyond the limit, or those that are far above the mean error.

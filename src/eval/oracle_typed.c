@@ -77,7 +77,7 @@ double oracle_typed_error(const struct oracle_output *e, const void *values, int
     return error;
 }
 
-// ---- learning
+// ---- what is expected
 
 // The unit of an element's error, from its spread.
 static double unit_of(enum dtype type, double truth, double spread) {
@@ -91,15 +91,15 @@ static double unit_of(enum dtype type, double truth, double spread) {
     return fmax(spread, fmin(4 * spread, spread * spread));
 }
 
-struct learning {
+struct storing {
     struct oracle_output *e;
     const struct interpret_result *result;
     int output;
-    bool forgives;
+    bool allows_overflow;
     struct tally *pieces;
 };
 
-static double honest_at(const struct learning *l, int64_t i) {
+static double honest_at(const struct storing *l, int64_t i) {
     const struct interpret_result *r = l->result;
     return r->wide[l->output] ? r->wide[l->output][i] : (double)r->honest[l->output][i];
 }
@@ -109,14 +109,14 @@ static bool is_blind(const struct oracle_output *e, int64_t i) {
     return e->unit[i] < blind_share * step;
 }
 
-static void learn_piece(void *ctx, int64_t begin, int64_t end) {
-    const struct learning *l = ctx;
+static void store_piece(void *ctx, int64_t begin, int64_t end) {
+    const struct storing *l = ctx;
     struct oracle_output *e = l->e;
     struct tally t = {0};
     for (int64_t i = begin; i < end; i++) {
         e->unit[i] = unit_of(e->type, e->truth[i], e->unit[i]);
         bool is_float = dtype_is_float(e->type);
-        if (l->forgives && is_float && !isfinite(dtype_round(e->type, e->truth[i])))
+        if (l->allows_overflow && is_float && !isfinite(dtype_round(e->type, e->truth[i])))
             e->unit[i] = NAN;
         double error = error_of(e->type, honest_at(l, i), e->truth[i], e->unit[i]);
         if (!isfinite(error)) {
@@ -159,18 +159,19 @@ static void set_limits(struct oracle_output *e, bool is_alike, int64_t n_blind) 
     s->limit_rms = tolerance * fmax(s->honest_rms, floor_rms);
 }
 
-void oracle_typed_learn(struct oracle_output *e, const struct oracle_typed_lesson *lesson) {
-    struct interpret_result *r = lesson->result;
-    int i = lesson->output;
+void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_source *source) {
+    struct interpret_result *r = source->result;
+    int i = source->output;
     e->truth = r->value[i];
     e->unit = r->spread[i];
     r->value[i] = r->spread[i] = NULL;
-    e->n_threads = lesson->n_threads;
-    struct learning l = {.e = e, .result = r, .output = i, .forgives = lesson->forgives};
-    struct tally t = in_pieces(learn_piece, &l, &l.pieces, e->count, lesson->n_threads);
+    e->n_threads = source->n_threads;
+    struct storing l = {
+        .e = e, .result = r, .output = i, .allows_overflow = source->allows_overflow};
+    struct tally t = in_pieces(store_piece, &l, &l.pieces, e->count, source->n_threads);
     e->stats.honest_rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
     e->stats.honest_max = t.max;
-    set_limits(e, lesson->forgives, t.n_blind);
+    set_limits(e, source->allows_overflow, t.n_blind);
 }
 
 // ---- comparing

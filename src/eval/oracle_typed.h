@@ -22,13 +22,13 @@
 struct interpret_result;
 
 // Expectations of one output: takes over the result's arrays.
-struct oracle_typed_lesson {
+struct oracle_typed_source {
     struct interpret_result *result;
     int output;
-    bool forgives;  // oracle_forgives() of the set
+    bool allows_overflow;  // oracle_allows_overflow() of the set
     int n_threads;
 };
-void oracle_typed_learn(struct oracle_output *e, const struct oracle_typed_lesson *l);
+void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_source *l);
 
 // The error of element i, in its unit; INFINITY when it cannot be right.
 double oracle_typed_error(const struct oracle_output *e, const void *values, int64_t i);

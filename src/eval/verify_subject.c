@@ -139,9 +139,9 @@ static bool check_all(struct judge *j, struct arena *a, struct subject *s, enum 
 
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v) {
-    struct stretch learning = judge_begin(j);
-    j->device->learn(j, verify_sets(j, depth));
-    judge_end(j, PHASE_TRUTH, learning);
+    struct stretch computing = judge_begin(j);
+    j->device->compute_expected(j, verify_sets(j, depth));
+    judge_end(j, PHASE_TRUTH, computing);
     if (!judge_is_fit(j)) {
         v->kind = VERDICT_INFRA;
         v->evidence = arena_strdup(a, j->unfit.text);

@@ -76,7 +76,8 @@ static const char contract[] =
     "    void F(long block, <a pointer per argument>)\n"
     "which hone's own threads call once for every block in [0, e), in any order and at the\n"
     "same time; launches run in order, each to its end before the next begins. `scratch\n"
-    "NAME f32[shape]` gives a buffer that holds nothing you can rely on, `fill NAME 1.5` fills one\n"
+    "NAME f32[shape]` gives a buffer that holds nothing you can rely on, `fill NAME 1.5` fills "
+    "one\n"
     "(types: f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i8 u8 i4 bool). Buffers begin at\n"
     "multiples of 64 bytes and never overlap. No threads, no writable globals, no system calls.\n";
 

@@ -67,9 +67,10 @@ const char *skeleton_print(struct arena *a, const struct problem *p, const struc
                            const char *contract) {
     struct str out = {0};
     const char *function = function_name(a, p);
-    str_puts(&out, "// NOT A KERNEL YET: this computes nothing, and `hone eval` calls it wrong. hone "
-                   "makes\n// none of this problem itself; fill in the function, change the plan.\n"
-                   "//\n");
+    str_puts(&out,
+             "// NOT A KERNEL YET: this computes nothing, and `hone eval` calls it wrong. hone "
+             "makes\n// none of this problem itself; fill in the function, change the plan.\n"
+             "//\n");
     comment(&out, contract);
     list_arguments(a, &out, p);
     str_puts(&out, "//\n");

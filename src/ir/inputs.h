@@ -38,8 +38,8 @@ struct inputs_job {
     enum input_set set;
     uint64_t seed;
     int n_threads;
-    char *fault;  // FAULT_MAX bytes (ir/interpret.h), for what goes wrong in computing an input that
-                  // is computed; what was there first stays. NULL: nobody asks
+    char *fault;  // FAULT_MAX bytes (ir/interpret.h), for what goes wrong in computing an input
+                  // that is computed; what was there first stays. NULL: nobody asks
 };
 void inputs_fill_parallel(const struct inputs_job *job, void *out);
 

@@ -486,6 +486,8 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
     int n = p->graph.n_nodes;
     *d = (struct demand){.need = arena_array(a, double, n),
                          .flops = arena_array(a, double, n),
+                         .textbook = arena_array(a, double, n),
+                         .left = arena_array(a, double, n + 1),
                          .is_prepared = arena_array(a, bool, n),
                          .input_bytes = arena_array(a, double, p->n_inputs + 1)};
     struct walk w = {.a = a,
@@ -494,8 +496,7 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
                      .mode = mode,
                      .d = d,
                      .covered = arena_array(a, unsigned, n)};
-    double *left = arena_array(a, double, n + 1);
-    d->is_collapsed = collapse_find(a, p, mode, left);
+    d->is_collapsed = collapse_find(a, p, mode, d->left);
     mark_prepared(&w);
     for (int i = 0; i < p->n_outputs; i++)
         d->need[p->outputs[i].node] = count_of(&w, p->outputs[i].node);
@@ -507,7 +508,8 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
             ask_arguments(&w, i);
             pass_axes(&w, i);
         }
-        d->flops[i] *= d->is_prepared[i] ? 0 : left[i];
+        d->textbook[i] = d->is_prepared[i] ? 0 : d->flops[i];
+        d->flops[i] = d->textbook[i] * d->left[i];
     }
     count_inputs(&w);
 }

@@ -379,7 +379,10 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     if (isfinite(r->bound.reach_s))
         str_printf(s, ", %.0f%% of reach (%s)", 100 * r->bound.reach_s / m->median_s,
                    clock_duration(a, r->bound.reach_s * 1e9));
-    str_puts(s, "\n");
+    if (isfinite(r->bound.light_s))
+        str_printf(s, ", %.0f%% of the speed of light (%s)", 100 * r->bound.light_s / m->median_s,
+                   clock_duration(a, r->bound.light_s * 1e9));
+    str_printf(s, "\n  bound     %s\n", bound_line(a, &r->bound));
     int order = measurement_compare(m);
     str_printf(s, "  speed-up  %.3gx over %s (%s), between %.3gx and %.3gx: %s\n", m->speedup,
                m->rival, clock_duration(a, m->rival_median_s * 1e9), m->speedup_low,

@@ -39,8 +39,8 @@ struct plan_buffer {
     const char *name;
     enum buffer_role role;
     int64_t size_bytes;
-    bool is_zeroed;    // scratch declared with `= 0`: cleared before every call, inside the window
-    enum dtype type;   // of its elements
+    bool is_zeroed;   // scratch declared with `= 0`: cleared before every call, inside the window
+    enum dtype type;  // of its elements
 };
 
 // How the copy engine of a GPU sees a buffer; innermost axis first.

@@ -140,10 +140,12 @@ static void check_outside(struct plan_reader *r, const struct plan_tensormap *m,
 
 const struct plan_map_type *plan_map_type(enum dtype type) {
     static const struct plan_map_type types[DTYPE_COUNT] = {
-        [DTYPE_F32] = {"FLOAT32", 7}, [DTYPE_BOOL] = {"UINT8", 0},   [DTYPE_F64] = {"FLOAT64", 8},
-        [DTYPE_F16] = {"FLOAT16", 6}, [DTYPE_BF16] = {"BFLOAT16", 9}, [DTYPE_F8E4M3] = {"UINT8", 0},
-        [DTYPE_F8E5M2] = {"UINT8", 0}, [DTYPE_I8] = {"UINT8", 0},    [DTYPE_U8] = {"UINT8", 0},
-        [DTYPE_I32] = {"INT32", 3},   [DTYPE_I64] = {"INT64", 5}};
+        [DTYPE_F32] = {"FLOAT32", 7},   [DTYPE_BOOL] = {"UINT8", 0},
+        [DTYPE_F64] = {"FLOAT64", 8},   [DTYPE_F16] = {"FLOAT16", 6},
+        [DTYPE_BF16] = {"BFLOAT16", 9}, [DTYPE_F8E4M3] = {"UINT8", 0},
+        [DTYPE_F8E5M2] = {"UINT8", 0},  [DTYPE_I8] = {"UINT8", 0},
+        [DTYPE_U8] = {"UINT8", 0},      [DTYPE_I32] = {"INT32", 3},
+        [DTYPE_I64] = {"INT64", 5}};
     return types[type].name ? &types[type] : NULL;
 }
 

@@ -27,7 +27,10 @@ static void scratch_type(struct plan_reader *r, struct plan_buffer *b) {
         return;
     struct str all = {0};
     for (int i = 0; i < DTYPE_COUNT; i++)
-        str_printf(&all, "%s%s", i == 0 ? "" : i + 1 < DTYPE_COUNT ? ", " : " or ",
+        str_printf(&all, "%s%s",
+                   i == 0                ? ""
+                   : i + 1 < DTYPE_COUNT ? ", "
+                                         : " or ",
                    dtype_name((enum dtype)i));
     reader_fail(r, "unknown type '%s'; scratch is %s", name, str_text(&all));
     str_reset(&all);

@@ -109,6 +109,11 @@ void report_tree(struct str *out, const struct run_view *v) {
     const char *degenerate = report_degenerate(&a, r);
     str_puts(out, "stopped: ");
     report_wrap(out, degenerate ? degenerate : report_stop_words(r->stop_reason), 9, 9);
+    const char *bound = report_bound_line(&a, r);
+    if (bound) {
+        str_puts(out, "bound: ");
+        report_wrap(out, bound, 7, 7);
+    }
     arena_reset(&a);
     str_printf(out, "policy %s, proposer %s, seed %llu; speed-ups over the default kernel\n\n",
                r->policy, r->proposer, (unsigned long long)r->seed);

@@ -72,14 +72,28 @@ double report_reach(const struct run *r) {
     return read_bound(r, &b) ? b.reach_s : NAN;
 }
 
-double report_limit(const struct run *r) {
+double report_light(const struct run *r) {
     struct bound b;
-    return read_bound(r, &b) ? b.limit_s : NAN;
+    return read_bound(r, &b) ? b.light_s : NAN;
 }
 
-const char *report_side(struct arena *a, const struct run *r) {
+const char *report_bound_line(struct arena *a, const struct run *r) {
     struct bound b;
-    return read_bound(r, &b) ? arena_strdup(a, bound_side_name(b.side)) : NULL;
+    return read_bound(r, &b) ? bound_line(a, &b) : NULL;
+}
+
+const char *report_fractions(struct arena *a, const struct run *r, double seconds) {
+    double reach = report_reach(r) / seconds, light = report_light(r) / seconds;
+    const char *first = isfinite(reach) ? arena_printf(a, "%.0f%% of reach", 100 * reach) : "";
+    if (!isfinite(light))
+        return first;
+    return arena_printf(a, "%s%s%.0f%% of the speed of light", first, *first ? ", " : "",
+                        100 * light);
+}
+
+json_t *report_bound_json(const struct run *r) {
+    struct bound b;
+    return read_bound(r, &b) ? bound_to_json(&b) : json_null();
 }
 
 bool report_is_confirmed(const struct run *r) {

@@ -219,7 +219,7 @@ static bool evaluate_again(struct loop *l, struct error *err) {
 }
 
 static bool announce(struct loop *l, struct error *err) {
-    const struct judge *j = &l->job->judge;
+    const struct judging *j = &l->job->judge;
     bool ok = true;
     for (int i = 0; ok && j->announce && l->run->batch > 1 && i < l->n_nodes; i++)
         if (l->nodes[i].state == NODE_PROPOSED) {

@@ -20,10 +20,10 @@ in x : f32[N] ~ normal
 out y : f32[N]
 y = flip(flip(x * 2 + 1, axis=0), axis=0)
 END
-expect_match 0 'left to the host' "$HONE" _gpu_selftest flipped.hone
-expect_match 0 'declared +ok +inputs: 0 of 333 differ +outputs: 0 of 333 differ' "$HONE" _gpu_selftest affine.hone N=333
-expect_match 2 "'N' is no NAME=SIZE" "$HONE" _gpu_selftest affine.hone N
-expect_match 2 'nothing.hone' "$HONE" _gpu_selftest nothing.hone
+expect_match 0 'left to the host' "$(dirname "$HONE")/oracle-check" flipped.hone
+expect_match 0 'declared +ok +inputs: 0 of 333 differ +outputs: 0 of 333 differ' "$(dirname "$HONE")/oracle-check" affine.hone N=333
+expect_match 2 "'N' is no NAME=SIZE" "$(dirname "$HONE")/oracle-check" affine.hone N
+expect_match 2 'nothing.hone' "$(dirname "$HONE")/oracle-check" nothing.hone
 expect_match 0 '"truth": 0.0' "$HONE" eval affine.hone right.cu --target cuda --verify --json
 expect_match 0 'phases in seconds: all .* truth ' env HONE_LOG=debug "$HONE" eval affine.hone right.cu --target cuda --verify
 

@@ -24,7 +24,7 @@ static void open_fixture(struct fixture *f, const char *text, enum oracle_set se
     *f = (struct fixture){0};
     f->problem = parsed(&f->arena, text);
     oracle_init(&f->oracle, f->problem, 42);
-    oracle_learn(&f->oracle, 1U << set, 2);
+    oracle_compute(&f->oracle, 1U << set, 2);
     f->e = &f->oracle.sets[set].outputs[0];
     f->out = calloc((size_t)dtype_size(f->e->type, f->e->count) + 8, 1);
     for (int64_t i = 0; i < f->e->count; i++)
@@ -118,7 +118,8 @@ Test(oracle_typed, asks_for_one_rounding) {
 
 Test(oracle_typed, one_step_of_the_type_is_wrong_where_nothing_is_near) {
     struct fixture f;
-    open_fixture(&f, "problem p\ndim N = 500\nin x : f32[N] ~ normal\nout y : bf16[N]\ny = exp(x)\n",
+    open_fixture(&f,
+                 "problem p\ndim N = 500\nin x : f32[N] ~ normal\nout y : bf16[N]\ny = exp(x)\n",
                  SET_DECLARED);
     cr_expect(is_right(&f));
     int64_t i = 0;  // whose truth is not half way between two
@@ -176,10 +177,11 @@ Test(oracle_typed, whole_numbers_are_exact) {
 // A test of rounded values: either answer where they are within the rounding, else one.
 Test(oracle_typed, comparisons_may_go_either_way_within_the_rounding) {
     struct fixture f;
-    open_fixture(&f,
-                 "problem p\ndim N = 300\nin x : f32[N] ~ uniform(1, 2)\nin d : f32[N] ~ integers(0, 1)\n"
-                 "out y : bool[N]\ny = (x * 3.3) / 3.3 + d > x\n",
-                 SET_DECLARED);
+    open_fixture(
+        &f,
+        "problem p\ndim N = 300\nin x : f32[N] ~ uniform(1, 2)\nin d : f32[N] ~ integers(0, 1)\n"
+        "out y : bool[N]\ny = (x * 3.3) / 3.3 + d > x\n",
+        SET_DECLARED);
     float *d = calloc(300, sizeof *d);
     oracle_fill(&f.oracle, SET_DECLARED, 1, d);
     int n_free = 0;
@@ -219,11 +221,12 @@ Test(oracle_typed, casts_jump_by_one_within_the_rounding) {
 // Two rows of w are nearly the same, so that two places are as good; all others are not.
 Test(oracle_typed, places_are_right_when_what_stands_there_is) {
     struct fixture f;
-    open_fixture(&f,
-                 "problem p\ndim M = 60, K = 16, N = 12\nin x : f32[M, K] ~ uniform(1, 2)\n"
-                 "in w : f32[N, K] ~ uniform(0, 1)\nout y : i64[M]\n"
-                 "both = concat(x @ w.T, (x * 3.3) @ w.T / 3.3, axis=1)\ny = argmax(both, axis=1)\n",
-                 SET_DECLARED);
+    open_fixture(
+        &f,
+        "problem p\ndim M = 60, K = 16, N = 12\nin x : f32[M, K] ~ uniform(1, 2)\n"
+        "in w : f32[N, K] ~ uniform(0, 1)\nout y : i64[M]\n"
+        "both = concat(x @ w.T, (x * 3.3) @ w.T / 3.3, axis=1)\ny = argmax(both, axis=1)\n",
+        SET_DECLARED);
     for (int i = 0; i < 60; i++) {
         double best = get(&f, i), twin = best < 12 ? best + 12 : best - 12;
         put(&f, i, twin);
@@ -311,10 +314,11 @@ Test(oracle_typed, nan_and_infinity_in_every_float) {
 
 Test(oracle_typed, an_index_outside_its_axis_is_nobodys_answer) {
     struct fixture f = {0};
-    f.problem = parsed(&f.arena, "problem p\ndim N = 20\nin x : f32[N] ~ normal\n"
-                                 "in i : i64[N] ~ integers(0, 30)\nout y : f32[N]\ny = take(x, i)\n");
+    f.problem =
+        parsed(&f.arena, "problem p\ndim N = 20\nin x : f32[N] ~ normal\n"
+                         "in i : i64[N] ~ integers(0, 30)\nout y : f32[N]\ny = take(x, i)\n");
     oracle_init(&f.oracle, f.problem, 1);
-    oracle_learn(&f.oracle, 1U << SET_DECLARED, 1);
+    oracle_compute(&f.oracle, 1U << SET_DECLARED, 1);
     cr_expect(strstr(f.oracle.sets[SET_DECLARED].fault, "is outside [0, 20)") != NULL, "%s",
               f.oracle.sets[SET_DECLARED].fault);
     cr_expect_eq(oracle_faulty(&f.oracle), 1U << SET_DECLARED);
@@ -331,7 +335,7 @@ Test(oracle_typed, computed_inputs_follow_the_set) {
                    "out y : f32[M]\ny = sum(x, axis=1)\n");
     uint16_t declared[400], huge[400];
     oracle_init(&o, p, 3);
-    oracle_learn(&o, 1U << SET_DECLARED | 1U << SET_HUGE | 1U << SET_PATCHED, 2);
+    oracle_compute(&o, 1U << SET_DECLARED | 1U << SET_HUGE | 1U << SET_PATCHED, 2);
     oracle_fill(&o, SET_DECLARED, 0, declared);
     oracle_fill(&o, SET_HUGE, 0, huge);
     double most = 0;

@@ -1,23 +1,13 @@
-#include "eval/gpu_selftest.h"
+#include "gpu_agreement.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/embedded.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "build/compile_cuda.h"
-#include "eval/evaluate.h"
 #include "eval/gpu_derived.h"
-#include "eval/oracle_plan.h"
 #include "hone_inputs.h"
-#include "lang/lang.h"
 
 // What float64 explains: rounding there is 2^-29 of the spread, times what piles up.
 static const double truth_slack = 1e-3, spread_slack = 1e-5;
@@ -103,7 +93,7 @@ static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set s
 }
 
 static bool compare_inputs(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set,
-                           const struct side *s, struct gpu_selftest *c, struct error *err) {
+                           const struct side *s, struct gpu_agreement *c, struct error *err) {
     for (int i = 0; i < o->problem->n_inputs; i++) {
         int64_t count = count_of(o, o->problem->inputs[i].node);
         float *gpu = fetch(g, s->inputs[i], count, err);
@@ -131,7 +121,7 @@ static double larger(double a, double b) {
     return b > a || isnan(b) ? b : a;
 }
 
-static void compare_element(const struct three *a, const struct three *b, struct gpu_selftest *c) {
+static void compare_element(const struct three *a, const struct three *b, struct gpu_agreement *c) {
     c->n++;
     if (memcmp(a, b, sizeof *a) == 0)
         return;
@@ -151,7 +141,7 @@ static void compare_element(const struct three *a, const struct three *b, struct
 }
 
 static bool compare_output(struct gpu_oracle *g, const struct oracle_output *host,
-                           const struct judge_expected *e, struct gpu_selftest *c,
+                           const struct judge_expected *e, struct gpu_agreement *c,
                            struct error *err) {
     float *high = fetch(g, e->high, host->count, err);
     float *low = high ? fetch(g, e->low, host->count, err) : NULL;
@@ -168,14 +158,14 @@ static bool compare_output(struct gpu_oracle *g, const struct oracle_output *hos
     return ok;
 }
 
-static bool learn(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set, struct side *s,
-                  struct error *err) {
-    struct gpu_lesson lesson = {.problem = o->problem,
-                                .inputs = s->inputs,
-                                .expected = s->expected,
-                                .stats = s->stats,
-                                .forgives = oracle_forgives(set)};
-    return draw(g, o, set, s, err) && gpu_oracle_learn(g, &lesson, err);
+static bool compute_expected(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set,
+                             struct side *s, struct error *err) {
+    struct gpu_oracle_request request = {.problem = o->problem,
+                                         .inputs = s->inputs,
+                                         .expected = s->expected,
+                                         .stats = s->stats,
+                                         .allows_overflow = oracle_allows_overflow(set)};
+    return draw(g, o, set, s, err) && gpu_oracle_compute(g, &request, err);
 }
 
 static bool apply(const struct gpu_law *law, const struct problem *p, const struct side *from,
@@ -203,7 +193,8 @@ static bool derive(struct gpu_oracle *g, const struct oracle *o, enum oracle_set
                    struct side *s, struct error *err) {
     struct side declared = {0};
     struct gpu_law law = {0};
-    bool ok = take_all(g, o, &declared, err) && learn(g, o, SET_DECLARED, &declared, err) &&
+    bool ok = take_all(g, o, &declared, err) &&
+              compute_expected(g, o, SET_DECLARED, &declared, err) &&
               gpu_law_open(&law, g, o, set, err) && apply(&law, o->problem, &declared, s, err);
     if (law.oracle)
         gpu_law_close(&law);
@@ -212,16 +203,16 @@ static bool derive(struct gpu_oracle *g, const struct oracle *o, enum oracle_set
 }
 
 static bool check_set(struct gpu_oracle *g, struct oracle *o, enum oracle_set set, struct side *s,
-                      struct gpu_selftest *c, struct error *err) {
+                      struct gpu_agreement *c, struct error *err) {
     const struct problem *p = o->problem;
     int64_t start_ns = clock_now_ns();
-    if (!(set < SET_DRAWN ? learn(g, o, set, s, err) : derive(g, o, set, s, err)))
+    if (!(set < SET_DRAWN ? compute_expected(g, o, set, s, err) : derive(g, o, set, s, err)))
         return false;
     c->gpu_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     start_ns = clock_now_ns();
     // Each set from its own data, as on the GPU: not the patched one from the declared.
     oracle_reset(o);
-    oracle_learn(o, 1U << set, o->n_threads);
+    oracle_compute(o, 1U << set, o->n_threads);
     c->host_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (!compare_inputs(g, o, set, s, c, err))
         return false;
@@ -237,112 +228,20 @@ static bool check_set(struct gpu_oracle *g, struct oracle *o, enum oracle_set se
     return true;
 }
 
-bool gpu_selftest(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
-                  struct gpu_selftest *check, struct error *err) {
+bool gpu_agreement(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
+                   struct gpu_agreement *check, struct error *err) {
     struct side s = {0};
-    *check = (struct gpu_selftest){0};
+    *check = (struct gpu_agreement){0};
     bool ok = take_all(g, o, &s, err) && check_set(g, o, set, &s, check, err);
     release_all(&g->bench->cu, &s);
     return ok;
 }
 
-bool gpu_selftest_is_ok(const struct gpu_selftest *c) {
+bool gpu_agrees(const struct gpu_agreement *c) {
     // Where a function rounds differently in float64, an element may be exact on one side alone:
     // erf and tanh reach 1 a last bit earlier or later (seen on an H200: 1 of 7215 on wide data).
     // A mistake of ours would show in a whole row at least.
     bool is_near = fabs(c->honest_rms[0] - c->honest_rms[1]) <= 0.01 * c->honest_rms[0] &&
                    fabs(c->honest_max[0] - c->honest_max[1]) <= 0.5 * c->honest_max[0];
     return c->n_inputs_differ == 0 && c->n_wrong <= 1 + c->n / 100000 && is_near;
-}
-
-// ---- hone _gpu_selftest FILE [NAME=SIZE]...
-
-struct visit {
-    struct arena arena;
-    struct gpu_bench bench;
-    struct gpu_oracle oracle;
-    struct cuda_compiler compiler;
-};
-
-static bool build(struct visit *v, const char *name, const char **bytes, struct error *err) {
-    struct cuda_facts facts;
-    struct cubin cubin;
-    struct cuda_source source = {.text = embedded_text(name),
-                                 .cache = file_work_dir(&v->arena, "objects", err),
-                                 .is_ours = true};
-    if (!source.cache || !cuda_read_facts(&v->arena, &v->bench.cu, v->bench.device, &facts, err))
-        return false;
-    source.arch = facts.arch;
-    if (!cuda_compile(&v->arena, &v->compiler, &source, &cubin, err))
-        return false;
-    *bytes = cubin.bytes;
-    return cubin.outcome == COMPILE_OK || error_set(err, ERROR_IO, "%s", cubin.message);
-}
-
-static bool open_visit(struct visit *v, struct error *err) {
-    const char *judge, *oracle;
-    return cuda_compiler_start(&v->compiler, &v->arena, err) && gpu_bench_open(&v->bench, 0, err) &&
-           build(v, "judge.cu", &judge, err) && build(v, "oracle.cu", &oracle, err) &&
-           gpu_bench_load(&v->bench, judge, err) &&
-           gpu_oracle_load(&v->oracle, &v->bench, oracle, err);
-}
-
-static bool check_problem(struct visit *v, const struct problem *p, bool *ok, struct error *err) {
-    if (!oracle_plan_takes(p)) {
-        printf("%-12s left to the host\n", p->name);
-        return true;
-    }
-    struct oracle o;
-    oracle_init(&o, p, UINT64_C(0x5eed));
-    o.n_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    bool went = true;
-    for (int set = 0; went && set < SET_SUMMED; set++) {
-        struct gpu_selftest c;
-        if (set >= SET_DRAWN && !derived_exists(&o, (enum oracle_set)set))
-            continue;
-        went = gpu_selftest(&v->oracle, &o, (enum oracle_set)set, &c, err);
-        if (!went)
-            break;
-        *ok = *ok && gpu_selftest_is_ok(&c);
-        printf("%-12s %-30.30s %s  inputs: %" PRId64 " of %" PRId64 " differ  outputs: %" PRId64
-               " of %" PRId64 " differ, %" PRId64
-               " wrong; truth %.1e spreads, spread %.1e; honest rms %.4g %.4g max %.4g %.4g; "
-               "host %.0f ms, GPU %.1f ms\n",
-               p->name, oracle_set_name((enum oracle_set)set),
-               gpu_selftest_is_ok(&c) ? "ok " : "BAD", c.n_inputs_differ, c.n_inputs, c.n_differ,
-               c.n, c.n_wrong, c.truth, c.spread, c.honest_rms[0], c.honest_rms[1], c.honest_max[0],
-               c.honest_max[1], c.host_s * 1e3, c.gpu_s * 1e3);
-    }
-    oracle_reset(&o);
-    return went;
-}
-
-static bool parse_file(struct arena *a, char **argv, struct lang_file *file, struct error *err) {
-    struct dim_override dims[DIMS_MAX];
-    struct lang_source source = {.file = argv[0], .overrides = dims};
-    const char *diagnostics;
-    source.text = file_read(a, argv[0], 1 << 20, &source.len, err);
-    for (char **arg = argv + 1; *arg && source.n_overrides < DIMS_MAX; arg++) {
-        char *value = strchr(*arg, '=');
-        if (!value)
-            return error_set(err, ERROR_USAGE, "'%s' is no NAME=SIZE", *arg);
-        *value = '\0';
-        dims[source.n_overrides++] = (struct dim_override){*arg, strtoll(value + 1, NULL, 10)};
-    }
-    return source.text && lang_parse(a, &source, file, &diagnostics, err);
-}
-
-bool gpu_selftest_main(char **argv, struct error *err) {
-    struct visit v = {.compiler = {.process = {.socket = -1}}};
-    struct lang_file file;
-    bool ok = true;
-    bool went = parse_file(&v.arena, argv, &file, err) && open_visit(&v, err);
-    for (int i = 0; went && i < file.n_problems; i++)
-        went = check_problem(&v, file.problems[i], &ok, err);
-    if (v.bench.is_open)
-        gpu_oracle_rest(&v.oracle);
-    gpu_bench_close(&v.bench);
-    cuda_compiler_stop(&v.compiler);
-    arena_reset(&v.arena);
-    return went && ok;
 }

@@ -1,10 +1,11 @@
-// The judge of the judge: inputs and truth of a GPU beside those of the host.
+// Inputs and expected outputs of a GPU (eval/gpu_oracle.h) compared with those of the host
+// (eval/oracle.h): inputs bit for bit, outputs as far as float64 rounds alike on both.
 #pragma once
 
 #include "eval/gpu_oracle.h"
 #include "eval/oracle.h"
 
-struct gpu_selftest {
+struct gpu_agreement {
     int64_t n_inputs, n_inputs_differ;  // elements; bit for bit
     int64_t n, n_differ;                // of the outputs; differ in some bit
     int64_t n_wrong;       // exact on one side alone, or further apart than float64 explains
@@ -14,7 +15,7 @@ struct gpu_selftest {
 };
 
 // Draw and compute one set on both sides. `o` must be one whose problem oracle_plan_takes().
-bool gpu_selftest(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
-                  struct gpu_selftest *check, struct error *err);
+bool gpu_agreement(struct gpu_oracle *g, struct oracle *o, enum oracle_set set,
+                   struct gpu_agreement *check, struct error *err);
 
-bool gpu_selftest_is_ok(const struct gpu_selftest *c);
+bool gpu_agrees(const struct gpu_agreement *c);
