@@ -8,7 +8,7 @@
 
 #include "eval/novelty.h"
 #include "eval/null_trial.h"
-#include "eval/oracle.h"
+#include "eval/oracle_compare.h"
 #include "eval/runner_handle.h"
 
 struct eval_result;

@@ -95,8 +95,7 @@ void judge_close(struct judge *j);
 // is worth nothing as a test.
 const char *judge_find_null_kernel(struct judge *j);
 
-// Is something expected of the declared data? If not, j->unfit says why. requires: they were
-// computed.
+// Is something expected of the declared data, once computed? If not, j->unfit says why.
 bool judge_is_fit(struct judge *j);
 
 // Try them on one set, by the host: draws its data for this.

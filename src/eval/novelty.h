@@ -4,7 +4,7 @@
 // call.
 #pragma once
 
-#include "eval/oracle.h"
+#include "eval/oracle_compare.h"
 
 struct rng;
 

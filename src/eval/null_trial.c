@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "eval/oracle_compare.h"
+
 enum { UNUSED_POISON = 0x7fedcba9 };
 
 static bool passes(const struct oracle_output *e, const void *values) {

@@ -1,5 +1,7 @@
 // Comparing with what is expected: every element of f32, fast; the rest is in oracle_typed.c. And a
 // comparison that failed in words.
+#include "eval/oracle_compare.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -156,7 +156,7 @@ C
 ok truth truth_ok
 but 's/y\[i\] = s > 50/y[i] = s > 50 ? 255 : 0/' truth_ok truth_byte
 wrong truth truth_byte
-but 's/s > 50/s > 51/' truth_ok truth_other
+but 's/s > 50/s > 70/' truth_ok truth_other
 wrong truth truth_other
 but 's/y\[i\] = s > 50;/if (!(s > 50)) y[i] = 0;/' truth_ok truth_lazy
 wrong truth truth_lazy

@@ -82,10 +82,9 @@ static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set s
             return false;
         for (int k = 0; k < n; k++) {
             float after = (float)patches[k].after;
-            if (!cuda_ok(
-                    cu,
-                    cu->copy_to(s->inputs[i] + 4 * (cuda_pointer)patches[k].index, &after, 4),
-                    "change inputs", err))
+            if (!cuda_ok(cu,
+                         cu->copy_to(s->inputs[i] + 4 * (cuda_pointer)patches[k].index, &after, 4),
+                         "change inputs", err))
                 return false;
         }
     }

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "eval/null_trial.h"
-#include "eval/oracle.h"
+#include "eval/oracle_compare.h"
 #include "ir/interpret.h"
 #include "parsed.h"
 
