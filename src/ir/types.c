@@ -1,5 +1,5 @@
 // The small floats share one pair of conversions: their fields are moved to where f32 has
-// them, and one exact multiplication by a power of two mends the exponent, subnormal numbers
+// them, and one exact multiplication by a power of two repairs the exponent, subnormal numbers
 // included.
 #include "ir/types.h"
 

@@ -236,7 +236,7 @@ static bool debug(struct team *t, struct arena *a, const struct brief *b, struct
     if (!turn(t, a, ROLE_DEBUG, &c, &q))
         return false;
     out->by = "debug";
-    out->move = arena_printf(a, "mend node %d", b->node->number);
+    out->move = arena_printf(a, "repair node %d", b->node->number);
     out->reason = arena_printf(a, "it was %s: %s", verdict_kind_name(b->node->verdict.kind),
                                short_words(a, b->node->verdict.evidence));
     return true;

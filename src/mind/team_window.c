@@ -228,7 +228,7 @@ static void put_findings(struct str *out, const struct search_node *n) {
         str_printf(out, "%d. [%s] %s: %s (%s)", i + 1, severity_name(f->severity), f->tool,
                    f->cause, f->evidence);
         if (isfinite(f->expected_gain))
-            str_printf(out, "; mending it may give %.2fx", f->expected_gain);
+            str_printf(out, "; fixing it may give %.2fx", f->expected_gain);
         str_puts(out, "\n");
         for (int k = 0; k < f->n_actions; k++)
             str_printf(out, "   - %s\n", f->actions[k].words);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A model plans, writes and mends through the whole loop; what it costs is watched; what it said is
+# A model plans, writes and repairs through the whole loop; what it costs is watched; what it said is
 # kept, replayed, and taken up again after a kill.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
@@ -19,9 +19,9 @@ bold='{"hypotheses": [{"cause": "a bold one", "finding": 0, "change": "own sourc
 } >broken.txt
 {
     echo '```c'
-    sed 's/softmax, by/softmax, mended, by/' source.c
+    sed 's/softmax, by/softmax, repaired, by/' source.c
     echo '```'
-} >mended.txt
+} >repaired.txt
 
 # A kernel block within its span.
 printf '```\nkernel for softmax on cpu\nstage y : rowwise rows 16 keep local\n```\n' >rows.txt
@@ -61,7 +61,7 @@ valid node "$HONE" show 1.1 --json
 grep -q '"by": "team"' json || fail 'not by the team'
 valid show "$HONE" show 1 --json
 no_canary
-# Source that does not compile, and is mended.
+# Source that does not compile, and is repaired.
 serve <<END
 match You plan
 say $bold
@@ -69,11 +69,11 @@ say $bold
 match Change: own source
 sayfile $TMP/broken.txt
 ---
-match You mend
-sayfile $TMP/mended.txt
+match You repair
+sayfile $TMP/repaired.txt
 END
 # shellcheck disable=SC2086
-expect_match 0 ' 2\.2. ok .*mend node 1' "$HONE" optimize $soft --evals 3 --llm "openai:m@$url"
+expect_match 0 ' 2\.2. ok .*repair node 1' "$HONE" optimize $soft --evals 3 --llm "openai:m@$url"
 printf '%s\n' "$got" | grep -q ' 2\.1  no-compile .*own source' || fail "not broken first: $got"
 grep -q missing requests || fail 'the debugger was not told what the compiler said'
 expect_match 0 '^the same tree' "$HONE" replay 2
@@ -138,7 +138,7 @@ no_canary
 
 # Prompts without a call.
 expect_match 0 '^You plan' "$HONE" show 1.1 --prompt plan
-expect_match 0 '^You mend' "$HONE" show 1.1 --prompt debug
+expect_match 0 '^You repair' "$HONE" show 1.1 --prompt debug
 expect_match 2 "there is no role 'boss'" "$HONE" show 1.1 --prompt boss
 expect_match 2 'needs a node' "$HONE" show 1 --prompt plan
 mkdir own

@@ -159,7 +159,7 @@ say $(hypothesis 'cheat' source '')
 match Change: cheat
 sayfile $TMP/cheat.txt
 ---
-match You mend
+match You repair
 sayfile $TMP/honest.txt
 ---
 match You plan
@@ -168,7 +168,7 @@ say $(hypothesis 'planted' source '')
 match Change: planted
 sayfile $TMP/planted.txt
 ---
-match You mend
+match You repair
 sayfile $TMP/honest2.txt
 END
     good 3 'vec 16  rows 8  unroll 4'
