@@ -1,4 +1,4 @@
-// Design: all state of a step in progress hangs on one 64-bit ticket, the step's running
+// Design: all state of a step in progress is in one 64-bit ticket, the step's running
 // number in its upper bits and the next block in the lower. A thread takes a chunk of
 // blocks by compare-and-swap, so one that comes late (its processor was busy) can take
 // nothing that belongs to another step, and nobody has to wait for it: a step ends when

@@ -202,7 +202,7 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
         close_rival(j);
         return false;
     }
-    // It is a yardstick, not a suspect: that it works on the timed data is enough.
+    // It is a reference, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
         verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
