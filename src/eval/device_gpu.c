@@ -391,7 +391,7 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
                      clock_duration(a, event * 1e9), clock_duration(a, excess * 1e9));
 }
 
-// How the time divides between launches. Asked last, since it may cost the runner: nothing hangs
+// How the time divides between launches. Asked last, since it may cost the runner: nothing depends
 // on the answer.
 static void time_launches(struct judge *j, struct subject *s, double time_s, struct profile *p) {
     enum { CALLS = 5 };

@@ -37,7 +37,7 @@ struct search_node {
     struct finding findings[NODE_FINDINGS_MAX];
     int n_findings;
     double time_s;  // root's median / speed-up over the root, so that times of one run compare
-                    // however the machine's mood changed; NAN when not ok
+                    // however the machine's load changed; NAN when not ok
 };
 
 enum run_state { RUN_ACTIVE, RUN_DONE, RUN_INTERRUPTED };

@@ -41,7 +41,7 @@ grep -q '"kind": "limits"' json || fail "$(cat json)"
 expect_match 1 '^they cannot be compared' "$HONE" eval "$P" nul.c "$G"
 expect_match 1 '^they cannot be compared' "$HONE" eval "$P" "$G" nul.c
 expect_match 1 '^hone: limits: the file has 50000000 bytes' "$HONE" eval "$P" huge.c --aa 1
-# A yardstick, or a job for somebody else, that is none: the command makes no sense.
+# A rival, or a job for somebody else, that is none: the command makes no sense.
 expect 2 'hone: rival huge.c: the file has 50000000 bytes, at most 4194304 are taken' \
     "$HONE" eval "$P" "$G" --rival huge.c --screen
 expect_match 2 '^hone: rival nul.c: holds a NUL byte' "$HONE" eval "$P" "$G" --rival nul.c --screen
