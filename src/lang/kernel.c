@@ -22,6 +22,13 @@ struct kernel kernel_copy(struct arena *a, const struct kernel *k) {
     return copy;
 }
 
+struct kernel kernel_copy_whole(struct arena *a, const struct kernel *k) {
+    struct kernel copy = kernel_copy(a, k);
+    for (int i = 0; i < k->n_stages; i++)
+        kernel_own_stage(a, &copy, i);
+    return copy;
+}
+
 struct kernel_stage *kernel_own_stage(struct arena *a, struct kernel *k, int i) {
     k->stages[i] = arena_copy(a, k->stages[i], sizeof *k->stages[i]);
     return k->stages[i];

@@ -62,8 +62,8 @@ struct kernel {
     const char *target;
     struct kernel_stage **stages;  // kernels share them: change one by kernel_own_stage()
     int n_stages, room;            // room: of the list
-    const char *file;  // for messages; may be NULL
-    const char *text;  // of that file, which the places are in; NULL: made by us
+    const char *file;              // for messages; may be NULL
+    const char *text;              // of that file, which the places are in; NULL: made by us
     size_t text_len;
     struct place at, target_at;
 };
@@ -73,6 +73,8 @@ const char *kernel_print(struct arena *a, const struct kernel *k);
 
 // A kernel that can be changed: with its own list of the same stages.
 struct kernel kernel_copy(struct arena *a, const struct kernel *k);
+// The same with stages of its own, which may then outlive the other's arena.
+struct kernel kernel_copy_whole(struct arena *a, const struct kernel *k);
 // Stage `i`, from now on this kernel's own; its list must be too.
 struct kernel_stage *kernel_own_stage(struct arena *a, struct kernel *k, int i);
 // A new empty stage before stage `i`, or behind the last; and one taken out.
