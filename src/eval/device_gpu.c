@@ -194,7 +194,7 @@ static void prepare_meanwhile(void *ctx) {
             return;
 }
 
-// Memory for scratch in every slot, beside everything else.
+// Memory for scratch in every slot, besides everything else.
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     size_t free_bytes = 0, total = 0;
     int64_t needed = 0;

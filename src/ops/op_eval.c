@@ -279,7 +279,7 @@ const char *op_eval_pair_words(struct arena *a, const struct eval_report reports
         return "they cannot be compared: a kernel that is not correct has no speed";
     if (order == 0)
         return arena_printf(a,
-                            "no difference between %s and %s can be told: %.3gx, between %.3gx "
+                            "no difference between %s and %s is resolved: %.3gx, between %.3gx "
                             "and %.3gx",
                             first, second, m->speedup, m->speedup_low, m->speedup_high);
     bool is_first = order > 0;
@@ -303,8 +303,8 @@ static json_t *phases_json(const struct eval_report *r) {
     return phases;
 }
 
-// Which difference this comparison could have told.
-static double told_by(const struct measurement *m) {
+// Which difference this comparison could have resolved.
+static double resolved_by(const struct measurement *m) {
     return pairs_resolution((m->speedup_high - m->speedup_low) / 2 / m->speedup);
 }
 
@@ -313,7 +313,7 @@ static json_t *resolution_json(const struct eval_report *r) {
     if (r->resolution <= 0)
         return json_null();
     return json_pack("{s:f, s:o}", "asked", r->resolution, "told",
-                     json_optional_real(m->present ? told_by(m) : NAN));
+                     json_optional_real(m->present ? resolved_by(m) : NAN));
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
@@ -361,13 +361,14 @@ static void put_evidence(struct str *s, const char *evidence) {
     str_puts(s, "\n");
 }
 
-// Beside the difference that was asked for.
+// With the difference that was asked for.
 static void put_resolved(struct str *s, const struct measurement *m, double asked) {
-    double told = told_by(m);
-    str_printf(s, "  told      differences of %.2g%% and more, ", 100 * told);
+    double resolved = resolved_by(m);
+    str_printf(s, "  resolves  differences of %.2g%% and more, ", 100 * resolved);
     str_printf(s,
-               told <= asked ? "%.3g%% was asked for\n"
-                             : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
+               resolved <= asked
+                   ? "%.3g%% was asked for\n"
+                   : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
                100 * asked);
 }
 
@@ -387,7 +388,7 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
                m->speedup_high,
                order > 0   ? "faster"
                : order < 0 ? "slower"
-                           : "no difference can be told");
+                           : "no difference is resolved");
     str_printf(s, "  measured  %d pairs", m->n_pairs);
     if (m->n_dropped)
         str_printf(s, ", %d disturbed ones left out", m->n_dropped);
