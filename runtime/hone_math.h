@@ -1,5 +1,7 @@
 // Vector types, loads and stores, and short branch-free functions for emitted C.
 //
+// Other types, and the functions of the library, are in hone_types.h, to be included after this.
+//
 // The same text serves vectors of 1, 4, 8 and 16 lanes: it includes itself once per
 // width with HONE_LANES set. Names end in the lanes: f32x8, hone_exp8, hone_load16.
 // It needs the vector extensions of gcc or clang and no other header (immintrin.h alone

@@ -62,3 +62,6 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
                         struct interpret_result *result);
 
 void interpret_reset(struct interpret_result *result);
+
+// What rounding v to a float type adds to the square of a spread, where it changes something.
+double interpret_rounding(enum dtype t, double v);

@@ -64,15 +64,17 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
                     struct error *err) {
     struct loaded loaded;
     *r = (struct eval_report){.depth = q->depth, .resolution = q->resolution};
-    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
+    if (!op_load(a, q->problem, q->dims, &loaded, err) ||
         !find_target(a, q, loaded.problem, &r->target, err))
         return false;
     r->problem = loaded.problem;
     if (q->is_warm && r->target.is_gpu)
         return error_set(err, ERROR_USAGE, "--warm is for a CPU; a GPU is timed cold");
     bound_compute(r->problem, &r->target, &r->bound);
+    // Where there is no plain, a candidate without a rival is timed beside itself.
+    const char *rival = q->rival ? q->rival : op_has_default(r->problem) ? "plain" : NULL;
     return read_candidate(a, q->candidate, r, err) &&
-           (q->depth == EVAL_VERIFY || read_rival(a, q->rival ? q->rival : "plain", r, err));
+           (q->depth == EVAL_VERIFY || !rival || read_rival(a, rival, r, err));
 }
 
 static struct spool_spec spool_of(const struct eval_request *q, const struct eval_report *r) {
@@ -538,7 +540,7 @@ bool op_scaffold(struct arena *a, const struct scaffold_request *q, const char *
                  struct error *err) {
     struct loaded loaded;
     struct target t;
-    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
+    if (!op_load(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
         return false;
     *source = lower_scaffold(a, loaded.problem, &t);
     return true;
