@@ -24,7 +24,7 @@ void derived_reset(struct derived_law *law);
 bool derived_exists(const struct oracle *o, enum oracle_set set);
 
 // Turn an input's data of the set that it follows from into those of the set.
-void derived_change(const struct oracle *o, enum oracle_set set, int input, float *values);
+void derived_change(const struct oracle *o, enum oracle_set set, int input, void *values);
 
 // Fill in what is expected. requires: derived_exists, and the set that it follows from is known.
 void derived_compute(struct oracle *o, enum oracle_set set);

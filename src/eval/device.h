@@ -8,7 +8,7 @@
 
 #include "eval/novelty.h"
 #include "eval/null_trial.h"
-#include "eval/oracle.h"
+#include "eval/oracle_compare.h"
 #include "eval/runner_handle.h"
 
 struct eval_result;
@@ -73,7 +73,7 @@ struct judge_device {
                           const struct novel_call *call, struct novel_look *look);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
-    const float *(*values)(struct judge *j, struct subject *s, int slot, int output);
+    const void *(*values)(struct judge *j, struct subject *s, int slot, int output);
     // Did it go on working after the call? May be NULL: it cannot.
     bool (*is_late)(struct subject *s, const struct call_result *call);
 

@@ -194,7 +194,7 @@ static void prepare_meanwhile(void *ctx) {
             return;
 }
 
-// Memory for scratch in every slot, beside everything else.
+// Memory for scratch in every slot, besides everything else.
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     size_t free_bytes = 0, total = 0;
     int64_t needed = 0;
@@ -391,7 +391,7 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
                      clock_duration(a, event * 1e9), clock_duration(a, excess * 1e9));
 }
 
-// How the time divides between launches. Asked last, since it may cost the runner: nothing hangs
+// How the time divides between launches. Asked last, since it may cost the runner: nothing depends
 // on the answer.
 static void time_launches(struct judge *j, struct subject *s, double time_s, struct profile *p) {
     enum { CALLS = 5 };

@@ -93,7 +93,7 @@ static bool has_rule(const struct verdict *v, const char *rule) {
 }
 
 // Not the candidate's fault; or perhaps not: it did not run, and nobody knows whether it would
-// have. A rival that fails is looked at twice: it is a yardstick that worked before, most often,
+// have. A rival that fails is tried twice: it is a reference that worked before, most often,
 // and a machine that is busy enough lets anybody's call come late.
 static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v, int n_before) {
     if (!e->place->retries_infra)

@@ -11,7 +11,7 @@
 
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
-// Beside what is expected, computing it takes at most twice as much as the outputs, or this.
+// Besides what is expected, computing it takes at most twice as much as the outputs, or this.
 static const int64_t work_least_bytes = (int64_t)64 << 20;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
@@ -337,13 +337,13 @@ static bool try_guess(struct gpu_oracle *o, const struct gpu_oracle_request *req
 
 // The constant that is written: the mean of what is expected.
 static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, uint64_t n,
-                          float *constant, struct error *err) {
+                          double *constant, struct error *err) {
     struct judge_part sum;
     struct judge_expected expected = *e;
     void *arguments[] = {&expected.high, &expected.low, &n, &o->bench->parts};
     if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
         return false;
-    *constant = n ? (float)(sum.sum / (double)n) : 0;
+    *constant = n ? (double)(float)(sum.sum / (double)n) : 0;
     return true;
 }
 
@@ -354,7 +354,7 @@ static bool guess_output(struct gpu_oracle *o, const struct gpu_oracle_request *
     bool zeros, constant, copy = false;
     if (!t->has_constants && !find_constant(o, &request->expected[i], n, &t->constants[i], err))
         return false;
-    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = t->constants[i]};
+    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = (float)t->constants[i]};
     if (!try_guess(o, request, i, &nothing, &zeros, err) ||
         !try_guess(o, request, i, &one, &constant, err))
         return false;

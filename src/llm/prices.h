@@ -22,7 +22,7 @@ struct price {
 struct price price_unknown(void);
 struct price price_free(void);
 
-// Look a model up in `path` ("" or NULL: the user's `prices` beside the configuration, where it
+// Look a model up in `path` ("" or NULL: the user's `prices` next to the configuration, where it
 // exists), then in the table that hone carries. The first row that fits counts. A named file
 // that is missing and a line that makes no sense are ERROR_USAGE.
 bool prices_find(struct arena *a, const char *path, const char *model, struct price *out,

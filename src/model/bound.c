@@ -96,7 +96,7 @@ static void count_work(struct count *c) {
     w->bytes_least += c->least.prepared_bytes;
     for (int i = 0; i < p->n_outputs; i++)
         w->bytes_written += node_bytes(&p->graph.nodes[p->outputs[i].node]);
-    w->hangs_on_data = c->usual.hangs_on_data;
+    w->depends_on_data = c->usual.depends_on_data;
     w->is_collapsed = c->usual.is_collapsed;
     w->is_prepared = c->usual.prepared_bytes > 0;
 }

@@ -27,7 +27,7 @@ struct work {
     double contract_flops;  // the part in contractions
     double vector_ops;      // instructions of the rest, a multiplication and an addition in one
     double function_ops;    // exp and its kind
-    bool hangs_on_data;     // bytes of one draw of the inputs: least, not tight
+    bool depends_on_data;   // bytes of one draw of the inputs: least, not tight
     bool is_collapsed;      // sums of products count as products of sums
     bool is_prepared;       // values made of params alone are read in their place
 };

@@ -72,7 +72,7 @@ json_t *bound_to_json(const struct bound *b) {
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b}", "bytes_read", w->bytes_read,
         "bytes_written", w->bytes_written, "bytes_again", w->bytes_again, "bytes_least",
         w->bytes_least, "flops", w->flops, "contract_flops", w->contract_flops, "vector_ops",
-        w->vector_ops, "function_ops", w->function_ops, "hangs_on_data", w->hangs_on_data,
+        w->vector_ops, "function_ops", w->function_ops, "depends_on_data", w->depends_on_data,
         "is_prepared", w->is_prepared, "is_collapsed", w->is_collapsed);
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "schema", "hone.bound/1", "work", work,
                      "speed_of_light", light_to_json(b), "limit", limit_to_json(b), "reach",
@@ -136,7 +136,8 @@ static void read_work(struct json_reader *r, const json_t *json, struct work *w)
     w->contract_flops = json_read_number(r, json, "contract_flops");
     w->vector_ops = json_number_value(json_object_get(json, "vector_ops"));
     w->function_ops = json_number_value(json_object_get(json, "function_ops"));
-    w->hangs_on_data = json_is_true(json_object_get(json, "hangs_on_data"));
+    w->depends_on_data = json_is_true(json_object_get(json, "depends_on_data")) ||
+                         json_is_true(json_object_get(json, "hangs_on_data"));  // until 2026-11
     w->is_prepared = json_is_true(json_object_get(json, "is_prepared"));
     w->is_collapsed = json_is_true(json_object_get(json, "is_collapsed"));
 }

@@ -39,7 +39,7 @@ static void say_work(struct words *w) {
     if (bytes > 0)
         str_printf(&w->out, " (%.3g FLOP per byte)", work->flops / bytes);
     str_puts(&w->out, "\n");
-    if (work->hangs_on_data)
+    if (work->depends_on_data)
         str_puts(&w->out, "  counted on one draw of the indices: least, not tight\n");
     if (work->is_collapsed)
         str_puts(&w->out,

@@ -87,7 +87,7 @@ const char *limit_cause_words(struct arena *a, const struct limit_reason *r) {
     case CAUSE_CACHE:
         return "outputs could still lie in the last-level cache";
     case CAUSE_MASK:
-        return arena_printf(a, "the mask%s%s hangs on data and could leave all out",
+        return arena_printf(a, "the mask%s%s depends on data and could leave all out",
                             *of ? " of" : "", of);
     case CAUSE_INDICES:
         return arena_printf(a, "the indices%s%s could all be the same", *of ? " of" : "", of);

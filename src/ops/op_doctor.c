@@ -375,7 +375,7 @@ static bool check_resolution(struct visit *v, const struct doctor_request *q, st
     struct resolution r;
     struct error why = {0};
     struct doctor_part part = {.name = "resolves", .state = PART_ABSENT, .found = "not measured"};
-    part.advice = "what difference can be told in 1, 5, 20 s: run hone doctor --measure 20";
+    part.advice = "what difference is resolved in 1, 5, 20 s: run hone doctor --measure 20";
     // Where the target itself is wrong other parts have said so, unless it was named.
     if (!op_target(v->a, q->target, &t, &why)) {
         if (q->target)

@@ -64,15 +64,17 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
                     struct error *err) {
     struct loaded loaded;
     *r = (struct eval_report){.depth = q->depth, .resolution = q->resolution};
-    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) ||
+    if (!op_load(a, q->problem, q->dims, &loaded, err) ||
         !find_target(a, q, loaded.problem, &r->target, err))
         return false;
     r->problem = loaded.problem;
     if (q->is_warm && r->target.is_gpu)
         return error_set(err, ERROR_USAGE, "--warm is for a CPU; a GPU is timed cold");
     bound_compute(r->problem, &r->target, &r->bound);
+    // Where there is no plain, a candidate without a rival is timed beside itself.
+    const char *rival = q->rival ? q->rival : op_has_default(r->problem) ? "plain" : NULL;
     return read_candidate(a, q->candidate, r, err) &&
-           (q->depth == EVAL_VERIFY || read_rival(a, q->rival ? q->rival : "plain", r, err));
+           (q->depth == EVAL_VERIFY || !rival || read_rival(a, rival, r, err));
 }
 
 static struct spool_spec spool_of(const struct eval_request *q, const struct eval_report *r) {
@@ -279,7 +281,7 @@ const char *op_eval_pair_words(struct arena *a, const struct eval_report reports
         return "they cannot be compared: a kernel that is not correct has no speed";
     if (order == 0)
         return arena_printf(a,
-                            "no difference between %s and %s can be told: %.3gx, between %.3gx "
+                            "no difference between %s and %s is resolved: %.3gx, between %.3gx "
                             "and %.3gx",
                             first, second, m->speedup, m->speedup_low, m->speedup_high);
     bool is_first = order > 0;
@@ -303,8 +305,8 @@ static json_t *phases_json(const struct eval_report *r) {
     return phases;
 }
 
-// Which difference this comparison could have told.
-static double told_by(const struct measurement *m) {
+// Which difference this comparison could have resolved.
+static double resolved_by(const struct measurement *m) {
     return pairs_resolution((m->speedup_high - m->speedup_low) / 2 / m->speedup);
 }
 
@@ -313,7 +315,7 @@ static json_t *resolution_json(const struct eval_report *r) {
     if (r->resolution <= 0)
         return json_null();
     return json_pack("{s:f, s:o}", "asked", r->resolution, "told",
-                     json_optional_real(m->present ? told_by(m) : NAN));
+                     json_optional_real(m->present ? resolved_by(m) : NAN));
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
@@ -361,13 +363,14 @@ static void put_evidence(struct str *s, const char *evidence) {
     str_puts(s, "\n");
 }
 
-// Beside the difference that was asked for.
+// With the difference that was asked for.
 static void put_resolved(struct str *s, const struct measurement *m, double asked) {
-    double told = told_by(m);
-    str_printf(s, "  told      differences of %.2g%% and more, ", 100 * told);
+    double resolved = resolved_by(m);
+    str_printf(s, "  resolves  differences of %.2g%% and more, ", 100 * resolved);
     str_printf(s,
-               told <= asked ? "%.3g%% was asked for\n"
-                             : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
+               resolved <= asked
+                   ? "%.3g%% was asked for\n"
+                   : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
                100 * asked);
 }
 
@@ -387,7 +390,7 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
                m->speedup_high,
                order > 0   ? "faster"
                : order < 0 ? "slower"
-                           : "no difference can be told");
+                           : "no difference is resolved");
     str_printf(s, "  measured  %d pairs", m->n_pairs);
     if (m->n_dropped)
         str_printf(s, ", %d disturbed ones left out", m->n_dropped);
@@ -537,7 +540,7 @@ bool op_scaffold(struct arena *a, const struct scaffold_request *q, const char *
                  struct error *err) {
     struct loaded loaded;
     struct target t;
-    if (!op_load_runnable(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
+    if (!op_load(a, q->problem, q->dims, &loaded, err) || !scaffold_target(a, q, &t, err))
         return false;
     *source = lower_scaffold(a, loaded.problem, &t);
     return true;

@@ -137,7 +137,7 @@ static void say_measurement(struct str *out, const struct measurement *m) {
         return;
     str_puts(out, "time      ");
     report_seconds(out, m->median_s, 0);
-    str_printf(out, " median of %d pairs; beside %s ", m->n_pairs, m->rival ? m->rival : "itself");
+    str_printf(out, " median of %d pairs; against %s ", m->n_pairs, m->rival ? m->rival : "itself");
     report_seconds(out, m->rival_median_s, 0);
     str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
                m->speedup_low, m->speedup_high, 100 * m->confidence);

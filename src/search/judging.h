@@ -1,5 +1,5 @@
-// Two judges around the judge: one that writes down what another says, and one that says
-// again what was written down, so that a run can be repeated on any machine, exactly.
+// Two implementations of struct judging: a recorder, which stores what another answers, and a
+// replayer, which gives recorded answers, so that a run can be repeated exactly on any machine.
 #pragma once
 
 #include <stdbool.h>

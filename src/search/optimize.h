@@ -22,7 +22,7 @@ struct proposer;
 struct run;
 struct store;
 
-// Who judges: evaluator_judge in earnest, a table in tests.
+// Who judges: evaluator_judge in production, a table in tests.
 struct judging {
     bool (*judge)(void *ctx, struct arena *a, const struct eval_job *job,
                   struct eval_result *result, struct error *err);

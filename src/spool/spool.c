@@ -139,7 +139,7 @@ bool spool_place(const struct spool *s, const char *temporary, const char *path,
     return false;
 }
 
-// ---- who asks
+// ---- client
 
 static bool note_wanted(const struct spool *s, const char *id, const char *who, struct error *err) {
     char path[SPOOL_PATH], name[SPOOL_NAME_MAX];
@@ -255,7 +255,7 @@ void spool_drop(struct spool *s, const char *id, bool answered) {
     wanted_by_others(s, id, true, answered);
 }
 
-// ---- who works
+// ---- worker
 
 static bool serves(const struct spool_address *us, const struct spool_name *job) {
     if (!job->is_ours)

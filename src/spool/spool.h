@@ -1,6 +1,6 @@
 // A spool: a directory through which jobs reach workers on other machines, by a shared file system
 // or because somebody carries it there (cp -r, scp, tar). Bytes and names only; what they mean is
-// in spool_message.h, who works in spool_worker.h, who asks in place_spool.h.
+// in spool_message.h, the worker in spool_worker.h, the client in place_spool.h.
 //
 //   DIR/spool.json                              {"schema": "hone.spool/1"}: the version
 //   DIR/queue/ID.KIND.MACHINE.TRY.json          a job that nobody has taken
@@ -63,7 +63,7 @@ bool spool_open(struct spool **out, const char *dir, struct error *err);
 void spool_close(struct spool *s);
 const char *spool_dir(const struct spool *s);
 
-// ---- who asks
+// ---- client
 
 // Queue a job, unless the same one is there already, and note that we (or, detached, somebody
 // later) want the answer.
@@ -81,7 +81,7 @@ char *spool_peek(struct spool *s, struct arena *a, const char *id, size_t *len, 
 // `answered` they shall still get one, and the job stays for them.
 void spool_drop(struct spool *s, const char *id, bool answered);
 
-// ---- who works
+// ---- worker
 
 // Claim the job that waits longest of those that we serve. *got false: there is none now.
 bool spool_claim(struct spool *s, const struct spool_address *serves, struct spool_claim *c,

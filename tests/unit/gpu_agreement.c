@@ -80,12 +80,13 @@ static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set s
         if (!gpu_oracle_fill(g, &source, count_of(o, o->problem->inputs[i].node), s->inputs[i],
                              err))
             return false;
-        for (int k = 0; k < n; k++)
+        for (int k = 0; k < n; k++) {
+            float after = (float)patches[k].after;
             if (!cuda_ok(cu,
-                         cu->copy_to(s->inputs[i] + 4 * (cuda_pointer)patches[k].index,
-                                     &patches[k].after, 4),
+                         cu->copy_to(s->inputs[i] + 4 * (cuda_pointer)patches[k].index, &after, 4),
                          "change inputs", err))
                 return false;
+        }
     }
     return true;
 }

@@ -152,7 +152,8 @@ Test(gpu_oracle, one_element_is_as_in_the_whole) {
                                    "out y : f32[N]\ny = x * 2\n");
     for (int set = 0; set < INPUT_SET_COUNT; set++) {
         float values[999];
-        struct inputs_job job = {p, 0, (enum input_set)set, 7, 1};
+        struct inputs_job job = {
+            .problem = p, .set = (enum input_set)set, .seed = 7, .n_threads = 1};
         inputs_fill_parallel(&job, values);
         for (int i = 0; i < 999; i++)
             cr_expect_eq(inputs_at(&job, i), values[i]);
@@ -224,11 +225,11 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
                   gpu_oracle_null(g, &request, &on_device, &err),
               "%s", err.text);
     oracle_compute(&o, 1U << SET_DECLARED, 1);
-    const float *inputs[] = {(const float *)x};
+    const void *inputs[] = {(const void *)x};
     null_trial_on(&o, SET_DECLARED, inputs, &on_host);
     const char *what = null_trial_words(&on_device), *host = null_trial_words(&on_host);
     cr_expect(on_device.has_constants &&
-              fabsf(on_device.constants[0] - on_host.constants[0]) <= 1e-6F);
+              fabs(on_device.constants[0] - on_host.constants[0]) <= 1e-6);
     cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);
     cr_expect_str_eq(host ? host : "no", expected, "%s: host: %s", line, host);
     cu->release(x);

@@ -141,7 +141,7 @@ static const struct reason_case {
      "needed could need little itself"},
     {"in x : f32[4096, 4096]\nin m : bool[4096, 4096]\nout y : f32[4096, 4096]\n"
      "y = where(m, x, 0)",
-     CAUSE_NONE, CAUSE_MASK, "the mask of 'y' hangs on data and could leave all out"},
+     CAUSE_NONE, CAUSE_MASK, "the mask of 'y' depends on data and could leave all out"},
     {"in x : f32[32768, 1024]\nin i : i32[32768] ~ permutation\nout y : f32[32768, 1024]\n"
      "j = minimum(i, 100)\ny = take(x, j)",
      CAUSE_NONE, CAUSE_INDICES, "the indices of 'y' could all be the same"},

@@ -196,7 +196,7 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
         open_fixture(&f, text, SET_DECLARED);
         struct null_trial t;
         null_trial_start(&t);
-        null_trial_on(&f.oracle, SET_DECLARED, (const float *const *)f.inputs, &t);
+        null_trial_on(&f.oracle, SET_DECLARED, (const void *const *)f.inputs, &t);
         const char *got = null_trial_words(&t);
         cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
                   cases[i].expression, got ? got : "none");
