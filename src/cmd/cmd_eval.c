@@ -307,7 +307,7 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const char *
     } else {
         print_report(&reports[0], &p);
         print_report(&reports[1], &p);
-        printf("%s\n", op_eval_pair_words(a, reports));
+        printf("%s\n", op_eval_pair_text(a, reports));
     }
     return is_ok(&reports[0]) && is_ok(&reports[1]);
 }

@@ -32,4 +32,4 @@ bool prices_find(struct arena *a, const char *path, const char *model, struct pr
 double price_cost(const struct price *p, const struct chat_usage *u);
 
 // "3 USD in, 15 USD out per million tokens", "unknown", "nothing".
-const char *price_words(struct arena *a, const struct price *p);
+const char *price_text(struct arena *a, const struct price *p);

@@ -391,7 +391,7 @@ static bool check_resolution(struct visit *v, const struct doctor_request *q, st
         part.state = PART_OK;
         part.found =
             arena_printf(v->a, "%s on %s: %s, with calls of %s", r.measured_at, t.name,
-                         op_resolution_words(v->a, &r), clock_duration(v->a, r.call_s * 1e9));
+                         op_resolution_text(v->a, &r), clock_duration(v->a, r.call_s * 1e9));
     }
     add(v, part);
     return true;

@@ -273,7 +273,7 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
     return ok;
 }
 
-const char *op_eval_pair_words(struct arena *a, const struct eval_report reports[2]) {
+const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]) {
     const struct measurement *m = &reports[0].result.measurement;
     const char *first = reports[0].candidate.label, *second = reports[1].candidate.label;
     int order = measurement_compare(m);
@@ -350,7 +350,7 @@ json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]) 
                      "speedup", json_optional_real(m->present ? m->speedup : NAN), "low",
                      json_optional_real(m->present ? m->speedup_low : NAN), "high",
                      json_optional_real(m->present ? m->speedup_high : NAN), "words",
-                     json_optional_text(op_eval_pair_words(a, reports)));
+                     json_optional_text(op_eval_pair_text(a, reports)));
 }
 
 // Lines after the first are set in by two.
@@ -402,7 +402,7 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     struct resolution resolution;
     op_resolution_load(a, &r->target, &resolution);
     if (resolution.present)
-        str_printf(s, "  resolves  %s here, of a call of %s\n", op_resolution_words(a, &resolution),
+        str_printf(s, "  resolves  %s here, of a call of %s\n", op_resolution_text(a, &resolution),
                    clock_duration(a, resolution.call_s * 1e9));
 }
 
@@ -430,7 +430,7 @@ static void put_resources(struct str *s, const struct profile *p) {
 }
 
 static void put_launches(struct arena *a, struct str *s, const struct profile *p) {
-    const char *words = profile_launch_words(a, p);
+    const char *words = profile_launch_text(a, p);
     if (*words)
         str_printf(s, "  launches  %s\n", words);
 }

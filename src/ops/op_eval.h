@@ -68,7 +68,7 @@ bool op_eval_each(struct arena *a, const struct eval_request *request, const str
 bool op_eval_pair(struct arena *a, const struct eval_request *request, const char *const names[2],
                   struct eval_report reports[2], struct error *err);
 // "a.c is faster than b.c: 1.25x, between 1.22x and 1.28x"
-const char *op_eval_pair_words(struct arena *a, const struct eval_report reports[2]);
+const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]);
 // hone.compare/1
 json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]);
 

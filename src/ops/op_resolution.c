@@ -164,7 +164,7 @@ static const char *percent(struct arena *a, double share) {
     return arena_printf(a, 100 * share < 99.5 ? "%.2g%%" : "%.0f%%", 100 * share);
 }
 
-const char *op_resolution_words(struct arena *a, const struct resolution *r) {
+const char *op_resolution_text(struct arena *a, const struct resolution *r) {
     const char *words = "";
     for (int i = 0; i < RESOLUTIONS; i++)
         if (isfinite(r->smallest[i]))

@@ -41,4 +41,4 @@ bool op_resolution_measure(struct arena *a, const struct target *t, double most_
 void op_resolution_load(struct arena *a, const struct target *t, struct resolution *r);
 
 // "1.2% in 1 s, 0.8% in 5 s"
-const char *op_resolution_words(struct arena *a, const struct resolution *r);
+const char *op_resolution_text(struct arena *a, const struct resolution *r);

@@ -22,7 +22,7 @@ Test(resolution, is_said_in_plain_digits) {
         struct resolution r = {.present = true};
         for (int k = 0; k < RESOLUTIONS; k++)
             r.smallest[k] = rows[i].smallest[k];
-        cr_expect_str_eq(op_resolution_words(&a, &r), rows[i].words);
+        cr_expect_str_eq(op_resolution_text(&a, &r), rows[i].words);
     }
     arena_reset(&a);
 }
