@@ -132,9 +132,10 @@ static void fill_block(const struct crew *c, const struct crew_step *s, int64_t 
 #define ARGS64(a, i) ARGS16(a, i), ARGS16(a, (i) + 16), ARGS16(a, (i) + 32), ARGS16(a, (i) + 48)
 typedef void (*few_fn)(long, TYPES4, void *);
 typedef void (*many_fn)(long, TYPES16, TYPES4, TYPES4);
-typedef void (*most_fn)(long, TYPES64, TYPES64, TYPES64, TYPES64);
+typedef void (*most_fn)(long, TYPES64, TYPES64, TYPES64, TYPES64, TYPES64, TYPES64, TYPES64,
+                        TYPES64, TYPES64, TYPES64);
 enum { FEW = 5, MANY = 24 };
-_Static_assert(PLAN_ARGS_MAX == 4 * 64, "most_fn takes as many");
+_Static_assert(PLAN_ARGS_MAX == 10 * 64, "most_fn takes as many");
 
 // What a function takes, and nothing beyond that up to `n`.
 static void collect(const struct crew *c, const struct plan_step *s, void **a, int n) {
@@ -163,7 +164,8 @@ static void run_most(const struct crew *c, const struct crew_step *s, int64_t fr
     most_fn f = (most_fn)c->plan->functions[s->index];
     collect(c, s->step, a, PLAN_ARGS_MAX);
     for (int64_t b = from; b < to; b++)
-        f((long)b, ARGS64(a, 0), ARGS64(a, 64), ARGS64(a, 128), ARGS64(a, 192));
+        f((long)b, ARGS64(a, 0), ARGS64(a, 64), ARGS64(a, 128), ARGS64(a, 192), ARGS64(a, 256),
+          ARGS64(a, 320), ARGS64(a, 384), ARGS64(a, 448), ARGS64(a, 512), ARGS64(a, 576));
 }
 
 static void run_blocks(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {

@@ -37,6 +37,14 @@ static void materialise(struct choice *c, const char *name) {
     }
 }
 
+static bool has_output(const struct problem *p, const struct kernel_stage *s) {
+    for (int i = 0; i < s->n_values; i++)
+        for (int j = 0; j < p->n_outputs; j++)
+            if (strcmp(s->values[i], p->outputs[j].name) == 0)
+                return true;
+    return false;
+}
+
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k) {
     *k = (struct kernel){.problem = p->name, .target = target_kernel_name(t)};
@@ -47,7 +55,8 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
     for (int i = 0; i + 1 < k->n_stages;) {
         struct arena scratch = {0};
         struct kernel merged;
-        if (stages_merge(&(struct stages_edit){&scratch, p, t, k, i}, &merged))
+        if (has_output(p, k->stages[i]) &&
+            stages_merge(&(struct stages_edit){&scratch, p, t, k, i}, &merged))
             *k = kernel_copy_whole(a, &merged);
         else
             i++;

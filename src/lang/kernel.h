@@ -17,7 +17,7 @@
 struct arena;
 
 // Far beyond what a network has: it keeps a runaway text from eating the memory.
-enum { STAGES_MAX = 4096, KNOBS_MAX = 12, STAGE_VALUES_MAX = 4, STAGE_LAWS_MAX = 4 };
+enum { STAGES_MAX = 1024, KNOBS_MAX = 12, STAGE_VALUES_MAX = 4, STAGE_LAWS_MAX = 4 };
 
 // How the tiles of a stage meet when a reduction goes beyond one of them.
 enum combine {

@@ -28,7 +28,7 @@ struct error;
 // Far beyond what a network's kernels have.
 enum {
     PLAN_STEPS_MAX = 4096,
-    PLAN_ARGS_MAX = 256,  // a GPU's driver takes 4096 bytes of them
+    PLAN_ARGS_MAX = 640,  // every input and output of a problem, and some scratch
     PLAN_BUFFERS_MAX = 2048,
     PLAN_TENSORMAPS_MAX = 64,
     TENSORMAP_RANK_MAX = 5,

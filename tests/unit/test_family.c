@@ -180,6 +180,11 @@ Test(family, large_problems_are_cut_into_stages_or_refused) {
 
     p = chain(&a, 60, "$ - max($, axis=0)");
     lower_default(&a, p, &t, &k);
+    cr_assert(k.n_stages > 60 && lower_check(&a, p, &t, &k, &err), "%s", err.text);
+    check_kernel(&a, p, "a tall network", program_lower(&a, p, &t, &k), "default", 1);
+
+    p = chain(&a, STAGES_MAX + 2, "$ - max($, axis=0)");
+    lower_default(&a, p, &t, &k);
     cr_assert(!lower_check(&a, p, &t, &k, &err));
     cr_assert(strstr(err.text, "no room for more stages"), "%s", err.text);
     arena_reset(&a);
