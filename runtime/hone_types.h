@@ -1,169 +1,329 @@
-// Stored elements of every type as doubles, and back: for programs that check a kernel from
-// outside. Rounding is to nearest, ties to even; what is too large is infinite, in f8e4m3 NaN. A
-// double that becomes an integer is cut toward zero and stops at the ends of the range. i4 is
-// packed two to a byte, the element of even index in the low four bits.
+// Storage types and arithmetic beyond float for emitted code: one text for emitted C, CUDA and the
+// fibre runtime (dev.h includes it). After hone_math.h it has vectors as well (hone_lanes.h).
+//
+// hone_from_T takes an element as it is stored (f16 and bf16: unsigned short, f8: unsigned
+// char) to what it is computed in, hone_to_T takes that back, to nearest and ties to even; what is
+// too large becomes infinite, in f8e4m3 NaN. hone_round_T is both. Integers wrap around, and
+// nothing here is undefined for any argument. On GPUs f16 and bf16 have instructions, whose
+// NaN have other bits; elsewhere it is bit arithmetic without branches. Two elements of i4 share
+// a byte, the even one in its low half: hone_put_i4 writes both.
 #ifndef HONE_TYPES_H
 #define HONE_TYPES_H
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define HONE_T static __device__ __forceinline__
+#define HONE_C(name) name
+HONE_T unsigned hone_bits(float x) {
+    return __float_as_uint(x);
+}
+HONE_T float hone_float(unsigned bits) {
+    return __uint_as_float(bits);
+}
+#else
+#define HONE_T static inline __attribute__((always_inline, unused))
+#define HONE_C(name) __builtin_##name
+HONE_T unsigned hone_bits(float x) {
+    union {
+        float f;
+        unsigned u;
+    } v = {x};
+    return v.u;
+}
+HONE_T float hone_float(unsigned bits) {
+    union {
+        unsigned u;
+        float f;
+    } v = {bits};
+    return v.f;
+}
+#endif
 
-enum hone_type {
-    HONE_F32,
-    HONE_BOOL,
-    HONE_F64,
-    HONE_F16,
-    HONE_BF16,
-    HONE_F8E4M3,
-    HONE_F8E5M2,
-    HONE_I8,
-    HONE_U8,
-    HONE_I4,
-    HONE_I32,
-    HONE_I64
-};
+// Small floats.
 
-// A small float: digits of the significand with the leading one, bits of the exponent.
-struct hone_small {
-    int digits, exponent, bits;
-};
-
-static inline struct hone_small hone_small(int type) {
-    static const struct hone_small small[] = {[HONE_F16] = {11, 5, 16},
-                                              [HONE_BF16] = {8, 8, 16},
-                                              [HONE_F8E4M3] = {4, 4, 8},
-                                              [HONE_F8E5M2] = {3, 5, 8}};
-    return small[type];
+// A float without sign, given by its bits and too small to overflow, as one with `fraction` bits of
+// fraction and this bias. Below its smallest normal number, adding the power of two whose last
+// place is the type's rounds.
+HONE_T unsigned hone_narrow(unsigned m, int fraction, int bias) {
+    int drop = 23 - fraction;
+    unsigned least = (unsigned)(128 - bias) << 23, unit = (unsigned)(128 - bias + drop) << 23;
+    unsigned small = hone_bits(hone_float(m) + hone_float(unit)) - unit;
+    unsigned half = (1u << (drop - 1)) - 1 + (m >> drop & 1);
+    unsigned normal = (m - ((unsigned)(127 - bias) << 23) + half) >> drop;
+    return m < least ? small : normal;
 }
 
-static inline double hone_small_get(int type, uint32_t bits) {
-    struct hone_small s = hone_small(type);
-    int fraction_bits = s.digits - 1, bias = (1 << (s.exponent - 1)) - 1;
-    int exponent = (int)(bits >> fraction_bits & ((1u << s.exponent) - 1));
-    uint32_t fraction = bits & ((1u << fraction_bits) - 1);
-    int is_last = exponent == (1 << s.exponent) - 1;
-    double v;
-    if (is_last && type == HONE_F8E4M3 && fraction == (1u << fraction_bits) - 1)
-        v = NAN;
-    else if (is_last && type != HONE_F8E4M3)
-        v = fraction ? NAN : INFINITY;
-    else if (exponent == 0)
-        v = ldexp(fraction, 1 - bias - fraction_bits);
-    else
-        v = ldexp(fraction + (1u << fraction_bits), exponent - bias - fraction_bits);
-    return bits >> (s.bits - 1) & 1 ? -v : v;
+// The reverse, of a finite number.
+HONE_T float hone_widen(unsigned m, int fraction, int bias) {
+    unsigned least = (unsigned)(128 - bias) << 23, moved = m << (23 - fraction);
+    float small = hone_float(moved + least) - hone_float(least);
+    return m >> fraction ? hone_float(moved + ((unsigned)(127 - bias) << 23)) : small;
 }
 
-static inline uint32_t hone_small_bits(int type, double v) {
-    struct hone_small s = hone_small(type);
-    int fraction_bits = s.digits - 1, bias = (1 << (s.exponent - 1)) - 1, e;
-    uint32_t sign = signbit(v) ? 1u << (s.bits - 1) : 0;
-    uint32_t last = ((1u << s.exponent) - 1) << fraction_bits;
-    uint32_t most = type == HONE_F8E4M3 ? last | ((1u << fraction_bits) - 2) : last - 1;
-    uint32_t over = type == HONE_F8E4M3 ? most + 1 : last;
-    if (isnan(v))
-        return sign | (s.bits == 8 ? 0x7fu : last | 1u << (fraction_bits - 1));
-    if (isinf(v))
-        return sign | over;
-    if (v == 0)
-        return sign;
-    frexp(v, &e);
-    e = e - 1 < 1 - bias ? 1 - bias : e - 1;
-    // With the exponent of subnormal numbers there is no leading one to take off, and it is 0.
-    double steps = rint(ldexp(fabs(v), fraction_bits - e)) + ldexp(e + bias - 1, fraction_bits);
-    return sign | (steps > most ? over : (uint32_t)steps);
+HONE_T float hone_with_sign(float x, unsigned sign) {
+    return hone_float(hone_bits(x) | sign);
 }
 
-static inline double hone_get(int type, const void *data, long i) {
-    const uint8_t *bytes = (const uint8_t *)data;
-    switch (type) {
-    case HONE_F64:
-        return ((const double *)data)[i];
-    case HONE_F32:
-        return ((const float *)data)[i];
-    case HONE_F16:
-    case HONE_BF16:
-        return hone_small_get(type, ((const uint16_t *)data)[i]);
-    case HONE_F8E4M3:
-    case HONE_F8E5M2:
-        return hone_small_get(type, bytes[i]);
-    case HONE_I64:
-        return (double)((const int64_t *)data)[i];
-    case HONE_I32:
-        return ((const int32_t *)data)[i];
-    case HONE_I8:
-        return ((const int8_t *)data)[i];
-    case HONE_I4: {
-        int v = bytes[i / 2] >> (i % 2 ? 4 : 0) & 15;
-        return v > 7 ? v - 16 : v;
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+HONE_T float hone_from_f16(unsigned short h) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+    return x;
+}
+HONE_T unsigned short hone_to_f16(float x) {
+    unsigned short h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+}
+HONE_T unsigned short hone_to_bf16(float x) {
+    unsigned short h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+}
+#else
+HONE_T float hone_from_f16(unsigned short h) {
+    unsigned m = h & 0x7fffu;
+    float x = m < 0x7c00 ? hone_widen(m, 10, 15) : hone_float(m << 13 | 0x7f800000u);
+    return hone_with_sign(x, (h & 0x8000u) << 16);
+}
+HONE_T unsigned short hone_to_f16(float x) {
+    unsigned m = hone_bits(x) & 0x7fffffffu, sign = hone_bits(x) >> 16 & 0x8000u;
+    unsigned h = m < 0x47800000u ? hone_narrow(m, 10, 15) : m > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    return (unsigned short)(h | sign);
+}
+HONE_T unsigned short hone_to_bf16(float x) {
+    unsigned u = hone_bits(x), m = u & 0x7fffffffu;
+    unsigned rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+    return (unsigned short)(m > 0x7f800000u ? (u >> 16 & 0x8000u) | 0x7fc0u : rounded);
+}
+#endif
+HONE_T float hone_from_bf16(unsigned short h) {
+    return hone_float((unsigned)h << 16);
+}
+HONE_T float hone_from_f8e4m3(unsigned char b) {
+    unsigned m = b & 0x7fu;
+    float x = m < 0x7f ? hone_widen(m, 3, 7) : hone_float(0x7fc00000u);
+    return hone_with_sign(x, (b & 0x80u) << 24);
+}
+HONE_T unsigned char hone_to_f8e4m3(float x) {
+    unsigned m = hone_bits(x) & 0x7fffffffu, b = m < 0x44000000u ? hone_narrow(m, 3, 7) : 0x7fu;
+    return (unsigned char)((b < 0x7f ? b : 0x7f) | (hone_bits(x) >> 24 & 0x80u));
+}
+HONE_T float hone_from_f8e5m2(unsigned char b) {
+    unsigned m = b & 0x7fu;
+    float x = m < 0x7c ? hone_widen(m, 2, 15) : hone_float(m << 21 | 0x7f800000u);
+    return hone_with_sign(x, (b & 0x80u) << 24);
+}
+HONE_T unsigned char hone_to_f8e5m2(float x) {
+    unsigned m = hone_bits(x) & 0x7fffffffu;
+    unsigned b = m < 0x47800000u ? hone_narrow(m, 2, 15) : m > 0x7f800000u ? 0x7fu : 0x7cu;
+    return (unsigned char)(b | (hone_bits(x) >> 24 & 0x80u));
+}
+
+// A double cut to float, with its last bit set where something was cut off: rounding that to a
+// smaller type is rounding the double.
+HONE_T float hone_odd(double x) {
+    float f = (float)x;
+    unsigned u = hone_bits(f);
+    u -= f > 0 ? (double)f > x : (double)f < x;
+    return hone_float(f == f && (double)f != x ? u | 1u : u);
+}
+
+#define HONE_ROUND_TO(t)                      \
+    HONE_T float hone_round_##t(float x) {    \
+        return hone_from_##t(hone_to_##t(x)); \
+    }                                         \
+    HONE_T float hone_round64_##t(double x) { \
+        return hone_round_##t(hone_odd(x));   \
     }
-    default:
-        return bytes[i];
+HONE_ROUND_TO(f16)
+HONE_ROUND_TO(bf16)
+HONE_ROUND_TO(f8e4m3)
+HONE_ROUND_TO(f8e5m2)
+#undef HONE_ROUND_TO
+
+// Small integers.
+
+HONE_T int hone_round_i8(int x) {
+    return (signed char)x;
+}
+HONE_T int hone_round_u8(int x) {
+    return (unsigned char)x;
+}
+HONE_T int hone_round_i4(int x) {
+    return (int)((unsigned)x << 28) >> 28;
+}
+HONE_T int hone_get_i4(const unsigned char *from, long i) {
+    return hone_round_i4(from[i / 2] >> (i % 2 * 4));
+}
+HONE_T void hone_put_i4(unsigned char *to, long i, int v) {
+    int shift = (int)(i % 2) * 4;
+    to[i / 2] = (unsigned char)((to[i / 2] & (0xf0 >> shift)) | (v & 15) << shift);
+}
+
+// Whole numbers: `type` is called `t`, has `limit` for its largest number and `wide`, its unsigned
+// relative, to wrap around in.
+#define HONE_WHOLE(type, wide, t, limit)                                         \
+    HONE_T type hone_add_##t(type a, type b) {                                   \
+        return (type)((wide)a + (wide)b);                                        \
+    }                                                                            \
+    HONE_T type hone_sub_##t(type a, type b) {                                   \
+        return (type)((wide)a - (wide)b);                                        \
+    }                                                                            \
+    HONE_T type hone_mul_##t(type a, type b) {                                   \
+        return (type)((wide)a * (wide)b);                                        \
+    }                                                                            \
+    HONE_T type hone_neg_##t(type a) {                                           \
+        return (type)(0 - (wide)a);                                              \
+    }                                                                            \
+    HONE_T type hone_abs_##t(type a) {                                           \
+        return a < 0 ? hone_neg_##t(a) : a;                                      \
+    }                                                                            \
+    HONE_T type hone_min_##t(type a, type b) {                                   \
+        return a < b ? a : b;                                                    \
+    }                                                                            \
+    HONE_T type hone_max_##t(type a, type b) {                                   \
+        return a > b ? a : b;                                                    \
+    }                                                                            \
+    HONE_T type hone_floordiv_##t(type a, type b) {                              \
+        if (b == 0 || b == -1)                                                   \
+            return b == 0 ? 0 : hone_neg_##t(a);                                 \
+        return a / b - (a % b != 0 && (a % b < 0) != (b < 0));                   \
+    }                                                                            \
+    HONE_T type hone_mod_##t(type a, type b) {                                   \
+        if (b == 0 || b == -1)                                                   \
+            return 0;                                                            \
+        return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;         \
+    }                                                                            \
+    HONE_T type hone_shl_##t(type a, type b) {                                   \
+        return b < 0 || b > 62 ? 0 : (type)((unsigned long long)a << b);         \
+    }                                                                            \
+    HONE_T type hone_shr_##t(type a, type b) {                                   \
+        return b < 0 || b > 62 ? -(type)(a < 0) : (type)((long long)a >> b);     \
+    }                                                                            \
+    HONE_T type hone_##t##_of_f32(float x) {                                     \
+        float end = (float)limit + 1;                                            \
+        return x != x ? 0 : x >= end ? limit : x <= -end ? -limit - 1 : (type)x; \
+    }                                                                            \
+    HONE_T type hone_##t##_of_f64(double x) {                                    \
+        double end = (double)limit + 1;                                          \
+        return x != x ? 0 : x >= end ? limit : x <= -end ? -limit - 1 : (type)x; \
     }
+HONE_WHOLE(int, unsigned, i32, 0x7fffffff)
+HONE_WHOLE(long long, unsigned long long, i64, 0x7fffffffffffffffLL)
+#undef HONE_WHOLE
+
+// A number from memory as an index between `low` and `high`.
+HONE_T int hone_to_int(long long x, int low, int high) {
+    return x < low ? low : x > high ? high : (int)x;
+}
+HONE_T long hone_to_long(long long x, long low, long high) {
+    return x < low ? low : x > high ? high : (long)x;
 }
 
-static inline double hone_whole_in(double v, double low, double high) {
-    v = isnan(v) ? 0 : trunc(v);
-    return v < low ? low : v > high ? high : v;
-}
-
-static inline void hone_put(int type, void *data, long i, double v) {
-    uint8_t *bytes = (uint8_t *)data;
-    switch (type) {
-    case HONE_F64:
-        ((double *)data)[i] = v;
-        break;
-    case HONE_F32:
-        ((float *)data)[i] = (float)v;
-        break;
-    case HONE_F16:
-    case HONE_BF16:
-        ((uint16_t *)data)[i] = (uint16_t)hone_small_bits(type, v);
-        break;
-    case HONE_F8E4M3:
-    case HONE_F8E5M2:
-        bytes[i] = (uint8_t)hone_small_bits(type, v);
-        break;
-    case HONE_I64:
-        ((int64_t *)data)[i] = v >= 9223372036854775808.0   ? INT64_MAX
-                               : v < -9223372036854775808.0 ? INT64_MIN
-                               : isnan(v)                   ? 0
-                                                            : (int64_t)v;
-        break;
-    case HONE_I32:
-        ((int32_t *)data)[i] = (int32_t)hone_whole_in(v, -2147483648.0, 2147483647.0);
-        break;
-    case HONE_I8:
-        bytes[i] = (uint8_t)(int8_t)hone_whole_in(v, -128, 127);
-        break;
-    case HONE_U8:
-        bytes[i] = (uint8_t)hone_whole_in(v, 0, 255);
-        break;
-    case HONE_I4: {
-        int nibble = (int)hone_whole_in(v, -8, 7) & 15;
-        bytes[i / 2] =
-            (uint8_t)(i % 2 ? (bytes[i / 2] & 15) | nibble << 4 : (bytes[i / 2] & 0xf0) | nibble);
-        break;
+// Functions of the library, in float (hone_sin1, hone_exp2_1) and double (hone_sin_f64): the
+// library's name, and the stem of those in float, to which the lanes are added.
+#define HONE_FUNCTIONS(F) \
+    F(sin, sin)           \
+    F(cos, cos)           \
+    F(tan, tan)           \
+    F(asin, asin)         \
+    F(acos, acos)         \
+    F(atan, atan)         \
+    F(sinh, sinh)         \
+    F(cosh, cosh)         \
+    F(exp2, exp2_)        \
+    F(expm1, expm1_)      \
+    F(log2, log2_)        \
+    F(log10, log10_)      \
+    F(log1p, log1p)       \
+    F(erfc, erfc)         \
+    F(floor, floor)       \
+    F(ceil, ceil)         \
+    F(rint, rint)         \
+    F(trunc, trunc)
+#define HONE_FUNCTIONS2(F) \
+    F(pow)                 \
+    F(atan2_)              \
+    F(floordiv)            \
+    F(mod)
+#define HONE_FUNCTION(name, stem)               \
+    HONE_T float hone_##stem##1(float x) {      \
+        return HONE_C(name##f)(x);              \
+    }                                           \
+    HONE_T double hone_##name##_f64(double x) { \
+        return HONE_C(name)(x);                 \
     }
-    default:
-        bytes[i] = v != 0;
+HONE_FUNCTIONS(HONE_FUNCTION)
+#undef HONE_FUNCTION
+
+#define HONE_FUNCTION(name)                     \
+    HONE_T double hone_##name##_f64(double x) { \
+        return HONE_C(name)(x);                 \
     }
+HONE_FUNCTION(exp)
+HONE_FUNCTION(log)
+HONE_FUNCTION(sqrt)
+HONE_FUNCTION(tanh)
+HONE_FUNCTION(erf)
+#undef HONE_FUNCTION
+
+HONE_T double hone_abs_f64(double x) {
+    return HONE_C(fabs)(x);
+}
+HONE_T double hone_rsqrt_f64(double x) {
+    return 1 / HONE_C(sqrt)(x);
+}
+HONE_T double hone_min_f64(double a, double b) {
+    return a != a || a < b ? a : b;
+}
+HONE_T double hone_max_f64(double a, double b) {
+    return a != a || a > b ? a : b;
+}
+HONE_T float hone_pow1(float a, float b) {
+    return HONE_C(powf)(a, b);
+}
+HONE_T double hone_pow_f64(double a, double b) {
+    return HONE_C(pow)(a, b);
+}
+HONE_T float hone_atan2_1(float a, float b) {
+    return HONE_C(atan2f)(a, b);
+}
+HONE_T double hone_atan2_f64(double a, double b) {
+    return HONE_C(atan2)(a, b);
+}
+// Toward minus infinity; the remainder has the divisor's sign.
+HONE_T float hone_floordiv1(float a, float b) {
+    return HONE_C(floorf)(a / b);
+}
+HONE_T double hone_floordiv_f64(double a, double b) {
+    return HONE_C(floor)(a / b);
+}
+HONE_T float hone_mod1(float a, float b) {
+    float r = HONE_C(fmodf)(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+HONE_T double hone_mod_f64(double a, double b) {
+    double r = HONE_C(fmod)(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-// v as the type keeps it.
-static inline double hone_stored(int type, double v) {
-    uint64_t word = 0;
-    hone_put(type, &word, 0, v);
-    return hone_get(type, &word, 0);
-}
+// Vectors.
 
-// A draw: beyond the largest number of a float type it stops there.
-static inline double hone_drawn(int type, double v) {
-    static const double most[] = {
-        [HONE_F16] = 65504, [HONE_BF16] = 0x1.fep127, [HONE_F8E4M3] = 448, [HONE_F8E5M2] = 57344};
-    int is_small = type >= HONE_F16 && type <= HONE_F8E5M2;
-    return is_small && fabs(v) > most[type] ? copysign(most[type], v) : v;
-}
+#ifdef HONE_MATH_H
+#define HONE_W HONE_JOIN(u32x, HONE_LANES)  // as HONE_I, without sign
+#define HONE_H HONE_JOIN(u16u, HONE_LANES)  // 16 bits for each lane, anywhere in memory
+#define HONE_OF(name, type) HONE_JOIN(HONE_(name), _##type)
+#define HONE_SUFFIX HONE_LANES
+#define HONE_LANES 4
+#include "hone_lanes.h"
+#undef HONE_LANES
+#define HONE_LANES 8
+#include "hone_lanes.h"
+#undef HONE_LANES
+#define HONE_LANES 16
+#include "hone_lanes.h"
+#undef HONE_LANES
+#undef HONE_SUFFIX
+#endif
 
 #endif

@@ -7,10 +7,10 @@
 #include "base/str.h"
 
 static const char *const c_headers[] = {
-    "hone_math.h", "hone_rng.h",  "assert.h", "complex.h", "errno.h",  "fenv.h",
-    "float.h",     "inttypes.h",  "iso646.h", "limits.h",  "math.h",   "stdalign.h",
-    "stdbool.h",   "stddef.h",    "stdint.h", "stdio.h",   "stdlib.h", "stdnoreturn.h",
-    "string.h",    "stdatomic.h", "tgmath.h", NULL,
+    "hone_math.h",   "hone_types.h", "hone_rng.h",  "assert.h", "complex.h", "errno.h",
+    "fenv.h",        "float.h",      "inttypes.h",  "iso646.h", "limits.h",  "math.h",
+    "stdalign.h",    "stdbool.h",    "stddef.h",    "stdint.h", "stdio.h",   "stdlib.h",
+    "stdnoreturn.h", "string.h",     "stdatomic.h", "tgmath.h", NULL,
 };
 static const char *const cuda_headers[] = {"dev.h", "stdint.h", NULL};
 // Of CUDA's toolkit: a name, or everything beneath a directory.
@@ -237,7 +237,8 @@ static const char *scan(struct arena *a, const struct allowance *allowed, const 
 
 const char *scan_source(struct arena *a, const char *source) {
     static const struct allowance allowed = {
-        c_headers, NULL, "hone_math.h, hone_rng.h and the headers of standard C", NULL};
+        c_headers, NULL, "hone_math.h, hone_types.h, hone_rng.h and the headers of standard C",
+        NULL};
     return scan(a, &allowed, source);
 }
 

@@ -68,10 +68,10 @@ static const struct command_options options = {
     .summary = "search for the fastest correct kernel for a problem",
     .text =
         "Starts from the default kernel, or from --start FILE, and improves it: every candidate\n"
-        "is compiled, verified against float64 and timed beside the first one. Stops near reach,\n"
+        "is compiled, verified against float64 and timed against the first one. Stops near reach,\n"
         "after 16 evaluations without a significant gain, or when --evals or --seconds are used\n"
-        "up. The fastest is then confirmed on fresh data beside `plain`, one straightforward loop\n"
-        "per value at the compiler's best flags. Of a problem that hone makes no kernel of itself\n"
+        "up. The fastest is then confirmed on fresh data against `plain`, one plain loop per\n"
+        "value at the compiler's best flags. Of a problem that hone makes no kernel of itself\n"
         "the search begins with --start, which is then the baseline too, or with --llm, where the\n"
         "speed-up is unknown. Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"

@@ -33,10 +33,10 @@ enum { EVAL_LOOKS_MAX = 4 };
 
 struct eval_job {
     const struct candidate *candidate;
-    const struct candidate *rival;  // NULL: timed alone (beside itself)
+    const struct candidate *rival;  // NULL: timed alone (against itself)
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
-    double resolution;   // 0.01: pairs until a difference by 1% can be told; 0: about 2%
+    double resolution;   // 0.01: pairs until a difference by 1% can be resolved; 0: about 2%
     double least_s;      // but not before so many seconds
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
     bool keeps_all;  // the measurement has the pairs that did not count too, and which those are

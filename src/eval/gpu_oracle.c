@@ -11,7 +11,7 @@
 
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
-// Beside what is expected, computing it takes at most twice as much as the outputs, or this.
+// Besides what is expected, computing it takes at most twice as much as the outputs, or this.
 static const int64_t work_least_bytes = (int64_t)64 << 20;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,

@@ -39,7 +39,7 @@ static long long bytes_of(const struct node *n) {
     return (long long)dtype_size(n->dtype, shape_count(&n->shape));
 }
 
-// As hone_types.h calls it: its enum has the order of ir/types.def.
+// As hone_elements.h calls it: its enum has the order of ir/types.def.
 static int type_of(const struct node *n) {
     return (int)n->dtype;
 }
@@ -194,7 +194,7 @@ const char *export_check(struct arena *a, const struct export_view *e) {
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
                "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                "#include <stdlib.h>\n#include <string.h>\n\n"
-               "#include \"hone_inputs.h\"\n#include \"hone_types.h\"\n#include \"%s.h\"\n\n"
+               "#include \"hone_inputs.h\"\n#include \"hone_elements.h\"\n#include \"%s.h\"\n\n"
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",
                e->symbol, e->symbol);

@@ -348,7 +348,7 @@ const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
                "\t$(NVCC) -arch=$(ARCH) $(FLAGS) -c -o $@ kernel.cu\n"
                "%%.o: %%.c\n"
                "\t$(NVCC) $(CFLAGS) -c -o $@ $<\n"
-               "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_types.h\n"
+               "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_elements.h\n"
                "%s.o: %s.h\n\n"
                "clean:\n\trm -f *.o *.a check\n"
                ".PHONY: all clean\n",

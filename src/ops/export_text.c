@@ -223,7 +223,7 @@ const char *export_makefile(struct arena *a, const struct export_view *e) {
         "\t$(AR) rcs $@ kernel.o %s.o\n"
         "%%.o: %%.c\n"
         "\t$(CC) $(FLAGS) $(CFLAGS) $(OPENMP) -c -o $@ $<\n"
-        "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_types.h\n"
+        "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_elements.h\n"
         "%s.o: %s.h\n\n"
         "clean:\n\trm -f *.o *.a check\n"
         ".PHONY: all clean\n",

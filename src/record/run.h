@@ -32,7 +32,7 @@ struct search_node {
     const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     struct candidate candidate;
     struct verdict verdict;
-    struct measurement measurement;  // beside the root
+    struct measurement measurement;  // against the root
     struct profile profile;
     struct finding findings[NODE_FINDINGS_MAX];
     int n_findings;
@@ -75,7 +75,7 @@ struct run {
     // What speed-ups are stated against: `plain`; where there is none, the start. No source:
     // nothing that could be timed, and the speed-up is unknown.
     struct candidate baseline;
-    // Filled by the confirmation on fresh data, champion beside the baseline:
+    // Filled by the confirmation on fresh data, champion against the baseline:
     struct verdict confirm_verdict;
     struct measurement confirm;  // present once confirmed
     double elapsed_s;            // time spent so far, over all resumptions

@@ -110,12 +110,12 @@ static bool add_root(struct loop *l, struct error *err) {
     return store_put_node(l->job->store, l->run->id, root, err);
 }
 
-// What candidates are timed beside: the root, so that all times compare; when the root does not
-// work, the baseline, and without one the first that does.
 static bool same_source(const struct candidate *x, const struct candidate *y) {
     return x->source && y->source && strcmp(x->hash, y->hash) == 0;
 }
 
+// What candidates are timed against: the root, so that all times compare; when the root does not
+// work, the baseline, and without one the first that does.
 static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return NULL;
@@ -362,7 +362,7 @@ static bool play(struct loop *l, struct search_node *champion, struct search_nod
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
-// Those that cannot be told apart from the champion, beside it, while there is time.
+// Those that cannot be distinguished from the champion, against it, while there is time.
 static bool play_off(struct loop *l, struct error *err) {
     int contenders[CONTENDERS_MAX], best = progress_champion(l->nodes, l->n_nodes);
     int n = best > 0 ? finale_contenders(l->nodes, l->n_nodes, best, contenders) : 0;
@@ -386,7 +386,7 @@ static void give_up_baseline(struct loop *l) {
         run->baseline = (struct candidate){0};
 }
 
-// The champion beside the baseline on fresh data. One that does not pass is disqualified, for good
+// The champion against the baseline on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 static bool confirm(struct loop *l, bool *settled, struct error *err) {
     struct run *run = l->run;

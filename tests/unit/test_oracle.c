@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "eval/derived.h"
+#include "eval/describe_set.h"
 #include "eval/novelty.h"
 #include "eval/null_trial.h"
-#include "eval/set_words.h"
 #include "lang/lang.h"
 
 static const char gemm[] = "problem gemm\ndim M = 24, N = 20, K = 300\nin a : f32[M, K] ~ normal\n"
@@ -197,7 +197,7 @@ Test(oracle, sees_problems_that_null_kernels_solve) {
         struct null_trial t;
         null_trial_start(&t);
         null_trial_on(&f.oracle, SET_DECLARED, (const void *const *)f.inputs, &t);
-        const char *got = null_trial_words(&t);
+        const char *got = null_trial_text(&t);
         cr_expect((!got && !cases[i].want) || (got && !strcmp(got, cases[i].want)), "%s: %s",
                   cases[i].expression, got ? got : "none");
         close_fixture(&f);
@@ -316,9 +316,9 @@ Test(oracle, says_what_a_set_is) {
     };
     open_fixture(&f, gemm, SET_DECLARED);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        cr_expect_str_eq(set_words(&f.arena, &f.oracle, rows[i].set), rows[i].words);
+        cr_expect_str_eq(describe_set(&f.arena, &f.oracle, rows[i].set), rows[i].words);
     for (int set = 0; set < SET_COUNT; set++)
-        cr_expect(*set_words(&f.arena, &f.oracle, (enum oracle_set)set), "%d", set);
+        cr_expect(*describe_set(&f.arena, &f.oracle, (enum oracle_set)set), "%d", set);
     close_fixture(&f);
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hone_types.h"
+#include "hone_elements.h"
 
 static double bits_value(enum dtype t, uint32_t bits) {
     uint8_t data[4] = {(uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16)};
