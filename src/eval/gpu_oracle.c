@@ -292,7 +292,7 @@ static bool learn(struct learner *l, struct error *err) {
         struct error_stats *s = &l->lesson->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
-        oracle_set_limits(s, l->lesson->forgives ? 1 : count);
+        oracle_set_limits(s, l->lesson->forgives ? 1 : oracle_independent(p, i, count));
     }
     return true;
 }

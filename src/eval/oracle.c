@@ -16,6 +16,7 @@
 #include "hone_inputs.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
+#include "ir/work.h"
 
 // Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -193,6 +194,11 @@ void oracle_set_limits(struct error_stats *s, int64_t count) {
     s->limit_max = tolerance * fmax(s->honest_max, floor_max);
 }
 
+int64_t oracle_independent(const struct problem *p, int output, int64_t count) {
+    int64_t sums = work_fewest_sums(&p->graph, p->outputs[output].node);
+    return sums < count ? sums : count;
+}
+
 bool oracle_forgives(enum oracle_set set) {
     return set >= SET_EQUAL;
 }
@@ -262,6 +268,7 @@ static struct tally put_elements(struct putting *p, int n_threads) {
 }
 
 struct learning {
+    const struct problem *problem;
     const struct interpret_result *result;
     enum oracle_set set;
     int n_threads;
@@ -278,7 +285,8 @@ static void learn_output(struct oracle_output *e, const struct learning *l, int 
     struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
-    oracle_set_limits(&e->stats, oracle_forgives(l->set) ? 1 : count);
+    oracle_set_limits(&e->stats,
+                      oracle_forgives(l->set) ? 1 : oracle_independent(l->problem, output, count));
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
@@ -335,7 +343,8 @@ static bool learn_patched_rows(struct oracle *o) {
                 .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
             struct tally t = put_elements(&p, 1);
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
-            oracle_set_limits(&outputs[i].stats, outputs[i].count);
+            oracle_set_limits(&outputs[i].stats,
+                              oracle_independent(o->problem, i, outputs[i].count));
         }
         interpret_reset(&row);
     }
@@ -359,7 +368,8 @@ static void learn_set(struct oracle *o, enum oracle_set set, int n_threads) {
         else
             free(inputs[i]);
     for (int i = 0; i < o->problem->n_outputs; i++)
-        learn_output(&o->sets[set].outputs[i], &(struct learning){&result, set, n_threads}, i);
+        learn_output(&o->sets[set].outputs[i],
+                     &(struct learning){o->problem, &result, set, n_threads}, i);
     interpret_reset(&result);
 }
 
@@ -552,7 +562,7 @@ int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struc
     int wrong = -1;
     for (int i = 0; i < p->n_outputs && wrong < 0; i++) {
         struct oracle_output e;
-        learn_output(&e, &(struct learning){&result, SET_DECLARED, 1}, i);
+        learn_output(&e, &(struct learning){p, &result, SET_DECLARED, 1}, i);
         oracle_widen(&e.stats, o, i);
         const float *values = r->outputs[i] + (is_row ? r->row * e.count : 0);
         if (!oracle_compare(&e, values, no_poison, c)) {
