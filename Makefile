@@ -37,7 +37,7 @@ FUZZ_DIR  = base ir lang model record loop family tools store llm mind
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference mutants)
+TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check mutants)
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -63,19 +63,18 @@ $(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
 $(BUILD)/llm-server: tests/tools/llm_server.c $(BUILD)/config
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
 
-# Writes runs of a GPU into a store, where there is none, for the command-line tests.
-$(BUILD)/gpu-run: tests/tools/gpu_run.c $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
-
-# Writes what the interpreter makes of problems, for comparison with NumPy and PyTorch.
-$(BUILD)/reference: tests/tools/reference.c $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+# Write runs of a GPU into a store, where there is none; the interpreter's results, for comparison
+# with NumPy and PyTorch; the agreement of a GPU's expected outputs with the host's.
+$(BUILD)/oracle-check: $(BUILD)/tests/unit/gpu_agreement.o
+$(BUILD)/gpu-run $(BUILD)/reference $(BUILD)/oracle-check: $(LIB) $(BUILD)/config $(wildcard tests/tools/*.c)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ \
+	    tests/tools/$(subst -,_,$(@F)).c $(filter %.o,$^) $(LDLIBS)
 
 # Judges kernels with faults put into them on purpose.
 $(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/mutate.h $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
-# For `make bench`: the interpreter beside a plain loop; estimates of a speed-up on kept samples.
+# For `make bench`: the interpreter against a plain loop; estimates of a speed-up on kept samples.
 $(BUILD)/peer-interpret $(BUILD)/estimators: $(BUILD)/%: $(wildcard bench/*.c) $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ bench/$(subst -,_,$*).c $(LIB) $(LDLIBS)
 
@@ -113,7 +112,7 @@ check-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 check-long: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh long $(BUILD)
 	$(MAKE) fuzz
-check-gpu: $(BUILD)/hone $(BUILD)/gpu-run $(BUILD)/validate
+check-gpu: $(BUILD)/hone $(BUILD)/gpu-run $(BUILD)/oracle-check $(BUILD)/validate
 	scripts/run-gpu-tests.sh $(abspath $(BUILD)/hone)
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \

@@ -5,8 +5,10 @@
 // it runs on a CPU instead (dev_cpu.h), one fibre per thread, so that every kernel can be
 // executed and its barriers tested without a GPU.
 //
-// Vectors are f32x2 and f32x4, with the arithmetic of the language's vector extensions. A
-// function's name ends in its number of lanes. Comparisons give masks (i32x4) for hone_select4.
+// Vectors are f32x2, f32x4 and f32x8, with the arithmetic of the language's vector extensions. A
+// function's name ends in its number of lanes. Comparisons give masks (i32x4) for hone_select4,
+// all ones where true. Memory of f16 and bf16 is loaded to floats and stored from them
+// (hone_load8_f16); other types and the arithmetic of integers and doubles are in hone_types.h.
 #pragma once
 
 #ifdef HONE_DEV_CPU
@@ -29,6 +31,11 @@
 // memory that the launch asks for.
 #define HONE_SHARED(name, count) __shared__ __align__(16) float name[count]
 #define HONE_DYNAMIC(name, offset, count) float *const name = hone_dynamic() + (offset)
+
+// The same of another type; the offset is in bytes.
+#define HONE_SHARED_OF(type, name, count) __shared__ __align__(16) type name[count]
+#define HONE_DYNAMIC_OF(type, name, offset, count) \
+    type *const name = (type *)((char *)hone_dynamic_memory + (offset))
 
 extern __shared__ float4 hone_dynamic_memory[];
 HONE_FN float *hone_dynamic(void) {
@@ -56,6 +63,22 @@ HONE_FN float hone_shuffle(float v, int lane) {
     return __shfl_sync(0xffffffffu, v, lane);
 }
 
+HONE_FN double hone_shuffle_xor_f64(double v, int mask) {
+    return __shfl_xor_sync(0xffffffffu, v, mask);
+}
+HONE_FN int hone_shuffle_xor_i32(int v, int mask) {
+    return __shfl_xor_sync(0xffffffffu, v, mask);
+}
+HONE_FN long long hone_shuffle_xor_i64(long long v, int mask) {
+    return __shfl_xor_sync(0xffffffffu, v, mask);
+}
+HONE_FN int hone_warp_any(int m) {
+    return __any_sync(0xffffffffu, m);
+}
+HONE_FN int hone_warp_all(int m) {
+    return __all_sync(0xffffffffu, m);
+}
+
 HONE_FN void hone_atomic_add(float *to, float v) {
     atomicAdd(to, v);
 }
@@ -64,11 +87,19 @@ typedef float2 f32x2;
 typedef float4 f32x4;
 typedef int2 i32x2;
 typedef int4 i32x4;
+struct f32x8 {
+    f32x4 low, high;
+};
+struct i32x8 {
+    i32x4 low, high;
+};
 
 #define HONE_X(v) (v).x
 #define HONE_Y(v) (v).y
 #define HONE_Z(v) (v).z
 #define HONE_W(v) (v).w
+#define HONE_LOW(v) (v).low
+#define HONE_HIGH(v) (v).high
 
 HONE_FN f32x2 hone_pack2(float x, float y) {
     return make_float2(x, y);
@@ -77,12 +108,21 @@ HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
     return make_float4(x, y, z, w);
 }
 
+HONE_FN f32x8 hone_pair8(f32x4 low, f32x4 high) {
+    f32x8 v = {low, high};
+    return v;
+}
+HONE_FN i32x8 hone_pair_mask8(i32x4 low, i32x4 high) {
+    i32x8 v = {low, high};
+    return v;
+}
+
 // A condition in every lane.
 HONE_FN i32x2 hone_all_mask2(int m) {
-    return make_int2(m, m);
+    return make_int2(-(m != 0), -(m != 0));
 }
 HONE_FN i32x4 hone_all_mask4(int m) {
-    return make_int4(m, m, m, m);
+    return make_int4(-(m != 0), -(m != 0), -(m != 0), -(m != 0));
 }
 
 #define HONE_OPERATOR(op)                                                   \
@@ -103,6 +143,15 @@ HONE_FN i32x4 hone_all_mask4(int m) {
     }                                                                       \
     HONE_FN f32x4 operator op(float a, f32x4 b) {                           \
         return make_float4(a op b.x, a op b.y, a op b.z, a op b.w);         \
+    }                                                                       \
+    HONE_FN f32x8 operator op(f32x8 a, f32x8 b) {                           \
+        return hone_pair8(a.low op b.low, a.high op b.high);                \
+    }                                                                       \
+    HONE_FN f32x8 operator op(f32x8 a, float b) {                           \
+        return hone_pair8(a.low op b, a.high op b);                         \
+    }                                                                       \
+    HONE_FN f32x8 operator op(float a, f32x8 b) {                           \
+        return hone_pair8(a op b.low, a op b.high);                         \
     }
 HONE_OPERATOR(+)
 HONE_OPERATOR(-)
@@ -128,17 +177,54 @@ HONE_OPERATOR(/)
     }                                                                                 \
     HONE_FN i32x4 operator op(float a, f32x4 b) {                                     \
         return make_int4(-(a op b.x), -(a op b.y), -(a op b.z), -(a op b.w));         \
+    }                                                                                 \
+    HONE_FN i32x8 operator op(f32x8 a, f32x8 b) {                                     \
+        return hone_pair_mask8(a.low op b.low, a.high op b.high);                     \
+    }                                                                                 \
+    HONE_FN i32x8 operator op(f32x8 a, float b) {                                     \
+        return hone_pair_mask8(a.low op b, a.high op b);                              \
+    }                                                                                 \
+    HONE_FN i32x8 operator op(float a, f32x8 b) {                                     \
+        return hone_pair_mask8(a op b.low, a op b.high);                              \
     }
 HONE_COMPARISON(<)
 HONE_COMPARISON(<=)
 HONE_COMPARISON(==)
+HONE_COMPARISON(!=)
 #undef HONE_COMPARISON
+
+#define HONE_MASKS(op)                                                    \
+    HONE_FN i32x2 operator op(i32x2 a, i32x2 b) {                         \
+        return make_int2(a.x op b.x, a.y op b.y);                         \
+    }                                                                     \
+    HONE_FN i32x4 operator op(i32x4 a, i32x4 b) {                         \
+        return make_int4(a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w); \
+    }                                                                     \
+    HONE_FN i32x8 operator op(i32x8 a, i32x8 b) {                         \
+        return hone_pair_mask8(a.low op b.low, a.high op b.high);         \
+    }
+HONE_MASKS(&)
+HONE_MASKS(|)
+HONE_MASKS(^)
+#undef HONE_MASKS
+HONE_FN i32x2 operator~(i32x2 a) {
+    return make_int2(~a.x, ~a.y);
+}
+HONE_FN i32x4 operator~(i32x4 a) {
+    return make_int4(~a.x, ~a.y, ~a.z, ~a.w);
+}
+HONE_FN i32x8 operator~(i32x8 a) {
+    return hone_pair_mask8(~a.low, ~a.high);
+}
 
 HONE_FN f32x2 operator-(f32x2 a) {
     return make_float2(-a.x, -a.y);
 }
 HONE_FN f32x4 operator-(f32x4 a) {
     return make_float4(-a.x, -a.y, -a.z, -a.w);
+}
+HONE_FN f32x8 operator-(f32x8 a) {
+    return hone_pair8(-a.low, -a.high);
 }
 #define HONE_ACCUMULATE(type, other)            \
     HONE_FN void operator+=(type &a, other b) { \
@@ -148,6 +234,8 @@ HONE_ACCUMULATE(f32x2, f32x2)
 HONE_ACCUMULATE(f32x2, float)
 HONE_ACCUMULATE(f32x4, f32x4)
 HONE_ACCUMULATE(f32x4, float)
+HONE_ACCUMULATE(f32x8, f32x8)
+HONE_ACCUMULATE(f32x8, float)
 #undef HONE_ACCUMULATE
 
 // Consecutive elements, aligned to the vector's size.
@@ -162,6 +250,37 @@ HONE_FN void hone_store2(float *to, f32x2 v) {
 }
 HONE_FN void hone_store4(float *to, f32x4 v) {
     *(float4 *)to = v;
+}
+
+// Words of 32 bits, aligned to all of them together; hone_stream_words as hone_stream1 below.
+HONE_FN void hone_get_words1(const void *from, unsigned *w) {
+    w[0] = *(const unsigned *)from;
+}
+HONE_FN void hone_get_words2(const void *from, unsigned *w) {
+    uint2 v = *(const uint2 *)from;
+    w[0] = v.x, w[1] = v.y;
+}
+HONE_FN void hone_get_words4(const void *from, unsigned *w) {
+    uint4 v = *(const uint4 *)from;
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+}
+HONE_FN void hone_put_words1(void *to, const unsigned *w) {
+    *(unsigned *)to = w[0];
+}
+HONE_FN void hone_put_words2(void *to, const unsigned *w) {
+    *(uint2 *)to = make_uint2(w[0], w[1]);
+}
+HONE_FN void hone_put_words4(void *to, const unsigned *w) {
+    *(uint4 *)to = make_uint4(w[0], w[1], w[2], w[3]);
+}
+HONE_FN void hone_stream_words1(void *to, const unsigned *w) {
+    __stcs((unsigned *)to, w[0]);
+}
+HONE_FN void hone_stream_words2(void *to, const unsigned *w) {
+    __stcs((uint2 *)to, make_uint2(w[0], w[1]));
+}
+HONE_FN void hone_stream_words4(void *to, const unsigned *w) {
+    __stcs((uint4 *)to, make_uint4(w[0], w[1], w[2], w[3]));
 }
 
 // Global memory that the kernel only reads, and reads once: not worth keeping in the caches.
@@ -186,7 +305,7 @@ HONE_FN void hone_stream4(float *to, f32x4 v) {
     __stcs((float4 *)to, v);
 }
 
-HONE_FN void hone_prefetch(const float *from) {
+HONE_FN void hone_prefetch(const void *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
@@ -223,7 +342,21 @@ HONE_FN float hone_rsqrt1(float x) {
     return rsqrtf(x);
 }
 
+// Two floats in one word, the first in its low half.
+HONE_FN unsigned hone_word_f16(float x, float y) {
+    unsigned w;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(y), "f"(x));
+    return w;
+}
+HONE_FN unsigned hone_word_bf16(float x, float y) {
+    unsigned w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(y), "f"(x));
+    return w;
+}
+
 #endif
+
+#include "hone_types.h"
 
 // From here on both machines are the same.
 
@@ -233,11 +366,31 @@ HONE_FN f32x2 hone_all2(float x) {
 HONE_FN f32x4 hone_all4(float x) {
     return hone_pack4(x, x, x, x);
 }
+HONE_FN f32x8 hone_all8(float x) {
+    return hone_pair8(hone_all4(x), hone_all4(x));
+}
+HONE_FN i32x8 hone_all_mask8(int m) {
+    return hone_pair_mask8(hone_all_mask4(m), hone_all_mask4(m));
+}
+HONE_FN f32x8 hone_load8(const float *from) {
+    return hone_pair8(hone_load4(from), hone_load4(from + 4));
+}
+HONE_FN void hone_store8(float *to, f32x8 v) {
+    hone_store4(to, HONE_LOW(v));
+    hone_store4(to + 4, HONE_HIGH(v));
+}
+HONE_FN void hone_stream8(float *to, f32x8 v) {
+    hone_stream4(to, HONE_LOW(v));
+    hone_stream4(to + 4, HONE_HIGH(v));
+}
 HONE_FN f32x2 hone_gather2(const float *from, long stride) {
     return hone_pack2(from[0], from[stride]);
 }
 HONE_FN f32x4 hone_gather4(const float *from, long stride) {
     return hone_pack4(from[0], from[stride], from[2 * stride], from[3 * stride]);
+}
+HONE_FN f32x8 hone_gather8(const float *from, long stride) {
+    return hone_pair8(hone_gather4(from, stride), hone_gather4(from + 4 * stride, stride));
 }
 
 // One lane, whose number is a constant once loops are unrolled.
@@ -246,6 +399,9 @@ HONE_FN float hone_lane2(f32x2 v, int lane) {
 }
 HONE_FN float hone_lane4(f32x4 v, int lane) {
     return lane == 0 ? HONE_X(v) : lane == 1 ? HONE_Y(v) : lane == 2 ? HONE_Z(v) : HONE_W(v);
+}
+HONE_FN float hone_lane8(f32x8 v, int lane) {
+    return lane < 4 ? hone_lane4(HONE_LOW(v), lane) : hone_lane4(HONE_HIGH(v), lane - 4);
 }
 
 // Errors in units in the last place: exp 1, log 1, sqrt 0.5, rsqrt 2, tanh 2, erf 2.
@@ -271,13 +427,16 @@ HONE_FN float hone_select1(int mask, float a, float b) {
     return mask ? a : b;
 }
 
-#define HONE_LANES_1(name)                                                       \
-    HONE_FN f32x2 hone_##name##2(f32x2 v) {                                      \
-        return hone_pack2(hone_##name##1(HONE_X(v)), hone_##name##1(HONE_Y(v))); \
-    }                                                                            \
-    HONE_FN f32x4 hone_##name##4(f32x4 v) {                                      \
-        return hone_pack4(hone_##name##1(HONE_X(v)), hone_##name##1(HONE_Y(v)),  \
-                          hone_##name##1(HONE_Z(v)), hone_##name##1(HONE_W(v))); \
+#define HONE_LANES_1(name)                                                            \
+    HONE_FN f32x2 hone_##name##2(f32x2 v) {                                           \
+        return hone_pack2(hone_##name##1(HONE_X(v)), hone_##name##1(HONE_Y(v)));      \
+    }                                                                                 \
+    HONE_FN f32x4 hone_##name##4(f32x4 v) {                                           \
+        return hone_pack4(hone_##name##1(HONE_X(v)), hone_##name##1(HONE_Y(v)),       \
+                          hone_##name##1(HONE_Z(v)), hone_##name##1(HONE_W(v)));      \
+    }                                                                                 \
+    HONE_FN f32x8 hone_##name##8(f32x8 v) {                                           \
+        return hone_pair8(hone_##name##4(HONE_LOW(v)), hone_##name##4(HONE_HIGH(v))); \
     }
 HONE_LANES_1(abs)
 HONE_LANES_1(exp)
@@ -286,6 +445,9 @@ HONE_LANES_1(sqrt)
 HONE_LANES_1(rsqrt)
 HONE_LANES_1(tanh)
 HONE_LANES_1(erf)
+#define HONE_LANES_OF(name, stem) HONE_LANES_1(stem)
+HONE_FUNCTIONS(HONE_LANES_OF)
+#undef HONE_LANES_OF
 #undef HONE_LANES_1
 
 #define HONE_LANES_2(name)                                                               \
@@ -297,9 +459,14 @@ HONE_LANES_1(erf)
         return hone_pack4(                                                               \
             hone_##name##1(HONE_X(a), HONE_X(b)), hone_##name##1(HONE_Y(a), HONE_Y(b)),  \
             hone_##name##1(HONE_Z(a), HONE_Z(b)), hone_##name##1(HONE_W(a), HONE_W(b))); \
+    }                                                                                    \
+    HONE_FN f32x8 hone_##name##8(f32x8 a, f32x8 b) {                                     \
+        return hone_pair8(hone_##name##4(HONE_LOW(a), HONE_LOW(b)),                      \
+                          hone_##name##4(HONE_HIGH(a), HONE_HIGH(b)));                   \
     }
 HONE_LANES_2(max)
 HONE_LANES_2(min)
+HONE_FUNCTIONS2(HONE_LANES_2)
 #undef HONE_LANES_2
 
 HONE_FN f32x2 hone_select2(i32x2 m, f32x2 a, f32x2 b) {
@@ -309,6 +476,116 @@ HONE_FN f32x4 hone_select4(i32x4 m, f32x4 a, f32x4 b) {
     return hone_pack4(HONE_X(m) ? HONE_X(a) : HONE_X(b), HONE_Y(m) ? HONE_Y(a) : HONE_Y(b),
                       HONE_Z(m) ? HONE_Z(a) : HONE_Z(b), HONE_W(m) ? HONE_W(a) : HONE_W(b));
 }
+
+HONE_FN f32x8 hone_select8(i32x8 m, f32x8 a, f32x8 b) {
+    return hone_pair8(hone_select4(HONE_LOW(m), HONE_LOW(a), HONE_LOW(b)),
+                      hone_select4(HONE_HIGH(m), HONE_HIGH(a), HONE_HIGH(b)));
+}
+
+// Masks as numbers, numbers as masks.
+#define HONE_MASKS(n)                                                      \
+    HONE_FN i32x##n hone_select_mask##n(i32x##n m, i32x##n a, i32x##n b) { \
+        return (m & a) | (~m & b);                                         \
+    }                                                                      \
+    HONE_FN f32x##n hone_number##n(i32x##n m) {                            \
+        return hone_select##n(m, hone_all##n(1.0f), hone_all##n(0.0f));    \
+    }                                                                      \
+    HONE_FN i32x##n hone_is_true##n(f32x##n v) {                           \
+        return v != 0.0f;                                                  \
+    }
+HONE_MASKS(2)
+HONE_MASKS(4)
+HONE_MASKS(8)
+#undef HONE_MASKS
+HONE_FN int hone_lanes_any2(i32x2 m) {
+    return HONE_X(m) || HONE_Y(m);
+}
+HONE_FN int hone_lanes_any4(i32x4 m) {
+    return HONE_X(m) || HONE_Y(m) || HONE_Z(m) || HONE_W(m);
+}
+HONE_FN int hone_lanes_any8(i32x8 m) {
+    return hone_lanes_any4(HONE_LOW(m) | HONE_HIGH(m));
+}
+HONE_FN int hone_lanes_all2(i32x2 m) {
+    return HONE_X(m) && HONE_Y(m);
+}
+HONE_FN int hone_lanes_all4(i32x4 m) {
+    return HONE_X(m) && HONE_Y(m) && HONE_Z(m) && HONE_W(m);
+}
+HONE_FN int hone_lanes_all8(i32x8 m) {
+    return hone_lanes_all4(HONE_LOW(m) & HONE_HIGH(m));
+}
+
+// Memory of 16-bit floats, aligned to the vector's size.
+#define HONE_HALVES(t)                                                                       \
+    HONE_FN f32x2 hone_unpack_##t(unsigned w) {                                              \
+        return hone_pack2(hone_from_##t((unsigned short)w),                                  \
+                          hone_from_##t((unsigned short)(w >> 16)));                         \
+    }                                                                                        \
+    HONE_FN f32x4 hone_unpack4_##t(const unsigned *w) {                                      \
+        f32x2 a = hone_unpack_##t(w[0]), b = hone_unpack_##t(w[1]);                          \
+        return hone_pack4(HONE_X(a), HONE_Y(a), HONE_X(b), HONE_Y(b));                       \
+    }                                                                                        \
+    HONE_FN f32x2 hone_load2_##t(const unsigned short *from) {                               \
+        unsigned w[1];                                                                       \
+        hone_get_words1(from, w);                                                            \
+        return hone_unpack_##t(w[0]);                                                        \
+    }                                                                                        \
+    HONE_FN f32x4 hone_load4_##t(const unsigned short *from) {                               \
+        unsigned w[2];                                                                       \
+        hone_get_words2(from, w);                                                            \
+        return hone_unpack4_##t(w);                                                          \
+    }                                                                                        \
+    HONE_FN f32x8 hone_load8_##t(const unsigned short *from) {                               \
+        unsigned w[4];                                                                       \
+        hone_get_words4(from, w);                                                            \
+        return hone_pair8(hone_unpack4_##t(w), hone_unpack4_##t(w + 2));                     \
+    }                                                                                        \
+    HONE_FN f32x2 hone_gather2_##t(const unsigned short *from, long stride) {                \
+        return hone_pack2(hone_from_##t(from[0]), hone_from_##t(from[stride]));              \
+    }                                                                                        \
+    HONE_FN f32x4 hone_gather4_##t(const unsigned short *from, long stride) {                \
+        return hone_pack4(hone_from_##t(from[0]), hone_from_##t(from[stride]),               \
+                          hone_from_##t(from[2 * stride]), hone_from_##t(from[3 * stride])); \
+    }                                                                                        \
+    HONE_FN f32x8 hone_gather8_##t(const unsigned short *from, long stride) {                \
+        return hone_pair8(hone_gather4_##t(from, stride),                                    \
+                          hone_gather4_##t(from + 4 * stride, stride));                      \
+    }                                                                                        \
+    HONE_FN f32x2 hone_round2_##t(f32x2 v) {                                                 \
+        return hone_unpack_##t(hone_word_##t(HONE_X(v), HONE_Y(v)));                         \
+    }                                                                                        \
+    HONE_FN f32x4 hone_round4_##t(f32x4 v) {                                                 \
+        unsigned w[2] = {hone_word_##t(HONE_X(v), HONE_Y(v)),                                \
+                         hone_word_##t(HONE_Z(v), HONE_W(v))};                               \
+        return hone_unpack4_##t(w);                                                          \
+    }                                                                                        \
+    HONE_FN f32x8 hone_round8_##t(f32x8 v) {                                                 \
+        return hone_pair8(hone_round4_##t(HONE_LOW(v)), hone_round4_##t(HONE_HIGH(v)));      \
+    }                                                                                        \
+    HONE_HALVES_TO(store, put, t)                                                            \
+    HONE_HALVES_TO(stream, stream, t)
+#define HONE_HALVES_TO(name, how, t)                                                               \
+    HONE_FN void hone_##name##2_##t(unsigned short *to, f32x2 v) {                                 \
+        unsigned w[1] = {hone_word_##t(HONE_X(v), HONE_Y(v))};                                     \
+        hone_##how##_words1(to, w);                                                                \
+    }                                                                                              \
+    HONE_FN void hone_##name##4_##t(unsigned short *to, f32x4 v) {                                 \
+        unsigned w[2] = {hone_word_##t(HONE_X(v), HONE_Y(v)),                                      \
+                         hone_word_##t(HONE_Z(v), HONE_W(v))};                                     \
+        hone_##how##_words2(to, w);                                                                \
+    }                                                                                              \
+    HONE_FN void hone_##name##8_##t(unsigned short *to, f32x8 v) {                                 \
+        f32x4 a = HONE_LOW(v), b = HONE_HIGH(v);                                                   \
+        unsigned w[4] = {hone_word_##t(HONE_X(a), HONE_Y(a)), hone_word_##t(HONE_Z(a), HONE_W(a)), \
+                         hone_word_##t(HONE_X(b), HONE_Y(b)),                                      \
+                         hone_word_##t(HONE_Z(b), HONE_W(b))};                                     \
+        hone_##how##_words4(to, w);                                                                \
+    }
+HONE_HALVES(f16)
+HONE_HALVES(bf16)
+#undef HONE_HALVES
+#undef HONE_HALVES_TO
 
 // Across the lanes of a vector, and across the threads of a warp: there all threads get the
 // same result, whose order of summation does not depend on the thread.
@@ -326,6 +603,10 @@ HONE_FN float hone_mul1(float a, float b) {
         return hone_##op##1(hone_##op##1(HONE_X(v), HONE_Y(v)),  \
                             hone_##op##1(HONE_Z(v), HONE_W(v))); \
     }                                                            \
+    HONE_FN float hone_lanes_##name##8(f32x8 v) {                \
+        return hone_##op##1(hone_lanes_##name##4(HONE_LOW(v)),   \
+                            hone_lanes_##name##4(HONE_HIGH(v))); \
+    }                                                            \
     HONE_FN float hone_warp_##name(float v) {                    \
         for (int mask = 16; mask > 0; mask /= 2)                 \
             v = hone_##op##1(v, hone_shuffle_xor(v, mask));      \
@@ -336,3 +617,26 @@ HONE_ACROSS(prod, mul)
 HONE_ACROSS(max, max)
 HONE_ACROSS(min, min)
 #undef HONE_ACROSS
+
+HONE_FN double hone_add_f64(double a, double b) {
+    return a + b;
+}
+HONE_FN double hone_mul_f64(double a, double b) {
+    return a * b;
+}
+#define HONE_WARP(type, t, name, op)                               \
+    HONE_FN type hone_warp_##name##_##t(type v) {                  \
+        for (int mask = 16; mask > 0; mask /= 2)                   \
+            v = hone_##op##_##t(v, hone_shuffle_xor_##t(v, mask)); \
+        return v;                                                  \
+    }
+#define HONE_WARPS(type, t)       \
+    HONE_WARP(type, t, sum, add)  \
+    HONE_WARP(type, t, prod, mul) \
+    HONE_WARP(type, t, min, min)  \
+    HONE_WARP(type, t, max, max)
+HONE_WARPS(double, f64)
+HONE_WARPS(int, i32)
+HONE_WARPS(long long, i64)
+#undef HONE_WARPS
+#undef HONE_WARP

@@ -8,7 +8,8 @@
 // somebody waits. A barrier or shuffle that some threads do not come to, a misaligned vector, an
 // access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
 //
-// For one source that is a program of its own. Needs glibc; run on x86-64 so far.
+// For one source that is a program of its own. Needs glibc and gcc 12 or clang; run on x86-64 so
+// far.
 #pragma once
 
 #include <math.h>
@@ -22,6 +23,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+// Vectors are only passed between functions here, whatever the machine has.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 enum {
     HONE_DEV_FAULT = 3,
@@ -42,15 +46,23 @@ struct hone_dev_copy {
     int group;
 };
 
+// What a thread offers in a shuffle.
+union hone_dev_cell {
+    float f32;
+    double f64;
+    int i32;
+    long long i64;
+};
+
 struct hone_dev_fibre {
     jmp_buf at;
     ucontext_t start;
     int started;
     int thread;
     enum hone_dev_state state;
-    int line;       // of the barrier or shuffle it stands at
-    float offered;  // to the other threads of its warp
-    int source;     // lane whose offer it wants
+    int line;                     // of the barrier or shuffle it stands at
+    int source;                   // lane whose offer it wants
+    union hone_dev_cell offered;  // to the other threads of its warp
     struct hone_dev_copy copies[HONE_DEV_COPIES_MAX];
     int n_copies, group;
 };
@@ -58,17 +70,17 @@ struct hone_dev_fibre {
 // An array in shared memory, known by the address of its name.
 struct hone_dev_array {
     const char *name;
-    float *data;
-    size_t count;
+    void *data;
+    size_t bytes;
 };
 
 // A kernel with its arguments bound.
-typedef void (*hone_dev_kernel)(float *const *arg);
+typedef void (*hone_dev_kernel)(void *const *arg);
 
 struct hone_dev_launch {
     const char *name;
     hone_dev_kernel kernel;
-    float *const *arg;
+    void *const *arg;
     long grid;
     int threads;
     long shared_bytes;
@@ -132,8 +144,8 @@ static void *hone_dev_guarded(size_t bytes) {
     return all + HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : pages - bytes);
 }
 
-static void hone_dev_poison(float *data, size_t count) {
-    memset(data, 0xff, count * sizeof *data);  // a NaN
+static void hone_dev_poison(void *data, size_t bytes) {
+    memset(data, 0xff, bytes);  // a NaN in every type of float
 }
 
 // Fibres.
@@ -198,7 +210,7 @@ static void hone_dev_run_warp(int warp) {
 // All threads of the warp stand at the same shuffle: exchange.
 static void hone_dev_exchange(int warp) {
     struct hone_dev_fibre *f = &hone_dev.fibres[warp * HONE_DEV_WARP];
-    float offer[HONE_DEV_WARP];
+    union hone_dev_cell offer[HONE_DEV_WARP];
     for (int i = 0; i < HONE_DEV_WARP; i++) {
         offer[i] = f[i].offered;
         hone_dev.now = &f[i];
@@ -252,7 +264,7 @@ __attribute__((noreturn)) static void hone_dev_stuck(void) {
 static void hone_dev_run_block(void) {
     int n_warps = hone_dev.launch->threads / HONE_DEV_WARP;
     for (int i = 0; i < hone_dev.n_arrays; i++)
-        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].count);
+        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.launch->threads; i++) {
         hone_dev.fibres[i].thread = i;
         hone_dev.fibres[i].state = HONE_DEV_READY;
@@ -322,31 +334,33 @@ __attribute__((unused)) static void hone_dev_launch(const struct hone_dev_launch
 
 // What kernels call.
 
-static float *hone_dev_shared(const char *name, size_t count) {
+static void *hone_dev_shared(const char *name, size_t bytes) {
     for (int i = 0; i < hone_dev.n_arrays; i++)
         if (hone_dev.arrays[i].name == name)
             return hone_dev.arrays[i].data;
     if (hone_dev.n_arrays == HONE_DEV_ARRAYS_MAX)
         hone_dev_fault("has too many arrays in shared memory");
     struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
-    *a = (struct hone_dev_array){name, hone_dev_guarded(count * sizeof(float)), count};
-    hone_dev_poison(a->data, count);
+    *a = (struct hone_dev_array){name, hone_dev_guarded(bytes), bytes};
+    hone_dev_poison(a->data, bytes);
     return a->data;
 }
 
 // One literal for each declaration, so that its address tells them apart.
-#define HONE_SHARED(name, count)             \
+#define HONE_SHARED_OF(type, name, count)    \
     static const char name##_name[] = #name; \
-    float *const name = hone_dev_shared(name##_name, count)
-#define HONE_DYNAMIC(name, offset, count)    \
-    static const char name##_name[] = #name; \
-    float *const name = hone_dev_dynamic(name##_name, offset, count)
+    type *const name = hone_dev_shared(name##_name, sizeof(type) * (size_t)(count))
+#define HONE_DYNAMIC_OF(type, name, offset, count) \
+    static const char name##_name[] = #name;       \
+    type *const name = hone_dev_dynamic(name##_name, offset, (long)sizeof(type) * (count))
+#define HONE_SHARED(name, count) HONE_SHARED_OF(float, name, count)
+#define HONE_DYNAMIC(name, offset, count) HONE_DYNAMIC_OF(float, name, 4 * (offset), count)
 
-static __attribute__((unused)) float *hone_dev_dynamic(const char *name, long offset, long count) {
-    if (offset % 4 != 0 || (offset + count) * 4 > hone_dev.launch->shared_bytes)
+static __attribute__((unused)) void *hone_dev_dynamic(const char *name, long offset, long bytes) {
+    if (offset % 16 != 0 || offset + bytes > hone_dev.launch->shared_bytes)
         hone_dev_fault("%s needs %ld bytes of shared memory, the launch gives %ld", name,
-                       (offset + count) * 4, hone_dev.launch->shared_bytes);
-    return hone_dev_shared(name, (size_t)count);
+                       offset + bytes, hone_dev.launch->shared_bytes);
+    return hone_dev_shared(name, (size_t)bytes);
 }
 
 HONE_FN int hone_thread(void) {
@@ -358,20 +372,40 @@ HONE_FN int hone_block(void) {
 
 #define hone_barrier() hone_dev_stop(HONE_DEV_AT_BARRIER, __LINE__)
 
-static __attribute__((unused)) float hone_dev_shuffle(float v, int source, int line) {
-    hone_dev.now->offered = v;
+static __attribute__((unused)) void hone_dev_exchanged(int source, int line) {
     hone_dev.now->source = source;
     hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
-    return hone_dev.now->offered;
 }
+#define HONE_DEV_SHUFFLE(type, t)                                                            \
+    static __attribute__((unused)) type hone_dev_shuffle_##t(type v, int source, int line) { \
+        hone_dev.now->offered.t = v;                                                         \
+        hone_dev_exchanged(source, line);                                                    \
+        return hone_dev.now->offered.t;                                                      \
+    }
+HONE_DEV_SHUFFLE(float, f32)
+HONE_DEV_SHUFFLE(double, f64)
+HONE_DEV_SHUFFLE(int, i32)
+HONE_DEV_SHUFFLE(long long, i64)
+#undef HONE_DEV_SHUFFLE
 #define HONE_DEV_LANE (hone_dev.now->thread % HONE_DEV_WARP)
-#define hone_shuffle_xor(v, mask) hone_dev_shuffle(v, HONE_DEV_LANE ^ (mask), __LINE__)
-#define hone_shuffle_down(v, distance)                                                       \
-    hone_dev_shuffle(v,                                                                      \
-                     HONE_DEV_LANE + (distance) < HONE_DEV_WARP ? HONE_DEV_LANE + (distance) \
-                                                                : HONE_DEV_LANE,             \
-                     __LINE__)
-#define hone_shuffle(v, lane) hone_dev_shuffle(v, lane, __LINE__)
+#define hone_shuffle_xor(v, mask) hone_dev_shuffle_f32(v, HONE_DEV_LANE ^ (mask), __LINE__)
+#define hone_shuffle_xor_f64(v, mask) hone_dev_shuffle_f64(v, HONE_DEV_LANE ^ (mask), __LINE__)
+#define hone_shuffle_xor_i32(v, mask) hone_dev_shuffle_i32(v, HONE_DEV_LANE ^ (mask), __LINE__)
+#define hone_shuffle_xor_i64(v, mask) hone_dev_shuffle_i64(v, HONE_DEV_LANE ^ (mask), __LINE__)
+#define hone_shuffle_down(v, distance)                                                           \
+    hone_dev_shuffle_f32(v,                                                                      \
+                         HONE_DEV_LANE + (distance) < HONE_DEV_WARP ? HONE_DEV_LANE + (distance) \
+                                                                    : HONE_DEV_LANE,             \
+                         __LINE__)
+#define hone_shuffle(v, lane) hone_dev_shuffle_f32(v, lane, __LINE__)
+HONE_FN int hone_warp_any(int m) {
+    for (int mask = 16; mask > 0; mask /= 2)
+        m |= hone_shuffle_xor_i32(m, mask);
+    return m != 0;
+}
+HONE_FN int hone_warp_all(int m) {
+    return !hone_warp_any(!m);
+}
 
 HONE_FN void hone_atomic_add(float *to, float v) {
     *to += v;
@@ -381,11 +415,15 @@ typedef float f32x2 __attribute__((vector_size(8)));
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef int i32x2 __attribute__((vector_size(8)));
 typedef int i32x4 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef int i32x8 __attribute__((vector_size(32)));
 
 #define HONE_X(v) (v)[0]
 #define HONE_Y(v) (v)[1]
 #define HONE_Z(v) (v)[2]
 #define HONE_W(v) (v)[3]
+#define HONE_LOW(v) __builtin_shufflevector(v, v, 0, 1, 2, 3)
+#define HONE_HIGH(v) __builtin_shufflevector(v, v, 4, 5, 6, 7)
 
 HONE_FN f32x2 hone_pack2(float x, float y) {
     return (f32x2){x, y};
@@ -394,11 +432,18 @@ HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
     return (f32x4){x, y, z, w};
 }
 
+HONE_FN f32x8 hone_pair8(f32x4 low, f32x4 high) {
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+HONE_FN i32x8 hone_pair_mask8(i32x4 low, i32x4 high) {
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
 HONE_FN i32x2 hone_all_mask2(int m) {
-    return (i32x2){m, m};
+    return (i32x2){0} - (m != 0);
 }
 HONE_FN i32x4 hone_all_mask4(int m) {
-    return (i32x4){m, m, m, m};
+    return (i32x4){0} - (m != 0);
 }
 
 static __attribute__((unused)) void hone_dev_aligned(const void *p, size_t bytes) {
@@ -426,13 +471,29 @@ static __attribute__((unused)) void hone_dev_aligned(const void *p, size_t bytes
 HONE_DEV_ACCESS(2)
 HONE_DEV_ACCESS(4)
 #undef HONE_DEV_ACCESS
+#define HONE_DEV_WORDS(n)                                            \
+    HONE_FN void hone_get_words##n(const void *from, unsigned *w) {  \
+        hone_dev_aligned(from, 4 * n);                               \
+        memcpy(w, from, 4 * n);                                      \
+    }                                                                \
+    HONE_FN void hone_put_words##n(void *to, const unsigned *w) {    \
+        hone_dev_aligned(to, 4 * n);                                 \
+        memcpy(to, w, 4 * n);                                        \
+    }                                                                \
+    HONE_FN void hone_stream_words##n(void *to, const unsigned *w) { \
+        hone_put_words##n(to, w);                                    \
+    }
+HONE_DEV_WORDS(1)
+HONE_DEV_WORDS(2)
+HONE_DEV_WORDS(4)
+#undef HONE_DEV_WORDS
 HONE_FN float hone_once1(const float *from) {
     return *from;
 }
 HONE_FN void hone_stream1(float *to, float v) {
     *to = v;
 }
-HONE_FN void hone_prefetch(const float *from) {
+HONE_FN void hone_prefetch(const void *from) {
     (void)from;
 }
 
@@ -476,3 +537,5 @@ HONE_FN float hone_min1(float a, float b) {
 HONE_FN float hone_rsqrt1(float x) {
     return 1 / sqrtf(x);
 }
+#define hone_word_f16(x, y) (hone_to_f16(x) | (unsigned)hone_to_f16(y) << 16)
+#define hone_word_bf16(x, y) (hone_to_bf16(x) | (unsigned)hone_to_bf16(y) << 16)

@@ -66,7 +66,7 @@ struct oracle_put {
     struct oracle_array from;
     unsigned long long n, at;
     unsigned long long high, low, spread;
-    unsigned long long forgives;  // where the truth is no finite float, anything will do
+    unsigned long long allows_overflow;  // where the truth is no finite float, anything will do
 };
 
 // Something that needs no computing: data[i % count], or `constant` where there are no data.

@@ -48,36 +48,40 @@ JUDGE_KERNEL judge_compare(const float *values, struct judge_expected e, u64 n, 
     parts[first()] = p;
 }
 
-// Several pieces of memory that are looked at together.
+// Several pieces of memory that are looked at together. Of the first and the last word of each only
+// the bits in `head` and `tail` belong to it.
 #define JUDGE_REGIONS 48
 struct judge_regions {
     const unsigned *at[JUDGE_REGIONS];
     u64 n[JUDGE_REGIONS], seed[JUDGE_REGIONS];
+    unsigned head[JUDGE_REGIONS], tail[JUDGE_REGIONS];
     int count;
     unsigned poison;
 };
 
-JUDGE_FN void judge_word(struct judge_part *p, unsigned word, u64 index, u64 seed,
-                         unsigned poison) {
-    p->n_same += word == poison;
-    p->n_other += word != poison;
-    p->digest += judge_mix(word, index, seed);
+JUDGE_FN void judge_word(struct judge_part *p, const struct judge_regions *r, int k, unsigned word,
+                         u64 index) {
+    unsigned mask = (index == 0 ? r->head[k] : ~0u) & (index + 1 == r->n[k] ? r->tail[k] : ~0u);
+    int is_same = ((word ^ r->poison) & mask) == 0;
+    p->n_same += is_same;
+    p->n_other += !is_same;
+    p->digest += judge_mix(word & mask, index, r->seed[k]);
 }
 
 JUDGE_KERNEL judge_scan(struct judge_regions r, struct judge_part *parts) {
     struct judge_part p = {0, 0, 0, 0, 0, 0};
     for (int k = 0; k < r.count; k++) {
         const unsigned *words = r.at[k];
-        u64 n = r.n[k], seed = r.seed[k], n4 = (u64)words % 16 ? 0 : n / 4;
+        u64 n = r.n[k], n4 = (u64)words % 16 ? 0 : n / 4;
         for (u64 i = first(); i < n4; i += stride()) {
             uint4 w = ((const uint4 *)words)[i];
-            judge_word(&p, w.x, 4 * i, seed, r.poison);
-            judge_word(&p, w.y, 4 * i + 1, seed, r.poison);
-            judge_word(&p, w.z, 4 * i + 2, seed, r.poison);
-            judge_word(&p, w.w, 4 * i + 3, seed, r.poison);
+            judge_word(&p, &r, k, w.x, 4 * i);
+            judge_word(&p, &r, k, w.y, 4 * i + 1);
+            judge_word(&p, &r, k, w.z, 4 * i + 2);
+            judge_word(&p, &r, k, w.w, 4 * i + 3);
         }
         for (u64 i = 4 * n4 + first(); i < n; i += stride())
-            judge_word(&p, words[i], i, seed, r.poison);
+            judge_word(&p, &r, k, words[i], i);
     }
     parts[first()] = p;
 }

@@ -655,7 +655,7 @@ JUDGE_KERNEL oracle_put(struct oracle_put o, struct judge_part *parts) {
                               ? 1.401298464324817e-45
                               : deviation);
         double error = judge_error(x.honest, (double)h + (double)l, s);
-        if (!isfinite(error) || (o.forgives && !isfinite(h)))
+        if (!isfinite(error) || (o.allows_overflow && !isfinite(h)))
             s = ORACLE_NAN;
         high[o.at + i] = h;
         low[o.at + i] = l;

@@ -43,6 +43,9 @@ names() {
     for name in $(sources 'src/*.[ch]' | xargs -n1 basename | sort | uniq -d); do
         complain "two files are called $name"
     done
+    for name in $(sources 'src/*.h' | xargs sed -n 's/^struct \([a-z_]*\) {.*/\1/p' | sort | uniq -d); do
+        complain "two headers define struct $name"
+    done
 }
 
 banned() {

@@ -7,9 +7,9 @@
 # tests/lang/reject/*.hone: check fails with exactly the mistakes that the file expects,
 # each a line `# expect error 3:7: expected ')'`, with `(did you mean 'x'?)` after it where
 # a hint is expected.
-# tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) beside it. A first line
+# tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) next to it. A first line
 # `# plain` or `# plain TARGET` asks for the baseline. With BLESS=1 the text is written instead.
-# tests/lang/kernel/*.hone: check -v prints exactly the .txt beside it.
+# tests/lang/kernel/*.hone: check -v prints exactly the .txt next to it.
 # What is emitted must compile, CUDA as C over dev_cpu.h (test_nvrtc.c compiles it as CUDA).
 set -u
 hone=$1
@@ -76,7 +76,9 @@ emit() {
     [ -z "${BLESS:-}" ] || cp "$scratch/emitted" "$golden"
     diff "$golden" "$scratch/emitted" >"$scratch/diff" || complain "$file:
 $(cat "$scratch/diff")"
-    "${CC:-cc}" -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
+    # CC may have words of its own ("ccache gcc").
+    # shellcheck disable=SC2086
+    ${CC:-cc} -std=gnu17 -fsyntax-only -Wall -Werror -Wno-unknown-pragmas -Wno-unused-function \
         -Iruntime ${target:+-DHONE_DEV_CPU} -x c "$scratch/raw" ||
         complain "$file: what is emitted does not compile"
 }

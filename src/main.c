@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "build/compile_cuda.h"
 #include "cmd/cmd.h"
 #include "eval/evaluate.h"
 
@@ -107,8 +108,6 @@ static int run_hidden(int argc, char **argv) {
         return compile_child_main();
     if (strcmp(argv[1], "_gpu_runner") == 0 && argc == 2)
         return gpu_runner_main();
-    if (strcmp(argv[1], "_gpu_selftest") == 0 && argc >= 3)
-        return gpu_selftest_main(argv + 2, &err) ? 0 : fail(&err);
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
     return -1;

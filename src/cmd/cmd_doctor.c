@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
     {.name = "measure",
      .type = OPTION_NUMBER,
      .value = "S",
-     .summary = "measure what difference can be told in 1, 5 and 20 s, as far as these are up to S",
+     .summary = "measure what difference is resolved in 1, 5 and 20 s, as far as these are up to S",
      .offset = offsetof(struct doctor_options, request.measure_s)},
     {.name = "target",
      .type = OPTION_STRING,
@@ -36,7 +36,7 @@ static const struct command_options options = {
     .arguments = "",
     .summary = "look at every part that hone needs on this machine",
     .text =
-        "Each part is ok, absent (with what then does not work) or broken (with how to mend it).\n"
+        "Each part is ok, absent (with what then does not work) or broken (with how to fix it).\n"
         "On a CPU --measure 20 is one comparison of 20 s whose stretches are the shorter ones.\n"
         "The exit status is 0 when nothing is broken and everything needed is there, 3 when\n"
         "something needed is absent (a compiler, the model named by --llm), else 1.",

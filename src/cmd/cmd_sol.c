@@ -33,15 +33,19 @@ static const struct command_options options = {
     .command = "sol",
     .arguments = "FILE",
     .summary = "say how fast a problem could be on a device, and why",
-    .text = "Two times. The limit: least work divided by what the hardware could do at its top\n"
-            "clock; nothing honest is faster. The reach: a fixed cost plus the larger of traffic\n"
-            "and arithmetic divided by ceilings measured on this very device (hone calibrate);\n"
-            "what a good kernel attains here, and what every result is stated against.\n"
-            "\n"
-            "A card that is not in this machine has a limit only, by its published figures: v100,\n"
-            "t4, a100-40gb, a100, a100-pcie, a10, rtx3090, l4, l40s, rtx4090, h100, h100-pcie,\n"
-            "h200, b200. Where the file has a kernel block for the target, each of its stages is\n"
-            "bounded too.",
+    .text =
+        "Three times, each with the bytes, operations and rates that it is made of. The speed\n"
+        "of light: least bytes and the textbook count of operations at the data sheet's peaks;\n"
+        "the figure that people compare by. The reach: a fixed cost plus the larger of traffic\n"
+        "and arithmetic divided by ceilings measured on this very device (hone calibrate);\n"
+        "what a good kernel attains here, and what every result is stated against. The limit:\n"
+        "what nothing honest beats, cleverer algorithms included; a faster time is an alarm.\n"
+        "Where it is below the speed of light, a line says why.\n"
+        "\n"
+        "A card that is not in this machine has no reach: v100, t4, a100-40gb, a100,\n"
+        "a100-pcie, a10, rtx3090, l4, l40s, rtx4090, h100, h100-pcie, h200, b200. A CPU has a\n"
+        "speed of light where the machine tells its clock. Where the file has a kernel block\n"
+        "for the target, each of its stages is bounded too.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,

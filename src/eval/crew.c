@@ -1,4 +1,4 @@
-// Design: all state of a step in progress hangs on one 64-bit ticket, the step's running
+// Design: all state of a step in progress is in one 64-bit ticket, the step's running
 // number in its upper bits and the next block in the lower. A thread takes a chunk of
 // blocks by compare-and-swap, so one that comes late (its processor was busy) can take
 // nothing that belongs to another step, and nobody has to wait for it: a step ends when
@@ -36,7 +36,7 @@ struct crew_step {
     const struct plan_step *step;  // NULL: clear `buffer`
     int index;                     // of `step` in the plan
     int buffer;                    // of a fill or a clearing
-    float value;
+    uint64_t word;                 // that it is filled with (plan_fill_word)
     int64_t grid, chunk;
 };
 
@@ -112,13 +112,14 @@ static void fill_block(const struct crew *c, const struct crew_step *s, int64_t 
     int64_t from = block * FILL_BYTES, size = c->layout->buffers[s->buffer].size_bytes;
     int64_t to = from + FILL_BYTES < size ? from + FILL_BYTES : size;
     char *bytes = pointer(c, s->buffer);
-    if (s->value == 0) {
+    if (s->word == 0) {
         memset(bytes + from, 0, (size_t)(to - from));
         return;
     }
-    float *values = (float *)bytes;
-    for (int64_t i = from / 4; i < to / 4; i++)
-        values[i] = s->value;
+    uint64_t *words = (uint64_t *)(void *)bytes;
+    for (int64_t i = from / 8; i < to / 8; i++)
+        words[i] = s->word;
+    memcpy(bytes + to / 8 * 8, &s->word, (size_t)(to % 8));
 }
 
 // In the calling conventions of x86-64 and AArch64 a function ignores arguments beyond
@@ -294,6 +295,10 @@ static int64_t fill_grid(const struct layout *l, int buffer) {
     return (l->buffers[buffer].size_bytes + FILL_BYTES - 1) / FILL_BYTES;
 }
 
+static uint64_t fill_word(const struct plan *p, const struct plan_step *s) {
+    return plan_fill_word(p->buffers[s->fill_buffer].type, s->fill_value);
+}
+
 static void list_steps(struct crew *c) {
     const struct plan *p = c->plan->plan;
     for (int i = 0; i < p->n_buffers; i++)
@@ -305,7 +310,7 @@ static void list_steps(struct crew *c) {
         add_step(c, (struct crew_step){.step = s,
                                        .index = i,
                                        .buffer = s->fill_buffer,
-                                       .value = (float)s->fill_value,
+                                       .word = is_fill ? fill_word(p, s) : 0,
                                        .grid = is_fill ? fill_grid(c->layout, s->fill_buffer)
                                                        : s->grid});
     }

@@ -79,8 +79,8 @@ void derived_reset(struct derived_law *law) {
     *law = (struct derived_law){0};
 }
 
-static int64_t input_count(const struct oracle *o, int input) {
-    return shape_count(&o->problem->graph.nodes[o->problem->inputs[input].node].shape);
+static const struct node *input_node(const struct oracle *o, int input) {
+    return &o->problem->graph.nodes[o->problem->inputs[input].node];
 }
 
 static void scale(float *values, int64_t count, int exponent) {
@@ -89,15 +89,17 @@ static void scale(float *values, int64_t count, int exponent) {
         values[i] *= factor;
 }
 
-static void permute(float *values, int64_t count, const struct derived_law *law) {
-    size_t length = (size_t)(count / law->n_rows), bytes = (size_t)count * sizeof *values;
-    float *before = allocate((size_t)count, sizeof *before);
-    memcpy(before, values, bytes);
+// Rows in their new order; where rows are summed (of f32 alone), added to what was there.
+static void permute(void *values, int64_t bytes, const struct derived_law *law) {
+    size_t length = (size_t)(bytes / law->n_rows);
+    char *before = allocate((size_t)bytes, 1);
+    float *sums = values;
+    memcpy(before, values, (size_t)bytes);
     for (int64_t i = 0; i < law->n_rows; i++)
-        memcpy(values + (size_t)i * length, before + (size_t)law->order[i] * length,
-               length * sizeof *values);
-    for (int64_t i = 0; law->is_sum && i < count; i++)
-        values[i] += before[i];
+        memcpy((char *)values + (size_t)i * length, before + (size_t)law->order[i] * length,
+               length);
+    for (int64_t i = 0; law->is_sum && i < bytes / (int64_t)sizeof *sums; i++)
+        sums[i] += ((const float *)(const void *)before)[i];
     free(before);
 }
 
@@ -114,19 +116,23 @@ static void add_rows(struct oracle_output *e, const struct oracle_output *from,
     }
 }
 
-void derived_change(const struct oracle *o, enum oracle_set set, int input, float *values) {
+void derived_change(const struct oracle *o, enum oracle_set set, int input, void *values) {
     struct derived_law law;
+    const struct node *n = input_node(o, input);
+    int64_t count = shape_count(&n->shape);
     if (!derived_find(o, set, &law))
         return;
-    scale(values, input_count(o, input), law.scaling.input[input]);
+    if (law.scaling.input[input])  // of f32 alone
+        scale(values, count, law.scaling.input[input]);
     if (law.moves[input])
-        permute(values, input_count(o, input), &law);
+        permute(values, dtype_size(n->dtype, count), &law);
     derived_reset(&law);
 }
 
-static float *copy(const float *from, int64_t count) {
-    float *to = allocate((size_t)count, sizeof *to);
-    memcpy(to, from, (size_t)count * sizeof *to);
+static void *copy(const void *from, int64_t count, size_t size) {
+    void *to = from ? allocate((size_t)count, size) : NULL;
+    if (to)
+        memcpy(to, from, (size_t)count * size);
     return to;
 }
 
@@ -134,27 +140,38 @@ bool derived_is_edge(float high) {
     return !isfinite(high) || (high != 0 && fabsf(high) < 1e-30F);
 }
 
-void derived_learn(struct oracle *o, enum oracle_set set) {
+static void store_output(struct oracle_output *e, const struct oracle_output *from,
+                         const struct derived_law *law, int exponent) {
+    *e = (struct oracle_output){.type = from->type,
+                                .count = from->count,
+                                .stats = from->stats,
+                                .n_threads = from->n_threads,
+                                .high = copy(from->high, from->count, sizeof(float)),
+                                .low = copy(from->low, from->count, sizeof(float)),
+                                .spread = copy(from->spread, from->count, sizeof(float)),
+                                .truth = copy(from->truth, from->count, sizeof(double)),
+                                .unit = copy(from->unit, from->count, sizeof(double))};
+    void *const parts[] = {e->high, e->low, e->spread, e->truth, e->unit};
+    const size_t sizes[] = {sizeof(float), sizeof(float), sizeof(float), sizeof(double),
+                            sizeof(double)};
+    if (law->is_sum)
+        add_rows(e, from, law);
+    for (int k = 0; k < 5 && !law->is_sum; k++) {
+        if (parts[k] && exponent)  // of f32 alone
+            scale(parts[k], e->count, exponent);
+        if (parts[k] && law->order)
+            permute(parts[k], e->count * (int64_t)sizes[k], law);
+    }
+}
+
+void derived_compute(struct oracle *o, enum oracle_set set) {
     struct derived_law law;
     derived_find(o, set, &law);
     for (int i = 0; i < o->problem->n_outputs; i++) {
-        const struct oracle_output *from =
-            &o->sets[law.is_sum ? SET_INTEGERS : SET_DECLARED].outputs[i];
         struct oracle_output *e = &o->sets[set].outputs[i];
-        *e = (struct oracle_output){.count = from->count,
-                                    .stats = from->stats,
-                                    .high = copy(from->high, from->count),
-                                    .low = copy(from->low, from->count),
-                                    .spread = copy(from->spread, from->count)};
-        float *const parts[] = {e->high, e->low, e->spread};
-        if (law.is_sum)
-            add_rows(e, from, &law);
-        for (int k = 0; k < 3 && !law.is_sum; k++) {
-            scale(parts[k], e->count, law.scaling.output[i]);
-            if (law.order)
-                permute(parts[k], e->count, &law);
-        }
-        for (int64_t k = 0; set == SET_SCALED && k < e->count; k++)
+        store_output(e, &o->sets[law.is_sum ? SET_INTEGERS : SET_DECLARED].outputs[i], &law,
+                     law.scaling.output[i]);
+        for (int64_t k = 0; set == SET_SCALED && e->high && k < e->count; k++)
             if (derived_is_edge(e->high[k]))
                 e->spread[k] = NAN;
     }
@@ -170,7 +187,7 @@ static void put_factor(struct str *s, const char *name, int exponent) {
         str_printf(s, "%s times %d", name, 1 << exponent);
 }
 
-const char *derived_words(struct arena *a, const struct oracle *o, enum oracle_set set) {
+const char *derived_text(struct arena *a, const struct oracle *o, enum oracle_set set) {
     const struct problem *p = o->problem;
     struct derived_law law;
     struct str in = {0}, out = {0};

@@ -24,14 +24,14 @@ void derived_reset(struct derived_law *law);
 bool derived_exists(const struct oracle *o, enum oracle_set set);
 
 // Turn an input's data of the set that it follows from into those of the set.
-void derived_change(const struct oracle *o, enum oracle_set set, int input, float *values);
+void derived_change(const struct oracle *o, enum oracle_set set, int input, void *values);
 
 // Fill in what is expected. requires: derived_exists, and the set that it follows from is known.
-void derived_learn(struct oracle *o, enum oracle_set set);
+void derived_compute(struct oracle *o, enum oracle_set set);
 
 // Is nothing claimed of an expected value that was scaled? Beyond the type, or so small that steps
 // are absolute there. (oracle_edges of runtime/oracle.cu says the same.)
 bool derived_is_edge(float high);
 
 // The law in words: "x times 16: y is times 16". "" when the set has none.
-const char *derived_words(struct arena *a, const struct oracle *o, enum oracle_set set);
+const char *derived_text(struct arena *a, const struct oracle *o, enum oracle_set set);

@@ -8,7 +8,7 @@
 
 #include "eval/novelty.h"
 #include "eval/null_trial.h"
-#include "eval/oracle.h"
+#include "eval/oracle_compare.h"
 #include "eval/runner_handle.h"
 
 struct eval_result;
@@ -35,8 +35,9 @@ struct judge_device {
     // Of the sets that follow from others (SET_DRAWN and beyond) it can load those before this one.
     enum oracle_set end_derived;
     // Called before sets (a bit for each) are used: what is expected of them is computed.
-    void (*learn)(struct judge *j, unsigned sets);
-    // Called with a set that was learned: which kernels that compute nothing still pass?
+    void (*compute_expected)(struct judge *j, unsigned sets);
+    // Called with a set whose expected outputs are known: which kernels that compute nothing still
+    // pass?
     void (*try_null)(struct judge *j, enum oracle_set set, struct null_trial *t);
 
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
@@ -72,7 +73,7 @@ struct judge_device {
                           const struct novel_call *call, struct novel_look *look);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
-    const float *(*values)(struct judge *j, struct subject *s, int slot, int output);
+    const void *(*values)(struct judge *j, struct subject *s, int slot, int output);
     // Did it go on working after the call? May be NULL: it cannot.
     bool (*is_late)(struct subject *s, const struct call_result *call);
 

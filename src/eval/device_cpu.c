@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "eval/compile.h"
+#include "build/compile.h"
+#include "build/inspect.h"
 #include "eval/environment.h"
-#include "eval/inspect.h"
 #include "eval/judge.h"
 #include "ir/inputs.h"
 
@@ -162,13 +162,17 @@ static bool is_alive(struct subject *s) {
     return runner_is_alive(&s->runner);
 }
 
-static float *input_to_patch(const struct judge *j, int input, int slot) {
-    return (float *)(j->files[FILE_INPUTS].bytes + layout_offset(&j->layout, input, slot) +
-                     layout_lead(&j->layout, input, slot));
+static void *input_to_patch(const struct judge *j, int input, int slot) {
+    return j->files[FILE_INPUTS].bytes + layout_offset(&j->layout, input, slot) +
+           layout_lead(&j->layout, input, slot);
 }
 
-static void learn(struct judge *j, unsigned sets) {
-    oracle_learn(&j->oracle, sets, j->settings.n_threads);
+static void put_input(const struct judge *j, int input, int slot, int64_t index, double value) {
+    dtype_put(j->context.buffers[input].type, input_to_patch(j, input, slot), index, value);
+}
+
+static void compute_expected(struct judge *j, unsigned sets) {
+    oracle_compute(&j->oracle, sets, j->settings.n_threads);
 }
 
 static int find_slot_with(const struct judge *j, enum oracle_set set) {
@@ -181,10 +185,10 @@ static int find_slot_with(const struct judge *j, enum oracle_set set) {
 // From declared to patched data and back only a few elements change.
 static void toggle_patches(struct judge *j, int slot, bool patched) {
     for (int i = 0; i < j->problem->n_inputs; i++) {
-        float *values = input_to_patch(j, i, slot);
-        for (int k = 0; k < j->n_patches[i]; k++)
-            values[j->patches[i][k].index] =
-                patched ? j->patches[i][k].after : j->patches[i][k].before;
+        for (int k = 0; k < j->n_patches[i]; k++) {
+            const struct patch *p = &j->patches[i][k];
+            put_input(j, i, slot, p->index, patched ? p->after : p->before);
+        }
     }
 }
 
@@ -203,7 +207,7 @@ static void load(struct judge *j, int slot, enum oracle_set set) {
         return;
     }
     for (int i = 0; i < j->problem->n_inputs; i++) {
-        float *values = input_to_patch(j, i, slot);
+        void *values = input_to_patch(j, i, slot);
         if (source >= 0)
             memcpy(values, input_to_patch(j, i, source), (size_t)j->layout.buffers[i].size_bytes);
         else
@@ -218,15 +222,15 @@ static void patch(struct judge *j, struct subject *s, int slot, const struct nov
     (void)s;
     for (int i = 0; i < j->problem->n_inputs; i++)
         for (int k = 0; k < n->n[i]; k++)
-            input_to_patch(j, i, slot)[n->patches[i][k].index] =
-                is_back ? n->patches[i][k].before : n->patches[i][k].after;
+            put_input(j, i, slot, n->patches[i][k].index,
+                      is_back ? n->patches[i][k].before : n->patches[i][k].after);
 }
 
 // As cold as data that nobody has used for a while.
 static void cool(const struct judge *j, int slot) {
 #if defined(__x86_64__)
     for (int i = 0; i < j->problem->n_inputs && j->settings.llc_bytes > 0; i++) {
-        const char *bytes = (const char *)input_to_patch(j, i, slot);
+        const char *bytes = input_to_patch(j, i, slot);
         for (int64_t at = 0; at < j->layout.buffers[i].size_bytes; at += LAYOUT_ALIGN)
             __builtin_ia32_clflush(bytes + at);
     }
@@ -238,7 +242,11 @@ static void cool(const struct judge *j, int slot) {
 
 static void renew(struct judge *j, int slot, uint64_t seed, bool is_nudged) {
     for (int i = 0; i < j->problem->n_inputs; i++) {
-        struct inputs_job job = {j->problem, i, INPUT_SET_DECLARED, seed, j->settings.n_threads};
+        struct inputs_job job = {.problem = j->problem,
+                                 .input = i,
+                                 .set = INPUT_SET_DECLARED,
+                                 .seed = seed,
+                                 .n_threads = j->settings.n_threads};
         if (is_nudged)
             novelty_nudge(j->problem, i, seed, input_to_patch(j, i, slot));
         else
@@ -266,13 +274,13 @@ static void poison(struct judge *j, struct subject *s, int slot) {
 static bool is_untouched(struct judge *j, struct subject *s, int slot) {
     for (int b = 0; b < s->plan.n_buffers; b++) {
         const struct plan_buffer *p = &s->plan.buffers[b];
-        if (p->role == BUFFER_INPUT || p->size_bytes < 4)
+        if (p->role == BUFFER_INPUT)
             continue;
         const char *bytes = runner_bytes(&s->runner, b, slot);
         for (int i = 0; i < 16; i++) {
-            uint32_t word;
-            memcpy(&word, bytes + 4 * rng_below(&j->rng, (uint64_t)p->size_bytes / 4), 4);
-            if (word != j->poison[slot])
+            int64_t at = 4 * (int64_t)rng_below(&j->rng, ((uint64_t)p->size_bytes + 3) / 4);
+            size_t n = p->size_bytes - at < 4 ? (size_t)(p->size_bytes - at) : 4;
+            if (memcmp(bytes + at, &j->poison[slot], n) != 0)
                 return false;
         }
     }
@@ -295,17 +303,25 @@ static int find_overrun(struct judge *j, struct subject *s, int slot, uint32_t w
     return runner_find_overrun(&s->runner, slot, word);
 }
 
+// Of packed elements the half of the last byte that holds none is whatever it is.
 static uint64_t digest(struct judge *j, struct subject *s, int slot) {
     uint64_t h = j->digest_seed;
-    for (int b = 0; b < s->plan.n_buffers; b++)
-        if (s->plan.buffers[b].role == BUFFER_OUTPUT)
-            h = hash_bytes(runner_bytes(&s->runner, b, slot), (size_t)s->plan.buffers[b].size_bytes,
-                           h);
+    for (int i = 0; i < j->problem->n_outputs; i++) {
+        const struct node *n = &j->problem->graph.nodes[j->problem->outputs[i].node];
+        int b = j->problem->n_inputs + i;
+        const char *bytes = runner_bytes(&s->runner, b, slot);
+        size_t size = (size_t)s->plan.buffers[b].size_bytes;
+        bool is_half = n->dtype == DTYPE_I4 && shape_count(&n->shape) % 2 != 0;
+        h = hash_bytes(bytes, is_half ? size - 1 : size, h);
+        char last = (char)(bytes[size - 1] & 15);
+        if (is_half)
+            h = hash_bytes(&last, 1, h);
+    }
     return h;
 }
 
-static const float *values(struct judge *j, struct subject *s, int slot, int output) {
-    return (const float *)runner_bytes(&s->runner, j->problem->n_inputs + output, slot);
+static const void *values(struct judge *j, struct subject *s, int slot, int output) {
+    return runner_bytes(&s->runner, j->problem->n_inputs + output, slot);
 }
 
 static bool compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
@@ -314,12 +330,18 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
-static int64_t count_word(const float *values, int64_t size_bytes, uint32_t word) {
-    const uint32_t *words = (const uint32_t *)values;
-    int64_t n = 0;
-    for (int64_t i = 0; i < size_bytes / 4; i++)
-        n += words[i] == word;
-    return n;
+// Elements of an output that nobody looked at and that still hold the poison. Of other types than
+// f32 one or other may hold its bits by right: there it takes a run of words that no chance makes.
+static int64_t count_unwritten(const struct node *n, const void *values, uint32_t word) {
+    enum { RUN = 4 };
+    const uint32_t *words = values;
+    int64_t n_words = dtype_size(n->dtype, shape_count(&n->shape)) / 4, found = 0, run = 0;
+    int least = n->dtype == DTYPE_F32 ? 1 : RUN;
+    for (int64_t i = 0; i < n_words; i++) {
+        run = words[i] == word ? run + 1 : 0;
+        found += run < least ? 0 : run == least ? least : 1;
+    }
+    return found * 32 / dtype_infos[n->dtype].bits;
 }
 
 static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
@@ -333,8 +355,8 @@ static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
     d.n_rows = novelty_rows(j->problem, c->changes, &j->rng, rows);
     novelty_compare(a, &j->oracle, &d, look);
     for (int i = 0; i < j->problem->n_outputs; i++)
-        look->n_unwritten += count_word(
-            d.outputs[i], j->layout.buffers[j->problem->n_inputs + i].size_bytes, c->poison);
+        look->n_unwritten += count_unwritten(&j->problem->graph.nodes[j->problem->outputs[i].node],
+                                             d.outputs[i], c->poison);
 }
 
 static bool is_late(struct subject *s, const struct call_result *result) {
@@ -374,7 +396,7 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
 
 // Where a call finds its data. Slots that were left warm may still be larger than a cache: that is
 // for the reader to see.
-static const char *rotation_words(const struct judge *j, struct arena *a, const struct plan *p) {
+static const char *rotation_text(const struct judge *j, struct arena *a, const struct plan *p) {
     int64_t given = 0, touched = 0;  // without scratch, and with
     for (int b = 0; b < j->context.n_buffers; b++)
         given += j->context.buffers[b].size_bytes;
@@ -394,7 +416,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
         arena_printf(a,
                      "ABBA, %s, %d of %d threads pinned, pages of %s first touched by the judge, "
                      "judge's clock; interval: bootstrap and order statistics",
-                     rotation_words(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
+                     rotation_text(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
                      environment_pages(a));
     profile_set(&result->profile, "threads", j->settings.n_threads);
     if (s->runner.has_shares)
@@ -412,7 +434,7 @@ const struct judge_device judge_device_cpu = {
     .stop = stop,
     .is_alive = is_alive,
     .end_derived = SET_COUNT,
-    .learn = learn,
+    .compute_expected = compute_expected,
     .try_null = judge_try_null,
     .load = load,
     .patch = patch,

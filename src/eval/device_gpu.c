@@ -134,7 +134,7 @@ static void gpu_close(struct judge *j) {
         gpu_runner_close(&g->runners[i]);
     if (g->bench.is_open) {
         gpu_forget_sets(j);
-        gpu_oracle_rest(&g->oracle);
+        gpu_oracle_release(&g->oracle);
     }
     gpu_memory_reset(&g->memory, &g->bench);
     gpu_bench_close(&g->bench);
@@ -186,15 +186,15 @@ static struct gpu_runner *take_runner(struct judge *j, struct error *err) {
 static void prepare_meanwhile(void *ctx) {
     struct judge *j = ctx;
     struct error later = {0};  // whoever takes the runner finds out
-    struct stretch learning = judge_begin(j);
-    gpu_learn(j, j->sets_wanted);
-    judge_end(j, PHASE_TRUTH, learning);
+    struct stretch computing = judge_begin(j);
+    gpu_compute_expected(j, j->sets_wanted);
+    judge_end(j, PHASE_TRUTH, computing);
     for (int i = 0; i < RUNNERS; i++)
         if (!j->gpu->runners[i].is_taken && !open_runner(j, &j->gpu->runners[i], &later))
             return;
 }
 
-// Memory for scratch in every slot, beside everything else.
+// Memory for scratch in every slot, besides everything else.
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     size_t free_bytes = 0, total = 0;
     int64_t needed = 0;
@@ -391,7 +391,7 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
                      clock_duration(a, event * 1e9), clock_duration(a, excess * 1e9));
 }
 
-// How the time divides between launches. Asked last, since it may cost the runner: nothing hangs
+// How the time divides between launches. Asked last, since it may cost the runner: nothing depends
 // on the answer.
 static void time_launches(struct judge *j, struct subject *s, double time_s, struct profile *p) {
     enum { CALLS = 5 };
@@ -419,7 +419,7 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         "ABBA, cold by rotation over %d slots and a flush that reads %lld MiB, graph launches, "
         "device events; interval: bootstrap and order statistics",
         j->layout.n_slots, (long long)FLUSH_TIMES_L2 * j->settings.llc_bytes >> 20);
-    result->measurement.clocks = gpu_clocks_words(a, &j->gpu->clocks, &s->clocks);
+    result->measurement.clocks = gpu_clocks_text(a, &j->gpu->clocks, &s->clocks);
     const struct profile *p = &s->gpu->profile;
     for (int i = 0; i < p->n_metrics; i++)
         profile_set(&result->profile, p->metrics[i].name, p->metrics[i].value);
@@ -442,7 +442,7 @@ const struct judge_device judge_device_gpu = {
     .is_alive = gpu_is_alive,
     .load = gpu_load,
     .end_derived = SET_SUMMED,
-    .learn = gpu_learn,
+    .compute_expected = gpu_compute_expected,
     .try_null = gpu_try_null,
     .patch = gpu_patch,
     .poison = gpu_poison,

@@ -2,7 +2,7 @@
 // gpu_data.c (data, checks).
 #pragma once
 
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "eval/gpu_clocks.h"
 #include "eval/gpu_handle.h"
 #include "eval/gpu_oracle.h"
@@ -29,7 +29,7 @@ struct judge_gpu {
     struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
-    float *values;       // an output on its way into evidence
+    void *values;        // an output on its way into evidence
     cuda_pointer novel;  // of gpu_novel.c
     int64_t novel_bytes;
     struct gpu_clocks clocks;
@@ -56,9 +56,13 @@ bool gpu_declared_is_ready(struct judge *j);
 // An output in a slot, in the judge's addresses.
 cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output);
 
+// Change one element of an input that lies at `at`, or take that back.
+bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct patch *p,
+                     bool is_back);
+
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
-void gpu_learn(struct judge *j, unsigned sets);
+void gpu_compute_expected(struct judge *j, unsigned sets);
 void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
@@ -70,4 +74,4 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
                  struct comparison *c);
 void gpu_compare_novel(struct judge *j, struct arena *a, struct subject *s,
                        const struct novel_call *call, struct novel_look *look);
-const float *gpu_values(struct judge *j, struct subject *s, int slot, int output);
+const void *gpu_values(struct judge *j, struct subject *s, int slot, int output);

@@ -21,7 +21,7 @@ struct evaluator {
     const char *null_kernel;
 };
 
-static struct evaluator *new_evaluator(const struct eval_place *place, void *ctx) {
+struct evaluator *evaluator_open_at(const struct eval_place *place, void *ctx) {
     struct evaluator *e = ctx ? calloc(1, sizeof *e) : NULL;
     if (ctx && !e)
         abort();
@@ -34,14 +34,8 @@ static struct evaluator *new_evaluator(const struct eval_place *place, void *ctx
 
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err) {
-    *out = new_evaluator(&place_local, place_local_open(p, t, seed, err));
+    *out = evaluator_open_at(&place_local, place_local_open(p, t, seed, err));
     return *out || error_wrap(err, "start a worker");
-}
-
-bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec,
-                          struct error *err) {
-    *out = new_evaluator(&place_spool, place_spool_open(spec, err));
-    return *out != NULL;
 }
 
 const struct target *evaluator_target(const struct evaluator *e) {
@@ -99,7 +93,7 @@ static bool has_rule(const struct verdict *v, const char *rule) {
 }
 
 // Not the candidate's fault; or perhaps not: it did not run, and nobody knows whether it would
-// have. A rival that fails is looked at twice: it is a yardstick that worked before, most often,
+// have. A rival that fails is tried twice: it is a reference that worked before, most often,
 // and a machine that is busy enough lets anybody's call come late.
 static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v, int n_before) {
     if (!e->place->retries_infra)

@@ -5,7 +5,7 @@
 // answers with a verdict, a measurement and a profile. A worker that dies is
 // replaced and the job tried again, up to three times; then the verdict is infra. So is a job
 // whose device slowed itself down while it was timed.
-// Or the jobs go through a spool to workers elsewhere (spool.h, spool_worker.h).
+// Or the jobs go elsewhere: where to is a place (place.h), which the caller hands in.
 #pragma once
 
 #include <stdbool.h>
@@ -33,10 +33,10 @@ enum { EVAL_LOOKS_MAX = 4 };
 
 struct eval_job {
     const struct candidate *candidate;
-    const struct candidate *rival;  // NULL: timed alone (beside itself)
+    const struct candidate *rival;  // NULL: timed alone (against itself)
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
-    double resolution;   // 0.01: pairs until a difference by 1% can be told; 0: about 2%
+    double resolution;   // 0.01: pairs until a difference by 1% can be resolved; 0: about 2%
     double least_s;      // but not before so many seconds
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
     bool keeps_all;  // the measurement has the pairs that did not count too, and which those are
@@ -73,22 +73,6 @@ struct eval_result {
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err);
 
-// Jobs to workers that share a directory with us. Nothing is started; a job waits for a worker.
-struct spool_spec {
-    const char *dir;
-    const struct problem *problem;
-    const struct target *target;  // what the candidates are for; its facts need not be exact
-    const char *machine;          // id of the one device that may judge; NULL: any of its kind
-    double wait_s;                // give up when no worker takes a job; 0: 60 s
-    uint64_t seed;                // 0: drawn by the worker, and known to nobody else
-};
-bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
-
-// Leave a job in a spool for whoever comes, and for an evaluator that later asks the same. `id`
-// has room for 33 bytes; `is_answered`: somebody has done it already.
-bool evaluator_post(const struct spool_spec *spec, const struct eval_job *job, char *id,
-                    bool *is_answered, struct error *err);
-
 // Where the last answer was measured: as opened, or as the worker behind the spool says.
 const struct target *evaluator_target(const struct evaluator *e);
 
@@ -109,19 +93,8 @@ bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct 
 
 void evaluator_close(struct evaluator *e);
 
-// Bodies of the hidden commands `hone _worker`, `_runner`, `_compile` and `_gpu_runner`;
-// descriptor 3 is the socket to whoever started us. They return the exit status.
+// Bodies of the hidden commands `hone _worker`, `_runner` and `_gpu_runner`; descriptor 3 is the
+// socket to whoever started us. They return the exit status.
 int worker_main(void);
 int runner_main(void);
-int compile_child_main(void);
 int gpu_runner_main(void);
-
-// `hone _gpu_selftest FILE [NAME=SIZE]...`: inputs and truth of the GPU beside the host's, a line
-// for each problem and set. False with no error: they differ.
-bool gpu_selftest_main(char **argv, struct error *err);
-
-// Measure the ceilings of a target: of a CPU through the same runner, pool and clock as candidates,
-// of a GPU by events in this process.
-// `progress` (may be NULL) is called with a few words before each part.
-bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *what, void *ctx),
-               void *ctx, struct error *err);

@@ -96,9 +96,17 @@ bool gpu_bench_sum(struct gpu_bench *b, cuda_function f, uint64_t n, void **argu
 }
 
 void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed) {
+    gpu_regions_add_bits(r, at, 8 * bytes, seed);
+}
+
+void gpu_regions_add_bits(struct judge_regions *r, cuda_pointer at, int64_t bits, uint64_t seed) {
     assert(r->count < JUDGE_REGIONS);
-    r->at[r->count] = at;
-    r->n[r->count] = (uint64_t)bytes / 4;
+    unsigned before = 8 * (unsigned)(at % 4);
+    uint64_t end = before + (uint64_t)bits;
+    r->at[r->count] = at - at % 4;
+    r->n[r->count] = (end + 31) / 32;
+    r->head[r->count] = ~0U << before;
+    r->tail[r->count] = end % 32 ? (1U << end % 32) - 1 : ~0U;
     r->seed[r->count++] = seed;
 }
 

@@ -35,11 +35,14 @@ struct judge_regions {
     cuda_pointer at[JUDGE_REGIONS];
     uint64_t n[JUDGE_REGIONS];  // words of four bytes
     uint64_t seed[JUDGE_REGIONS];
+    uint32_t head[JUDGE_REGIONS], tail[JUDGE_REGIONS];
     int count;
     uint32_t poison;
 };
 
 void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed);
+// The same of so many bits.
+void gpu_regions_add_bits(struct judge_regions *r, cuda_pointer at, int64_t bits, uint64_t seed);
 
 // How many words are the poison, how many are not, and the sum of all digests.
 bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,

@@ -82,6 +82,16 @@ static int64_t output_bytes(const struct judge *j, int output) {
     return j->context.buffers[j->problem->n_inputs + output].size_bytes;
 }
 
+static enum dtype output_type(const struct judge *j, int output) {
+    return j->context.buffers[j->problem->n_inputs + output].type;
+}
+
+// Of an odd number of packed elements half of the last byte holds none.
+static int64_t output_bits(const struct judge *j, int output) {
+    const struct node *n = &j->problem->graph.nodes[j->problem->outputs[output].node];
+    return shape_count(&n->shape) * dtype_infos[n->dtype].bits;
+}
+
 static uint64_t input_seed(const struct judge *j, int input) {
     return j->digest_seed + 1000 + (uint64_t)input;
 }
@@ -92,6 +102,21 @@ static struct judge_part scan(struct judge *j, const struct judge_regions *r) {
     if (!gpu_bench_scan(&j->gpu->bench, r, &sum, &err))
         gpu_fail(j, &err);
     return sum;
+}
+
+// Of packed elements the other one in the byte stays.
+bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct patch *p,
+                     bool is_back) {
+    enum dtype type = j->context.buffers[input].type;
+    double value = is_back ? p->before : p->after;
+    uint64_t bits = 0;
+    bool is_packed = type == DTYPE_I4;
+    at += (cuda_pointer)(is_packed ? p->index / 2 : dtype_size(type, p->index));
+    if (is_packed && !gpu_check(j, j->gpu->bench.cu.copy_from(&bits, at, 1), "change inputs"))
+        return false;
+    dtype_put(type, &bits, is_packed ? p->index % 2 : 0, value);
+    return gpu_check(j, j->gpu->bench.cu.copy_to(at, &bits, (size_t)dtype_size(type, 1)),
+                     "change inputs");
 }
 
 // Drawn on the device; the patches of a patched set one by one.
@@ -106,10 +131,7 @@ static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer
     }
     int n = set == SET_PATCHED ? oracle_patches(&j->oracle, 0, i, patches) : 0;
     for (int k = 0; k < n; k++)
-        if (!gpu_check(j,
-                       j->gpu->bench.cu.copy_to(to + 4 * (cuda_pointer)patches[k].index,
-                                                &patches[k].after, 4),
-                       "change inputs"))
+        if (!gpu_put_element(j, i, to, &patches[k], false))
             return false;
     return true;
 }
@@ -143,7 +165,7 @@ static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
     struct judge_regions r = {0};
     bool ok = make_input(j, set, i);
     if (!ok && j->broken.kind == ERROR_NONE) {
-        float *values = malloc((size_t)bytes);
+        void *values = malloc((size_t)bytes);
         if (!values)
             abort();
         oracle_fill(&j->oracle, set, i, values);
@@ -170,16 +192,16 @@ static bool prepare_inputs(struct judge *j, enum oracle_set set) {
     return j->broken.kind == ERROR_NONE;
 }
 
-static struct gpu_lesson lesson_of(struct judge *j, enum oracle_set set,
-                                   struct error_stats stats[OUTPUTS_MAX]) {
+static struct gpu_oracle_request request_of(struct judge *j, enum oracle_set set,
+                                            struct error_stats stats[OUTPUTS_MAX]) {
     struct gpu_set *s = &j->gpu->sets[set];
     for (int i = 0; i < j->problem->n_outputs; i++)
         stats[i] = j->oracle.sets[set].outputs[i].stats;
-    return (struct gpu_lesson){.problem = j->problem,
-                               .inputs = s->inputs,
-                               .expected = s->expected,
-                               .stats = stats,
-                               .forgives = oracle_forgives(set)};
+    return (struct gpu_oracle_request){.problem = j->problem,
+                                       .inputs = s->inputs,
+                                       .expected = s->expected,
+                                       .stats = stats,
+                                       .allows_overflow = oracle_allows_overflow(set)};
 }
 
 // By the set's law, where it has one and what is expected of the declared data is still there.
@@ -218,13 +240,13 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
             !take(j, set, bytes, &e->spread))
             return false;
     }
-    struct gpu_lesson lesson = lesson_of(j, set, stats);
+    struct gpu_oracle_request request = request_of(j, set, stats);
     bool ok = derive_expected(j, set, stats) ||
-              (prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err));
+              (prepare_inputs(j, set) && gpu_oracle_compute(&j->gpu->oracle, &request, &err));
     if (!ok && j->broken.kind == ERROR_NONE) {
         evict_others(j, set);
         err = (struct error){0};
-        ok = prepare_inputs(j, set) && gpu_oracle_learn(&j->gpu->oracle, &lesson, &err);
+        ok = prepare_inputs(j, set) && gpu_oracle_compute(&j->gpu->oracle, &request, &err);
     }
     if (!ok)
         return false;
@@ -238,19 +260,25 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
     return true;
 }
 
+static bool host_knows(const struct judge *j, enum oracle_set set) {
+    const struct oracle_output *o = &j->oracle.sets[set].outputs[0];
+    return o->high != NULL || o->truth != NULL;
+}
+
 static bool upload_expected(struct judge *j, enum oracle_set set) {
     struct gpu_set *s = &j->gpu->sets[set];
     // The GPU may have known it, and not any more; or what it follows from.
-    j->oracle.sets[set].is_known &= j->oracle.sets[set].outputs[0].high != NULL;
+    j->oracle.sets[set].is_known &= host_knows(j, set);
     if (set >= SET_DRAWN)
-        j->oracle.sets[SET_DECLARED].is_known &=
-            j->oracle.sets[SET_DECLARED].outputs[0].high != NULL;
-    oracle_learn(&j->oracle, 1U << set, j->settings.n_threads);
+        j->oracle.sets[SET_DECLARED].is_known &= host_knows(j, SET_DECLARED);
+    oracle_compute(&j->oracle, 1U << set, j->settings.n_threads);
     for (int i = 0; i < j->problem->n_outputs; i++) {
         const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
         struct judge_expected *e = &s->expected[i];
         int64_t bytes = output_bytes(j, i);
         e->limit = o->stats.limit_max;
+        if (o->type != DTYPE_F32)  // compared by the host
+            continue;
         if (!upload(j, set, o->high, bytes, &e->high) || !upload(j, set, o->low, bytes, &e->low) ||
             !upload(j, set, o->spread, bytes, &e->spread))
             return false;
@@ -275,15 +303,15 @@ bool gpu_declared_is_ready(struct judge *j) {
     return prepare_inputs(j, SET_DECLARED) && prepare_expected(j, SET_DECLARED);
 }
 
-void gpu_learn(struct judge *j, unsigned sets) {
+void gpu_compute_expected(struct judge *j, unsigned sets) {
     if (sets >> SET_DRAWN)
         sets |= 1U << SET_DECLARED;  // those are made from it
     if (!j->gpu->has_oracle)
-        oracle_learn(&j->oracle, sets, j->settings.n_threads);
+        oracle_compute(&j->oracle, sets, j->settings.n_threads);
     for (int s = 0; s < SET_COUNT; s++)
         if (sets >> s & 1)
             prepare_expected(j, (enum oracle_set)s);
-    gpu_oracle_rest(&j->gpu->oracle);
+    gpu_oracle_release(&j->gpu->oracle);
 }
 
 static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
@@ -291,8 +319,8 @@ static bool try_null(struct judge *j, enum oracle_set set, struct null_trial *t)
     struct error_stats stats[OUTPUTS_MAX];
     if (!prepare_inputs(j, set) || !prepare_expected(j, set))
         return false;
-    struct gpu_lesson lesson = lesson_of(j, set, stats);
-    if (gpu_oracle_null(&j->gpu->oracle, &lesson, t, &err))
+    struct gpu_oracle_request request = request_of(j, set, stats);
+    if (gpu_oracle_null(&j->gpu->oracle, &request, t, &err))
         return true;
     gpu_fail(j, &err);
     return false;
@@ -333,12 +361,8 @@ void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelt
                bool is_back) {
     (void)s;
     for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n->n[i]; k++) {
-            const struct patch *p = &n->patches[i][k];
-            cuda_pointer at = buffer_at(j, NULL, i, slot) + 4 * (cuda_pointer)p->index;
-            gpu_check(j, j->gpu->bench.cu.copy_to(at, is_back ? &p->before : &p->after, 4),
-                      "change inputs");
-        }
+        for (int k = 0; k < n->n[i]; k++)
+            gpu_put_element(j, i, buffer_at(j, NULL, i, slot), &n->patches[i][k], is_back);
 }
 
 // One piece of a slot's memory: the problem's buffers, or scratch.
@@ -359,9 +383,21 @@ static int find_pieces(struct judge *j, struct subject *s, int slot, struct piec
     return 2;
 }
 
+// A byte is that of the word which stands at its address modulo 4.
+static void fill_bytes(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word) {
+    for (; bytes > 0; at++, bytes--)
+        gpu_check(
+            j, j->gpu->bench.cu.fill8_async(at, (unsigned char)(word >> (8 * (at % 4))), 1, NULL),
+            "poison device memory");
+}
+
 static void fill_words(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word) {
-    if (bytes >= 4)
-        gpu_check(j, j->gpu->bench.cu.fill32(at, word, (size_t)bytes / 4), "poison device memory");
+    int64_t head = (int64_t)(-at % 4) < bytes ? (int64_t)(-at % 4) : bytes, rest = bytes - head;
+    fill_bytes(j, at, head, word);
+    at += (cuda_pointer)head;
+    if (rest >= 4)
+        gpu_check(j, j->gpu->bench.cu.fill32(at, word, (size_t)rest / 4), "poison device memory");
+    fill_bytes(j, at + (cuda_pointer)(rest / 4 * 4), rest % 4, word);
 }
 
 // All of a piece but inputs.
@@ -446,6 +482,8 @@ int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
         struct judge_regions one = {.count = 1};
         one.at[0] = all.at[i];
         one.n[0] = all.n[i];
+        one.head[0] = all.head[i];
+        one.tail[0] = all.tail[i];
         one.seed[0] = all.seed[i];
         if (scan(j, &one).digest != set->digests[i])
             return i;
@@ -460,9 +498,23 @@ cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int s
 uint64_t gpu_digest(struct judge *j, struct subject *s, int slot) {
     struct judge_regions r = {0};
     for (int i = 0; i < j->problem->n_outputs; i++)
-        gpu_regions_add(&r, gpu_output_at(j, s, slot, i), output_bytes(j, i),
-                        j->digest_seed + (uint64_t)i);
+        gpu_regions_add_bits(&r, gpu_output_at(j, s, slot, i), output_bits(j, i),
+                             j->digest_seed + (uint64_t)i);
     return scan(j, &r).digest;
+}
+
+// An output in the host's memory.
+static const void *fetch_values(struct judge *j, struct subject *s, int slot, int output) {
+    int64_t bytes = output_bytes(j, output);
+    free(j->gpu->values);
+    j->gpu->values = calloc(1, (size_t)bytes);
+    if (!j->gpu->values)
+        abort();
+    gpu_check(j,
+              j->gpu->bench.cu.copy_from(j->gpu->values, gpu_output_at(j, s, slot, output),
+                                         (size_t)bytes),
+              "copy results");
+    return j->gpu->values;
 }
 
 bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
@@ -475,6 +527,9 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
     *c = (struct comparison){.stats = o->stats};
     if (!prepare_expected(j, set))
         return false;
+    if (o->type != DTYPE_F32)
+        return oracle_compare(o, fetch_values(j, s, slot, output), word, c) &&
+               j->broken.kind == ERROR_NONE;
     if (!gpu_bench_compare(&j->gpu->bench, &r, &j->gpu->sets[set].expected[output], &sum, &err)) {
         gpu_fail(j, &err);
         return false;
@@ -491,7 +546,7 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
 // What is expected, for evidence.
 static void fetch_expected(struct judge *j, enum oracle_set set, int output) {
     struct oracle_output *o = &j->oracle.sets[set].outputs[output];
-    if (o->high || !prepare_expected(j, set))
+    if (o->high || output_type(j, output) != DTYPE_F32 || !prepare_expected(j, set))
         return;
     const struct judge_expected *e = &j->gpu->sets[set].expected[output];
     const cuda_pointer from[] = {e->high, e->low, e->spread};
@@ -505,16 +560,7 @@ static void fetch_expected(struct judge *j, enum oracle_set set, int output) {
     }
 }
 
-const float *gpu_values(struct judge *j, struct subject *s, int slot, int output) {
-    int64_t bytes = output_bytes(j, output);
+const void *gpu_values(struct judge *j, struct subject *s, int slot, int output) {
     fetch_expected(j, (enum oracle_set)j->slot_set[slot], output);
-    free(j->gpu->values);
-    j->gpu->values = calloc(1, (size_t)bytes);
-    if (!j->gpu->values)
-        abort();
-    gpu_check(j,
-              j->gpu->bench.cu.copy_from(j->gpu->values, gpu_output_at(j, s, slot, output),
-                                         (size_t)bytes),
-              "copy results");
-    return j->gpu->values;
+    return fetch_values(j, s, slot, output);
 }

@@ -8,19 +8,6 @@
 // so many.
 enum { PARAMETER_BYTES = 4096, PORTABLE_CLUSTER = 8 };
 
-// Numbers of the driver's interface (CUtensorMapDataType).
-static int tensormap_type(const char *type) {
-    static const struct {
-        const char *name;
-        int number;
-    } types[] = {{"u8", 0},  {"i32", 3}, {"i64", 5}, {"f16", 6},
-                 {"f32", 7}, {"f64", 8}, {"bf16", 9}};
-    for (size_t i = 0; type && i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(types[i].name, type) == 0)
-            return types[i].number;
-    return 7;
-}
-
 static int log2_of(int value, int one) {
     int n = 0;
     for (; value > one; value /= 2)
@@ -43,7 +30,7 @@ static cuda_result encode(const struct cuda *cu, const struct plan *plan,
     // Swizzles none, 32, 64, 128 are 0 to 3; promotions none, 64, 128, 256 as well.
     int swizzle = m->swizzle_bytes ? 1 + log2_of(m->swizzle_bytes, 32) : 0;
     int promotion = m->promote_bytes ? 1 + log2_of(m->promote_bytes, 64) : 0;
-    return cu->tensormap_encode(out, tensormap_type(plan->buffers[m->buffer].type),
+    return cu->tensormap_encode(out, plan_map_type(plan->buffers[m->buffer].type)->number,
                                 (unsigned)m->rank, (void *)(uintptr_t)at, dims, strides, box, ones,
                                 0, swizzle, promotion, m->is_nan_outside);
 }
@@ -178,12 +165,20 @@ static cuda_result launch(const struct gpu_program *p, int step, cuda_stream str
 static cuda_result fill(const struct gpu_program *p, int buffer, double value, cuda_stream stream,
                         const cuda_pointer *buffers) {
     const struct plan_buffer *b = &p->plan->buffers[buffer];
-    float single = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof bits);
-    if (b->size_bytes % 4)
-        return p->cu->fill8_async(buffers[buffer], 0, (size_t)b->size_bytes, stream);
-    return p->cu->fill32_async(buffers[buffer], bits, (size_t)b->size_bytes / 4, stream);
+    cuda_pointer at = buffers[buffer];
+    uint64_t word = plan_fill_word(b->type, value);
+    unsigned low = (unsigned)word, high = (unsigned)(word >> 32);
+    size_t n = (size_t)b->size_bytes / 4;
+    cuda_result code = 0;
+    if (low != high) {  // of eight bytes each: every other word
+        code = p->cu->fill32_2d_async(at, 8, low, 1, n / 2, stream);
+        return code ? code : p->cu->fill32_2d_async(at + 4, 8, high, 1, n / 2, stream);
+    }
+    if (n)
+        code = p->cu->fill32_async(at, low, n, stream);
+    for (size_t i = 4 * n; i < (size_t)b->size_bytes && code == 0; i++)
+        code = p->cu->fill8_async(at + i, (unsigned char)(low >> (8 * (i % 4))), 1, stream);
+    return code;
 }
 
 cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,

@@ -19,11 +19,9 @@ void gpu_layout_make(struct gpu_layout *l, const struct plan_buffer *buffers, in
     l->total_bytes = round_up(at + GPU_GUARD, page_bytes);
 }
 
-// Guards are looked at in words of four bytes, so one begins behind the word that a buffer ends
-// in.
 void gpu_layout_guard(const struct gpu_layout *l, int i, int64_t *offset, int64_t *bytes) {
     int before = l->first + i - 1, next = l->first + i;
-    int64_t from = i == 0 ? 0 : round_up(l->offset[before] + l->size[before], 4);
+    int64_t from = i == 0 ? 0 : l->offset[before] + l->size[before];
     int64_t to = i == l->n ? l->total_bytes : l->offset[next];
     *offset = from;
     *bytes = to - from;

@@ -92,13 +92,10 @@ static bool take_memory(struct looking *l) {
 // Change the judge's own declared data, or take that back.
 static bool change_own(struct judge *j, const struct novelty *n, bool is_back) {
     for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n->n[i]; k++) {
-            const struct patch *p = &n->patches[i][k];
-            cuda_pointer at = j->gpu->sets[SET_DECLARED].inputs[i] + 4 * (cuda_pointer)p->index;
-            if (!gpu_check(j, j->gpu->bench.cu.copy_to(at, is_back ? &p->before : &p->after, 4),
-                           "change inputs"))
+        for (int k = 0; k < n->n[i]; k++)
+            if (!gpu_put_element(j, i, j->gpu->sets[SET_DECLARED].inputs[i], &n->patches[i][k],
+                                 is_back))
                 return false;
-        }
     return true;
 }
 
@@ -173,12 +170,12 @@ static bool compare(struct looking *l, int output, struct novel_look *look, stru
 }
 
 static bool look_at(struct looking *l, struct novel_look *look, struct error *err) {
-    struct gpu_lesson lesson = {.problem = l->j->problem,
-                                .inputs = l->inputs,
-                                .expected = l->expected,
-                                .stats = l->stats,
-                                .n_rows = l->n_rows};
-    if (!gather(l, err) || !gpu_oracle_learn(&l->j->gpu->oracle, &lesson, err))
+    struct gpu_oracle_request request = {.problem = l->j->problem,
+                                         .inputs = l->inputs,
+                                         .expected = l->expected,
+                                         .stats = l->stats,
+                                         .n_rows = l->n_rows};
+    if (!gather(l, err) || !gpu_oracle_compute(&l->j->gpu->oracle, &request, err))
         return false;
     for (int i = 0; i < l->j->problem->n_outputs && look->output < 0; i++)
         if (!compare(l, i, look, err))
@@ -193,14 +190,15 @@ static void look_by_host(struct looking *l, const struct novelty *n, struct nove
     struct novel_data d = {.rows = l->rows,
                            .most = NOVEL_SMALL,
                            .n_rows = l->n_rows < ROWS_OF_HOST ? l->n_rows : ROWS_OF_HOST};
-    float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
+    void *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         d.inputs[i] = inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
         if (!inputs[i])
             abort();
         oracle_fill(&j->oracle, SET_DECLARED, i, inputs[i]);
         for (int k = 0; k < n->n[i]; k++)
-            inputs[i][n->patches[i][k].index] = n->patches[i][k].after;
+            dtype_put(j->context.buffers[i].type, inputs[i], n->patches[i][k].index,
+                      n->patches[i][k].after);
     }
     for (int i = 0; i < j->problem->n_outputs; i++) {
         size_t bytes = (size_t)j->context.buffers[j->problem->n_inputs + i].size_bytes;

@@ -11,7 +11,7 @@
 
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
-// Beside what is expected, learning takes at most twice as much as the outputs, or this.
+// Besides what is expected, computing it takes at most twice as much as the outputs, or this.
 static const int64_t work_least_bytes = (int64_t)64 << 20;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
@@ -35,7 +35,7 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
     return true;
 }
 
-void gpu_oracle_rest(struct gpu_oracle *o) {
+void gpu_oracle_release(struct gpu_oracle *o) {
     if (o->work)
         o->bench->cu.release(o->work);
     o->work = 0;
@@ -66,37 +66,37 @@ bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t 
     return launch(o, o->fill, (n + 3) / 4, THREADS, arguments, err);
 }
 
-// ---- learning
+// ---- computing what is expected
 
-struct learner {
+struct computation {
     struct gpu_oracle *oracle;
-    const struct gpu_lesson *lesson;
+    const struct gpu_oracle_request *request;
     struct oracle_plan plan;
     int64_t first, rows;  // of the tile
     struct judge_part sums[OUTPUTS_MAX];
 };
 
-static const struct node *node_at(const struct learner *l, node_id id) {
-    return &l->lesson->problem->graph.nodes[id];
+static const struct node *node_at(const struct computation *l, node_id id) {
+    return &l->request->problem->graph.nodes[id];
 }
 
-static int64_t count_of(const struct learner *l, node_id id) {
+static int64_t count_of(const struct computation *l, node_id id) {
     struct shape s = oracle_plan_shape(&l->plan, id, l->rows);
     return shape_count(&s);
 }
 
-static cuda_pointer input_at(const struct learner *l, node_id id) {
-    const struct problem *p = l->lesson->problem;
+static cuda_pointer input_at(const struct computation *l, node_id id) {
+    const struct problem *p = l->request->problem;
     int i = 0;
     while (p->inputs[i].node != id)
         i++;
     int64_t skip =
         l->plan.carries[id] ? l->first * (shape_count(&node_at(l, id)->shape) / l->plan.n_rows) : 0;
-    return l->lesson->inputs[i] + sizeof(float) * (cuda_pointer)skip;
+    return l->request->inputs[i] + sizeof(float) * (cuda_pointer)skip;
 }
 
 // A node's data: an input's, a constant, or its array.
-static struct oracle_array array_of(const struct learner *l, node_id id) {
+static struct oracle_array array_of(const struct computation *l, node_id id) {
     const struct node *n = node_at(l, id);
     if (n->op == OP_CONST)
         return (struct oracle_array){.number = n->value};
@@ -108,20 +108,20 @@ static struct oracle_array array_of(const struct learner *l, node_id id) {
 }
 
 // The array that a stored node is written to; for a view or an input not the one it is read from.
-static struct oracle_array own_array(const struct learner *l, node_id id) {
+static struct oracle_array own_array(const struct computation *l, node_id id) {
     cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
     cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
     return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
 }
 
-static struct oracle_operand operand(const struct learner *l, node_id id) {
+static struct oracle_operand operand(const struct computation *l, node_id id) {
     uint64_t strides[RANK_MAX];
     struct shape s = oracle_plan_shape(&l->plan, id, l->rows);
     node_id base = oracle_plan_base(&l->plan, id, l->rows, strides);
     return (struct oracle_operand){array_of(l, base), oracle_plan_axes(&s, strides, ~0U)};
 }
 
-static bool do_map(struct learner *l, node_id id, struct error *err) {
+static bool do_map(struct computation *l, node_id id, struct error *err) {
     const struct node *n = node_at(l, id);
     bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
     struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
@@ -135,7 +135,7 @@ static bool do_map(struct learner *l, node_id id, struct error *err) {
 }
 
 // Partial results, by groups, until there is one for each result.
-static bool join(struct learner *l, struct oracle_reduce *r, struct error *err) {
+static bool join(struct computation *l, struct oracle_reduce *r, struct error *err) {
     for (;;) {
         int groups = (r->n_runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
         void *arguments[] = {r};
@@ -150,7 +150,7 @@ static bool join(struct learner *l, struct oracle_reduce *r, struct error *err) 
     }
 }
 
-static struct oracle_reduce reduction(const struct learner *l, node_id id) {
+static struct oracle_reduce reduction(const struct computation *l, node_id id) {
     int64_t results, length;
     const struct oracle_place *place = &l->plan.places[id];
     oracle_plan_runs(&l->plan, id, l->rows, &results, &length);
@@ -165,7 +165,7 @@ static struct oracle_reduce reduction(const struct learner *l, node_id id) {
     };
 }
 
-static bool do_reduce(struct learner *l, node_id id, struct error *err) {
+static bool do_reduce(struct computation *l, node_id id, struct error *err) {
     const struct node *n = node_at(l, id);
     struct oracle_reduce r = reduction(l, id);
     uint64_t strides[RANK_MAX];
@@ -182,7 +182,7 @@ static bool do_reduce(struct learner *l, node_id id, struct error *err) {
            join(l, &r, err);
 }
 
-static bool do_matmul(struct learner *l, node_id id, struct error *err) {
+static bool do_matmul(struct computation *l, node_id id, struct error *err) {
     const struct node *n = node_at(l, id);
     struct oracle_reduce r = reduction(l, id);
     struct shape left = oracle_plan_shape(&l->plan, n->arg[0], l->rows);
@@ -219,11 +219,11 @@ static bool do_matmul(struct learner *l, node_id id, struct error *err) {
 }
 
 // Part of an output, or all of it, is there.
-static bool put_outputs(struct learner *l, node_id id, struct error *err) {
-    const struct problem *p = l->lesson->problem;
+static bool put_outputs(struct computation *l, node_id id, struct error *err) {
+    const struct problem *p = l->request->problem;
     struct gpu_oracle *o = l->oracle;
     for (int i = 0; i < p->n_outputs; i++) {
-        const struct judge_expected *e = &l->lesson->expected[i];
+        const struct judge_expected *e = &l->request->expected[i];
         struct judge_part sum;
         if (p->outputs[i].node != id)
             continue;
@@ -232,7 +232,7 @@ static bool put_outputs(struct learner *l, node_id id, struct error *err) {
                                  .high = e->high,
                                  .low = e->low,
                                  .spread = e->spread,
-                                 .forgives = l->lesson->forgives};
+                                 .allows_overflow = l->request->allows_overflow};
         put.at = l->plan.carries[id] ? (uint64_t)l->first * (put.n / (uint64_t)l->rows) : 0;
         void *arguments[] = {&put, &o->bench->parts};
         if (!gpu_bench_sum(o->bench, o->put, put.n, arguments, &sum, err))
@@ -243,7 +243,7 @@ static bool put_outputs(struct learner *l, node_id id, struct error *err) {
     return true;
 }
 
-static bool compute(struct learner *l, node_id id, struct error *err) {
+static bool compute(struct computation *l, node_id id, struct error *err) {
     switch (op_infos[node_at(l, id)->op].class) {
     case OP_CLASS_REDUCE:
         return do_reduce(l, id, err);
@@ -255,8 +255,8 @@ static bool compute(struct learner *l, node_id id, struct error *err) {
 }
 
 // All nodes that carry rows, or all that do not.
-static bool pass(struct learner *l, bool carriers, struct error *err) {
-    for (node_id id = 0; id < l->lesson->problem->graph.n_nodes; id++)
+static bool pass(struct computation *l, bool carriers, struct error *err) {
+    for (node_id id = 0; id < l->request->problem->graph.n_nodes; id++)
         if (l->plan.is_stored[id] && l->plan.carries[id] == carriers &&
             !(compute(l, id, err) && put_outputs(l, id, err)))
             return false;
@@ -266,17 +266,17 @@ static bool pass(struct learner *l, bool carriers, struct error *err) {
 bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
     if (bytes <= o->work_bytes)
         return true;
-    gpu_oracle_rest(o);
+    gpu_oracle_release(o);
     if (!cuda_ok(&o->bench->cu, o->bench->cu.allocate(&o->work, (size_t)bytes), "take memory", err))
         return false;
     o->work_bytes = bytes;
     return true;
 }
 
-static bool learn(struct learner *l, struct error *err) {
-    const struct problem *p = l->lesson->problem;
+static bool compute_all(struct computation *l, struct error *err) {
+    const struct problem *p = l->request->problem;
     struct oracle_plan *plan = &l->plan;
-    int64_t n_rows = l->lesson->n_rows ? l->lesson->n_rows : plan->n_rows;
+    int64_t n_rows = l->request->n_rows ? l->request->n_rows : plan->n_rows;
     l->rows = n_rows;
     if (!gpu_oracle_take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
         return false;
@@ -289,29 +289,30 @@ static bool learn(struct learner *l, struct error *err) {
     for (int i = 0; i < p->n_outputs; i++) {
         struct shape shape = oracle_plan_shape(plan, p->outputs[i].node, n_rows);
         int64_t count = shape_count(&shape);
-        struct error_stats *s = &l->lesson->stats[i];
+        struct error_stats *s = &l->request->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
-        oracle_set_limits(s, l->lesson->forgives ? 1 : oracle_independent(p, i, count));
+        oracle_set_limits(s, l->request->allows_overflow ? 1 : oracle_independent(p, i, count));
     }
     return true;
 }
 
-bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err) {
+bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *request,
+                        struct error *err) {
     struct arena a = {0};
-    const struct problem *p = lesson->problem;
-    struct learner l = {.oracle = o, .lesson = lesson};
+    const struct problem *p = request->problem;
+    struct computation l = {.oracle = o, .request = request};
     int64_t budget = 0;
     for (int i = 0; i < p->n_outputs; i++)
         budget +=
             2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
     if (budget < work_least_bytes)
         budget = work_least_bytes;
-    if (lesson->n_rows)
-        oracle_plan_make_rows(&a, p, lesson->n_rows, &l.plan);
+    if (request->n_rows)
+        oracle_plan_make_rows(&a, p, request->n_rows, &l.plan);
     else
         oracle_plan_make(&a, p, o->budget_bytes ? o->budget_bytes : budget, &l.plan);
-    bool ok = learn(&l, err);
+    bool ok = compute_all(&l, err);
     arena_reset(&a);
     return ok;
 }
@@ -319,10 +320,10 @@ bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, str
 // ---- kernels that compute nothing
 
 // Does one guess pass for output number i?
-static bool try_guess(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
+static bool try_guess(struct gpu_oracle *o, const struct gpu_oracle_request *request, int i,
                       struct oracle_guess *g, bool *passes, struct error *err) {
-    const struct judge_expected *e = &lesson->expected[i];
-    const struct error_stats *s = &lesson->stats[i];
+    const struct judge_expected *e = &request->expected[i];
+    const struct error_stats *s = &request->stats[i];
     struct judge_part sum;
     g->high = e->high;
     g->low = e->low;
@@ -336,33 +337,33 @@ static bool try_guess(struct gpu_oracle *o, const struct gpu_lesson *lesson, int
 
 // The constant that is written: the mean of what is expected.
 static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, uint64_t n,
-                          float *constant, struct error *err) {
+                          double *constant, struct error *err) {
     struct judge_part sum;
     struct judge_expected expected = *e;
     void *arguments[] = {&expected.high, &expected.low, &n, &o->bench->parts};
     if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
         return false;
-    *constant = n ? (float)(sum.sum / (double)n) : 0;
+    *constant = n ? (double)(float)(sum.sum / (double)n) : 0;
     return true;
 }
 
-static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, int i,
+static bool guess_output(struct gpu_oracle *o, const struct gpu_oracle_request *request, int i,
                          struct null_trial *t, struct error *err) {
-    const struct problem *p = lesson->problem;
+    const struct problem *p = request->problem;
     uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
     bool zeros, constant, copy = false;
-    if (!t->has_constants && !find_constant(o, &lesson->expected[i], n, &t->constants[i], err))
+    if (!t->has_constants && !find_constant(o, &request->expected[i], n, &t->constants[i], err))
         return false;
-    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = t->constants[i]};
-    if (!try_guess(o, lesson, i, &nothing, &zeros, err) ||
-        !try_guess(o, lesson, i, &one, &constant, err))
+    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = (float)t->constants[i]};
+    if (!try_guess(o, request, i, &nothing, &zeros, err) ||
+        !try_guess(o, request, i, &one, &constant, err))
         return false;
     for (int in = 0; in < p->n_inputs && !copy; in++) {
         struct oracle_guess data = {
             .n = n,
-            .data = lesson->inputs[in],
+            .data = request->inputs[in],
             .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
-        if (!try_guess(o, lesson, i, &data, &copy, err))
+        if (!try_guess(o, request, i, &data, &copy, err))
             return false;
     }
     t->passing &= (unsigned)zeros << NULL_ZEROS | (unsigned)copy << NULL_COPY |
@@ -370,10 +371,10 @@ static bool guess_output(struct gpu_oracle *o, const struct gpu_lesson *lesson, 
     return true;
 }
 
-bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct null_trial *t,
-                     struct error *err) {
-    for (int i = 0; i < lesson->problem->n_outputs; i++)
-        if (!guess_output(o, lesson, i, t, err))
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_oracle_request *request,
+                     struct null_trial *t, struct error *err) {
+    for (int i = 0; i < request->problem->n_outputs; i++)
+        if (!guess_output(o, request, i, t, err))
             return false;
     t->has_constants = true;
     return true;

@@ -13,16 +13,16 @@ struct gpu_oracle {
     cuda_function fill, rows, scale, edges, map, runs, join, matmul, finish, put, mean, guess;
     cuda_pointer work;  // kept from set to set
     int64_t work_bytes;
-    int64_t budget_bytes;  // for learning one set; 0: what the outputs allow
+    int64_t budget_bytes;  // to compute one set; 0: what the outputs allow
 };
 
 // `cubin`: of runtime/oracle.cu.
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
                      struct error *err);
-// Give back what learning took.
-void gpu_oracle_rest(struct gpu_oracle *o);
+// Give back the memory that computing took.
+void gpu_oracle_release(struct gpu_oracle *o);
 
-// At least so many bytes in `work`, which learning overwrites.
+// At least so many bytes in `work`, which computing overwrites.
 bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err);
 
 // One thread for each of `n`, as far as blocks go.
@@ -36,19 +36,20 @@ bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t 
 // What is expected of every output for these inputs: fills the arrays of `expected`, which the
 // caller has allocated, and the honest errors with their limits. The problem must be one that
 // oracle_plan_takes().
-struct gpu_lesson {
+struct gpu_oracle_request {
     const struct problem *problem;
     const cuda_pointer *inputs;
     struct judge_expected *expected;  // per output
     struct error_stats *stats;        // per output
-    bool forgives;                    // oracle_forgives() of the set
+    bool allows_overflow;             // oracle_allows_overflow() of the set
     // So many rows alone: inputs that carry rows (ir/interpret.h), and `expected`, hold just these.
     // 0: all of them.
     int64_t n_rows;
 };
-bool gpu_oracle_learn(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct error *err);
+bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *request,
+                        struct error *err);
 
 // As null_trial_on().
 struct null_trial;
-bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_lesson *lesson, struct null_trial *t,
-                     struct error *err);
+bool gpu_oracle_null(struct gpu_oracle *o, const struct gpu_oracle_request *request,
+                     struct null_trial *t, struct error *err);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/json.h"
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "eval/evaluate.h"
 #include "eval/gpu_layout.h"
 #include "gpu/mapping.h"

@@ -47,13 +47,17 @@ static void fill_context(struct judge *j) {
     int n = 0;
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *node = &p->graph.nodes[p->inputs[i].node];
-        buffers[n++] = (struct plan_buffer){
-            .name = node->name, .role = BUFFER_INPUT, .size_bytes = node_bytes(node)};
+        buffers[n++] = (struct plan_buffer){.name = node->name,
+                                            .role = BUFFER_INPUT,
+                                            .size_bytes = node_bytes(node),
+                                            .type = node->dtype};
     }
     for (int i = 0; i < p->n_outputs; i++) {
         const struct node *node = &p->graph.nodes[p->outputs[i].node];
-        buffers[n++] = (struct plan_buffer){
-            .name = p->outputs[i].name, .role = BUFFER_OUTPUT, .size_bytes = node_bytes(node)};
+        buffers[n++] = (struct plan_buffer){.name = p->outputs[i].name,
+                                            .role = BUFFER_OUTPUT,
+                                            .size_bytes = node_bytes(node),
+                                            .type = node->dtype};
     }
     for (int i = 0; i < p->graph.n_dims; i++) {
         names[i] = p->graph.dims[i].name;
@@ -114,26 +118,38 @@ void judge_close(struct judge *j) {
 }
 
 void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
-    float *inputs[INPUTS_MAX];
+    void *inputs[INPUTS_MAX];
     for (int i = 0; i < j->problem->n_inputs; i++) {
         inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
         if (!inputs[i])
             abort();
         oracle_fill(&j->oracle, set, i, inputs[i]);
     }
-    null_trial_on(&j->oracle, set, (const float *const *)inputs, t);
+    null_trial_on(&j->oracle, set, (const void *const *)inputs, t);
     for (int i = 0; i < j->problem->n_inputs; i++)
         free(inputs[i]);
+}
+
+bool judge_is_fit(struct judge *j) {
+    const char *fault = j->oracle.sets[SET_DECLARED].fault;
+    if (fault[0] && j->unfit.kind == ERROR_NONE)
+        error_set(&j->unfit, ERROR_PARSE,
+                  "problem %s: on inputs as it declares them, %s: no kernel can be judged by that",
+                  j->problem->name, fault);
+    return !fault[0];
 }
 
 const char *judge_find_null_kernel(struct judge *j) {
     struct null_trial t;
     null_trial_start(&t);
     for (int set = 0; set < SET_DRAWN && t.passing; set++) {
-        j->device->learn(j, 1U << set);
-        j->device->try_null(j, (enum oracle_set)set, &t);
+        j->device->compute_expected(j, 1U << set);
+        if (!judge_is_fit(j))
+            return NULL;
+        if (!(oracle_faulty(&j->oracle) >> set & 1))
+            j->device->try_null(j, (enum oracle_set)set, &t);
     }
-    return null_trial_words(&t);
+    return null_trial_text(&t);
 }
 
 int64_t judge_timeout_ns(const struct judge *j) {
@@ -186,7 +202,7 @@ static bool open_rival(struct judge *j, struct arena *a, const struct candidate 
         close_rival(j);
         return false;
     }
-    // It is a yardstick, not a suspect: that it works on the timed data is enough.
+    // It is a reference, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
         verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
@@ -298,8 +314,9 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
     j->restart_s = 0;
     memcpy(result->phase_s, j->phase_s, sizeof result->phase_s);
     memset(j->phase_s, 0, sizeof j->phase_s);
-    if (ok && j->broken.kind != ERROR_NONE) {
-        *err = j->broken;
+    const struct error *own = j->broken.kind != ERROR_NONE ? &j->broken : &j->unfit;
+    if (ok && own->kind != ERROR_NONE) {
+        *err = *own;
         return false;
     }
     return ok;

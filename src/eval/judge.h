@@ -65,6 +65,7 @@ struct judge {
     bool has_probe;
     struct judge_gpu *gpu;
     struct error broken;         // kind set: the judge's own device failed; nothing can be judged
+    struct error unfit;          // kind set: nor can it, because of the problem's own data
     struct layout layout;        // of inputs and outputs
     uint32_t poison[SLOTS_MAX];  // of the slot until it is called; 0: to be drawn
     uint32_t outputs_poison[SLOTS_MAX];  // CPU: what the outputs hold; 0: something else
@@ -93,6 +94,9 @@ void judge_close(struct judge *j);
 // What a kernel that computes nothing would do to pass on every set, or NULL: then the problem
 // is worth nothing as a test.
 const char *judge_find_null_kernel(struct judge *j);
+
+// Is something expected of the declared data, once computed? If not, j->unfit says why.
+bool judge_is_fit(struct judge *j);
 
 // Try them on one set, by the host: draws its data for this.
 void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);

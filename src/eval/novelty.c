@@ -18,7 +18,9 @@ static bool can_nudge(const struct problem *p, int input) {
     const struct problem_input *in = &p->inputs[input];
     bool is_real = in->distribution.kind == DISTRIBUTION_NORMAL ||
                    in->distribution.kind == DISTRIBUTION_UNIFORM;
-    return is_real && p->graph.nodes[in->node].dtype == DTYPE_F32;
+    // In fewer digits so little changes hardly any element.
+    return is_real && dtype_infos[p->graph.nodes[in->node].dtype].digits >= 8 &&
+           dtype_is_float(p->graph.nodes[in->node].dtype);
 }
 
 bool novelty_can_nudge(const struct problem *p) {
@@ -31,18 +33,33 @@ bool novelty_can_nudge(const struct problem *p) {
     return can;
 }
 
-void novelty_nudge(const struct problem *p, int input, uint64_t seed, float *values) {
+// -1/64 .. 1/64
+static float next_share(uint64_t *x) {
+    *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (float)((int32_t)(*x >> 32)) * 0x1p-37F;
+}
+
+void novelty_nudge(const struct problem *p, int input, uint64_t seed, void *data) {
     const struct problem_input *in = &p->inputs[input];
-    int64_t count = shape_count(&p->graph.nodes[in->node].shape);
+    const struct node *n = &p->graph.nodes[in->node];
+    int64_t count = can_nudge(p, input) ? shape_count(&n->shape) : 0;
     bool has_range = in->distribution.kind == DISTRIBUTION_UNIFORM;
-    float from = has_range ? (float)in->distribution.a : -INFINITY;
-    float to = has_range ? (float)in->distribution.b : INFINITY;
+    double from = has_range ? in->distribution.a : -INFINITY;
+    double to = has_range ? in->distribution.b : INFINITY;
     uint64_t x = seed + (uint64_t)input;
-    for (int64_t i = 0; i < count && can_nudge(p, input); i++) {
-        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        float share = (float)((int32_t)(x >> 32)) * 0x1p-37F;  // -1/64 .. 1/64
-        float nudged = values[i] + values[i] * share;
-        values[i] = nudged >= from && nudged < to ? nudged : values[i];
+    float *values = data, low = (float)from, high = (float)to;
+    if (n->dtype != DTYPE_F32) {
+        for (int64_t i = 0; i < count; i++) {
+            double v = dtype_get(n->dtype, data, i), share = (double)next_share(&x);
+            double nudged = dtype_round(n->dtype, v + v * share);
+            if (nudged >= from && nudged < to && isfinite(nudged))
+                dtype_put(n->dtype, data, i, nudged);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        float nudged = values[i] + values[i] * next_share(&x);
+        values[i] = nudged >= low && nudged < high ? nudged : values[i];
     }
 }
 

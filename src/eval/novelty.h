@@ -4,7 +4,7 @@
 // call.
 #pragma once
 
-#include "eval/oracle.h"
+#include "eval/oracle_compare.h"
 
 struct rng;
 
@@ -38,8 +38,9 @@ void novelty_draw(const struct oracle *o, uint64_t salt, struct novelty *n);
 
 // Change every element of an input's declared data by up to 1 part in 64, within its range: signs
 // stay, and nearly all comparisons, so that a processor's memory of branches serves as before. Only
-// of real numbers that have nothing to do with one another; is there such an input at all?
-void novelty_nudge(const struct problem *p, int input, uint64_t seed, float *values);
+// of real numbers, of at least 8 digits, that have nothing to do with one another; is there such an
+// input at all?
+void novelty_nudge(const struct problem *p, int input, uint64_t seed, void *values);
 bool novelty_can_nudge(const struct problem *p);
 
 // Rows to look at: those that changes are in, as far as each is in one row, and one by chance
@@ -51,7 +52,7 @@ int novelty_rows(const struct problem *p, const struct novelty *n, struct rng *r
 // Look at them by the host. `inputs` have been changed. Where rows depend on one another all of the
 // outputs are looked at, of a problem that has at most `most` elements of input, else none.
 struct novel_data {
-    const float *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
+    const void *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
     const int64_t *rows;
     int n_rows;
     int64_t most;

@@ -9,11 +9,11 @@ enum null_kernel { NULL_ZEROS, NULL_COPY, NULL_CONSTANT, NULL_COUNT };
 struct null_trial {
     unsigned passing;  // a bit for each that has passed so far
     bool has_constants;
-    float constants[OUTPUTS_MAX];
+    double constants[OUTPUTS_MAX];
 };
 void null_trial_start(struct null_trial *t);
 // `inputs`: the set's data.
-void null_trial_on(const struct oracle *o, enum oracle_set set, const float *const *inputs,
+void null_trial_on(const struct oracle *o, enum oracle_set set, const void *const *inputs,
                    struct null_trial *t);
 // What the first of those that are left does ("writing zeros"); NULL: none is left.
-const char *null_trial_words(const struct null_trial *t);
+const char *null_trial_text(const struct null_trial *t);

@@ -26,6 +26,5 @@ extern const struct eval_place place_local;
 void *place_local_open(const struct problem *p, const struct target *t, uint64_t seed,
                        struct error *err);
 
-// place_spool.c
-extern const struct eval_place place_spool;
-void *place_spool_open(const struct spool_spec *spec, struct error *err);
+// An evaluator of that place, which it owns; NULL where `ctx` is.
+struct evaluator *evaluator_open_at(const struct eval_place *place, void *ctx);

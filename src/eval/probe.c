@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "eval/compile.h"
+#include "build/compile.h"
 #include "eval/runner_handle.h"
 
 static const int64_t timeout_ns = 2000000000;

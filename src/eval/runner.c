@@ -16,9 +16,9 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/sandbox.h"
 #include "eval/crew.h"
 #include "eval/evaluate.h"
-#include "eval/sandbox.h"
 
 enum { JUDGE = 3, ALT_STACK = 64 << 10 };
 enum { FD_CONTROL, FD_FILES, FD_COUNT = FD_FILES + FILE_COUNT, FD_MADE = FD_COUNT, FD_MOST };

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "build/text.h"
 #include "eval/runner_handle.h"
-#include "eval/text.h"
 
 static const char *signal_name(struct arena *a, int signal) {
     const char *name = sigabbrev_np(signal);

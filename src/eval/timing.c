@@ -204,7 +204,7 @@ static bool check_clocks(struct timing *t) {
         arena_printf(t->a,
                      "the card slowed itself down (%s) in %d of %d pairs, so that times "
                      "say nothing about the code: let it cool, or give it more power",
-                     nvml_throttle_words(n->slowed_bits), n->n_slowed, n->n_pairs);
+                     nvml_throttle_text(n->slowed_bits), n->n_slowed, n->n_pairs);
     return false;
 }
 

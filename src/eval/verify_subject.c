@@ -96,8 +96,11 @@ static void choose_order(struct judge *j, enum eval_depth depth, struct order *o
     unsigned sets = verify_sets(j, depth);
     int slot_of[SET_COUNT] = {0};
     *o = (struct order){0};
+    sets &= ~oracle_faulty(&j->oracle);
     add(o, SET_DECLARED, 0);
-    add(o, SET_PATCHED, 0);
+    if (sets >> SET_PATCHED & 1)
+        add(o, SET_PATCHED, 0);
+    int n_first = o->n;
     for (int s = SET_INTEGERS; s < SET_COUNT; s++)
         if (sets >> s & 1) {
             slot_of[s] = (int)rng_below(&j->rng, 2);
@@ -107,10 +110,11 @@ static void choose_order(struct judge *j, enum eval_depth depth, struct order *o
         add(o, SET_DECLARED, 1);
         return;
     }
-    shuffle(j, o->calls + 2, o->n - 2);
+    shuffle(j, o->calls + n_first, o->n - n_first);
     int n_once = o->n;
     for (size_t i = 0; i < sizeof again / sizeof again[0]; i++)
-        add(o, again[i], 1 - slot_of[again[i]]);
+        if (sets >> again[i] & 1)
+            add(o, again[i], 1 - slot_of[again[i]]);
     shuffle(j, o->calls + n_once, o->n - n_once);
 }
 
@@ -135,9 +139,14 @@ static bool check_all(struct judge *j, struct arena *a, struct subject *s, enum 
 
 bool verify(struct judge *j, struct arena *a, struct subject *s, enum eval_depth depth,
             struct verdict *v) {
-    struct stretch learning = judge_begin(j);
-    j->device->learn(j, verify_sets(j, depth));
-    judge_end(j, PHASE_TRUTH, learning);
+    struct stretch computing = judge_begin(j);
+    j->device->compute_expected(j, verify_sets(j, depth));
+    judge_end(j, PHASE_TRUTH, computing);
+    if (!judge_is_fit(j)) {
+        v->kind = VERDICT_INFRA;
+        v->evidence = arena_strdup(a, j->unfit.text);
+        return false;
+    }
     struct stretch checking = judge_begin(j);
     bool ok = check_all(j, a, s, depth, v);
     judge_end(j, PHASE_VERIFY, checking);

@@ -224,6 +224,12 @@ static json_t *judge_job(struct judge *j, struct arena *a, const json_t *message
     return worker_error_message(&err, j->broken.kind != ERROR_NONE);
 }
 
+static json_t *find_null_kernel(struct judge *j) {
+    const char *null_kernel = judge_find_null_kernel(j);
+    return j->unfit.kind != ERROR_NONE ? worker_error_message(&j->unfit, false)
+                                       : worker_nulled_message(null_kernel);
+}
+
 // One message from the socket, one answer; false when the conversation is over.
 static bool serve(struct judge *j, struct error *err) {
     struct arena a = {0};
@@ -232,9 +238,7 @@ static bool serve(struct judge *j, struct error *err) {
         return false;
     const char *schema = json_string_value(json_object_get(message, "schema"));
     bool asks_null = schema && strcmp(schema, "hone.null/1") == 0;
-    bool ok = answer(asks_null ? worker_nulled_message(judge_find_null_kernel(j))
-                               : judge_job(j, &a, message),
-                     err);
+    bool ok = answer(asks_null ? find_null_kernel(j) : judge_job(j, &a, message), err);
     json_decref(message);
     arena_reset(&a);
     return ok;

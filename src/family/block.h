@@ -26,7 +26,7 @@ struct block_stage {
     struct form form;
     struct law_uses laws;
     struct block_value value[STAGE_VALUES_MAX];
-    bool is_prepare;               // hangs on params alone: run once, before timing
+    bool is_prepare;               // depends on params alone: run once, before timing
     bool *is_recomputed;           // per node: an earlier stage computed it too
     double again_flops;            // what computing those again costs
     double again_bytes;            // and reading what only they need

@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "family/plain.h"
 #include "family/program.h"
+#include "family/skeleton.h"
+#include "family/support.h"
 #include "loop/passes.h"
 #include "loop/print_c.h"
 #include "loop/print_cuda.h"
@@ -74,7 +76,9 @@ static const char contract[] =
     "    void F(long block, <a pointer per argument>)\n"
     "which hone's own threads call once for every block in [0, e), in any order and at the\n"
     "same time; launches run in order, each to its end before the next begins. `scratch\n"
-    "NAME f32[shape]` gives a buffer that holds nothing you can rely on. Buffers begin at\n"
+    "NAME f32[shape]` gives a buffer that holds nothing you can rely on, `fill NAME 1.5` fills "
+    "one\n"
+    "(types: f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i8 u8 i4 bool). Buffers begin at\n"
     "multiples of 64 bytes and never overlap. No threads, no writable globals, no system calls.\n";
 
 static const char gpu_contract[] =
@@ -91,6 +95,9 @@ static const char gpu_contract[] =
     "__constant__; no variables in device memory, no printf, no malloc.\n";
 
 const char *lower_scaffold(struct arena *a, const struct problem *p, const struct target *t) {
+    struct error none;
+    if (!support_problem(p, &none))
+        return skeleton_print(a, p, t, t->is_gpu ? gpu_contract : contract);
     struct loop_program *program = plain_program(a, p, t);
     program->about = about(a, p, t->is_gpu ? gpu_contract : contract);
     return print(a, t, program);

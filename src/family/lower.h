@@ -33,6 +33,6 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
 void lower_plain(struct arena *a, const struct problem *p, const struct target *t,
                  struct candidate *c);
 
-// The float64-free skeleton that `hone scaffold` writes: plain's source with a comment that
-// explains the contract of tier C.
+// What `hone scaffold` writes: plain's source with a comment that explains the contract of tier C
+// or D; where there is no plain (support.h), typed functions with nothing in them (skeleton.h).
 const char *lower_scaffold(struct arena *a, const struct problem *p, const struct target *t);

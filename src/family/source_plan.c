@@ -11,7 +11,8 @@ static struct plan_buffer buffer_of(const struct problem *p, const char *name, i
     const struct node *n = &p->graph.nodes[node];
     return (struct plan_buffer){.name = name ? name : n->name,
                                 .role = role,
-                                .size_bytes = dtype_size(n->dtype, shape_count(&n->shape))};
+                                .size_bytes = dtype_size(n->dtype, shape_count(&n->shape)),
+                                .type = n->dtype};
 }
 
 bool source_plan(struct arena *a, const struct problem *p, const struct target *t,

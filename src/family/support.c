@@ -42,12 +42,6 @@ bool support_node(const struct problem *p, node_id i, struct error *err) {
 }
 
 bool support_problem(const struct problem *p, struct error *err) {
-    for (int i = 0; i < p->n_inputs; i++)
-        if (p->inputs[i].maker)
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "problem %s: input '%s' is computed, and the judge draws its inputs "
-                             "alone yet",
-                             p->name, p->graph.nodes[p->inputs[i].node].name);
     for (node_id i = 0; i < p->graph.n_nodes; i++)
         if (!support_node(p, i, err))
             return error_wrap(err, "problem %s", p->name);

@@ -1,5 +1,6 @@
-// What the families can lower today. The language and its interpreter know more types and
-// operations than there are emitters; whoever lowers or runs a problem asks here first.
+// Is there a default kernel, and `plain`? The language, its interpreter and the judge know more
+// types and operations than there are emitters: whoever lowers a problem asks here first, whoever
+// judges somebody's own kernel does not.
 #pragma once
 
 #include <stdbool.h>

@@ -35,6 +35,7 @@ static bool fill_table(struct cuda *cu, struct error *err) {
         {"cuMemsetD32_v2", NULL, (void **)&cu->fill32, false},
         {"cuMemsetD8Async", NULL, (void **)&cu->fill8_async, false},
         {"cuMemsetD32Async", NULL, (void **)&cu->fill32_async, false},
+        {"cuMemsetD2D32Async", NULL, (void **)&cu->fill32_2d_async, false},
         {"cuMemGetAllocationGranularity", NULL, (void **)&cu->memory_granularity, false},
         {"cuMemCreate", NULL, (void **)&cu->memory_create, false},
         {"cuMemRelease", NULL, (void **)&cu->memory_release, false},

@@ -42,6 +42,8 @@ struct cuda {
     cuda_result (*fill8_async)(cuda_pointer to, unsigned char value, size_t count,
                                cuda_stream stream);
     cuda_result (*fill32_async)(cuda_pointer to, unsigned value, size_t count, cuda_stream stream);
+    cuda_result (*fill32_2d_async)(cuda_pointer to, size_t pitch, unsigned value, size_t width,
+                                   size_t height, cuda_stream stream);
     cuda_result (*memory_granularity)(size_t *bytes, const struct cuda_memory_properties *p,
                                       int option);
     cuda_result (*memory_create)(cuda_memory *memory, size_t bytes,

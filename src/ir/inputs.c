@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/parallel.h"
 #include "hone_inputs.h"
@@ -181,9 +182,19 @@ struct hone_source inputs_source(const struct inputs_job *job) {
     return s;
 }
 
+// A draw as the type stores it. What is beyond its range stops at its ends: a set that multiplies
+// draws is to test kernels, not what they make of infinities.
+static double stored(enum dtype t, double v) {
+    double max = dtype_max(t);
+    if (dtype_is_float(t) && t != DTYPE_F32 && fabs(v) > max)
+        return copysign(max, v);
+    return dtype_round(t, v);
+}
+
 double inputs_at(const struct inputs_job *job, int64_t index) {
     struct hone_source s = inputs_source(job);
-    return hone_input(&s, (uint64_t)index, input_node(job)->dtype == DTYPE_F64);
+    enum dtype t = input_node(job)->dtype;
+    return stored(t, hone_input(&s, (uint64_t)index, t == DTYPE_F64));
 }
 
 struct filling {
@@ -207,7 +218,8 @@ static void fill(void *ctx, int64_t begin, int64_t end) {
 static void fill_typed(void *ctx, int64_t begin, int64_t end) {
     const struct filling *f = ctx;
     for (int64_t i = begin; i < end; i++)
-        dtype_put(f->type, f->out, i, hone_input(&f->source, (uint64_t)i, f->type == DTYPE_F64));
+        dtype_put(f->type, f->out, i,
+                  stored(f->type, hone_input(&f->source, (uint64_t)i, f->type == DTYPE_F64)));
 }
 
 // An input that is computed from hidden draws: those of its own problem, under a seed of its own.
@@ -216,7 +228,12 @@ static void fill_made(const struct inputs_job *job, const struct problem *maker,
     struct interpret_result result;
     void *hidden[INPUTS_MAX];
     for (int i = 0; i < maker->n_inputs; i++) {
-        struct inputs_job draw = {maker, i, job->set, job->seed, job->n_threads};
+        struct inputs_job draw = {.problem = maker,
+                                  .input = i,
+                                  .set = job->set,
+                                  .seed = job->seed,
+                                  .n_threads = job->n_threads,
+                                  .fault = job->fault};
         const struct node *n = input_node(&draw);
         draw.seed += UINT64_C(0x9E3779B97F4A7C15) * (uint64_t)(job->input + 1);
         hidden[i] = reading_alloc(dtype_size(n->dtype, shape_count(&n->shape)), 1);
@@ -224,6 +241,8 @@ static void fill_made(const struct inputs_job *job, const struct problem *maker,
         data.inputs[i] = hidden[i];
     }
     interpret_parallel(maker, &data, job->n_threads, &result);
+    if (job->fault && !job->fault[0])
+        memcpy(job->fault, result.fault, sizeof result.fault);
     enum dtype type = input_node(job)->dtype;
     for (int64_t i = 0; i < result.count[0]; i++)
         dtype_put(type, out, i, result.wide[0] ? result.wide[0][i] : (double)result.honest[0][i]);
@@ -246,7 +265,8 @@ void inputs_fill_parallel(const struct inputs_job *job, void *out) {
 
 void inputs_fill_set(const struct problem *p, int input, enum input_set set, uint64_t seed,
                      void *out) {
-    struct inputs_job job = {p, input, set, seed, 1};
+    struct inputs_job job = {
+        .problem = p, .input = input, .set = set, .seed = seed, .n_threads = 1};
     inputs_fill_parallel(&job, out);
 }
 

@@ -11,7 +11,7 @@
 // Fill out with all elements of input number `input`, as its type stores them.
 void inputs_fill(const struct problem *p, int input, uint64_t seed, void *out);
 
-// The sets a judge draws, beside the declared distributions (set 0).
+// The sets a judge draws, besides the declared distributions (set 0).
 enum input_set {
     INPUT_SET_DECLARED,
     INPUT_SET_INTEGERS,  // small integers: sums and products exact in f32, order cannot excuse an
@@ -38,10 +38,12 @@ struct inputs_job {
     enum input_set set;
     uint64_t seed;
     int n_threads;
+    char *fault;  // FAULT_MAX bytes (ir/interpret.h), for what goes wrong in computing an input
+                  // that is computed; what was there first stays. NULL: nobody asks
 };
 void inputs_fill_parallel(const struct inputs_job *job, void *out);
 
-// One element, before it is rounded to the input's type. requires: the input is not computed.
+// One element as the input's type stores it. requires: the input is not computed.
 double inputs_at(const struct inputs_job *job, int64_t index);
 
 // What the elements are drawn from (runtime/hone_inputs.h), for whoever draws them elsewhere.

@@ -128,15 +128,16 @@ static bool needs_whole(const struct interpreter *in, const struct node *n, node
     }
 }
 
+// Users have larger ids, so from the end on it is known whether somebody reads a node.
 static void count_uses(struct interpreter *in) {
     const struct graph *g = &in->problem->graph;
-    for (node_id i = 0; i < g->n_nodes; i++)
-        for (int j = 0; j < g->nodes[i].n_args; j++)
-            in->n_uses[g->nodes[i].arg[j]]++;
     for (int i = 0; i < in->problem->n_outputs; i++) {
         in->is_stored[in->problem->outputs[i].node] = true;
         in->n_uses[in->problem->outputs[i].node]++;
     }
+    for (node_id i = g->n_nodes - 1; i >= 0; i--)
+        for (int j = 0; in->n_uses[i] && j < g->nodes[i].n_args; j++)
+            in->n_uses[g->nodes[i].arg[j]]++;
 }
 
 static void choose_stored(struct interpreter *in) {
@@ -145,6 +146,8 @@ static void choose_stored(struct interpreter *in) {
     count_uses(in);
     for (node_id i = 0; i < g->n_nodes; i++) {
         const struct node *n = &g->nodes[i];
+        if (!in->n_uses[i])
+            continue;
         // Only f32 can be read where it lies.
         if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
             in->is_stored[i] = true;

@@ -2,7 +2,7 @@
 //
 // Three readings of one graph, sharing shapes and order:
 //   - value:  every operation in float64. The truth.
-//   - spread: beside the value, the standard deviation of the error that an honest
+//   - spread: with the value, the standard deviation of the error that an honest
 //     computation in the declared precision makes, to first order: each rounding
 //     adds u|v|/sqrt(3), operations carry it on through their derivative, sums add
 //     variances. It says, element by element, what one unit of error is.
@@ -34,7 +34,7 @@ struct interpret_result {
                                   // something on the way was infinite
     float *honest[OUTPUTS_MAX];   // the declared precision's own answer, exactly; NULL where
     double *wide[OUTPUTS_MAX];    // f32 does not hold the output's type: then it is here
-    // The first index that was out of range ("y: index 7 ... is outside [0, 5)"); what hangs on
+    // The first index that was out of range ("y: index 7 ... is outside [0, 5)"); what depends on
     // it is NaN. Or the first i64 that is too large to be exact here. Empty: there was none.
     char fault[FAULT_MAX];
 };
@@ -62,3 +62,6 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
                         struct interpret_result *result);
 
 void interpret_reset(struct interpret_result *result);
+
+// What rounding v to a float type adds to the square of a spread, where it changes something.
+double interpret_rounding(enum dtype t, double v);

@@ -1,5 +1,5 @@
 // Looking up and scattering. Each reading follows its own index; where an index is not certain
-// (it hangs on rounded values), what the honest reading finds counts as possible too.
+// (it depends on rounded values), what the honest reading finds counts as possible too.
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "ir/interpret.h"
 #include "ir/op_functions.h"
 #include "ir/reading.h"
 
@@ -19,6 +20,10 @@ double reading_round_to(enum dtype t, double v, double carried) {
     double u = ldexp(1, -i->digits);
     double quantum = t == DTYPE_F64 ? 0 : ldexp(1, 3 - (1 << (i->exponent - 1)) - i->digits);
     return v * v * u * u / 3 + quantum * quantum / 12;
+}
+
+double interpret_rounding(enum dtype t, double v) {
+    return reading_round_to(t, v, 1);
 }
 
 // ---- the rows of ops.def as functions
@@ -172,7 +177,9 @@ static void run_cast(struct reading out, const struct reading *args, int n) {
         out.value[i] = dtype_is_float(to) ? v : dtype_convert(from, to, v);
         out.variance[i] = variance + reading_round_to(to, v, variance);
         if (!dtype_is_float(to) && variance > 0) {
+            // A deviation of one and more is the height of a jump, or as good as that.
             double stray = READING_STRAYS * sqrt(variance);
+            stray = stray < 1 ? stray : sqrt(variance);
             double up = dtype_convert(from, to, v + stray) - out.value[i];
             double down = dtype_convert(from, to, v - stray) - out.value[i];
             out.variance[i] = larger_square(larger_square(0, up), down);

@@ -1,5 +1,5 @@
 // The small floats share one pair of conversions: their fields are moved to where f32 has
-// them, and one exact multiplication by a power of two mends the exponent, subnormal numbers
+// them, and one exact multiplication by a power of two repairs the exponent, subnormal numbers
 // included.
 #include "ir/types.h"
 
@@ -17,6 +17,34 @@ const struct dtype_info dtype_infos[DTYPE_COUNT] = {
 const char *dtype_name(enum dtype t) {
     assert((unsigned)t < DTYPE_COUNT);
     return dtype_infos[t].name;
+}
+
+static const struct {
+    const char *name, *note;
+} c_types[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"float", NULL},
+    [DTYPE_BOOL] = {"unsigned char", "0 or 1, a byte each"},
+    [DTYPE_F64] = {"double", NULL},
+    [DTYPE_F16] = {"unsigned short", "bits: 1 of sign, 5 of exponent, 10 of fraction"},
+    [DTYPE_BF16] = {"unsigned short", "bits: the upper half of a float's"},
+    [DTYPE_F8E4M3] = {"unsigned char", "bits: 1 of sign, 4 of exponent, 3 of fraction; 0x7f and "
+                                       "0xff are NaN, none is infinite"},
+    [DTYPE_F8E5M2] = {"unsigned char", "bits: 1 of sign, 5 of exponent, 2 of fraction"},
+    [DTYPE_I8] = {"signed char", NULL},
+    [DTYPE_U8] = {"unsigned char", NULL},
+    [DTYPE_I4] = {"unsigned char", "two to a byte, the first in the low four bits"},
+    [DTYPE_I32] = {"int", NULL},
+    [DTYPE_I64] = {"long long", NULL},
+};
+
+const char *dtype_c_name(enum dtype t) {
+    assert((unsigned)t < DTYPE_COUNT);
+    return c_types[t].name;
+}
+
+const char *dtype_c_note(enum dtype t) {
+    assert((unsigned)t < DTYPE_COUNT);
+    return c_types[t].note;
 }
 
 bool dtype_find(const char *name, enum dtype *t) {
@@ -96,6 +124,30 @@ static double round_float(enum dtype t, double v) {
     if (fabs(r) > dtype_max(t))
         return t == DTYPE_F8E4M3 ? copysign(NAN, v) : copysign(INFINITY, v);
     return r;
+}
+
+// The exponent of the step between v and the next larger number of the type.
+static int step_exponent(const struct dtype_info *i, double v) {
+    int least = 2 - (1 << (i->exponent - 1)), e = v == 0 ? least : ilogb(v);
+    return (e > least ? e : least) - i->digits + 1;
+}
+
+double dtype_miss(enum dtype t, double v, double x) {
+    const struct dtype_info *i = &dtype_infos[t];
+    double r = round_float(t, x), max = dtype_max(t);
+    bool overflows = isinf(v) || (t == DTYPE_F8E4M3 && isnan(v));
+    if (r == v || (isnan(r) && isnan(v)))
+        return 0;
+    if (isnan(x) || (isnan(v) && !overflows))
+        return INFINITY;
+    if (overflows) {
+        double edge = max + ldexp(0.5, step_exponent(i, max));
+        return isnan(v) || signbit(v) == signbit(x) ? fabs(edge - fabs(x)) : edge + fabs(x);
+    }
+    double size = fabs(v), y = signbit(v) ? -x : x;
+    int above = step_exponent(i, size), below = step_exponent(i, nextafter(size, 0));
+    double low = v == 0 ? -ldexp(0.5, above) : size - ldexp(0.5, below);
+    return y < low ? low - y : y - (size + ldexp(0.5, above));
 }
 
 double dtype_round(enum dtype t, double v) {
@@ -198,6 +250,19 @@ double dtype_get(enum dtype t, const void *data, int64_t index) {
     default:
         return ((const uint8_t *)data)[index] != 0;
     }
+}
+
+bool dtype_holds_word(enum dtype t, const void *data, int64_t index, uint32_t word) {
+    const uint8_t *bytes = data;
+    int size = dtype_infos[t].bits / 8;
+    if (t == DTYPE_I4) {
+        int shift = index % 2 ? 4 : 0;
+        return ((bytes[index / 2] ^ word >> (8 * (index / 2 % 4))) >> shift & 15) == 0;
+    }
+    for (int64_t i = index * size; i < (index + 1) * size; i++)
+        if (bytes[i] != (uint8_t)(word >> (8 * (i % 4))))
+            return false;
+    return true;
 }
 
 static void put_integer(enum dtype t, void *data, int64_t index, double v) {

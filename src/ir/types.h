@@ -30,6 +30,9 @@ struct dtype_info {
 extern const struct dtype_info dtype_infos[DTYPE_COUNT];
 
 const char *dtype_name(enum dtype t);
+// The C type that an element is kept in, and what a reader must know beyond its name, or NULL.
+const char *dtype_c_name(enum dtype t);
+const char *dtype_c_note(enum dtype t);
 bool dtype_find(const char *name, enum dtype *t);
 static inline bool dtype_is_float(enum dtype t) {
     return dtype_infos[t].kind == DTYPE_KIND_FLOAT;
@@ -61,6 +64,10 @@ double dtype_convert(enum dtype from, enum dtype to, double v);
 // v with a significand of `digits` binary digits, no end to its exponent: tf32 has 11.
 double dtype_round_digits(int digits, double v);
 
+// How far x is from the nearest number that rounds to `v`, a value of the float type; 0: it does so
+// itself. Of an infinite v (or f8e4m3's NaN) those are the numbers that overflow.
+double dtype_miss(enum dtype t, double v, double x);
+
 // Cut toward zero, stopping at the ends of i64; NaN is 0.
 int64_t dtype_whole(double v);
 
@@ -71,6 +78,9 @@ int64_t dtype_wrap(enum dtype t, int64_t v);
 // threads must not put into one byte of i4.
 double dtype_get(enum dtype t, const void *data, int64_t index);
 void dtype_put(enum dtype t, void *data, int64_t index, double v);
+
+// Does element `index` hold what bytes of the word, repeated from the array's start, would be?
+bool dtype_holds_word(enum dtype t, const void *data, int64_t index, uint32_t word);
 
 // Elements [begin, begin + count) as doubles.
 void dtype_get_run(enum dtype t, const void *data, int64_t begin, int64_t count, double *out);

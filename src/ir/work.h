@@ -3,7 +3,7 @@
 
 #include "ir/graph.h"
 
-// Floating point operations of one node. What hangs on the data (lists of ragged_scatter) is
+// Floating point operations of one node. What depends on the data (lists of ragged_scatter) is
 // counted as if all lists were equally long.
 double work_flops(const struct graph *g, const struct node *n);
 

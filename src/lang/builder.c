@@ -193,7 +193,7 @@ enum dtype build_type(struct builder *b, const struct label *l, enum op op, cons
     return result;
 }
 
-// What numbers become beside the other arguments: their type, but f32 where a number has a
+// What numbers become among the other arguments: their type, but f32 where a number has a
 // fraction and the others are integers, and where there are no others.
 static enum dtype number_type(const struct builder *b, enum op op, const struct operand *args) {
     enum dtype t = DTYPE_BOOL;

@@ -18,12 +18,12 @@ struct checker {
     struct arena *arena;
     struct mistakes *mistakes;
     struct lang_file *file;
-    struct scope scope;       // of the open problem
-    struct problem *problem;  // the open block is this, or
-    struct kernel *kernel;    // this, or none
-    struct statement *block;  // the statement that opened it
-    bool has_mistake;         // the open block has one
-    bool has_precision;       // the open problem states it
+    struct value_scope scope;  // of the open problem
+    struct problem *problem;   // the open block is this, or
+    struct kernel *kernel;     // this, or none
+    struct statement *block;   // the statement that opened it
+    bool has_mistake;          // the open block has one
+    bool has_precision;        // the open problem states it
 };
 
 // ---- names
@@ -188,7 +188,7 @@ static const struct problem *check_maker(struct checker *c, const struct stateme
     maker->name = st->name;
     memcpy(maker->graph.dims, c->problem->graph.dims, sizeof maker->graph.dims);
     maker->graph.n_dims = c->problem->graph.n_dims;
-    inner.scope = (struct scope){
+    inner.scope = (struct value_scope){
         .builder = {.arena = c->arena, .mistakes = c->mistakes, .graph = &maker->graph}};
     for (int i = 0; i < maker->graph.n_dims; i++) {
         struct symbol *s = names_add(c->arena, &inner.scope.names, maker->graph.dims[i].name);
@@ -431,8 +431,8 @@ static void begin_block(struct checker *c, struct statement *st) {
     struct problem *p = arena_new(c->arena, struct problem);
     p->name = st->name;
     c->problem = c->file->problems[c->file->n_problems++] = p;
-    c->scope =
-        (struct scope){.builder = {.arena = c->arena, .mistakes = c->mistakes, .graph = &p->graph}};
+    c->scope = (struct value_scope){
+        .builder = {.arena = c->arena, .mistakes = c->mistakes, .graph = &p->graph}};
     for (int i = 0; i + 1 < c->file->n_problems; i++)
         if (strcmp(c->file->problems[i]->name, st->name) == 0)
             mistake_fail(c->mistakes, st->name_at, NULL, "problem '%s' is given twice", st->name);

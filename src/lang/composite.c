@@ -116,7 +116,7 @@ static void bind_size(struct builder *b, struct frame *f, const char *name, int6
     bind(b, f, name, (struct operand){.is_number = true, .is_whole = true, .number = (double)size});
 }
 
-static void bind_values(struct scope *s, struct frame *f, const struct composite *c,
+static void bind_values(struct value_scope *s, struct frame *f, const struct composite *c,
                         const struct expr *e) {
     struct builder *b = &s->builder;
     for (int i = 0; i < e->n_args; i++) {
@@ -199,7 +199,7 @@ static bool read_flag(struct builder *b, const struct keyword *k) {
     return is_true;
 }
 
-static void bind_keywords(struct scope *s, struct frame *f, const struct composite *c,
+static void bind_keywords(struct value_scope *s, struct frame *f, const struct composite *c,
                           const struct expr *e) {
     struct builder *b = &s->builder;
     for (int i = 0; i < n_words(c->keywords); i++) {
@@ -265,7 +265,7 @@ static struct operand keep_axes(struct builder *b, const struct frame *f, const 
     return build_unreduce(b, l, x.node, &shape, f->axes);
 }
 
-static struct operand run_body(struct scope *s, struct frame *f, const struct composite *c,
+static struct operand run_body(struct value_scope *s, struct frame *f, const struct composite *c,
                                const struct label *l) {
     struct builder *b = &s->builder;
     for (const char *line = c->body;; line += strcspn(line, "\n") + 1) {
@@ -285,7 +285,7 @@ static struct operand run_body(struct scope *s, struct frame *f, const struct co
     }
 }
 
-struct operand composite_build(struct scope *s, const struct label *l, const struct expr *e) {
+struct operand composite_build(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct builder *b = &s->builder;
     const struct composite *c = choose(b, e);
     struct names names = {0};
@@ -310,7 +310,7 @@ struct operand composite_build(struct scope *s, const struct label *l, const str
 
 static const char *const inner_names[] = {"back", "along", "like", "swap", NULL};
 
-bool composite_is_inner(const struct scope *s, const char *name) {
+bool composite_is_inner(const struct value_scope *s, const char *name) {
     for (int i = 0; s->builder.frame && inner_names[i]; i++)
         if (strcmp(inner_names[i], name) == 0)
             return true;
@@ -344,7 +344,7 @@ static struct operand swap(struct builder *b, const struct label *l, node_id id)
     return build_view(b, l, id, &to, view);
 }
 
-struct operand composite_inner(struct scope *s, const struct label *l, const struct expr *e) {
+struct operand composite_inner(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct builder *b = &s->builder;
     assert(e->n_args == 1);
     struct label part = {.at = e->at};

@@ -6,8 +6,8 @@
 
 bool composite_is(const char *name);
 
-struct operand composite_build(struct scope *s, const struct label *l, const struct expr *e);
+struct operand composite_build(struct value_scope *s, const struct label *l, const struct expr *e);
 
 // back, along, like and swap, inside a body.
-bool composite_is_inner(const struct scope *s, const char *name);
-struct operand composite_inner(struct scope *s, const struct label *l, const struct expr *e);
+bool composite_is_inner(const struct value_scope *s, const char *name);
+struct operand composite_inner(struct value_scope *s, const struct label *l, const struct expr *e);

@@ -35,11 +35,11 @@ const char *const *lang_distribution_names(void) {
     return names;
 }
 
-static noreturn void fail(struct scope *s, struct spot at, const char *text) {
+static noreturn void fail(struct value_scope *s, struct spot at, const char *text) {
     mistake_fail(s->builder.mistakes, at, NULL, "%s", text);
 }
 
-static noreturn void fail_unknown(struct scope *s, const struct distribution_syntax *d) {
+static noreturn void fail_unknown(struct value_scope *s, const struct distribution_syntax *d) {
     const char *near = str_nearest(d->name, names);
     struct str all = {0};
     for (int i = 0; !near && names[i]; i++)
@@ -48,7 +48,8 @@ static noreturn void fail_unknown(struct scope *s, const struct distribution_syn
                  str_take(s->builder.arena, &all));
 }
 
-static enum distribution_kind find_kind(struct scope *s, const struct distribution_syntax *d) {
+static enum distribution_kind find_kind(struct value_scope *s,
+                                        const struct distribution_syntax *d) {
     int kind = 0;
     while (kind < N_ROWS && strcmp(names[kind], d->name) != 0)
         kind++;
@@ -62,7 +63,7 @@ static enum distribution_kind find_kind(struct scope *s, const struct distributi
     return (enum distribution_kind)kind;
 }
 
-static double read_number(struct scope *s, const struct expr *e) {
+static double read_number(struct value_scope *s, const struct expr *e) {
     struct operand x = value_operand(s, &(struct label){.at = e->at}, e);
     if (!x.is_number)
         fail(s, e->at, "expected a number");
@@ -138,7 +139,7 @@ static struct extent extent_of(const struct distribution *d, enum dtype t, const
     }
 }
 
-static void check_fit(struct scope *s, const struct distribution *d, enum dtype t,
+static void check_fit(struct value_scope *s, const struct distribution *d, enum dtype t,
                       const struct shape *shape, struct spot at) {
     struct extent e = extent_of(d, t, shape);
     struct mistakes *m = s->builder.mistakes;
@@ -166,7 +167,7 @@ static struct distribution natural(enum dtype t) {
     return (struct distribution){DISTRIBUTION_INTEGERS, 0, 99};
 }
 
-struct distribution draws_check(struct scope *s, const struct distribution_syntax *d,
+struct distribution draws_check(struct value_scope *s, const struct distribution_syntax *d,
                                 enum dtype type, const struct shape *shape) {
     if (!d->name)
         return natural(type);
@@ -182,7 +183,7 @@ struct distribution draws_check(struct scope *s, const struct distribution_synta
     return result;
 }
 
-enum promise draws_promise(struct scope *s, const struct promise_syntax *m,
+enum promise draws_promise(struct value_scope *s, const struct promise_syntax *m,
                            const struct shape *shape) {
     static const struct {
         const char *first, *second;

@@ -6,10 +6,10 @@
 
 // The distribution that is given, or the type's own. A mistake when it does not exist, lacks
 // numbers, or when the type cannot hold what it draws.
-struct distribution draws_check(struct scope *s, const struct distribution_syntax *d,
+struct distribution draws_check(struct value_scope *s, const struct distribution_syntax *d,
                                 enum dtype type, const struct shape *shape);
 
-enum promise draws_promise(struct scope *s, const struct promise_syntax *m,
+enum promise draws_promise(struct value_scope *s, const struct promise_syntax *m,
                            const struct shape *shape);
 
 // The distribution as canonical syntax: numbers for sizes.

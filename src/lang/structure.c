@@ -113,7 +113,7 @@ static node_id evaluate(struct structure_call *c, const struct expr *e) {
     return build_node(c->builder, &part, value_operand(c->scope, &part, e));
 }
 
-struct operand structure_build(struct scope *s, const struct label *l, const struct expr *e) {
+struct operand structure_build(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct structure_call c = {.scope = s, .builder = &s->builder, .label = *l, .expr = e};
     c.row = find(e->text);
     match(&c);

@@ -9,7 +9,7 @@ enum { STRUCTURE_PARAMS_MAX = 12 };
 
 // One call while it is built.
 struct structure_call {
-    struct scope *scope;
+    struct value_scope *scope;
     struct builder *builder;
     struct label label;  // of the result; it has a name
     const struct expr *expr;
@@ -21,7 +21,7 @@ struct structure_call {
 
 bool structure_is(const char *name);
 
-struct operand structure_build(struct scope *s, const struct label *l, const struct expr *e);
+struct operand structure_build(struct value_scope *s, const struct label *l, const struct expr *e);
 
 // ---- for the files that build them
 

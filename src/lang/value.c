@@ -9,14 +9,14 @@
 #include "lang/composite.h"
 #include "lang/structure.h"
 
-static struct operand value(struct scope *s, const struct label *l, const struct expr *e);
+static struct operand value(struct value_scope *s, const struct label *l, const struct expr *e);
 
 // Give up on the statement without a word: the mistake is elsewhere and was reported.
-static noreturn void give_up(struct scope *s) {
+static noreturn void give_up(struct value_scope *s) {
     longjmp(*s->builder.mistakes->on_mistake, 1);
 }
 
-static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
+static struct symbol *find_symbol(struct value_scope *s, const struct expr *e) {
     const struct frame *frame = s->builder.frame;
     struct symbol *found = names_find(frame ? frame->names : &s->names, e->text);
     struct mistakes *m = s->builder.mistakes;
@@ -35,12 +35,12 @@ static struct symbol *find_symbol(struct scope *s, const struct expr *e) {
 }
 
 // `inf` is a number unless somebody calls a value so.
-static bool is_infinity(const struct scope *s, const struct expr *e) {
+static bool is_infinity(const struct value_scope *s, const struct expr *e) {
     const struct frame *frame = s->builder.frame;
     return strcmp(e->text, "inf") == 0 && !names_find(frame ? frame->names : &s->names, "inf");
 }
 
-static struct operand name_value(struct scope *s, const struct expr *e) {
+static struct operand name_value(struct value_scope *s, const struct expr *e) {
     if (is_infinity(s, e))
         return (struct operand){.is_number = true, .number = INFINITY};
     const struct symbol *found = find_symbol(s, e);
@@ -59,7 +59,7 @@ static struct operand name_value(struct scope *s, const struct expr *e) {
     return (struct operand){.node = found->node};
 }
 
-static struct operand number_value(struct scope *s, const struct expr *e) {
+static struct operand number_value(struct value_scope *s, const struct expr *e) {
     if (!isfinite(e->number))
         mistake_fail(s->builder.mistakes, e->at, NULL, "%s is too large for f64", e->text);
     bool is_whole = !strpbrk(e->text, ".eE");
@@ -71,7 +71,7 @@ struct slice_axis {
     int64_t start, step, size;
 };
 
-static struct operand transpose_value(struct scope *s, const struct label *l,
+static struct operand transpose_value(struct value_scope *s, const struct label *l,
                                       const struct expr *e) {
     struct builder *b = &s->builder;
     struct label part = {.at = e->args[0]->at};
@@ -90,7 +90,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high) {
 }
 
 // Python's rules for one axis: which elements start:stop:step names.
-static void slice_axis(struct scope *s, const struct subscript *sub, int64_t size,
+static void slice_axis(struct value_scope *s, const struct subscript *sub, int64_t size,
                        struct slice_axis *out) {
     struct mistakes *m = s->builder.mistakes;
     out->step = sub->step ? value_whole(s, sub->step) : 1;
@@ -115,7 +115,7 @@ static void slice_axis(struct scope *s, const struct subscript *sub, int64_t siz
     out->size = (span + stride - 1) / stride;
 }
 
-static int64_t index_axis(struct scope *s, const struct subscript *sub, int64_t size) {
+static int64_t index_axis(struct value_scope *s, const struct subscript *sub, int64_t size) {
     int64_t at = value_whole(s, sub->start);
     if (at < -size || at >= size)
         mistake_fail(s->builder.mistakes, sub->at, NULL,
@@ -133,7 +133,7 @@ struct subscripting {
     bool is_sliced;
 };
 
-static void take_axis(struct scope *s, const struct subscript *sub, struct subscripting *x) {
+static void take_axis(struct value_scope *s, const struct subscript *sub, struct subscripting *x) {
     struct slice_axis part = {.size = 1, .step = 1};
     int64_t size = x->from.size[x->axis];
     if (sub->kind == SUBSCRIPT_SLICE)
@@ -154,7 +154,7 @@ static void take_axis(struct scope *s, const struct subscript *sub, struct subsc
     x->axis++;
 }
 
-static void read_subscripts(struct scope *s, const struct expr *e, struct subscripting *x) {
+static void read_subscripts(struct value_scope *s, const struct expr *e, struct subscripting *x) {
     static const struct subscript everything = {.kind = SUBSCRIPT_SLICE};
     struct mistakes *m = s->builder.mistakes;
     for (int i = 0; i < e->n_subscripts || x->axis < x->from.rank; i++) {
@@ -175,7 +175,7 @@ static void read_subscripts(struct scope *s, const struct expr *e, struct subscr
     }
 }
 
-static struct operand subscript_value(struct scope *s, const struct label *l,
+static struct operand subscript_value(struct value_scope *s, const struct label *l,
                                       const struct expr *e) {
     struct builder *b = &s->builder;
     struct label part = {.at = e->args[0]->at};
@@ -235,7 +235,8 @@ static bool plain_power(struct builder *b, const struct label *l, const struct o
     return true;
 }
 
-static struct operand binary_value(struct scope *s, const struct label *l, const struct expr *e) {
+static struct operand binary_value(struct value_scope *s, const struct label *l,
+                                   const struct expr *e) {
     struct builder *b = &s->builder;
     struct operand args[2];
     for (int i = 0; i < 2; i++)
@@ -254,7 +255,8 @@ static struct operand binary_value(struct scope *s, const struct label *l, const
     return build_elementwise(b, l, op, e->text[0] == '>' ? swapped : args);
 }
 
-static struct operand call_value(struct scope *s, const struct label *l, const struct expr *e) {
+static struct operand call_value(struct value_scope *s, const struct label *l,
+                                 const struct expr *e) {
     if (structure_is(e->text))
         return structure_build(s, l, e);
     if (composite_is_inner(s, e->text))
@@ -268,7 +270,7 @@ static struct operand call_value(struct scope *s, const struct label *l, const s
     return call_build(&s->builder, l, e, args);
 }
 
-static struct operand value(struct scope *s, const struct label *l, const struct expr *e) {
+static struct operand value(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct label own = *l;
     own.at = e->at;
     switch (e->kind) {
@@ -296,11 +298,11 @@ static struct operand value(struct scope *s, const struct label *l, const struct
     give_up(s);
 }
 
-struct operand value_operand(struct scope *s, const struct label *l, const struct expr *e) {
+struct operand value_operand(struct value_scope *s, const struct label *l, const struct expr *e) {
     return value(s, l, e);
 }
 
-node_id value_build(struct scope *s, const struct label *l, const struct expr *e) {
+node_id value_build(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct builder *b = &s->builder;
     struct operand x = value(s, l, e);
     // `y = x` is a value of its own: a view that changes nothing.
@@ -314,7 +316,7 @@ node_id value_build(struct scope *s, const struct label *l, const struct expr *e
 // Keeps negation and division of what was computed so far free of overflow.
 static const int64_t SIZE_LIMIT = INT64_MAX / 2;
 
-static int64_t size_value(struct scope *s, const struct expr *e) {
+static int64_t size_value(struct value_scope *s, const struct expr *e) {
     struct mistakes *m = s->builder.mistakes;
     if (e->kind == EXPR_NUMBER) {
         if (e->number != floor(e->number) || e->number > 9e15)
@@ -358,11 +360,11 @@ static int64_t size_value(struct scope *s, const struct expr *e) {
     return result;
 }
 
-int64_t value_whole(struct scope *s, const struct expr *e) {
+int64_t value_whole(struct value_scope *s, const struct expr *e) {
     return size_value(s, e);
 }
 
-int64_t value_size(struct scope *s, const struct expr *e) {
+int64_t value_size(struct value_scope *s, const struct expr *e) {
     int64_t size = size_value(s, e);
     if (size < 1 || size > (int64_t)1 << 31)
         mistake_fail(s->builder.mistakes, e->at, NULL, "a size is from 1 to 2^31, and this is %lld",

@@ -5,19 +5,19 @@
 #include "lang/names.h"
 #include "lang/syntax.h"
 
-struct scope {
+struct value_scope {
     struct builder builder;
     struct names names;
 };
 
 // The expression as a node that carries the label's name.
-node_id value_build(struct scope *s, const struct label *l, const struct expr *e);
+node_id value_build(struct value_scope *s, const struct label *l, const struct expr *e);
 
 // An expression as an operand, for those who build calls.
-struct operand value_operand(struct scope *s, const struct label *l, const struct expr *e);
+struct operand value_operand(struct value_scope *s, const struct label *l, const struct expr *e);
 
 // Any whole number over the dims known so far.
-int64_t value_whole(struct scope *s, const struct expr *e);
+int64_t value_whole(struct value_scope *s, const struct expr *e);
 
 // A whole number above zero over the dims known so far.
-int64_t value_size(struct scope *s, const struct expr *e);
+int64_t value_size(struct value_scope *s, const struct expr *e);

@@ -67,7 +67,7 @@ bool http_provider_open(struct llm *l, const char *rest, struct error *err) {
 // ---- reading
 
 static bool on_event(void *ctx, const char *event, const char *data, size_t len) {
-    struct reading *r = ctx;
+    struct answer_reading *r = ctx;
     if (strcmp(data, "[DONE]") == 0) {
         r->is_done = true;
         return true;
@@ -92,7 +92,7 @@ static bool on_event(void *ctx, const char *event, const char *data, size_t len)
 }
 
 struct stream {
-    struct reading *r;
+    struct answer_reading *r;
     struct sse sse;
 };
 
@@ -193,7 +193,7 @@ static struct attempt judge_status(struct llm *l, struct arena *a, const struct 
                        status, dots, c.message);
 }
 
-static struct attempt judge_body(const struct http_response *response, struct reading *r) {
+static struct attempt judge_body(const struct http_response *response, struct answer_reading *r) {
     json_t *json = json_loads(response->body, 0, NULL);
     bool ok = json && r->on_body(r, json);
     json_decref(json);
@@ -203,7 +203,7 @@ static struct attempt judge_body(const struct http_response *response, struct re
                             *response->body ? response->body : "(empty)");
 }
 
-static struct attempt judge_stream(const struct http_response *response, struct reading *r) {
+static struct attempt judge_stream(const struct http_response *response, struct answer_reading *r) {
     if (r->failure[0])
         return attempt_set(r->is_overloaded ? ATTEMPT_LATER : ATTEMPT_FAILED, ERROR_IO,
                            "the answer broke off: %.300s", r->failure);
@@ -214,7 +214,7 @@ static struct attempt judge_stream(const struct http_response *response, struct 
 }
 
 static struct attempt conclude(struct llm *l, struct arena *a, const struct http_call *call,
-                               const struct http_response *response, struct reading *r) {
+                               const struct http_response *response, struct answer_reading *r) {
     if (response->is_interrupted)
         return attempt_set(ATTEMPT_FAILED, ERROR_INTERRUPTED, "interrupted");
     if (response->is_stream)
@@ -226,7 +226,8 @@ static struct attempt conclude(struct llm *l, struct arena *a, const struct http
     return response->status == 200 ? judge_body(response, r) : judge_status(l, a, call, response);
 }
 
-struct attempt http_provider_call(struct llm *l, const struct http_call *call, struct reading *r) {
+struct attempt http_provider_call(struct llm *l, const struct http_call *call,
+                                  struct answer_reading *r) {
     struct error err = {0};
     if (!l->http && !http_open(&l->http, &err)) {
         json_decref(call->body);

@@ -79,14 +79,15 @@ struct optional_parameter {
 };
 
 // What a stream of events or a whole body becomes.
-struct reading {
+struct answer_reading {
     struct arena *a;
     struct chat_answer *out;
-    bool (*on_event)(struct reading *r, const char *event, const json_t *data);
-    bool (*on_body)(struct reading *r, const json_t *body);  // an answer that was not streamed
-    bool is_done;        // the end was seen; a stream without it broke off
-    char failure[400];   // an error within the stream
-    bool is_overloaded;  // and that it may go away
+    bool (*on_event)(struct answer_reading *r, const char *event, const json_t *data);
+    bool (*on_body)(struct answer_reading *r,
+                    const json_t *body);  // an answer that was not streamed
+    bool is_done;                         // the end was seen; a stream without it broke off
+    char failure[400];                    // an error within the stream
+    bool is_overloaded;                   // and that it may go away
     int64_t n_bytes;
     struct str text;
     void *state;
@@ -101,7 +102,8 @@ struct http_call {
 };
 
 // Send, read the stream, and say what became of it.
-struct attempt http_provider_call(struct llm *l, const struct http_call *call, struct reading *r);
+struct attempt http_provider_call(struct llm *l, const struct http_call *call,
+                                  struct answer_reading *r);
 
 // The whole conversation as one text, for models that take no more than that.
 void prompt_text(struct str *out, const struct chat_request *q);

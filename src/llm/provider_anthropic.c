@@ -183,7 +183,7 @@ static void begin_block(struct stream_state *s, const json_t *data) {
     s->blocks[s->n_blocks++] = json_deep_copy(block);
 }
 
-static void add_delta(struct reading *r, struct stream_state *s, const json_t *data) {
+static void add_delta(struct answer_reading *r, struct stream_state *s, const json_t *data) {
     static const char *const keys[] = {"text", "partial_json", "thinking"};
     const json_t *delta = json_object_get(data, "delta");
     int i = index_of(data, s);
@@ -201,7 +201,7 @@ static void add_delta(struct reading *r, struct stream_state *s, const json_t *d
         str_puts(&s->signature[i], signature);
 }
 
-static void take_error(struct reading *r, const json_t *data) {
+static void take_error(struct answer_reading *r, const json_t *data) {
     const json_t *error = json_object_get(data, "error");
     const char *type = type_of(error);
     const char *message = json_string_value(json_object_get(error, "message"));
@@ -211,7 +211,7 @@ static void take_error(struct reading *r, const json_t *data) {
                        strcmp(type, "rate_limit_error") == 0 || strcmp(type, "timeout_error") == 0;
 }
 
-static bool on_event(struct reading *r, const char *event, const json_t *data) {
+static bool on_event(struct answer_reading *r, const char *event, const json_t *data) {
     struct stream_state *s = r->state;
     const char *type = type_of(data);
     (void)event;
@@ -237,7 +237,7 @@ static bool on_event(struct reading *r, const char *event, const json_t *data) {
     return true;
 }
 
-static bool on_body(struct reading *r, const json_t *body) {
+static bool on_body(struct answer_reading *r, const json_t *body) {
     struct stream_state *s = r->state;
     const json_t *content = json_object_get(body, "content");
     if (!json_is_array(content))
@@ -270,7 +270,7 @@ static void complete_block(json_t *block, struct str *part, struct str *signatur
         json_object_set_new(block, "signature", json_optional_text(str_text(signature)));
 }
 
-static void add_call(struct reading *r, struct chat_call *call, const json_t *block,
+static void add_call(struct answer_reading *r, struct chat_call *call, const json_t *block,
                      const struct str *part) {
     const char *id = json_string_value(json_object_get(block, "id"));
     const char *name = json_string_value(json_object_get(block, "name"));
@@ -282,7 +282,7 @@ static void add_call(struct reading *r, struct chat_call *call, const json_t *bl
                                     : json_print(r->a, json_is_object(input) ? input : NULL);
 }
 
-static void finish(struct reading *r, struct stream_state *s) {
+static void finish(struct answer_reading *r, struct stream_state *s) {
     struct chat_call *calls = arena_array(r->a, struct chat_call, s->n_blocks + 1);
     json_t *content = json_array();
     for (int i = 0; i < s->n_blocks; i++) {
@@ -307,7 +307,7 @@ static struct attempt attempt(struct llm *l, struct arena *a, const struct chat_
         NULL,
     };
     struct stream_state state = {0};
-    struct reading r = {
+    struct answer_reading r = {
         .a = a, .out = out, .on_event = on_event, .on_body = on_body, .state = &state};
     struct http_call call = {.path = "/v1/messages", .headers = headers, .optional = optional};
     call.body = body_of(l, q, &call.sent);

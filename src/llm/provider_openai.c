@@ -180,7 +180,7 @@ static void add_calls(struct stream_state *s, const json_t *calls) {
     }
 }
 
-static void take_choice(struct reading *r, const json_t *choice, const json_t *message) {
+static void take_choice(struct answer_reading *r, const json_t *choice, const json_t *message) {
     struct stream_state *s = r->state;
     const char *reason = json_string_value(json_object_get(choice, "finish_reason"));
     add_piece(&r->text, message, "content");
@@ -195,7 +195,7 @@ static void take_choice(struct reading *r, const json_t *choice, const json_t *m
         r->out->stop = CHAT_REFUSED;
 }
 
-static bool take_error(struct reading *r, const json_t *data) {
+static bool take_error(struct answer_reading *r, const json_t *data) {
     const json_t *error = json_object_get(data, "error");
     if (!error || json_is_null(error))
         return false;
@@ -207,13 +207,13 @@ static bool take_error(struct reading *r, const json_t *data) {
     return true;
 }
 
-static void take_model(struct reading *r, const json_t *data) {
+static void take_model(struct answer_reading *r, const json_t *data) {
     const char *model = json_string_value(json_object_get(data, "model"));
     if (model && !r->out->model)
         r->out->model = arena_strdup(r->a, model);
 }
 
-static bool on_event(struct reading *r, const char *event, const json_t *data) {
+static bool on_event(struct answer_reading *r, const char *event, const json_t *data) {
     (void)event;
     if (take_error(r, data))
         return false;
@@ -224,7 +224,7 @@ static bool on_event(struct reading *r, const char *event, const json_t *data) {
     return true;
 }
 
-static bool on_body(struct reading *r, const json_t *body) {
+static bool on_body(struct answer_reading *r, const json_t *body) {
     const json_t *choice = json_array_get(json_object_get(body, "choices"), 0);
     const json_t *message = json_object_get(choice, "message");
     if (!json_is_object(message))
@@ -235,7 +235,7 @@ static bool on_body(struct reading *r, const json_t *body) {
     return true;
 }
 
-static void finish(struct reading *r, struct stream_state *s) {
+static void finish(struct answer_reading *r, struct stream_state *s) {
     struct chat_call *calls = arena_array(r->a, struct chat_call, s->n_calls + 1);
     for (int i = 0; i < s->n_calls; i++) {
         // Some servers give no id; a result must name one.
@@ -260,7 +260,7 @@ static struct attempt attempt(struct llm *l, struct arena *a, const struct chat_
     const char *key = l->secrets.key[0] ? l->secrets.key : "none";
     const char *headers[] = {arena_printf(a, "authorization: Bearer %s", key), NULL};
     struct stream_state state = {0};
-    struct reading r = {
+    struct answer_reading r = {
         .a = a, .out = out, .on_event = on_event, .on_body = on_body, .state = &state};
     struct http_call call = {.path = "/chat/completions", .headers = headers, .optional = optional};
     call.body = body_of(l, q, &call.sent);

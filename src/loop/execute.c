@@ -1,18 +1,17 @@
 #include "loop/execute.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "loop/execute_op.h"
 #include "loop/loop.h"
 
 struct value {
-    float lane[LANES_MAX];  // LOOP_F32; LOOP_MASK: 0 or 1
-    int64_t index;          // LOOP_INDEX
+    union cell lane[LANES_MAX];
 };
 
 // Who wrote an element: nobody, or (launch, block) as one number.
@@ -26,11 +25,11 @@ struct touch {
 enum { MANY = -1, WARP = 32, THREADS_MAX = 1024 };
 
 struct memory {
-    float *element;
-    int64_t *writer;      // per element
-    struct touch *touch;  // per element; NULL: nobody shares it
-    int64_t count;        // floats: elements times lanes
-    int64_t per_thread;   // registers: floats that each thread has of its own; else 0
+    void *bytes;          // as they are stored; of registers cells
+    int64_t *writer;      // per cell
+    struct touch *touch;  // per cell; NULL: nobody shares it
+    int64_t count;        // cells: elements times lanes
+    int64_t per_thread;   // registers: cells that each thread has of its own; else 0
 };
 
 struct machine {
@@ -55,7 +54,7 @@ static void fail(struct machine *m, const struct loop_buffer *b, int64_t i, cons
     m->failed = true;
 }
 
-// The float that lane `lane` of element `i` is, or -1 after a failure.
+// The cell that lane `lane` of element `i` is, or -1 after a failure.
 static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
     if (i < 0 || i >= b->count) {
         fail(m, b, i, "is out of bounds");
@@ -85,39 +84,59 @@ static void touch_write(struct machine *m, const struct loop_buffer *b, int64_t 
     touch->write_epoch = m->epoch;
 }
 
-static float read_element(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
+// The first element that shares a byte with this one, and how many do.
+static int64_t first_in_byte(const struct loop_buffer *b, int64_t at, int64_t *n) {
+    bool packed = b->space != LOOP_REGISTER && b->dtype == DTYPE_I4;
+    int64_t first = packed ? at / 2 * 2 : at;
+    *n = packed && first + 1 < b->count ? 2 : 1;
+    return first;
+}
+
+static union cell read_element(struct machine *m, const struct loop_buffer *b, int64_t i,
+                               int lane) {
     struct memory *mem = &m->memory[b->id];
-    int64_t at = locate(m, b, i, lane);
+    int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
-        return NAN;
+        return (union cell){0};
     if (mem->writer[at] == NOBODY)
         fail(m, b, i, "is read before it is written");
     if (mem->writer[at] != BEFORE && mem->writer[at] != m->self)
         fail(m, b, i, "is read while another block writes it");
     if (mem->touch)
-        touch_read(m, b, i, &mem->touch[at]);
-    return mem->element[at];
+        touch_read(m, b, i, &mem->touch[first_in_byte(b, at, &n)]);
+    return b->space == LOOP_REGISTER ? ((union cell *)mem->bytes)[at]
+                                     : cell_get(b->dtype, mem->bytes, at);
 }
 
 static void write_element(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
-                          float value) {
+                          union cell value) {
     struct memory *mem = &m->memory[b->id];
-    int64_t at = locate(m, b, i, lane);
+    int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return;
     if (b->space == LOOP_GLOBAL && b->role == LOOP_INPUT)
         fail(m, b, i, "is an input and cannot be written");
-    if (mem->writer[at] > BEFORE && mem->writer[at] != m->self)
-        fail(m, b, i, "is written by two blocks");
+    int64_t first = first_in_byte(b, at, &n);
+    for (int64_t j = first; j < first + n; j++)
+        if (mem->writer[j] > BEFORE && mem->writer[j] != m->self)
+            fail(m, b, i, "is written by two blocks");
     if (mem->touch)
-        touch_write(m, b, i, &mem->touch[at]);
-    mem->element[at] = value;
+        touch_write(m, b, i, &mem->touch[first]);
+    if (b->space == LOOP_REGISTER)
+        ((union cell *)mem->bytes)[at] = value;
+    else if (!m->failed)
+        cell_put(b->dtype, mem->bytes, at, value);
     mem->writer[at] = m->self;
 }
 
+static int64_t eval_index(struct machine *m, const struct loop_expr *e) {
+    assert(e->dtype == LOOP_INDEX);
+    return eval(m, e).lane[0].whole;
+}
+
 static struct value load(struct machine *m, const struct loop_expr *e) {
-    struct value v = {{0}, 0};
-    int64_t i = eval(m, e->arg[0]).index;
+    struct value v = {{{0}}};
+    int64_t i = eval_index(m, e->arg[0]);
     bool in_register = e->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < e->lanes; l++)
         v.lane[l] = in_register ? read_element(m, e->buffer, i, l)
@@ -125,123 +144,45 @@ static struct value load(struct machine *m, const struct loop_expr *e) {
     return v;
 }
 
-static int64_t index_op(enum loop_op op, int64_t x, int64_t y) {
-    switch (op) {
-    case LOOP_ADD:
-        return x + y;
-    case LOOP_SUB:
-        return x - y;
-    case LOOP_MUL:
-        return x * y;
-    case LOOP_DIV:
-        return x / y;
-    case LOOP_MOD:
-        return x % y;
-    case LOOP_MIN:
-        return x < y ? x : y;
-    default:
-        assert(op == LOOP_MAX);
-        return x > y ? x : y;
+// What kind of operation it is by element, lane for lane.
+static struct value apply(const struct loop_expr *e, const struct value *arg) {
+    struct value v = {{{0}}};
+    enum loop_dtype type = e->arg[0]->dtype;
+    for (int l = 0; l < e->lanes; l++) {
+        const union cell operands[3] = {arg[0].lane[l], arg[1].lane[l], arg[2].lane[l]};
+        v.lane[l] = cell_apply(e, type, operands);
     }
-}
-
-static float larger(float x, float y) {
-    return x != x || x > y ? x : y;
-}
-
-static float smaller(float x, float y) {
-    return x != x || x < y ? x : y;
-}
-
-static float float_op(enum loop_op op, float x, float y, float z) {
-    switch (op) {
-    case LOOP_ADD:
-        return x + y;
-    case LOOP_SUB:
-        return x - y;
-    case LOOP_MUL:
-        return x * y;
-    case LOOP_DIV:
-        return x / y;
-    case LOOP_MIN:
-        return smaller(x, y);
-    case LOOP_MAX:
-        return larger(x, y);
-    case LOOP_NEG:
-        return -x;
-    case LOOP_ABS:
-        return fabsf(x);
-    case LOOP_LT:
-        return x < y;
-    case LOOP_LE:
-        return x <= y;
-    case LOOP_EQ:
-        return x == y;
-    case LOOP_SELECT:
-        return x != 0 ? y : z;
-    case LOOP_FMA:
-        return fmaf(x, y, z);
-    case LOOP_EXP:
-        return expf(x);
-    case LOOP_LOG:
-        return logf(x);
-    case LOOP_SQRT:
-        return sqrtf(x);
-    case LOOP_RSQRT:
-        return 1 / sqrtf(x);
-    case LOOP_TANH:
-        return tanhf(x);
-    default:
-        assert(op == LOOP_ERF);
-        return erff(x);
-    }
-}
-
-// Across lanes, halves first, as hone_math.h does it.
-static float across(enum loop_op op, const float *lane, int lanes) {
-    if (lanes == 1)
-        return lane[0];
-    float x = across(op, lane, lanes / 2), y = across(op, lane + lanes / 2, lanes / 2);
-    switch (op) {
-    case LOOP_LANES_SUM:
-        return x + y;
-    case LOOP_LANES_PROD:
-        return x * y;
-    case LOOP_LANES_MIN:
-        return smaller(x, y);
-    default:
-        return larger(x, y);
-    }
+    return v;
 }
 
 static struct value eval(struct machine *m, const struct loop_expr *e) {
-    struct value v = {{0}, 0};
+    struct value v = {{{0}}};
     if (e->op == LOOP_CONST) {
-        v.index = e->integer;
-        v.lane[0] = (float)e->real;
+        v.lane[0] = cell_is_real(e->dtype) ? (union cell){.real = e->real}
+                                           : (union cell){.whole = e->integer};
         return v;
     }
     if (e->op == LOOP_VAR)
         return m->var[e->var->id];
     if (e->op == LOOP_LOAD)
         return load(m, e);
+    if (e->op == LOOP_SELECT && e->lanes == 1)
+        return eval(m, e->arg[eval(m, e->arg[0]).lane[0].whole ? 1 : 2]);
 
     struct value arg[3] = {0};
     for (int i = 0; i < loop_ops[e->op].arity; i++)
         arg[i] = eval(m, e->arg[i]);
-    if (e->dtype == LOOP_INDEX) {
-        v.index = index_op(e->op, arg[0].index, arg[1].index);
-    } else if (e->op == LOOP_LANE) {
-        assert(arg[1].index >= 0 && arg[1].index < e->arg[0]->lanes);
-        v.lane[0] = arg[0].lane[arg[1].index];
+    if (e->op == LOOP_LANE) {
+        int64_t lane = arg[1].lane[0].whole;
+        assert(lane >= 0 && lane < e->arg[0]->lanes);
+        v.lane[0] = arg[0].lane[lane];
     } else if (e->op == LOOP_BROADCAST) {
         for (int l = 0; l < e->lanes; l++)
             v.lane[l] = arg[0].lane[0];
-    } else if (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_MAX) {
-        v.lane[0] = across(e->op, arg[0].lane, e->arg[0]->lanes);
+    } else if (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_ALL) {
+        v.lane[0] = cell_across(e->op, e->dtype, arg[0].lane, e->arg[0]->lanes);
     } else {
-        for (int l = 0; l < e->lanes; l++)
-            v.lane[l] = float_op(e->op, arg[0].lane[l], arg[1].lane[l], arg[2].lane[l]);
+        return apply(e, arg);
     }
     return v;
 }
@@ -254,7 +195,7 @@ static void turn(struct machine *m, int thread) {
 }
 
 static void run_store(struct machine *m, const struct loop_stmt *s) {
-    int64_t at = eval(m, s->index).index;
+    int64_t at = eval_index(m, s->index);
     struct value v = eval(m, s->value);
     bool in_register = s->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < s->value->lanes; l++)
@@ -285,10 +226,11 @@ static void run_for(struct machine *m, const struct loop_stmt *s, const bool *ou
             turn(m, t);
             if (!active[t])
                 continue;
-            int64_t i = step == 0 ? eval(m, s->begin).index : m->var[s->var->id].index + s->step;
+            union cell *var = m->var[s->var->id].lane;
+            int64_t i = step == 0 ? eval_index(m, s->begin) : var->whole + s->step;
             // The end may not change while the loop runs: no index does.
-            active[t] = i < eval(m, s->end).index;
-            m->var[s->var->id].index = i;
+            active[t] = i < eval_index(m, s->end);
+            var->whole = i;
         }
         if (!any(m, active))
             break;
@@ -301,7 +243,7 @@ static void run_if(struct machine *m, const struct loop_stmt *s, const bool *out
     bool *active = copy_mask(m, outer);
     for (int t = 0; t < m->n_threads; t++) {
         turn(m, t);
-        active[t] = active[t] && eval(m, s->low).index < eval(m, s->high).index;
+        active[t] = active[t] && eval_index(m, s->low) < eval_index(m, s->high);
     }
     if (any(m, active))
         run_block(m, &s->body, active);
@@ -314,7 +256,7 @@ static enum loop_op lanes_op(enum loop_op op) {
 
 static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *active) {
     for (int first = 0; first < m->n_threads; first += WARP) {
-        float lane[WARP];
+        union cell lane[WARP];
         int n = 0;
         for (int i = 0; i < WARP; i++) {
             turn(m, first + i);
@@ -327,7 +269,8 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
                                    s->var->name, n);
         for (int i = 0; i < WARP && n == WARP; i++) {
             turn(m, first + i);
-            m->var[s->var->id].lane[0] = across(lanes_op(s->value->op), lane, WARP);
+            m->var[s->var->id].lane[0] =
+                cell_across(lanes_op(s->value->op), s->value->dtype, lane, WARP);
         }
     }
 }
@@ -354,7 +297,7 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
     case LOOP_NOTE:
         return;
     case LOOP_LET:
-        if (s->value->op >= LOOP_WARP_SUM && s->value->op <= LOOP_WARP_MAX) {
+        if (s->value->op >= LOOP_WARP_SUM && s->value->op <= LOOP_WARP_ALL) {
             run_warps(m, s, active);
             return;
         }
@@ -384,7 +327,7 @@ static void forget(struct memory *mem) {
 
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
     turn(m, 0);
-    int64_t grid = eval(m, k->grid).index;
+    int64_t grid = eval_index(m, k->grid);
     m->n_threads = k->threads ? k->threads : 1;
     bool active[THREADS_MAX];
     memset(active, true, sizeof active);
@@ -393,9 +336,9 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
         m->epoch = 0;
         for (int t = 0; t < m->n_threads; t++) {
             turn(m, t);
-            m->var[k->block->id].index = b;
+            m->var[k->block->id].lane[0].whole = b;
             if (k->threads)
-                m->var[k->thread->id].index = t;
+                m->var[k->thread->id].lane[0].whole = t;
         }
         for (int i = 0; i < m->program->n_buffers; i++) {
             struct memory *mem = &m->memory[i];
@@ -422,8 +365,8 @@ static int most_threads(const struct loop_program *p) {
     return most;
 }
 
-static void make_memory(struct machine *m, struct arena *a, const struct loop_buffer *b,
-                        float *data, int threads) {
+static void make_memory(struct machine *m, struct arena *a, const struct loop_buffer *b, void *data,
+                        int threads) {
     struct memory *mem = &m->memory[b->id];
     bool given = b->space == LOOP_GLOBAL && b->role != LOOP_SCRATCH;
     assert(!given || data);
@@ -435,13 +378,15 @@ static void make_memory(struct machine *m, struct arena *a, const struct loop_bu
         mem->touch = arena_array(a, struct touch, mem->count);
     }
     mem->writer = arena_array(a, int64_t, mem->count);
-    mem->element = given ? data : arena_array(a, float, mem->count);
+    int64_t bytes = b->space == LOOP_REGISTER ? mem->count * (int64_t)sizeof(union cell)
+                                              : dtype_size(b->dtype, mem->count);
+    mem->bytes = given ? data : arena_array(a, char, bytes);
     if (given && b->role == LOOP_INPUT)
         for (int64_t j = 0; j < mem->count; j++)
             mem->writer[j] = BEFORE;
 }
 
-bool execute(const struct loop_program *p, float *const *data, struct error *err) {
+bool execute(const struct loop_program *p, void *const *data, struct error *err) {
     struct arena a = {0};
     struct machine m = {.program = p, .err = err};
     int threads = most_threads(p);

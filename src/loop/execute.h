@@ -6,7 +6,8 @@
 //
 // Threads of a block go step by step side by side. Between two barriers an element that
 // one thread writes and another reads or writes is an error, whatever the order was here;
-// so is a barrier that not all threads come to, or an operation of half a warp.
+// so is a barrier that not all threads come to, or an operation of half a warp. Of two elements
+// of i4 in one byte all this is asked of the byte.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,6 @@
 struct error;
 struct loop_program;
 
-// `data[id]` holds buffer `id`'s elements for every input and output; the rest is NULL and
-// made here. Outputs need not be initialised. A broken rule is ERROR_PARSE.
-bool execute(const struct loop_program *p, float *const *data, struct error *err);
+// `data[id]` holds buffer `id`'s elements, as they are stored, for every input and output; the
+// rest is NULL and made here. Outputs need not be initialised. A broken rule is ERROR_PARSE.
+bool execute(const struct loop_program *p, void *const *data, struct error *err);

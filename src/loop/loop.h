@@ -11,22 +11,28 @@
 // print_c.h and print_cuda.h turn them into text. Nothing here knows tensors. Indices
 // are 64-bit.
 //
+// `enum dtype` (ir/types.h) is how memory stores an element, `enum loop_dtype` what a value is
+// while computed with. A load converts one to the other (loop_arithmetic), a store back: floats
+// round to nearest even, integers wrap. Only LOOP_F32 and LOOP_MASK have several lanes (4, 8, 16;
+// with threads 2, 4, 8), and only memory of f32, f16 and bf16 is accessed by them. A store to i4
+// writes the whole byte, so both its elements belong to one thread (execute.h checks it).
+//
 // A kernel for a GPU has threads: its body runs once for every thread of a block, at
 // the same time. Registers are then a thread's own, shared arrays are the block's, and
 // what one thread wrote to them another may read after a barrier that all come to.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "ir/types.h"
 
 struct arena;
 
 enum { LANES_MAX = 16, BUFFER_RANK_MAX = 6 };
 
-enum loop_dtype { LOOP_F32, LOOP_MASK, LOOP_INDEX };
+// A mask is a truth value, an index what addresses memory and counts loops.
+enum loop_dtype { LOOP_F32, LOOP_F64, LOOP_I32, LOOP_I64, LOOP_MASK, LOOP_INDEX, LOOP_DTYPE_COUNT };
 
 enum loop_op {
-#define LOOP_OP(id, arity, text) LOOP_##id,
+#define LOOP_OP(id, arity, takes, text) LOOP_##id,
 #include "loop/loop_ops.def"
 #undef LOOP_OP
     LOOP_OP_COUNT
@@ -34,7 +40,7 @@ enum loop_op {
 
 struct loop_op_info {
     const char *text;
-    int arity;
+    int arity, takes;  // of types, 1 << each: what its operands may be
 };
 extern const struct loop_op_info loop_ops[LOOP_OP_COUNT];
 
@@ -54,9 +60,11 @@ struct loop_buffer {
     enum loop_role role;
     int rank;  // global, local, shared: the shape, only for printing; else 0
     struct loop_size shape[BUFFER_RANK_MAX];
-    int64_t count;  // elements
-    int lanes;      // register: lanes of each element; else 1
-    int id;         // position in its program
+    enum dtype dtype;       // how an element is stored; a register is not
+    enum loop_dtype value;  // what is loaded and stored
+    int64_t count;          // elements
+    int lanes;              // register: lanes of each element; else 1
+    int id;                 // position in its program
 };
 
 // A name bound once: by a let, by a for, or `block` and `thread` by the launch.
@@ -73,12 +81,14 @@ struct loop_expr {
     enum loop_dtype dtype;
     int lanes;
     const struct loop_expr *arg[3];
-    double real;                       // CONST of LOOP_F32
-    int64_t integer;                   // CONST of LOOP_INDEX
+    double real;                       // CONST of floats
+    int64_t integer;                   // CONST of all other types
     const char *name;                  // CONST of LOOP_INDEX: its name, or NULL
     const struct loop_var *var;        // VAR
     const struct loop_buffer *buffer;  // LOAD of element arg[0] and those that follow it,
     int64_t stride;                    // one lane every `stride` elements
+    enum dtype storage;                // ROUND_TO
+    int64_t low, high;                 // TO_INDEX: what it is clamped to
 };
 
 enum loop_kind {

@@ -8,8 +8,15 @@
 #include "base/arena.h"
 #include "loop/range.h"
 
+enum {
+    F = 1 << LOOP_F32 | 1 << LOOP_F64,
+    W = 1 << LOOP_I32 | 1 << LOOP_I64,
+    M = 1 << LOOP_MASK,
+    X = 1 << LOOP_INDEX,
+    S = 1 << LOOP_F32
+};
 const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
-#define LOOP_OP(id, arity, text) [LOOP_##id] = {text, arity},
+#define LOOP_OP(id, arity, takes, text) [LOOP_##id] = {text, arity, takes},
 #include "loop/loop_ops.def"
 #undef LOOP_OP
 };
@@ -42,12 +49,23 @@ static const char *const reserved_cuda[] = {
     "xor",     "f32x2",    "i32x2",  "threadIdx", "blockIdx",  "blockDim", "gridDim",  "warpSize",
     "dim3",    "block",    "thread"};
 
+// Functions of the C library that emitted C may call, in float and in double.
+static const char *const reserved_library[] = {
+    "sinf",  "cosf",   "tanf",   "asinf", "acosf",  "atanf", "sinhf", "coshf",  "exp2f", "expm1f",
+    "log2f", "log10f", "log1pf", "erfcf", "floorf", "ceilf", "rintf", "truncf", "powf",  "atan2f",
+    "sin",   "cos",    "tan",    "asin",  "acos",   "atan",  "sinh",  "cosh",   "exp2",  "expm1",
+    "log2",  "log10",  "log1p",  "erfc",  "floor",  "ceil",  "rint",  "trunc",  "pow",   "atan2",
+    "fabs",  "exp",    "log",    "sqrt",  "tanh",   "erf"};
+
 bool loop_name_is_taken(const struct loop_program *p, const char *name) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(reserved[i], name) == 0)
             return true;
     for (size_t i = 0; i < sizeof reserved_cuda / sizeof *reserved_cuda; i++)
         if (strcmp(reserved_cuda[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof reserved_library / sizeof *reserved_library; i++)
+        if (strcmp(reserved_library[i], name) == 0)
             return true;
     for (int i = 0; i < p->n_names; i++)
         if (strcmp(p->names[i], name) == 0)
@@ -112,8 +130,11 @@ static struct loop_buffer *add_buffer(struct loop_program *p, enum loop_space sp
     return b;
 }
 
-static void set_shape(struct loop_buffer *b, const struct loop_size *shape, int rank) {
+static void set_shape(struct loop_buffer *b, enum dtype dtype, const struct loop_size *shape,
+                      int rank) {
     assert(rank <= BUFFER_RANK_MAX);
+    b->dtype = dtype;
+    b->value = loop_arithmetic(dtype);
     b->rank = rank;
     b->count = 1;
     for (int i = 0; i < rank; i++) {
@@ -122,21 +143,31 @@ static void set_shape(struct loop_buffer *b, const struct loop_size *shape, int 
     }
 }
 
-struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
-                                const struct loop_size *shape, int rank) {
+struct loop_buffer *loop_global_of(struct loop_program *p, const char *plan, enum loop_role role,
+                                   enum dtype dtype, const struct loop_size *shape, int rank) {
     struct loop_buffer *b = add_buffer(p, LOOP_GLOBAL, plan);
     // The plan names scratch after the identifier; inputs and outputs are the problem's.
     b->plan = role == LOOP_SCRATCH ? b->name : plan;
     b->role = role;
-    set_shape(b, shape, rank);
+    set_shape(b, dtype, shape, rank);
+    return b;
+}
+
+struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
+                                const struct loop_size *shape, int rank) {
+    return loop_global_of(p, plan, role, DTYPE_F32, shape, rank);
+}
+
+struct loop_buffer *loop_local_of(struct loop_program *p, const char *name, enum dtype dtype,
+                                  const struct loop_size *shape, int rank) {
+    struct loop_buffer *b = add_buffer(p, LOOP_LOCAL, name);
+    set_shape(b, dtype, shape, rank);
     return b;
 }
 
 struct loop_buffer *loop_local(struct loop_program *p, const char *name,
                                const struct loop_size *shape, int rank) {
-    struct loop_buffer *b = add_buffer(p, LOOP_LOCAL, name);
-    set_shape(b, shape, rank);
-    return b;
+    return loop_local_of(p, name, DTYPE_F32, shape, rank);
 }
 
 static bool has_taken_element(struct loop_program *p, const char *name, int64_t count) {
@@ -148,8 +179,9 @@ static bool has_taken_element(struct loop_program *p, const char *name, int64_t 
     return false;
 }
 
-struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
-                                  int lanes) {
+struct loop_buffer *loop_register_of(struct loop_program *p, const char *name, int64_t count,
+                                     int lanes, enum loop_dtype value) {
+    assert(value != LOOP_INDEX);
     // Elements are variables of their own, called name_0 and so on.
     while (has_taken_element(p, loop_identifier(p->arena, name), count))
         name = arena_printf(p->arena, "%s_", name);
@@ -158,14 +190,25 @@ struct loop_buffer *loop_register(struct loop_program *p, const char *name, int6
         take_name(p, arena_printf(p->arena, "%s_%lld", b->name, (long long)i));
     b->count = count;
     b->lanes = lanes;
+    b->value = value;
+    return b;
+}
+
+struct loop_buffer *loop_register(struct loop_program *p, const char *name, int64_t count,
+                                  int lanes) {
+    return loop_register_of(p, name, count, lanes, LOOP_F32);
+}
+
+struct loop_buffer *loop_shared_of(struct loop_program *p, const char *name, enum dtype dtype,
+                                   const struct loop_size *shape, int rank) {
+    struct loop_buffer *b = add_buffer(p, LOOP_SHARED, name);
+    set_shape(b, dtype, shape, rank);
     return b;
 }
 
 struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
                                 const struct loop_size *shape, int rank) {
-    struct loop_buffer *b = add_buffer(p, LOOP_SHARED, name);
-    set_shape(b, shape, rank);
-    return b;
+    return loop_shared_of(p, name, DTYPE_F32, shape, rank);
 }
 
 static struct loop_var *new_var(struct loop_program *p, const char *name, enum loop_dtype dtype,
@@ -226,12 +269,6 @@ const struct loop_expr *loop_named(struct arena *a, struct loop_size size) {
     return e;
 }
 
-const struct loop_expr *loop_real(struct arena *a, double value) {
-    struct loop_expr *e = new_expr(a, LOOP_CONST, LOOP_F32, 1);
-    e->real = (float)value;
-    return e;
-}
-
 const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var) {
     struct loop_expr *e = new_expr(a, LOOP_VAR, var->dtype, var->lanes);
     e->var = var;
@@ -249,8 +286,8 @@ const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *
 
 const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struct loop_expr *x) {
     assert(loop_ops[op].arity == 1 && op != LOOP_LOAD && op != LOOP_BROADCAST);
-    bool across = op == LOOP_LANES_SUM || op == LOOP_LANES_PROD || op == LOOP_LANES_MIN ||
-                  op == LOOP_LANES_MAX;
+    assert(op != LOOP_CAST && op != LOOP_ROUND_TO && op != LOOP_TO_INDEX);
+    bool across = op >= LOOP_LANES_SUM && op <= LOOP_LANES_ALL;
     if (across && x->lanes == 1)
         return x;
     struct loop_expr *e = new_expr(a, op, x->dtype, across ? 1 : x->lanes);
@@ -336,8 +373,27 @@ static const struct loop_expr *simplify_quotient(struct arena *a, enum loop_op o
                : loop_binary(a, LOOP_MUL, x->arg[0], loop_int(a, x->arg[1]->integer / by));
 }
 
+// A comparison whose result the ranges decide; NULL: they do not.
+static const struct loop_expr *decide(struct arena *a, enum loop_op op, const struct loop_expr *x,
+                                      const struct loop_expr *y) {
+    int64_t d;
+    bool known = range_difference(x, y, &d);
+    struct range r = range_of(x), s = range_of(y);
+    if (op == LOOP_EQ || op == LOOP_NE) {
+        bool apart = known ? d != 0 : r.high < s.low || s.high < r.low;
+        return known || apart ? loop_truth(a, apart == (op == LOOP_NE)) : NULL;
+    }
+    if (known)
+        return loop_truth(a, op == LOOP_LT ? d < 0 : d <= 0);
+    if (op == LOOP_LT ? r.high < s.low : range_at_most(x, y))
+        return loop_truth(a, true);
+    return (op == LOOP_LT ? range_at_most(y, x) : s.high < r.low) ? loop_truth(a, false) : NULL;
+}
+
 static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                         const struct loop_expr *y) {
+    if (op >= LOOP_LT && op <= LOOP_NE)
+        return decide(a, op, x, y);
     if (is_literal(x) && is_literal(y))
         return loop_int(a, fold(op, x->integer, y->integer));
     switch (op) {
@@ -359,9 +415,9 @@ static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const 
 const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                     const struct loop_expr *y) {
     assert(loop_ops[op].arity == 2 && x->dtype == y->dtype);
-    bool compares = op == LOOP_LT || op == LOOP_LE || op == LOOP_EQ;
+    assert(loop_ops[op].takes >> x->dtype & 1);
+    bool compares = op >= LOOP_LT && op <= LOOP_NE;
     if (x->dtype == LOOP_INDEX) {
-        assert(!compares);
         const struct loop_expr *simple = simplify(a, op, x, y);
         if (simple)
             return simple;
@@ -387,9 +443,12 @@ const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
 const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const struct loop_expr *x,
                                      const struct loop_expr *y, const struct loop_expr *z) {
     assert(op == LOOP_SELECT || op == LOOP_FMA);
+    assert(y->dtype == z->dtype && x->dtype == (op == LOOP_SELECT ? LOOP_MASK : y->dtype));
+    if (op == LOOP_SELECT && x->op == LOOP_CONST)
+        return x->integer ? y : z;
     int lanes = x->lanes > y->lanes ? x->lanes : y->lanes;
     lanes = z->lanes > lanes ? z->lanes : lanes;
-    struct loop_expr *e = new_expr(a, op, LOOP_F32, lanes);
+    struct loop_expr *e = new_expr(a, op, y->dtype, lanes);
     e->arg[0] = loop_broadcast(a, x, lanes);
     e->arg[1] = loop_broadcast(a, y, lanes);
     e->arg[2] = loop_broadcast(a, z, lanes);
@@ -400,7 +459,7 @@ const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buf
                                   const struct loop_expr *index, int lanes, int64_t stride) {
     assert(index->dtype == LOOP_INDEX && lanes <= LANES_MAX);
     assert(buffer->space != LOOP_REGISTER || lanes == buffer->lanes);
-    struct loop_expr *e = new_expr(a, LOOP_LOAD, LOOP_F32, lanes);
+    struct loop_expr *e = new_expr(a, LOOP_LOAD, buffer->value, lanes);
     e->buffer = buffer;
     e->arg[0] = index;
     e->stride = lanes == 1 ? 1 : stride;
@@ -509,7 +568,7 @@ const struct loop_expr *loop_let(struct loop_builder *b, const char *name,
 
 void loop_store(struct loop_builder *b, const struct loop_buffer *buffer,
                 const struct loop_expr *index, const struct loop_expr *value, bool stream) {
-    assert(value->dtype == LOOP_F32 && index->dtype == LOOP_INDEX);
+    assert(value->dtype == buffer->value && index->dtype == LOOP_INDEX);
     struct arena *a = b->program->arena;
     if (buffer->space == LOOP_REGISTER)
         value = loop_broadcast(a, value, buffer->lanes);

@@ -25,6 +25,15 @@ bool loop_name_is_taken(const struct loop_program *p, const char *name);
 // size is then printed as a number.
 bool loop_add_dim(struct loop_program *p, struct loop_size size);
 
+// Buffers. Without a type they are f32.
+struct loop_buffer *loop_global_of(struct loop_program *p, const char *plan, enum loop_role role,
+                                   enum dtype dtype, const struct loop_size *shape, int rank);
+struct loop_buffer *loop_local_of(struct loop_program *p, const char *name, enum dtype dtype,
+                                  const struct loop_size *shape, int rank);
+struct loop_buffer *loop_shared_of(struct loop_program *p, const char *name, enum dtype dtype,
+                                   const struct loop_size *shape, int rank);
+struct loop_buffer *loop_register_of(struct loop_program *p, const char *name, int64_t count,
+                                     int lanes, enum loop_dtype value);
 struct loop_buffer *loop_global(struct loop_program *p, const char *plan, enum loop_role role,
                                 const struct loop_size *shape, int rank);
 struct loop_buffer *loop_local(struct loop_program *p, const char *name,
@@ -33,6 +42,10 @@ struct loop_buffer *loop_register(struct loop_program *p, const char *name, int6
                                   int lanes);
 struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
                                 const struct loop_size *shape, int rank);
+
+// What elements of a storage type are computed in: f64 in F64, other floats in F32, i64 in I64,
+// other integers in I32, bool in MASK.
+enum loop_dtype loop_arithmetic(enum dtype dtype);
 
 // A kernel with an empty body; `b` then adds to it.
 struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
@@ -47,6 +60,12 @@ const struct loop_expr *loop_kernel_threads(struct loop_program *p, struct loop_
 const struct loop_expr *loop_int(struct arena *a, int64_t value);
 const struct loop_expr *loop_named(struct arena *a, struct loop_size size);
 const struct loop_expr *loop_real(struct arena *a, double value);
+const struct loop_expr *loop_real_of(struct arena *a, enum loop_dtype dtype, double value);
+const struct loop_expr *loop_whole(struct arena *a, enum loop_dtype dtype, int64_t value);
+const struct loop_expr *loop_truth(struct arena *a, bool value);
+// The number `value` in any type but an index: what an accumulator begins with. An infinity of
+// a whole type is the end of its range.
+const struct loop_expr *loop_number(struct arena *a, enum loop_dtype dtype, double value);
 const struct loop_expr *loop_ref(struct arena *a, const struct loop_var *var);
 // The scalar in every lane.
 const struct loop_expr *loop_broadcast(struct arena *a, const struct loop_expr *x, int lanes);
@@ -60,6 +79,17 @@ const struct loop_expr *loop_ternary(struct arena *a, enum loop_op op, const str
                                      const struct loop_expr *y, const struct loop_expr *z);
 const struct loop_expr *loop_load(struct arena *a, const struct loop_buffer *buffer,
                                   const struct loop_expr *index, int lanes, int64_t stride);
+// Conversions, as ir/types.h has them: a float that becomes a whole number is cut toward zero and
+// stops at the ends of the range, NaN is 0; whole numbers wrap around; a mask is 0 or 1; what is
+// not 0 is true. An index is had from a whole number, with its whole range: better is
+// loop_to_index.
+const struct loop_expr *loop_cast(struct arena *a, const struct loop_expr *x, enum loop_dtype to);
+// x, of any type, as an element of type `storage` keeps it, in loop_arithmetic(storage).
+const struct loop_expr *loop_round_to(struct arena *a, const struct loop_expr *x,
+                                      enum dtype storage);
+// A whole number clamped into [low, high], as an index that is known to lie there.
+const struct loop_expr *loop_to_index(struct arena *a, const struct loop_expr *x, int64_t low,
+                                      int64_t high);
 const struct loop_expr *loop_ceildiv(struct arena *a, const struct loop_expr *x, int64_t y);
 
 // Statements.

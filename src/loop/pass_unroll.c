@@ -27,9 +27,16 @@ static const struct loop_expr *expr(struct rebuild *r, const struct loop_expr *e
     const struct loop_expr *arg[3] = {NULL};
     for (int i = 0; i < loop_ops[e->op].arity; i++)
         arg[i] = expr(r, e->arg[i]);
-    if (e->dtype == LOOP_INDEX)
+    if (e->op == LOOP_TO_INDEX)
+        return loop_to_index(r->arena, arg[0], e->low, e->high);
+    if (e->op == LOOP_CAST)
+        return loop_cast(r->arena, arg[0], e->dtype);
+    // Conditions over indices may be decided by now.
+    if (loop_ops[e->op].arity == 2 && e->op != LOOP_LANE && e->arg[0]->dtype == LOOP_INDEX)
         return loop_binary(r->arena, e->op, arg[0], arg[1]);
 
+    if (e->op == LOOP_SELECT)
+        return loop_ternary(r->arena, e->op, arg[0], arg[1], arg[2]);
     struct loop_expr *copy = arena_copy(r->arena, e, sizeof *e);
     memcpy(copy->arg, arg, sizeof arg);
     return copy;

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "loop/loop.h"
+#include "loop/loop_build.h"
 #include "loop/passes.h"
 #include "loop/range.h"
 
@@ -24,25 +24,92 @@ static bool becomes_constant(const struct checker *c, const struct loop_expr *e)
         return true;
     if (e->op == LOOP_VAR)
         return c->unrolled[e->var->id];
+    if (e->op == LOOP_TO_INDEX)
+        return false;
     for (int k = 0; k < loop_ops[e->op].arity; k++)
         if (!becomes_constant(c, e->arg[k]))
             return false;
     return loop_ops[e->op].arity > 0;
 }
 
+static bool is_width(const struct checker *c, int lanes) {
+    return lanes == 1 || lanes == 4 || lanes == 8 || lanes == (c->threads ? 2 : 16);
+}
+
+// Which storage types several lanes are loaded from and stored to at a time.
+static bool has_lanes(enum dtype t) {
+    return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+}
+
 static bool access(struct checker *c, const struct loop_buffer *b, const struct loop_expr *index,
-                   int lanes) {
+                   const struct loop_expr *value) {
+    if (index->dtype != LOOP_INDEX)
+        return complain(c, b->name, "addressed by something else than an index");
+    if (value->dtype != b->value)
+        return complain(c, b->name, "accessed in another type than its own");
     if (b->space == (c->threads ? LOOP_LOCAL : LOOP_SHARED))
         return complain(c, b->name, "shared arrays are for threads, local ones for blocks alone");
-    if (b->space == LOOP_REGISTER && lanes != b->lanes)
+    if (b->space == LOOP_REGISTER && value->lanes != b->lanes)
         return complain(c, b->name, "register accessed with other lanes than its own");
     if (b->space == LOOP_REGISTER && !becomes_constant(c, index))
         return complain(c, b->name, "register index is not a constant");
+    if (b->space != LOOP_REGISTER && value->lanes > 1 && !has_lanes(b->dtype))
+        return complain(c, b->name, "several lanes of a type that has none");
     return true;
 }
 
 static bool is_across_threads(const struct loop_expr *e) {
-    return e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_MAX;
+    return e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_ALL;
+}
+
+// The operands of whatever is no load have a type that the operation takes, the same for all.
+static bool operands(struct checker *c, const struct loop_expr *e) {
+    int arity = loop_ops[e->op].arity;
+    const struct loop_expr *first = e->arg[e->op == LOOP_SELECT ? 1 : 0];
+    bool ok = loop_ops[e->op].takes >> first->dtype & 1;
+    for (int i = 0; i < arity; i++) {
+        enum loop_dtype want = first->dtype;
+        if (e->op == LOOP_SELECT && i == 0)
+            want = LOOP_MASK;
+        if (e->op == LOOP_LANE && i == 1)
+            want = LOOP_INDEX;
+        ok &= e->arg[i]->dtype == want;
+    }
+    return ok || complain(c, loop_ops[e->op].text, "operands of a type that it does not take");
+}
+
+static bool is_result(const struct loop_expr *e) {
+    enum loop_dtype from = e->arg[e->op == LOOP_SELECT ? 1 : 0]->dtype;
+    switch (e->op) {
+    case LOOP_LT:
+    case LOOP_LE:
+    case LOOP_EQ:
+    case LOOP_NE:
+        return e->dtype == LOOP_MASK;
+    case LOOP_CAST:
+        return e->dtype != LOOP_INDEX;
+    case LOOP_TO_INDEX:
+        return e->dtype == LOOP_INDEX;
+    case LOOP_ROUND_TO:
+        if (e->dtype != loop_arithmetic(e->storage) || (e->lanes > 1 && !has_lanes(e->storage)))
+            return false;
+        return from == e->dtype || (from == LOOP_F64 && e->dtype == LOOP_F32);
+    default:
+        return e->dtype == from;
+    }
+}
+
+static bool types(struct checker *c, const struct loop_expr *e) {
+    bool has_vectors = e->dtype == LOOP_F32 || e->dtype == LOOP_MASK;
+    if (!is_width(c, e->lanes) || (e->lanes > 1 && !has_vectors))
+        return complain(c, loop_ops[e->op].text, "a number of lanes that its type does not have");
+    if (loop_ops[e->op].arity == 0)
+        return true;
+    if (e->op == LOOP_LOAD)
+        return access(c, e->buffer, e->arg[0], e);
+    if (!operands(c, e))
+        return false;
+    return is_result(e) || complain(c, loop_ops[e->op].text, "a result of another type");
 }
 
 static bool expr(struct checker *c, const struct loop_expr *e) {
@@ -50,10 +117,10 @@ static bool expr(struct checker *c, const struct loop_expr *e) {
         return complain(c, e->var->name, "used where it is not bound");
     if (e->op == LOOP_LANE && (!c->threads || !becomes_constant(c, e->arg[1])))
         return complain(c, "lane", "number is not a constant, or there are no threads");
-    if (e->op == LOOP_LOAD && !access(c, e->buffer, e->arg[0], e->lanes))
+    if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||
-                 (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_MAX);
+                 (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_ALL);
     for (int i = 0; i < loop_ops[e->op].arity; i++) {
         if (is_across_threads(e->arg[i]))
             return complain(c, loop_ops[e->arg[i]->op].text, "inside another expression");
@@ -94,8 +161,7 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
             return complain(c, s->buffer->name, "streamed to but not global");
         if (is_across_threads(s->value))
             return complain(c, s->buffer->name, "an operation of a warp in a store");
-        return expr(c, s->index) && expr(c, s->value) &&
-               access(c, s->buffer, s->index, s->value->lanes);
+        return expr(c, s->index) && expr(c, s->value) && access(c, s->buffer, s->index, s->value);
     case LOOP_PREFETCH:
         return expr(c, s->index);
     case LOOP_NOTE:

@@ -16,8 +16,9 @@ void pass_unroll(struct loop_program *p);
 void pass_prune(struct loop_program *p);
 
 // Check what a printer relies on: every variable is bound before it is used, lanes and types
-// agree, register indices are constants (with threads: constants and variables of loops marked
-// for unrolling), streaming stores go to global memory, shared arrays and barriers only stand
-// where there are threads, warp operations are whole values of lets. False and
-// the broken rule otherwise; a broken rule is a bug of whoever built the program.
+// agree and exist (loop.h says which types have lanes), register indices are constants (with
+// threads: constants and variables of loops marked for unrolling), streaming stores go to global
+// memory, shared arrays and barriers only stand where there are threads, warp operations are whole
+// values of lets. False and the broken rule otherwise; a broken rule is a bug of whoever built the
+// program.
 bool pass_verify(const struct loop_program *p, struct error *err);

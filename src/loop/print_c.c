@@ -10,12 +10,12 @@ static void declarations(struct printer *p, const struct text_usage *u) {
             continue;
         text_begin_line(p);
         if (b->space == LOOP_LOCAL) {
-            str_printf(&p->out, "_Alignas(64) float %s[", b->name);
-            text_shape(p, b, " * ");
+            str_printf(&p->out, "_Alignas(64) %s %s[", text_storage(b->dtype), b->name);
+            text_count(p, b);
             str_puts(&p->out, "];\n");
             continue;
         }
-        str_printf(&p->out, "%s ", text_type(p, LOOP_F32, b->lanes));
+        str_printf(&p->out, "%s ", text_type(p, b->value, b->lanes));
         for (int64_t j = 0; j < b->count; j++)
             str_printf(&p->out, "%s%s", j ? ", " : "", text_register(p, b, j));
         str_puts(&p->out, ";\n");
@@ -46,6 +46,15 @@ static void plan(struct printer *p) {
     }
 }
 
+static bool needs_types(struct printer *p) {
+    for (int i = 0; i < p->program->n_kernels; i++) {
+        struct text_usage u = text_use(p->arena, p->program, p->program->kernels[i]);
+        if (u.types || (u.functions && !p->program->libm))
+            return true;
+    }
+    return false;
+}
+
 static bool program_uses(struct printer *p, enum loop_op op) {
     for (int i = 0; i < p->program->n_kernels; i++)
         if (text_use(p->arena, p->program, p->program->kernels[i]).op[op])
@@ -57,7 +66,10 @@ static void head(struct printer *p) {
     const struct loop_program *program = p->program;
     if (program->about)
         str_puts(&p->out, program->about);
-    str_puts(&p->out, program->libm ? "#include <math.h>\n\n" : "#include \"hone_math.h\"\n\n");
+    str_puts(&p->out, program->libm ? "#include <math.h>\n" : "#include \"hone_math.h\"\n");
+    if (needs_types(p))
+        str_printf(&p->out, "%s#include \"hone_types.h\"\n", program->libm ? "\n" : "");
+    str_puts(&p->out, "\n");
     text_dims(p, "_Static_assert");
     for (int smaller = 0; program->libm && smaller < 2; smaller++)
         if (program_uses(p, smaller ? LOOP_MIN : LOOP_MAX))

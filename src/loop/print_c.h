@@ -1,6 +1,6 @@
 // Print a loop program as C: its sizes by name, its plan as `#pragma hone` lines, one
-// function per kernel. The text needs runtime/hone_math.h (with `libm`: <math.h>) and
-// gcc or clang, nothing else.
+// function per kernel. The text needs runtime/hone_math.h (with `libm`: <math.h>), where something
+// is not f32 runtime/hone_types.h, and gcc or clang, nothing else.
 #pragma once
 
 struct arena;

@@ -6,27 +6,33 @@
 // What an array declared in a kernel may take in all; beyond it the launch has to ask.
 enum { STATIC_SHARED_BYTES = 48 << 10 };
 
-static int64_t padded(const struct loop_buffer *b) {
-    return (b->count + 3) / 4 * 4;
+static int64_t padded_bytes(const struct loop_buffer *b) {
+    return (dtype_size(b->dtype, b->count) + 15) / 16 * 16;
 }
 
 int64_t print_cuda_shared(const struct loop_program *p, const struct loop_kernel *k) {
     struct arena scratch = {0};
     struct text_usage u = text_use(&scratch, p, k);
-    int64_t elements = 0;
+    int64_t bytes = 0;
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i]->space == LOOP_SHARED && (u.read[i] || u.written[i]))
-            elements += padded(p->buffers[i]);
+            bytes += padded_bytes(p->buffers[i]);
     arena_reset(&scratch);
-    return elements * 4;
+    return bytes;
 }
 
+// `offset`: in bytes, or -1 where the array is declared by itself. Of floats the macros are
+// shorter.
 static void shared_array(struct printer *p, const struct loop_buffer *b, int64_t offset) {
-    if (offset < 0)
-        str_printf(&p->out, "HONE_SHARED(%s, ", b->name);
+    bool is_float = b->dtype == DTYPE_F32;
+    str_puts(&p->out, offset < 0 ? "HONE_SHARED" : "HONE_DYNAMIC");
+    if (is_float)
+        str_printf(&p->out, "(%s, ", b->name);
     else
-        str_printf(&p->out, "HONE_DYNAMIC(%s, %lld, ", b->name, (long long)offset);
-    text_shape(p, b, " * ");
+        str_printf(&p->out, "_OF(%s, %s, ", text_storage(b->dtype), b->name);
+    if (offset >= 0)
+        str_printf(&p->out, "%lld, ", (long long)(is_float ? offset / 4 : offset));
+    text_count(p, b);
     str_puts(&p->out, ");\n");
 }
 
@@ -41,10 +47,10 @@ static void declarations(struct printer *p, const struct loop_kernel *k,
         text_begin_line(p);
         if (b->space == LOOP_SHARED) {
             shared_array(p, b, dynamic ? offset : -1);
-            offset += padded(b);
+            offset += padded_bytes(b);
             continue;
         }
-        str_printf(&p->out, "%s %s", text_type(p, LOOP_F32, b->lanes), b->name);
+        str_printf(&p->out, "%s %s", text_type(p, b->value, b->lanes), b->name);
         if (b->count > 1)
             str_printf(&p->out, "[%lld]", (long long)b->count);
         str_puts(&p->out, ";\n");

@@ -1,7 +1,6 @@
 #include "loop/print_text.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,53 +53,10 @@ const char *text_index_type(const struct printer *p, int64_t low, int64_t high) 
     return p->is_cuda && fits_int(low, high) ? "int" : "long";
 }
 
-const char *text_type(struct printer *p, enum loop_dtype dtype, int lanes) {
-    assert(dtype != LOOP_INDEX);
-    if (lanes == 1)
-        return dtype == LOOP_F32 ? "float" : "int";
-    return arena_printf(p->arena, "%s32x%d", dtype == LOOP_F32 ? "f" : "i", lanes);
-}
-
-static void real(struct printer *p, double v) {
-    if (isnan(v)) {
-        str_puts(&p->out, p->is_cuda ? "HONE_NAN" : "__builtin_nanf(\"\")");
-    } else if (isinf(v)) {
-        str_printf(&p->out, "%s%s", v < 0 ? "-" : "",
-                   p->is_cuda ? "HONE_INFINITY" : "__builtin_inff()");
-    } else {
-        char text[64];
-        snprintf(text, sizeof text, "%.9g", v);
-        str_printf(&p->out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".0");
-    }
-}
-
 const char *text_register(struct printer *p, const struct loop_buffer *b, int64_t i) {
     if (b->count == 1)
         return b->name;
     return arena_printf(p->arena, p->is_cuda ? "%s[%lld]" : "%s_%lld", b->name, (long long)i);
-}
-
-static void element(struct printer *p, const struct loop_buffer *b, const struct loop_expr *index) {
-    int64_t i;
-    if (b->space == LOOP_REGISTER && range_constant(index, &i)) {
-        str_puts(&p->out, text_register(p, b, i));
-        return;
-    }
-    str_printf(&p->out, "%s[", b->name);
-    text_expr(p, index, BIND_ANY);
-    str_puts(&p->out, "]");
-}
-
-static void load(struct printer *p, const struct loop_expr *e) {
-    if (e->buffer->space == LOOP_REGISTER || e->lanes == 1) {
-        element(p, e->buffer, e->arg[0]);
-        return;
-    }
-    str_printf(&p->out, "hone_%s%d(&", e->stride == 1 ? "load" : "gather", e->lanes);
-    element(p, e->buffer, e->arg[0]);
-    if (e->stride != 1)
-        str_printf(&p->out, ", %lld", (long long)e->stride);
-    str_puts(&p->out, ")");
 }
 
 // An operand beside a vector: C brings a scalar to the vector's lanes by itself.
@@ -110,13 +66,15 @@ static void operand(struct printer *p, const struct loop_expr *e, const struct l
     text_expr(p, implicit ? e->arg[0] : e, bind);
 }
 
-// Does C compute it in 64 bits, given that names are as wide as they need to be?
-static bool is_wide(const struct printer *p, const struct loop_expr *e) {
+bool text_is_wide(const struct printer *p, const struct loop_expr *e) {
     struct range r = range_of(e);
-    if (!fits_int(r.low, r.high) || (e->op == LOOP_VAR && !p->is_cuda))
+    bool is_named = e->op == LOOP_VAR || e->op == LOOP_TO_INDEX;
+    if (!fits_int(r.low, r.high) || (is_named && !p->is_cuda))
         return true;
+    if (e->op == LOOP_TO_INDEX)
+        return false;
     for (int i = 0; i < loop_ops[e->op].arity; i++)
-        if (is_wide(p, e->arg[i]))
+        if (text_is_wide(p, e->arg[i]))
             return true;
     return false;
 }
@@ -125,9 +83,11 @@ static bool is_wide(const struct printer *p, const struct loop_expr *e) {
 // indices in CUDA.
 static bool needs_widening(const struct printer *p, const struct loop_expr *e) {
     int64_t v;
-    if (p->in_plan || e->dtype != LOOP_INDEX || is_wide(p, e->arg[0]) || is_wide(p, e->arg[1]))
+    if (p->in_plan || e->dtype != LOOP_INDEX || text_is_wide(p, e->arg[0]) ||
+        text_is_wide(p, e->arg[1]))
         return false;
-    return p->is_cuda ? is_wide(p, e) : e->op == LOOP_MUL && range_constant(e, &v) && v > INT32_MAX;
+    return p->is_cuda ? text_is_wide(p, e)
+                      : e->op == LOOP_MUL && range_constant(e, &v) && v > INT32_MAX;
 }
 
 static void infix(struct printer *p, const struct loop_expr *e, int own, int bind) {
@@ -142,27 +102,10 @@ static void infix(struct printer *p, const struct loop_expr *e, int own, int bin
     // Sums of indices need no order, unless ints would be added before the wide one among them;
     // floats keep theirs, and so do - / %.
     bool free_order = e->op == LOOP_ADD && e->dtype == LOOP_INDEX &&
-                      (!p->is_cuda || is_wide(p, x) || !is_wide(p, y));
+                      (!p->is_cuda || text_is_wide(p, x) || !text_is_wide(p, y));
     operand(p, y, x, free_order ? own : own + 1);
     if (parens)
         str_puts(&p->out, ")");
-}
-
-static void call(struct printer *p, const struct loop_expr *e) {
-    bool across_threads = e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_MAX;
-    if (p->program->libm)
-        str_printf(&p->out, "%sf(", e->op == LOOP_ABS ? "fabs" : loop_ops[e->op].text);
-    else if (across_threads)
-        str_printf(&p->out, "hone_%s(", loop_ops[e->op].text);
-    else
-        str_printf(&p->out, "hone_%s%s%d(", loop_ops[e->op].text,
-                   e->op == LOOP_BROADCAST && e->dtype == LOOP_MASK ? "_mask" : "",
-                   e->arg[0]->lanes > e->lanes ? e->arg[0]->lanes : e->lanes);
-    for (int i = 0; i < loop_ops[e->op].arity; i++) {
-        str_puts(&p->out, i ? ", " : "");
-        text_expr(p, e->arg[i], BIND_ANY);
-    }
-    str_puts(&p->out, ")");
 }
 
 // min, max and select of indices and scalars have no operator but ?:.
@@ -198,62 +141,100 @@ static void fma_expr(struct printer *p, const struct loop_expr *e, int bind) {
     str_puts(&p->out, parens ? ")" : "");
 }
 
-static void constant(struct printer *p, const struct loop_expr *e) {
-    if (e->dtype == LOOP_F32)
-        real(p, e->real);
-    else if (e->name)
-        str_puts(&p->out, e->name);
-    else
-        str_printf(&p->out, "%lld", (long long)e->integer);
+// Operators of C that bits and masks are combined with, always in parentheses.
+static void combine(struct printer *p, const struct loop_expr *e) {
+    str_puts(&p->out, "(");
+    text_expr(p, e->arg[0], BIND_UNARY);
+    str_printf(&p->out, " %s ", loop_ops[e->op].text);
+    text_expr(p, e->arg[1], BIND_UNARY);
+    str_puts(&p->out, ")");
+}
+
+// -x and !x, of vectors of masks ~x.
+static void prefix(struct printer *p, const struct loop_expr *e) {
+    str_puts(&p->out, e->op == LOOP_NOT && e->lanes > 1 ? "~" : loop_ops[e->op].text);
+    text_expr(p, e->arg[0], BIND_UNARY + 1);
+}
+
+// How tightly C binds the operation; BIND_ANY: it is no operator between two floats or indices.
+static int infix_bind(const struct loop_expr *e) {
+    bool is_whole = e->arg[0]->dtype == LOOP_I32 || e->arg[0]->dtype == LOOP_I64;
+    switch (e->op) {
+    case LOOP_ADD:
+    case LOOP_SUB:
+        return is_whole ? BIND_ANY : BIND_ADD;
+    case LOOP_MUL:
+    case LOOP_DIV:
+        return is_whole ? BIND_ANY : BIND_MUL;
+    case LOOP_MOD:
+        return e->dtype == LOOP_INDEX ? BIND_MUL : BIND_ANY;
+    case LOOP_LT:
+    case LOOP_LE:
+    case LOOP_EQ:
+    case LOOP_NE:
+        return BIND_COMPARE;
+    default:
+        return BIND_ANY;
+    }
+}
+
+// What has a form of its own, not that of a call.
+static bool special(struct printer *p, const struct loop_expr *e, int bind) {
+    switch (e->op) {
+    case LOOP_AND:
+    case LOOP_OR:
+    case LOOP_XOR:
+        combine(p, e);
+        return true;
+    case LOOP_NOT:
+        prefix(p, e);
+        return true;
+    case LOOP_NEG:
+        if (e->dtype == LOOP_F32 || e->dtype == LOOP_F64)
+            prefix(p, e);
+        else
+            text_call(p, e);
+        return true;
+    case LOOP_FMA:
+        fma_expr(p, e, bind);
+        return true;
+    case LOOP_CAST:
+        text_cast(p, e, bind);
+        return true;
+    case LOOP_ROUND_TO:
+        text_round_to(p, e);
+        return true;
+    case LOOP_TO_INDEX:
+        text_to_index(p, e);
+        return true;
+    default:
+        return false;
+    }
 }
 
 void text_expr(struct printer *p, const struct loop_expr *e, int bind) {
     switch (e->op) {
     case LOOP_CONST:
-        constant(p, e);
+        text_constant(p, e);
         return;
     case LOOP_VAR:
         str_puts(&p->out, name_of(p, e->var));
         return;
     case LOOP_LOAD:
-        load(p, e);
+        text_load(p, e, bind);
         return;
-    case LOOP_ADD:
-    case LOOP_SUB:
-        infix(p, e, BIND_ADD, bind);
-        return;
-    case LOOP_MUL:
-    case LOOP_DIV:
-    case LOOP_MOD:
-        infix(p, e, BIND_MUL, bind);
-        return;
-    case LOOP_LT:
-    case LOOP_LE:
-    case LOOP_EQ:
-        infix(p, e, BIND_COMPARE, bind);
-        return;
-    case LOOP_NEG:
-        str_puts(&p->out, "-");
-        text_expr(p, e->arg[0], BIND_UNARY + 1);
-        return;
-    case LOOP_FMA:
-        fma_expr(p, e, bind);
-        return;
-    case LOOP_RSQRT:
-        if (p->program->libm) {
-            str_puts(&p->out, "(1.0f / sqrtf(");
-            text_expr(p, e->arg[0], BIND_ANY);
-            str_puts(&p->out, "))");
-            return;
-        }
-        break;
     default:
         break;
     }
-    if ((e->op == LOOP_SELECT && e->lanes == 1) || e->dtype == LOOP_INDEX)
+    int own = loop_ops[e->op].arity == 2 ? infix_bind(e) : BIND_ANY;
+    if (own != BIND_ANY)
+        infix(p, e, own, bind);
+    else if (special(p, e, bind))
+        return;
+    else if ((e->op == LOOP_SELECT && e->lanes == 1) || e->dtype == LOOP_INDEX)
         choose(p, e);
     else
-        call(p, e);
+        text_call(p, e);
 }
 
 void text_begin_line(struct printer *p) {
@@ -269,13 +250,15 @@ static bool is_target(const struct loop_expr *e, const struct loop_stmt *s) {
 // acc += x, where the value is acc + x.
 static bool accumulate(struct printer *p, const struct loop_stmt *s) {
     const struct loop_expr *v = s->value;
-    if (s->buffer->space != LOOP_REGISTER && v->lanes > 1)
+    bool is_float = v->dtype == LOOP_F32 || v->dtype == LOOP_F64;
+    bool converts = s->buffer->dtype != DTYPE_F32 && s->buffer->dtype != DTYPE_F64;
+    if (!is_float || (s->buffer->space != LOOP_REGISTER && (v->lanes > 1 || converts)))
         return false;
     bool adds = v->op == LOOP_ADD && is_target(v->arg[0], s);
     bool fuses = v->op == LOOP_FMA && is_target(v->arg[2], s);
     if (!adds && !fuses)
         return false;
-    element(p, s->buffer, s->index);
+    text_element(p, s->buffer, s->index);
     str_puts(&p->out, " += ");
     operand(p, adds ? v->arg[1] : v->arg[0], adds ? v->arg[0] : v->arg[1], BIND_MUL);
     if (fuses) {
@@ -287,16 +270,8 @@ static bool accumulate(struct printer *p, const struct loop_stmt *s) {
 }
 
 static void store(struct printer *p, const struct loop_stmt *s) {
-    if (accumulate(p, s))
-        return;
-    bool vector =
-        s->buffer->space != LOOP_REGISTER && (s->value->lanes > 1 || (s->stream && p->is_cuda));
-    if (vector)
-        str_printf(&p->out, "hone_%s%d(&", s->stream ? "stream" : "store", s->value->lanes);
-    element(p, s->buffer, s->index);
-    str_puts(&p->out, vector ? ", " : " = ");
-    text_expr(p, s->value, BIND_ANY);
-    str_puts(&p->out, vector ? ");\n" : ";\n");
+    if (!accumulate(p, s))
+        text_store(p, s);
 }
 
 static void body(struct printer *p, const struct loop_block *b, int scope) {
@@ -368,7 +343,7 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
         break;
     case LOOP_PREFETCH:
         str_puts(&p->out, p->is_cuda ? "hone_prefetch(&" : "__builtin_prefetch(&");
-        element(p, s->buffer, s->index);
+        text_element(p, s->buffer, s->index);
         // Into the second cache: the first is in use by what is computed meanwhile.
         str_puts(&p->out, p->is_cuda ? ");\n" : ", 0, 2);\n");
         break;
@@ -391,9 +366,33 @@ struct user {
     struct text_usage *usage;
 };
 
+// Is the operation, or what it loads, one of hone_types.h?
+static bool is_of_types(const struct loop_expr *e) {
+    switch (e->op) {
+    case LOOP_LOAD:
+        return e->buffer->space != LOOP_REGISTER && e->buffer->dtype != DTYPE_F32;
+    case LOOP_MOD:
+    case LOOP_FLOORDIV:
+    case LOOP_ROUND_TO:
+    case LOOP_TO_INDEX:
+        return e->op != LOOP_MOD || e->dtype != LOOP_INDEX;
+    default:
+        return e->dtype == LOOP_F64 || e->dtype == LOOP_I32 || e->dtype == LOOP_I64;
+    }
+}
+
+static bool is_of_functions(const struct loop_expr *e) {
+    bool across = e->op == LOOP_LANES_ANY || e->op == LOOP_LANES_ALL;
+    bool mask = e->lanes > 1 && (e->op == LOOP_CAST || e->op == LOOP_SELECT);
+    return (e->op >= LOOP_SIN && e->op <= LOOP_ATAN2) || across ||
+           (mask && (e->op == LOOP_CAST || e->dtype == LOOP_MASK));
+}
+
 static void use_expr(const struct user *u, const struct loop_expr *e) {
     if (!e)
         return;
+    u->usage->types |= is_of_types(e);
+    u->usage->functions |= is_of_functions(e);
     if (e->dtype == LOOP_F32)
         u->usage->op[e->op] = true;
     if (e->op == LOOP_LOAD)
@@ -408,8 +407,10 @@ static void use_expr(const struct user *u, const struct loop_expr *e) {
 
 static void use_block(const struct user *u, const struct loop_block *b) {
     for (const struct loop_stmt *s = b->first; s; s = s->next) {
-        if (s->kind == LOOP_STORE)
+        if (s->kind == LOOP_STORE) {
             u->usage->written[s->buffer->id] = true;
+            u->usage->types |= s->buffer->space != LOOP_REGISTER && s->buffer->dtype != DTYPE_F32;
+        }
         if (s->kind == LOOP_PREFETCH)
             u->usage->read[s->buffer->id] = true;
         const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->index, s->value};
@@ -434,6 +435,13 @@ void text_shape(struct printer *p, const struct loop_buffer *b, const char *betw
     }
 }
 
+void text_count(struct printer *p, const struct loop_buffer *b) {
+    bool packed = b->dtype == DTYPE_I4;
+    str_puts(&p->out, packed ? "(" : "");
+    text_shape(p, b, " * ");
+    str_puts(&p->out, packed ? " + 1) / 2" : "");
+}
+
 void text_dims(struct printer *p, const char *assertion) {
     const struct loop_program *program = p->program;
     for (int i = 0; i < program->n_dims; i++)
@@ -453,7 +461,7 @@ void text_scratch(struct printer *p) {
         const struct loop_buffer *b = p->program->buffers[i];
         if (b->space != LOOP_GLOBAL || b->role != LOOP_SCRATCH)
             continue;
-        str_printf(&p->out, "#pragma hone scratch %s f32[", b->plan);
+        str_printf(&p->out, "#pragma hone scratch %s %s[", b->plan, dtype_name(b->dtype));
         text_shape(p, b, ", ");
         str_puts(&p->out, b->rank ? "]\n" : "1]\n");
     }
@@ -488,8 +496,8 @@ void text_parameters(struct printer *p, const struct loop_kernel *k, const char 
         const struct loop_buffer *b = p->program->buffers[i];
         if (b->space != LOOP_GLOBAL || (!u.read[i] && !u.written[i]))
             continue;
-        str_printf(&p->out, "%s%sfloat *%s %s", comma, u.written[i] ? "" : "const ", restrict_word,
-                   b->name);
+        str_printf(&p->out, "%s%s%s *%s %s", comma, u.written[i] ? "" : "const ",
+                   text_storage(b->dtype), restrict_word, b->name);
         comma = ", ";
     }
 }

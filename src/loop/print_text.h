@@ -33,17 +33,35 @@ void text_bind(struct printer *p, const struct loop_var *var, const char *name);
 const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem);
 const char *text_type(struct printer *p, enum loop_dtype dtype, int lanes);
 const char *text_index_type(const struct printer *p, int64_t low, int64_t high);
+// An element in memory, as C calls it.
+const char *text_storage(enum dtype t);
 void text_expr(struct printer *p, const struct loop_expr *e, int bind);
+// Does C compute an index in 64 bits, given that names are as wide as they need to be?
+bool text_is_wide(const struct printer *p, const struct loop_expr *e);
 void text_shape(struct printer *p, const struct loop_buffer *b, const char *between);
+// How many elements of text_storage() a local or shared array has.
+void text_count(struct printer *p, const struct loop_buffer *b);
 void text_begin_line(struct printer *p);
 void text_block(struct printer *p, const struct loop_block *b);
 const char *text_register(struct printer *p, const struct loop_buffer *b, int64_t i);
+
+// print_types.c: constants, calls by type, what converts, and loads and stores of memory.
+void text_constant(struct printer *p, const struct loop_expr *e);
+void text_call(struct printer *p, const struct loop_expr *e);
+void text_cast(struct printer *p, const struct loop_expr *e, int bind);
+void text_round_to(struct printer *p, const struct loop_expr *e);
+void text_to_index(struct printer *p, const struct loop_expr *e);
+void text_element(struct printer *p, const struct loop_buffer *b, const struct loop_expr *index);
+void text_load(struct printer *p, const struct loop_expr *e, int bind);
+void text_store(struct printer *p, const struct loop_stmt *s);
 
 // Which buffers and launch variables a kernel touches, which operations it does on floats.
 struct text_usage {
     bool *read, *written;  // by buffer id
     bool op[LOOP_OP_COUNT];
     bool block, thread;
+    bool types;      // something that hone_types.h has and the C library has not
+    bool functions;  // one of the library's that hone_math.h has not, or masks as values
 };
 struct text_usage text_use(struct arena *a, const struct loop_program *p,
                            const struct loop_kernel *k);

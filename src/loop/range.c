@@ -42,6 +42,8 @@ struct range range_of(const struct loop_expr *e) {
         return (struct range){e->integer, e->integer};
     if (e->op == LOOP_VAR)
         return (struct range){e->var->low, e->var->high};
+    if (e->op == LOOP_TO_INDEX)
+        return (struct range){e->low, e->high};
     if (loop_ops[e->op].arity != 2)
         return all;
 
@@ -80,10 +82,10 @@ bool range_same(const struct loop_expr *x, const struct loop_expr *y) {
     if (x->op != y->op || x->dtype != y->dtype || x->lanes != y->lanes)
         return false;
     if (x->op == LOOP_CONST)
-        return x->dtype == LOOP_INDEX ? x->integer == y->integer : x->real == y->real;
+        return x->integer == y->integer && x->real == y->real;
     if (x->op == LOOP_VAR)
         return x->var == y->var;
-    if (x->op == LOOP_LOAD)
+    if (x->op == LOOP_LOAD || x->storage != y->storage || x->low != y->low || x->high != y->high)
         return false;
     for (int i = 0; i < loop_ops[x->op].arity; i++)
         if (!range_same(x->arg[i], y->arg[i]))

@@ -25,7 +25,7 @@ struct brief {
     const struct problem *problem;
     const struct target *target;
     const struct bound *bound;
-    const struct search_node *node;  // to improve on, or to mend
+    const struct search_node *node;  // to improve on, or to repair
     const struct kernel *kernel;     // the node's block; NULL: somebody wrote its source
     const char *const *tried;        // canonical kernel blocks already in the tree
     int n_tried;
@@ -37,7 +37,7 @@ struct brief {
     struct node_list cousins;   // children of its parent's siblings
     struct node_list leaders;   // the fastest that work, the best first
     struct node_list all;       // every node, the oldest first: for what a mind looks up by name
-    bool is_repair;             // the node did not pass: mend it, change as little as possible
+    bool is_repair;             // the node did not pass: repair it, change as little as possible
     int number;                 // that the node will have which comes of this
     int n_expert;               // how many of the newest nodes the expert had to step in for
     int mind_since;             // what the mind could not do before this node does not count
@@ -64,7 +64,7 @@ struct proposer {
     // One proposal that is not in `tried`. False when it has none for this node: the search
     // marks the node as exhausted.
     bool (*propose)(struct arena *a, const struct brief *brief, struct proposal *out);
-    // Does it mend nodes that did not pass? Then it is asked to, up to REPAIRS_MAX times in a
+    // Does it repair nodes that did not pass? Then it is asked to, up to REPAIRS_MAX times in a
     // row, before the search goes on.
     bool can_repair;
     // Called when it has nothing more; why, as a run's stop reason. May be NULL: nothing is
@@ -77,5 +77,5 @@ enum { REPAIRS_MAX = 3 };
 extern const struct proposer proposer_expert;
 // Uniform over the untried moves: the control that the expert must beat.
 extern const struct proposer proposer_blind;
-// Models plan, write and mend (mind/team.h); the expert steps in where they fail.
+// Models plan, write and repair (mind/team.h); the expert steps in where they fail.
 extern const struct proposer proposer_team;

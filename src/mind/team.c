@@ -56,8 +56,8 @@ static bool check_answer(struct arena *a, enum role role, const struct check *c,
     return answer_read(a, c->brief, c->hypothesis, answer->text, c->proposal, why, size);
 }
 
-static void say_again(struct arena *a, struct question *q, const struct chat_answer *answer,
-                      const char *why) {
+static void ask_for_retry(struct arena *a, struct question *q, const struct chat_answer *answer,
+                          const char *why) {
     // What is far too long is paid for once, not again as part of the next question.
     bool is_long = strlen(answer->text) > SAID_MAX;
     const char *said =
@@ -133,7 +133,7 @@ static bool turn(struct team *t, struct arena *a, enum role role, const struct c
             return true;
         snprintf(t->why, sizeof t->why, "%s: %.380s", role_names[role], why);
         if (i == 0)
-            say_again(a, q, &answer, why);
+            ask_for_retry(a, q, &answer, why);
     }
     return false;
 }
@@ -206,7 +206,7 @@ static bool plan(struct team *t, struct arena *a, const struct brief *b, struct 
 }
 
 // One line of a node's table.
-static const char *short_words(struct arena *a, const char *text) {
+static const char *short_text(struct arena *a, const char *text) {
     return cut(a, text, strcspn(text, "\n"), MOVE_MAX);
 }
 
@@ -220,7 +220,7 @@ static bool plan_and_code(struct team *t, struct arena *a, const struct brief *b
     if (!turn(t, a, ROLE_CODE, &c, &q))
         return false;
     out->by = "team";
-    out->move = short_words(a, h.change);
+    out->move = short_text(a, h.change);
     if (strcmp(out->move, h.change) != 0)
         out->change = cut(a, h.change, strlen(h.change), CHANGE_MAX);
     const char *why =
@@ -236,9 +236,9 @@ static bool debug(struct team *t, struct arena *a, const struct brief *b, struct
     if (!turn(t, a, ROLE_DEBUG, &c, &q))
         return false;
     out->by = "debug";
-    out->move = arena_printf(a, "mend node %d", b->node->number);
+    out->move = arena_printf(a, "repair node %d", b->node->number);
     out->reason = arena_printf(a, "it was %s: %s", verdict_kind_name(b->node->verdict.kind),
-                               short_words(a, b->node->verdict.evidence));
+                               short_text(a, b->node->verdict.evidence));
     return true;
 }
 

@@ -3,7 +3,7 @@
 // plan    names hypotheses: a cause tied to a finding, a change, the spans of the source that it
 //         touches, the speed-up expected and the risks; the one with the best return is taken
 // code    writes it: a kernel block, or source in C or CUDA, within those spans
-// debug   mends what did not pass, from the verdict's own words
+// debug   repairs what did not pass, from the verdict's own words
 //
 // What the team knows it knows from the stored nodes and exchanges: a run that was killed takes
 // up the answers it had. Every call is recorded, reserved in the budget before and settled after.

@@ -117,7 +117,7 @@ static void put_outcome(struct str *out, const struct brief *b, const struct sea
     arena_reset(&a);
 }
 
-// What the time of a node is made of: when it was timed, beside what, and how much it scattered.
+// What the time of a node is made of: when it was timed, against what, and how much it scattered.
 static void put_timing(struct str *out, struct arena *a, const struct search_node *n) {
     const struct measurement *m = &n->measurement;
     if (!m->present || m->spread.n < 1)
@@ -228,7 +228,7 @@ static void put_findings(struct str *out, const struct search_node *n) {
         str_printf(out, "%d. [%s] %s: %s (%s)", i + 1, severity_name(f->severity), f->tool,
                    f->cause, f->evidence);
         if (isfinite(f->expected_gain))
-            str_printf(out, "; mending it may give %.2fx", f->expected_gain);
+            str_printf(out, "; fixing it may give %.2fx", f->expected_gain);
         str_puts(out, "\n");
         for (int k = 0; k < f->n_actions; k++)
             str_printf(out, "   - %s\n", f->actions[k].words);

@@ -1,19 +1,20 @@
 #include "model/bound.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arena.h"
-#include "base/error.h"
-#include "base/json.h"
 #include "ir/detail.h"
 #include "ir/work.h"
 #include "model/again.h"
 #include "model/demand.h"
+#include "model/sheet.h"
 
 // Algorithms of the Strassen kind need fewer multiplications than a plain contraction. At
 // sizes that fit a memory, half is more than any of them saves.
 static const double CONTRACT_SLACK = 0.5;
+
+// Times that differ by less are the same to a reader of three digits.
+static const double NEARLY = 0.995;
 
 struct count {
     struct arena *a;
@@ -21,6 +22,10 @@ struct count {
     const struct target *t;
     struct bound *b;
     struct demand least, usual;
+    // For the limit: the device's own, or its data sheet's where those are higher.
+    double top_bytes_per_s, top_per_s[PIPE_COUNT];
+    struct sheet sheet;
+    bool has_sheet;
 };
 
 static double larger(double a, double b) {
@@ -91,7 +96,7 @@ static void count_work(struct count *c) {
     w->bytes_least += c->least.prepared_bytes;
     for (int i = 0; i < p->n_outputs; i++)
         w->bytes_written += node_bytes(&p->graph.nodes[p->outputs[i].node]);
-    w->hangs_on_data = c->usual.hangs_on_data;
+    w->depends_on_data = c->usual.depends_on_data;
     w->is_collapsed = c->usual.is_collapsed;
     w->is_prepared = c->usual.prepared_bytes > 0;
 }
@@ -117,33 +122,13 @@ static double transform_saving(const struct node *n) {
     return taps;
 }
 
-// Outputs that fit the last-level cache may still be there when the clock stops. Only
-// contractions count as compute: elementwise work may be rearranged by honest algebra.
-static void compute_limit(struct count *c) {
-    struct bound *b = c->b;
+static void find_rates(struct count *c) {
     const struct target *t = c->t;
-    double bytes = b->work.bytes_least + larger(0, b->work.bytes_written - (double)t->llc_bytes);
-    double pipe_s[PIPE_COUNT] = {0}, largest = 0;
-    b->limit_memory_s = bytes / t->peak_bytes_per_s;
-    for (int i = 0; i < c->p->graph.n_nodes; i++) {
-        const struct node *n = &c->p->graph.nodes[i];
-        double flops = c->least.flops[i];
-        if (!work_is_contraction(n) || flops <= 0)
-            continue;
-        struct realisation way = realise(c->p, n, t->peak_per_s);
-        pipe_s[way.pipe] += CONTRACT_SLACK * flops / transform_saving(n) * way.products /
-                            rate_of(t->peak_per_s, way.pipe);
-        if (flops > largest) {
-            largest = flops;
-            b->limit_way = way;
-        }
-    }
-    for (int i = 0; i < PIPE_COUNT; i++)
-        b->limit_compute_s = larger(b->limit_compute_s, pipe_s[i]);
-    b->limit_s = larger(b->limit_memory_s, b->limit_compute_s);
+    c->has_sheet = sheet_of(t, &c->sheet);
+    c->top_bytes_per_s = larger(t->peak_bytes_per_s, c->sheet.bytes_per_s);
+    for (enum pipe i = 0; i < PIPE_COUNT; i++)
+        c->top_per_s[i] = larger(t->peak_per_s[i], c->sheet.per_s[i]);
 }
-
-// ---- reach
 
 static bool is_f64(const struct problem *p) {
     for (int i = 0; i < p->n_outputs; i++)
@@ -151,6 +136,151 @@ static bool is_f64(const struct problem *p) {
             return true;
     return false;
 }
+
+double load_pipe_s(const struct load *l, enum pipe p) {
+    double seconds = l->pipe[p].ops > 0 ? l->pipe[p].ops / l->pipe[p].per_s : 0;
+    return l->rest_pipe == p && l->rest.ops > 0 ? seconds + l->rest.ops / l->rest.per_s : seconds;
+}
+
+enum pipe load_longest(const struct load *l) {
+    enum pipe longest = 0;
+    for (enum pipe p = 0; p < PIPE_COUNT; p++)
+        if (load_pipe_s(l, p) > load_pipe_s(l, longest))
+            longest = p;
+    return longest;
+}
+
+static void add_load(struct load *l, const struct realisation *way, double flops, double per_s) {
+    struct pipe_load *pipe = &l->pipe[way->pipe];
+    pipe->flops += flops;
+    pipe->ops += flops * way->products;
+    pipe->per_s = per_s;
+}
+
+// Outputs that fit the last-level cache may still be there when the clock stops. Only
+// contractions count as compute: elementwise work may be rearranged by honest algebra.
+static void compute_limit(struct count *c) {
+    struct bound *b = c->b;
+    double largest = 0;
+    b->limit.bytes =
+        b->work.bytes_least + larger(0, b->work.bytes_written - (double)c->t->llc_bytes);
+    b->limit.bytes_per_s = c->top_bytes_per_s;
+    b->limit_memory_s = b->limit.bytes / b->limit.bytes_per_s;
+    for (int i = 0; i < c->p->graph.n_nodes; i++) {
+        const struct node *n = &c->p->graph.nodes[i];
+        double flops = c->least.flops[i];
+        if (!work_is_contraction(n) || flops <= 0)
+            continue;
+        struct realisation way = realise(c->p, n, c->top_per_s);
+        add_load(&b->limit, &way, CONTRACT_SLACK * flops / transform_saving(n),
+                 rate_of(c->top_per_s, way.pipe));
+        if (flops > largest) {
+            largest = flops;
+            b->limit_way = way;
+        }
+    }
+    b->limit_compute_s = load_pipe_s(&b->limit, load_longest(&b->limit));
+    b->limit_s = larger(b->limit_memory_s, b->limit_compute_s);
+}
+
+// ---- speed of light
+
+// A pipe that the data sheet leaves out is as fast as the device says.
+static double sheet_rate(const struct count *c, enum pipe pipe) {
+    return c->sheet.per_s[pipe] > 0 ? c->sheet.per_s[pipe] : rate_of(c->top_per_s, pipe);
+}
+
+// Contractions go the way of the limit, so that it is below pipe by pipe. Without a data sheet it
+// is a time at the rates of the limit, which only the limit's reasons are told by.
+static void compute_light(struct count *c) {
+    struct bound *b = c->b;
+    struct load *l = &b->light;
+    for (int i = 0; i < c->p->graph.n_nodes; i++) {
+        const struct node *n = &c->p->graph.nodes[i];
+        double flops = c->usual.textbook[i];
+        if (work_is_contraction(n) && flops > 0) {
+            struct realisation way = realise(c->p, n, c->top_per_s);
+            add_load(l, &way, flops, sheet_rate(c, way.pipe));
+        } else {
+            l->rest.flops += flops;
+        }
+    }
+    l->rest_pipe = is_f64(c->p) ? PIPE_F64 : PIPE_F32;
+    l->rest.ops = l->rest.flops;
+    l->rest.per_s = l->rest_pipe == PIPE_F64 && c->sheet.vector_f64_per_s > 0
+                        ? c->sheet.vector_f64_per_s
+                        : sheet_rate(c, l->rest_pipe);
+    l->bytes = b->work.bytes_read + b->work.bytes_written;
+    l->bytes_per_s = c->has_sheet ? c->sheet.bytes_per_s : c->top_bytes_per_s;
+    b->light_memory_s = l->bytes / l->bytes_per_s;
+    b->light_compute_s = load_pipe_s(l, load_longest(l));
+    b->light_s = larger(b->light_memory_s, b->light_compute_s);
+}
+
+static const char *name_of(const struct count *c, node_id n) {
+    return c->p->graph.nodes[n].name;
+}
+
+// What the limit left out of the pipe that takes longest.
+static void lose_products(const struct count *c, const struct need_cause *needs,
+                          struct losses *out) {
+    const struct load *l = &c->b->light;
+    enum pipe longest = load_longest(l);
+    for (int i = 0; i < c->p->graph.n_nodes; i++) {
+        const struct node *n = &c->p->graph.nodes[i];
+        double all = c->usual.textbook[i], left = c->least.flops[i], taps = transform_saving(n);
+        if (!work_is_contraction(n) || all <= 0)
+            continue;
+        struct realisation way = realise(c->p, n, c->top_per_s);
+        if (way.pipe != longest)
+            continue;
+        double each = way.products / l->pipe[longest].per_s;
+        double top = way.products / rate_of(c->top_per_s, longest);
+        bool is_left_out = c->least.left[i] < 1;
+        enum limit_cause cause = is_left_out ? CAUSE_ALGEBRA : needs[i].cause;
+        losses_add(out, cause != CAUSE_NONE ? cause : CAUSE_PART, (all - left) * each,
+                   is_left_out || !needs[i].value ? n->name : needs[i].value, 0);
+        losses_add(out, CAUSE_TRANSFORM, left * (1 - 1 / taps) * each, n->name, taps);
+        losses_add(out, CAUSE_FAST, left / taps * (1 - CONTRACT_SLACK) * each, n->name, 0);
+        losses_add(out, CAUSE_CLOCK, left / taps * CONTRACT_SLACK * (each - top), NULL, 0);
+    }
+    if (l->rest_pipe == longest && l->rest.ops > 0)
+        losses_add(out, CAUSE_REST, l->rest.ops / l->rest.per_s, NULL, 0);
+}
+
+static void lose_bytes(const struct count *c, const struct need_cause *needs, struct losses *out) {
+    const struct bound *b = c->b;
+    double each = 1 / b->light.bytes_per_s, known = 0;
+    for (int i = 0; i < c->p->n_inputs; i++) {
+        const struct problem_input *in = &c->p->inputs[i];
+        double lost = c->usual.input_bytes[i] - c->least.input_bytes[i];
+        enum limit_cause cause = needs[in->node].cause;
+        if (cause == CAUSE_NONE)
+            cause = in->promise == PROMISE_SYMMETRIC ? CAUSE_PROMISE : CAUSE_PART;
+        losses_add(out, cause, lost * each,
+                   needs[in->node].value ? needs[in->node].value : name_of(c, in->node), 0);
+        known += lost;
+    }
+    losses_add(out, CAUSE_PART, (b->work.bytes_read - b->work.bytes_least - known) * each, NULL, 0);
+    losses_add(out, CAUSE_CACHE, fmin(b->work.bytes_written, (double)c->t->llc_bytes) * each, NULL,
+               0);
+    losses_add(out, CAUSE_CLOCK, b->limit.bytes * (each - 1 / b->limit.bytes_per_s), NULL, 0);
+}
+
+// Either side of the speed of light that is above the limit was brought down by something.
+static void find_reasons(struct count *c) {
+    struct bound *b = c->b;
+    struct losses products = {0}, bytes = {0};
+    const struct need_cause *needs = reason_needs(c->a, c->p, &c->least, &c->usual);
+    if (b->limit_s < NEARLY * b->light_compute_s)
+        lose_products(c, needs, &products);
+    if (b->limit_s < NEARLY * b->light_memory_s)
+        lose_bytes(c, needs, &bytes);
+    b->reason[REASON_PRODUCTS] = losses_reason(&products);
+    b->reason[REASON_BYTES] = losses_reason(&bytes);
+}
+
+// ---- reach
 
 // Work outside contractions: an instruction where a multiply-add counts two.
 static void charge_rest(struct count *c, const double rates[PIPE_COUNT]) {
@@ -198,14 +328,35 @@ static void compute_reach(struct count *c) {
     b->reach_s = b->reach_fixed_s + larger(b->reach_memory_s, b->reach_compute_s);
 }
 
+static void forget_light(struct bound *b) {
+    b->light = (struct load){0};
+    b->light_s = b->light_memory_s = b->light_compute_s = NAN;
+}
+
+void bound_init(struct bound *b) {
+    *b = (struct bound){.light_s = NAN,
+                        .light_memory_s = NAN,
+                        .light_compute_s = NAN,
+                        .reach_s = NAN,
+                        .reach_fixed_s = NAN,
+                        .reach_memory_s = NAN,
+                        .reach_compute_s = NAN};
+}
+
 void bound_compute(const struct problem *p, const struct target *t, struct bound *b) {
     struct arena a = {0};
     struct count c = {.a = &a, .p = p, .t = t, .b = b};
-    *b = (struct bound){
-        .reach_s = NAN, .reach_fixed_s = NAN, .reach_memory_s = NAN, .reach_compute_s = NAN};
+    bound_init(b);
     count_work(&c);
+    find_rates(&c);
     compute_limit(&c);
+    compute_light(&c);
+    find_reasons(&c);
+    if (!c.has_sheet)
+        forget_light(b);
     b->side = b->limit_compute_s > b->limit_memory_s ? BOUND_COMPUTE : BOUND_MEMORY;
+    if (c.has_sheet)
+        b->side = b->light_compute_s > b->light_memory_s ? BOUND_COMPUTE : BOUND_MEMORY;
     if (t->ceilings.present) {
         compute_reach(&c);
         b->side = b->reach_compute_s > b->reach_memory_s ? BOUND_COMPUTE : BOUND_MEMORY;
@@ -226,99 +377,4 @@ enum pipe bound_pipe(const struct bound *b) {
 const char *bound_side_name(enum bound_side s) {
     static const char *const names[] = {"memory", "compute", "launch"};
     return names[s];
-}
-
-// ---- JSON
-
-static json_t *way_to_json(const struct bound *b, const struct realisation *way) {
-    if (b->work.contract_flops <= 0)
-        return json_null();
-    return json_pack("{s:s, s:i}", "pipe", pipe_name(way->pipe), "products",
-                     way->products > 0 ? way->products : 1);
-}
-
-static json_t *reach_to_json(const struct bound *b) {
-    if (isnan(b->reach_s))
-        return json_null();
-    json_t *pipes = json_object();
-    for (enum pipe i = 0; i < PIPE_COUNT; i++)
-        if (b->reach_pipe_s[i] > 0)
-            json_object_set_new(pipes, pipe_name(i), json_real(b->reach_pipe_s[i]));
-    return json_pack("{s:f, s:f, s:f, s:f, s:o, s:o}", "seconds", b->reach_s, "fixed_s",
-                     b->reach_fixed_s, "memory_s", b->reach_memory_s, "compute_s",
-                     b->reach_compute_s, "pipes_s", pipes, "contraction",
-                     way_to_json(b, &b->reach_way));
-}
-
-json_t *bound_to_json(const struct bound *b) {
-    const struct work *w = &b->work;
-    json_t *work = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b}", "bytes_read", w->bytes_read,
-        "bytes_written", w->bytes_written, "bytes_again", w->bytes_again, "bytes_least",
-        w->bytes_least, "flops", w->flops, "contract_flops", w->contract_flops, "vector_ops",
-        w->vector_ops, "function_ops", w->function_ops, "hangs_on_data", w->hangs_on_data,
-        "is_prepared", w->is_prepared, "is_collapsed", w->is_collapsed);
-    json_t *limit =
-        json_pack("{s:f, s:f, s:f, s:o}", "seconds", b->limit_s, "memory_s", b->limit_memory_s,
-                  "compute_s", b->limit_compute_s, "contraction", way_to_json(b, &b->limit_way));
-    return json_pack("{s:s, s:o, s:o, s:o, s:s}", "schema", "hone.bound/1", "work", work, "limit",
-                     limit, "reach", reach_to_json(b), "side", bound_side_name(b->side));
-}
-
-static enum bound_side read_side(struct json_reader *r, const json_t *json) {
-    const char *name = json_string_value(json_object_get(json, "side"));
-    for (enum bound_side s = BOUND_MEMORY; s <= BOUND_LAUNCH; s++)
-        if (name && strcmp(name, bound_side_name(s)) == 0)
-            return s;
-    json_reader_fail(r, "side is none of memory, compute, launch");
-    return BOUND_MEMORY;
-}
-
-static void read_way(const json_t *json, struct realisation *way) {
-    const char *name = json_string_value(json_object_get(json, "pipe"));
-    for (enum pipe i = 0; name && i < PIPE_COUNT; i++)
-        if (strcmp(name, pipe_name(i)) == 0)
-            way->pipe = i;
-    way->products = (int)json_integer_value(json_object_get(json, "products"));
-}
-
-// What the first version did not have is optional: runs of the past are read too.
-static void read_work(struct json_reader *r, const json_t *json, struct work *w) {
-    w->bytes_read = json_read_number(r, json, "bytes_read");
-    w->bytes_written = json_read_number(r, json, "bytes_written");
-    w->bytes_again = json_number_value(json_object_get(json, "bytes_again"));
-    w->bytes_least = json_number_value(json_object_get(json, "bytes_least"));
-    w->flops = json_read_number(r, json, "flops");
-    w->contract_flops = json_read_number(r, json, "contract_flops");
-    w->vector_ops = json_number_value(json_object_get(json, "vector_ops"));
-    w->function_ops = json_number_value(json_object_get(json, "function_ops"));
-    w->hangs_on_data = json_is_true(json_object_get(json, "hangs_on_data"));
-    w->is_prepared = json_is_true(json_object_get(json, "is_prepared"));
-    w->is_collapsed = json_is_true(json_object_get(json, "is_collapsed"));
-}
-
-bool bound_from_json(const json_t *json, struct bound *b, struct error *err) {
-    struct json_reader r = {.where = "bound"};
-    *b = (struct bound){
-        .reach_s = NAN, .reach_fixed_s = NAN, .reach_memory_s = NAN, .reach_compute_s = NAN};
-    json_read_schema(&r, json, "hone.bound/1");
-    read_work(&r, json_read_object(&r, json, "work"), &b->work);
-    const json_t *limit = json_read_object(&r, json, "limit");
-    b->limit_s = json_read_number(&r, limit, "seconds");
-    b->limit_memory_s = json_read_number(&r, limit, "memory_s");
-    b->limit_compute_s = json_read_number(&r, limit, "compute_s");
-    read_way(json_object_get(limit, "contraction"), &b->limit_way);
-    const json_t *reach = json_object_get(json, "reach");
-    if (json_is_object(reach)) {
-        b->reach_s = json_read_number(&r, reach, "seconds");
-        b->reach_fixed_s = json_read_number(&r, reach, "fixed_s");
-        b->reach_memory_s = json_read_number(&r, reach, "memory_s");
-        b->reach_compute_s = json_read_number(&r, reach, "compute_s");
-        const json_t *pipes = json_object_get(reach, "pipes_s");
-        for (enum pipe i = 0; i < PIPE_COUNT; i++)
-            b->reach_pipe_s[i] = json_number_value(json_object_get(pipes, pipe_name(i)));
-        read_way(json_object_get(reach, "contraction"), &b->reach_way);
-    }
-    b->side = read_side(&r, json);
-    return json_reader_done(&r, err);
 }

@@ -11,5 +11,5 @@ struct arena;
 
 // Per node, the share of its flops that is left. For reach, what the law `collapse` gives; for the
 // limit, nothing of a product that goes on linearly to a sum or to another product, since in which
-// order they are best done hangs on their sizes. True: there was something to leave out.
+// order they are best done depends on their sizes. True: there was something to leave out.
 bool collapse_find(struct arena *a, const struct problem *p, enum demand_mode mode, double *share);

@@ -72,7 +72,7 @@ static unsigned reduced_axes(const struct node *n, const struct shape *arg, unsi
     return axes;
 }
 
-// What covering axes of the result covers of the arguments, where that can be told.
+// What covering axes of the result covers of the arguments, where that is known.
 static void pass_axes(struct walk *w, node_id id) {
     const struct node *n = &w->g->nodes[id];
     const struct shape *arg = n->n_args ? &w->g->nodes[n->arg[0]].shape : NULL;
@@ -221,14 +221,14 @@ static void ask_window(struct walk *w, node_id id) {
     ask(w, n->arg[0], part(w, need, count, x * window_share(w, n), taps * outer));
 }
 
-// ---- what hangs on data
+// ---- what depends on data
 
 static void ask_take(struct walk *w, node_id id) {
     const struct node *n = &w->g->nodes[id];
     const struct shape *table = &w->g->nodes[n->arg[0]].shape;
     double need = w->d->need[id], count = count_of(w, id), known, each = 1;
     double length = (double)table->size[n->detail->axis];
-    w->d->hangs_on_data = true;
+    w->d->depends_on_data = true;
     ask(w, n->arg[1], part(w, need, count, count_of(w, n->arg[1]), count));
     bool along = n->op == OP_TAKE_ALONG;
     if (!along)
@@ -249,7 +249,7 @@ static bool ragged_rows(struct walk *w, node_id offsets, double *rows, double *g
         *rows += at[i + 1] > at[i] ? (double)(at[i + 1] - at[i]) : 0;
         *groups += at[i + 1] > at[i];
     }
-    w->d->hangs_on_data = true;
+    w->d->depends_on_data = true;
     return at != NULL;
 }
 
@@ -280,7 +280,7 @@ static void ask_postings(struct walk *w, node_id id) {
     const int64_t *offsets = instance_values(w->a, w->p, n->arg[2], &n_offsets);
     const int64_t *lists = instance_values(w->a, w->p, n->arg[3], &n_lists);
     double different = is_least(w) ? 0 : count_of(w, n->arg[0]), all = 0;
-    w->d->hangs_on_data = true;
+    w->d->depends_on_data = true;
     if (offsets && lists) {
         bool *seen = arena_array(w->a, bool, n_offsets);
         different = 0;
@@ -382,14 +382,14 @@ static void ask_arguments(struct walk *w, node_id id) {
         ask_window(w, id);
         return;
     case OP_CLASS_SCATTER:
-        w->d->hangs_on_data = true;
+        w->d->depends_on_data = true;
         if (n->op == OP_RAGGED_SCATTER) {
             ask_postings(w, id);
             return;
         }
         break;
     case OP_CLASS_ORDER:
-        w->d->hangs_on_data = true;
+        w->d->depends_on_data = true;
         break;
     case OP_CLASS_SCAN:
         break;
@@ -486,6 +486,8 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
     int n = p->graph.n_nodes;
     *d = (struct demand){.need = arena_array(a, double, n),
                          .flops = arena_array(a, double, n),
+                         .textbook = arena_array(a, double, n),
+                         .left = arena_array(a, double, n + 1),
                          .is_prepared = arena_array(a, bool, n),
                          .input_bytes = arena_array(a, double, p->n_inputs + 1)};
     struct walk w = {.a = a,
@@ -494,8 +496,7 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
                      .mode = mode,
                      .d = d,
                      .covered = arena_array(a, unsigned, n)};
-    double *left = arena_array(a, double, n + 1);
-    d->is_collapsed = collapse_find(a, p, mode, left);
+    d->is_collapsed = collapse_find(a, p, mode, d->left);
     mark_prepared(&w);
     for (int i = 0; i < p->n_outputs; i++)
         d->need[p->outputs[i].node] = count_of(&w, p->outputs[i].node);
@@ -507,7 +508,8 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
             ask_arguments(&w, i);
             pass_axes(&w, i);
         }
-        d->flops[i] *= d->is_prepared[i] ? 0 : left[i];
+        d->textbook[i] = d->is_prepared[i] ? 0 : d->flops[i];
+        d->flops[i] = d->textbook[i] * d->left[i];
     }
     count_inputs(&w);
 }

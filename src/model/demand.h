@@ -17,11 +17,13 @@ enum demand_mode { DEMAND_LEAST, DEMAND_USUAL };
 struct demand {
     double *need;           // per node: elements
     double *flops;          // per node: of the operation, as ir/work.h counts, for what is needed
-    bool *is_prepared;      // per node: hangs on params and constants alone, made before timing
+    double *textbook;       // per node: the same before algebra leaves anything out
+    double *left;           // per node: the share of flops that algebra leaves (model/collapse.h)
+    bool *is_prepared;      // per node: depends on params and constants alone, made before timing
     double *input_bytes;    // per input of the problem; 0 when a prepared value is smaller
     double prepared_bytes;  // of prepared values read in place of params
     bool is_collapsed;      // products were left out that a sum takes away
-    bool hangs_on_data;     // some of it was counted on one draw of the indices
+    bool depends_on_data;   // some of it was counted on one draw of the indices
 };
 
 void demand_compute(struct arena *a, const struct problem *p, enum demand_mode mode,

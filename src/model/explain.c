@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "model/bound.h"
+#include "model/sheet.h"
 
 struct words {
     struct arena *a;
@@ -22,11 +23,11 @@ static double all_bytes(const struct work *w) {
     return w->bytes_read + w->bytes_again + w->bytes_written;
 }
 
-static const char *way_words(const struct words *w, const struct realisation *way) {
+static const char *way_text(const struct words *w, const struct realisation *way) {
     if (way->products > 1)
         return arena_printf(w->a, "%s %s for each", way->products == 2 ? "two" : "three",
-                            pipe_words(way->pipe));
-    return pipe_words(way->pipe);
+                            pipe_text(way->pipe));
+    return pipe_text(way->pipe);
 }
 
 static void say_work(struct words *w) {
@@ -38,7 +39,7 @@ static void say_work(struct words *w) {
     if (bytes > 0)
         str_printf(&w->out, " (%.3g FLOP per byte)", work->flops / bytes);
     str_puts(&w->out, "\n");
-    if (work->hangs_on_data)
+    if (work->depends_on_data)
         str_puts(&w->out, "  counted on one draw of the indices: least, not tight\n");
     if (work->is_collapsed)
         str_puts(&w->out,
@@ -57,7 +58,7 @@ static void say_work(struct words *w) {
 
 // ---- reach
 
-static const char *compute_words(const struct words *w) {
+static const char *compute_text(const struct words *w) {
     const struct bound *b = w->b;
     double rates[PIPE_COUNT];
     enum pipe pipe = bound_pipe(b);
@@ -69,7 +70,7 @@ static const char *compute_words(const struct words *w) {
     if (b->work.contract_flops > 0 && b->reach_way.pipe == pipe)
         return arena_printf(w->a, "%s by %s at the measured %s",
                             bound_quantity(w->a, b->work.contract_flops, "FLOP"),
-                            way_words(w, &b->reach_way),
+                            way_text(w, &b->reach_way),
                             bound_quantity(w->a, rates[pipe], "FLOP/s"));
     return arena_printf(w->a, "%s vector operations at the measured %s",
                         bound_quantity(w->a, b->work.vector_ops, ""),
@@ -93,7 +94,7 @@ static void say_next(struct words *w) {
     if (most > 0)
         str_printf(&w->out, " (%.0f%% of that)", 100 * other / most);
     if (b->side == BOUND_MEMORY && other > 0)
-        str_printf(&w->out, ": %s", compute_words(w));
+        str_printf(&w->out, ": %s", compute_text(w));
     str_puts(&w->out, "\n");
 }
 
@@ -163,13 +164,15 @@ static void say_reach(struct words *w) {
                    duration(w, b->reach_memory_s));
         break;
     case BOUND_COMPUTE:
-        str_printf(&w->out, "%s take %s", compute_words(w), duration(w, b->reach_compute_s));
+        str_printf(&w->out, "%s take %s", compute_text(w), duration(w, b->reach_compute_s));
         break;
     case BOUND_LAUNCH:
         str_puts(&w->out, "The work itself takes less than starting it");
         break;
     }
     str_printf(&w->out, ", and a launch costs %s.\n", duration(w, b->reach_fixed_s));
+    if (bound_reach_why(b))
+        str_printf(&w->out, "  below the speed of light: %s\n", bound_reach_why(b));
     say_next(w);
     if (b->side == BOUND_MEMORY)
         say_fewer_bytes(w);
@@ -181,39 +184,111 @@ static void say_reach(struct words *w) {
 
 static void say_no_reach(struct words *w) {
     if (w->t->source)
-        str_printf(&w->out,
-                   "reach: not known without the card; run hone calibrate where it is\n"
-                   "published figures:\n  %s\n",
-                   w->t->source);
+        str_puts(&w->out, "reach: not known without the card; run hone calibrate where it is\n");
     else
         str_puts(&w->out, "reach: not known until the ceilings are measured (hone calibrate)\n");
 }
 
+// ---- at stated rates
+
+// "  2.15 GFLOP as 6.44 GFLOP of TF32 products at 495 TFLOP/s: 13 µs".
+static void say_pipe(struct words *w, const struct load *l) {
+    enum pipe pipe = load_longest(l);
+    const struct pipe_load *p = &l->pipe[pipe];
+    if (p->ops > 0) {
+        str_printf(&w->out, "  %s ", bound_quantity(w->a, p->flops, "FLOP"));
+        if (p->ops > p->flops)
+            str_printf(&w->out, "as %s ", bound_quantity(w->a, p->ops, "FLOP"));
+        str_printf(&w->out, "of %s at %s: %s\n", pipe_text(pipe),
+                   bound_quantity(w->a, p->per_s, "FLOP/s"), duration(w, p->ops / p->per_s));
+    }
+    if (l->rest_pipe == pipe && l->rest.ops > 0)
+        str_printf(&w->out, "  %s outside products at %s: %s\n",
+                   bound_quantity(w->a, l->rest.ops, "FLOP"),
+                   bound_quantity(w->a, l->rest.per_s, "FLOP/s"),
+                   duration(w, l->rest.ops / l->rest.per_s));
+}
+
+static void say_bytes(struct words *w, const struct load *l) {
+    str_printf(&w->out, "  %s at %s%s: %s\n", bound_quantity(w->a, l->bytes, "B"),
+               bound_quantity(w->a, l->bytes_per_s, "B/s"),
+               w->t->is_gpu ? "" : ", the cores' own loads",
+               duration(w, l->bytes / l->bytes_per_s));
+}
+
+static void say_light(struct words *w) {
+    const struct bound *b = w->b;
+    const struct pipe_load *p = &b->light.pipe[load_longest(&b->light)];
+    struct sheet sheet;
+    if (isnan(b->light_s) || !sheet_of(w->t, &sheet)) {
+        str_printf(&w->out, "speed of light: not known; %s\n", sheet_absent());
+        return;
+    }
+    str_printf(
+        &w->out, "speed of light %s: %s-bound at the data sheet's peaks.\n",
+        duration(w, b->light_s),
+        bound_side_name(b->light_compute_s > b->light_memory_s ? BOUND_COMPUTE : BOUND_MEMORY));
+    say_pipe(w, &b->light);
+    if (p->ops > p->flops)
+        str_printf(&w->out, "  (by %s alone, at %s: %s)\n", pipe_text(PIPE_F32),
+                   bound_quantity(w->a, sheet.per_s[PIPE_F32], "FLOP/s"),
+                   duration(w, p->flops / sheet.per_s[PIPE_F32]));
+    say_bytes(w, &b->light);
+    str_printf(&w->out, "  by %s\n", sheet_source(w->t));
+}
+
 // ---- limit
+
+static void say_reasons(struct words *w) {
+    const struct limit_reason *r = w->b->reason;
+    bool both = r[REASON_PRODUCTS].cause != CAUSE_NONE && r[REASON_BYTES].cause != CAUSE_NONE;
+    for (enum reason_side s = 0; s < REASON_SIDES; s++)
+        if (r[s].cause != CAUSE_NONE)
+            str_printf(&w->out, "  %s %s\n", both && s > 0 ? "and" : "since",
+                       limit_cause_text(w->a, &r[s]));
+}
 
 static void say_limit(struct words *w) {
     const struct bound *b = w->b;
     str_printf(&w->out, "limit %s: nothing honest is faster on this device.\n",
                duration(w, b->limit_s));
-    if (b->limit_compute_s > b->limit_memory_s)
-        str_printf(&w->out,
-                   "  made of half the products (cleverer sums exist),\n  by %s\n"
-                   "  at %s; its memory traffic alone: %s\n",
-                   way_words(w, &b->limit_way),
-                   bound_quantity(w->a, w->t->peak_per_s[b->limit_way.pipe], "FLOP/s"),
-                   duration(w, b->limit_memory_s));
-    else
-        str_printf(&w->out, "  made of %s at %s%s",
-                   bound_quantity(w->a, b->limit_memory_s * w->t->peak_bytes_per_s, "B"),
-                   bound_quantity(w->a, w->t->peak_bytes_per_s, "B/s"),
-                   w->t->is_gpu ? "" : ", the cores' own loads");
-    if (b->limit_compute_s <= b->limit_memory_s && b->limit_compute_s > 0)
-        str_printf(&w->out, "; its contractions alone: %s", duration(w, b->limit_compute_s));
-    if (b->limit_compute_s <= b->limit_memory_s)
-        str_puts(&w->out, "\n");
+    say_reasons(w);
+    say_pipe(w, &b->limit);
+    say_bytes(w, &b->limit);
     if (w->t->top_clock_hz > 0)
         str_printf(&w->out, "  at a top clock of %.3g GHz%s\n", w->t->top_clock_hz / 1e9,
                    w->t->top_clock_known ? "" : ", assumed: the machine hides its own");
+}
+
+const char *bound_limit_why(struct arena *a, const struct bound *b) {
+    const struct limit_reason *r = b->reason;
+    bool has[REASON_SIDES] = {r[REASON_PRODUCTS].cause != CAUSE_NONE,
+                              r[REASON_BYTES].cause != CAUSE_NONE};
+    if (!has[0] && !has[1])
+        return NULL;
+    if (has[0] && has[1])
+        return arena_printf(a, "%s, and %s", limit_cause_text(a, &r[0]),
+                            limit_cause_text(a, &r[1]));
+    return limit_cause_text(a, has[0] ? &r[0] : &r[1]);
+}
+
+const char *bound_reach_why(const struct bound *b) {
+    if (!(b->reach_s < 0.995 * b->light_s))
+        return NULL;
+    if (b->light_memory_s >= b->light_compute_s || b->reach_s < b->light_memory_s)
+        return "calls of this size find some of their data in the caches";
+    return b->work.is_collapsed ? "a sum over a product counts as a product of sums"
+                                : "the measured rate is above the data sheet's";
+}
+
+const char *bound_line(struct arena *a, const struct bound *b) {
+    const char *light = isnan(b->light_s) ? "not known" : clock_duration(a, b->light_s * 1e9);
+    const char *reach = isnan(b->reach_s) ? "not known" : clock_duration(a, b->reach_s * 1e9);
+    const char *why = bound_limit_why(a, b), *reach_why = bound_reach_why(b);
+    return arena_printf(
+        a, "%s-bound; speed of light %s, reach %s%s%s%s, limit %s%s%s%s", bound_side_name(b->side),
+        light, reach, reach_why ? " (" : "", reach_why ? reach_why : "", reach_why ? ")" : "",
+        clock_duration(a, b->limit_s * 1e9), why ? " (" : "", why ? why : "", why ? ")" : "");
 }
 
 const char *bound_quantity(struct arena *a, double value, const char *unit) {
@@ -230,6 +305,7 @@ const char *bound_explain(struct arena *a, const struct problem *p, const struct
                           const struct target *t) {
     struct words w = {.a = a, .p = p, .b = b, .t = t};
     say_work(&w);
+    say_light(&w);
     if (isnan(b->reach_s))
         say_no_reach(&w);
     else

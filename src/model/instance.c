@@ -117,7 +117,7 @@ struct mask {
     bool is_known;
 };
 
-// The value of node `n` at a position; is_known falls when it hangs on data.
+// The value of node `n` at a position; is_known falls when it depends on data.
 static double at_position(struct mask *m, node_id id, const int64_t *at) {
     const struct node *n = &m->graph->nodes[id];
     if (++m->visits > VISITS_MAX)

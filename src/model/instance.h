@@ -21,7 +21,7 @@ bool instance_distinct_along(struct arena *a, const struct problem *p, const str
                              double *distinct);
 
 // The share of elements for which a condition holds that is made of positions and constants alone
-// (triangular masks); false when it hangs on data. Large ones are sampled.
+// (triangular masks); false when it depends on data. Large ones are sampled.
 bool instance_share(const struct problem *p, node_id condition, double *share);
 
 // Of the elements of an input with a promise, the share that is not known to be zero.

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "family/lower.h"
+#include "family/support.h"
 #include "lang/lang.h"
 
 enum { SOURCE_MAX = 4 << 20 };
@@ -98,6 +99,9 @@ static bool read_file(struct arena *a, const struct candidate_name *n, struct ca
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err) {
     *f = (struct candidate_file){0};
+    bool is_ours = strcmp(n->name, "plain") == 0 || strcmp(n->name, "default") == 0;
+    if (is_ours && !support_problem(n->problem, err))
+        return error_wrap(err, "there is no '%s'", n->name);
     if (strcmp(n->name, "plain") == 0) {
         lower_plain(a, n->problem, n->target, &f->candidate);
     } else if (strcmp(n->name, "default") == 0) {

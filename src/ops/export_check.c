@@ -9,7 +9,8 @@
 
 // What input i is drawn from, as hone_inputs.h takes it.
 static void draw_source(struct str *out, const struct export_view *e, int input) {
-    const struct inputs_job job = {e->problem, input, INPUT_SET_DECLARED, e->seed, 1};
+    const struct inputs_job job = {
+        .problem = e->problem, .input = input, .seed = e->seed, .n_threads = 1};
     const struct hone_source s = inputs_source(&job);
     str_printf(out,
                "static const struct hone_source source_%d = {\n"

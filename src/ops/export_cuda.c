@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
 #include "ops/export_text.h"
 
 // Emitted kernels read 16 bytes at once; others were only ever given buffers at multiples of 256.
@@ -119,16 +119,6 @@ static const char encoder_text[] =
     "    if (found != cudaDriverEntryPointSuccess)\n        return cudaErrorSymbolNotFound;\n"
     "    *encode = (encode_fn)function;\n    return cudaSuccess;\n}\n\n";
 
-static const char *map_type(const char *type) {
-    static const char *const types[][2] = {
-        {"u8", "UINT8"},    {"i32", "INT32"},   {"i64", "INT64"},    {"f16", "FLOAT16"},
-        {"f32", "FLOAT32"}, {"f64", "FLOAT64"}, {"bf16", "BFLOAT16"}};
-    for (size_t i = 0; type && i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(types[i][0], type) == 0)
-            return types[i][1];
-    return "FLOAT32";
-}
-
 static void list(struct str *out, const char *declaration, const int64_t *values, int n) {
     str_printf(out, "        const %s[] = {", declaration);
     for (int i = 0; i < n; i++)
@@ -153,7 +143,7 @@ static void encode_map(struct arena *a, struct str *out, const struct plan *plan
         "                             CU_TENSOR_MAP_FLOAT_OOB_FILL_%s);\n"
         "        if (refused)\n            return refused;  // driver and runtime count alike\n"
         "    }\n",
-        number, map_type(plan->buffers[m->buffer].type), m->rank, m->buffer,
+        number, plan_map_type(plan->buffers[m->buffer].type)->name, m->rank, m->buffer,
         m->swizzle_bytes ? arena_printf(a, "%dB", m->swizzle_bytes) : "NONE",
         m->promote_bytes ? arena_printf(a, "L2_%dB", m->promote_bytes) : "NONE",
         m->is_nan_outside ? "NAN_REQUEST_ZERO_FMA" : "NONE");

@@ -240,12 +240,6 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
     return str_take(a, &out);
 }
 
-static json_t *text_or_object(const char *text) {
-    struct error ignored;
-    json_t *json = text ? json_parse(text, strlen(text), &ignored) : NULL;
-    return json ? json : json_null();
-}
-
 const char *export_proof(struct arena *a, const struct export_view *e) {
     const struct run *r = &e->view->run;
     json_t *result = report_result_json(e->view);
@@ -260,8 +254,9 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
         "schema", "hone.proof/1", "version", r->version, "problem", "name", r->problem_name, "text",
         r->problem_text, "hash", r->problem_hash, "target", r->target, "device", r->device,
         "source_hash", e->champion->candidate.hash, "baseline", r->confirm.rival, "kernel",
-        json_optional_text(e->champion->candidate.kernel), "bound", text_or_object(r->bound),
-        "speedup", json_incref(json_object_get(result, "speedup")), "reach",
+        json_optional_text(e->champion->candidate.kernel), "bound",
+        json_incref(json_object_get(result, "bound")), "speedup",
+        json_incref(json_object_get(result, "speedup")), "reach",
         json_incref(json_object_get(result, "reach")), "measurement",
         measurement_to_json(&r->confirm), "verdict", verdict_to_json(&r->confirm_verdict), "repeat",
         repeat, "compiler", json_optional_text(e->compiler));

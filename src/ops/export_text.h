@@ -21,7 +21,7 @@ struct export_view {
     const struct problem *problem;
     const struct target *target;  // what the kernel is for
     const struct plan *plan;
-    const struct oracle *oracle;  // its declared set is learnt
+    const struct oracle *oracle;  // its declared set is computed
     uint64_t seed;                // of the check's inputs
     const char *symbol;           // the host function's name and its files'
     const char *compiler;         // first line of its --version; NULL: could not be asked

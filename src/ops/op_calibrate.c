@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/evaluate.h"
+#include "calibrate/calibrate.h"
 #include "ops/op_machine.h"
 
 bool op_calibrate(struct arena *a, struct calibration *c, struct error *err) {

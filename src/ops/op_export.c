@@ -61,11 +61,11 @@ static const char *choose_symbol(struct arena *a, const char *name, const struct
 
 // ---- the inputs of the check and what is expected of them
 
-static void learn(struct oracle *oracle, const struct problem *p, uint64_t seed) {
+static void compute_expected(struct oracle *oracle, const struct problem *p, uint64_t seed) {
     long n_threads = sysconf(_SC_NPROCESSORS_ONLN);
     oracle_init(oracle, p, seed);
     oracle->n_threads = n_threads > 1 ? (int)n_threads : 1;
-    oracle_learn(oracle, 1U << SET_DECLARED, oracle->n_threads);
+    oracle_compute(oracle, 1U << SET_DECLARED, oracle->n_threads);
 }
 
 // ---- the directory
@@ -239,7 +239,7 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
                          node, (long long)view.run.id, champion->number);
     struct oracle oracle;
     uint64_t seed = rng_entropy();
-    learn(&oracle, problem, seed);
+    compute_expected(&oracle, problem, seed);
     struct export_view e = {.view = &view,
                             .champion = champion,
                             .problem = problem,

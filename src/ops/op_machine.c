@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/str.h"
-#include "eval/ceilings_cuda.h"
+#include "calibrate/ceilings_cuda.h"
 #include "gpu/library.h"
 #include "gpu/nvrtc.h"
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "calibrate/calibrate.h"
 #include "eval/evaluate.h"
 #include "family/lower.h"
 #include "mind/proposer.h"
@@ -20,6 +21,7 @@
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/tree.h"
+#include "spool/place_spool.h"
 #include "store/store.h"
 
 static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;

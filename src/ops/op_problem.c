@@ -125,6 +125,11 @@ bool op_load_runnable(struct arena *a, const char *path, const char *dims, struc
     return op_load(a, path, dims, out, err) && support_problem(out->problem, err);
 }
 
+bool op_has_default(const struct problem *p) {
+    struct error none;
+    return support_problem(p, &none);
+}
+
 static const struct problem *find_problem(const struct lang_file *file, const char *name) {
     for (int i = 0; i < file->n_problems; i++)
         if (strcmp(file->problems[i]->name, name) == 0)

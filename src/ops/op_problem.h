@@ -24,10 +24,13 @@ struct loaded {
 bool op_load(struct arena *a, const char *path, const char *dims, struct loaded *out,
              struct error *err);
 
-// The same for commands that make or run kernels: a problem that none can be made for is an
-// error (ERROR_UNSUPPORTED).
+// The same for commands that make kernels: a problem that none can be made for is an error
+// (ERROR_UNSUPPORTED).
 bool op_load_runnable(struct arena *a, const char *path, const char *dims, struct loaded *out,
                       struct error *err);
+
+// Is there a default kernel, and `plain`, of this problem?
+bool op_has_default(const struct problem *p);
 
 // One file of `hone check`.
 struct checked {

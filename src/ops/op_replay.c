@@ -31,7 +31,7 @@ struct replay {
     struct target target;
     struct bound bound;
     struct judge_replayer judge;
-    struct judge recorded;
+    struct judging recorded;
     struct evaluator *evaluator;
     struct store *store;  // of the replay, in `dir`
     struct op_team team;
@@ -176,7 +176,7 @@ static bool work(struct replay *r, struct error *err) {
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
-        job.judge = (struct judge){.judge = judge_by_worker, .ctx = r->evaluator};
+        job.judge = (struct judging){.judge = judge_by_worker, .ctx = r->evaluator};
     // Every end that the run came to, then whatever came after the last.
     bool ok = true;
     while (ok && judging_replay_end(r->a, &r->judge, &job.end_nodes, &job.end_reason))

@@ -81,18 +81,25 @@ bool op_sol(struct arena *a, const char *file, const char *target, const char *d
     return find_kernel(a, &loaded, out, err);
 }
 
-// What a stage comes to: its reach, or its limit on a card that is not here.
+// What a stage comes to: its reach, or the speed of light on a card that is not here, or its limit.
 static double stage_s(const struct bound *b) {
-    return isnan(b->reach_s) ? b->limit_s : b->reach_s;
+    if (!isnan(b->reach_s))
+        return b->reach_s;
+    return isnan(b->light_s) ? b->limit_s : b->light_s;
+}
+
+static const char *stage_figure(const struct bound *b) {
+    if (!isnan(b->reach_s))
+        return "reach";
+    return isnan(b->light_s) ? "limit" : "speed of light";
 }
 
 const char *op_sol_stages(struct arena *a, const struct sol *s) {
     struct str out = {0};
-    bool reach = !isnan(s->bound.reach_s);
     double sum = 0;
     if (!s->kernel)
         return "";
-    str_printf(&out, "stages of the kernel block, by %s:\n", reach ? "reach" : "limit");
+    str_printf(&out, "stages of the kernel block, by %s:\n", stage_figure(&s->bound));
     for (int i = 0; i < s->n_stages; i++) {
         const struct sol_stage *stage = &s->stages[i];
         const struct work *w = &stage->bound.work;

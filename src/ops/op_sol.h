@@ -14,7 +14,7 @@ struct error;
 struct sol_stage {
     const char *values;  // "y.max, y.sum"
     const char *family;
-    bool is_prepare;  // hangs on params alone: run once, before timing
+    bool is_prepare;  // depends on params alone: run once, before timing
     bool present;     // false: the region reads more values than a problem has inputs
     struct bound bound;
 };

@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "eval/evaluate.h"
-#include "eval/spool.h"
-#include "eval/spool_message.h"
-#include "eval/spool_worker.h"
+#include "calibrate/calibrate.h"
 #include "ops/op_machine.h"
+#include "spool/spool.h"
+#include "spool/spool_message.h"
+#include "spool/spool_worker.h"
 
 static const double DEFAULT_WAIT_S = 60;
 enum { LOOK_MS = 200 };

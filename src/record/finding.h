@@ -26,7 +26,7 @@ struct finding {
     enum severity severity;
     const char *cause;     // one sentence
     const char *evidence;  // the numbers behind it
-    double expected_gain;  // speed-up if it is mended, e.g. 1.4; NAN: not known
+    double expected_gain;  // speed-up if it is fixed, e.g. 1.4; NAN: not known
     struct action actions[FINDING_ACTIONS_MAX];
     int n_actions;
 };

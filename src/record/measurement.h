@@ -1,4 +1,4 @@
-// A measurement: how long a candidate took, beside a rival in the same interleaved
+// A measurement: how long a candidate took, against a rival in the same interleaved
 // run. hone.measurement/1. Raw samples are kept; a number says how it was taken.
 #pragma once
 
@@ -61,7 +61,7 @@ struct measurement {
 // elsewhere. An interval that excludes 1 by less than this says nothing about the code.
 static const double MEASUREMENT_MARGIN = 0.005;
 
-// Is the subject certainly faster (1), certainly slower (-1), or can this not be told (0)?
+// Is the subject certainly faster (1), certainly slower (-1), or is this not resolved (0)?
 int measurement_compare(const struct measurement *m);
 // The same of an interval.
 int measurement_order(double low, double high);

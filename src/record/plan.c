@@ -10,16 +10,11 @@
 static const char *const role_names[] = {
     [BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output", [BUFFER_SCRATCH] = "scratch"};
 
-int plan_type_bytes(const char *type) {
-    static const struct {
-        const char *name;
-        int bytes;
-    } types[] = {{"f32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2},
-                 {"i32", 4}, {"i64", 8}, {"u8", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(types[i].name, type) == 0)
-            return types[i].bytes;
-    return 0;
+uint64_t plan_fill_word(enum dtype type, double value) {
+    uint64_t word = 0;
+    for (int64_t i = 0; i * dtype_infos[type].bits < 64; i++)
+        dtype_put(type, &word, i, value);
+    return word;
 }
 
 static json_t *numbers_to_json(const int64_t *values, int n) {
@@ -53,8 +48,7 @@ static json_t *step_to_json(const struct plan_step *s) {
 static json_t *buffer_to_json(const struct plan_buffer *b) {
     json_t *json = json_pack("{s:s, s:s, s:I, s:b}", "name", b->name, "role", role_names[b->role],
                              "bytes", (json_int_t)b->size_bytes, "zeroed", (int)b->is_zeroed);
-    if (b->type)
-        json_object_set_new(json, "type", json_string(b->type));
+    json_object_set_new(json, "type", json_string(dtype_name(b->type)));
     return json;
 }
 
@@ -87,7 +81,7 @@ static void buffer_from_json(struct json_reader *r, struct arena *a, const json_
     b->name = json_read_string(r, a, json, "name");
     b->size_bytes = json_read_int(r, json, "bytes");
     b->is_zeroed = json_read_bool(r, json, "zeroed");
-    b->type = json_read_optional_string(r, a, json, "type");
+    const char *type = json_read_optional_string(r, a, json, "type");
     const char *role = json_read_string(r, a, json, "role");
     for (int i = BUFFER_INPUT; i <= BUFFER_SCRATCH; i++) {
         b->role = (enum buffer_role)i;
@@ -98,8 +92,8 @@ static void buffer_from_json(struct json_reader *r, struct arena *a, const json_
     }
     if (b->size_bytes <= 0)
         json_reader_fail(r, "buffer '%s' has no bytes", b->name);
-    if (b->type && !plan_type_bytes(b->type))
-        json_reader_fail(r, "unknown type '%s'", b->type);
+    if (type && !dtype_find(type, &b->type))
+        json_reader_fail(r, "unknown type '%s'", type);
 }
 
 static int index_below(struct json_reader *r, const char *what, json_int_t index, int n) {

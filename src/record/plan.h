@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/types.h"
+
 struct arena;
 struct error;
 
@@ -37,8 +39,8 @@ struct plan_buffer {
     const char *name;
     enum buffer_role role;
     int64_t size_bytes;
-    bool is_zeroed;    // scratch declared with `= 0`: cleared before every call, inside the window
-    const char *type;  // of its elements: "f32"; NULL is f32
+    bool is_zeroed;   // scratch declared with `= 0`: cleared before every call, inside the window
+    enum dtype type;  // of its elements
 };
 
 // How the copy engine of a GPU sees a buffer; innermost axis first.
@@ -99,8 +101,16 @@ struct plan_context {
     int cluster_max;           // blocks in a cluster; 0: it has none (and no tensor maps)
 };
 
-// Bytes of an element of that type, 0 when there is no such type.
-int plan_type_bytes(const char *type);
+// What a fill writes, eight bytes after eight: as many elements as these hold, each `value`.
+uint64_t plan_fill_word(enum dtype type, double value);
+
+// How the driver calls the elements of a tensor map: its number (CUtensorMapDataType) and the name
+// that follows CU_TENSOR_MAP_DATA_TYPE_. NULL: there is none.
+struct plan_map_type {
+    const char *name;
+    int number;
+};
+const struct plan_map_type *plan_map_type(enum dtype type);
 
 // Read the `#pragma hone` lines of a source. A mistake is ERROR_PARSE with the line; no
 // launch at all is one too, and so is an output that no step writes.

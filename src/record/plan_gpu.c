@@ -131,10 +131,22 @@ static void check_inside(struct plan_reader *r, const struct plan_tensormap *m, 
 }
 
 // Integers have no nan to be read where there is nothing.
-static void check_outside(struct plan_reader *r, const struct plan_tensormap *m, const char *type) {
-    if (m->is_nan_outside && type[0] != 'f' && strcmp(type, "bf16") != 0)
+static void check_outside(struct plan_reader *r, const struct plan_tensormap *m, enum dtype type) {
+    // Types of eight bits are all bytes to the copy engine.
+    if (m->is_nan_outside && (!dtype_is_float(type) || dtype_infos[type].bits == 8))
         reader_fail(r, "oob nan: '%s' holds %s, which has no nan; it is zero there",
-                    r->plan->buffers[m->buffer].name, type);
+                    r->plan->buffers[m->buffer].name, dtype_name(type));
+}
+
+const struct plan_map_type *plan_map_type(enum dtype type) {
+    static const struct plan_map_type types[DTYPE_COUNT] = {
+        [DTYPE_F32] = {"FLOAT32", 7},   [DTYPE_BOOL] = {"UINT8", 0},
+        [DTYPE_F64] = {"FLOAT64", 8},   [DTYPE_F16] = {"FLOAT16", 6},
+        [DTYPE_BF16] = {"BFLOAT16", 9}, [DTYPE_F8E4M3] = {"UINT8", 0},
+        [DTYPE_F8E5M2] = {"UINT8", 0},  [DTYPE_I8] = {"UINT8", 0},
+        [DTYPE_U8] = {"UINT8", 0},      [DTYPE_I32] = {"INT32", 3},
+        [DTYPE_I64] = {"INT64", 5}};
+    return types[type].name ? &types[type] : NULL;
 }
 
 // One of a few numbers in parentheses.
@@ -214,10 +226,13 @@ void reader_tensormap(struct plan_reader *r) {
         reader_fail(r, "more than %d tensor maps", PLAN_TENSORMAPS_MAX);
     if (r->failed)
         return;
-    const char *type = r->plan->buffers[m.buffer].type;
-    if (!type)
-        type = "f32";
-    int bytes = plan_type_bytes(type);
+    enum dtype type = r->plan->buffers[m.buffer].type;
+    int bytes = dtype_infos[type].bits / 8;
+    if (!plan_map_type(type)) {
+        reader_fail(r, "'%s' holds %s, of which there are no tensor maps",
+                    r->plan->buffers[m.buffer].name, dtype_name(type));
+        return;
+    }
     check_outside(r, &m, type);
     check_extents(r, &m, bytes);
     if (!r->failed)

@@ -21,13 +21,19 @@ static int64_t scratch_total(const struct plan *p) {
     return total;
 }
 
-static int scratch_type(struct plan_reader *r, struct plan_buffer *b) {
-    b->type = reader_name(r, "the scratch's type");
-    int bytes = plan_type_bytes(b->type);
-    if (!bytes)
-        reader_fail(r, "unknown type '%s'; scratch is f32, f64, f16, bf16, i32, i64 or u8",
-                    b->type);
-    return bytes ? bytes : 1;
+static void scratch_type(struct plan_reader *r, struct plan_buffer *b) {
+    const char *name = reader_name(r, "the scratch's type");
+    if (r->failed || dtype_find(name, &b->type))
+        return;
+    struct str all = {0};
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        str_printf(&all, "%s%s",
+                   i == 0                ? ""
+                   : i + 1 < DTYPE_COUNT ? ", "
+                                         : " or ",
+                   dtype_name((enum dtype)i));
+    reader_fail(r, "unknown type '%s'; scratch is %s", name, str_text(&all));
+    str_reset(&all);
 }
 
 // scratch = "scratch" name type "[" expression ("," expression)* "]" ["=" "0"]
@@ -38,16 +44,18 @@ static void scratch(struct plan_reader *r) {
             reader_fail(r, "there is a buffer '%s' already", b.name);
     if (reader_find_tensormap(r->plan, b.name) >= 0)
         reader_fail(r, "there is a tensor map '%s' already", b.name);
-    b.size_bytes = scratch_type(r, &b);
+    scratch_type(r, &b);
+    int64_t count = 1;
     reader_expect(r, '[');
     do {
         int64_t size = reader_expression(r);
         if (!r->failed && size <= 0)
             reader_fail(r, "scratch '%s' has size %lld", b.name, (long long)size);
-        if (!r->failed && __builtin_mul_overflow(b.size_bytes, size, &b.size_bytes))
+        if (!r->failed && (__builtin_mul_overflow(count, size, &count) || count > INT64_MAX / 8))
             reader_fail(r, "scratch '%s' overflows 64 bits", b.name);
     } while (reader_consume(r, ','));
     reader_expect(r, ']');
+    b.size_bytes = dtype_size(b.type, count);
     if (reader_consume(r, '=')) {
         reader_expect(r, '0');
         b.is_zeroed = true;
@@ -77,13 +85,15 @@ static void fill(struct plan_reader *r) {
     const struct plan_buffer *b = &r->plan->buffers[s->fill_buffer];
     if (!r->failed && b->role == BUFFER_INPUT)
         reader_fail(r, "'%s' is an input and cannot be filled", b->name);
-    if (!r->failed && b->size_bytes % 4)
-        reader_fail(r, "'%s' does not hold f32 values", b->name);
     reader_skip_space(r);
     char *end;
     s->fill_value = strtod(r->at, &end);
     if (end == r->at || !(s->fill_value - s->fill_value == 0))
         reader_fail(r, "expected a finite number before %s", reader_here(r));
+    double stored = dtype_round(b->type, s->fill_value);
+    if (!r->failed && (dtype_is_float(b->type) ? stored - stored != 0 : stored != s->fill_value))
+        reader_fail(r, "'%s' holds %s, and %g is none", b->name, dtype_name(b->type),
+                    s->fill_value);
     r->at = end;
 }
 

@@ -32,12 +32,12 @@ struct search_node {
     const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     struct candidate candidate;
     struct verdict verdict;
-    struct measurement measurement;  // beside the root
+    struct measurement measurement;  // against the root
     struct profile profile;
     struct finding findings[NODE_FINDINGS_MAX];
     int n_findings;
     double time_s;  // root's median / speed-up over the root, so that times of one run compare
-                    // however the machine's mood changed; NAN when not ok
+                    // however the machine's load changed; NAN when not ok
 };
 
 enum run_state { RUN_ACTIVE, RUN_DONE, RUN_INTERRUPTED };
@@ -70,7 +70,7 @@ struct run {
     const char *version;      // of hone
     int n_nodes;
     int champion;  // node, or -1
-    // Filled by the confirmation on fresh data, champion beside `plain`:
+    // Filled by the confirmation on fresh data, champion against `plain`:
     struct candidate baseline;
     struct verdict confirm_verdict;
     struct measurement confirm;  // present once confirmed

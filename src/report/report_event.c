@@ -9,13 +9,10 @@ static void say_started(struct str *out, const struct run *r) {
     struct arena a = {0};
     str_printf(out, "target    %s: %s\n", r->target, r->device);
     str_printf(out, "problem   %s\n", r->problem_name);
-    const char *side = report_side(&a, r);
-    if (side) {
-        str_printf(out, "bound     %s-bound; reach ", side);
-        report_seconds(out, report_reach(r), 0);
-        str_puts(out, ", limit ");
-        report_seconds(out, report_limit(r), 0);
-        str_puts(out, "\n");
+    const char *bound = report_bound_line(&a, r);
+    if (bound) {
+        str_puts(out, "bound     ");
+        report_wrap(out, bound, 10, 10);
     }
     str_printf(out, "run       %lld: policy %s, proposer %s, seed %llu%s\n", (long long)r->id,
                r->policy, r->proposer, (unsigned long long)r->seed,
@@ -60,7 +57,7 @@ void report_event(struct str *out, const struct event *e) {
         say_evaluated(out, e);
         break;
     case EVENT_CONFIRMING:
-        str_printf(out, "confirming %lld.%d on fresh data, beside plain\n", (long long)e->run->id,
+        str_printf(out, "confirming %lld.%d on fresh data, against plain\n", (long long)e->run->id,
                    e->node->number);
         break;
     case EVENT_DISQUALIFIED:

@@ -18,11 +18,14 @@ void report_seconds(struct str *out, double seconds, int width);
 // What was measured of a node that works, else NAN.
 double report_time(const struct search_node *n);
 
-// Reach in seconds from the run's bound, NAN when it has none; limit likewise.
+// Reach in seconds from the run's bound, NAN when it has none; the speed of light likewise.
 double report_reach(const struct run *r);
-double report_limit(const struct run *r);
-// "memory", "compute", "launch"; NULL when the run has no bound.
-const char *report_side(struct arena *a, const struct run *r);
+double report_light(const struct run *r);
+// "memory-bound; speed of light 1.1 ms, reach 1.3 ms, limit 555 µs (...)"; NULL when the run has no
+// bound.
+const char *report_bound_line(struct arena *a, const struct run *r);
+// "88% of reach, 71% of the speed of light" of a time; "" when neither is known.
+const char *report_fractions(struct arena *a, const struct run *r, double seconds);
 
 // Has the run a champion that was confirmed? The node itself, or NULL.
 bool report_is_confirmed(const struct run *r);
@@ -31,7 +34,7 @@ const struct search_node *report_champion(const struct run_view *v);
 int report_n_evaluated(const struct run_view *v);
 
 // "after 16 evaluations without a significant gain".
-const char *report_stop_words(const char *reason);
+const char *report_stop_text(const char *reason);
 
 // "degenerate: a kernel that does no more than writing zeros would pass, ..."; NULL: it is not.
 const char *report_degenerate(struct arena *a, const struct run *r);
@@ -44,3 +47,4 @@ const char *report_state(const struct run_view *v);
 // there is none.
 json_t *report_speedup_json(const struct run *r);
 json_t *report_reach_json(const struct run *r);
+json_t *report_bound_json(const struct run *r);  // hone.bound/1, or null

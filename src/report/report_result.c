@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "report/report_private.h"
@@ -11,12 +12,11 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     report_seconds(out, m->median_s, 0);
     str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
                m->speedup_low, m->speedup_high, 100 * m->confidence);
-    double reach = report_reach(&v->run);
-    if (isfinite(reach))
-        str_printf(out, "          %.0f%% of reach; ", 100 * reach / m->median_s);
-    else
-        str_printf(out, "          ");
-    str_printf(out, "confirmed on fresh data, %d pairs\n", m->n_pairs);
+    struct arena a = {0};
+    const char *fractions = report_fractions(&a, &v->run, m->median_s);
+    str_printf(out, "          %s%sconfirmed on fresh data, %d pairs\n", fractions,
+               *fractions ? "; " : "", m->n_pairs);
+    arena_reset(&a);
     if (n->candidate.kernel)
         report_indented(out, n->candidate.kernel, 10);
     else
@@ -27,7 +27,7 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
 static void say_stop(struct str *out, const struct run_view *v) {
     struct str text = {0};
     int n = report_n_evaluated(v);
-    str_printf(&text, "%s (%d evaluation%s, %.0f s)", report_stop_words(v->run.stop_reason), n,
+    str_printf(&text, "%s (%d evaluation%s, %.0f s)", report_stop_text(v->run.stop_reason), n,
                n == 1 ? "" : "s", v->run.elapsed_s);
     str_puts(out, "stopped   ");
     report_wrap(out, str_text(&text), 10, 10);
@@ -95,12 +95,14 @@ static json_t *llm_json(const struct run_view *v) {
 json_t *report_result_json(const struct run_view *v) {
     const struct run *r = &v->run;
     return json_pack(
-        "{s:s, s:I, s:s, s:s, s:o, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:f, s:o}",
+        "{s:s, s:I, s:s, s:s, s:o, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:f, "
+        "s:o}",
         "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
         run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "null_kernel",
         json_optional_text(r->null_kernel), "problem", "name", r->problem_name, "hash",
         r->problem_hash, "target", r->target, "device", r->device, "baseline",
         r->baseline.label ? r->baseline.label : "plain", "speedup", report_speedup_json(r), "reach",
-        report_reach_json(r), "champion", champion_json(v, report_champion(v)), "evals",
-        report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
+        report_reach_json(r), "bound", report_bound_json(r), "champion",
+        champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
+        r->elapsed_s, "llm", llm_json(v));
 }

@@ -20,18 +20,12 @@ static void say_problem(struct str *out, const struct run *r) {
     heading(out, "Problem and bound");
     report_indented(out, r->problem_text, 2);
     str_puts(out, "\n");
-    const char *side = report_side(&a, r);
-    if (side) {
-        str_printf(out, "It is %s-bound on this device. Nothing honest is faster than ", side);
-        report_seconds(out, report_limit(r), 0);
-        if (isnan(report_reach(r))) {
-            str_puts(out,
-                     "\n(limit); its ceilings were not measured, so its reach is not known.\n");
-        } else {
-            str_puts(out, "\n(limit); by the ceilings measured here ");
-            report_seconds(out, report_reach(r), 0);
-            str_puts(out, " can be reached (reach).\n");
-        }
+    const char *bound = report_bound_line(&a, r);
+    if (bound) {
+        str_puts(out, "It is ");
+        report_wrap(out, bound, 6, 0);
+        str_puts(out, "The speed of light is by the data sheet's peaks, reach by ceilings that "
+                      "were\nmeasured here, and nothing honest is faster than the limit.\n");
     }
     arena_reset(&a);
 }
@@ -55,9 +49,11 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     report_seconds(&text, m->rival_median_s, 0);
     str_printf(&text, "), interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
                m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
-    double fraction = report_reach(&v->run) / m->median_s;
-    if (isfinite(fraction))
-        str_printf(&text, " That is %.0f%% of reach.", 100 * fraction);
+    struct arena a = {0};
+    const char *fractions = report_fractions(&a, &v->run, m->median_s);
+    if (*fractions)
+        str_printf(&text, " That is %s.", fractions);
+    arena_reset(&a);
     report_wrap(out, str_text(&text), 0, 0);
     str_reset(&text);
     str_puts(out, "\n");
@@ -149,7 +145,7 @@ static void say_effort(struct str *out, const struct run_view *v) {
             str_printf(out, " %d %s", counts[k], verdict_kind_name((enum verdict_kind)k));
     str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
     str_puts(out, "  stopped            ");
-    report_wrap(out, report_stop_words(r->stop_reason), 21, 21);
+    report_wrap(out, report_stop_text(r->stop_reason), 21, 21);
     str_printf(out, "  policy, proposer   %s, %s, seed %llu\n", r->policy, r->proposer,
                (unsigned long long)r->seed);
     if (r->llm.spec)

@@ -195,8 +195,8 @@ static bool failed(const struct search_node *n) {
     return n->state == NODE_EVALUATED && verdict_is_failure(n->verdict.kind);
 }
 
-// A model wrote it, it did not pass, nobody has mended it yet, and it is worth mending: how often
-// that was tried is how many of its ancestors in a row did not pass either.
+// A model wrote it, it did not pass, nobody has repaired it yet, and it is worth repairing: how
+// often that was tried is how many of its ancestors in a row did not pass either.
 static bool wants_repair(const struct decide_input *in, int node) {
     const struct search_node *n = &in->nodes[node];
     int n_failed = 0;

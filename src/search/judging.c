@@ -39,12 +39,12 @@ static bool record(void *ctx, struct arena *a, const struct eval_job *job,
 }
 
 static bool pass_announcement(void *ctx, const struct eval_job *job, struct error *err) {
-    const struct judge *inner = &((struct judge_recorder *)ctx)->inner;
+    const struct judging *inner = &((struct judge_recorder *)ctx)->inner;
     return !inner->announce || inner->announce(inner->ctx, job, err);
 }
 
-struct judge judging_record(struct judge_recorder *r) {
-    return (struct judge){.judge = record, .ctx = r, .announce = pass_announcement};
+struct judging judging_record(struct judge_recorder *r) {
+    return (struct judging){.judge = record, .ctx = r, .announce = pass_announcement};
 }
 
 bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,
@@ -127,11 +127,11 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
     return true;
 }
 
-struct judge judging_replay(struct arena *a, struct judge_replayer *r,
-                            const struct judgement *judgements, int n) {
+struct judging judging_replay(struct arena *a, struct judge_replayer *r,
+                              const struct judgement *judgements, int n) {
     *r = (struct judge_replayer){
         .judgements = judgements, .n = n, .limit = n, .is_used = arena_array(a, bool, n + 1)};
-    return (struct judge){.judge = replay, .ctx = r};
+    return (struct judging){.judge = replay, .ctx = r};
 }
 
 // The next unused judgement of a subject that is no candidate.

@@ -1,5 +1,5 @@
-// Two judges around the judge: one that writes down what another says, and one that says
-// again what was written down, so that a run can be repeated on any machine, exactly.
+// Two implementations of struct judging: a recorder, which stores what another answers, and a
+// replayer, which gives recorded answers, so that a run can be repeated exactly on any machine.
 #pragma once
 
 #include <stdbool.h>
@@ -15,13 +15,13 @@ struct search_node;
 struct store;
 
 struct judge_recorder {
-    struct judge inner;
+    struct judging inner;
     struct store *store;
     int64_t run;
 };
 
 // A judge that stores each judgement before it is acted upon.
-struct judge judging_record(struct judge_recorder *r);
+struct judging judging_record(struct judge_recorder *r);
 
 // The same for a bound: the first, and whenever reach was measured again.
 bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,
@@ -46,8 +46,8 @@ struct judge_replayer {
     int n_missing;  // asked for and not in the record
 };
 
-struct judge judging_replay(struct arena *a, struct judge_replayer *r,
-                            const struct judgement *judgements, int n);
+struct judging judging_replay(struct arena *a, struct judge_replayer *r,
+                              const struct judgement *judgements, int n);
 
 // The next end that was recorded; false: there is none left.
 bool judging_replay_end(struct arena *a, struct judge_replayer *r, int *n_nodes,

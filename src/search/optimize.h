@@ -22,8 +22,8 @@ struct proposer;
 struct run;
 struct store;
 
-// Who judges: evaluator_judge in earnest, a table in tests.
-struct judge {
+// Who judges: evaluator_judge in production, a table in tests.
+struct judging {
     bool (*judge)(void *ctx, struct arena *a, const struct eval_job *job,
                   struct eval_result *result, struct error *err);
     void *ctx;
@@ -39,7 +39,7 @@ struct optimize_job {
     const struct policy *policy;
     const struct proposer *proposer;
     void *mind;  // the proposer's state; NULL: it has none
-    struct judge judge;
+    struct judging judge;
     struct store *store;
     // Called when the champion is faster than reach, which says that the ceilings are too low, or
     // the first time that it is as fast as the run wants, since they may be of a slow moment:

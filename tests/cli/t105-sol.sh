@@ -1,5 +1,5 @@
 #!/bin/sh
-# sol explains the bound; without ceilings it has a limit and says what is missing
+# sol explains the bound: speed of light, reach and limit; what is not known is said to be missing
 . "$(dirname "$0")/lib.sh"
 
 cat > p.hone <<'P'
@@ -16,6 +16,22 @@ expect_match 0 'reach: not known until the ceilings are measured' "$HONE" sol p.
 expect_match 0 '^limit .*nothing honest is faster' "$HONE" sol p.hone
 expect_match 0 '^least work: 16.4 kB read' "$HONE" sol p.hone --dim M=64,N=64
 valid sol "$HONE" sol p.hone --json
+
+# The figure that people know, from parts that are printed; and why the limit is below it.
+cat > big.hone <<'P'
+problem big
+dim N = 8192
+in  a : bf16[N, N] ~ normal
+in  b : bf16[N, N] ~ normal
+out c : bf16[N, N]
+c = a @ b
+P
+expect_match 0 '^speed of light 1.11 ms: compute-bound' "$HONE" sol big.hone --target h200
+expect_match 0 '^  1.1 TFLOP of f16/bf16 products at 990 TFLOP/s: 1.11 ms' \
+    "$HONE" sol big.hone --target h200
+expect_match 0 '^  403 MB at 4.8 TB/s: 83.9 µs' "$HONE" sol big.hone --target h200
+expect_match 0 '^  since fast products' "$HONE" sol big.hone --target h200
+valid sol "$HONE" sol big.hone --target h200 --json
 valid devices "$HONE" devices --json
 
 expect 2 "hone: unknown target 'cpq'; did you mean 'cpu'?" "$HONE" sol p.hone --target cpq

@@ -41,7 +41,7 @@ grep -q '"kind": "limits"' json || fail "$(cat json)"
 expect_match 1 '^they cannot be compared' "$HONE" eval "$P" nul.c "$G"
 expect_match 1 '^they cannot be compared' "$HONE" eval "$P" "$G" nul.c
 expect_match 1 '^hone: limits: the file has 50000000 bytes' "$HONE" eval "$P" huge.c --aa 1
-# A yardstick, or a job for somebody else, that is none: the command makes no sense.
+# A rival, or a job for somebody else, that is none: the command makes no sense.
 expect 2 'hone: rival huge.c: the file has 50000000 bytes, at most 4194304 are taken' \
     "$HONE" eval "$P" "$G" --rival huge.c --screen
 expect_match 2 '^hone: rival nul.c: holds a NUL byte' "$HONE" eval "$P" "$G" --rival nul.c --screen
@@ -88,7 +88,7 @@ one_message() { # STATUS PATTERN COMMAND...
     ! printf '%s\n' "$got" | grep -q 'no-compile' || fail "charged to the candidate: $got"
 }
 one_message 3 "^hone: .*no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
-# One that sleeps for ever cannot be told from one whom the machine lets wait: it is tried again.
+# One that sleeps for ever cannot be distinguished from one whom the machine lets wait: it is tried again.
 cat >asleep.c <<'END'
 #pragma hone launch rows grid(1) args(x, y)
 void rows(long block, const float *x, float *y) {

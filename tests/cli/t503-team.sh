@@ -1,5 +1,5 @@
 #!/bin/sh
-# A model plans, writes and mends through the whole loop; what it costs is watched; what it said is
+# A model plans, writes and repairs through the whole loop; what it costs is watched; what it said is
 # kept, replayed, and taken up again after a kill.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
@@ -9,7 +9,7 @@ export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY"
 printf 'm 10 20 1 12\n' >prices
 export HONE_LLM_PRICES="$TMP/prices"
 
-plan='{"hypotheses": [{"cause": "narrow vectors", "finding": 0, "change": "vec 16", "form": "kernel", "spans": [{"name": "stage", "first": 2, "last": 2}], "speedup": 1.3, "risk_implementation": 1, "risk_performance": 2}, {"cause": "rows", "finding": 0, "change": "more rows", "form": "kernel", "spans": [], "speedup": 1.2, "risk_implementation": 2, "risk_performance": 2}]}'
+plan='{"hypotheses": [{"cause": "narrow vectors", "finding": 0, "change": "vec 8", "form": "kernel", "spans": [{"name": "stage", "first": 2, "last": 2}], "speedup": 1.3, "risk_implementation": 1, "risk_performance": 2}, {"cause": "rows", "finding": 0, "change": "more rows", "form": "kernel", "spans": [], "speedup": 1.2, "risk_implementation": 2, "risk_performance": 2}]}'
 bold='{"hypotheses": [{"cause": "a bold one", "finding": 0, "change": "own source", "form": "source", "spans": [], "speedup": 1.2, "risk_implementation": 2, "risk_performance": 2}]}'
 "$HONE" scaffold "$ROOT/problems/softmax.hone" --dim M=96,N=128 >source.c
 {
@@ -19,9 +19,9 @@ bold='{"hypotheses": [{"cause": "a bold one", "finding": 0, "change": "own sourc
 } >broken.txt
 {
     echo '```c'
-    sed 's/softmax, by/softmax, mended, by/' source.c
+    sed 's/softmax, by/softmax, repaired, by/' source.c
     echo '```'
-} >mended.txt
+} >repaired.txt
 
 # A kernel block within its span.
 printf '```\nkernel for softmax on cpu\nstage y : rowwise rows 16 keep local\n```\n' >rows.txt
@@ -30,11 +30,11 @@ repeat
 match You plan
 say $plan
 ---
-match Change: vec 16
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 4\n<<<END stage>>>
+match Change: vec 8
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 4\n<<<END stage>>>
 ---
-match Change: vec 16
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 8  keep local\n<<<END stage>>>
+match Change: vec 8
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 8  keep local\n<<<END stage>>>
 ---
 match Change: more rows
 sayfile $TMP/rows.txt
@@ -44,7 +44,7 @@ run "$HONE" optimize $soft --evals 3 --llm "anthropic:m@$url" --max-usd 1
 [ "$status" = 0 ] || fail "optimize gave $status: $got"
 printf '%s\n' "$got" | head -n 1 | grep -q '^model     anthropic:m@http.*; price 10 USD in, 20 USD out per million tokens; cap 1 USD$' ||
     fail "the first line does not say model, price and cap: $got"
-printf '%s\n' "$got" | grep -q '1\.1. ok .*vec 16' || fail "no node from the plan: $got"
+printf '%s\n' "$got" | grep -q '1\.1. ok .*vec 8' || fail "no node from the plan: $got"
 printf '%s\n' "$got" | grep -q '^model     [34] calls, .* tokens in (.* from a cache), .* out, 0\.0.* USD$' ||
     fail "no sum: $got"
 printf '%s\n' "$got" | grep -q '^champion  1\.' || fail "no champion: $got"
@@ -61,7 +61,7 @@ valid node "$HONE" show 1.1 --json
 grep -q '"by": "team"' json || fail 'not by the team'
 valid show "$HONE" show 1 --json
 no_canary
-# Source that does not compile, and is mended.
+# Source that does not compile, and is repaired.
 serve <<END
 match You plan
 say $bold
@@ -69,11 +69,11 @@ say $bold
 match Change: own source
 sayfile $TMP/broken.txt
 ---
-match You mend
-sayfile $TMP/mended.txt
+match You repair
+sayfile $TMP/repaired.txt
 END
 # shellcheck disable=SC2086
-expect_match 0 ' 2\.2. ok .*mend node 1' "$HONE" optimize $soft --evals 3 --llm "openai:m@$url"
+expect_match 0 ' 2\.2. ok .*repair node 1' "$HONE" optimize $soft --evals 3 --llm "openai:m@$url"
 printf '%s\n' "$got" | grep -q ' 2\.1  no-compile .*own source' || fail "not broken first: $got"
 grep -q missing requests || fail 'the debugger was not told what the compiler said'
 expect_match 0 '^the same tree' "$HONE" replay 2
@@ -93,7 +93,7 @@ match You plan
 say $plan
 ---
 match You write
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2\n<<<END stage>>>
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 2\n<<<END stage>>>
 END
 # shellcheck disable=SC2086
 expect_match 0 '^stopped   .*calls' "$HONE" optimize $soft --evals 9 --llm "openai:m@$url" --max-calls 2
@@ -138,7 +138,7 @@ no_canary
 
 # Prompts without a call.
 expect_match 0 '^You plan' "$HONE" show 1.1 --prompt plan
-expect_match 0 '^You mend' "$HONE" show 1.1 --prompt debug
+expect_match 0 '^You repair' "$HONE" show 1.1 --prompt debug
 expect_match 2 "there is no role 'boss'" "$HONE" show 1.1 --prompt boss
 expect_match 2 'needs a node' "$HONE" show 1 --prompt plan
 mkdir own

@@ -17,7 +17,7 @@ export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY" HONE_LOG=debug
     printf '```c\n// %s\n' "$CANARY"
     cat source.c
     printf '```\n'
-} >requests-mended.txt
+} >requests-repaired.txt
 told() {
     cat <<END
 match You plan
@@ -26,8 +26,8 @@ say $(hypothesis "use $CANARY" source '')
 match You write
 sayfile $TMP/requests-broken.txt
 ---
-match You mend
-sayfile $TMP/requests-mended.txt
+match You repair
+sayfile $TMP/requests-repaired.txt
 END
 }
 
@@ -39,7 +39,7 @@ run "$HONE" optimize $soft --evals 3 --llm "openai:m@$url"
 [ "$status" = 0 ] || fail "optimize gave $status: $got"
 no_canary
 said ' no-compile .*use \*\*\*'
-said ' ok .*mend node 1'
+said ' ok .*repair node 1'
 for look in 'show 1' 'show 1.1 --source' 'show 1.2 --source' 'show 1 --json' 'report 1' 'runs' \
     'show 1.1 --prompt plan' 'show 1.1 --prompt code' 'show 1.1 --prompt debug' 'replay 1' \
     'replay 1 -o rec.jsonl' 'export 1 -o exported'; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whoever mends is told what the judge saw: wrong elements with what was expected, the buffer that was
+# Whoever repairs is told what the judge saw: wrong elements with what was expected, the buffer that was
 # overrun. After three rounds a node is dead, and the search goes on elsewhere.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/cli/llm_lib.sh"
@@ -9,7 +9,7 @@ soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 hypothesis 'by hand' source '' >plan.txt
 cat >model.sh <<'END'
 #!/bin/sh
-# Keeps every question. Source that is wrong, writes too far, does not compile; never mended.
+# Keeps every question. Source that is wrong, writes too far, does not compile; never repaired.
 n=$(($(cat n 2>/dev/null || echo 0) + 1))
 echo $n >n
 cat >"question$n"
@@ -30,15 +30,15 @@ chmod +x model.sh
 run "$HONE" optimize $soft --evals 6 --llm exec:./model.sh
 survived
 said ' 1\.1  wrong .*by hand$'
-said ' 1\.2  crash .*mend node 1$'
-said ' 1\.3  no-compile .*mend node 2$'
-said ' 1\.4  no-compile .*mend node 3$'
-# Four in a row did not pass: nobody mends the last.
-printf '%s\n' "$got" | grep -q 'mend node 4' && fail "mended once too often: $got"
+said ' 1\.2  crash .*repair node 1$'
+said ' 1\.3  no-compile .*repair node 2$'
+said ' 1\.4  no-compile .*repair node 3$'
+# Four in a row did not pass: nobody repairs the last.
+printf '%s\n' "$got" | grep -q 'repair node 4' && fail "repaired once too often: $got"
 said ' 1\.5[* ] '
 
 told() { # QUESTION PATTERN
-    grep -q 'You mend' "question$1" || fail "question $1 is not the debugger's"
+    grep -q 'You repair' "question$1" || fail "question $1 is not the debugger's"
     grep -Eq -e "$2" "question$1" || fail "question $1 says nothing of '$2': $(cat "question$1")"
 }
 told 3 '^Node 1, "by hand": wrong$'

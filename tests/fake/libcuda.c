@@ -312,6 +312,8 @@ struct node {
     pointer arguments[8];
     unsigned value;
     size_t count;
+    int width;     // of a fill: bytes of the value, 1 or 4
+    size_t pitch;  // and how far these are apart
 };
 struct list {
     struct node nodes[64];
@@ -325,9 +327,9 @@ static void execute(const struct node *n) {
         arguments[i] = (void *)&n->arguments[i];
     if (error)
         return;
-    if (!n->kernel)
-        cuMemsetD32_v2(n->arguments[0], n->value, n->count);
-    else
+    for (size_t i = 0; !n->kernel && i < n->count; i++)
+        memcpy((char *)n->arguments[0] + i * n->pitch, &n->value, (size_t)n->width);
+    if (n->kernel)
         n->kernel->run(arguments);
 }
 
@@ -362,11 +364,21 @@ int cuLaunchKernelEx(const void *config, const struct kernel *f, void **argument
     return is_fault("resources") ? 701 : add(&n);
 }
 int cuMemsetD32Async(pointer to, unsigned value, size_t count, void *s) {
-    return add(&(struct node){.arguments = {to}, .value = value, .count = count});
+    return add(
+        &(struct node){.arguments = {to}, .value = value, .count = count, .width = 4, .pitch = 4});
 }
 int cuMemsetD8Async(pointer to, unsigned char value, size_t count, void *s) {
-    memset((void *)to, value, count);
-    return 0;
+    return add(
+        &(struct node){.arguments = {to}, .value = value, .count = count, .width = 1, .pitch = 1});
+}
+int cuMemsetD2D32Async(pointer to, size_t pitch, unsigned value, size_t width, size_t height,
+                       void *s) {
+    return width != 1 ? 1
+                      : add(&(struct node){.arguments = {to},
+                                           .value = value,
+                                           .count = height,
+                                           .width = 4,
+                                           .pitch = pitch});
 }
 
 int cuStreamCreate(void **s, unsigned flags) {

@@ -17,7 +17,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "eval/ceilings_cuda.h"
+#include "calibrate/ceilings_cuda.h"
 #include "family/lower.h"
 #include "family/moves.h"
 #include "family/plain.h"
@@ -169,7 +169,8 @@ static void load(struct bench *b, struct arena *a, struct loop_program *p,
                  struct loaded_program *out) {
     struct error err = {0};
     struct nvrtc_result r;
-    const char *const names[] = {"dev.h"}, *const texts[] = {embedded_text("dev.h")};
+    const char *const names[] = {"dev.h", "hone_types.h"};
+    const char *const texts[] = {embedded_text("dev.h"), embedded_text("hone_types.h")};
     const char *const options[] = {"--diag-suppress=161", "-lineinfo"};
     pass_prune(p);
     if (!pass_verify(p, &err))
@@ -179,7 +180,7 @@ static void load(struct bench *b, struct arena *a, struct loop_program *p,
                             .arch = b->target.isa,
                             .header_names = names,
                             .header_texts = texts,
-                            .n_headers = 1,
+                            .n_headers = 2,
                             .options = options,
                             .n_options = 2};
     if (p->n_kernels > ENTRIES_MAX || p->n_buffers > BUFFERS_MAX) {

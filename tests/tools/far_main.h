@@ -23,7 +23,7 @@ static float *hone_far_make(long count) {
 }
 
 // The first block of a launch, one in the middle, and the last.
-static void hone_far_run(const char *name, hone_dev_kernel kernel, float *const *arg, long grid,
+static void hone_far_run(const char *name, hone_dev_kernel kernel, void *const *arg, long grid,
                          long threads, long shared) {
     struct hone_dev_launch launch = {name, kernel, arg, grid, (int)threads, shared};
     long blocks[] = {0, grid / 2, grid - 1};

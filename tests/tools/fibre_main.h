@@ -31,10 +31,10 @@ static long ceildiv(long a, long b) {
     return (a + b - 1) / b;
 }
 
-static float *hone_make(const struct hone_buffer *b, FILE *in) {
+static void *hone_make(const struct hone_buffer *b, FILE *in) {
     size_t bytes = (size_t)b->count * sizeof(float);
-    float *data = hone_dev_guarded(bytes);
-    hone_dev_poison(data, (size_t)b->count);
+    void *data = hone_dev_guarded(bytes);
+    hone_dev_poison(data, bytes);
     if (b->role != HONE_IN)
         return data;
     if (fread(data, 1, bytes, in) != bytes)
@@ -48,7 +48,7 @@ static float *hone_make(const struct hone_buffer *b, FILE *in) {
 static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n_buffers,
                            const struct hone_step *steps, int n_steps) {
     (void)ceildiv;
-    float *data[64], *arg[24];
+    void *data[64], *arg[24];
     hone_mutant = (int)strtol(argv[4], NULL, 10);
     hone_dev_prepare(strtoull(argv[3], NULL, 10));
     FILE *in = fopen(argv[1], "rb");

@@ -69,7 +69,7 @@ static void launch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone launch ");
     int len = (int)strcspn(name, " "), n_args = 0;
     const char *args = clause(w->arena, line, "args"), *shared = clause(w->arena, line, "shared");
-    str_printf(&w->tail, "static void hone_run_%d_%d(float *const *arg) {\n    %.*s(", w->number,
+    str_printf(&w->tail, "static void hone_run_%d_%d(void *const *arg) {\n    %.*s(", w->number,
                w->n_steps, len, name);
     str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, {", len, name, w->number,
                w->n_steps, clause(w->arena, line, "grid"), clause(w->arena, line, "block"),
@@ -270,6 +270,7 @@ void fibre_build(struct arena *a, const char *cc, struct fibre_program *p) {
     str_reset(&w.out);
     copy_header(a, p, "dev.h");
     copy_header(a, p, "dev_cpu.h");
+    copy_header(a, p, "hone_types.h");
     const char *main_text = file_read(a, "tests/tools/fibre_main.h", 1 << 20, &len, &err);
     cr_assert_not_null(main_text, "%s", err.text);
     write_text(a, p->dir, "fibre_main.h", main_text, len);

@@ -250,7 +250,7 @@ double expect_execute(const struct expectation *e, struct arena *a, const struct
     for (int o = 0; o < p->n_outputs; o++)
         outputs[o] = data[p->n_inputs + o] = arena_array(a, float, e->result.count[o]);
     struct error err;
-    if (!execute(program, data, &err)) {
+    if (!execute(program, (void *const *)data, &err)) {
         snprintf(message, (size_t)room, "%s", err.text);
         return -1;
     }

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/landlock.h"
-#include "eval/cache.h"
-#include "eval/compile.h"
+#include "build/cache.h"
+#include "build/compile.h"
 #include "scratch.h"
 
 static const char *const names[] = {"N"};

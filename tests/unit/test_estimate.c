@@ -172,7 +172,7 @@ Test(estimate, very_long_series_have_an_interval_too) {
     cr_expect(i.low <= i.value && i.high >= i.value && i.high - i.low < 0.03);
 }
 
-// Times of a kernel beside itself while others use the machine: half of the calls take longer, up
+// Times of a kernel against itself while others use the machine: half of the calls take longer, up
 // to three times as long.
 static double draw_noisy(struct rng *r) {
     return 1 + 0.01 * rng_unit(r) + (rng_unit(r) < 0.5 ? 2 * rng_unit(r) : 0);
@@ -372,8 +372,9 @@ Test(looks, end_where_there_is_no_room) {
     cr_expect_eq(l.n_ended, LOOKS_ROOM);
 }
 
-// Kept samples of kernels beside themselves, from busy hours. Either could be called the subject in
-// each ABBA, so names are given by chance; the data and the chance are the same on every machine.
+// Kept samples of kernels against themselves, from busy hours. Either could be called the subject
+// in each ABBA, so names are given by chance; the data and the chance are the same on every
+// machine.
 enum { KEPT_MOST = 2000 };
 
 struct kept {

@@ -110,7 +110,7 @@ static void read_plan(struct arena *a, const struct target *t, const struct prob
 static void write_program(struct str *out, const char *source, const struct plan *plan, int i) {
     str_printf(out, "#include \"far_main.h\"\n%s\n", source);
     for (int s = 0; s < plan->n_steps; s++) {
-        str_printf(out, "static void far_%d(float *const *arg) {\n    %s(", s,
+        str_printf(out, "static void far_%d(void *const *arg) {\n    %s(", s,
                    plan->steps[s].function);
         for (int k = 0; k < plan->steps[s].n_args; k++)
             str_printf(out, "%sarg[%d]", k ? ", " : "", plan->steps[s].args[k]);
@@ -129,7 +129,8 @@ static void write_program(struct str *out, const char *source, const struct plan
     for (int s = 0; s < plan->n_steps; s++) {
         const struct plan_step *step = &plan->steps[s];
         cr_assert(step->kind == STEP_LAUNCH && step->shape.grid[1] == 1);
-        str_printf(out, "    hone_far_run(\"%s\", far_%d, buffer, %lldL, %lld, %lld);\n",
+        str_printf(out,
+                   "    hone_far_run(\"%s\", far_%d, (void *const *)buffer, %lldL, %lld, %lld);\n",
                    step->function, s, (long long)step->shape.grid[0],
                    (long long)step->shape.block[0], (long long)step->shape.shared_bytes);
     }
@@ -186,6 +187,7 @@ static int run_text(struct arena *a, const char *text, const char **said) {
     put(a, dir, "far_main.h", harness);
     put(a, dir, "dev.h", embedded_text("dev.h"));
     put(a, dir, "dev_cpu.h", embedded_text("dev_cpu.h"));
+    put(a, dir, "hone_types.h", embedded_text("hone_types.h"));
     put(a, dir, "far.c", text);
     int status = run(a, dir, said);
     scratch_remove(dir);

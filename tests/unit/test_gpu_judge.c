@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "eval/compile_cuda.h"
+#include "build/compile_cuda.h"
+#include "build/scan.h"
 #include "eval/gpu_layout.h"
-#include "eval/oracle.h"
-#include "eval/scan.h"
+#include "eval/oracle_compare.h"
 #include "gpu/nvrtc.h"
 #include "real_nvrtc.h"
 #include "record/profile.h"
@@ -110,6 +110,7 @@ static struct judge_part scan(const unsigned *const *at, const u64 *n, int count
         r.at[i] = at[i];
         r.n[i] = n[i];
         r.seed[i] = seed + (u64)i;
+        r.head[i] = r.tail[i] = ~0u;
     }
     n_threads = THREADS;
     for (thread = 0; thread < THREADS; thread++)

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "eval/derived.h"
-#include "eval/gpu_selftest.h"
 #include "eval/null_trial.h"
 #include "eval/oracle_plan.h"
+#include "gpu_agreement.h"
 #include "ir/inputs.h"
 #include "parsed.h"
 
@@ -23,24 +23,24 @@ static void open_fake(struct gpu_bench *b, struct gpu_oracle *g) {
 }
 
 static void close_fake(struct gpu_bench *b, struct gpu_oracle *g) {
-    gpu_oracle_rest(g);
+    gpu_oracle_release(g);
     gpu_bench_close(b);
 }
 
 static void expect_equal(struct gpu_oracle *g, const struct problem *p, enum oracle_set set) {
     struct error err = {0};
     struct oracle o;
-    struct gpu_selftest t;
+    struct gpu_agreement t;
     oracle_init(&o, p, 42);
     o.n_threads = 2;
-    cr_assert(gpu_selftest(g, &o, set, &t, &err), "%s: %s", p->name, err.text);
+    cr_assert(gpu_agreement(g, &o, set, &t, &err), "%s: %s", p->name, err.text);
     cr_expect_eq(t.n_inputs_differ, 0, "%s, %s: inputs", p->name, oracle_set_name(set));
     cr_expect(t.n > 0 && t.n_inputs > 0);
     cr_expect_eq(t.n_differ, 0, "%s, %s, budget %lld: %lld of %lld differ, truth %g, spread %g",
                  p->name, oracle_set_name(set), (long long)g->budget_bytes, (long long)t.n_differ,
                  (long long)t.n, t.truth, t.spread);
     cr_expect_eq(t.honest_max[0], t.honest_max[1]);
-    cr_expect(gpu_selftest_is_ok(&t), "%s, %s", p->name, oracle_set_name(set));
+    cr_expect(gpu_agrees(&t), "%s, %s", p->name, oracle_set_name(set));
     oracle_reset(&o);
 }
 
@@ -152,7 +152,8 @@ Test(gpu_oracle, one_element_is_as_in_the_whole) {
                                    "out y : f32[N]\ny = x * 2\n");
     for (int set = 0; set < INPUT_SET_COUNT; set++) {
         float values[999];
-        struct inputs_job job = {p, 0, (enum input_set)set, 7, 1};
+        struct inputs_job job = {
+            .problem = p, .set = (enum input_set)set, .seed = 7, .n_threads = 1};
         inputs_fill_parallel(&job, values);
         for (int i = 0; i < 999; i++)
             cr_expect_eq(inputs_at(&job, i), values[i]);
@@ -212,21 +213,23 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     cuda_pointer x = 0;
     struct judge_expected e = {0};
     struct error_stats stats;
-    struct gpu_lesson lesson = {.problem = p, .inputs = &x, .expected = &e, .stats = &stats};
+    struct gpu_oracle_request request = {
+        .problem = p, .inputs = &x, .expected = &e, .stats = &stats};
     oracle_init(&o, p, 5);
     cr_assert(cu->allocate(&x, 2000) == 0 && cu->allocate(&e.high, 2000) == 0 &&
               cu->allocate(&e.low, 2000) == 0 && cu->allocate(&e.spread, 2000) == 0);
     oracle_fill(&o, SET_DECLARED, 0, (float *)x);  // the fake's device memory is ours
     null_trial_start(&on_device);
     null_trial_start(&on_host);
-    cr_assert(gpu_oracle_learn(g, &lesson, &err) && gpu_oracle_null(g, &lesson, &on_device, &err),
+    cr_assert(gpu_oracle_compute(g, &request, &err) &&
+                  gpu_oracle_null(g, &request, &on_device, &err),
               "%s", err.text);
-    oracle_learn(&o, 1U << SET_DECLARED, 1);
-    const float *inputs[] = {(const float *)x};
+    oracle_compute(&o, 1U << SET_DECLARED, 1);
+    const void *inputs[] = {(const void *)x};
     null_trial_on(&o, SET_DECLARED, inputs, &on_host);
-    const char *what = null_trial_words(&on_device), *host = null_trial_words(&on_host);
+    const char *what = null_trial_text(&on_device), *host = null_trial_text(&on_host);
     cr_expect(on_device.has_constants &&
-              fabsf(on_device.constants[0] - on_host.constants[0]) <= 1e-6F);
+              fabs(on_device.constants[0] - on_host.constants[0]) <= 1e-6);
     cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);
     cr_expect_str_eq(host ? host : "no", expected, "%s: host: %s", line, host);
     cu->release(x);

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "eval/inspect.h"
+#include "build/inspect.h"
 
 // Two nested loops: only the inner one is hot. Moves and conversions do not count.
 static const char nested[] = "0000000000001000 <rows>:\n"

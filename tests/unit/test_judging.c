@@ -27,7 +27,7 @@ Test(judging, a_replay_ranks_what_was_ranked) {
                                  said(sx, r, "rank", 0.6), said(sx, r, "screen", 0.7),
                                  said(sy, sx, "rank", 4)};
     struct judge_replayer replayer;
-    struct judge j = judging_replay(&a, &replayer, record, 5);
+    struct judging j = judging_replay(&a, &replayer, record, 5);
     struct eval_job of_x = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
     struct eval_job of_y = {.candidate = &y, .rival = &root, .depth = EVAL_SCREEN};
     struct eval_result result;
@@ -59,7 +59,7 @@ Test(judging, a_bound_is_next_only_where_it_was_measured) {
                                  said("end", NULL, "end", 0),     said("bound", NULL, "bound", 0)};
     record[4].bound = "{\"nodes\": 3, \"reason\": \"evals\"}";
     struct judge_replayer replayer;
-    struct judge j = judging_replay(&a, &replayer, record, 6);
+    struct judging j = judging_replay(&a, &replayer, record, 6);
     struct eval_job job = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
     struct eval_result result;
     int n_nodes;

@@ -33,7 +33,7 @@ static void setup(struct fixture *f, int64_t count, int64_t grid) {
 
 static bool run(struct fixture *f, struct error *err) {
     float x[256] = {0}, y[256] = {0};
-    float *data[8] = {x, y};
+    void *data[8] = {x, y};
     return execute(f->program, data, err);
 }
 

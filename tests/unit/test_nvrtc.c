@@ -19,7 +19,8 @@ static void compile(const struct nvrtc *n, const char *name, const char *arch, c
     struct arena a = {0};
     struct error err = {0};
     struct nvrtc_result r;
-    const char *const names[] = {"dev.h"}, *const texts[] = {embedded_text("dev.h")};
+    const char *const names[] = {"dev.h", "hone_types.h"};
+    const char *const texts[] = {embedded_text("dev.h"), embedded_text("hone_types.h")};
     // The plan's lines are not the compiler's.
     const char *const options[] = {"--diag-suppress=161"};
     struct nvrtc_job job = {.source = source,
@@ -27,7 +28,7 @@ static void compile(const struct nvrtc *n, const char *name, const char *arch, c
                             .arch = arch,
                             .header_names = names,
                             .header_texts = texts,
-                            .n_headers = 1,
+                            .n_headers = 2,
                             .options = options,
                             .n_options = 1};
     cr_assert(nvrtc_compile(&a, n, &job, &r, &err), "%s", err.text);

@@ -80,11 +80,11 @@ struct table {
     int n_remeasured;
     bool remeasure_helps;  // the second time, reach is what physics allows
     double reach_again_s;  // or the first time this, unless it is 0
-    bool is_lucky;         // beside the root, times are off by chance; beside others, they are not
-    int n_games;           // of the play-off
-    double doubt;          // the interval reaches so far on either side; 0: 1%
+    bool is_lucky;  // against the root, times are off by chance; against others, they are not
+    int n_games;    // of the play-off
+    double doubt;   // the interval reaches so far on either side; 0: 1%
     int n_screened, n_ranked;
-    double ranking_s;  // asked for by the last ranking beside the root
+    double ranking_s;  // asked for by the last ranking against the root
 };
 
 static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
@@ -280,7 +280,7 @@ Test(optimize, stores_every_node_and_finds_the_fastest) {
             cr_assert_str_neq(nodes[i].candidate.kernel, nodes[j].candidate.kernel);
         }
     }
-    cr_assert_str_eq(t.rival, "plain", "the confirmation is beside plain");
+    cr_assert_str_eq(t.rival, "plain", "the confirmation is against plain");
     cr_assert_eq(run.champion, progress_champion(nodes, n));
 }
 
@@ -422,16 +422,16 @@ Test(optimize, a_batch_is_proposed_before_it_is_judged) {
         cr_assert_eq(nodes[i].parent, 0, "nothing was known of others yet");
 }
 
-// One that mends what did not pass, as a model would.
-static bool mend(struct arena *into, const struct brief *b, struct proposal *out) {
+// One that repairs what did not pass, as a model would.
+static bool repair(struct arena *into, const struct brief *b, struct proposal *out) {
     if (!proposer_blind.propose(into, b, out))
         return false;
     out->by = b->is_repair ? "debug" : "team";
     return true;
 }
 
-static const struct proposer proposer_mending = {
-    .name = "blind", .propose = mend, .can_repair = true};
+static const struct proposer proposer_repairing = {
+    .name = "blind", .propose = repair, .can_repair = true};
 
 static bool has_child(const struct search_node *nodes, int n, int node) {
     for (int i = node + 1; i < n; i++)
@@ -440,25 +440,25 @@ static bool has_child(const struct search_node *nodes, int n, int node) {
     return false;
 }
 
-Test(optimize, mends_every_node_of_a_batch_that_did_not_pass) {
+Test(optimize, repairs_every_node_of_a_batch_that_did_not_pass) {
     for (int batch = 1; batch <= 4; batch++) {
         struct setting s = {
-            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_mending, 5, 24, batch};
+            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_repairing, 5, 24, batch};
         struct table t = plain_table;
         struct run run;
         cr_assert(go(&s, &t, &run), "%s", err.text);
         struct search_node *nodes;
-        int n = nodes_of(s.db, &nodes), n_mended = 0;
+        int n = nodes_of(s.db, &nodes), n_repaired = 0;
         int last = (n - 1) / batch * batch;  // later ones may not have had their turn
         for (int i = 1; i <= last - 2 * batch; i++) {
             bool is_failed = verdict_is_failure(nodes[i].verdict.kind);
             bool is_tried = has_child(nodes, n, i);
             if (is_failed && verdict_is_failure(nodes[nodes[i].parent].verdict.kind))
-                continue;  // mended already, and in vain: that ends
+                continue;  // repaired already, and in vain: that ends
             cr_assert(!is_failed || is_tried, "batch %d: node %d was left", batch, i);
-            n_mended += is_failed;
+            n_repaired += is_failed;
         }
-        cr_assert_gt(n_mended, 0, "batch %d: the table has no failure to mend", batch);
+        cr_assert_gt(n_repaired, 0, "batch %d: the table has no failure to repair", batch);
     }
 }
 

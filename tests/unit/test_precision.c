@@ -141,7 +141,8 @@ static float cascaded_sum(int n, int radix, int *levels) {
     for (int l = 0; l < c.n_levels; l++)
         all = loop_binary(&a, LOOP_ADD, all, loop_load(&a, numbers.level, loop_int(&a, l), 1, 1));
     loop_store(&b, y, zero, all, false);
-    float *in = arena_array(&a, float, n), out = NAN, *data[8] = {0};
+    float *in = arena_array(&a, float, n), out = NAN;
+    void *data[8] = {0};
     for (int k = 0; k < n; k++)
         in[k] = (float)k;
     data[x->id] = in;

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/embedded.h"
 #include "base/error.h"
-#include "eval/compile.h"
+#include "build/compile.h"
 #include "scratch.h"
 
 Test(probe, is_not_refused_outside_the_sandbox) {

@@ -203,11 +203,11 @@ Test(record, profile_has_launches_one_by_one) {
     struct profile_launch *l = profile_add_launch(&p, "sums");
     l->time_s = 3e-6;
     l->registers = 40;
-    cr_expect_str_eq(profile_launch_words(&a, &p), "", "of one there is nothing to say");
+    cr_expect_str_eq(profile_launch_text(&a, &p), "", "of one there is nothing to say");
     profile_add_launch(&p, "scale");
-    cr_expect_str_eq(profile_launch_words(&a, &p), "", "nobody timed the second");
+    cr_expect_str_eq(profile_launch_text(&a, &p), "", "nobody timed the second");
     p.launches[1].time_s = 1e-6;
-    cr_expect_str_eq(profile_launch_words(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
+    cr_expect_str_eq(profile_launch_text(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err), "%s", err.text);
     cr_expect_eq(q.n_launches, 2);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "eval/scan.h"
-#include "eval/text.h"
+#include "build/scan.h"
+#include "build/text.h"
 
 Test(scan, refuses_files_by_any_spelling) {
     static const char *const sources[] = {

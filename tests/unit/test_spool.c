@@ -1,4 +1,4 @@
-#include "eval/spool.h"
+#include "spool/spool.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "eval/spool_message.h"
 #include "eval/worker.h"
 #include "parsed.h"
 #include "scratch.h"
+#include "spool/spool_message.h"
 
 static const struct spool_address cpu = {"cpu", NULL};
 static const struct spool_address us = {"cpu", "0123456789abcdef0123"};
@@ -190,7 +190,7 @@ Test(spool, lets_one_of_many_workers_have_each_job) {
     struct error err = {0};
     const char *dir = scratch_make(&a), *ids[JOBS];
     struct spool *s = open_spool(dir);
-    int fds[2], n_told = 0, told[JOBS] = {0};
+    int fds[2], n_detected = 0, told[JOBS] = {0};
     for (int i = 0; i < JOBS; i++)
         ids[i] = put(&a, s, &cpu, arena_printf(&a, "job %d", i), true);
     cr_assert_eq(pipe(fds), 0);
@@ -202,7 +202,7 @@ Test(spool, lets_one_of_many_workers_have_each_job) {
     close(fds[1]);
     char id[SPOOL_ID] = "";
     while (read(fds[0], id, SPOOL_ID - 1) == SPOOL_ID - 1) {
-        n_told++;
+        n_detected++;
         for (int i = 0; i < JOBS; i++)
             told[i] += strcmp(id, ids[i]) == 0;
     }
@@ -210,7 +210,7 @@ Test(spool, lets_one_of_many_workers_have_each_job) {
         wait(&status);
         cr_assert_eq(status, 0);
     }
-    cr_assert_eq(n_told, JOBS);
+    cr_assert_eq(n_detected, JOBS);
     for (int i = 0; i < JOBS; i++) {
         size_t len;
         cr_assert_eq(told[i], 1, "job %d was done %d times", i, told[i]);

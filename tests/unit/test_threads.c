@@ -88,7 +88,7 @@ static bool run(struct arena *a, const struct loop_program *p, float *y, struct 
     float *x = arena_array(a, float, N);
     for (int i = 0; i < N; i++)
         x[i] = input(i);
-    float *data[8] = {x, y};
+    void *data[8] = {x, y};
     return execute(p, data, err);
 }
 

@@ -151,17 +151,17 @@ Test(work, is_what_was_worked_out_by_hand) {
     arena_reset(&a);
 }
 
-Test(work, hangs_on_data_only_where_indices_do) {
+Test(work, depends_on_data_only_where_indices_do) {
     struct arena a = {0};
     struct target t = round_gpu();
     struct work w;
     work_count(problem_of(&a, X Y "y = x + 1"), &t, &w);
-    cr_assert(not(w.hangs_on_data));
+    cr_assert(not(w.depends_on_data));
     work_count(problem_of(&a, "in i : i32[16] ~ integers(0, 15)\n" X Y "y = embedding(x, i)"), &t,
                &w);
-    cr_assert(w.hangs_on_data);
+    cr_assert(w.depends_on_data);
     work_count(problem_of(&a, X "out y : f32[16, 2]\ny = topk(x, 2)"), &t, &w);
-    cr_assert(w.hangs_on_data);
+    cr_assert(w.depends_on_data);
     arena_reset(&a);
 }
 

@@ -129,7 +129,7 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
 #ifndef FAKE_RECORD
 static struct kernel *running;
 
-static void call(float *const *a) {
+static void call(void *const *a) {
     typedef float *p;
     const void *f = running->function;
     switch (running->n_args) {
@@ -154,12 +154,12 @@ static void call(float *const *a) {
 }
 
 static cudaError_t launch(const cudaLaunchConfig_t *c, struct kernel *k, void **arguments) {
-    float *values[ARGUMENTS_MAX] = {0};
+    void *values[ARGUMENTS_MAX] = {0};
     if (c->gridDim.y != 1 || c->gridDim.z != 1 || c->blockDim.y != 1 || c->blockDim.z != 1 ||
         c->numAttrs)
         return cudaErrorInvalidConfiguration;
     for (int i = 0; i < k->n_args; i++)
-        values[i] = *(float **)arguments[i];
+        values[i] = *(void **)arguments[i];
     running = k;
     hone_dev_launch(&(struct hone_dev_launch){.name = k->name,
                                               .kernel = call,

@@ -1,0 +1,145 @@
+// What hone_types.h has for vectors of floats: masks, the library's functions lane by lane, memory
+// of f16 and bf16. That includes it once for each width, after hone_math.h. A conversion is the
+// scalar one in each lane; by instructions where the compiler has them (F16C).
+
+typedef unsigned HONE_W __attribute__((vector_size(4 * HONE_LANES)));
+typedef unsigned short HONE_H __attribute__((vector_size(2 * HONE_LANES), aligned(2), may_alias));
+
+// Masks as numbers, numbers as masks.
+HONE_INLINE HONE_I HONE_(select_mask)(HONE_I m, HONE_I a, HONE_I b) {
+    return (m & a) | (~m & b);
+}
+
+HONE_INLINE HONE_F HONE_(number)(HONE_I m) {
+    return (HONE_F)(m & 0x3f800000);
+}
+
+HONE_INLINE HONE_I HONE_(is_true)(HONE_F x) {
+    return x != 0;
+}
+
+HONE_INLINE int HONE_(lanes_any)(HONE_I m) {
+    int any = 0;
+    for (int i = 0; i < HONE_LANES; i++)
+        any |= m[i];
+    return any != 0;
+}
+
+HONE_INLINE int HONE_(lanes_all)(HONE_I m) {
+    int all = -1;
+    for (int i = 0; i < HONE_LANES; i++)
+        all &= m[i];
+    return all != 0;
+}
+
+// The library's functions, lane by lane.
+#define HONE_EACH(name, stem)                  \
+    HONE_INLINE HONE_F HONE_(stem)(HONE_F x) { \
+        for (int i = 0; i < HONE_LANES; i++)   \
+            x[i] = hone_##stem##1(x[i]);       \
+        return x;                              \
+    }
+HONE_FUNCTIONS(HONE_EACH)
+#undef HONE_EACH
+#define HONE_EACH(stem)                                  \
+    HONE_INLINE HONE_F HONE_(stem)(HONE_F x, HONE_F y) { \
+        for (int i = 0; i < HONE_LANES; i++)             \
+            x[i] = hone_##stem##1(x[i], y[i]);           \
+        return x;                                        \
+    }
+HONE_FUNCTIONS2(HONE_EACH)
+#undef HONE_EACH
+// Memory.
+
+HONE_INLINE HONE_W HONE_(choose)(HONE_I m, HONE_W a, HONE_W b) {
+    return ((HONE_W)m & a) | (~(HONE_W)m & b);
+}
+
+// A NaN of many as the one that is stored: the instruction would keep its bits.
+HONE_INLINE HONE_F HONE_(one_nan)(HONE_F x) {
+    HONE_W quiet = ((HONE_W)x & 0x80000000u) | 0x7fc00000u;
+    return (HONE_F)HONE_(choose)(x != x, quiet, (HONE_W)x);
+}
+
+#if HONE_LANES == 8 && defined(__F16C__)
+typedef short hone_i16x8 __attribute__((vector_size(16)));
+HONE_INLINE f32x8 hone_widen8_f16(HONE_H h) {
+    return __builtin_ia32_vcvtph2ps256((hone_i16x8)h);
+}
+HONE_INLINE HONE_H hone_narrow8_f16(f32x8 x) {
+    return (HONE_H)__builtin_ia32_vcvtps2ph256(hone_one_nan8(x), 0);
+}
+#elif HONE_LANES == 16 && defined(__F16C__)
+HONE_INLINE f32x16 hone_widen16_f16(HONE_H h) {
+    union {
+        HONE_H whole;
+        u16u8 half[2];
+    } from = {h};
+    union {
+        f32x8 half[2];
+        f32x16 whole;
+    } to = {{hone_widen8_f16(from.half[0]), hone_widen8_f16(from.half[1])}};
+    return to.whole;
+}
+HONE_INLINE HONE_H hone_narrow16_f16(f32x16 x) {
+    union {
+        f32x16 whole;
+        f32x8 half[2];
+    } from = {x};
+    union {
+        u16u8 half[2];
+        HONE_H whole;
+    } to = {{hone_narrow8_f16(from.half[0]), hone_narrow8_f16(from.half[1])}};
+    return to.whole;
+}
+#else
+HONE_INLINE HONE_F HONE_OF(widen, f16)(HONE_H h) {
+    HONE_W w = __builtin_convertvector(h, HONE_W), m = w & 0x7fff, moved = m << 13;
+    HONE_F small = (HONE_F)(moved + 0x38800000u) - 0x1p-14f;
+    HONE_W x = HONE_(choose)(m < 0x400, (HONE_W)small, moved + 0x38000000u);
+    x = HONE_(choose)(m < 0x7c00, x, moved | 0x7f800000u);
+    return (HONE_F)(x | (w & 0x8000) << 16);
+}
+HONE_INLINE HONE_H HONE_OF(narrow, f16)(HONE_F x) {
+    HONE_W u = (HONE_W)x, m = u & 0x7fffffff;
+    HONE_W small = (HONE_W)((HONE_F)m + 0.5f) - 0x3f000000u;
+    HONE_W normal = (m - 0x38000000u + 0xfff + (m >> 13 & 1)) >> 13;
+    HONE_W h = HONE_(choose)(m < 0x38800000u, small, normal);
+    h = HONE_(choose)(m < 0x47800000u, h, (HONE_W){0} + 0x7c00);
+    h = HONE_(choose)(m > 0x7f800000u, (HONE_W){0} + 0x7e00, h);
+    return __builtin_convertvector(h | (u >> 16 & 0x8000), HONE_H);
+}
+#endif
+
+HONE_INLINE HONE_F HONE_OF(widen, bf16)(HONE_H h) {
+    return (HONE_F)(__builtin_convertvector(h, HONE_W) << 16);
+}
+HONE_INLINE HONE_H HONE_OF(narrow, bf16)(HONE_F x) {
+    HONE_W u = (HONE_W)HONE_(one_nan)(x);
+    // Not of NaN, which the carry could turn into something else.
+    HONE_W carry = HONE_(choose)(x == x, 0x7fff + (u >> 16 & 1), (HONE_W){0});
+    return __builtin_convertvector((u + carry) >> 16, HONE_H);
+}
+
+#define HONE_MEMORY(t)                                                            \
+    HONE_INLINE HONE_F HONE_OF(load, t)(const unsigned short *p) {                \
+        return HONE_OF(widen, t)(*(const HONE_H *)p);                             \
+    }                                                                             \
+    HONE_INLINE HONE_F HONE_OF(gather, t)(const unsigned short *p, long stride) { \
+        HONE_F v;                                                                 \
+        for (int i = 0; i < HONE_LANES; i++)                                      \
+            v[i] = hone_from_##t(p[i * stride]);                                  \
+        return v;                                                                 \
+    }                                                                             \
+    HONE_INLINE void HONE_OF(store, t)(unsigned short *p, HONE_F v) {             \
+        *(HONE_H *)p = HONE_OF(narrow, t)(v);                                     \
+    }                                                                             \
+    HONE_INLINE void HONE_OF(stream, t)(unsigned short *p, HONE_F v) {            \
+        *(HONE_H *)p = HONE_OF(narrow, t)(v);                                     \
+    }                                                                             \
+    HONE_INLINE HONE_F HONE_OF(round, t)(HONE_F v) {                              \
+        return HONE_OF(widen, t)(HONE_OF(narrow, t)(v));                          \
+    }
+HONE_MEMORY(f16)
+HONE_MEMORY(bf16)
+#undef HONE_MEMORY
