@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/detail.h"
+#include "ir/recurrence.h"
 
 static double count_of(const struct graph *g, const struct node *n, int arg) {
     return (double)shape_count(&g->nodes[n->arg[arg]].shape);
@@ -47,7 +48,20 @@ static double unit_count(const struct graph *g, const struct node *n) {
     }
 }
 
+// All steps, once for all results of the loop.
+static double recurrence_flops(const struct graph *g, const struct node *n) {
+    const struct graph *body = &n->detail->recurrence->body->graph;
+    double flops = 0;
+    if (&g->nodes[recurrence_first(g, (node_id)(n - g->nodes))] != n)
+        return 0;
+    for (int i = 0; i < body->n_nodes; i++)
+        flops += work_flops(body, &body->nodes[i]);
+    return flops * (double)n->detail->recurrence->n_steps;
+}
+
 double work_flops(const struct graph *g, const struct node *n) {
+    if (n->op == OP_RECUR)
+        return recurrence_flops(g, n);
     return op_infos[n->op].flops * unit_count(g, n);
 }
 

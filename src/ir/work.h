@@ -4,7 +4,7 @@
 #include "ir/graph.h"
 
 // Floating point operations of one node. What depends on the data (lists of ragged_scatter) is
-// counted as if all lists were equally long.
+// counted as if all lists were equally long; a loop counts with the first of its results.
 double work_flops(const struct graph *g, const struct node *n);
 
 // Of all sums that the output is made of, the one with the fewest results: so many errors of its

@@ -47,7 +47,8 @@ static node_id add_node(struct builder *b, const struct label *l, struct node n)
     if (!n.composite && b->frame)
         n.composite = b->frame->composite;
     n.at = l->at.at;
-    n.n_args = op_infos[n.op].arity;
+    if (op_infos[n.op].arity >= 0)
+        n.n_args = op_infos[n.op].arity;
     g->nodes[g->n_nodes] = n;
     return g->n_nodes++;
 }

@@ -93,7 +93,7 @@ const char *names_nearest(struct arena *a, const struct names *n, const char *wo
     const char **list = arena_array(a, const char *, n->n_symbols + 1);
     int count = 0;
     for (int i = 0; i < n->n_slots; i++)
-        if (n->slots[i] && n->slots[i]->kind < SYMBOL_OPEN)
+        if (n->slots[i] && n->slots[i]->kind < SYMBOL_LOCAL)
             list[count++] = n->slots[i]->name;
     return str_nearest(word, list);
 }

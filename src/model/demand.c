@@ -392,6 +392,7 @@ static void ask_arguments(struct walk *w, node_id id) {
         w->d->depends_on_data = true;
         break;
     case OP_CLASS_SCAN:
+    case OP_CLASS_RECUR:
         break;
     case OP_CLASS_ELEMENTWISE:
         if (n->op == OP_WHERE) {
