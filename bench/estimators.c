@@ -248,7 +248,7 @@ static void choose_methods(int pairs) {
 
 static void print_head(void) {
     puts(is_about_dropping
-             ? "| pairs | looks | disturbed, % | rule | error, % | 1 excluded, % | "
+             ? "| pairs | trials | disturbed, % | rule | error, % | 1 excluded, % | "
                "called different (worst file), % | half width, % | detected in 95%, % |\n"
                "|---|---|---|---|---|---|---|---|---|"
              : "| pairs | estimate | interval | error, % | 1 excluded, % | called "

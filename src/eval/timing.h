@@ -21,7 +21,7 @@ struct timing {
     bool uses_all_time, is_asked, keeps_all;
     int64_t start_ns;
     struct samples samples;
-    struct looks looks;
+    struct trials trials;
     int next_width;  // not before so many pairs is the width of the interval looked at again
     struct environment environment;
     int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot

@@ -39,7 +39,7 @@ static double *grown(struct arena *a, const double *values, int n, int room) {
 }
 
 static void note(struct series *c, struct aa_report *report, int length,
-                 const struct measurement_look *l) {
+                 const struct measurement_trial *l) {
     struct aa_row *row = &report->rows[length];
     struct row_samples *s = &c->rows[length];
     int order = measurement_order(l->low, l->high);
@@ -108,7 +108,7 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
                            .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN &&
                                             q->eval.resolution == 0};
     for (int i = first; i < last; i++)
-        job.looks_s[job.n_looks++] = q->seconds[i];
+        job.trials_s[job.n_trials++] = q->seconds[i];
     bool ok = evaluator_judge(c->e, &scratch, &job, &result, err);
     const struct measurement *m = &result.measurement;
     // Cut short is no comparison.
@@ -118,16 +118,16 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
     else if (ok && !m->present)
         ok = error_set(err, ERROR_PARSE, "%s: %s", verdict_kind_name(result.verdict.kind),
                        result.verdict.evidence);
-    for (int i = 0; ok && i < m->n_looks; i++)
+    for (int i = 0; ok && i < m->n_trials; i++)
         for (int k = first; k < last; k++)
-            if (m->looks[i].seconds == q->seconds[k])
-                note(c, report, k, &m->looks[i]);
+            if (m->trials[i].seconds == q->seconds[k])
+                note(c, report, k, &m->trials[i]);
     if (ok) {
-        struct measurement_look whole = {.seconds = result.timing_s,
-                                         .n_pairs = m->n_pairs,
-                                         .speedup = m->speedup,
-                                         .low = m->speedup_low,
-                                         .high = m->speedup_high};
+        struct measurement_trial whole = {.seconds = result.timing_s,
+                                          .n_pairs = m->n_pairs,
+                                          .speedup = m->speedup,
+                                          .low = m->speedup_low,
+                                          .high = m->speedup_high};
         note(c, report, last, &whole);
         report->call_s = m->median_s;
         report->method = report->method ? report->method : arena_strdup(c->a, m->method);

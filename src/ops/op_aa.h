@@ -22,7 +22,7 @@
 struct aa_report;
 struct str;
 
-enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
+enum { AA_LENGTHS_MAX = EVAL_TRIALS_MAX };
 
 struct aa_request {
     struct eval_request eval;  // its seconds do not count

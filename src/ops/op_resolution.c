@@ -47,10 +47,10 @@ static void note_one(struct resolution_trials *t, double high) {
 
 void op_resolution_note(struct resolution_trials trials[RESOLUTIONS], const struct measurement *m,
                         int last) {
-    for (int i = 0; i < m->n_looks; i++)
+    for (int i = 0; i < m->n_trials; i++)
         for (int k = 0; k < last; k++)
-            if (m->looks[i].seconds == resolution_seconds[k])
-                note_one(&trials[k], m->looks[i].high);
+            if (m->trials[i].seconds == resolution_seconds[k])
+                note_one(&trials[k], m->trials[i].high);
     note_one(&trials[last], m->speedup_high);
 }
 
@@ -77,7 +77,7 @@ static bool compare(struct measuring *m, int first, int last, struct error *err)
                            .uses_all_time = true};
     struct eval_result result;
     for (int i = first; i < last; i++)
-        job.looks_s[job.n_looks++] = resolution_seconds[i];
+        job.trials_s[job.n_trials++] = resolution_seconds[i];
     if (!evaluator_judge(m->evaluator, m->a, &job, &result, err))
         return false;
     if (!result.measurement.present)

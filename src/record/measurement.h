@@ -9,7 +9,7 @@ struct arena;
 struct error;
 
 // A stretch of a measurement, as if it were one of so many seconds.
-struct measurement_look {
+struct measurement_trial {
     double seconds;
     int n_pairs;
     double speedup, low, high;
@@ -53,8 +53,8 @@ struct measurement {
     struct measurement_raw raw;
     const char *clocks;  // of a GPU meanwhile: "free", "not watched: ..."; NULL: not asked
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
-    struct measurement_look *looks;  // those that the job asked for, in the order of their ends
-    int n_looks;
+    struct measurement_trial *trials;  // those that the job asked for, in the order of their ends
+    int n_trials;
 };
 
 // Identical kernels differ by a systematic fraction of a percent: their code and their buffers lie
