@@ -121,11 +121,10 @@ static struct plan_buffer buffer(const char *name, enum buffer_role role, int64_
 
 static void make_plan(struct bench *b, const char *function, int64_t stream_blocks) {
     int64_t stream_bytes = stream_blocks * BLOCK * 4;
-    const struct plan_buffer buffers[] = {buffer("order", BUFFER_INPUT, 64),
-                                          buffer("a", BUFFER_INPUT, stream_bytes),
-                                          buffer("b", BUFFER_INPUT, stream_bytes),
-                                          buffer("c", BUFFER_OUTPUT, stream_bytes),
-                                          buffer("sums", BUFFER_OUTPUT, b->n_blocks * 64)};
+    const struct plan_buffer buffers[] = {
+        buffer("order", BUFFER_INPUT, 64), buffer("a", BUFFER_INPUT, stream_bytes),
+        buffer("b", BUFFER_INPUT, stream_bytes), buffer("c", BUFFER_OUTPUT, stream_bytes),
+        buffer("sums", BUFFER_OUTPUT, b->n_blocks * 64)};
     bool is_nothing = strcmp(function, "nothing") == 0;
     b->plan = (struct plan){0};
     struct plan_step *step = plan_add_step(b->a, &b->plan);

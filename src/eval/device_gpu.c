@@ -79,7 +79,8 @@ static bool choose_slots(struct judge *j, struct error *err) {
         *plan_add_buffer(&j->arena, &g->problem) = j->context.buffers[i];
         bytes += g->problem.buffers[i].size_bytes;
     }
-    int n_slots = layout_slots(bytes, g->problem.n_buffers, j->settings.llc_bytes, (int64_t)free_bytes / 8);
+    int n_slots =
+        layout_slots(bytes, g->problem.n_buffers, j->settings.llc_bytes, (int64_t)free_bytes / 8);
     if (n_slots > GPU_SLOTS_MAX)
         n_slots = GPU_SLOTS_MAX;
     layout_make(&j->arena, &j->layout, &g->problem, n_slots);
