@@ -65,7 +65,9 @@ static void add_to(const struct across *x, struct scope *s, const struct loop_bu
     const struct loop_expr *at = sweep_position(&x->build->sweep, s);
     const struct loop_expr *old = loop_load(a, to, at, s->lanes, 1);
     loop_store(s->builder, to, at,
-               loop_binary(a, x->build->fold.op, old, loop_broadcast(a, value, s->lanes)), false);
+               loop_binary(a, x->build->fold.op, old,
+                           loop_broadcast(a, loop_cast(a, value, to->value), s->lanes)),
+               false);
 }
 
 static void clear_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
@@ -73,7 +75,7 @@ static void clear_part(void *ctx, struct scope *s, const struct loop_expr *copy)
     (void)copy;
     struct arena *a = x->build->l->arena;
     loop_store(s->builder, x->part, sweep_position(&x->build->sweep, s),
-               loop_broadcast(a, loop_real(a, x->build->fold.identity), s->lanes), false);
+               loop_broadcast(a, fold_start(&x->build->fold, a), s->lanes), false);
 }
 
 static void add_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
@@ -119,13 +121,15 @@ static void build_across(struct build *b, struct scope *s, int64_t grain) {
     const struct loop_expr *count = scope_count(s, b->n_kept, b->l->space.n_groups);
     struct loop_size size = {grain, NULL};
     struct across x = {.build = b};
-    x.part = loop_local(b->l->program, "part", &size, 1);
-    if (b->fold.op != LOOP_ADD || range_of(count).high <= CHUNK_TERMS) {
+    enum dtype t = fold_storage(b->fold.type);
+    bool rounds = b->fold.type == LOOP_F32 || b->fold.type == LOOP_F64;
+    x.part = loop_local_of(b->l->program, "part", t, &size, 1);
+    if (b->fold.op != LOOP_ADD || !rounds || range_of(count).high <= CHUNK_TERMS) {
         build_terms(&x, s, zero, count);
         sweep_build(s, &b->sweep, finish, &x);
         return;
     }
-    struct across total = {.build = b, .part = loop_local(b->l->program, "total", &size, 1)};
+    struct across total = {.build = b, .part = loop_local_of(b->l->program, "total", t, &size, 1)};
     x.total = total.part;
     sweep_build(s, &b->sweep, clear_part, &total);
     struct loop_builder chunk;
@@ -153,8 +157,8 @@ static void build_result(struct build *b, struct scope *s) {
     struct arena *a = b->l->arena;
     const struct loop_expr *zero = loop_int(a, 0);
     int last = b->l->space.n_groups - 1;
-    struct loop_buffer *total = loop_register(b->l->program, "total", 1, 1);
-    loop_store(s->builder, total, zero, loop_real(a, b->fold.identity), false);
+    struct loop_buffer *total = loop_register_of(b->l->program, "total", 1, 1, b->fold.type);
+    loop_store(s->builder, total, zero, fold_start(&b->fold, a), false);
     struct loop_builder inner;
     struct loop_for outer = {"r", zero, scope_count(s, b->n_kept, last), 1, false};
     const struct loop_expr *r = loop_open_for(s->builder, &outer, &inner);
@@ -243,6 +247,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     b.sweep.lanes = stage_number(stage, "vec", 0);
     b.sweep.unroll = stage_number(stage, "unroll", 0);
     fold_choose(&b.fold, l->region->graph->nodes[form.anchor].op);
+    b.fold.type = loop_arithmetic(l->region->graph->nodes[form.anchor].dtype);
     if (lanes_across(&b))
         lower_across(&b, stage);
     else

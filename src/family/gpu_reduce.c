@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/fold.h"
 #include "family/gpu.h"
 #include "family/reduce_form.h"
 
@@ -153,8 +154,9 @@ struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
     struct figures f;
-    enum op op;        // the reduction's
-    const char *name;  // and its name
+    enum op op;            // the reduction's
+    enum loop_dtype type;  // what it is computed in
+    const char *name;      // and its name
     struct gpu_fold fold;
     int threads, results, vec;
     int64_t span, n_splits;
@@ -221,7 +223,7 @@ static void walk_terms(struct build *x, struct gpu_walk *w, struct loop_builder 
     w->l = x->l;
     w->folds = &x->fold;
     w->n_folds = 1;
-    gpu_fold_init(&x->fold, w, x->op, x->name);
+    gpu_fold_init_of(&x->fold, w, x->op, x->type, x->name);
     gpu_walk_build(w, b, add_term, x);
 }
 
@@ -275,8 +277,8 @@ static const struct loop_expr *meet(struct build *x, struct loop_builder *b,
     struct arena *a = x->l->arena;
     int width = x->results * x->vec;
     struct loop_size shape[] = {{x->threads, NULL}, {width, NULL}};
-    struct loop_buffer *parts =
-        loop_shared(x->l->program, arena_printf(a, "%s_parts", x->name), shape, 2);
+    struct loop_buffer *parts = loop_shared_of(x->l->program, arena_printf(a, "%s_parts", x->name),
+                                               fold_storage(x->type), shape, 2);
     const struct loop_expr *own = op2(x, LOOP_MUL, column, integer(x, x->vec));
     const struct loop_expr *at = op2(x, LOOP_MUL, lane, integer(x, width));
     loop_store(b, parts, op2(x, LOOP_ADD, at, own), x->fold.result, false);
@@ -398,7 +400,7 @@ static void lower_ending(struct build *x) {
     w.apart = x->f.across;
     w.folds = &x->fold;
     w.n_folds = 1;
-    gpu_fold_init(&x->fold, &w, x->op, x->name);
+    gpu_fold_init_of(&x->fold, &w, x->op, x->type, x->name);
     gpu_walk_build(&w, &guarded, add_partial, &e);
     if (x->f.across)
         store_values(x, &s, loop_let(&guarded, x->name, x->fold.result));
@@ -412,6 +414,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     find_figures(l, &x.f);
     const struct node *anchor = &l->region->graph->nodes[x.f.form.anchor];
     x.op = anchor->op;
+    x.type = loop_arithmetic(anchor->dtype);
     x.name = anchor->name;
     x.threads = stage_number(stage, "threads", 0);
     x.results = stage_number(stage, "results", 0);
@@ -421,8 +424,8 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     if (x.n_splits > 1) {
         struct loop_size results = {x.f.n_results, NULL}, splits = {x.n_splits, NULL};
         struct loop_size shape[] = {x.f.across ? splits : results, x.f.across ? results : splits};
-        x.partial = loop_global(l->program, arena_printf(l->arena, "%s_parts", x.name),
-                                LOOP_SCRATCH, shape, 2);
+        x.partial = loop_global_of(l->program, arena_printf(l->arena, "%s_parts", x.name),
+                                   LOOP_SCRATCH, fold_storage(x.type), shape, 2);
     }
     if (x.f.across)
         lower_across(&x);
