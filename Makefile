@@ -74,7 +74,7 @@ $(BUILD)/gpu-run $(BUILD)/reference $(BUILD)/oracle-check: $(LIB) $(BUILD)/confi
 $(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/mutate.h $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
 
-# For `make bench`: the interpreter beside a plain loop; estimates of a speed-up on kept samples.
+# For `make bench`: the interpreter against a plain loop; estimates of a speed-up on kept samples.
 $(BUILD)/peer-interpret $(BUILD)/estimators: $(BUILD)/%: $(wildcard bench/*.c) $(LIB) $(BUILD)/config
 	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ bench/$(subst -,_,$*).c $(LIB) $(LDLIBS)
 

@@ -1,5 +1,5 @@
 // estimators [-d [-n]] [-p PAIRS,...] FILE...: which estimate of a speed-up errs least, and which
-// interval can be believed? On kept samples of kernels beside themselves (tests/fixtures/timing;
+// interval can be believed? On kept samples of kernels against themselves (tests/fixtures/timing;
 // hone eval --aa N --keep FILE), where the truth is 1. Prints rows of docs/results/judge.md.
 //
 // A window is so many neighbouring pairs of one comparison. As subject and rival are the same
@@ -238,7 +238,7 @@ static void choose_methods(int pairs) {
     for (enum kind k = BOOTSTRAP; k <= INTERVAL; k++)
         for (const struct estimator *e = estimators; e->name; e++)
             add(e, k);
-    // Beside the median a low quantile competes: both see through something else. Of fewer pairs
+    // Next to the median a low quantile competes: both see through something else. Of fewer pairs
     // the rule takes the median alone.
     for (const struct estimator *e = estimators; pairs >= ESTIMATE_ENOUGH && e->name; e++)
         if (strcmp(e->name, "quarters") == 0 || strcmp(e->name, "lowest") == 0)
@@ -247,12 +247,13 @@ static void choose_methods(int pairs) {
 }
 
 static void print_head(void) {
-    puts(is_about_dropping ? "| pairs | looks | disturbed, % | rule | error, % | 1 excluded, % | "
-                             "called different (worst file), % | half width, % | told in 95%, % |\n"
-                             "|---|---|---|---|---|---|---|---|---|"
-                           : "| pairs | estimate | interval | error, % | 1 excluded, % | called "
-                             "different (worst file), % | half width, % | told in 95%, % |\n"
-                             "|---|---|---|---|---|---|---|---|");
+    puts(is_about_dropping
+             ? "| pairs | trials | disturbed, % | rule | error, % | 1 excluded, % | "
+               "called different (worst file), % | half width, % | detected in 95%, % |\n"
+               "|---|---|---|---|---|---|---|---|---|"
+             : "| pairs | estimate | interval | error, % | 1 excluded, % | called "
+               "different (worst file), % | half width, % | detected in 95%, % |\n"
+               "|---|---|---|---|---|---|---|---|");
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/gpu_ceilings.sh HONE: what a GPU can do at best, and whether reach asks for more time than a
 # kernel takes. Appends to docs/results/h200-ceilings.md: every mix of traffic with its line and its
-# single sizes, the rates of arithmetic, and a softmax and a GELU chain of several sizes beside
+# single sizes, the rates of arithmetic, and a softmax and a GELU chain of several sizes against
 # their reach (above 100% reach would be no bound there). About a minute.
 set -eu
 hone=${1:-build/hone}

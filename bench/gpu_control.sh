@@ -2,7 +2,7 @@
 # bench/gpu_control.sh HONE [aa|resolution|restart|all]: can the judge of a GPU be believed? Appends
 # to docs/results/h200-control.md:
 #   aa          equal kernels called different, 1000 trials on three problems of 8 to 260 us
-#   resolution  what difference can be told in 1 and 5 s
+#   resolution  what difference is resolved in 1 and 5 s
 #   restart     from the loss of a runner to the first call after it
 # All of it takes about five minutes.
 set -eu
@@ -12,10 +12,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck disable=SC1091
 . "$root/bench/gpu_lib.sh"
 
-# A kernel beside itself, so many times.
+# A kernel against itself, so many times.
 trials() { # TRIALS PROBLEM DIMS
     "$hone" eval "$root/problems/$2.hone" default --target cuda --dim "$3" --aa "$1" --seconds 0.1 >trials
-    row "a kernel beside itself, $2 $3" \
+    row "a kernel against itself, $2 $3" \
         "\`hone eval problems/$2.hone default --target cuda --dim $3 --aa $1 --seconds 0.1\`" \
         "$(tr '\n' ';' <trials | sed 's/;$//; s/;/; /g')"
     sed -n 's/^\([0-9]*\) comparisons.* faster \([0-9]*\) times, slower \([0-9]*\) times.*/\1 \2 \3/p' trials >>counts
@@ -32,7 +32,7 @@ aa() {
 
 resolution() {
     "$hone" doctor --target cuda --measure 5 >parts || true
-    row "what difference can be told" "\`hone doctor --target cuda --measure 5\`" \
+    row "what difference is resolved" "\`hone doctor --target cuda --measure 5\`" \
         "$(sed -n 's/^resolves *//p' parts)"
 }
 

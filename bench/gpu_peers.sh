@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench/gpu_peers.sh HONE: champions of the three problems beside PyTorch's best and cuBLAS, each pair
+# bench/gpu_peers.sh HONE: champions of the three problems against PyTorch's best and cuBLAS, each pair
 # in one process; appends to docs/results/h200-peers.md. Needs nvcc and python3 with PyTorch, and says
 # so when they are absent. SECONDS_EACH (20) bounds each search. Ends within six minutes.
 set -eu
@@ -10,7 +10,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 budget=${SECONDS_EACH:-20}
 
 if ! command -v nvcc >/dev/null || ! python3 -c 'import torch' 2>/dev/null; then
-    row 'champions beside PyTorch' 'needs nvcc and python3 with PyTorch' 'absent'
+    row 'champions against PyTorch' 'needs nvcc and python3 with PyTorch' 'absent'
     exit 0
 fi
 arch=$(gpu_field isa)
@@ -34,7 +34,7 @@ peer() {
     while read -r line; do
         echo "$line" >line
         label=$(sed 's/.*"peer": "\([a-z-]*\)".*/\1/' line)
-        row "$1 $5 exported, beside PyTorch $label" \
+        row "$1 $5 exported, against PyTorch $label" \
             "\`python3 bridge/peers.py $1 lib$1.so $2 $3 $4\`" \
             "$(awk -v o="$(field line ours_ms)" -v p="$(field line peer_ms)" -v r="$(field line ratio)" \
                 -v l="$(field line low)" -v h="$(field line high)" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench/gpu_verdicts.sh HONE: verdicts a minute on a GPU (compile, verify at full size, time) beside
+# bench/gpu_verdicts.sh HONE: verdicts a minute on a GPU (compile, verify at full size, time) against
 # KernelBench's own evaluation function on the same kernels; appends to docs/results/h200-verdicts.md.
 # KERNELBENCH names a checkout of KernelBench; without it that part is said to be absent. Every copy
 # of a kernel is new to every cache. Ends within six minutes.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench/judge.sh HONE: what a verdict costs on the CPU, beside the red team's count. Markdown, as in
+# bench/judge.sh HONE: what a verdict costs on the CPU, next to the red team's count. Markdown, as in
 # docs/results/judge.md. Nothing else should be running.
 set -eu
 hone=$(realpath "$1")
@@ -22,7 +22,7 @@ median() {
     sort -n | awk '{ a[NR] = $1 } END { printf "%.3g", NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2 }'
 }
 
-# judge M: a screening of candidate.c beside another kernel; its document in verdict.json.
+# judge M: a screening of candidate.c against another kernel; its document in verdict.json.
 judge() {
     "$hone" eval "$root/tests/exploits/softmax.hone" candidate.c --dim "M=$1" --screen \
         --rival "$root/tests/exploits/honest/softmax_double.c" --json >verdict.json
@@ -45,7 +45,7 @@ screen() {
 }
 
 # start M: milliseconds per runner for the same candidate again, when there is no compiler that
-# they could be started beside.
+# they could be started meanwhile.
 start() {
     judge "$1"
     awk -v runners="$(field verdict.json runners)" 'BEGIN { printf "%.2f\n", 1e3 * runners / 2 }'

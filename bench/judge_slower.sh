@@ -33,7 +33,7 @@ slower() {
     : >speedups
     for _ in $(seq "$trials"); do
         "$hone" eval "$problem" slower.c --rival base.c --dim "$dims" "$@" --seconds "$seconds" --resolution 0.8% --json >json || true
-        # What is told is told by the margin of half a percent.
+        # What is detected is so by the margin of half a percent.
         awk -F'[:,]' '/"speedup":/ { s = $2 } /"speedup_low":/ { l = $2 } /"speedup_high":/ { h = $2 }
             END { print s + 0, (l / 1.005 > 1 ? "faster" : h * 1.005 < 1 ? "slower" : "same") }' json >>speedups
     done

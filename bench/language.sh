@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/language.sh HONE: the figures of docs/results/language.md that a machine can measure: growth
-# of parse and check, ceilings beside STREAM and OpenBLAS, calibration beside itself. Markdown.
+# of parse and check, ceilings against STREAM and OpenBLAS, calibration against itself. Markdown.
 set -eu
 hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -86,13 +86,13 @@ for i in 1 2 3; do
 done
 tr ' ' '\n' <streams >both
 # shellcheck disable=SC2016
-row 'two reads and a write by `hone calibrate`, beside the STREAM triad (best of ordinary and streaming stores), best of 3 each, in turns' \
+row 'two reads and a write by `hone calibrate`, against the STREAM triad (best of ordinary and streaming stores), best of 3 each, in turns' \
     "$(awk -v a="$(best traffic2)" -v b="$(best both)" 'BEGIN { printf "%.1f and %.1f GB/s: %.3f", a / 1e9, b, a / 1e9 / b }')" \
     'within 5%'
 if grep -q absent sgemms; then
-    row 'f32 multiply-adds beside OpenBLAS sgemm at 2048³' 'OpenBLAS is not installed' 'at least 1'
+    row 'f32 multiply-adds against OpenBLAS sgemm at 2048³' 'OpenBLAS is not installed' 'at least 1'
 else
-    row 'f32 multiply-adds beside OpenBLAS sgemm at 2048³, best of 3 each, in turns' \
+    row 'f32 multiply-adds against OpenBLAS sgemm at 2048³, best of 3 each, in turns' \
         "$(awk -v a="$(best f32)" -v b="$(best sgemms)" 'BEGIN { printf "%.0f and %.0f GFLOP/s: %.3f", a / 1e9, b, a / 1e9 / b }')" \
         'at least 1'
 fi

@@ -3,7 +3,7 @@
 # A command plays the model in a run of 20 nodes; that run and one of the expert's are replayed, which
 # takes everything but the provider's and the judge's time, and the difference is shared out over the
 # exchanges. Writing each answer to the disk is part of it. What HTTP adds is seen against a server
-# on this machine that answers at once (llm-server, beside HONE).
+# on this machine that answers at once (llm-server, next to HONE).
 set -eu
 hone=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,5 +1,5 @@
-// What kernels that stream their data can hope for: an exported softmax beside a copy of the same
-// bytes, or with -DGELU an exported GELU chain beside a kernel that reads three arrays and writes
+// What kernels that stream their data can hope for: an exported softmax against a copy of the same
+// bytes, or with -DGELU an exported GELU chain against a kernel that reads three arrays and writes
 // one. Streaming stores, all threads, the same process and arrays of the same size. Run by
 // bench/run.sh.
 #include "peer.h"

@@ -1,4 +1,4 @@
-// An exported gemm (1024^3, f32) beside OpenBLAS in the same process. Built and run by
+// An exported gemm (1024^3, f32) against OpenBLAS in the same process. Built and run by
 // bench/run.sh inside the exported directory; OpenBLAS by dlopen, and absent is said.
 #include <dlfcn.h>
 #include <math.h>

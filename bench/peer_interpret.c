@@ -1,4 +1,4 @@
-// The interpreter (all three readings, one thread) beside a plain loop nest in float64, compiled
+// The interpreter (all three readings, one thread) against a plain loop nest in float64, compiled
 // with the same flags, in one process. A line per problem, as peer.h prints it.
 #include <stdio.h>
 #include <stdlib.h>

@@ -56,7 +56,7 @@ optimise() {
     part "$1.json" reach >"$1.reach"
 }
 
-# peer NAME SOURCE [FLAG]: build an exported kernel with a peer beside it; prints
+# peer NAME SOURCE [FLAG]: build an exported kernel with a peer; prints
 # "name ours_ms peer_ms ratio".
 peer() {
     "$hone" export --store "$work/$1" -o "$work/$1-export" >/dev/null
@@ -78,7 +78,7 @@ echo
 echo '| what | measured | aim |'
 echo '|---|---|---|'
 # shellcheck disable=SC2016
-row 'process start of `hone --version`, mean of 200 (`/bin/true` beside it)' \
+row 'process start of `hone --version`, mean of 200 (`/bin/true` next to it)' \
     "$(start_ms "$hone" --version) ms ($(start_ms /bin/true) ms)" 'under 3 ms'
 for rows in 1 2 4 8 16; do screen_s $rows; done | sort -n >screens
 row 'screening verdict, softmax 512 x 4096 (about 1 ms), nothing cached: median of 5' \
@@ -111,21 +111,21 @@ for name in softmax gelu gemm; do
 done
 # shellcheck disable=SC2046
 set -- $(peer softmax peer_copy.c)
-row 'softmax exported, beside a streaming copy of the same bytes in one process' \
+row 'softmax exported, against a streaming copy of the same bytes in one process' \
     "$2 ms and $3 ms: $4 of its speed" 'at least 0.7 (reach, in one run)'
 # shellcheck disable=SC2046
 set -- $(peer gelu peer_copy.c -DGELU)
-row 'gelu exported, beside a streaming kernel of the same traffic in one process' \
+row 'gelu exported, against a streaming kernel of the same traffic in one process' \
     "$2 ms and $3 ms: $4 of its speed" 'at least 0.7 (reach, in one run)'
 # shellcheck disable=SC2046
 set -- $(peer gemm peer_gemm.c)
 if [ "$1" = absent ]; then
-    row 'gemm 1024³ exported, beside OpenBLAS' 'OpenBLAS is not installed' 'at least 0.4'
+    row 'gemm 1024³ exported, against OpenBLAS' 'OpenBLAS is not installed' 'at least 0.4'
 else
-    row 'gemm 1024³ exported, beside OpenBLAS in one process' \
+    row 'gemm 1024³ exported, against OpenBLAS in one process' \
         "$2 ms and $3 ms: $4 of its speed" 'at least 0.4'
 fi
 "$(dirname "$hone")/peer-interpret" | while read -r name ours theirs ratio; do
-    row "interpreter, $name (value, spread and honest f32), beside a plain loop nest in float64" \
+    row "interpreter, $name (value, spread and honest f32), against a plain loop nest in float64" \
         "$ours ms and $theirs ms: $ratio of its speed" 'at least 1'
 done

@@ -6,7 +6,7 @@
 // width with HONE_LANES set. Names end in the lanes: f32x8, hone_exp8, hone_load16.
 // It needs the vector extensions of gcc or clang and no other header (immintrin.h alone
 // would cost ten times the compile). Where the machine has an instruction that the
-// extensions cannot say, a compiler builtin says it; the general form stands beside it.
+// extensions cannot say, a compiler builtin says it; the general form stands next to it.
 //
 // Errors, measured against float64 by the unit tests over the whole range: exp 1 ulp,
 // log 1 ulp, erf 1.5 ulp, tanh 2 ulp, rsqrt 1 ulp. NaN and infinities come out as in the

@@ -7,9 +7,9 @@
 # tests/lang/reject/*.hone: check fails with exactly the mistakes that the file expects,
 # each a line `# expect error 3:7: expected ')'`, with `(did you mean 'x'?)` after it where
 # a hint is expected.
-# tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) beside it. A first line
+# tests/lang/emit/*.hone: emit prints exactly the .c (for GPUs: the .cu) next to it. A first line
 # `# plain` or `# plain TARGET` asks for the baseline. With BLESS=1 the text is written instead.
-# tests/lang/kernel/*.hone: check -v prints exactly the .txt beside it.
+# tests/lang/kernel/*.hone: check -v prints exactly the .txt next to it.
 # What is emitted must compile, CUDA as C over dev_cpu.h (test_nvrtc.c compiles it as CUDA).
 set -u
 hone=$1

@@ -152,7 +152,7 @@ static void add_rule(struct rules *r, const char *path, bool can_write) {
 }
 
 // A gcc for, say, x86_64-conda-linux-gnu has its assembler, linker and headers in a directory of
-// that name beside lib/gcc/x86_64-conda-linux-gnu.
+// that name next to lib/gcc/x86_64-conda-linux-gnu.
 static void add_targets(struct rules *r, const char *prefix) {
     DIR *d = opendir(arena_printf(r->arena, "%s/lib/gcc", prefix));
     for (struct dirent *e; d && (e = readdir(d));)
@@ -162,7 +162,7 @@ static void add_targets(struct rules *r, const char *prefix) {
         closedir(d);
 }
 
-// What a compiler consists of. Of /opt/gcc/bin/gcc that is bin and some directories beside it, not
+// What a compiler consists of. Of /opt/gcc/bin/gcc that is bin and some directories next to it, not
 // all of /opt/gcc: with ~/bin/gcc that would be somebody's home.
 static void add_compiler(struct rules *r, const char *cc) {
     static const char *const parts[] = {"lib",     "lib32",   "lib64", "libx32",

@@ -1,6 +1,6 @@
 // From CUDA source to a cubin, by NVRTC, in a child that is kept warm: our own binary as
 // `hone _compile`, without secrets, without a file system once it is ready, with limits on
-// memory and time. Cubins are kept beside the objects of the CPU by the hash of everything that
+// memory and time. Cubins are kept with the objects of the CPU by the hash of everything that
 // went into them.
 //
 // Messages, frames over descriptor 3 of the child:

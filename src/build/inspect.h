@@ -6,7 +6,7 @@ struct arena;
 struct profile;
 
 // Add `hot_scalar` and `hot_vector` to the profile; leave them out where there is no
-// disassembler or the instruction set is not known here. Kept beside the object.
+// disassembler or the instruction set is not known here. Kept next to the object.
 void inspect(struct arena *a, const char *object, struct profile *profile);
 
 // The counting alone, on the text that `objdump -d --no-show-raw-insn` prints for x86-64.

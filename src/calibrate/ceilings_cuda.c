@@ -1,8 +1,8 @@
 // Ceilings of a GPU. Traffic: each mix at several sizes, cold, and a straight line through the
-// medians of the larger ones: fixed cost + bytes / rate. All medians are kept beside it, and what a
-// kernel takes that does nothing. Cold means that a buffer of several
-// times the L2 was *read* before each sample, which leaves no dirty lines for the sample to write
-// back. Arithmetic: long chains on every multiprocessor, the best of a few launch shapes.
+// medians of the larger ones: fixed cost + bytes / rate. All medians are kept next to it, and what
+// a kernel takes that does nothing. Cold means that a buffer of several times the L2 was *read*
+// before each sample, which leaves no dirty lines for the sample to write back. Arithmetic: long
+// chains on every multiprocessor, the best of a few launch shapes.
 #include "calibrate/ceilings_cuda.h"
 
 #include <math.h>

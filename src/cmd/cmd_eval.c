@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
     {.name = "rival",
      .type = OPTION_STRING,
      .value = "FILE|plain|default",
-     .summary = "what it is timed beside (plain: one simple loop nest per value)",
+     .summary = "what it is timed against (plain: one simple loop nest per value)",
      .offset = offsetof(struct eval_options, rival)},
     {.name = "verify",
      .type = OPTION_FLAG,
@@ -49,7 +49,7 @@ static const struct option_row rows[] = {
      .type = OPTION_STRING,
      .value = "P%",
      .summary =
-         "time it until a difference of P% can be told (about 2%), for --seconds at most (20)",
+         "time it until a difference of P% can be resolved (about 2%), for --seconds at most (20)",
      .offset = offsetof(struct eval_options, resolution)},
     {.name = "dim",
      .type = OPTION_STRING,
@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
     {.name = "aa",
      .type = OPTION_INT,
      .value = "N",
-     .summary = "time it N times beside itself: how often is a difference seen?",
+     .summary = "time it N times against itself: how often is a difference seen?",
      .offset = offsetof(struct eval_options, aa),
      .least = 1},
     {.name = "keep",
@@ -100,7 +100,7 @@ static const struct option_row rows[] = {
     {.name = "json",
      .type = OPTION_FLAG,
      .summary =
-         "print one hone.eval/1 document, of several candidates one on each line; of two beside "
+         "print one hone.eval/1 document, of several candidates one on each line; of two against "
          "each other hone.compare/1, with --aa hone.aa/1",
      .offset = offsetof(struct eval_options, json)},
     {0},
@@ -115,7 +115,7 @@ static const struct command_options options = {
         "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
         "locked in, on\n"
         "inputs drawn after it was frozen; every call is checked, the timed ones too. Two\n"
-        "candidates are timed beside each other, unless there is a --rival; more are judged one\n"
+        "candidates are timed against each other, unless there is a --rival; more are judged one\n"
         "after the other by the same warm judge. The exit status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
@@ -231,7 +231,7 @@ static bool post(struct arena *a, struct eval_request q, const struct arguments 
     return true;
 }
 
-// Timed beside each other, and not each beside something else?
+// Timed against each other, and not each against something else?
 static bool is_pair(const struct eval_options *o, int n_candidates) {
     return n_candidates == 2 && !o->rival && !o->verify && !o->spool;
 }
@@ -245,7 +245,7 @@ static bool check_options(const struct eval_options *o, struct error *err) {
     if (o->warm && o->spool)
         return error_set(err, ERROR_USAGE, "--warm is not for a job of a --spool");
     if (o->resolution && (o->verify || o->screen))
-        return error_set(err, ERROR_USAGE, "--%s tells no differences, --resolution asks for one",
+        return error_set(err, ERROR_USAGE, "--%s measures no difference, --resolution asks for one",
                          o->verify ? "verify" : "screen");
     return true;
 }
@@ -307,7 +307,7 @@ static bool run_pair(struct arena *a, const struct eval_request *q, const char *
     } else {
         print_report(&reports[0], &p);
         print_report(&reports[1], &p);
-        printf("%s\n", op_eval_pair_words(a, reports));
+        printf("%s\n", op_eval_pair_text(a, reports));
     }
     return is_ok(&reports[0]) && is_ok(&reports[1]);
 }

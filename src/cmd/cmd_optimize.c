@@ -66,9 +66,9 @@ static const struct command_options options = {
     .summary = "search for the fastest correct kernel for a problem",
     .text =
         "Starts from the default kernel and improves it: every candidate is compiled, verified\n"
-        "against float64 and timed beside the default one. Stops near reach, after 16\n"
+        "against float64 and timed against the default one. Stops near reach, after 16\n"
         "evaluations without a significant gain, or when --evals or --seconds are used up. The\n"
-        "fastest is then confirmed on fresh data beside `plain`, one straightforward loop per\n"
+        "fastest is then confirmed on fresh data against `plain`, one straightforward loop per\n"
         "value at the compiler's best flags. Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed and batch; limits given with --resume replace its own.",

@@ -43,7 +43,7 @@ static const struct command_options options = {
     .text =
         "Without a name, or with 'last', the newest run. Speed-ups are over the default\n"
         "kernel, node 0; a star marks the champion. Where a model proposed, the speed-ups that\n"
-        "it expected stand beside those measured.",
+        "it expected stand next to those measured.",
     .rows = rows,
     .max_arguments = 1,
 };

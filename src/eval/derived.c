@@ -187,7 +187,7 @@ static void put_factor(struct str *s, const char *name, int exponent) {
         str_printf(s, "%s times %d", name, 1 << exponent);
 }
 
-const char *derived_words(struct arena *a, const struct oracle *o, enum oracle_set set) {
+const char *derived_text(struct arena *a, const struct oracle *o, enum oracle_set set) {
     const struct problem *p = o->problem;
     struct derived_law law;
     struct str in = {0}, out = {0};

@@ -34,4 +34,4 @@ void derived_compute(struct oracle *o, enum oracle_set set);
 bool derived_is_edge(float high);
 
 // The law in words: "x times 16: y is times 16". "" when the set has none.
-const char *derived_words(struct arena *a, const struct oracle *o, enum oracle_set set);
+const char *derived_text(struct arena *a, const struct oracle *o, enum oracle_set set);

@@ -396,7 +396,7 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
 
 // Where a call finds its data. Slots that were left warm may still be larger than a cache: that is
 // for the reader to see.
-static const char *rotation_words(const struct judge *j, struct arena *a, const struct plan *p) {
+static const char *rotation_text(const struct judge *j, struct arena *a, const struct plan *p) {
     int64_t given = 0, touched = 0;  // without scratch, and with
     for (int b = 0; b < j->context.n_buffers; b++)
         given += j->context.buffers[b].size_bytes;
@@ -416,7 +416,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
         arena_printf(a,
                      "ABBA, %s, %d of %d threads pinned, pages of %s first touched by the judge, "
                      "judge's clock; interval: bootstrap and order statistics",
-                     rotation_words(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
+                     rotation_text(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
                      environment_pages(a));
     profile_set(&result->profile, "threads", j->settings.n_threads);
     if (s->runner.has_shares)

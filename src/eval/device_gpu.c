@@ -194,7 +194,7 @@ static void prepare_meanwhile(void *ctx) {
             return;
 }
 
-// Memory for scratch in every slot, beside everything else.
+// Memory for scratch in every slot, besides everything else.
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     size_t free_bytes = 0, total = 0;
     int64_t needed = 0;
@@ -419,7 +419,7 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         "ABBA, cold by rotation over %d slots and a flush that reads %lld MiB, graph launches, "
         "device events; interval: bootstrap and order statistics",
         j->layout.n_slots, (long long)FLUSH_TIMES_L2 * j->settings.llc_bytes >> 20);
-    result->measurement.clocks = gpu_clocks_words(a, &j->gpu->clocks, &s->clocks);
+    result->measurement.clocks = gpu_clocks_text(a, &j->gpu->clocks, &s->clocks);
     const struct profile *p = &s->gpu->profile;
     for (int i = 0; i < p->n_metrics; i++)
         profile_set(&result->profile, p->metrics[i].name, p->metrics[i].value);

@@ -59,7 +59,7 @@ static double read_number(const char *path) {
     return ok ? value : NAN;
 }
 
-const char *environment_page_words(struct arena *a, long bytes, const char *shmem_enabled) {
+const char *environment_page_text(struct arena *a, long bytes, const char *shmem_enabled) {
     static const char *const huge[] = {"[always]", "[within_size]", "[force]"};
     bool is_huge = false;
     for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++)
@@ -71,7 +71,7 @@ const char *environment_pages(struct arena *a) {
     char text[128];
     int fd = open("/sys/kernel/mm/transparent_hugepage/shmem_enabled", O_RDONLY | O_CLOEXEC);
     const char *words =
-        environment_page_words(a, sysconf(_SC_PAGESIZE), read_text(fd, text, sizeof text));
+        environment_page_text(a, sysconf(_SC_PAGESIZE), read_text(fd, text, sizeof text));
     if (fd >= 0)
         close(fd);
     return words;

@@ -27,7 +27,7 @@ void environment_describe(struct profile *p);
 // "4 KiB, huge where they fit".
 const char *environment_pages(struct arena *a);
 // The same from a size and a text like that of transparent_hugepage/shmem_enabled.
-const char *environment_page_words(struct arena *a, long bytes, const char *shmem_enabled);
+const char *environment_page_text(struct arena *a, long bytes, const char *shmem_enabled);
 
 // The steal of a text like /proc/stat's, or -1.
 int64_t environment_parse_steal(const char *text);

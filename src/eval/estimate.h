@@ -1,6 +1,6 @@
 // How much faster is the subject? Estimates from pairs of times, and intervals for them.
 //
-// Several estimates are here: bench/estimators.c compares them on kept samples of kernels beside
+// Several estimates are here: bench/estimators.c compares them on kept samples of kernels against
 // themselves, and docs/results/judge.md has the table. `estimate_speedup` is what the judge uses:
 //
 //   - two estimates compete from ESTIMATE_ENOUGH pairs on: the median of the pairs' ratios, which
@@ -55,7 +55,7 @@ struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_
 // Both ends move by the interval's width times `by`, as ratios go.
 struct estimate estimate_widen(struct estimate e, double by);
 
-// The rule with another estimate beside the median of ratios; the judge's has estimator_low.
+// The rule with another estimate besides the median of ratios; the judge's has estimator_low.
 struct estimate estimate_narrower(const struct estimator *other, const struct pair_times *p,
                                   double confidence, uint64_t seed);
 struct estimate estimate_speedup(const struct pair_times *p, double confidence, uint64_t seed);

@@ -29,20 +29,20 @@ enum eval_depth {
     EVAL_CONFIRM,  // a new pool of inputs, new runners, then as EVAL_RANK
 };
 
-enum { EVAL_LOOKS_MAX = 4 };
+enum { EVAL_TRIALS_MAX = 4 };
 
 struct eval_job {
     const struct candidate *candidate;
-    const struct candidate *rival;  // NULL: timed alone (beside itself)
+    const struct candidate *rival;  // NULL: timed alone (against itself)
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
-    double resolution;   // 0.01: pairs until a difference by 1% can be told; 0: about 2%
+    double resolution;   // 0.01: pairs until a difference by 1% can be resolved; 0: about 2%
     double least_s;      // but not before so many seconds
     bool uses_all_time;  // pairs for all these seconds, however narrow the interval is by then
     bool keeps_all;  // the measurement has the pairs that did not count too, and which those are
     // What comparisons of so many seconds would have said, had they been stretches of this one.
-    double looks_s[EVAL_LOOKS_MAX];
-    int n_looks;
+    double trials_s[EVAL_TRIALS_MAX];
+    int n_trials;
 };
 
 // Where the time of a verdict goes. None of it is in two of these.

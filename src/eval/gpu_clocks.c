@@ -30,8 +30,8 @@ int64_t gpu_clocks_bits(struct gpu_clocks *c) {
     return c->bits;
 }
 
-const char *gpu_clocks_words(struct arena *a, const struct gpu_clocks *c,
-                             const struct clock_counts *n) {
+const char *gpu_clocks_text(struct arena *a, const struct gpu_clocks *c,
+                            const struct clock_counts *n) {
     if (!c->is_watched)
         return arena_printf(a, "not watched: %s", c->why_not);
     const char *words =
@@ -39,6 +39,6 @@ const char *gpu_clocks_words(struct arena *a, const struct gpu_clocks *c,
                     : "free";
     if (n->n_slowed)
         words = arena_printf(a, "%s; slowed down by %s in %d, which are left out", words,
-                             nvml_throttle_words(n->slowed_bits), n->n_slowed);
+                             nvml_throttle_text(n->slowed_bits), n->n_slowed);
     return words;
 }

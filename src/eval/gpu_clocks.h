@@ -32,5 +32,5 @@ struct clock_counts {
 };
 
 // What a measurement says about the clocks.
-const char *gpu_clocks_words(struct arena *a, const struct gpu_clocks *c,
-                             const struct clock_counts *n);
+const char *gpu_clocks_text(struct arena *a, const struct gpu_clocks *c,
+                            const struct clock_counts *n);

@@ -11,7 +11,7 @@
 
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
-// Beside what is expected, computing it takes at most twice as much as the outputs, or this.
+// Besides what is expected, computing it takes at most twice as much as the outputs, or this.
 static const int64_t work_least_bytes = (int64_t)64 << 20;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
@@ -292,7 +292,7 @@ static bool compute_all(struct computation *l, struct error *err) {
         struct error_stats *s = &l->request->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
-        oracle_set_limits(s, l->request->allows_overflow ? 1 : count);
+        oracle_set_limits(s, l->request->allows_overflow ? 1 : oracle_independent(p, i, count));
     }
     return true;
 }

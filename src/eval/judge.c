@@ -149,7 +149,7 @@ const char *judge_find_null_kernel(struct judge *j) {
         if (!(oracle_faulty(&j->oracle) >> set & 1))
             j->device->try_null(j, (enum oracle_set)set, &t);
     }
-    return null_trial_words(&t);
+    return null_trial_text(&t);
 }
 
 int64_t judge_timeout_ns(const struct judge *j) {

@@ -1,5 +1,5 @@
 // A lease on a device: of all hone processes of one user on one machine only one times on it at a
-// moment; compiling and verifying go on beside. It is a lock on a file, so the operating system
+// moment; compiling and verifying go on meanwhile. It is a lock on a file, so the operating system
 // gives it back when its holder ends, however that happens.
 #pragma once
 

@@ -24,7 +24,7 @@ void null_trial_start(struct null_trial *t) {
     *t = (struct null_trial){.passing = (1U << NULL_COUNT) - 1};
 }
 
-const char *null_trial_words(const struct null_trial *t) {
+const char *null_trial_text(const struct null_trial *t) {
     static const char *const words[NULL_COUNT] = {"writing zeros", "copying an input",
                                                   "writing one constant"};
     return t->passing ? words[__builtin_ctz(t->passing)] : NULL;

@@ -16,4 +16,4 @@ void null_trial_start(struct null_trial *t);
 void null_trial_on(const struct oracle *o, enum oracle_set set, const void *const *inputs,
                    struct null_trial *t);
 // What the first of those that are left does ("writing zeros"); NULL: none is left.
-const char *null_trial_words(const struct null_trial *t);
+const char *null_trial_text(const struct null_trial *t);

@@ -9,9 +9,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "eval/describe_set.h"
 #include "eval/oracle_private.h"
 #include "eval/oracle_typed.h"
-#include "eval/set_words.h"
 
 // Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -278,7 +278,7 @@ const char *oracle_evidence(struct arena *a, const struct oracle *o, enum oracle
         str_printf(&out, "%s is less precise than %s honestly gives", name,
                    precision_name(e->type));
     str_printf(&out, "\n  inputs: %s", oracle_set_name(set));
-    str_printf(&out, " (%s)", set_words(a, o, set));
+    str_printf(&out, " (%s)", describe_set(a, o, set));
     // The first ones beyond the limit, or those that are far above the mean error.
     oracle_list(
         &out, o,

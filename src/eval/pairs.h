@@ -1,7 +1,7 @@
 // How many pairs of calls a comparison takes. The rule, on every device:
 //
 //   - at least 8 pairs: what an interval of 99% by order statistics needs;
-//   - then until the interval is narrow, or the time is spent; narrow is what tells a difference
+//   - then until the interval is narrow, or the time is spent; narrow is what resolves a difference
 //     of 2%, or of the resolution that was asked for: at most PAIRS_MAX, or PAIRS_ROOM, of them;
 //   - where 8 pairs would take more than 4 times the time, as many as fit into that, but at
 //     least 4: the interval of so few is widened (stats.h);
@@ -40,7 +40,7 @@ enum pairs_answer {
 enum pairs_answer pairs_ask(const struct pairs_state *s);
 
 // The half width of an interval, as a share of its value, with which a difference by `resolution`
-// is told in 95% of comparisons; and the resolution of one that is so wide. An interval of 99%
+// is detected in 95% of comparisons; and the resolution of one that is so wide. An interval of 99%
 // is 1.57 times as wide as the error that 95% stay below on one side; the difference must exceed
 // the margin as well, and what two processes of one kernel differ by.
 double pairs_narrow(double resolution);

@@ -63,19 +63,19 @@ struct estimate samples_estimate(struct samples *s, const struct samples_questio
     return is_wide ? e : estimate_widen(e, 0.25);
 }
 
-void looks_add(struct looks *l, double seconds) {
-    assert(l->n_open < EVAL_LOOKS_MAX);
-    l->open[l->n_open++] = (struct look){.seconds = seconds};
+void trials_add(struct trials *l, double seconds) {
+    assert(l->n_open < EVAL_TRIALS_MAX);
+    l->open[l->n_open++] = (struct trial){.seconds = seconds};
 }
 
-void looks_begin(struct looks *l, int64_t now_ns) {
+void trials_begin(struct trials *l, int64_t now_ns) {
     for (int i = 0; i < l->n_open; i++)
         l->open[i].start_ns = now_ns;
 }
 
-void looks_note(struct looks *l, const struct samples *s, int64_t now_ns) {
-    for (int i = 0; i < l->n_open && l->n_ended < LOOKS_ROOM; i++) {
-        struct look *open = &l->open[i];
+void trials_note(struct trials *l, const struct samples *s, int64_t now_ns) {
+    for (int i = 0; i < l->n_open && l->n_ended < TRIALS_ROOM; i++) {
+        struct trial *open = &l->open[i];
         struct pairs_state state = {.n_pairs = s->n_pairs - open->from,
                                     .halves = 1,
                                     .uses_all_time = true,

@@ -30,23 +30,23 @@ struct samples_question {
 
 // Shorter comparisons within a longer one: each is a stretch of its pairs that would have been a
 // comparison of so many seconds, had it begun and ended there. The first begins with it.
-enum { LOOKS_ROOM = 512 };
+enum { TRIALS_ROOM = 512 };
 
-struct look {
+struct trial {
     double seconds;
     int from, to;  // pairs
     int64_t start_ns;
 };
 
-struct looks {
-    struct look open[EVAL_LOOKS_MAX];
-    struct look ended[LOOKS_ROOM];  // in the order in which they did; beyond that none is noted
+struct trials {
+    struct trial open[EVAL_TRIALS_MAX];
+    struct trial ended[TRIALS_ROOM];  // in the order in which they did; beyond that none is noted
     int n_open, n_ended;
 };
 
-void looks_add(struct looks *l, double seconds);  // one more length, of at most EVAL_LOOKS_MAX
-void looks_begin(struct looks *l, int64_t now_ns);
-void looks_note(struct looks *l, const struct samples *s, int64_t now_ns);  // after each block
+void trials_add(struct trials *l, double seconds);  // one more length, of at most EVAL_TRIALS_MAX
+void trials_begin(struct trials *l, int64_t now_ns);
+void trials_note(struct trials *l, const struct samples *s, int64_t now_ns);  // after each block
 
 // The pairs of [from, to) that count (pairs.h); `picked` has room for all of them.
 int samples_pick(const struct samples *s, int from, int to, int *picked);

@@ -204,21 +204,21 @@ static bool check_clocks(struct timing *t) {
         arena_printf(t->a,
                      "the card slowed itself down (%s) in %d of %d pairs, so that times "
                      "say nothing about the code: let it cool, or give it more power",
-                     nvml_throttle_words(n->slowed_bits), n->n_slowed, n->n_pairs);
+                     nvml_throttle_text(n->slowed_bits), n->n_slowed, n->n_pairs);
     return false;
 }
 
-static void report_looks(struct timing *t, struct measurement *m) {
-    m->n_looks = t->samples.n_before_swap ? 0 : t->looks.n_ended;
-    m->looks = arena_array(t->a, struct measurement_look, m->n_looks);
-    for (int i = 0; i < m->n_looks; i++) {
-        const struct look *l = &t->looks.ended[i];
+static void report_trials(struct timing *t, struct measurement *m) {
+    m->n_trials = t->samples.n_before_swap ? 0 : t->trials.n_ended;
+    m->trials = arena_array(t->a, struct measurement_trial, m->n_trials);
+    for (int i = 0; i < m->n_trials; i++) {
+        const struct trial *l = &t->trials.ended[i];
         struct estimate e = estimate_between(t, l->from, l->to);
-        m->looks[i] = (struct measurement_look){.seconds = l->seconds,
-                                                .n_pairs = l->to - l->from,
-                                                .speedup = e.value,
-                                                .low = e.low,
-                                                .high = e.high};
+        m->trials[i] = (struct measurement_trial){.seconds = l->seconds,
+                                                  .n_pairs = l->to - l->from,
+                                                  .speedup = e.value,
+                                                  .low = e.low,
+                                                  .high = e.high};
     }
 }
 
@@ -266,7 +266,7 @@ static void report(struct timing *t, struct eval_result *result) {
     struct profile *p = &result->profile;
     int n_pairs = t->samples.n_pairs;
     report_times(t, &result->measurement);
-    report_looks(t, &result->measurement);
+    report_trials(t, &result->measurement);
     profile_set(p, "time_s", result->measurement.median_s);
     if (t->n_busy)
         profile_set(p, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
@@ -302,14 +302,14 @@ static bool time_swapped(struct timing *t) {
 static bool time_all(struct timing *t) {
     prepare_slots(t);
     t->start_ns = clock_now_ns();
-    looks_begin(&t->looks, t->start_ns);
+    trials_begin(&t->trials, t->start_ns);
     struct rng *rng = &t->j->rng;
     int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
     do {
         bool is_novel = t->samples.n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
         if ((is_novel && !new_data_between(t)) || !timed_block(t))
             return false;
-        looks_note(&t->looks, &t->samples, clock_now_ns());
+        trials_note(&t->trials, &t->samples, clock_now_ns());
     } while (!is_enough(t));
     return check_clocks(t) && time_swapped(t) && check_clocks(t) && new_data_check(t);
 }
@@ -332,8 +332,8 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
                  : t->is_asked               ? asked_s
                                              : 2;
     t->v = &result->verdict;
-    for (int i = 0; i < job->n_looks; i++)
-        looks_add(&t->looks, job->looks_s[i]);
+    for (int i = 0; i < job->n_trials; i++)
+        trials_add(&t->trials, job->trials_s[i]);
     environment_open(&t->environment);
     bool ok = time_all(t);
     if (ok)

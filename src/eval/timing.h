@@ -21,7 +21,7 @@ struct timing {
     bool uses_all_time, is_asked, keeps_all;
     int64_t start_ns;
     struct samples samples;
-    struct looks looks;
+    struct trials trials;
     int next_width;  // not before so many pairs is the width of the interval looked at again
     struct environment environment;
     int n_stolen, n_hot;  // pairs during which a hypervisor took time, or a processor was too hot
@@ -57,6 +57,6 @@ bool new_data_between(struct timing *t);
 // Is it slower on new data, or slower than it was while it was timed? False: it is.
 bool new_data_check(struct timing *t);
 
-// Time the subject beside its rival, every call checked. False: `v` says what is wrong.
+// Time the subject against its rival, every call checked. False: `v` says what is wrong.
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
                  const struct eval_job *job, struct eval_result *result);

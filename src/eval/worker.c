@@ -52,12 +52,12 @@ json_t *worker_job_message(const struct eval_job *job) {
         json_object_set_new(json, "least_s", json_real(job->least_s));
     if (job->keeps_all)
         json_object_set_new(json, "keeps_all", json_true());
-    if (!job->n_looks)
+    if (!job->n_trials)
         return json;
-    json_t *looks = json_array();
-    for (int i = 0; i < job->n_looks; i++)
-        json_array_append_new(looks, json_real(job->looks_s[i]));
-    json_object_set_new(json, "looks_s", looks);
+    json_t *trials = json_array();
+    for (int i = 0; i < job->n_trials; i++)
+        json_array_append_new(trials, json_real(job->trials_s[i]));
+    json_object_set_new(json, "trials_s", trials);
     return json;
 }
 
@@ -173,12 +173,12 @@ static bool open_judge(struct arena *a, const json_t *message, struct judge *j, 
     return p && judge_open(j, p, &s, err);
 }
 
-static void read_looks(struct json_reader *r, const json_t *looks, struct eval_job *job) {
-    job->n_looks = (int)json_array_size(looks);
-    if (job->n_looks > EVAL_LOOKS_MAX)
-        json_reader_fail(r, "%d looks, expected at most %d", job->n_looks, EVAL_LOOKS_MAX);
-    for (int i = 0; i < job->n_looks && !r->failed; i++)
-        job->looks_s[i] = json_number_value(json_array_get(looks, (size_t)i));
+static void read_trials(struct json_reader *r, const json_t *trials, struct eval_job *job) {
+    job->n_trials = (int)json_array_size(trials);
+    if (job->n_trials > EVAL_TRIALS_MAX)
+        json_reader_fail(r, "%d trials, expected at most %d", job->n_trials, EVAL_TRIALS_MAX);
+    for (int i = 0; i < job->n_trials && !r->failed; i++)
+        job->trials_s[i] = json_number_value(json_array_get(trials, (size_t)i));
 }
 
 bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *job,
@@ -198,7 +198,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     job->resolution = json_number_value(json_object_get(message, "resolution"));
     job->least_s = json_number_value(json_object_get(message, "least_s"));
     job->keeps_all = json_is_true(json_object_get(message, "keeps_all"));
-    read_looks(&r, json_object_get(message, "looks_s"), job);
+    read_trials(&r, json_object_get(message, "trials_s"), job);
     json_t *other = json_object_get(message, "rival");
     bool has_rival = other && !json_is_null(other);
     job->candidate = candidate;

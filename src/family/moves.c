@@ -153,8 +153,8 @@ static const char *value_text(struct arena *a, const struct kernel_stage *s, con
     return "";
 }
 
-static const char *turn_words(struct list *l, const struct family *f, const struct knob *k,
-                              const struct kernel_stage *old, const struct kernel_stage *now) {
+static const char *turn_text(struct list *l, const struct family *f, const struct knob *k,
+                             const struct kernel_stage *old, const struct kernel_stage *now) {
     const char *words =
         arena_printf(l->arena, "%s: %s %s -> %s", old->values[0], k->name,
                      value_text(l->arena, old, k->name), value_text(l->arena, now, k->name));
@@ -187,7 +187,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     struct move m = {.stage = s->values[0], .knob = k->name};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
     m.word = k->words ? k->words[choice] : NULL;
-    m.words = turn_words(l, t->family, k, &l->from->stages[t->stage], s);
+    m.words = turn_text(l, t->family, k, &l->from->stages[t->stage], s);
     add(l, m, &next);
 }
 

@@ -68,7 +68,7 @@ bool nvml_throttle_check(const struct nvml *n, nvml_device device, struct error 
     return code == 0 || fail(n, "NVML does not tell why clocks are low", code, err);
 }
 
-const char *nvml_throttle_words(int64_t bits) {
+const char *nvml_throttle_text(int64_t bits) {
     bool heat = bits & (0x20 | 0x40), brake = bits & 0x80, hardware = bits & 0x8;
     return heat && brake ? "heat and power brake"
            : heat        ? "heat"

@@ -49,7 +49,7 @@ int64_t nvml_throttle_bits(const struct nvml *n, nvml_device device);
 // Can they be asked for?
 bool nvml_throttle_check(const struct nvml *n, nvml_device device, struct error *err);
 // The slowdowns among them: "heat", "heat and power brake".
-const char *nvml_throttle_words(int64_t bits);
+const char *nvml_throttle_text(int64_t bits);
 
 // False when the card cannot be found at all; what cannot be read is absent.
 bool nvml_read(const struct nvml *n, const char *uuid, struct nvml_state *state, struct error *err);

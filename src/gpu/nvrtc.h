@@ -29,7 +29,7 @@ struct nvrtc {
 bool nvrtc_open(struct nvrtc *n, struct error *err);
 
 // Names of the library in the order in which they are tried, NULL-terminated. What a newer NVRTC
-// makes an older driver may not load: beside a driver for CUDA 12 (12040 for 12.4; 0: there is
+// makes an older driver may not load: with a driver for CUDA 12 (12040 for 12.4; 0: there is
 // none) its own comes first.
 const char *const *nvrtc_sonames(int driver_version);
 void nvrtc_close(struct nvrtc *n);

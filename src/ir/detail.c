@@ -1,6 +1,7 @@
 #include "ir/detail.h"
 
 #include "base/str.h"
+#include "ir/recurrence.h"
 
 static const struct shape *shape_of(const struct graph *g, const struct node *n, int arg) {
     return &g->nodes[n->arg[arg]].shape;
@@ -158,6 +159,8 @@ const char *detail_broken(const struct graph *g, const struct node *n) {
     if (!n->detail)
         return "it lacks its details";
     switch (n->op) {
+    case OP_RECUR:
+        return recurrence_broken(g, n);
     case OP_SLICE:
         return broken_slice(n, shape_of(g, n, 0));
     case OP_PAD:
@@ -186,12 +189,25 @@ static void print_list(struct str *out, const char *name, const int64_t *values,
     str_puts(out, ")");
 }
 
+// " along 512 steps, each y at axis 1", " along 512 steps backward, last h".
+static void print_recurrence(struct str *out, const struct node *n) {
+    const struct recurrence *r = n->detail->recurrence;
+    int result = n->detail->result;
+    str_printf(out, " along %lld steps%s, %s %s", (long long)r->n_steps,
+               r->reverse ? " backward" : "", result < r->n_states ? "last" : "each",
+               r->body->outputs[result].name);
+    if (result >= r->n_states)
+        str_printf(out, " at axis %d", n->detail->axis);
+}
+
 void detail_print(struct str *out, const struct graph *g, const struct node *n) {
     const struct node_detail *d = n->detail;
     if (!d)
         return;
     int rank = n->n_args ? shape_of(g, n, 0)->rank : 0;
-    if (op_infos[n->op].class == OP_CLASS_WINDOW) {
+    if (n->op == OP_RECUR) {
+        print_recurrence(out, n);
+    } else if (op_infos[n->op].class == OP_CLASS_WINDOW) {
         const struct window *w = &d->window;
         print_list(out, "window", w->size, w->n_axes);
         print_list(out, "stride", w->stride, w->n_axes);

@@ -5,6 +5,7 @@
 #include "ir/graph.h"
 
 struct str;
+struct recurrence;  // ir/recurrence.h
 
 enum { SPATIAL_MAX = 3 };
 
@@ -18,11 +19,13 @@ struct window {
 };
 
 struct node_detail {
-    int axis;                                 // concat, take, scatter_add, scans, topk
+    int axis;                                 // concat, take, scatter_add, scans, topk, recur
     bool reverse, exclusive;                  // scans; topk: smallest first
     int64_t start[RANK_MAX], step[RANK_MAX];  // slice; pad: elements before and after
     double value;                             // pad
     struct window window;                     // convolutions and pools
+    const struct recurrence *recurrence;      // recur: shared by the nodes of one loop
+    int result;                               // recur: which of the body's outputs this is
 };
 
 // The rule of its operation that a structural node breaks, or NULL.

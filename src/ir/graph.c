@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "ir/detail.h"
+#include "ir/recurrence.h"
 
 const struct op_info op_infos[OP_COUNT] = {
 #define OP(id, name, class, arity, types, flops, pipe) \
@@ -172,7 +173,8 @@ static const char *broken_rule(const struct graph *g, node_id id) {
     const struct node *n = &g->nodes[id];
     if ((unsigned)n->op >= OP_COUNT || (unsigned)n->dtype >= DTYPE_COUNT)
         return "unknown operation or type";
-    if (n->n_args != op_infos[n->op].arity)
+    int arity = op_infos[n->op].arity;
+    if (arity < 0 ? n->n_args < 0 || n->n_args > ARGS_MAX : n->n_args != arity)
         return "wrong number of arguments";
     for (int i = 0; i < n->n_args; i++)
         if (n->arg[i] < 0 || n->arg[i] >= id)
@@ -265,6 +267,8 @@ const char *graph_print(struct arena *a, const struct graph *g) {
         if (n->composite)
             str_printf(&out, "  # %s", n->composite);
         str_puts(&out, "\n");
+        if (n->op == OP_RECUR && recurrence_first(g, i) == i)
+            recurrence_print(&out, n->detail->recurrence, "    ");
     }
     return str_take(a, &out);
 }

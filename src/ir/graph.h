@@ -18,7 +18,7 @@
 struct arena;
 struct error;
 
-enum { RANK_MAX = 6, ARGS_MAX = 5, DIMS_MAX = 32 };
+enum { RANK_MAX = 6, ARGS_MAX = 32, DIMS_MAX = 32 };
 
 enum op {
 #define OP(id, name, class, arity, types, flops, pipe) OP_##id,
@@ -41,6 +41,7 @@ enum op_class {
     OP_CLASS_ORDER,
     OP_CLASS_WINDOW,
     OP_CLASS_RAGGED,
+    OP_CLASS_RECUR,  // ir/recurrence.h
 };
 
 // What an operation takes and gives: ops.def explains them.
@@ -58,7 +59,7 @@ enum op_pipe { OP_PIPE_NONE, OP_PIPE_VECTOR, OP_PIPE_TRANSCENDENTAL };
 struct op_info {
     const char *name;
     enum op_class class;
-    int arity;
+    int arity;  // -1: as many as its details say
     enum op_types types;
     int flops;  // per element of the result (reduce: of the argument), for the bound
     enum op_pipe pipe;

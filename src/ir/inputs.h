@@ -11,7 +11,7 @@
 // Fill out with all elements of input number `input`, as its type stores them.
 void inputs_fill(const struct problem *p, int input, uint64_t seed, void *out);
 
-// The sets a judge draws, beside the declared distributions (set 0).
+// The sets a judge draws, besides the declared distributions (set 0).
 enum input_set {
     INPUT_SET_DECLARED,
     INPUT_SET_INTEGERS,  // small integers: sums and products exact in f32, order cannot excuse an

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "ir/interpret_precision.h"
+#include "ir/recurrence.h"
 #include "ir/structural.h"
 
 // Larger groups would fall out of the cache again.
@@ -30,6 +31,8 @@ struct step {
 struct interpreter {
     const struct problem *problem;
     const struct interpret_data *data;
+    const struct reading *given;         // per input, in place of data, or NULL
+    const struct structural_kept *kept;  // nodes that were computed once and for all, or NULL
     struct arena arena;
     struct reading *arrays;  // per node; value NULL: not stored (or not yet, or no more)
     bool *is_stored;
@@ -148,9 +151,11 @@ static void choose_stored(struct interpreter *in) {
         const struct node *n = &g->nodes[i];
         if (!in->n_uses[i])
             continue;
-        // Only f32 can be read where it lies.
-        if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
+        // Only f32 can be read where it lies. What is given is somebody else's to free.
+        if (n->op == OP_INPUT && (n->dtype != DTYPE_F32 || in->given))
             in->is_stored[i] = true;
+        if (n->op == OP_INPUT && in->given)
+            in->n_uses[i]++;
         if (is_leaf(n))
             continue;
         in->is_stored[i] |= in->n_uses[i] > 1 || is_always_stored(n);
@@ -239,7 +244,7 @@ static struct reading whole(const struct interpreter *in, node_id id, struct num
                                 .wide = dtype_is_wide(n->dtype) ? &number->wide : NULL,
                                 .type = n->dtype};
     }
-    if (n->op == OP_INPUT && n->dtype == DTYPE_F32)
+    if (n->op == OP_INPUT && n->dtype == DTYPE_F32 && !in->given)
         return (struct reading){.honest = (float *)in->data->inputs[in->input_of[id]]};
     assert(in->arrays[id].value);
     return in->arrays[id];
@@ -381,6 +386,10 @@ static void put_partial(struct reading out, int64_t at, const struct reading_fol
 // An input that is not f32, or anything else kept as its type stores it.
 static void store_input(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
+    if (in->given) {
+        in->arrays[id] = in->given[in->input_of[id]];
+        return;
+    }
     int64_t count = shape_count(&n->shape);
     struct reading r = in->arrays[id] = new_array(count, n->dtype);
     dtype_get_run(n->dtype, in->data->inputs[in->input_of[id]], 0, count, r.value);
@@ -539,8 +548,37 @@ static void store_structural(struct interpreter *in, node_id id) {
         free_array(&own[i]);
 }
 
+// All results of a loop at once: those that come later find their arrays made.
+static void store_recurrence(struct interpreter *in, node_id id) {
+    const struct graph *g = &in->problem->graph;
+    const struct node *n = node_at(in, id);
+    struct structural_loop loop = {.recurrence = recurrence_of(n), .fault = in->fault};
+    struct reading own[ARGS_MAX] = {{0}};
+    struct number numbers[ARGS_MAX];
+    if (in->arrays[id].value)
+        return;
+    for (int i = 0; i < n->n_args; i++)
+        loop.args[i] = node_at(in, n->arg[i])->op == OP_CONST
+                           ? whole(in, n->arg[i], &numbers[i])
+                           : whole_operand(in, n, n->arg[i], &own[i]);
+    for (node_id i = id; i < g->n_nodes && loop.n_results < LOOP_RESULTS_MAX; i++) {
+        if (recurrence_of(&g->nodes[i]) != loop.recurrence || !in->is_stored[i])
+            continue;
+        in->arrays[i] = new_array(shape_count(&g->nodes[i].shape), g->nodes[i].dtype);
+        loop.nodes[loop.n_results] = &g->nodes[i];
+        loop.results[loop.n_results++] = in->arrays[i];
+    }
+    structural_recurrence(&loop);
+    for (int i = 0; i < n->n_args; i++)
+        free_array(&own[i]);
+}
+
 static void store(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
+    if (n->op == OP_RECUR) {
+        store_recurrence(in, id);
+        return;
+    }
     if (is_structural(n)) {
         store_structural(in, id);
         return;
@@ -604,10 +642,20 @@ static void take_output(struct interpreter *in, int i, struct interpret_result *
     *r = (struct reading){0};
 }
 
-void interpret(const struct problem *p, const struct interpret_data *data,
-               struct interpret_result *result) {
+// A node that stays the same from one evaluation to the next; false when it must be computed.
+static bool take_kept(struct interpreter *in, node_id id) {
+    if (!in->kept || !in->kept->is_same[id])
+        return false;
+    in->n_uses[id]++;
+    in->arrays[id] = in->kept->arrays[id];
+    return in->arrays[id].value != NULL;
+}
+
+// Every node of the problem; the caller takes the outputs' arrays and ends it.
+static struct interpreter *run_problem(const struct interpreter *start) {
     struct interpreter *in = reading_alloc(1, sizeof *in);
-    *in = (struct interpreter){.problem = p, .data = data};
+    *in = *start;
+    const struct problem *p = in->problem;
     int n = p->graph.n_nodes;
     in->arrays = arena_array(&in->arena, struct reading, n + 1);
     in->is_stored = arena_array(&in->arena, bool, n + 1);
@@ -618,14 +666,39 @@ void interpret(const struct problem *p, const struct interpret_data *data,
         in->input_of[p->inputs[i].node] = i;
     choose_stored(in);
     for (node_id id = 0; id < n; id++)
-        if (in->is_stored[id])
+        if (in->is_stored[id] && !take_kept(in, id))
             evaluate(in, id);
+    return in;
+}
+
+static void end_interpreter(struct interpreter *in) {
+    arena_reset(&in->arena);
+    free(in);
+}
+
+void interpret(const struct problem *p, const struct interpret_data *data,
+               struct interpret_result *result) {
+    struct interpreter *in = run_problem(&(struct interpreter){.problem = p, .data = data});
     *result = (struct interpret_result){.n_outputs = p->n_outputs};
     for (int i = 0; i < p->n_outputs; i++)
         take_output(in, i, result);
     memcpy(result->fault, in->fault, sizeof result->fault);
-    arena_reset(&in->arena);
-    free(in);
+    end_interpreter(in);
+}
+
+void structural_interpret(const struct problem *p, const struct reading *inputs,
+                          const struct structural_kept *kept, struct reading *outputs,
+                          char *fault) {
+    struct interpreter *in =
+        run_problem(&(struct interpreter){.problem = p, .given = inputs, .kept = kept});
+    for (node_id i = 0; i < p->graph.n_nodes; i++)
+        if (kept->is_same[i] && in->is_stored[i])
+            kept->arrays[i] = in->arrays[i];
+    for (int i = 0; i < p->n_outputs; i++)
+        outputs[i] = in->arrays[p->outputs[i].node];
+    if (in->fault[0] && !fault[0])
+        memcpy(fault, in->fault, sizeof in->fault);
+    end_interpreter(in);
 }
 
 void interpret_reset(struct interpret_result *result) {

@@ -2,7 +2,7 @@
 //
 // Three readings of one graph, sharing shapes and order:
 //   - value:  every operation in float64. The truth.
-//   - spread: beside the value, the standard deviation of the error that an honest
+//   - spread: with the value, the standard deviation of the error that an honest
 //     computation in the declared precision makes, to first order: each rounding
 //     adds u|v|/sqrt(3), operations carry it on through their derivative, sums add
 //     variances. It says, element by element, what one unit of error is.

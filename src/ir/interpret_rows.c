@@ -48,6 +48,66 @@ static bool product_breaks_rows(const struct node *n, const bool *carries) {
     return carries[n->arg[1]];
 }
 
+static bool recurrence_keeps_rows(const struct graph *g, node_id id, int64_t n_rows, bool *carries);
+
+// Decide for a node that is no leaf; false when some row needs another.
+static bool carry(const struct graph *g, node_id i, int64_t n_rows, bool *carries) {
+    const struct node *n = &g->nodes[i];
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_VIEW:
+        carries[i] = n->shape.rank > 0 && is_row_view(n, carries, n_rows);
+        return !view_breaks_rows(n, carries);
+    case OP_CLASS_ELEMENTWISE:
+        carries[i] = carries[n->arg[0]];
+        return !mixes_rows(n, carries);
+    case OP_CLASS_REDUCE:
+        carries[i] = carries[n->arg[0]];
+        return !carries[i] || !(n->axes & 1);
+    case OP_CLASS_CONTRACT:
+        carries[i] = carries[n->arg[0]];
+        return !product_breaks_rows(n, carries);
+    case OP_CLASS_RECUR:
+        return recurrence_keeps_rows(g, i, n_rows, carries);
+    default:
+        return structural_keeps_rows(g, n, carries, i);
+    }
+}
+
+// The same inside the body of a loop, from what its arguments carry: a step must leave rows alone,
+// and a state has them in every step or in none.
+static bool find_body_carriers(const struct node *loop, int64_t n_rows, const bool *carries,
+                               bool *inner) {
+    const struct recurrence *r = recurrence_of(loop);
+    const struct problem *body = r->body;
+    for (int i = 0; i < body->n_inputs; i++) {
+        inner[body->inputs[i].node] = carries[loop->arg[i]];
+        if (carries[loop->arg[i]] && recurrence_is_slice(r, i) && r->axis[i] == 0)
+            return false;
+    }
+    for (node_id i = 0; i < body->graph.n_nodes; i++)
+        if (op_infos[body->graph.nodes[i].op].class != OP_CLASS_LEAF &&
+            !carry(&body->graph, i, n_rows, inner))
+            return false;
+    for (int i = 0; i < r->n_states; i++)
+        if (inner[body->outputs[i].node] != inner[body->inputs[i].node])
+            return false;
+    return true;
+}
+
+static bool recurrence_keeps_rows(const struct graph *g, node_id id, int64_t n_rows,
+                                  bool *carries) {
+    struct arena a = {0};
+    const struct node *n = &g->nodes[id];
+    const struct recurrence *r = recurrence_of(n);
+    bool *inner = arena_array(&a, bool, r->body->graph.n_nodes);
+    bool ok = find_body_carriers(n, n_rows, carries, inner);
+    carries[id] = inner[r->body->outputs[n->detail->result].node];
+    if (carries[id] && n->detail->result >= r->n_states && n->detail->axis == 0)
+        ok = false;
+    arena_reset(&a);
+    return ok;
+}
+
 // Decide for each node; false when some row needs another.
 static bool find_carriers(const struct problem *p, int64_t n_rows, bool *carries) {
     const struct graph *g = &p->graph;
@@ -55,38 +115,15 @@ static bool find_carriers(const struct problem *p, int64_t n_rows, bool *carries
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = &g->nodes[i];
         bool has_rows = n->shape.rank > 0 && n->shape.size[0] == n_rows;
-        switch (op_infos[n->op].class) {
-        case OP_CLASS_LEAF:
-            carries[i] =
-                n->op == OP_INPUT && has_rows && row_dim >= 0 && n->shape.dim[0] == row_dim;
-            // A row of packed elements need not begin with a byte.
-            if (carries[i] && n->dtype == DTYPE_I4)
+        if (op_infos[n->op].class != OP_CLASS_LEAF) {
+            if (!carry(g, i, n_rows, carries))
                 return false;
-            break;
-        case OP_CLASS_VIEW:
-            if (view_breaks_rows(n, carries))
-                return false;
-            carries[i] = n->shape.rank > 0 && is_row_view(n, carries, n_rows);
-            break;
-        case OP_CLASS_ELEMENTWISE:
-            if (mixes_rows(n, carries))
-                return false;
-            carries[i] = carries[n->arg[0]];
-            break;
-        case OP_CLASS_REDUCE:
-            if (carries[n->arg[0]] && (n->axes & 1))
-                return false;
-            carries[i] = carries[n->arg[0]];
-            break;
-        case OP_CLASS_CONTRACT:
-            if (product_breaks_rows(n, carries))
-                return false;
-            carries[i] = carries[n->arg[0]];
-            break;
-        default:
-            if (!structural_keeps_rows(g, n, carries, i))
-                return false;
+            continue;
         }
+        carries[i] = n->op == OP_INPUT && has_rows && row_dim >= 0 && n->shape.dim[0] == row_dim;
+        // A row of packed elements need not begin with a byte.
+        if (carries[i] && n->dtype == DTYPE_I4)
+            return false;
     }
     for (int i = 0; i < p->n_outputs; i++)
         if (!carries[p->outputs[i].node])
@@ -98,9 +135,38 @@ static int64_t row_length(const struct node *n) {
     return shape_count(&n->shape) / n->shape.size[0];
 }
 
+// The body of a loop with carriers of `n` rows, for node `id` of the piece. Results of one loop
+// share theirs.
+static void cut_loop(struct arena *a, const struct rows *r, node_id id, int64_t n,
+                     struct problem *piece) {
+    const struct node *loop = &r->problem->graph.nodes[id];
+    node_id first = recurrence_first(&r->problem->graph, id);
+    struct node_detail *detail = arena_new(a, struct node_detail);
+    *detail = *loop->detail;
+    piece->graph.nodes[id].detail = detail;
+    if (first < id) {
+        detail->recurrence = piece->graph.nodes[first].detail->recurrence;
+        return;
+    }
+    struct recurrence *cut = arena_new(a, struct recurrence);
+    struct problem *body = arena_new(a, struct problem);
+    *cut = *loop->detail->recurrence;
+    *body = *cut->body;
+    int n_nodes = body->graph.n_nodes;
+    bool *inner = arena_array(a, bool, n_nodes);
+    find_body_carriers(loop, r->n_rows, r->carries, inner);
+    body->graph.nodes = arena_array(a, struct node, n_nodes);
+    memcpy(body->graph.nodes, cut->body->graph.nodes, sizeof(struct node) * (size_t)n_nodes);
+    for (int i = 0; i < n_nodes; i++)
+        if (inner[i])
+            body->graph.nodes[i].shape.size[0] = n;
+    cut->body = body;
+    detail->recurrence = cut;
+}
+
 // The problem of `n` rows, and the data of those that begin at `first`.
-static void cut(const struct rows *r, int64_t first, int64_t n, struct problem *piece,
-                struct interpret_data *data) {
+static void cut(struct arena *a, const struct rows *r, int64_t first, int64_t n,
+                struct problem *piece, struct interpret_data *data) {
     const struct graph *g = &r->problem->graph;
     *data = *r->data;
     for (int i = 0; i < r->problem->n_inputs; i++) {
@@ -109,10 +175,14 @@ static void cut(const struct rows *r, int64_t first, int64_t n, struct problem *
         if (r->carries[id])
             data->inputs[i] = (const char *)data->inputs[i] + dtype_size(g->nodes[id].dtype, at);
     }
+    piece->graph.nodes = arena_array(a, struct node, g->n_nodes);
     memcpy(piece->graph.nodes, g->nodes, sizeof *g->nodes * (size_t)g->n_nodes);
-    for (int i = 0; i < g->n_nodes; i++)
+    for (int i = 0; i < g->n_nodes; i++) {
         if (r->carries[i])
             piece->graph.nodes[i].shape.size[0] = n;
+        if (g->nodes[i].op == OP_RECUR)
+            cut_loop(a, r, i, n, piece);
+    }
 }
 
 static void put(const struct rows *r, int64_t first, struct interpret_result *piece) {
@@ -136,11 +206,11 @@ static void interpret_piece(void *ctx, int64_t begin, int64_t end) {
     struct problem piece = *r->problem;
     struct interpret_data data;
     struct interpret_result result;
-    piece.graph.nodes = reading_alloc(r->problem->graph.n_nodes, sizeof(struct node));
-    cut(r, begin, end - begin, &piece, &data);
+    struct arena a = {0};
+    cut(&a, r, begin, end - begin, &piece, &data);
     interpret(&piece, &data, &result);
     put(r, begin, &result);
-    free(piece.graph.nodes);
+    arena_reset(&a);
 }
 
 static void allocate(const struct problem *p, struct interpret_result *result) {
@@ -192,8 +262,7 @@ void interpret_row(const struct problem *p, const struct interpret_data *data, i
     struct rows r = {.problem = p, .data = data, .carries = carries, .n_rows = s->size[0]};
     struct problem piece = *p;
     struct interpret_data cut_data;
-    piece.graph.nodes = arena_array(&a, struct node, p->graph.n_nodes);
-    cut(&r, row, 1, &piece, &cut_data);
+    cut(&a, &r, row, 1, &piece, &cut_data);
     interpret(&piece, &cut_data, result);
     arena_reset(&a);
 }

@@ -30,7 +30,7 @@ enum promise {
     PROMISE_NONE,
     PROMISE_UPPER,     // triangular: 0 below the diagonal
     PROMISE_LOWER,     // triangular: 0 above it
-    PROMISE_DIAGONAL,  // 0 beside it
+    PROMISE_DIAGONAL,  // 0 elsewhere
     PROMISE_SYMMETRIC,
     PROMISE_COUNT
 };

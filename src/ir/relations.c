@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/interpret.h"
+#include "ir/recurrence.h"
 
 // Even, so that a root halves it; beyond FAR somebody's exponent might not hold it.
 enum { STEP = 4, FAR = 24, ANY = 1000 };  // ANY: zero, which stays what it is
@@ -153,6 +154,8 @@ static int64_t sum_length(const struct graph *g, const struct node *n) {
         return n->op == OP_RSUM || n->op == OP_RPROD ? shape_count(in) / (result ? result : 1) : 1;
     case OP_CLASS_CONTRACT:
         return in->size[in->rank - 1];
+    case OP_CLASS_RECUR:  // a state may be the sum of all that the steps add up
+        return n->detail->recurrence->n_steps * relations_longest_sum(n->detail->recurrence->body);
     default:
         return shape_count(in);  // more than it has, which is safe
     }

@@ -4,6 +4,7 @@
 #include "ir/detail.h"
 #include "ir/interpret.h"
 #include "ir/reading.h"
+#include "ir/recurrence.h"
 
 // One node with its arguments. `variance` of an argument may be NULL: then it is exact.
 struct structural {
@@ -14,7 +15,30 @@ struct structural {
     char *fault;  // FAULT_MAX bytes; empty until an index is out of range
 };
 
-// Compute any node of a class from OP_CLASS_IOTA on.
+// A loop with its arguments, and the results that somebody asks for.
+enum { LOOP_RESULTS_MAX = OUTPUTS_MAX };
+struct structural_loop {
+    const struct recurrence *recurrence;
+    struct reading args[ARGS_MAX];
+    const struct node *nodes[LOOP_RESULTS_MAX];
+    struct reading results[LOOP_RESULTS_MAX];
+    int n_results;
+    char *fault;
+};
+void structural_recurrence(struct structural_loop *l);
+
+// Nodes whose values are those of the evaluation before; the first one fills `arrays`.
+struct structural_kept {
+    const bool *is_same;     // per node; no input and no output
+    struct reading *arrays;  // the caller frees them
+};
+
+// A problem whose inputs are readings. The outputs' arrays are the caller's to free; none of them
+// may be an input.
+void structural_interpret(const struct problem *p, const struct reading *inputs,
+                          const struct structural_kept *kept, struct reading *outputs, char *fault);
+
+// Compute any node of a class from OP_CLASS_IOTA on, but for recurrences.
 void structural_store(struct structural *s);
 
 // Is row i of the result (its axis 0) made of row i of the arguments that carry rows, and of

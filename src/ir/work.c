@@ -1,6 +1,9 @@
 #include "ir/work.h"
 
+#include <stdlib.h>
+
 #include "ir/detail.h"
+#include "ir/recurrence.h"
 
 static double count_of(const struct graph *g, const struct node *n, int arg) {
     return (double)shape_count(&g->nodes[n->arg[arg]].shape);
@@ -45,11 +48,42 @@ static double unit_count(const struct graph *g, const struct node *n) {
     }
 }
 
+// All steps, once for all results of the loop.
+static double recurrence_flops(const struct graph *g, const struct node *n) {
+    const struct graph *body = &n->detail->recurrence->body->graph;
+    double flops = 0;
+    if (&g->nodes[recurrence_first(g, (node_id)(n - g->nodes))] != n)
+        return 0;
+    for (int i = 0; i < body->n_nodes; i++)
+        flops += work_flops(body, &body->nodes[i]);
+    return flops * (double)n->detail->recurrence->n_steps;
+}
+
 double work_flops(const struct graph *g, const struct node *n) {
+    if (n->op == OP_RECUR)
+        return recurrence_flops(g, n);
     return op_infos[n->op].flops * unit_count(g, n);
 }
 
 bool work_is_contraction(const struct node *n) {
     return op_infos[n->op].class == OP_CLASS_CONTRACT || op_infos[n->op].class == OP_CLASS_RAGGED ||
            n->op == OP_CONV || n->op == OP_CONV_T;
+}
+
+int64_t work_fewest_sums(const struct graph *g, node_id output) {
+    int64_t fewest = shape_count(&g->nodes[output].shape);
+    bool *needed = calloc((size_t)output + 1, sizeof *needed);
+    if (!needed)
+        abort();
+    needed[output] = true;
+    for (node_id n = output; n >= 0; n--) {
+        const struct node *node = &g->nodes[n];
+        bool is_sum = work_is_contraction(node) || node->op == OP_RSUM || node->op == OP_RPROD;
+        if (needed[n] && is_sum && shape_count(&node->shape) < fewest)
+            fewest = shape_count(&node->shape);
+        for (int i = 0; needed[n] && i < node->n_args; i++)
+            needed[node->arg[i]] = true;
+    }
+    free(needed);
+    return fewest;
 }

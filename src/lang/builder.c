@@ -47,7 +47,8 @@ static node_id add_node(struct builder *b, const struct label *l, struct node n)
     if (!n.composite && b->frame)
         n.composite = b->frame->composite;
     n.at = l->at.at;
-    n.n_args = op_infos[n.op].arity;
+    if (op_infos[n.op].arity >= 0)
+        n.n_args = op_infos[n.op].arity;
     g->nodes[g->n_nodes] = n;
     return g->n_nodes++;
 }
@@ -193,7 +194,7 @@ enum dtype build_type(struct builder *b, const struct label *l, enum op op, cons
     return result;
 }
 
-// What numbers become beside the other arguments: their type, but f32 where a number has a
+// What numbers become among the other arguments: their type, but f32 where a number has a
 // fraction and the others are integers, and where there are no others.
 static enum dtype number_type(const struct builder *b, enum op op, const struct operand *args) {
     enum dtype t = DTYPE_BOOL;

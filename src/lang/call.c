@@ -23,6 +23,7 @@
 #define OP_NAME_ORDER(name)
 #define OP_NAME_WINDOW(name)
 #define OP_NAME_RAGGED(name)
+#define OP_NAME_RECUR(name)
 #define OP(id, name, class, arity, types, flops, pipe) OP_NAME_##class(name)
 #define UNARY(id, name, types, flops, pipe, value, slope) name,
 #define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) name,

@@ -8,30 +8,18 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "ir/simplify.h"
+#include "lang/check_private.h"
 #include "lang/draws.h"
 #include "lang/unparse.h"
-#include "lang/value.h"
 
 enum { BLOCKS_MAX = 1000 };  // per file
 
-struct checker {
-    struct arena *arena;
-    struct mistakes *mistakes;
-    struct lang_file *file;
-    struct value_scope scope;  // of the open problem
-    struct problem *problem;   // the open block is this, or
-    struct kernel *kernel;     // this, or none
-    struct statement *block;   // the statement that opened it
-    bool has_mistake;          // the open block has one
-    bool has_precision;        // the open problem states it
-};
-
 // ---- names
 
-static struct symbol *define(struct checker *c, const char *name, struct spot at) {
+struct symbol *check_define(struct checker *c, const char *name, struct spot at) {
     struct names *names = &c->scope.names;
     const struct symbol *old = names_find(names, name);
-    if (old && old->kind != SYMBOL_BROKEN)
+    if (old && old->kind != SYMBOL_BROKEN && old->kind != SYMBOL_LOCAL)
         mistake_fail(c->mistakes, at, NULL, "'%s' is already %s, at line %d", name,
                      old->kind == SYMBOL_DIM      ? "a dim"
                      : old->kind == SYMBOL_INPUT  ? "an input"
@@ -48,7 +36,7 @@ static struct symbol *define(struct checker *c, const char *name, struct spot at
 }
 
 // After a mistake: what the statement would have defined is known to be broken.
-static void define_broken(struct checker *c, const char *name) {
+void check_define_broken(struct checker *c, const char *name) {
     if (!name)
         return;
     struct symbol *s = names_find(&c->scope.names, name);
@@ -90,14 +78,14 @@ static void check_dims(struct checker *c, const struct statement *st) {
         if (g->n_dims == DIMS_MAX)
             mistake_fail(c->mistakes, d->at, NULL, "a problem has at most %d dims", DIMS_MAX);
         check_dim_name(c, d);
-        struct symbol *s = define(c, d->name, d->at);
+        struct symbol *s = check_define(c, d->name, d->at);
         s->kind = SYMBOL_DIM;
         s->index = g->n_dims;
         g->dims[g->n_dims++] = (struct dim){.name = d->name, .size = o ? o->size : size};
     }
 }
 
-static enum dtype check_type(struct checker *c, const struct type_syntax *t) {
+enum dtype check_type(struct checker *c, const struct type_syntax *t) {
     const char *known[DTYPE_COUNT + 1] = {NULL};
     enum dtype type = DTYPE_F32;
     if (dtype_find(t->name, &type))
@@ -116,7 +104,7 @@ static enum dtype check_type(struct checker *c, const struct type_syntax *t) {
                  str_take(c->arena, &all));
 }
 
-static struct shape check_shape(struct checker *c, const struct type_syntax *t) {
+struct shape check_shape(struct checker *c, const struct type_syntax *t) {
     struct shape shape = {.rank = t->rank};
     int64_t count = 1;
     for (int i = 0; i < t->rank; i++) {
@@ -144,8 +132,8 @@ static node_id add_input_node(struct checker *c, const struct statement *st, enu
     return id;
 }
 
-static void check_output_shape(struct checker *c, const struct statement *st, const struct node *n,
-                               enum dtype type, const struct shape *declared) {
+void check_value_shape(struct checker *c, const struct statement *st, const struct node *n,
+                       enum dtype type, const struct shape *declared) {
     const struct graph *g = &c->problem->graph;
     if (!shape_equal(&n->shape, declared))
         mistake_fail(c->mistakes, st->value->at, NULL, "'%s' is declared %s%s, and this is %s%s",
@@ -155,8 +143,9 @@ static void check_output_shape(struct checker *c, const struct statement *st, co
 
 // The value of `st` as the declared type: where it has another, the expression's own node is
 // renamed after its type (y.f32) and what carries the name is the cast.
-static node_id store_as(struct checker *c, const struct statement *st, node_id id, enum dtype to) {
-    struct node *n = &c->problem->graph.nodes[id];
+node_id check_store_as(struct checker *c, struct value_scope *scope, const struct statement *st,
+                       node_id id, enum dtype to) {
+    struct node *n = &scope->builder.graph->nodes[id];
     enum dtype from = n->dtype;
     if (from == to)
         return id;
@@ -172,9 +161,10 @@ static node_id store_as(struct checker *c, const struct statement *st, node_id i
                      to == DTYPE_BOOL ? "x != 0"
                                       : arena_printf(c->arena, "%s(x) cuts, %s(round(x)) rounds",
                                                      dtype_name(to), dtype_name(to)));
-    n->name = arena_printf(c->arena, "%s.%s", st->name, dtype_name(from));
-    struct label l = {.at = st->name_at, .name = st->name};
-    return build_cast(&c->scope.builder, &l, (struct operand){.node = id}, to).node;
+    struct label l = {.at = st->name_at, .name = n->name};
+    n->name = arena_printf(c->arena, "%s.%s", n->name, dtype_name(from));
+    n->is_named = false;
+    return build_cast(&scope->builder, &l, (struct operand){.node = id}, to).node;
 }
 
 static void check_input(struct checker *c, const struct statement *st);
@@ -206,8 +196,8 @@ static const struct problem *check_maker(struct checker *c, const struct stateme
     }
     struct label l = {.at = st->name_at, .name = arena_printf(c->arena, "%s.made", st->name)};
     node_id id = value_build(&inner.scope, &l, st->value);
-    check_output_shape(&inner, st, &maker->graph.nodes[id], type, shape);
-    id = store_as(&inner, st, id, type);
+    check_value_shape(&inner, st, &maker->graph.nodes[id], type, shape);
+    id = check_store_as(&inner, &inner.scope, st, id, type);
     maker->graph.nodes[id].is_named = true;
     maker->outputs[maker->n_outputs++] = (struct problem_output){.name = st->name, .node = id};
     problem_simplify(maker);
@@ -226,7 +216,7 @@ static void check_input(struct checker *c, const struct statement *st) {
         in.distribution = draws_check(&c->scope, &st->distribution, type, &shape);
     if (p->n_inputs == INPUTS_MAX)
         mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d inputs", INPUTS_MAX);
-    struct symbol *s = define(c, st->name, st->name_at);
+    struct symbol *s = check_define(c, st->name, st->name_at);
     s->kind = SYMBOL_INPUT;
     s->index = p->n_inputs;
     s->node = in.node = add_input_node(c, st, type, shape);
@@ -275,58 +265,67 @@ static void check_order(struct checker *c, const struct statement *st) {
     c->problem->order_any = true;
 }
 
-// Types and shapes of declared outputs stand here until they are assigned.
-struct pending {
-    enum dtype type[OUTPUTS_MAX];
-    struct shape shape[OUTPUTS_MAX];
-};
-
-static void check_output(struct checker *c, const struct statement *st, struct pending *pending) {
+static void check_output(struct checker *c, const struct statement *st) {
     struct problem *p = c->problem;
     enum dtype type = check_type(c, &st->type);
     struct shape shape = check_shape(c, &st->type);
     if (p->n_outputs == OUTPUTS_MAX)
         mistake_fail(c->mistakes, st->at, NULL, "a problem has at most %d outputs", OUTPUTS_MAX);
-    struct symbol *s = define(c, st->name, st->name_at);
+    struct symbol *s = check_define(c, st->name, st->name_at);
     s->kind = SYMBOL_OUTPUT;
     s->index = p->n_outputs;
-    pending->type[p->n_outputs] = type;
-    pending->shape[p->n_outputs] = shape;
+    c->pending.type[p->n_outputs] = type;
+    c->pending.shape[p->n_outputs] = shape;
     p->outputs[p->n_outputs++] = (struct problem_output){.name = st->name, .node = -1};
 }
 
-static void check_assignment(struct checker *c, const struct statement *st,
-                             const struct pending *pending) {
-    struct graph *g = &c->problem->graph;
+struct symbol *check_target(struct checker *c, const struct statement *st, bool *is_output) {
     struct symbol *s = names_find(&c->scope.names, st->name);
-    bool is_output = s && s->kind == SYMBOL_OUTPUT && s->node < 0;
+    *is_output = s && s->kind == SYMBOL_OUTPUT && s->node < 0;
     if (s && s->kind == SYMBOL_BROKEN)
         longjmp(*c->mistakes->on_mistake, 1);
-    if (s && s->kind == SYMBOL_OUTPUT && !is_output)
+    if (s && s->kind == SYMBOL_OUTPUT && !*is_output)
         mistake_fail(c->mistakes, st->at, NULL, "output '%s' is assigned twice", st->name);
-    if (!is_output)
-        s = define(c, st->name, st->name_at);
+    if (!*is_output)
+        s = check_define(c, st->name, st->name_at);
     s->kind = SYMBOL_OPEN;
+    return s;
+}
 
-    struct label l = {.at = st->name_at, .name = st->name};
-    node_id id = value_build(&c->scope, &l, st->value);
-    if (st->type.name && st->type.rank) {
+node_id check_value(struct checker *c, struct value_scope *scope, const struct statement *st,
+                    const char *name) {
+    struct label l = {.at = st->name_at, .name = name};
+    node_id id = value_build(scope, &l, st->value);
+    if (st->type.name && st->type.rank && !st->part) {
         struct shape shape = check_shape(c, &st->type);
-        check_output_shape(c, st, &g->nodes[id], check_type(c, &st->type), &shape);
+        check_value_shape(c, st, build_look(&scope->builder, id), check_type(c, &st->type), &shape);
     }
     if (st->type.name)
-        id = store_as(c, st, id, check_type(c, &st->type));
+        id = check_store_as(c, scope, st, id, check_type(c, &st->type));
+    scope->builder.graph->nodes[id].is_named = true;
+    return id;
+}
+
+void check_bind(struct checker *c, const struct statement *st, struct symbol *s, bool is_output,
+                node_id id) {
+    struct graph *g = &c->problem->graph;
     if (is_output) {
-        check_output_shape(c, st, &g->nodes[id], pending->type[s->index],
-                           &pending->shape[s->index]);
-        id = store_as(c, st, id, pending->type[s->index]);
+        check_value_shape(c, st, &g->nodes[id], c->pending.type[s->index],
+                          &c->pending.shape[s->index]);
+        id = check_store_as(c, &c->scope, st, id, c->pending.type[s->index]);
         // The author's names for the axes are the declared ones.
-        g->nodes[id].shape = pending->shape[s->index];
+        g->nodes[id].shape = c->pending.shape[s->index];
         c->problem->outputs[s->index].node = id;
     }
     g->nodes[id].is_named = true;
     s->kind = is_output ? SYMBOL_OUTPUT : SYMBOL_VALUE;
     s->node = id;
+}
+
+static void check_assignment(struct checker *c, const struct statement *st) {
+    bool is_output;
+    struct symbol *s = check_target(c, st, &is_output);
+    check_bind(c, st, s, is_output, check_value(c, &c->scope, st, st->name));
 }
 
 // ---- the end of a problem
@@ -365,7 +364,7 @@ static const char *problem_text(struct checker *c, const struct statement *end) 
     }
     for (const struct statement *s = c->block; s != end; s = s->next)
         if (s->kind == STATEMENT_ASSIGN || s->kind == STATEMENT_PRECISION ||
-            s->kind == STATEMENT_ORDER) {
+            s->kind == STATEMENT_ORDER || s->kind == STATEMENT_FOR) {
             print_plain(&out, s, true);
             str_puts(&out, "\n");
         }
@@ -394,6 +393,8 @@ static void end_problem(struct checker *c, const struct statement *end) {
     check_uses(c);
     if (c->mistakes->count > before)
         return;
+    for (struct steps *l = c->loops; l; l = l->next)
+        l->body->precision = c->problem->precision;
     problem_simplify(c->problem);
     c->problem->text = problem_text(c, end);
 }
@@ -407,6 +408,7 @@ static void end_block(struct checker *c, const struct statement *end) {
         mistake_add(c->mistakes, c->block->at, NULL, "the kernel has no stage");
     c->problem = NULL;
     c->kernel = NULL;
+    c->loops = NULL;
 }
 
 static void begin_block(struct checker *c, struct statement *st) {
@@ -450,8 +452,8 @@ static void check_stage(struct checker *c, const struct statement *st) {
     c->kernel->stages[c->kernel->n_stages++] = *st->stage;
 }
 
-static void check_body(struct checker *c, struct statement *st, struct pending *pending) {
-    if (st->kind == STATEMENT_BAD)
+static void check_body(struct checker *c, struct statement *st) {
+    if (st->kind == STATEMENT_BAD || (st->in_loop && !c->loop))
         longjmp(*c->mistakes->on_mistake, 1);
     if (st->kind == STATEMENT_PROBLEM || st->kind == STATEMENT_KERNEL) {
         begin_block(c, st);
@@ -474,44 +476,67 @@ static void check_body(struct checker *c, struct statement *st, struct pending *
     else if (st->kind == STATEMENT_ORDER)
         check_order(c, st);
     else if (st->kind == STATEMENT_OUT)
-        check_output(c, st, pending);
+        check_output(c, st);
+    else if (st->kind == STATEMENT_FOR)
+        check_for(c, st);
+    else if (st->in_loop)
+        check_step(c, st);
     else if (st->kind == STATEMENT_ASSIGN)
-        check_assignment(c, st, pending);
+        check_assignment(c, st);
     else
         check_input(c, st);
 }
 
-static void check_statement(struct checker *c, struct statement *st, struct pending *pending) {
+// What a statement with a mistake would have defined; a state is known only inside its loop.
+static void break_names(struct checker *c, const struct statement *st) {
+    if (st->kind != STATEMENT_PROBLEM)
+        check_define_broken(c, st->name);
+    for (const struct dim_syntax *d = st->dims; d; d = d->next)
+        check_define_broken(c, d->name);
+    for (const struct state_syntax *s = st->states; s; s = s->next)
+        check_define_broken(c, s->name);
+}
+
+static void check_statement(struct checker *c, struct statement *st,
+                            void (*check)(struct checker *c, struct statement *st)) {
     jmp_buf on_mistake;
     c->mistakes->on_mistake = &on_mistake;
     if (setjmp(on_mistake) == 0) {
-        check_body(c, st, pending);
+        check(c, st);
         return;
     }
     assert(c->mistakes->count > 0);
     c->has_mistake = true;
     c->scope.builder.frame = NULL;
-    if (!c->problem)
-        return;
-    if (st->kind != STATEMENT_PROBLEM)
-        define_broken(c, st->name);
-    for (const struct dim_syntax *d = st->dims; d; d = d->next)
-        define_broken(c, d->name);
+    if (c->loop)
+        check_break_step(c, st);
+    else if (c->problem)
+        break_names(c, st);
+}
+
+static void end_loop(struct checker *c, struct statement *st) {
+    (void)st;
+    check_end_for(c);
 }
 
 void check_file(struct arena *a, struct mistakes *m, struct statement *statements,
                 struct lang_file *file) {
     struct checker c = {.arena = a, .mistakes = m, .file = file};
-    struct pending pending;
     file->problems = arena_array(a, struct problem *, BLOCKS_MAX);
     file->kernels = arena_array(a, struct kernel *, BLOCKS_MAX);
+    struct statement *loop = NULL;
     bool is_empty = true;
     for (struct statement *s = statements; s && !m->stopped; s = s->next) {
         if (s->kind == STATEMENT_BLANK || s->kind == STATEMENT_COMMENT)
             continue;
         is_empty = false;
-        check_statement(&c, s, &pending);
+        if (c.loop && !s->in_loop)
+            check_statement(&c, loop, end_loop);
+        loop = s->kind == STATEMENT_FOR ? s : loop;
+        check_statement(&c, s, check_body);
     }
+    if (c.loop)
+        check_statement(&c, loop, end_loop);
     end_block(&c, NULL);
     if (is_empty)
         mistake_add(m, (struct spot){m->source->text, {1, 1}}, NULL,

@@ -1,7 +1,8 @@
 // The canonical form: one statement per line, single spaces, no blank line at either end
 // and never two in a row, one before a block that follows another statement. Runs of
-// declarations and of stages are aligned. A comment keeps its line, or stands two spaces
-// after its statement; one from the middle of a statement moves to the line before it.
+// declarations and of stages are aligned, what stands in a loop is indented. A comment keeps
+// its line, or stands two spaces after its statement; one from the middle of a statement moves
+// to the line before it.
 #include "lang/format.h"
 
 #include "base/str.h"
@@ -13,7 +14,7 @@ static bool is_declaration(const struct statement *s) {
 
 static void print_comments(struct str *out, const struct statement *s) {
     for (const struct comment *c = s->inside; c; c = c->next)
-        str_printf(out, "%s\n", c->text);
+        str_printf(out, "%s%s\n", s->in_loop ? LOOP_INDENT : "", c->text);
 }
 
 static void end_line(struct str *out, const struct statement *s) {
@@ -56,7 +57,7 @@ static const struct statement *print_run(struct str *out, const struct statement
         return print_stages(out, s);
     print_comments(out, s);
     if (s->kind == STATEMENT_COMMENT) {
-        str_printf(out, "%s\n", s->comment);
+        str_printf(out, "%s%s\n", s->in_loop ? LOOP_INDENT : "", s->comment);
         return s->next;
     }
     if (s->kind == STATEMENT_KERNEL)

@@ -25,7 +25,7 @@ static const char *const c_words[] = {
 
 // Words of the language, and those that plans and emitted functions use: their launches have
 // a parameter `block`, their grids are expressions over dims.
-static const char *const own_words[] = {
+static const char *const reserved[] = {
     "block", "ceildiv", "SMS", "problem", "dim",    "in",     "param",     "out", "kernel",
     "stage", "None",    "f16", "bf16",    "f32",    "f64",    "tf32",      "i8",  "i32",
     "i64",   "axis",    "i4",  "u8",      "f8e4m3", "f8e5m2", "precision", NULL};
@@ -46,7 +46,7 @@ const char *names_why_not_problem(const char *name) {
 }
 
 const char *names_why_not(const char *name) {
-    if (is_in(name, own_words))
+    if (is_in(name, reserved))
         return "is a word of the language";
     if (is_in(name, lang_reserved_names()))
         return "is a function; choose another name";
@@ -93,7 +93,7 @@ const char *names_nearest(struct arena *a, const struct names *n, const char *wo
     const char **list = arena_array(a, const char *, n->n_symbols + 1);
     int count = 0;
     for (int i = 0; i < n->n_slots; i++)
-        if (n->slots[i] && n->slots[i]->kind < SYMBOL_OPEN)
+        if (n->slots[i] && n->slots[i]->kind < SYMBOL_LOCAL)
             list[count++] = n->slots[i]->name;
     return str_nearest(word, list);
 }

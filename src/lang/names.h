@@ -14,6 +14,8 @@ enum symbol_kind {
     SYMBOL_OUTPUT,
     SYMBOL_VALUE,   // an intermediate
     SYMBOL_NUMBER,  // inside a composite
+    SYMBOL_STEP,    // what counts the steps, inside a loop
+    SYMBOL_LOCAL,   // a value of a loop that is over
     SYMBOL_OPEN,    // its value is being read
     SYMBOL_BROKEN,  // its definition has a mistake: uses of it are silently given up
 };

@@ -9,8 +9,8 @@
 #include "lang/parser.h"
 
 // In the order of enum statement_kind.
-static const char *const keywords[] = {"problem", "dim",   "in",        "param", "out",
-                                       "kernel",  "stage", "precision", "order", NULL};
+static const char *const keywords[] = {"problem", "dim",       "in",    "param", "out", "kernel",
+                                       "stage",   "precision", "order", "for",   NULL};
 
 // Where something is missing: at the next token, or right after the last one when the
 // next stands on a later line and so belongs to something else.
@@ -41,6 +41,7 @@ static void keep_comment(struct parser *p, struct token t) {
     *p->comments_end = c;
     p->comments_end = &c->next;
     p->comment_line = t.at.at.line;
+    p->comment_column = t.at.at.column;
 }
 
 void parser_advance(struct parser *p) {
@@ -218,12 +219,45 @@ static void kernel_statement(struct parser *p, struct statement *s) {
     s->target = parser_name(p, "a target, such as cpu");
 }
 
-// assignment = name [":" type] "=" expr
+// state = name [":" type] "=" sum
+static struct state_syntax *state(struct parser *p) {
+    struct state_syntax *st = arena_new(p->arena, struct state_syntax);
+    st->at = p->token.at;
+    st->name = parser_name(p, "the name of a state");
+    if (parser_take(p, ":"))
+        type(p, &st->type);
+    parser_expect(p, "=");
+    st->value = parser_expr(p);
+    return st;
+}
+
+// for = "for" name "in" sum "with" state ("," state)* ":"
+static void for_statement(struct parser *p, struct statement *s) {
+    struct state_syntax **end = &s->states;
+    p->loop_column = s->at.at.column;
+    statement_name(p, s, "what counts the steps: for t in T with h = h0:");
+    if (!at_word(p, "in"))
+        parser_fail(p, "expected 'in': for t in T with h = h0:");
+    parser_advance(p);
+    s->value = parser_sum(p);
+    if (!at_word(p, "with"))
+        parser_fail(p, "expected 'with', and what goes from step to step: for t in T with h = h0:");
+    parser_advance(p);
+    do {
+        *end = state(p);
+        end = &(*end)->next;
+    } while (parser_take(p, ","));
+    parser_expect(p, ":");
+}
+
+// assignment = name [subscript] [":" type] "=" expr
 static void assignment(struct parser *p, struct statement *s) {
     if (p->token.kind == TOKEN_NAME) {
         const char *near = str_nearest(s->name, keywords);
         mistake_fail(p->mistakes, s->at, near, "no statement begins with '%s'", s->name);
     }
+    if (parser_at(p, "[") && s->in_loop)
+        s->part = parser_subscript(p, parser_name_expr(p, s->at, s->name));
     if (parser_take(p, ":"))
         type(p, &s->type);
     parser_expect(p, "=");
@@ -240,7 +274,15 @@ static noreturn void fail_at_rest(struct parser *p) {
     parser_fail(p, "expected the end of the line");
 }
 
-// statement = "problem" name | dim | declaration | precision | order | kernel | stage | assignment
+// A statement further right than the `for` before it belongs to it; any other ends it.
+static void place_in_loop(struct parser *p, struct statement *s) {
+    s->in_loop = p->loop_column && s->at.at.column > p->loop_column;
+    if (!s->in_loop)
+        p->loop_column = 0;
+}
+
+// statement = "problem" name | dim | declaration | precision | order | kernel | stage | for |
+//             assignment
 static void statement_body(struct parser *p, struct statement *s) {
     if (p->token.kind != TOKEN_NAME)
         parser_fail(p, "expected a statement: problem, dim, in, param, out, kernel, stage, or "
@@ -253,8 +295,13 @@ static void statement_body(struct parser *p, struct statement *s) {
     s->kind = STATEMENT_PROBLEM + i;  // the end of the list is STATEMENT_ASSIGN
     // A value may be called `order`.
     bool is_word = s->kind == STATEMENT_PRECISION || s->kind == STATEMENT_ORDER;
-    if (is_word && (parser_at(p, "=") || parser_at(p, ":")))
+    if (is_word && (parser_at(p, "=") || parser_at(p, ":") || parser_at(p, "[")))
         s->kind = STATEMENT_ASSIGN;
+    if (s->in_loop && s->kind != STATEMENT_ASSIGN)
+        mistake_fail(p->mistakes, s->at, NULL,
+                     "only values stand in a loop, and '%s' is no value; what comes after the loop "
+                     "begins where its 'for' does",
+                     word);
     switch (s->kind) {
     case STATEMENT_PROBLEM:
         statement_name(p, s, "the problem's name");
@@ -271,6 +318,9 @@ static void statement_body(struct parser *p, struct statement *s) {
     case STATEMENT_PRECISION:
     case STATEMENT_ORDER:
         word_statement(p, s);
+        break;
+    case STATEMENT_FOR:
+        for_statement(p, s);
         break;
     case STATEMENT_ASSIGN:
         s->name = word;
@@ -307,12 +357,16 @@ static bool statement(struct parser *p, struct statement *s) {
         s->kind = STATEMENT_BAD;
         return false;
     }
+    s->in_loop = p->loop_column != 0;  // of a word that cannot be read
     parser_advance(p);
     s->at = p->token.at;
-    if (p->token.kind == TOKEN_NEWLINE || p->token.kind == TOKEN_END)
+    if (p->token.kind == TOKEN_NEWLINE || p->token.kind == TOKEN_END) {
         s->kind = p->comments ? STATEMENT_COMMENT : STATEMENT_BLANK;
-    else
-        statement_body(p, s);
+        s->in_loop = p->loop_column && p->comment_column > p->loop_column;
+        return true;
+    }
+    place_in_loop(p, s);
+    statement_body(p, s);
     return true;
 }
 

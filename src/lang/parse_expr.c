@@ -12,6 +12,10 @@ static struct expr *new_expr(struct parser *p, enum expr_kind kind, struct spot 
     return e;
 }
 
+struct expr *parser_name_expr(struct parser *p, struct spot at, const char *name) {
+    return new_expr(p, EXPR_NAME, at, name);
+}
+
 static void add_arg(struct parser *p, struct expr *e, struct expr *arg) {
     // Room for two, then twice as much whenever the number is a power of two.
     if (e->n_args == 0 || (e->n_args > 1 && (e->n_args & (e->n_args - 1)) == 0)) {
@@ -195,7 +199,7 @@ static struct subscript subscript_item(struct parser *p) {
 }
 
 // subscript = "[" item ("," item)* "]"
-static struct expr *subscript(struct parser *p, struct expr *base) {
+struct expr *parser_subscript(struct parser *p, struct expr *base) {
     struct expr *e = new_expr(p, EXPR_SUBSCRIPT, p->token.at, NULL);
     add_arg(p, e, base);
     e->subscripts = arena_array(p->arena, struct subscript, SUBSCRIPTS_MAX);
@@ -217,7 +221,7 @@ static struct expr *postfix(struct parser *p) {
     for (;;) {
         struct spot at = p->token.at;
         if (parser_at(p, "[")) {
-            e = subscript(p, e);
+            e = parser_subscript(p, e);
         } else if (parser_take(p, ".")) {
             if (p->token.kind != TOKEN_NAME || !span_is(p->token.text, "T"))
                 parser_fail(p, e->kind == EXPR_NUMBER

@@ -24,8 +24,9 @@ struct parser {
     struct token last;   // the one taken last
     int depth, nesting;
     int n_words, n_file_words;
+    int loop_column;                           // of the open `for`; 0: none
     struct comment *comments, **comments_end;  // seen since the statement began
-    int comment_line;                          // of the last of them
+    int comment_line, comment_column;          // of the last of them
 };
 
 noreturn void parser_fail(struct parser *p, const char *fmt, ...)
@@ -41,6 +42,9 @@ const char *parser_text(struct parser *p);               // of the token taken l
 
 // expr = sum [("<" | "<=" | "==" | "!=" | ">" | ">=") sum]
 struct expr *parser_expr(struct parser *p);
+// subscript = "[" item ("," item)* "]"
+struct expr *parser_subscript(struct parser *p, struct expr *base);
+struct expr *parser_name_expr(struct parser *p, struct spot at, const char *name);
 // sum = product (("+" | "-") product)*
 struct expr *parser_sum(struct parser *p);
 

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "lang/structure.h"
 
-static const char *const axis_words[SPATIAL_MAX] = {"length", "height, width",
-                                                    "depth, height, width"};
+static const char *const axis_text[SPATIAL_MAX] = {"length", "height, width",
+                                                   "depth, height, width"};
 
 static const char *shape_text(const struct structure_call *c, const struct shape *s) {
     return shape_print(c->builder->arena, c->builder->graph, s);
@@ -57,7 +57,7 @@ static void check_ranks(const struct structure_call *c, int n_axes) {
             structure_fail(c, c->given[i], "%s() takes %s of shape [%s, %s], and this is %s",
                            c->expr->text, i ? "weights" : "a value",
                            i ? "out channels, channels / groups" : "batch, channels",
-                           axis_words[n_axes - 1], shape_text(c, &s));
+                           axis_text[n_axes - 1], shape_text(c, &s));
     }
 }
 

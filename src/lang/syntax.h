@@ -51,12 +51,9 @@ struct expr {
     const char *text;  // name, function, operator, or the number as written
     double number;
     struct expr **args;
-    int n_args;
-    struct keyword *keywords;  // EXPR_CALL
-    int n_keywords;
+    struct keyword *keywords;      // EXPR_CALL
     struct subscript *subscripts;  // EXPR_SUBSCRIPT
-    int n_subscripts;
-    int height;
+    int n_args, n_keywords, n_subscripts, height;
 };
 
 struct dim_syntax {
@@ -89,6 +86,15 @@ struct hidden_syntax {
     struct hidden_syntax *next;
 };
 
+// A state of a loop and what it begins as: `h : f32[B, H] = 0`.
+struct state_syntax {
+    struct spot at;
+    const char *name;
+    struct type_syntax type;  // type.name NULL: that of the value
+    struct expr *value;
+    struct state_syntax *next;
+};
+
 // `triangular upper` after a type.
 struct promise_syntax {
     struct spot at;
@@ -98,7 +104,7 @@ struct promise_syntax {
 enum statement_kind {
     STATEMENT_BLANK,
     STATEMENT_COMMENT,
-    STATEMENT_PROBLEM,  // from here to ORDER in the order of `keywords` in parse.c
+    STATEMENT_PROBLEM,  // from here to FOR in the order of `keywords` in parse.c
     STATEMENT_DIM,
     STATEMENT_IN,
     STATEMENT_PARAM,
@@ -107,6 +113,7 @@ enum statement_kind {
     STATEMENT_STAGE,
     STATEMENT_PRECISION,
     STATEMENT_ORDER,
+    STATEMENT_FOR,
     STATEMENT_ASSIGN,
     STATEMENT_BAD,  // a mistake was reported; `name` may still say what it would have defined
 };
@@ -119,15 +126,17 @@ struct comment {
 
 struct statement {
     enum statement_kind kind;
-    struct spot at;       // its first word
-    struct spot name_at;  // of `name`
-    const char *name;     // problem, input, output, value, or the kernel's problem
+    struct spot at, name_at;  // of its first word, of `name`
+    const char *name;  // problem, input, output, value, what counts steps, or the kernel's problem
+    bool in_loop;      // it stands further right than the `for` before it
     struct dim_syntax *dims;
     struct type_syntax type;  // type.name NULL: not given
     struct promise_syntax promise;
     struct distribution_syntax distribution;
     struct expr *value;
     struct hidden_syntax *hidden;  // STATEMENT_IN, STATEMENT_PARAM with a value
+    struct state_syntax *states;   // STATEMENT_FOR, whose value is the number of steps
+    struct expr *part;             // STATEMENT_ASSIGN of name[:, t], or NULL
     const char *words[3];          // STATEMENT_PRECISION, STATEMENT_ORDER: what follows
     const char *target;            // STATEMENT_KERNEL
     struct spot target_at;         // of `target`

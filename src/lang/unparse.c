@@ -270,7 +270,24 @@ void print_declaration(struct str *out, const struct statement *s, bool exact,
     }
 }
 
+static void print_for(struct str *out, const struct statement *s, bool exact) {
+    str_printf(out, "for %s in ", s->name);
+    print_expr(out, s->value, exact);
+    for (const struct state_syntax *st = s->states; st; st = st->next) {
+        str_printf(out, "%s%s", st == s->states ? " with " : ", ", st->name);
+        if (st->type.name) {
+            str_puts(out, " : ");
+            print_type(out, &st->type, exact);
+        }
+        str_puts(out, " = ");
+        print_expr(out, st->value, exact);
+    }
+    str_puts(out, ":");
+}
+
 void print_plain(struct str *out, const struct statement *s, bool exact) {
+    if (s->in_loop)
+        str_puts(out, LOOP_INDENT);
     if (s->kind == STATEMENT_PROBLEM) {
         str_printf(out, "problem %s", s->name);
     } else if (s->kind == STATEMENT_DIM) {
@@ -282,8 +299,13 @@ void print_plain(struct str *out, const struct statement *s, bool exact) {
         str_puts(out, s->kind == STATEMENT_PRECISION ? "precision" : "order");
         for (int i = 0; i < 3 && s->words[i]; i++)
             str_printf(out, " %s", s->words[i]);
+    } else if (s->kind == STATEMENT_FOR) {
+        print_for(out, s, exact);
     } else {
-        str_puts(out, s->name);
+        if (s->part)
+            print_expr(out, s->part, exact);
+        else
+            str_puts(out, s->name);
         if (s->type.name) {
             str_puts(out, " : ");
             print_type(out, &s->type, exact);

@@ -26,7 +26,10 @@ void print_declaration_measure(const struct statement *s, bool exact, struct dec
 void print_declaration(struct str *out, const struct statement *s, bool exact,
                        const struct declaration_widths *w);
 
-// `problem`, `dim`, `precision`, `order` and assignments.
+// Before what stands in a loop.
+#define LOOP_INDENT "    "
+
+// `problem`, `dim`, `precision`, `order`, `for` and assignments.
 void print_plain(struct str *out, const struct statement *s, bool exact);
 
 // The shortest decimal that reads back as the same float64.

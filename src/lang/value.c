@@ -7,6 +7,7 @@
 #include "ir/detail.h"
 #include "lang/call.h"
 #include "lang/composite.h"
+#include "lang/steps.h"
 #include "lang/structure.h"
 
 static struct operand value(struct value_scope *s, const struct label *l, const struct expr *e);
@@ -16,10 +17,12 @@ static noreturn void give_up(struct value_scope *s) {
     longjmp(*s->builder.mistakes->on_mistake, 1);
 }
 
-static struct symbol *find_symbol(struct value_scope *s, const struct expr *e) {
+struct symbol *value_symbol(struct value_scope *s, const struct expr *e) {
     const struct frame *frame = s->builder.frame;
     struct symbol *found = names_find(frame ? frame->names : &s->names, e->text);
     struct mistakes *m = s->builder.mistakes;
+    if (!found && !frame && s->steps && !call_is_function(e->text))
+        return steps_import(s, e);
     if (!found && call_is_function(e->text))
         mistake_fail(m, e->at, NULL, "'%s' is a function; call it, as in %s(x)", e->text, e->text);
     if (!found) {
@@ -30,6 +33,11 @@ static struct symbol *find_symbol(struct value_scope *s, const struct expr *e) {
         give_up(s);
     if (found->kind == SYMBOL_OPEN)
         mistake_fail(m, e->at, NULL, "'%s' is used in its own value", e->text);
+    if (found->kind == SYMBOL_LOCAL)
+        mistake_fail(m, e->at, NULL,
+                     "'%s' belongs to the loop at line %d; what is needed after it is a state, or "
+                     "kept there with all[t] = %s",
+                     e->text, found->at.at.line, e->text);
     found->is_used = true;
     return found;
 }
@@ -43,7 +51,7 @@ static bool is_infinity(const struct value_scope *s, const struct expr *e) {
 static struct operand name_value(struct value_scope *s, const struct expr *e) {
     if (is_infinity(s, e))
         return (struct operand){.is_number = true, .number = INFINITY};
-    const struct symbol *found = find_symbol(s, e);
+    const struct symbol *found = value_symbol(s, e);
     if (found->kind == SYMBOL_DIM)
         return (struct operand){
             .is_number = true,
@@ -53,6 +61,10 @@ static struct operand name_value(struct value_scope *s, const struct expr *e) {
     if (found->kind == SYMBOL_NUMBER)
         return (struct operand){
             .is_number = true, .is_whole = found->is_whole, .number = found->number};
+    if (found->kind == SYMBOL_STEP)
+        mistake_fail(s->builder.mistakes, e->at, NULL,
+                     "'%s' counts steps and stands in subscripts alone: x[:, %s]", e->text,
+                     e->text);
     if (found->node < 0)
         mistake_fail(s->builder.mistakes, e->at, NULL, "output '%s' is read before it is assigned",
                      e->text);
@@ -179,7 +191,13 @@ static struct operand subscript_value(struct value_scope *s, const struct label 
                                       const struct expr *e) {
     struct builder *b = &s->builder;
     struct label part = {.at = e->args[0]->at};
-    node_id id = build_node(b, &part, value(s, &part, e->args[0]));
+    struct expr rest = *e;
+    node_id id;
+    if (steps_is_slice(s, e))
+        id = steps_slice(s, &rest);
+    else
+        id = build_node(b, &part, value(s, &part, e->args[0]));
+    e = &rest;
     struct subscripting x = {.from = build_look(b, id)->shape, .taken = build_look(b, id)->shape};
     x.detail = arena_new(b->arena, struct node_detail);
     read_subscripts(s, e, &x);
@@ -324,9 +342,14 @@ static int64_t size_value(struct value_scope *s, const struct expr *e) {
         return (int64_t)e->number;
     }
     if (e->kind == EXPR_NAME) {
-        const struct symbol *found = find_symbol(s, e);
+        const struct symbol *found = value_symbol(s, e);
         if (found->kind == SYMBOL_NUMBER && found->number == floor(found->number))
             return (int64_t)found->number;
+        if (found->kind == SYMBOL_STEP)
+            mistake_fail(m, e->at, NULL,
+                         "'%s' stands alone as a subscript: x[:, %s]; for other positions take a "
+                         "part before the loop, such as x[:, 1:]",
+                         e->text, e->text);
         if (found->kind != SYMBOL_DIM)
             mistake_fail(m, e->at, NULL, "'%s' is not a dim; sizes are made of dims and numbers",
                          e->text);

@@ -5,10 +5,16 @@
 #include "lang/names.h"
 #include "lang/syntax.h"
 
+struct steps;
+
 struct value_scope {
     struct builder builder;
     struct names names;
+    struct steps *steps;  // the loop whose body this is, or NULL (steps.h)
 };
+
+// What a name stands for; a mistake when it is nothing.
+struct symbol *value_symbol(struct value_scope *s, const struct expr *e);
 
 // The expression as a node that carries the label's name.
 node_id value_build(struct value_scope *s, const struct label *l, const struct expr *e);

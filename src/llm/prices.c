@@ -120,7 +120,7 @@ double price_cost(const struct price *p, const struct chat_usage *u) {
            part(p->out, u->out);
 }
 
-const char *price_words(struct arena *a, const struct price *p) {
+const char *price_text(struct arena *a, const struct price *p) {
     if (isnan(p->in) || isnan(p->out))
         return "unknown";
     if (p->in == 0 && p->out == 0)

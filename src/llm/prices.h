@@ -22,7 +22,7 @@ struct price {
 struct price price_unknown(void);
 struct price price_free(void);
 
-// Look a model up in `path` ("" or NULL: the user's `prices` beside the configuration, where it
+// Look a model up in `path` ("" or NULL: the user's `prices` next to the configuration, where it
 // exists), then in the table that hone carries. The first row that fits counts. A named file
 // that is missing and a line that makes no sense are ERROR_USAGE.
 bool prices_find(struct arena *a, const char *path, const char *model, struct price *out,
@@ -32,4 +32,4 @@ bool prices_find(struct arena *a, const char *path, const char *model, struct pr
 double price_cost(const struct price *p, const struct chat_usage *u);
 
 // "3 USD in, 15 USD out per million tokens", "unknown", "nothing".
-const char *price_words(struct arena *a, const struct price *p);
+const char *price_text(struct arena *a, const struct price *p);

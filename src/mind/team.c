@@ -206,7 +206,7 @@ static bool plan(struct team *t, struct arena *a, const struct brief *b, struct 
 }
 
 // One line of a node's table.
-static const char *short_words(struct arena *a, const char *text) {
+static const char *short_text(struct arena *a, const char *text) {
     return cut(a, text, strcspn(text, "\n"), MOVE_MAX);
 }
 
@@ -220,7 +220,7 @@ static bool plan_and_code(struct team *t, struct arena *a, const struct brief *b
     if (!turn(t, a, ROLE_CODE, &c, &q))
         return false;
     out->by = "team";
-    out->move = short_words(a, h.change);
+    out->move = short_text(a, h.change);
     if (strcmp(out->move, h.change) != 0)
         out->change = cut(a, h.change, strlen(h.change), CHANGE_MAX);
     const char *why =
@@ -238,7 +238,7 @@ static bool debug(struct team *t, struct arena *a, const struct brief *b, struct
     out->by = "debug";
     out->move = arena_printf(a, "repair node %d", b->node->number);
     out->reason = arena_printf(a, "it was %s: %s", verdict_kind_name(b->node->verdict.kind),
-                               short_words(a, b->node->verdict.evidence));
+                               short_text(a, b->node->verdict.evidence));
     return true;
 }
 

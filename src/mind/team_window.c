@@ -117,7 +117,7 @@ static void put_outcome(struct str *out, const struct brief *b, const struct sea
     arena_reset(&a);
 }
 
-// What the time of a node is made of: when it was timed, beside what, and how much it scattered.
+// What the time of a node is made of: when it was timed, against what, and how much it scattered.
 static void put_timing(struct str *out, struct arena *a, const struct search_node *n) {
     const struct measurement *m = &n->measurement;
     if (!m->present || m->spread.n < 1)

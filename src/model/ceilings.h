@@ -9,7 +9,7 @@
 
 enum { POINTS_MAX = 9 };
 
-// Seconds for a mix of traffic: fixed + bytes / rate for many bytes, and the points beside this
+// Seconds for a mix of traffic: fixed + bytes / rate for many bytes, and the points next to this
 // line: what single sizes took. Small calls find some of their data in the caches when their turn
 // comes again, and of what was written some still lies there when the clock stops. So reach asks
 // for no more time than lies between the points where those are below the line, the first of them

@@ -72,7 +72,7 @@ static unsigned reduced_axes(const struct node *n, const struct shape *arg, unsi
     return axes;
 }
 
-// What covering axes of the result covers of the arguments, where that can be told.
+// What covering axes of the result covers of the arguments, where that is known.
 static void pass_axes(struct walk *w, node_id id) {
     const struct node *n = &w->g->nodes[id];
     const struct shape *arg = n->n_args ? &w->g->nodes[n->arg[0]].shape : NULL;
@@ -392,6 +392,7 @@ static void ask_arguments(struct walk *w, node_id id) {
         w->d->depends_on_data = true;
         break;
     case OP_CLASS_SCAN:
+    case OP_CLASS_RECUR:
         break;
     case OP_CLASS_ELEMENTWISE:
         if (n->op == OP_WHERE) {

@@ -23,11 +23,11 @@ static double all_bytes(const struct work *w) {
     return w->bytes_read + w->bytes_again + w->bytes_written;
 }
 
-static const char *way_words(const struct words *w, const struct realisation *way) {
+static const char *way_text(const struct words *w, const struct realisation *way) {
     if (way->products > 1)
         return arena_printf(w->a, "%s %s for each", way->products == 2 ? "two" : "three",
-                            pipe_words(way->pipe));
-    return pipe_words(way->pipe);
+                            pipe_text(way->pipe));
+    return pipe_text(way->pipe);
 }
 
 static void say_work(struct words *w) {
@@ -58,7 +58,7 @@ static void say_work(struct words *w) {
 
 // ---- reach
 
-static const char *compute_words(const struct words *w) {
+static const char *compute_text(const struct words *w) {
     const struct bound *b = w->b;
     double rates[PIPE_COUNT];
     enum pipe pipe = bound_pipe(b);
@@ -70,7 +70,7 @@ static const char *compute_words(const struct words *w) {
     if (b->work.contract_flops > 0 && b->reach_way.pipe == pipe)
         return arena_printf(w->a, "%s by %s at the measured %s",
                             bound_quantity(w->a, b->work.contract_flops, "FLOP"),
-                            way_words(w, &b->reach_way),
+                            way_text(w, &b->reach_way),
                             bound_quantity(w->a, rates[pipe], "FLOP/s"));
     return arena_printf(w->a, "%s vector operations at the measured %s",
                         bound_quantity(w->a, b->work.vector_ops, ""),
@@ -94,7 +94,7 @@ static void say_next(struct words *w) {
     if (most > 0)
         str_printf(&w->out, " (%.0f%% of that)", 100 * other / most);
     if (b->side == BOUND_MEMORY && other > 0)
-        str_printf(&w->out, ": %s", compute_words(w));
+        str_printf(&w->out, ": %s", compute_text(w));
     str_puts(&w->out, "\n");
 }
 
@@ -164,7 +164,7 @@ static void say_reach(struct words *w) {
                    duration(w, b->reach_memory_s));
         break;
     case BOUND_COMPUTE:
-        str_printf(&w->out, "%s take %s", compute_words(w), duration(w, b->reach_compute_s));
+        str_printf(&w->out, "%s take %s", compute_text(w), duration(w, b->reach_compute_s));
         break;
     case BOUND_LAUNCH:
         str_puts(&w->out, "The work itself takes less than starting it");
@@ -199,7 +199,7 @@ static void say_pipe(struct words *w, const struct load *l) {
         str_printf(&w->out, "  %s ", bound_quantity(w->a, p->flops, "FLOP"));
         if (p->ops > p->flops)
             str_printf(&w->out, "as %s ", bound_quantity(w->a, p->ops, "FLOP"));
-        str_printf(&w->out, "of %s at %s: %s\n", pipe_words(pipe),
+        str_printf(&w->out, "of %s at %s: %s\n", pipe_text(pipe),
                    bound_quantity(w->a, p->per_s, "FLOP/s"), duration(w, p->ops / p->per_s));
     }
     if (l->rest_pipe == pipe && l->rest.ops > 0)
@@ -230,7 +230,7 @@ static void say_light(struct words *w) {
         bound_side_name(b->light_compute_s > b->light_memory_s ? BOUND_COMPUTE : BOUND_MEMORY));
     say_pipe(w, &b->light);
     if (p->ops > p->flops)
-        str_printf(&w->out, "  (by %s alone, at %s: %s)\n", pipe_words(PIPE_F32),
+        str_printf(&w->out, "  (by %s alone, at %s: %s)\n", pipe_text(PIPE_F32),
                    bound_quantity(w->a, sheet.per_s[PIPE_F32], "FLOP/s"),
                    duration(w, p->flops / sheet.per_s[PIPE_F32]));
     say_bytes(w, &b->light);
@@ -245,7 +245,7 @@ static void say_reasons(struct words *w) {
     for (enum reason_side s = 0; s < REASON_SIDES; s++)
         if (r[s].cause != CAUSE_NONE)
             str_printf(&w->out, "  %s %s\n", both && s > 0 ? "and" : "since",
-                       limit_cause_words(w->a, &r[s]));
+                       limit_cause_text(w->a, &r[s]));
 }
 
 static void say_limit(struct words *w) {
@@ -267,9 +267,9 @@ const char *bound_limit_why(struct arena *a, const struct bound *b) {
     if (!has[0] && !has[1])
         return NULL;
     if (has[0] && has[1])
-        return arena_printf(a, "%s, and %s", limit_cause_words(a, &r[0]),
-                            limit_cause_words(a, &r[1]));
-    return limit_cause_words(a, has[0] ? &r[0] : &r[1]);
+        return arena_printf(a, "%s, and %s", limit_cause_text(a, &r[0]),
+                            limit_cause_text(a, &r[1]));
+    return limit_cause_text(a, has[0] ? &r[0] : &r[1]);
 }
 
 const char *bound_reach_why(const struct bound *b) {

@@ -72,7 +72,7 @@ const char *limit_cause_name(enum limit_cause c) {
     return names[c];
 }
 
-const char *limit_cause_words(struct arena *a, const struct limit_reason *r) {
+const char *limit_cause_text(struct arena *a, const struct limit_reason *r) {
     const char *of = r->value[0] ? arena_printf(a, " '%s'", r->value) : "";
     switch (r->cause) {
     case CAUSE_ALGEBRA:

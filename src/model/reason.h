@@ -52,6 +52,6 @@ const struct need_cause *reason_needs(struct arena *a, const struct problem *p,
                                       const struct demand *least, const struct demand *usual);
 
 const char *limit_cause_name(enum limit_cause c);  // "fast-products"
-const char *limit_cause_words(struct arena *a, const struct limit_reason *r);
+const char *limit_cause_text(struct arena *a, const struct limit_reason *r);
 json_t *limit_reason_to_json(const struct limit_reason *r);
 void limit_reason_from_json(const json_t *json, struct limit_reason *r);

@@ -41,9 +41,8 @@ static void find_roofs(struct arena *a, const struct bound *b, const struct targ
     add_roof(p, "f32 multiply-adds", rates[PIPE_F32]);
     if (b->work.contract_flops > 0 && way->pipe != PIPE_F32)
         add_roof(p,
-                 way->products > 1
-                     ? arena_printf(a, "%s / %d", pipe_words(way->pipe), way->products)
-                     : pipe_words(way->pipe),
+                 way->products > 1 ? arena_printf(a, "%s / %d", pipe_text(way->pipe), way->products)
+                                   : pipe_text(way->pipe),
                  rates[way->pipe] / (way->products > 1 ? way->products : 1));
 }
 

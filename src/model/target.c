@@ -159,7 +159,7 @@ const char *pipe_name(enum pipe p) {
     return names[p];
 }
 
-const char *pipe_words(enum pipe p) {
+const char *pipe_text(enum pipe p) {
     static const char *const words[PIPE_COUNT] = {
         "f32 multiply-adds", "f64 multiply-adds", "TF32 products", "f16/bf16 products",
         "f8 products",       "i8 products",       "functions"};

@@ -16,8 +16,8 @@ struct error;
 // What does arithmetic: multiply-adds (two operations each) in f32 and f64, matrix units by the
 // type of their operands (f16 stands for bf16 too), functions such as exp.
 enum pipe { PIPE_F32, PIPE_F64, PIPE_TF32, PIPE_F16, PIPE_F8, PIPE_I8, PIPE_FUNCTION, PIPE_COUNT };
-const char *pipe_name(enum pipe p);   // "tf32"
-const char *pipe_words(enum pipe p);  // "TF32 matrix units"
+const char *pipe_name(enum pipe p);  // "tf32"
+const char *pipe_text(enum pipe p);  // "TF32 matrix units"
 
 struct target {
     const char *name;    // "cpu", "cuda:0"

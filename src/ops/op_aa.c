@@ -16,7 +16,7 @@
 enum { TRIALS_TOGETHER = 50 };
 
 // A row while it grows. A slow-down by x moves the interval by x: so each comparison says which
-// slow-down it would have told, and 95% of them told the largest but 5%.
+// slow-down it would have detected, and 95% of them detected the largest but 5%.
 struct row_samples {
     double *needed, *took_s;
     int room;
@@ -39,7 +39,7 @@ static double *grown(struct arena *a, const double *values, int n, int room) {
 }
 
 static void note(struct series *c, struct aa_report *report, int length,
-                 const struct measurement_look *l) {
+                 const struct measurement_trial *l) {
     struct aa_row *row = &report->rows[length];
     struct row_samples *s = &c->rows[length];
     int order = measurement_order(l->low, l->high);
@@ -49,11 +49,11 @@ static void note(struct series *c, struct aa_report *report, int length,
         s->took_s = grown(c->a, s->took_s, s->room, room);
         s->room = room;
     }
-    // One that called it slower as it was would have told any slow-down.
+    // One that called it slower as it was would have detected any slow-down.
     double needed = fmax(0, l->high * (1 + MEASUREMENT_MARGIN) - 1);
     s->took_s[row->n] = l->seconds;
     s->needed[row->n++] = needed;
-    row->n_told += needed <= report->resolution;
+    row->n_detected += needed <= report->resolution;
     row->n_faster += order > 0;
     row->n_slower += order < 0;
     row->n_pairs += l->n_pairs;
@@ -108,7 +108,7 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
                            .uses_all_time = q->n_lengths > 0 && q->eval.depth != EVAL_SCREEN &&
                                             q->eval.resolution == 0};
     for (int i = first; i < last; i++)
-        job.looks_s[job.n_looks++] = q->seconds[i];
+        job.trials_s[job.n_trials++] = q->seconds[i];
     bool ok = evaluator_judge(c->e, &scratch, &job, &result, err);
     const struct measurement *m = &result.measurement;
     // Cut short is no comparison.
@@ -118,16 +118,16 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
     else if (ok && !m->present)
         ok = error_set(err, ERROR_PARSE, "%s: %s", verdict_kind_name(result.verdict.kind),
                        result.verdict.evidence);
-    for (int i = 0; ok && i < m->n_looks; i++)
+    for (int i = 0; ok && i < m->n_trials; i++)
         for (int k = first; k < last; k++)
-            if (m->looks[i].seconds == q->seconds[k])
-                note(c, report, k, &m->looks[i]);
+            if (m->trials[i].seconds == q->seconds[k])
+                note(c, report, k, &m->trials[i]);
     if (ok) {
-        struct measurement_look whole = {.seconds = result.timing_s,
-                                         .n_pairs = m->n_pairs,
-                                         .speedup = m->speedup,
-                                         .low = m->speedup_low,
-                                         .high = m->speedup_high};
+        struct measurement_trial whole = {.seconds = result.timing_s,
+                                          .n_pairs = m->n_pairs,
+                                          .speedup = m->speedup,
+                                          .low = m->speedup_low,
+                                          .high = m->speedup_high};
         note(c, report, last, &whole);
         report->call_s = m->median_s;
         report->method = report->method ? report->method : arena_strdup(c->a, m->method);
@@ -204,8 +204,9 @@ bool op_aa(struct arena *a, const struct aa_request *q, struct aa_report *report
 static json_t *row_json(const struct aa_report *r, const struct aa_row *row) {
     json_t *asked = json_null();
     if (r->resolution > 0)
-        asked = json_pack("{s:f, s:i, s:f, s:f}", "resolution", r->resolution, "told", row->n_told,
-                          "half_took_s", row->took_half_s, "most_took_s", row->took_95_s);
+        asked =
+            json_pack("{s:f, s:i, s:f, s:f}", "resolution", r->resolution, "told", row->n_detected,
+                      "half_took_s", row->took_half_s, "most_took_s", row->took_95_s);
     return json_pack("{s:o, s:i, s:i, s:i, s:i, s:f, s:o, s:o, s:o, s:o}", "seconds",
                      row->seconds > 0 ? json_real(row->seconds) : json_null(), "comparisons",
                      row->n, "faster", row->n_faster, "slower", row->n_slower, "pairs",
@@ -237,7 +238,7 @@ static void put_row(struct str *s, const struct aa_row *row) {
     str_printf(s,
                " of trials, with 95%% confidence\n"
                "largest difference seen %.2f%%, mean half width of the interval %.2f%%\n"
-               "a slow-down of %.2f%% would have been told in 95%% of them",
+               "a slow-down of %.2f%% would have been detected in 95%% of them",
                100 * row->widest, 100 * row->half_width, 100 * row->smallest);
 }
 
@@ -250,11 +251,12 @@ const char *op_aa_text(struct arena *a, const struct aa_report *r) {
         put_row(&s, &r->rows[i]);
         str_printf(&s, "; a call takes %s\n", clock_duration(a, r->call_s * 1e9));
         if (r->resolution > 0)
-            str_printf(&s,
-                       "the %.3g%% asked for would have been told in %d of %d; half of them took "
-                       "%.2g s or less, 95%% %.2g s\n",
-                       100 * r->resolution, r->rows[i].n_told, r->rows[i].n, r->rows[i].took_half_s,
-                       r->rows[i].took_95_s);
+            str_printf(
+                &s,
+                "the %.3g%% asked for would have been detected in %d of %d; half of them took "
+                "%.2g s or less, 95%% %.2g s\n",
+                100 * r->resolution, r->rows[i].n_detected, r->rows[i].n, r->rows[i].took_half_s,
+                r->rows[i].took_95_s);
     }
     if (r->n_rows > 1)
         str_printf(&s, "\n%d trials, each in a process of its own\n", r->n);

@@ -1,16 +1,17 @@
 // The control: how often are identical kernels called different, and which slow-down would have
-// been told? What `hone eval --aa` does.
+// been detected? What `hone eval --aa` does.
 //
 // A trial is one comparison of the candidate with itself: verified and timed in a process that was
-// started for it, beside a process of the same kernel that lives on from trial to trial, as a
+// started for it, against a process of the same kernel that lives on from trial to trial, as a
 // rival's does in a search. The judge, its inputs and their truth live on too; all of this is
 // started and drawn anew after every 50 trials (with --confirm: for each). Asked for several
 // lengths, a trial lasts for the longest; each shorter one is every stretch of it that long, and
 // these share the trial's two processes. (A GPU, where subject and rival change places half way,
 // makes a trial of each length.)
 //
-// Asked for a resolution, a trial ends when it can tell that, and the row says how long this took;
-// of several lengths it takes the longest but one in any case, so that there are stretches of all.
+// Asked for a resolution, a trial ends when it can resolve that, and the row says how long this
+// took; of several lengths it takes the longest but one in any case, so that there are stretches of
+// all.
 #pragma once
 
 #include <jansson.h>
@@ -21,7 +22,7 @@
 struct aa_report;
 struct str;
 
-enum { AA_LENGTHS_MAX = EVAL_LOOKS_MAX };
+enum { AA_LENGTHS_MAX = EVAL_TRIALS_MAX };
 
 struct aa_request {
     struct eval_request eval;  // its seconds do not count
@@ -44,9 +45,9 @@ struct aa_row {
     double widest;      // largest |speed-up - 1| seen
     double half_width;  // mean half width of the intervals
     double bound;       // of the share called different, with 95% confidence
-    double smallest;    // slow-down that 95% of the comparisons would have told
-    // Where a resolution is asked for: so many would have told it, and took so long.
-    int n_told;
+    double smallest;    // slow-down that 95% of the comparisons would have detected
+    // Where a resolution is asked for: so many would have detected it, and took so long.
+    int n_detected;
     double took_half_s, took_95_s;
 };
 

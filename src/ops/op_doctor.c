@@ -375,7 +375,7 @@ static bool check_resolution(struct visit *v, const struct doctor_request *q, st
     struct resolution r;
     struct error why = {0};
     struct doctor_part part = {.name = "resolves", .state = PART_ABSENT, .found = "not measured"};
-    part.advice = "what difference can be told in 1, 5, 20 s: run hone doctor --measure 20";
+    part.advice = "what difference is resolved in 1, 5, 20 s: run hone doctor --measure 20";
     // Where the target itself is wrong other parts have said so, unless it was named.
     if (!op_target(v->a, q->target, &t, &why)) {
         if (q->target)
@@ -391,7 +391,7 @@ static bool check_resolution(struct visit *v, const struct doctor_request *q, st
         part.state = PART_OK;
         part.found =
             arena_printf(v->a, "%s on %s: %s, with calls of %s", r.measured_at, t.name,
-                         op_resolution_words(v->a, &r), clock_duration(v->a, r.call_s * 1e9));
+                         op_resolution_text(v->a, &r), clock_duration(v->a, r.call_s * 1e9));
     }
     add(v, part);
     return true;

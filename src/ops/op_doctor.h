@@ -2,7 +2,7 @@
 //
 // A part that is absent costs something, which its advice names; one that is broken is
 // there and does not work, and its advice says how to fix it. Nothing is installed or left
-// behind; what difference the machine can tell is measured only when asked for.
+// behind; what difference the machine can resolve is measured only when asked for.
 #pragma once
 
 #include <jansson.h>

@@ -273,7 +273,7 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
     return ok;
 }
 
-const char *op_eval_pair_words(struct arena *a, const struct eval_report reports[2]) {
+const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]) {
     const struct measurement *m = &reports[0].result.measurement;
     const char *first = reports[0].candidate.label, *second = reports[1].candidate.label;
     int order = measurement_compare(m);
@@ -281,7 +281,7 @@ const char *op_eval_pair_words(struct arena *a, const struct eval_report reports
         return "they cannot be compared: a kernel that is not correct has no speed";
     if (order == 0)
         return arena_printf(a,
-                            "no difference between %s and %s can be told: %.3gx, between %.3gx "
+                            "no difference between %s and %s is resolved: %.3gx, between %.3gx "
                             "and %.3gx",
                             first, second, m->speedup, m->speedup_low, m->speedup_high);
     bool is_first = order > 0;
@@ -305,8 +305,8 @@ static json_t *phases_json(const struct eval_report *r) {
     return phases;
 }
 
-// Which difference this comparison could have told.
-static double told_by(const struct measurement *m) {
+// Which difference this comparison could have resolved.
+static double resolved_by(const struct measurement *m) {
     return pairs_resolution((m->speedup_high - m->speedup_low) / 2 / m->speedup);
 }
 
@@ -315,7 +315,7 @@ static json_t *resolution_json(const struct eval_report *r) {
     if (r->resolution <= 0)
         return json_null();
     return json_pack("{s:f, s:o}", "asked", r->resolution, "told",
-                     json_optional_real(m->present ? told_by(m) : NAN));
+                     json_optional_real(m->present ? resolved_by(m) : NAN));
 }
 
 json_t *op_eval_json(const struct eval_report *r) {
@@ -350,7 +350,7 @@ json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]) 
                      "speedup", json_optional_real(m->present ? m->speedup : NAN), "low",
                      json_optional_real(m->present ? m->speedup_low : NAN), "high",
                      json_optional_real(m->present ? m->speedup_high : NAN), "words",
-                     json_optional_text(op_eval_pair_words(a, reports)));
+                     json_optional_text(op_eval_pair_text(a, reports)));
 }
 
 // Lines after the first are set in by two.
@@ -363,13 +363,14 @@ static void put_evidence(struct str *s, const char *evidence) {
     str_puts(s, "\n");
 }
 
-// Beside the difference that was asked for.
+// With the difference that was asked for.
 static void put_resolved(struct str *s, const struct measurement *m, double asked) {
-    double told = told_by(m);
-    str_printf(s, "  told      differences of %.2g%% and more, ", 100 * told);
+    double resolved = resolved_by(m);
+    str_printf(s, "  resolves  differences of %.2g%% and more, ", 100 * resolved);
     str_printf(s,
-               told <= asked ? "%.3g%% was asked for\n"
-                             : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
+               resolved <= asked
+                   ? "%.3g%% was asked for\n"
+                   : "not the %.3g%% asked for: more --seconds, or a quieter machine\n",
                100 * asked);
 }
 
@@ -389,7 +390,7 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
                m->speedup_high,
                order > 0   ? "faster"
                : order < 0 ? "slower"
-                           : "no difference can be told");
+                           : "no difference is resolved");
     str_printf(s, "  measured  %d pairs", m->n_pairs);
     if (m->n_dropped)
         str_printf(s, ", %d disturbed ones left out", m->n_dropped);
@@ -401,7 +402,7 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     struct resolution resolution;
     op_resolution_load(a, &r->target, &resolution);
     if (resolution.present)
-        str_printf(s, "  resolves  %s here, of a call of %s\n", op_resolution_words(a, &resolution),
+        str_printf(s, "  resolves  %s here, of a call of %s\n", op_resolution_text(a, &resolution),
                    clock_duration(a, resolution.call_s * 1e9));
 }
 
@@ -429,7 +430,7 @@ static void put_resources(struct str *s, const struct profile *p) {
 }
 
 static void put_launches(struct arena *a, struct str *s, const struct profile *p) {
-    const char *words = profile_launch_words(a, p);
+    const char *words = profile_launch_text(a, p);
     if (*words)
         str_printf(s, "  launches  %s\n", words);
 }

@@ -20,7 +20,7 @@ struct eval_request {
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
     double seconds;     // of timing; 0: the depth's default
-    double resolution;  // the difference that is to be told; 0: about 2%
+    double resolution;  // the difference that is to be resolved; 0: about 2%
     uint64_t seed;      // 0: from the operating system
     const char *spool;  // judged by a worker of this spool; NULL: here
     double wait_s;      // for such a worker; 0: the default
@@ -63,12 +63,12 @@ struct eval_list {
 bool op_eval_each(struct arena *a, const struct eval_request *request, const struct eval_list *list,
                   struct error *err);
 
-// Two candidates beside each other: the second is verified, then the first is timed beside it, so
+// Two candidates against each other: the second is verified, then the first is timed against it, so
 // that reports[0] holds the comparison. Where either is not correct neither is timed.
 bool op_eval_pair(struct arena *a, const struct eval_request *request, const char *const names[2],
                   struct eval_report reports[2], struct error *err);
 // "a.c is faster than b.c: 1.25x, between 1.22x and 1.28x"
-const char *op_eval_pair_words(struct arena *a, const struct eval_report reports[2]);
+const char *op_eval_pair_text(struct arena *a, const struct eval_report reports[2]);
 // hone.compare/1
 json_t *op_eval_pair_json(struct arena *a, const struct eval_report reports[2]);
 

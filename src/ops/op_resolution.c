@@ -40,30 +40,31 @@ static struct problem *make_problem(struct arena *a, const struct target *t, str
     return lang_parse(a, &source, &file, &diagnostics, err) ? file.problems[0] : NULL;
 }
 
-static void note_one(struct resolution_told *t, double high) {
+static void note_one(struct resolution_trials *t, double high) {
     if (t->n < RESOLUTION_TOLD_MAX)
         t->needed[t->n++] = high * (1 + MEASUREMENT_MARGIN) - 1;
 }
 
-void op_resolution_note(struct resolution_told told[RESOLUTIONS], const struct measurement *m,
+void op_resolution_note(struct resolution_trials trials[RESOLUTIONS], const struct measurement *m,
                         int last) {
-    for (int i = 0; i < m->n_looks; i++)
+    for (int i = 0; i < m->n_trials; i++)
         for (int k = 0; k < last; k++)
-            if (m->looks[i].seconds == resolution_seconds[k])
-                note_one(&told[k], m->looks[i].high);
-    note_one(&told[last], m->speedup_high);
+            if (m->trials[i].seconds == resolution_seconds[k])
+                note_one(&trials[k], m->trials[i].high);
+    note_one(&trials[last], m->speedup_high);
 }
 
-void op_resolution_conclude(const struct resolution_told told[RESOLUTIONS], struct resolution *r) {
+void op_resolution_conclude(const struct resolution_trials trials[RESOLUTIONS],
+                            struct resolution *r) {
     for (int i = 0; i < RESOLUTIONS; i++)
-        r->smallest[i] = stats_quantile(told[i].needed, told[i].n, 0.95);
+        r->smallest[i] = stats_quantile(trials[i].needed, trials[i].n, 0.95);
 }
 
 struct measuring {
     struct arena *a;
     struct evaluator *evaluator;
     const struct candidate *candidate;
-    struct resolution_told told[RESOLUTIONS];
+    struct resolution_trials trials[RESOLUTIONS];
     double call_s;
 };
 
@@ -76,13 +77,13 @@ static bool compare(struct measuring *m, int first, int last, struct error *err)
                            .uses_all_time = true};
     struct eval_result result;
     for (int i = first; i < last; i++)
-        job.looks_s[job.n_looks++] = resolution_seconds[i];
+        job.trials_s[job.n_trials++] = resolution_seconds[i];
     if (!evaluator_judge(m->evaluator, m->a, &job, &result, err))
         return false;
     if (!result.measurement.present)
         return error_set(err, ERROR_IO, "%s: %s", verdict_kind_name(result.verdict.kind),
                          result.verdict.evidence);
-    op_resolution_note(m->told, &result.measurement, last);
+    op_resolution_note(m->trials, &result.measurement, last);
     m->call_s = result.measurement.median_s;
     return true;
 }
@@ -130,7 +131,7 @@ bool op_resolution_measure(struct arena *a, const struct target *t, double most_
     struct measuring m = {.a = a, .evaluator = e, .candidate = &c};
     bool ok = measure_all(&m, t->is_gpu, most_s, err);
     evaluator_close(e);
-    op_resolution_conclude(m.told, r);
+    op_resolution_conclude(m.trials, r);
     r->call_s = m.call_s;
     r->present = ok;
     r->measured_at = clock_timestamp(a);
@@ -163,7 +164,7 @@ static const char *percent(struct arena *a, double share) {
     return arena_printf(a, 100 * share < 99.5 ? "%.2g%%" : "%.0f%%", 100 * share);
 }
 
-const char *op_resolution_words(struct arena *a, const struct resolution *r) {
+const char *op_resolution_text(struct arena *a, const struct resolution *r) {
     const char *words = "";
     for (int i = 0; i < RESOLUTIONS; i++)
         if (isfinite(r->smallest[i]))

@@ -1,6 +1,6 @@
-// What difference between two kernels a machine can tell in a given time, measured with a kernel
-// beside itself: the slow-down that 95% of comparisons would have told, by which the interval must
-// be moved until it excludes 1 by the margin that equal kernels are granted.
+// What difference between two kernels a machine can resolve in a given time, measured with a kernel
+// against itself: the slow-down that 95% of comparisons would have detected, by which the interval
+// must be moved until it excludes 1 by the margin that equal kernels are granted.
 #pragma once
 
 #include <stdbool.h>
@@ -23,16 +23,17 @@ struct resolution {
 // What comparisons of a length say, each a number; those of a longer one have stretches of shorter
 // lengths in them. `last` is the length of the whole.
 enum { RESOLUTION_TOLD_MAX = 64 };
-struct resolution_told {
+struct resolution_trials {
     double needed[RESOLUTION_TOLD_MAX];
     int n;
 };
 struct measurement;
-void op_resolution_note(struct resolution_told told[RESOLUTIONS], const struct measurement *m,
+void op_resolution_note(struct resolution_trials trials[RESOLUTIONS], const struct measurement *m,
                         int last);
-void op_resolution_conclude(const struct resolution_told told[RESOLUTIONS], struct resolution *r);
+void op_resolution_conclude(const struct resolution_trials trials[RESOLUTIONS],
+                            struct resolution *r);
 
-// Measure what fits into durations up to `most_s`, and keep it beside the ceilings.
+// Measure what fits into durations up to `most_s`, and keep it next to the ceilings.
 bool op_resolution_measure(struct arena *a, const struct target *t, double most_s,
                            struct resolution *r, struct error *err);
 
@@ -40,4 +41,4 @@ bool op_resolution_measure(struct arena *a, const struct target *t, double most_
 void op_resolution_load(struct arena *a, const struct target *t, struct resolution *r);
 
 // "1.2% in 1 s, 0.8% in 5 s"
-const char *op_resolution_words(struct arena *a, const struct resolution *r);
+const char *op_resolution_text(struct arena *a, const struct resolution *r);

@@ -52,7 +52,7 @@ static bool open_llm(struct arena *a, const struct llm_config *config, const cha
                    .max_calls = run->llm.max_calls,
                    .max_tokens = run->llm.max_tokens},
     };
-    run->llm.price = price_words(a, &price);
+    run->llm.price = price_text(a, &price);
     return true;
 }
 

@@ -40,10 +40,10 @@ void measurement_set_spread(struct arena *a, struct measurement *m) {
     m->spread.high_s = sorted[m->n_pairs - 1 - m->n_pairs / 4];
 }
 
-static json_t *looks_to_json(const struct measurement *m) {
+static json_t *trials_to_json(const struct measurement *m) {
     json_t *array = json_array();
-    for (int i = 0; i < m->n_looks; i++) {
-        const struct measurement_look *l = &m->looks[i];
+    for (int i = 0; i < m->n_trials; i++) {
+        const struct measurement_trial *l = &m->trials[i];
         json_array_append_new(array, json_pack("{s:f, s:i, s:f, s:f, s:f}", "seconds", l->seconds,
                                                "pairs", l->n_pairs, "speedup", l->speedup, "low",
                                                l->low, "high", l->high));
@@ -75,8 +75,8 @@ json_t *measurement_to_json(const struct measurement *m) {
         json_object_set_new(json, "spread",
                             json_pack("{s:i, s:f, s:f}", "samples", m->spread.n, "low_s",
                                       m->spread.low_s, "high_s", m->spread.high_s));
-    if (m->n_looks)
-        json_object_set_new(json, "looks", looks_to_json(m));
+    if (m->n_trials)
+        json_object_set_new(json, "trials", trials_to_json(m));
     if (m->raw.marks)
         json_object_set_new(json, "raw",
                             json_pack("{s:s, s:o, s:o}", "marks", m->raw.marks, "subject_s",
@@ -104,20 +104,20 @@ static double *samples_from_json(struct json_reader *r, struct arena *a, const j
     return samples;
 }
 
-static void looks_from_json(struct json_reader *r, struct arena *a, const json_t *json,
-                            struct measurement *m) {
-    if (!json_object_get(json, "looks"))
+static void trials_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                             struct measurement *m) {
+    if (!json_object_get(json, "trials"))
         return;
-    const json_t *array = json_read_array(r, json, "looks");
-    m->n_looks = r->failed ? 0 : (int)json_array_size(array);
-    m->looks = arena_array(a, struct measurement_look, m->n_looks);
-    for (int i = 0; i < m->n_looks; i++) {
+    const json_t *array = json_read_array(r, json, "trials");
+    m->n_trials = r->failed ? 0 : (int)json_array_size(array);
+    m->trials = arena_array(a, struct measurement_trial, m->n_trials);
+    for (int i = 0; i < m->n_trials; i++) {
         const json_t *look = json_array_get(array, (size_t)i);
-        m->looks[i] = (struct measurement_look){.seconds = json_read_number(r, look, "seconds"),
-                                                .n_pairs = (int)json_read_int(r, look, "pairs"),
-                                                .speedup = json_read_number(r, look, "speedup"),
-                                                .low = json_read_number(r, look, "low"),
-                                                .high = json_read_number(r, look, "high")};
+        m->trials[i] = (struct measurement_trial){.seconds = json_read_number(r, look, "seconds"),
+                                                  .n_pairs = (int)json_read_int(r, look, "pairs"),
+                                                  .speedup = json_read_number(r, look, "speedup"),
+                                                  .low = json_read_number(r, look, "low"),
+                                                  .high = json_read_number(r, look, "high")};
     }
 }
 
@@ -185,7 +185,7 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     m->clocks = json_read_optional_string(&r, a, json, "clocks");
     m->method = json_read_string(&r, a, json, "method");
     spread_from_json(&r, a, json, m);
-    looks_from_json(&r, a, json, m);
+    trials_from_json(&r, a, json, m);
     raw_from_json(&r, a, json, m);
     return json_reader_done(&r, err);
 }

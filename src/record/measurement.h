@@ -1,4 +1,4 @@
-// A measurement: how long a candidate took, beside a rival in the same interleaved
+// A measurement: how long a candidate took, against a rival in the same interleaved
 // run. hone.measurement/1. Raw samples are kept; a number says how it was taken.
 #pragma once
 
@@ -9,7 +9,7 @@ struct arena;
 struct error;
 
 // A stretch of a measurement, as if it were one of so many seconds.
-struct measurement_look {
+struct measurement_trial {
     double seconds;
     int n_pairs;
     double speedup, low, high;
@@ -53,15 +53,15 @@ struct measurement {
     struct measurement_raw raw;
     const char *clocks;  // of a GPU meanwhile: "free", "not watched: ..."; NULL: not asked
     const char *method;  // "ABBA, cold by rotation over 4 slots, 2 threads, judge's clock"
-    struct measurement_look *looks;  // those that the job asked for, in the order of their ends
-    int n_looks;
+    struct measurement_trial *trials;  // those that the job asked for, in the order of their ends
+    int n_trials;
 };
 
 // Identical kernels differ by a systematic fraction of a percent: their code and their buffers lie
 // elsewhere. An interval that excludes 1 by less than this says nothing about the code.
 static const double MEASUREMENT_MARGIN = 0.005;
 
-// Is the subject certainly faster (1), certainly slower (-1), or can this not be told (0)?
+// Is the subject certainly faster (1), certainly slower (-1), or is this not resolved (0)?
 int measurement_compare(const struct measurement *m);
 // The same of an interval.
 int measurement_order(double low, double high);

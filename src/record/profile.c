@@ -36,7 +36,7 @@ struct profile_launch *profile_add_launch(struct profile *p, const char *name) {
     return &p->launches[p->n_launches++];
 }
 
-const char *profile_launch_words(struct arena *a, const struct profile *p) {
+const char *profile_launch_text(struct arena *a, const struct profile *p) {
     struct str out = {0};
     double total_s = 0;
     for (int i = 0; i < p->n_launches; i++)

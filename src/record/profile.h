@@ -53,7 +53,7 @@ double profile_get(const struct profile *p, const char *name);  // NAN when abse
 struct profile_launch *profile_add_launch(struct profile *p, const char *name);
 
 // "sums 105 µs (48%), scale 114 µs (52%)"; "" where there is but one, or nobody timed them.
-const char *profile_launch_words(struct arena *a, const struct profile *p);
+const char *profile_launch_text(struct arena *a, const struct profile *p);
 
 json_t *profile_to_json(const struct profile *p);
 bool profile_from_json(struct arena *a, const json_t *json, struct profile *p, struct error *err);

@@ -32,7 +32,7 @@ struct search_node {
     const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
     struct candidate candidate;
     struct verdict verdict;
-    struct measurement measurement;  // beside the root
+    struct measurement measurement;  // against the root
     struct profile profile;
     struct finding findings[NODE_FINDINGS_MAX];
     int n_findings;
@@ -70,7 +70,7 @@ struct run {
     const char *version;      // of hone
     int n_nodes;
     int champion;  // node, or -1
-    // Filled by the confirmation on fresh data, champion beside `plain`:
+    // Filled by the confirmation on fresh data, champion against `plain`:
     struct candidate baseline;
     struct verdict confirm_verdict;
     struct measurement confirm;  // present once confirmed

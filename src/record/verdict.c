@@ -51,7 +51,7 @@ static json_t *stats_to_json(const struct error_stats *e) {
                      bounded(e->limit_max));
 }
 
-static void set_words(json_t *json, const char *key, const char *const *words) {
+static void set_strings(json_t *json, const char *key, const char *const *words) {
     if (!words)
         return;
     json_t *list = json_array();
@@ -61,7 +61,7 @@ static void set_words(json_t *json, const char *key, const char *const *words) {
 }
 
 // May be absent: verdicts of earlier versions have none.
-static const char *const *get_words(struct arena *a, const json_t *json, const char *key) {
+static const char *const *get_strings(struct arena *a, const json_t *json, const char *key) {
     const json_t *list = json_object_get(json, key);
     if (!json_is_array(list))
         return NULL;
@@ -81,8 +81,8 @@ json_t *verdict_to_json(const struct verdict *v) {
                   "evidence", v->evidence ? v->evidence : "", "error", stats_to_json(&v->error),
                   "sets", v->n_sets, "calls", v->n_calls, "timed_calls_checked",
                   (int)v->timed_calls_checked, "sandbox_level", v->sandbox_level);
-    set_words(json, "refused", v->refused);
-    set_words(json, "allowed", v->allowed);
+    set_strings(json, "refused", v->refused);
+    set_strings(json, "allowed", v->allowed);
     if (v->null_kernel)
         json_object_set_new(json, "null_kernel", json_string(v->null_kernel));
     return json;
@@ -111,8 +111,8 @@ bool verdict_from_json(struct arena *a, const json_t *json, struct verdict *v, s
     v->n_calls = (int)json_read_int(&r, json, "calls");
     v->timed_calls_checked = json_read_bool(&r, json, "timed_calls_checked");
     v->sandbox_level = (int)json_read_int(&r, json, "sandbox_level");
-    v->refused = get_words(a, json, "refused");
-    v->allowed = get_words(a, json, "allowed");
+    v->refused = get_strings(a, json, "refused");
+    v->allowed = get_strings(a, json, "allowed");
     if (json_object_get(json, "null_kernel"))
         v->null_kernel = json_read_string(&r, a, json, "null_kernel");
     return json_reader_done(&r, err);

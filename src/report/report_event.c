@@ -57,7 +57,7 @@ void report_event(struct str *out, const struct event *e) {
         say_evaluated(out, e);
         break;
     case EVENT_CONFIRMING:
-        str_printf(out, "confirming %lld.%d on fresh data, beside plain\n", (long long)e->run->id,
+        str_printf(out, "confirming %lld.%d on fresh data, against plain\n", (long long)e->run->id,
                    e->node->number);
         break;
     case EVENT_DISQUALIFIED:

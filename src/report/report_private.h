@@ -34,7 +34,7 @@ const struct search_node *report_champion(const struct run_view *v);
 int report_n_evaluated(const struct run_view *v);
 
 // "after 16 evaluations without a significant gain".
-const char *report_stop_words(const char *reason);
+const char *report_stop_text(const char *reason);
 
 // "degenerate: a kernel that does no more than writing zeros would pass, ..."; NULL: it is not.
 const char *report_degenerate(struct arena *a, const struct run *r);

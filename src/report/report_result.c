@@ -27,7 +27,7 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
 static void say_stop(struct str *out, const struct run_view *v) {
     struct str text = {0};
     int n = report_n_evaluated(v);
-    str_printf(&text, "%s (%d evaluation%s, %.0f s)", report_stop_words(v->run.stop_reason), n,
+    str_printf(&text, "%s (%d evaluation%s, %.0f s)", report_stop_text(v->run.stop_reason), n,
                n == 1 ? "" : "s", v->run.elapsed_s);
     str_puts(out, "stopped   ");
     report_wrap(out, str_text(&text), 10, 10);

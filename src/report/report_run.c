@@ -145,7 +145,7 @@ static void say_effort(struct str *out, const struct run_view *v) {
             str_printf(out, " %d %s", counts[k], verdict_kind_name((enum verdict_kind)k));
     str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
     str_puts(out, "  stopped            ");
-    report_wrap(out, report_stop_words(r->stop_reason), 21, 21);
+    report_wrap(out, report_stop_text(r->stop_reason), 21, 21);
     str_printf(out, "  policy, proposer   %s, %s, seed %llu\n", r->policy, r->proposer,
                (unsigned long long)r->seed);
     if (r->llm.spec)

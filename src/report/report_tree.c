@@ -108,7 +108,7 @@ void report_tree(struct str *out, const struct run_view *v) {
     struct arena a = {0};
     const char *degenerate = report_degenerate(&a, r);
     str_puts(out, "stopped: ");
-    report_wrap(out, degenerate ? degenerate : report_stop_words(r->stop_reason), 9, 9);
+    report_wrap(out, degenerate ? degenerate : report_stop_text(r->stop_reason), 9, 9);
     const char *bound = report_bound_line(&a, r);
     if (bound) {
         str_puts(out, "bound: ");
@@ -137,7 +137,7 @@ static void say_measurement(struct str *out, const struct measurement *m) {
         return;
     str_puts(out, "time      ");
     report_seconds(out, m->median_s, 0);
-    str_printf(out, " median of %d pairs; beside %s ", m->n_pairs, m->rival ? m->rival : "itself");
+    str_printf(out, " median of %d pairs; against %s ", m->n_pairs, m->rival ? m->rival : "itself");
     report_seconds(out, m->rival_median_s, 0);
     str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
                m->speedup_low, m->speedup_high, 100 * m->confidence);
@@ -175,7 +175,7 @@ static void say_findings(struct str *out, const struct search_node *n) {
 
 static void say_launches(struct str *out, const struct profile *p) {
     struct arena a = {0};
-    const char *words = profile_launch_words(&a, p);
+    const char *words = profile_launch_text(&a, p);
     if (*words) {
         str_puts(out, "launches  ");
         report_wrap(out, words, 10, 10);

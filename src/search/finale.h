@@ -1,7 +1,7 @@
 // The end of a run, as rules: how much time is kept for it, and who plays off.
 //
-// Of nodes that cannot be told apart the fastest by its own measurement is the luckiest as likely
-// as the best. So those few are timed beside each other before one is confirmed.
+// Of nodes that cannot be distinguished the fastest by its own measurement is the luckiest as
+// likely as the best. So those few are timed against each other before one is confirmed.
 #pragma once
 
 #include <stdbool.h>

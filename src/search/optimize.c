@@ -107,7 +107,7 @@ static bool add_root(struct loop *l, struct error *err) {
     return store_put_node(l->job->store, l->run->id, root, err);
 }
 
-// What candidates are timed beside: the root, so that all times compare; `plain` when the
+// What candidates are timed against: the root, so that all times compare; `plain` when the
 // root does not work.
 static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
@@ -348,7 +348,7 @@ static bool play(struct loop *l, struct search_node *champion, struct search_nod
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
-// Those that cannot be told apart from the champion, beside it, while there is time.
+// Those that cannot be distinguished from the champion, against it, while there is time.
 static bool play_off(struct loop *l, struct error *err) {
     int contenders[CONTENDERS_MAX], best = progress_champion(l->nodes, l->n_nodes);
     int n = best > 0 ? finale_contenders(l->nodes, l->n_nodes, best, contenders) : 0;
@@ -363,7 +363,7 @@ static bool play_off(struct loop *l, struct error *err) {
     return true;
 }
 
-// The champion beside `plain` on fresh data. One that does not pass is disqualified, for good
+// The champion against `plain` on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 static bool confirm(struct loop *l, bool *settled, struct error *err) {
     struct run *run = l->run;

@@ -204,7 +204,7 @@ static bool connect_to(struct store *s, const char *name, int flags, struct erro
     return true;
 }
 
-// The path as a URI that says: nobody changes this file. NULL when a log beside it holds
+// The path as a URI that says: nobody changes this file. NULL when a log next to it holds
 // more than the file does.
 static char *immutable_uri(struct arena *a, const char *path) {
     struct stat st;
@@ -331,7 +331,7 @@ const char *store_path(const struct store *s) {
     return s->path;
 }
 
-// A run's lock is on byte `run` of a file beside the database. The kernel drops it when
+// A run's lock is on byte `run` of a file next to the database. The kernel drops it when
 // the process ends, however it ends, so that a killed run can be resumed at once.
 static int open_locks(const struct store *s, int flags) {
     char *name = sqlite3_mprintf("%s-runs", s->path);
@@ -348,7 +348,7 @@ bool store_lock_run(struct store *s, int64_t run, struct error *err) {
     if (s->lock_fd < 0)
         s->lock_fd = open_locks(s, O_RDWR | O_CREAT);
     if (s->lock_fd < 0)
-        return error_set(err, ERROR_IO, "make the lock file beside %s: %s", s->path,
+        return error_set(err, ERROR_IO, "make the lock file next to %s: %s", s->path,
                          strerror(errno));
     struct flock lock = run_byte(run);
     if (fcntl(s->lock_fd, F_OFD_SETLK, &lock) == 0)

@@ -10,7 +10,7 @@
 struct store {
     sqlite3 *db;
     char *path;
-    int lock_fd;  // of the file beside the database that holds the runs' locks; -1: not open
+    int lock_fd;  // of the file next to the database that holds the runs' locks; -1: not open
 };
 
 // Say what the database's last result code means, in words that name the remedy.

@@ -11,7 +11,7 @@
 static const double MEMORY_ENOUGH = 0.5, COMPUTE_ENOUGH = 0.25, NEAR = 0.95;
 
 // How a multiprocessor hands out what it has: registers by 256 to a warp, warps to four parts,
-// and 1 KiB of shared memory to each block beside its own (compute capability 8.0 and later).
+// and 1 KiB of shared memory to each block besides its own (compute capability 8.0 and later).
 enum { WARP = 32, REGISTER_UNIT = 256, PARTS = 4, SHARED_RESERVED = 1024 };
 
 // A block has at most half of the threads, so that its size alone is never in the way.

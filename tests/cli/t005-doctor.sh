@@ -69,7 +69,7 @@ expect_match 1 '^store     broken' env HONE_STORE_PATH="$TMP/.hone/runs.db" "$HO
 rm .hone/runs.db
 expect_match 0 '^store     ok      none yet' env HONE_STORE_PATH="$TMP/.hone" "$HONE" doctor
 
-# What difference can be told: measured when asked for, kept, and told again.
+# What difference is resolved: measured when asked for, kept, and told again.
 expect_match 0 '^resolves  absent  not measured' "$HONE" doctor --target cpu
 expect_match 0 '^resolves  ok .* on cpu: [0-9.]+% in 1 s, with calls of ' "$HONE" doctor --target cpu --measure 1
 expect_match 0 '^resolves  ok .* on cpu: [0-9.]+% in 1 s, with calls of ' "$HONE" doctor --target cpu

@@ -48,7 +48,7 @@ first '^softmax on cpu ' with_gpu "$HONE" sol "$soft" --target cpu
 # What was passed over nobody says but the doctor: which compiler for a GPU there is, or what it
 # means that there is none.
 expect_match 0 "^nvrtc     ok      13\\.0: $TMP/cuda/lib64/libnvrtc\\.so\\.13\$" with_gpu "$HONE" doctor
-# What it opens by name is taken from beside it: the loader may know nothing of that directory.
+# What it opens by name is taken from next to it: the loader may know nothing of that directory.
 expect_match 0 "dlopen $TMP/cuda/lib64/libnvrtc-builtins\\.so\\.13\\.0: ok" with_gpu env HONE_LOG=debug "$HONE" doctor
 expect_match 0 '^nvrtc     absent  libnvrtc\.so\.13 lacks nvrtcVersion: too old for hone$' \
     env CUDA_HOME="$TMP/old" "$HONE" doctor

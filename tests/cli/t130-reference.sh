@@ -1,6 +1,6 @@
 #!/bin/sh
 # slow
-# The interpreter beside NumPy and PyTorch: every operation, in float64. Needs Debian's
+# The interpreter against NumPy and PyTorch: every operation, in float64. Needs Debian's
 # python3-numpy and python3-torch; without them the test is skipped, except where CI is set.
 . "$(dirname "$0")/lib.sh"
 python=/usr/bin/python3

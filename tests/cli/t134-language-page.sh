@@ -47,3 +47,10 @@ types 'l / 2' f32
 types 'i // 2' i32
 types 'b % 3' i32
 types 'x // 2' f32
+
+# The loop that the page shows, and what it says of it.
+awk '/^problem rnn/ { on = 1 } /^```/ { on = 0 } on' page.md >loop.hone
+expect_match 0 'problem rnn' "$HONE" check loop.hone
+expect 0 '' "$HONE" fmt --check loop.hone
+expect_match 0 'y : f32\[B, T, H\] = recur .* along 512 steps, each y at axis 1' "$HONE" check -v loop.hone
+expect 3 "hone: problem rnn: 'h' is a recur, and no kernel is made of that yet" "$HONE" emit loop.hone

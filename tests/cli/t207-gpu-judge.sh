@@ -71,7 +71,7 @@ expect_new affine.hone
 expect_new mixed.hone
 : >cuda/fault
 
-# Kernels that compute nothing: the label is the card's as well, and beside every verdict.
+# Kernels that compute nothing: the label is the card's as well, and next to every verdict.
 sed 's/^y = .*/y = x - x/' affine.hone >zeros.hone
 printf '#pragma hone fill y 0\n' | cat - noop.cu >zeros.cu
 expect_match 0 '^zeros.cu: ok, on a degenerate problem$' "$HONE" eval zeros.hone zeros.cu --target cuda --verify
@@ -89,7 +89,7 @@ run "$HONE" eval affine.hone right.cu right.cu --target cuda --verify
 case $got in *restart*) fail "nothing was lost: $got" ;; esac
 valid compare "$HONE" eval affine.hone right.cu right.cu --target cuda --seconds 0.1 --json
 
-# A kernel beside itself.
+# A kernel against itself.
 expect_match 0 'called different in at most [0-9.]+% of trials, with 95% confidence' \
     "$HONE" eval affine.hone right.cu --target cuda --aa 3 --seconds 0.1
 
@@ -106,7 +106,7 @@ valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --sc
 grep -q '"registers"' json
 expect_match 0 '^  launch    4 blocks, 256 threads each, 32 registers, 32 bytes shared, 32 bytes local' \
     "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
-# Several steps: how the time divides between them. One that cannot be told costs nothing else.
+# Several steps: how the time divides between them. One that cannot be had costs nothing else.
 printf '#pragma hone fill y 0\n' | cat - right.cu >filled.cu
 filled() {
     "$HONE" eval affine.hone filled.cu right.cu --target cuda --rival right.cu --screen

@@ -6,7 +6,7 @@ E=$ROOT/tests/exploits
 P=$E/softmax.hone
 G=$E/honest/softmax_plain.c
 
-# Files of the spool beside what stays: the version and the machines.
+# Files of the spool besides what stays: the version and the machines.
 left() { find "$1" -type f ! -name spool.json ! -path "*/machines/*" | sort; }
 empty() { [ -z "$(left "$1")" ] || fail "left in $1: $(left "$1")"; }
 some() { [ -n "$(find "$@" -type f)" ]; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# two candidates beside each other; only one process times at a moment
+# two candidates against each other; only one process times at a moment
 . "$(dirname "$0")/lib.sh"
 
 [ "$(nproc)" = 1 ] && HONE_RUN_THREADS=1 || HONE_RUN_THREADS=2
@@ -27,14 +27,14 @@ kernel slow.c 2000 2
 kernel wrong.c 1 3
 
 # Which one is faster is for the clock to say; that something is said about the two is not.
-expect_match 0 '^(a.c is faster than b.c|b.c is faster than a.c|no difference between a.c and b.c can be told): ' \
+expect_match 0 '^(a.c is faster than b.c|b.c is faster than a.c|no difference between a.c and b.c is resolved): ' \
     "$HONE" eval affine.hone a.c b.c --seconds 0.1
 expect_match 0 '^  speed-up  .* over b.c' "$HONE" eval affine.hone a.c b.c --seconds 0.1
 # A kernel that does everything thousands of times is slower, on any machine. One with other work may
 # not be able to tell, and says so; then once more.
 faster() { # CANDIDATES: a.c and slow.c
     for try in 1 2 3 4 5 6 7 8 9; do
-        expect_match 0 '^(a.c is faster than slow.c|no difference between .* can be told): ' \
+        expect_match 0 '^(a.c is faster than slow.c|no difference between .* is resolved): ' \
             "$HONE" eval affine.hone "$@" --seconds 0.2
         ! printf '%s\n' "$got" | grep -q '^a.c is faster than slow.c: ' || return 0
     done
@@ -59,7 +59,7 @@ grep -q '"faster": null, "speedup": null, "low": null, "high": null, "words": "t
 expect_match 1 '"schema": "hone.compare/1"' "$HONE" eval affine.hone wrong.c a.c --json
 valid eval "$HONE" eval affine.hone a.c --seconds 0.1 --json
 grep -q '"resolution": null' json || fail "$(cat json)"
-# Of more than two, or two that are not timed beside each other, a document on each line.
+# Of more than two, or two that are not timed against each other, a document on each line.
 lines() { # N, and as run
     want=$1
     shift
@@ -83,7 +83,7 @@ run "$HONE" eval affine.hone a.c --warm --seconds 0.1
 [ "$status" -le 1 ] || fail "$got"
 printf '%s\n' "$got" | grep -q '^  measured  .* ABBA, warm: 2 slots of 0.524 MB each in turns, ' || fail "$got"
 expect_match 2 '^hone: --warm is not for a job of a --spool' "$HONE" eval affine.hone a.c --warm --spool s
-# With a rival both are timed beside that.
+# With a rival both are timed against that.
 expect_match 0 '^  speed-up  .* over plain' "$HONE" eval affine.hone a.c b.c --rival plain --seconds 0.1
 
 # Results that hang on chance: reported, and allowed where the problem says so.

@@ -88,7 +88,7 @@ one_message() { # STATUS PATTERN COMMAND...
     ! printf '%s\n' "$got" | grep -q 'no-compile' || fail "charged to the candidate: $got"
 }
 one_message 3 "^hone: .*no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" eval "$P" "$G" --verify
-# One that sleeps for ever cannot be told from one whom the machine lets wait: it is tried again.
+# One that sleeps for ever cannot be distinguished from one whom the machine lets wait: it is tried again.
 cat >asleep.c <<'END'
 #pragma hone launch rows grid(1) args(x, y)
 void rows(long block, const float *x, float *y) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A problem that a kernel which computes nothing would pass is degenerate: eval says so beside the
+# A problem that a kernel which computes nothing would pass is degenerate: eval says so with the
 # verdict, optimize refuses it, and the store keeps why. A problem that is only small is not.
 . "$(dirname "$0")/lib.sh"
 
@@ -33,7 +33,7 @@ expect_match 0 'no more than copying an input would pass' "$HONE" eval copy.hone
 expect_match 1 'no more than writing one constant would pass' "$HONE" eval constant.hone copies.c --verify
 valid eval "$HONE" eval zeros.hone nothing.c --verify --json
 grep -q '"degenerate": true' json || fail "$(cat json)"
-[ "$(grep -c '"null_kernel": "writing zeros"' json)" = 2 ] || fail "not beside and in the verdict: $(cat json)"
+[ "$(grep -c '"null_kernel": "writing zeros"' json)" = 2 ] || fail "not next to and in the verdict: $(cat json)"
 valid eval "$HONE" eval sound.hone copies.c --verify --json
 grep -q '"degenerate": false' json || fail "$(cat json)"
 ! grep -q '"null_kernel": "' json || fail "$(cat json)"

@@ -10,7 +10,7 @@
 #   no process is left  all below one that was killed, compilers too, are gone after a second
 #                       (until_gone in lib.sh has what that is on a busy machine); how long it took
 #                       by the clock is told
-#   no file is left     beside what stays, in any directory after one command that comes to it
+#   no file is left     besides what stays, in any directory after one command that comes to it
 . "$(dirname "$0")/lib.sh"
 E=$ROOT/tests/exploits
 P=$E/softmax.hone

@@ -82,7 +82,7 @@ refused "plan, line 2: oob nan: 's' holds i32, which has no nan" "#pragma hone s
 #pragma hone tensormap m = s dims(N) box(16) oob nan
 $map"
 
-# Scratch in every slot must fit beside the rest: the fake card has 4 GiB left.
+# Scratch in every slot must fit with the rest: the fake card has 4 GiB left.
 candidate '#pragma hone scratch s f32[N, 1000000]
 #pragma hone launch right grid(4) block(256) args(x, y)'
 expect_match 1 'scratch takes [0-9]+ MiB in [0-9]+ slots; the card has 4096 MiB left' judge

@@ -1,5 +1,5 @@
 #!/bin/sh
-# the control: a kernel beside itself, in comparisons of several lengths; pairs kept
+# the control: a kernel against itself, in comparisons of several lengths; pairs kept
 . "$(dirname "$0")/lib.sh"
 
 export HONE_RUN_THREADS=1
@@ -14,7 +14,7 @@ P
 # How many there were, not what they said: that is for the clock to say.
 expect_match 0 '^2 comparisons of a kernel with itself: called faster [0-2] times, slower [0-2] times$' \
     "$HONE" eval affine.hone default --aa 2 --seconds 0.05
-expect_match 0 '^a slow-down of [0-9.]+% would have been told in 95% of them; a call takes ' \
+expect_match 0 '^a slow-down of [0-9.]+% would have been detected in 95% of them; a call takes ' \
     "$HONE" eval affine.hone default --aa 1 --screen
 
 # Several lengths: one trial is the longest, and its stretches are the others.
@@ -37,11 +37,11 @@ grep -Eq '"seconds":0.02[0-9]*,"comparisons":[1-9]' flat || fail "no stretch: $(
 awk '!/^#/ && !($1 > 0 && $2 > 0 && (NF == 2 || $3 == "left-out" || $3 == "disturbed")) { exit 1 }' pairs.txt ||
     fail 'no pair of times'
 
-# A resolution: a trial ends when it can tell that; how many did, and how long they took. What half of everything differs by
-# is told by any few pairs.
+# A resolution: a trial ends when it can resolve that; how many did, and how long they took. What half of everything differs by
+# is resolved by any few pairs.
 run "$HONE" eval affine.hone default --aa 3 --resolution 100% --seconds 5
 [ "$status" = 0 ] || fail "$got"
-printf '%s\n' "$got" | grep -Eq '^the 100% asked for would have been told in [0-3] of 3; half of them took [0-9.e-]+ s or less, 95% [0-9.e-]+ s$' ||
+printf '%s\n' "$got" | grep -Eq '^the 100% asked for would have been detected in [0-3] of 3; half of them took [0-9.e-]+ s or less, 95% [0-9.e-]+ s$' ||
     fail "$got"
 valid aa "$HONE" eval affine.hone default --aa 2 --resolution 50 --seconds 0.1 --json
 tr -d ' \n' <json >flat
@@ -51,10 +51,10 @@ valid aa "$HONE" eval affine.hone default --aa 2 --resolution 100 --seconds 0.02
 tr -d ' \n' <json >flat
 grep -Eq '"seconds":0.1[0-9]*,"comparisons":[2-9]' flat || fail "no stretch: $(cat json)"
 grep -Eq '"seconds":2[0-9.]*,"comparisons":2,' flat || fail "$(cat json)"
-# Beside another kernel: which difference could be told is said, and whether it is the one asked for.
-expect_match 0 '^  told      differences of [0-9.e+]+% and more, (100% was asked for|not the 100% asked for: more --seconds, or a quieter machine)$' \
+# Against another kernel: which difference could be resolved is said, and whether it is the one asked for.
+expect_match 0 '^  resolves  differences of [0-9.e+]+% and more, (100% was asked for|not the 100% asked for: more --seconds, or a quieter machine)$' \
     "$HONE" eval affine.hone default --resolution 100 --seconds 0.2
-expect_match 0 '^  told      differences of [0-9.e+]+% and more, not the 0.8% asked for: ' \
+expect_match 0 '^  resolves  differences of [0-9.e+]+% and more, not the 0.8% asked for: ' \
     "$HONE" eval affine.hone default plain --resolution 0.8% --seconds 0.001
 
 # More than are started together.
@@ -105,8 +105,8 @@ for wrong in 0 -1 0.5% 101; do
     expect 2 "hone: eval: --resolution $wrong: expected 0.8% to 100%; identical kernels may differ by 0.5%" \
         "$HONE" eval affine.hone default --resolution "$wrong"
 done
-expect 2 'hone: --screen tells no differences, --resolution asks for one' "$HONE" eval affine.hone default --screen --resolution 1
-expect 2 'hone: --verify tells no differences, --resolution asks for one' "$HONE" eval affine.hone default --verify --resolution 1
+expect 2 'hone: --screen measures no difference, --resolution asks for one' "$HONE" eval affine.hone default --screen --resolution 1
+expect 2 'hone: --verify measures no difference, --resolution asks for one' "$HONE" eval affine.hone default --verify --resolution 1
 # A candidate that is wrong cannot be timed.
 printf '#pragma hone launch f grid(M) args(x, y)\nvoid f(long b, const float *x, float *y) { y[b] = x[b]; }\n' >wrong.c
 expect_match 1 '^wrong: ' "$HONE" eval affine.hone wrong.c --aa 1 --seconds 0.05

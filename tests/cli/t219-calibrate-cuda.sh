@@ -1,6 +1,6 @@
 #!/bin/sh
 # Ceilings of a GPU, measured on a card that is not there (tests/fake) and takes the time it says:
-# the line, the single sizes beside it, and a reach that asks for no more time than they took.
+# the line, the single sizes next to it, and a reach that asks for no more time than they took.
 . "$(dirname "$0")/lib.sh"
 mkdir -p cuda
 ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64

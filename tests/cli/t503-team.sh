@@ -9,7 +9,7 @@ export ANTHROPIC_API_KEY="$CANARY" OPENAI_API_KEY="$CANARY"
 printf 'm 10 20 1 12\n' >prices
 export HONE_LLM_PRICES="$TMP/prices"
 
-plan='{"hypotheses": [{"cause": "narrow vectors", "finding": 0, "change": "vec 16", "form": "kernel", "spans": [{"name": "stage", "first": 2, "last": 2}], "speedup": 1.3, "risk_implementation": 1, "risk_performance": 2}, {"cause": "rows", "finding": 0, "change": "more rows", "form": "kernel", "spans": [], "speedup": 1.2, "risk_implementation": 2, "risk_performance": 2}]}'
+plan='{"hypotheses": [{"cause": "narrow vectors", "finding": 0, "change": "vec 8", "form": "kernel", "spans": [{"name": "stage", "first": 2, "last": 2}], "speedup": 1.3, "risk_implementation": 1, "risk_performance": 2}, {"cause": "rows", "finding": 0, "change": "more rows", "form": "kernel", "spans": [], "speedup": 1.2, "risk_implementation": 2, "risk_performance": 2}]}'
 bold='{"hypotheses": [{"cause": "a bold one", "finding": 0, "change": "own source", "form": "source", "spans": [], "speedup": 1.2, "risk_implementation": 2, "risk_performance": 2}]}'
 "$HONE" scaffold "$ROOT/problems/softmax.hone" --dim M=96,N=128 >source.c
 {
@@ -30,11 +30,11 @@ repeat
 match You plan
 say $plan
 ---
-match Change: vec 16
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 4\n<<<END stage>>>
+match Change: vec 8
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 4\n<<<END stage>>>
 ---
-match Change: vec 16
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 8  keep local\n<<<END stage>>>
+match Change: vec 8
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 8  keep local\n<<<END stage>>>
 ---
 match Change: more rows
 sayfile $TMP/rows.txt
@@ -44,7 +44,7 @@ run "$HONE" optimize $soft --evals 3 --llm "anthropic:m@$url" --max-usd 1
 [ "$status" = 0 ] || fail "optimize gave $status: $got"
 printf '%s\n' "$got" | head -n 1 | grep -q '^model     anthropic:m@http.*; price 10 USD in, 20 USD out per million tokens; cap 1 USD$' ||
     fail "the first line does not say model, price and cap: $got"
-printf '%s\n' "$got" | grep -q '1\.1. ok .*vec 16' || fail "no node from the plan: $got"
+printf '%s\n' "$got" | grep -q '1\.1. ok .*vec 8' || fail "no node from the plan: $got"
 printf '%s\n' "$got" | grep -q '^model     [34] calls, .* tokens in (.* from a cache), .* out, 0\.0.* USD$' ||
     fail "no sum: $got"
 printf '%s\n' "$got" | grep -q '^champion  1\.' || fail "no champion: $got"
@@ -93,7 +93,7 @@ match You plan
 say $plan
 ---
 match You write
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2\n<<<END stage>>>
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 2\n<<<END stage>>>
 END
 # shellcheck disable=SC2086
 expect_match 0 '^stopped   .*calls' "$HONE" optimize $soft --evals 9 --llm "openai:m@$url" --max-calls 2

@@ -26,7 +26,7 @@ say
 match cannot be used: there is no JSON
 say Let me think about softmax first.
 END
-    good 1 'vec 16  rows 8  unroll 4'
+    good 1 'vec 8  rows 8  unroll 4'
     cat <<END
 ---
 match You plan
@@ -68,16 +68,16 @@ match You plan
 say $(hypothesis 'unknown span' kernel "$span")
 ---
 match there is no span
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2  unroll 4\n<<<END stage>>>
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 2  unroll 4\n<<<END stage>>>
 ---
 match Change: unknown span
-say <<<IMPROVE loop>>>\nstage y : rowwise  vec 16\n<<<END loop>>>
+say <<<IMPROVE loop>>>\nstage y : rowwise  vec 8\n<<<END loop>>>
 ---
 match You plan
 say $(hypothesis 'illegal block' kernel "$span")
 ---
 match nearest
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 4  unroll 4\n<<<END stage>>>
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 4  unroll 4\n<<<END stage>>>
 ---
 match Change: illegal block
 say <<<IMPROVE stage>>>\nstage y : rowwise  vec 15\n<<<END stage>>>
@@ -100,7 +100,7 @@ say no more
 match Change: far too much
 saymany 300000
 END
-    good 2 'vec 16  rows 8  unroll 8  keep local'
+    good 2 'vec 8  rows 8  unroll 8  keep local'
     cat <<END
 ---
 match You plan
@@ -113,7 +113,7 @@ match outside of the spans
 say <<<IMPROVE stage>>>\nstage y : rowwise  vec 4  rows 32  unroll 8\n<<<END stage>>>
 END
 } >blocks
-printf '```\nkernel for softmax on cpu\nstage y : rowwise  vec 16  rows 2  unroll 4\n```\n' >same.txt
+printf '```\nkernel for softmax on cpu\nstage y : rowwise  vec 8  rows 2  unroll 4\n```\n' >same.txt
 printf '```\n# mine\nkernel for softmax on sm_90a\nstage y : rowwise vec 8\n```\n' >elsewhere.txt
 serve <blocks
 # shellcheck disable=SC2086
@@ -171,7 +171,7 @@ sayfile $TMP/planted.txt
 match You repair
 sayfile $TMP/honest2.txt
 END
-    good 3 'vec 16  rows 8  unroll 4'
+    good 3 'vec 8  rows 8  unroll 4'
 } >blocks
 serve <blocks
 # shellcheck disable=SC2086

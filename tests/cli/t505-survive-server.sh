@@ -19,7 +19,7 @@ match there is no tool
 say $(hypothesis 'after tools' kernel "$span")
 ---
 match Change: after tools
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2  unroll 4\n<<<END stage>>>
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 2  unroll 4\n<<<END stage>>>
 ---
 match You plan
 tool check_kernel {"text": 
@@ -43,10 +43,10 @@ match "tool_result"
 say $(hypothesis 'after six' kernel "$span")
 ---
 match Change: after six
-say <<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 2  unroll 4\n<<<END stage>>>
+say <<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 2  unroll 4\n<<<END stage>>>
 ---
 match You plan
-tool check_kernel {"text": "kernel for softmax on cpu\\nstage y : rowwise vec 16\\n"}
+tool check_kernel {"text": "kernel for softmax on cpu\\nstage y : rowwise vec 8\\n"}
 tool sol {}
 tool findings {"node": 0}
 tool history {"query": "vec"}
@@ -72,7 +72,7 @@ match You plan
 status 413
 body {"error": {"message": "too large"}}
 END
-    good 4 'vec 16  rows 8  unroll 4'
+    good 4 'vec 8  rows 8  unroll 4'
     cat <<END
 ---
 match You plan
@@ -105,7 +105,7 @@ header retry-after: 600
 match You plan
 status 429
 END
-    good 6 'vec 16  rows 1  unroll 8  keep local  store stream'
+    good 6 'vec 8  rows 1  unroll 8  keep local  store stream'
 } >blocks
 serve <blocks
 # shellcheck disable=SC2086

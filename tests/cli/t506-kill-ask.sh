@@ -6,7 +6,7 @@
 
 soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 hypothesis 'wider' kernel "$span" >plan.txt
-printf '<<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 8  unroll 4\n<<<END stage>>>\n' >code.txt
+printf '<<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 8  unroll 4\n<<<END stage>>>\n' >code.txt
 cat >model.sh <<'END'
 #!/bin/sh
 # Answers plans; the first time that it is to write code it takes hone with it.

@@ -15,7 +15,7 @@ END
 run "$HONE" optimize $soft --evals 4 --llm "openai:m@$url"
 survived
 said "there is no model 'm' at http.*the expert takes over"
-good 7 'vec 16  rows 8  unroll 4' | sed 1d >blocks
+good 7 'vec 8  rows 8  unroll 4' | sed 1d >blocks
 serve <blocks
 run "$HONE" optimize --resume last --evals 5 --llm "openai:m@$url"
 survived
@@ -38,7 +38,7 @@ status=0
 wait $child || status=$?
 [ "$status" = 130 ] || fail "not 130 but $status: $(cat out)"
 grep -q 'interrupted; hone optimize --resume [0-9]* goes on' out || fail "not said: $(cat out)"
-good 8 'vec 16  rows 8  unroll 4' | sed 1d >blocks
+good 8 'vec 8  rows 8  unroll 4' | sed 1d >blocks
 serve <blocks
 run "$HONE" optimize --resume last --evals 2 --llm "openai:m@$url"
 survived

@@ -46,10 +46,10 @@ grep -q '^ *1\.0[* ] ok' out || fail "the default kernel was not judged: $(cat o
 # With the model, and nobody who would judge: the whole batch is proposed, and waits in the spool.
 printf '{"hypotheses": [%s, %s, %s]}' "$(hypothesis one 1.5)" "$(hypothesis two 1.4)" "$(hypothesis three 1.3)" |
     answer run1-node001-0-plan
-stage run1-node001-1-code 'vec 16  rows 4'
-stage run1-node002-0-code 'vec 16  rows 8  unroll 4'
-stage run1-node003-0-code 'vec 16  rows 4'
-stage run1-node003-1-code 'vec 16  rows 2'
+stage run1-node001-1-code 'vec 8  rows 4'
+stage run1-node002-0-code 'vec 8  rows 8  unroll 4'
+stage run1-node003-0-code 'vec 8  rows 4'
+stage run1-node003-1-code 'vec 8  rows 2'
 "$HONE" optimize --resume 1 --spool spool >out 2>&1 &
 child=$!
 three_wait() { [ "$(find spool/queue -name '*.json' | wc -l)" = 3 ]; }

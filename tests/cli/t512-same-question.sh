@@ -7,7 +7,7 @@
 soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
 long='put vec to 16 and rows to 8, because wide loads hide the latency of the caches, and keep the row in registers between the two walks, so that the second walk reads nothing; the words behind a hundred letters count too'
 printf '{"hypotheses": [{"cause": "c", "finding": 0, "change": "%s", "form": "kernel", "spans": [%s], "speedup": 1.5, "risk_implementation": 1, "risk_performance": 1}, {"cause": "the exponential", "finding": 0, "change": "write it by hand", "form": "source", "spans": [{"name": "head", "first": 1, "last": 1}], "speedup": 1.2, "risk_implementation": 3, "risk_performance": 3}]}' "$long" "$span" >plan.txt
-printf '<<<IMPROVE stage>>>\nstage y : rowwise  vec 16  rows 8  unroll 4\n<<<END stage>>>\n' >code.txt
+printf '<<<IMPROVE stage>>>\nstage y : rowwise  vec 8  rows 8  unroll 4\n<<<END stage>>>\n' >code.txt
 cat >model.sh <<'END'
 #!/bin/sh
 # Keeps every question; takes hone with it before the first code.

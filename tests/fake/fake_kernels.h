@@ -120,7 +120,7 @@ static void illegal(void **a) {
     error = 700;
 }
 static void right(void **a);
-// The first time ever it crashes (a file beside the library tells), then it is right.
+// The first time ever it crashes (a file next to the library tells), then it is right.
 static void stumbles(void **a) {
     char path[1024];
     const char *home = getenv("CUDA_HOME");

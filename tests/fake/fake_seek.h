@@ -5,7 +5,7 @@
 //
 // Needles are kept masked, or the search would find them where they are kept; those that follow
 // from the seed are made in a process of their own, so that nothing of it is left here. How often
-// each was found is appended to a file beside the library.
+// each was found is appended to a file next to the library.
 #pragma once
 
 #include <sys/mman.h>
@@ -219,7 +219,7 @@ static void seeks(void **a) {
     right(a);
 }
 
-// While it is timed, beside a rival that has the same inputs; before that a screening has four
+// While it is timed, against a rival that has the same inputs; before that a screening has four
 // calls.
 static void seeks_timed(void **a) {
     enum { SCREENING = 4, LOOKS = 12 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The fault is in the environment, or, for processes that get none, in a file beside the library.
+// The fault is in the environment, or, for processes that get none, in a file next to the library.
 static int is_fault(const char *name) {
     static char from_file[64];
     const char *fault = getenv("FAKE_CUDA"), *home = getenv("CUDA_HOME");

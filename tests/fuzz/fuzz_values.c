@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ir/inputs.h"
 #include "ir/interpret.h"
+#include "ir/recurrence.h"
 #include "ir/types.h"
 #include "ir/work.h"
 #include "lang/lang.h"
@@ -18,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ELEMENTS_MAX = 1 << 14, FLOPS_MAX = 1 << 20 };
+enum { ELEMENTS_MAX = 1 << 14, FLOPS_MAX = 1 << 20, STEPS_MAX = 100 };
 
 static void require(bool condition) {
     if (!condition)
@@ -30,6 +31,9 @@ static bool is_small(const struct problem *p) {
     double elements = 0, flops = 0;
     for (node_id n = 0; n < p->graph.n_nodes; n++) {
         elements += (double)shape_count(&p->graph.nodes[n].shape);
+        const struct recurrence *r = recurrence_of(&p->graph.nodes[n]);
+        if (r && (!is_small(r->body) || r->n_steps > STEPS_MAX))
+            return false;
         flops += work_flops(&p->graph, &p->graph.nodes[n]);
     }
     for (int i = 0; i < p->n_inputs; i++)

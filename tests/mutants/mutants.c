@@ -289,11 +289,11 @@ static void one_mutant(struct bench *b) {
             note_place(b, m, what);
         if (outcome == SURVIVED || outcome == EQUIVALENT)
             printf("%-10s %s: %s, %s\n", outcome == SURVIVED ? "survived" : "equivalent",
-                   b->problem->name, mutation_words[m], what);
+                   b->problem->name, mutation_text[m], what);
         if ((outcome == SURVIVED || outcome == EQUIVALENT) && getenv("MUTANTS_SHOW"))
             printf("%s\n%s\n", kernel_print(&a, b->kernel), c.source);
         if (outcome == NOT_RUN)
-            printf("not run    %s: %s, %s: %s: %s\n%s\n", b->problem->name, mutation_words[m], what,
+            printf("not run    %s: %s, %s: %s: %s\n%s\n", b->problem->name, mutation_text[m], what,
                    verdict_kind_name(v.kind), v.evidence, c.source);
     }
     arena_reset(&a);
@@ -362,18 +362,18 @@ static bool print_kinds(const struct bench *b, const char *family) {
     puts("| operator | share | put in | equivalent | not run | counted | killed | killed at the "
          "depth of `hone eval` |\n|---|---|---|---|---|---|---|---|");
     for (int i = 0; i < MUTATION_COUNT; i++)
-        print_kind(mutation_words[i], mutation_shares[i], &t->of_kind[i], t->all.n);
+        print_kind(mutation_text[i], mutation_shares[i], &t->of_kind[i], t->all.n);
     print_kind("all", 100, &t->all, t->all.n);
     for (int i = 0; i < MUTATION_COUNT; i++) {
         const struct exception *e = find_exception(family, (enum mutation)i);
         int n = t->of_kind[i].n;
         if (e && !n)
-            printf("exception  %s: %s\n", mutation_words[i], e->reason);
+            printf("exception  %s: %s\n", mutation_text[i], e->reason);
         bool is_short = e ? n > 0 : 2 * share(n, t->all.n) < mutation_shares[i];
         if (!is_short || b->wanted < ENOUGH)
             continue;
         ok = false;
-        printf("share      %s: %d of %d counted, %s\n", mutation_words[i], n, t->all.n,
+        printf("share      %s: %d of %d counted, %s\n", mutation_text[i], n, t->all.n,
                e ? "and it is named an exception" : "less than half of what it should have");
     }
     return ok;
@@ -381,7 +381,7 @@ static bool print_kinds(const struct bench *b, const char *family) {
 
 static void print_places(const struct bench *b) {
     for (int i = 0; i < b->n_places; i++)
-        printf("| %s | %s | %s | %d |\n", b->places[i].problem, mutation_words[b->places[i].kind],
+        printf("| %s | %s | %s | %d |\n", b->places[i].problem, mutation_text[b->places[i].kind],
                b->places[i].words, b->places[i].n);
 }
 

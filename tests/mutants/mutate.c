@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "loop/loop_build.h"
 
-const char *const mutation_words[MUTATION_COUNT] = {
+const char *const mutation_text[MUTATION_COUNT] = {
 #define MUTATION(id, words, share) words,
     MUTATIONS
 #undef MUTATION

@@ -23,7 +23,7 @@ enum mutation {
 #undef MUTATION
         MUTATION_COUNT
 };
-extern const char *const mutation_words[MUTATION_COUNT];
+extern const char *const mutation_text[MUTATION_COUNT];
 extern const int mutation_shares[MUTATION_COUNT];
 
 // Put one fault of that kind at a place of chance; false when the program has no such place.

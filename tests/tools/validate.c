@@ -2,7 +2,7 @@
 //
 // The part of JSON Schema (2020-12) that docs/schema uses: type, properties, required,
 // additionalProperties, items, enum, const, anyOf, minimum, pattern-free strings, and $ref
-// to another file beside the schema or to "#/$defs/name". A keyword that is not known here
+// to another file next to the schema or to "#/$defs/name". A keyword that is not known here
 // is refused, so that no schema promises what nobody checks.
 #include <jansson.h>
 #include <stdbool.h>

@@ -22,11 +22,11 @@ Test(environment, absent_is_not_zero) {
 Test(environment, says_what_pages_there_are) {
     struct arena a = {0};
     const char *off = "always within_size advise [never] deny force\n";
-    cr_expect_str_eq(environment_page_words(&a, 4096, off), "4 KiB");
-    cr_expect_str_eq(environment_page_words(&a, 65536, ""), "64 KiB");
-    cr_expect_str_eq(environment_page_words(&a, 4096, "[always] within_size advise never\n"),
+    cr_expect_str_eq(environment_page_text(&a, 4096, off), "4 KiB");
+    cr_expect_str_eq(environment_page_text(&a, 65536, ""), "64 KiB");
+    cr_expect_str_eq(environment_page_text(&a, 4096, "[always] within_size advise never\n"),
                      "4 KiB, huge where they fit");
-    cr_expect_str_eq(environment_page_words(&a, 4096, "always [within_size] advise never\n"),
+    cr_expect_str_eq(environment_page_text(&a, 4096, "always [within_size] advise never\n"),
                      "4 KiB, huge where they fit");
     cr_expect(strstr(environment_pages(&a), " KiB"));
     arena_reset(&a);

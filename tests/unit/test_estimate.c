@@ -172,7 +172,7 @@ Test(estimate, very_long_series_have_an_interval_too) {
     cr_expect(i.low <= i.value && i.high >= i.value && i.high - i.low < 0.03);
 }
 
-// Times of a kernel beside itself while others use the machine: half of the calls take longer, up
+// Times of a kernel against itself while others use the machine: half of the calls take longer, up
 // to three times as long.
 static double draw_noisy(struct rng *r) {
     return 1 + 0.01 * rng_unit(r) + (rng_unit(r) < 0.5 ? 2 * rng_unit(r) : 0);
@@ -331,16 +331,16 @@ Test(samples, a_place_cancels_when_it_is_changed) {
 }
 
 // Pairs of 50 ms: stretches of one and of two seconds, one after the other.
-Test(looks, are_stretches_of_a_longer_comparison) {
+Test(trials, are_stretches_of_a_longer_comparison) {
     static struct samples s;
-    static struct looks l;
-    looks_add(&l, 1);
-    looks_add(&l, 2);
-    looks_begin(&l, 1000000000);
+    static struct trials l;
+    trials_add(&l, 1);
+    trials_add(&l, 2);
+    trials_begin(&l, 1000000000);
     for (s.n_pairs = 2; s.n_pairs <= 90; s.n_pairs += 2)
-        looks_note(&l, &s, 1000000000 + s.n_pairs * 50000000LL);
-    static const struct look want[] = {{1, 0, 22, 0},  {2, 0, 42, 0},  {1, 22, 44, 0},
-                                       {1, 44, 66, 0}, {2, 42, 84, 0}, {1, 66, 88, 0}};
+        trials_note(&l, &s, 1000000000 + s.n_pairs * 50000000LL);
+    static const struct trial want[] = {{1, 0, 22, 0},  {2, 0, 42, 0},  {1, 22, 44, 0},
+                                        {1, 44, 66, 0}, {2, 42, 84, 0}, {1, 66, 88, 0}};
     cr_assert_eq(l.n_ended, 6);
     for (int i = 0; i < 6; i++) {
         cr_expect_eq(l.ended[i].seconds, want[i].seconds, "%d", i);
@@ -350,30 +350,31 @@ Test(looks, are_stretches_of_a_longer_comparison) {
 }
 
 // A stretch of slow pairs has eight of them, as a comparison has, however short it was to be.
-Test(looks, have_as_many_pairs_as_a_comparison) {
+Test(trials, have_as_many_pairs_as_a_comparison) {
     static struct samples s;
-    static struct looks l;
-    looks_add(&l, 1);
-    looks_begin(&l, 0);
+    static struct trials l;
+    trials_add(&l, 1);
+    trials_begin(&l, 0);
     for (s.n_pairs = 2; s.n_pairs <= 16; s.n_pairs += 2)
-        looks_note(&l, &s, s.n_pairs * 300000000LL);
+        trials_note(&l, &s, s.n_pairs * 300000000LL);
     cr_assert_eq(l.n_ended, 2);
     cr_expect_eq(l.ended[0].to, 8);
     cr_expect_eq(l.ended[1].from, 8);
 }
 
-Test(looks, end_where_there_is_no_room) {
+Test(trials, end_where_there_is_no_room) {
     static struct samples s;
-    static struct looks l;
-    looks_add(&l, 0.001);
-    looks_begin(&l, 0);
-    for (s.n_pairs = 8; s.n_pairs <= 8 * (LOOKS_ROOM + 3); s.n_pairs += 8)
-        looks_note(&l, &s, s.n_pairs * 1000000LL);
-    cr_expect_eq(l.n_ended, LOOKS_ROOM);
+    static struct trials l;
+    trials_add(&l, 0.001);
+    trials_begin(&l, 0);
+    for (s.n_pairs = 8; s.n_pairs <= 8 * (TRIALS_ROOM + 3); s.n_pairs += 8)
+        trials_note(&l, &s, s.n_pairs * 1000000LL);
+    cr_expect_eq(l.n_ended, TRIALS_ROOM);
 }
 
-// Kept samples of kernels beside themselves, from busy hours. Either could be called the subject in
-// each ABBA, so names are given by chance; the data and the chance are the same on every machine.
+// Kept samples of kernels against themselves, from busy hours. Either could be called the subject
+// in each ABBA, so names are given by chance; the data and the chance are the same on every
+// machine.
 enum { KEPT_MOST = 2000 };
 
 struct kept {

@@ -12,7 +12,7 @@
 #include "gpu/nvrtc.h"
 #include "real_nvrtc.h"
 
-// The fake stands where CUDA_HOME points: in lib64 beside the test binary.
+// The fake stands where CUDA_HOME points: in lib64 next to the test binary.
 static void use_fake(const char *fault) {
     setenv("CUDA_HOME", HONE_FAKE_CUDA, 1);
     if (fault)

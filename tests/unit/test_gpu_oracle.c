@@ -227,7 +227,7 @@ static void expect_null(struct gpu_oracle *g, const char *line, const char *expe
     oracle_compute(&o, 1U << SET_DECLARED, 1);
     const void *inputs[] = {(const void *)x};
     null_trial_on(&o, SET_DECLARED, inputs, &on_host);
-    const char *what = null_trial_words(&on_device), *host = null_trial_words(&on_host);
+    const char *what = null_trial_text(&on_device), *host = null_trial_text(&on_host);
     cr_expect(on_device.has_constants &&
               fabs(on_device.constants[0] - on_host.constants[0]) <= 1e-6);
     cr_expect_str_eq(what ? what : "no", expected, "%s: %s", line, what);

@@ -64,6 +64,33 @@ Test(interpret_rows, rows_that_need_each_other_are_left_together) {
                false);
 }
 
+#define LSTM                                                                         \
+    "g = x[:, t] + h @ u.T\n    "                                                    \
+    "c = sigmoid(g[:, :N]) * c + tanh(g[:, N:2 * N]) * sigmoid(g[:, 2 * N:3 * N])\n" \
+    "    h = sigmoid(g[:, 3 * N:]) * tanh(c)\n    y[:, t] = h\n"
+
+Test(interpret_rows, loops_leave_rows_alone_unless_steps_are_rows) {
+    check_same(HEAD "in x : f32[M, 5, 4 * N]\nin u : f32[4 * N, N]\nin h0 : f32[M, N]\n"
+                    "out y : f32[M, 5, N]\nout l : f32[M, N]\n"
+                    "for t in 5 with h = h0, c : f32[M, N] = 0:\n    " LSTM "l = c\n",
+               true);
+    // The state begins as something that has no rows.
+    check_same(HEAD "in x : f32[M, 5, N]\nin s : f32[N]\nout y : f32[M, 5, N]\n"
+                    "for t in 5 with h : f32[M, N] = s:\n    h = h * 0.5 + x[:, t]\n"
+                    "    y[:, t] = h\n",
+               true);
+    check_same(HEAD "in x : f32[M, N]\nout y : f32[M, N]\n"
+                    "for t in M with h : f32[N] = 0:\n    h = h * 0.5 + x[t]\n    y[t] = h\n",
+               false);
+    check_same(HEAD "in x : f32[M, 5, N]\nout y : f32[M, N]\n"
+                    "for t in 5 with h : f32[M, N] = 0:\n    h = h + x[:, t] - max(h, axis=0)\n"
+                    "y = h\n",
+               false);
+    check_same(HEAD "in x : f32[M, 5, N]\nout y : f32[5, M, N]\n"
+                    "for t in 5 with h : f32[M, N] = 0:\n    h = h + x[:, t]\n    y[t] = h\n",
+               false);
+}
+
 Test(interpret_rows, a_scalar_and_a_short_problem_work) {
     check_same(HEAD "in x : f32[M, N]\nout s : f32[]\ns = sum(x)\n", false);
     check_same("problem p\ndim M = 3\nin x : f32[M]\nout y : f32[M]\ny = exp(x)\n", true);

@@ -1,6 +1,6 @@
 // Every law: where its pattern is found, and that its way gives the same result within its
 // class. Where the language can say what the law computes, the rewritten problem is run in
-// the interpreter beside the original; where it cannot (rounding to tf32, Winograd's tiles),
+// the interpreter against the original; where it cannot (rounding to tf32, Winograd's tiles),
 // the law's arithmetic stands here.
 #include <criterion/criterion.h>
 #include <math.h>

@@ -305,7 +305,7 @@ Test(prices, come_from_the_users_table_first) {
     cr_expect_eq(p.out, 5);
     cr_assert(price_of(table, "nobody-knows", &p));
     cr_expect(isnan(p.in) && !p.origin);
-    cr_expect_str_eq(price_words(&a, &p), "unknown");
+    cr_expect_str_eq(price_text(&a, &p), "unknown");
 }
 
 Test(prices, nonsense_names_its_line) {

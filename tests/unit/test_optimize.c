@@ -80,11 +80,11 @@ struct table {
     int n_remeasured;
     bool remeasure_helps;  // the second time, reach is what physics allows
     double reach_again_s;  // or the first time this, unless it is 0
-    bool is_lucky;         // beside the root, times are off by chance; beside others, they are not
-    int n_games;           // of the play-off
-    double doubt;          // the interval reaches so far on either side; 0: 1%
+    bool is_lucky;  // against the root, times are off by chance; against others, they are not
+    int n_games;    // of the play-off
+    double doubt;   // the interval reaches so far on either side; 0: 1%
     int n_screened, n_ranked;
-    double ranking_s;  // asked for by the last ranking beside the root
+    double ranking_s;  // asked for by the last ranking against the root
 };
 
 static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
@@ -280,7 +280,7 @@ Test(optimize, stores_every_node_and_finds_the_fastest) {
             cr_assert_str_neq(nodes[i].candidate.kernel, nodes[j].candidate.kernel);
         }
     }
-    cr_assert_str_eq(t.rival, "plain", "the confirmation is beside plain");
+    cr_assert_str_eq(t.rival, "plain", "the confirmation is against plain");
     cr_assert_eq(run.champion, progress_champion(nodes, n));
 }
 

@@ -371,7 +371,7 @@ Test(oracle_typed, null_kernels_of_any_type) {
         oracle_fill(&f.oracle, SET_DECLARED, 0, x);
         null_trial_start(&t);
         null_trial_on(&f.oracle, SET_DECLARED, inputs, &t);
-        const char *words = null_trial_words(&t);
+        const char *words = null_trial_text(&t);
         cr_expect_str_eq(words ? words : "none", rows[i].words ? rows[i].words : "none");
         close_fixture(&f);
     }

@@ -97,19 +97,19 @@ Test(record, measurement_survives_its_json_form_and_absent_is_null) {
     json_decref(json);
 
     // Looks are there where somebody asked for them.
-    cr_expect_eq(n.n_looks, 0);
-    struct measurement_look looks[] = {{1, 2, 1.1, 0.9, 1.2}, {0.1, 4, 0.8, 0.7, 0.95}};
-    m.looks = looks;
-    m.n_looks = 2;
+    cr_expect_eq(n.n_trials, 0);
+    struct measurement_trial trials[] = {{1, 2, 1.1, 0.9, 1.2}, {0.1, 4, 0.8, 0.7, 0.95}};
+    m.trials = trials;
+    m.n_trials = 2;
     json = measurement_to_json(&m);
     cr_assert(measurement_from_json(&a, json, &n, &err), "%s", err.text);
-    cr_expect_eq(n.n_looks, 2);
-    cr_expect_eq(n.looks[1].seconds, 0.1);
-    cr_expect_eq(n.looks[1].n_pairs, 4);
-    cr_expect_eq(n.looks[0].high, 1.2);
-    json_object_set_new(json, "looks", json_pack("[{s:i}]", "seconds", 1));
+    cr_expect_eq(n.n_trials, 2);
+    cr_expect_eq(n.trials[1].seconds, 0.1);
+    cr_expect_eq(n.trials[1].n_pairs, 4);
+    cr_expect_eq(n.trials[0].high, 1.2);
+    json_object_set_new(json, "trials", json_pack("[{s:i}]", "seconds", 1));
     cr_expect(!measurement_from_json(&a, json, &n, &err));
-    json_object_set_new(json, "looks", json_string("none"));
+    json_object_set_new(json, "trials", json_string("none"));
     cr_expect(!measurement_from_json(&a, json, &n, &err));
     json_decref(json);
 
@@ -203,11 +203,11 @@ Test(record, profile_has_launches_one_by_one) {
     struct profile_launch *l = profile_add_launch(&p, "sums");
     l->time_s = 3e-6;
     l->registers = 40;
-    cr_expect_str_eq(profile_launch_words(&a, &p), "", "of one there is nothing to say");
+    cr_expect_str_eq(profile_launch_text(&a, &p), "", "of one there is nothing to say");
     profile_add_launch(&p, "scale");
-    cr_expect_str_eq(profile_launch_words(&a, &p), "", "nobody timed the second");
+    cr_expect_str_eq(profile_launch_text(&a, &p), "", "nobody timed the second");
     p.launches[1].time_s = 1e-6;
-    cr_expect_str_eq(profile_launch_words(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
+    cr_expect_str_eq(profile_launch_text(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err), "%s", err.text);
     cr_expect_eq(q.n_launches, 2);

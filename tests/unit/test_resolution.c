@@ -22,18 +22,18 @@ Test(resolution, is_said_in_plain_digits) {
         struct resolution r = {.present = true};
         for (int k = 0; k < RESOLUTIONS; k++)
             r.smallest[k] = rows[i].smallest[k];
-        cr_expect_str_eq(op_resolution_words(&a, &r), rows[i].words);
+        cr_expect_str_eq(op_resolution_text(&a, &r), rows[i].words);
     }
     arena_reset(&a);
 }
 
 // A comparison of 5 s has those of 1 s in it; of what was not measured nothing is known.
 Test(resolution, takes_the_stretches_of_a_comparison) {
-    struct measurement_look looks[5];
+    struct measurement_trial trials[5];
     for (int i = 0; i < 5; i++)
-        looks[i] = (struct measurement_look){.seconds = 1, .low = 0.98, .high = 1.01 + 0.01 * i};
-    struct measurement m = {.looks = looks, .n_looks = 5, .speedup_high = 1.004};
-    struct resolution_told told[RESOLUTIONS] = {0};
+        trials[i] = (struct measurement_trial){.seconds = 1, .low = 0.98, .high = 1.01 + 0.01 * i};
+    struct measurement m = {.trials = trials, .n_trials = 5, .speedup_high = 1.004};
+    struct resolution_trials told[RESOLUTIONS] = {0};
     struct resolution r = {0};
     op_resolution_note(told, &m, 1);
     cr_expect_eq(told[0].n, 5);

@@ -190,7 +190,7 @@ Test(spool, lets_one_of_many_workers_have_each_job) {
     struct error err = {0};
     const char *dir = scratch_make(&a), *ids[JOBS];
     struct spool *s = open_spool(dir);
-    int fds[2], n_told = 0, told[JOBS] = {0};
+    int fds[2], n_detected = 0, told[JOBS] = {0};
     for (int i = 0; i < JOBS; i++)
         ids[i] = put(&a, s, &cpu, arena_printf(&a, "job %d", i), true);
     cr_assert_eq(pipe(fds), 0);
@@ -202,7 +202,7 @@ Test(spool, lets_one_of_many_workers_have_each_job) {
     close(fds[1]);
     char id[SPOOL_ID] = "";
     while (read(fds[0], id, SPOOL_ID - 1) == SPOOL_ID - 1) {
-        n_told++;
+        n_detected++;
         for (int i = 0; i < JOBS; i++)
             told[i] += strcmp(id, ids[i]) == 0;
     }
@@ -210,7 +210,7 @@ Test(spool, lets_one_of_many_workers_have_each_job) {
         wait(&status);
         cr_assert_eq(status, 0);
     }
-    cr_assert_eq(n_told, JOBS);
+    cr_assert_eq(n_detected, JOBS);
     for (int i = 0; i < JOBS; i++) {
         size_t len;
         cr_assert_eq(told[i], 1, "job %d was done %d times", i, told[i]);
@@ -525,8 +525,8 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
                                                              .depth = EVAL_SCREEN,
                                                              .seconds = 0.5,
                                                              .keeps_all = true,
-                                                             .looks_s = {0.1, 0.2},
-                                                             .n_looks = 2});
+                                                             .trials_s = {0.1, 0.2},
+                                                             .n_trials = 2});
     json_t *json = spool_job_message(&spec, question, true);
     struct spool_job j;
     char *text = json_print(&a, json);
@@ -536,7 +536,7 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
     cr_assert(j.seed == 7 && j.wants_null && j.has_job && !j.job.rival);
     cr_assert_str_eq(j.job.candidate->source, "source");
     cr_assert_eq(j.job.depth, EVAL_SCREEN);
-    cr_assert(j.job.n_looks == 2 && j.job.looks_s[1] == 0.2 && j.job.keeps_all);
+    cr_assert(j.job.n_trials == 2 && j.job.trials_s[1] == 0.2 && j.job.keeps_all);
     cr_assert_eq(j.problem->graph.dims[0].size, 8);
 
     static const struct {
@@ -549,8 +549,8 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
         {"job", "{\"schema\": \"hone.job/9\"}", "hone.job/9"},
         {"job",
          "{\"schema\": \"hone.job/1\", \"depth\": \"rank\", \"seconds\": 1, \"candidate\": {}, "
-         "\"looks_s\": [1, 2, 3, 4, 5]}",
-         "5 looks"},
+         "\"trials_s\": [1, 2, 3, 4, 5]}",
+         "5 trials"},
         {"job",
          "{\"schema\": \"hone.job/1\", \"depth\": \"deep\", \"seconds\": 1, \"candidate\": {}}",
          "unknown depth 'deep'"},

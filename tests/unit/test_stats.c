@@ -51,7 +51,7 @@ Test(pairs, are_eight_at_least_then_as_the_time_allows) {
         cr_expect_eq(pairs_ask(&cases[i].state), cases[i].want, "case %zu", i);
 }
 
-// Where errors are as the interval says, a slow-down by the resolution is told in 95% of
+// Where errors are as the interval says, a slow-down by the resolution is detected in 95% of
 // comparisons whose interval is just narrow enough for it.
 Test(pairs, an_interval_narrow_enough_for_a_resolution_tells_it_in_95_percent) {
     enum { TRIALS = 20000 };
@@ -61,15 +61,17 @@ Test(pairs, an_interval_narrow_enough_for_a_resolution_tells_it_in_95_percent) {
     rng_init(&rng, 5);
     for (size_t i = 0; i < sizeof resolutions / sizeof resolutions[0]; i++) {
         double half_width = pairs_narrow(resolutions[i]);
-        int n_told = 0;
+        int n_detected = 0;
         cr_expect_float_eq(pairs_resolution(half_width), resolutions[i], 1e-12);
         for (int k = 0; k < TRIALS; k++) {
             double radius = sqrt(-2 * log(1 - rng_unit(&rng)));
             double error = radius * cos(2 * M_PI * rng_unit(&rng)) * half_width / 2.576;
             double speedup = (1 + error) * (1 + apart) / (1 + resolutions[i]);
-            n_told += measurement_order(speedup * (1 - half_width), speedup * (1 + half_width)) < 0;
+            n_detected +=
+                measurement_order(speedup * (1 - half_width), speedup * (1 + half_width)) < 0;
         }
-        cr_expect_float_eq((double)n_told / TRIALS, 0.95, 0.015, "%g: %d", resolutions[i], n_told);
+        cr_expect_float_eq((double)n_detected / TRIALS, 0.95, 0.015, "%g: %d", resolutions[i],
+                           n_detected);
     }
 }
 

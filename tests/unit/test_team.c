@@ -339,7 +339,7 @@ Test(team, a_window_drops_its_sections_in_the_stated_order) {
         cr_expect_eq(left_out_at(ROLE_PLAN, kept[i]), 0, "%s", kept[i]);
 }
 
-// A time is given with its spread and with what it was taken beside.
+// A time is given with its spread and with what it was taken against.
 Test(team, a_window_says_what_a_time_is_made_of) {
     static double own[] = {3e-4, 2e-4, 1e-4, 4e-4, 9e-4}, rival[] = {1, 1, 1, 1, 1};
     node.measurement = (struct measurement){.present = true,
@@ -376,7 +376,7 @@ Test(team, a_window_says_what_builds_it_and_what_is_left) {
     }
 }
 
-// What was expected stands beside what came of it.
+// What was expected stands next to what came of it.
 Test(team, a_window_compares_what_was_expected) {
     struct search_node tried = node, failed = node;
     struct search_node waiting = node;

@@ -113,7 +113,7 @@ int report_n_evaluated(const struct run_view *v) {
 }
 
 // The reasons are those of search/optimize.c.
-const char *report_stop_words(const char *reason) {
+const char *report_stop_text(const char *reason) {
     static const struct {
         const char *reason, *words;
     } table[] = {

@@ -1,4 +1,4 @@
-#include "eval/set_words.h"
+#include "eval/describe_set.h"
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -17,7 +17,7 @@ static const char *const plain[SET_COUNT] = {
     [SET_SPIKE] = "one element of each row is 4096 times as large as the others",
 };
 
-static const char *patched_words(struct arena *a, const struct oracle *o) {
+static const char *patched_text(struct arena *a, const struct oracle *o) {
     const struct problem *p = o->problem;
     struct str s = {0};
     for (int i = 0; i < p->n_inputs; i++) {
@@ -33,8 +33,8 @@ static const char *patched_words(struct arena *a, const struct oracle *o) {
     return words;
 }
 
-const char *set_words(struct arena *a, const struct oracle *o, enum oracle_set set) {
-    return set == SET_PATCHED ? patched_words(a, o)
-           : set >= SET_DRAWN ? derived_words(a, o, set)
+const char *describe_set(struct arena *a, const struct oracle *o, enum oracle_set set) {
+    return set == SET_PATCHED ? patched_text(a, o)
+           : set >= SET_DRAWN ? derived_text(a, o, set)
                               : plain[set];
 }
