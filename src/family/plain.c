@@ -10,23 +10,24 @@
 #include "base/arena.h"
 #include "family/family.h"
 #include "family/gemm_form.h"
+#include "family/nest.h"
 #include "family/program.h"
 
 enum { ROW_MAX = 1 << 17 };  // elements of a row of sums that may live on the stack
 
-struct nest {
+struct product_nest {
     struct lowering *l;
     struct gemm_form form;
     struct loop_buffer *sum;  // one row of the product, or one element
 };
 
-static const struct loop_expr *product(struct nest *n, struct scope *s) {
+static const struct loop_expr *product(struct product_nest *n, struct scope *s) {
     const struct loop_expr *x = point_value(s, n->form.lhs, &n->form.lhs_map);
     const struct loop_expr *y = point_value(s, n->form.rhs, &n->form.rhs_map);
     return loop_binary(n->l->arena, LOOP_MUL, x, y);
 }
 
-static void store_values(struct nest *n, struct scope *s, const struct loop_expr *at) {
+static void store_values(struct product_nest *n, struct scope *s, const struct loop_expr *at) {
     const struct region *r = n->l->region;
     struct axis_map map = map_identity(r->graph->nodes[n->form.anchor].shape.rank);
     const struct loop_expr *e = loop_load(n->l->arena, n->sum, at, 1, 1);
@@ -37,7 +38,7 @@ static void store_values(struct nest *n, struct scope *s, const struct loop_expr
 }
 
 // A loop over one group, called j or k after it.
-static const struct loop_expr *open(struct nest *n, struct scope *outer, int group,
+static const struct loop_expr *open(struct product_nest *n, struct scope *outer, int group,
                                     struct loop_builder *b, struct scope *s) {
     struct arena *a = n->l->arena;
     const char *name = group == n->form.group_k ? "k" : "j";
@@ -49,7 +50,7 @@ static const struct loop_expr *open(struct nest *n, struct scope *outer, int gro
 }
 
 // for k, for j: sum[j] += a[i, k] * b[k, j], which reads rows of b.
-static void build_by_rows(struct nest *n, struct scope *row) {
+static void build_by_rows(struct product_nest *n, struct scope *row) {
     struct arena *a = n->l->arena;
     struct loop_builder b, c;
     struct scope s, t;
@@ -68,7 +69,7 @@ static void build_by_rows(struct nest *n, struct scope *row) {
 }
 
 // for j: the dot product of a row of a and a row of b transposed.
-static void build_by_dots(struct nest *n, struct scope *row) {
+static void build_by_dots(struct product_nest *n, struct scope *row) {
     struct arena *a = n->l->arena;
     const struct loop_expr *zero = loop_int(a, 0);
     struct loop_builder b, c;
@@ -86,7 +87,7 @@ static void build_by_dots(struct nest *n, struct scope *row) {
 
 static void lower_product(struct lowering *l, const char *name) {
     struct arena *a = l->arena;
-    struct nest n = {.l = l};
+    struct product_nest n = {.l = l};
     struct objection why;
     bool ok = gemm_find_form(l->region, &n.form, &why);
     assert(ok);
@@ -119,13 +120,14 @@ static void set_if_there(struct kernel_stage *s, const char *knob, int value) {
 static void add_nest(struct program_state *s, const struct target *t, const struct region *r,
                      const struct family *f) {
     struct lowering l;
-    program_prepare(s, r, &l);
-    if (t->is_gpu) {
+    program_prepare(s, r, NULL, &l);
+    if (t->is_gpu && !f->takes_all) {
         gpu_plain_lower(&l, r->value_name[0]);
         program_done(s, r, &l);
         return;
     }
     struct kernel_stage stage = {.values = {r->value_name[0]}, .n_values = 1, .family = f->name};
+    f = family_on(f, t);
     family_complete(f, r, t, &stage);
     set_if_there(&stage, "vec", 1);
     set_if_there(&stage, "unroll", 1);
@@ -149,7 +151,8 @@ static void materialise(struct program_state *s, const struct target *t, const c
     for (;;) {
         struct region *r = program_region(s, &stage);
         const struct family *f = family_for(r);
-        node_id cut = f && (!t->is_gpu || gpu_plain_accepts(r)) ? -1 : region_cut(r);
+        bool takes = f && (!t->is_gpu || f->takes_all || gpu_plain_accepts(r));
+        node_id cut = !takes ? region_cut(r) : f->takes_all ? nest_cut(r) : -1;
         struct gemm_form form;
         struct objection why;
         // A product reads each operand often, so none is computed on the way in.
