@@ -464,10 +464,26 @@ static int64_t terms_of(const struct region *r) {
     return results ? shape_count(&r->graph->nodes[n->arg[0]].shape) / results : 0;
 }
 
+// Lanes along the axis that vectors lie on, as space_lanes() says.
+static int64_t count_lanes(const struct region *r) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    struct reduce_form form;
+    struct objection why;
+    bool ok = reduce_find_form(r, &form, &why);
+    assert(ok);
+    struct build b = {.l = &l, .form = &form, .arg = reduce_build_space(&l, &form)};
+    b.n_kept = reduce_group_space(&l, &form, &b.arg);
+    int group = lanes_across(&b) ? b.n_kept - 1 : l.space.n_groups - 1;
+    int64_t lanes = space_lanes(&l.space, group);
+    arena_reset(&scratch);
+    return lanes;
+}
+
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
     const struct node *n = &r->graph->nodes[r->anchor[0]];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
-    stage_set(s, "vec", 0, t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "vec", 0, count_lanes(r) == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
     int grain = n->axes >> (rank - 1) & 1 ? 4 : 128, split = 1;
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.
@@ -487,7 +503,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
                          "%d",
                          (long long)terms_of(r), split, SPLIT_TERMS,
                          knob_at_most(&knobs[3], 0, (int)(terms_of(r) / SPLIT_TERMS)));
-    return legal_vector(t, s, why);
+    return legal_vector(t, s, why) && legal_lanes(s, count_lanes(r), why);
 }
 
 static double estimate(const struct region *r, const struct target *t,

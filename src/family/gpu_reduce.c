@@ -34,7 +34,7 @@ struct figures {
     int n_kept;            // groups of the space
     int64_t n_results;     // elements of a value
     int64_t n_terms;       // per result
-    int64_t n_neighbours;  // elements along the axis that vectors lie on
+    int64_t n_neighbours;  // lanes along the axis that vectors lie on, as space_lanes() says
     struct axis_map arg;   // of the reduction's argument
     struct reduce_form form;
 };
@@ -54,7 +54,7 @@ static void find_figures(struct lowering *l, struct figures *f) {
     f->across = f->n_kept > 0 && axis >= 0 && l->space.group[axis] == f->n_kept - 1;
     int last = f->across ? f->n_kept - 1 : l->space.n_groups - 1;
     // Nothing to reduce over, nothing kept: a single element.
-    f->n_neighbours = last >= (f->across ? 0 : f->n_kept) ? l->space.count[last] : 1;
+    f->n_neighbours = last >= (f->across ? 0 : f->n_kept) ? space_lanes(&l->space, last) : 1;
 }
 
 static struct figures figures_of(const struct region *r) {
