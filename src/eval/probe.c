@@ -130,12 +130,11 @@ bool probe_run(struct arena *a, const char *cc, const char *cache, struct probe 
                                     {.name = "y", .role = BUFFER_OUTPUT, .size_bytes = 64}};
     int args[] = {0, 1};
     struct plan_step step = {.kind = STEP_LAUNCH, .grid = 1, .args = args, .n_args = 2};
-    struct trial t = {
-        .a = a,
-        .object = c.object,
-        .plan = {.buffers = buffers, .n_buffers = 2, .steps = &step, .n_steps = 1},
-        .inputs = {.fd = -1, .read_only_fd = -1},
-        .outputs = {.fd = -1, .read_only_fd = -1}};
+    struct trial t = {.a = a,
+                      .object = c.object,
+                      .plan = {.buffers = buffers, .n_buffers = 2, .steps = &step, .n_steps = 1},
+                      .inputs = {.fd = -1, .read_only_fd = -1},
+                      .outputs = {.fd = -1, .read_only_fd = -1}};
     layout_make(a, &t.layout, &t.plan, SLOTS_MIN);
     bool ok = memory_file_open(&t.inputs, t.layout.file_bytes[FILE_INPUTS], err) &&
               memory_file_open(&t.outputs, t.layout.file_bytes[FILE_OUTPUTS], err) &&

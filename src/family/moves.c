@@ -216,8 +216,8 @@ static void change_stages(struct list *l, int stage) {
     struct stages_edit edit = {a, l->problem, l->target, l->from, stage};
     if (stages_merge(&edit, &next)) {
         struct move m = {.stage = s->values[0]};
-        m.words =
-            arena_printf(a, "merge %s into %s", s->values[0], l->from->stages[stage + 1]->values[0]);
+        m.words = arena_printf(a, "merge %s into %s", s->values[0],
+                               l->from->stages[stage + 1]->values[0]);
         add(l, m, &next);
     }
     const struct region *r = stages_region(a, l->problem, l->from, stage);

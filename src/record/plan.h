@@ -72,7 +72,7 @@ struct plan_step {
     const char *function;     // STEP_LAUNCH
     int64_t grid;             // STEP_LAUNCH: number of blocks in all
     struct plan_shape shape;  // STEP_LAUNCH on a GPU
-    int *args;  // indices into buffers; below zero: -1 - index into tensormaps
+    int *args;                // indices into buffers; below zero: -1 - index into tensormaps
     int n_args;
     int fill_buffer;  // STEP_FILL
     double fill_value;

@@ -3,10 +3,9 @@
 #include "base/arena.h"
 #include "eval/layout.h"
 
-static struct plan_buffer buffers[] = {
-    {.name = "x", .role = BUFFER_INPUT, .size_bytes = 100},
-    {.name = "y", .role = BUFFER_OUTPUT, .size_bytes = 5000},
-    {.name = "s", .role = BUFFER_SCRATCH, .size_bytes = 4096}};
+static struct plan_buffer buffers[] = {{.name = "x", .role = BUFFER_INPUT, .size_bytes = 100},
+                                       {.name = "y", .role = BUFFER_OUTPUT, .size_bytes = 5000},
+                                       {.name = "s", .role = BUFFER_SCRATCH, .size_bytes = 4096}};
 static const struct plan plan = {.buffers = buffers, .n_buffers = 3};
 
 Test(layout, buffers_of_all_slots_lie_apart_and_aligned) {
