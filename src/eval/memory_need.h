@@ -14,7 +14,8 @@ struct memory_need {
     int64_t work;      // computing that: the widest cut of the graph
 };
 
-// What the host needs; `data_bytes` is the caller's. Nothing is `expected` where a card computes it.
+// What the host needs; `data_bytes` is the caller's. Nothing is `expected` where a card computes
+// it.
 struct memory_need memory_need_of(const struct problem *p, int64_t data_bytes, int n_threads);
 
 // Bytes that this machine, and the control group that we are in, can still give; -1: not told.
