@@ -48,6 +48,14 @@ names() {
     done
 }
 
+# What a file is for stands at its head; docs/architecture.md has only directories.
+heads() {
+    local file
+    for file in $(sources 'src/*.[ch]'); do
+        [[ $(head -c 3 "$file") == "// " ]] || complain "$file does not say at its head what it is for"
+    done
+}
+
 banned() {
     local found
     found=$(sources 'src/*.[ch]' 'tests/*.[ch]' | xargs grep -nE \
@@ -124,6 +132,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 layers
 names
+heads
 banned
 format
 size

@@ -1,3 +1,4 @@
+// Accepts regions that are elementwise all through, and lays their values into one space.
 #include "family/map_form.h"
 
 bool map_accepts(const struct region *r, struct objection *why) {

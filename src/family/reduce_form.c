@@ -1,3 +1,4 @@
+// Finds the one reduction of a region, and orders axes into kept and reduced.
 #include "family/reduce_form.h"
 
 static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
