@@ -295,7 +295,7 @@ static bool compute_all(struct computation *l, struct error *err) {
         struct error_stats *s = &l->request->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
-        oracle_set_limits(s, l->request->allows_overflow ? 1 : count);
+        oracle_set_limits(s, l->request->allows_overflow ? 1 : oracle_independent(p, i, count));
     }
     return true;
 }

@@ -19,6 +19,7 @@
 #include "eval/oracle_typed.h"
 #include "hone_inputs.h"
 #include "ir/inputs.h"
+#include "ir/work.h"
 
 enum { SETS_KEPT = 8 };
 
@@ -191,6 +192,11 @@ void oracle_set_limits(struct error_stats *s, int64_t count) {
     s->limit_max = tolerance * fmax(s->honest_max, floor_max);
 }
 
+int64_t oracle_independent(const struct problem *p, int output, int64_t count) {
+    int64_t sums = work_fewest_sums(&p->graph, p->outputs[output].node);
+    return sums < count ? sums : count;
+}
+
 bool oracle_allows_overflow(enum oracle_set set) {
     return set >= SET_EQUAL;
 }
@@ -265,7 +271,8 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
     if (type != DTYPE_F32) {
         *e = (struct oracle_output){.type = type, .count = count};
         oracle_typed_store(e, &(struct oracle_typed_source){
-                                  l->result, output, oracle_allows_overflow(l->set), l->n_threads});
+                                  l->result, output, oracle_allows_overflow(l->set), l->n_threads,
+                                  oracle_independent(l->problem, output, count)});
         e->choice = oracle_choice_make(l->problem, e, output, l->data, l->row);
         return;
     }
@@ -281,7 +288,9 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
     struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
-    oracle_set_limits(&e->stats, oracle_allows_overflow(l->set) ? 1 : count);
+    oracle_set_limits(&e->stats, oracle_allows_overflow(l->set)
+                                     ? 1
+                                     : oracle_independent(l->problem, output, count));
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
@@ -347,7 +356,8 @@ static bool compute_patched_rows(struct oracle *o) {
                 .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
             struct tally t = put_elements(&p, 1);
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
-            oracle_set_limits(&outputs[i].stats, outputs[i].count);
+            oracle_set_limits(&outputs[i].stats,
+                              oracle_independent(o->problem, i, outputs[i].count));
         }
         interpret_reset(&row);
     }

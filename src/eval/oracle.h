@@ -101,6 +101,10 @@ bool oracle_allows_overflow(enum oracle_set set);
 // as for one: there many elements may be the same, and err alike.
 void oracle_set_limits(struct error_stats *s, int64_t count);
 
+// For that: independent errors among `count` elements of an output. Elements that share a sum
+// share its error.
+int64_t oracle_independent(const struct problem *p, int output, int64_t count);
+
 // Compute the expected outputs of those sets (a bit for each) that are not known yet, on up
 // to `n_threads` threads.
 void oracle_compute(struct oracle *o, unsigned sets, int n_threads);

@@ -144,9 +144,8 @@ static struct tally in_pieces(parallel_fn work, void *ctx, struct tally **pieces
     return t;
 }
 
-static void set_limits(struct oracle_output *e, bool is_alike, int64_t n_blind) {
+static void set_limits(struct oracle_output *e, bool is_few, int64_t n_blind) {
     struct error_stats *s = &e->stats;
-    bool is_few = is_alike || e->count < 64;
     double floor_max = 1, floor_rms = is_few ? 1 : 0.25;
     if (!dtype_is_float(e->type))
         floor_max = floor_rms = 0;
@@ -173,7 +172,7 @@ void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_sourc
     struct tally t = in_pieces(store_piece, &l, &l.pieces, e->count, source->n_threads);
     e->stats.honest_rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
     e->stats.honest_max = t.max;
-    set_limits(e, source->allows_overflow, t.n_blind);
+    set_limits(e, source->allows_overflow || source->n_independent < 64, t.n_blind);
 }
 
 // ---- comparing

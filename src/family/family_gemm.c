@@ -7,12 +7,13 @@
 //      packed lhs: panels of micro M rows, each     [k][row]
 //
 // Panels at the edge are filled up with zeros, so there is one micro-kernel and no guard
-// in it. Partial sums of K / tile K steps are added up, which also bounds their error.
+// in it. Partial sums of K / tile K steps are added up by a cascade, which bounds their error.
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "family/cascade.h"
 #include "family/family.h"
 #include "family/gemm_form.h"
 #include "family/sweep.h"
@@ -56,11 +57,14 @@ static void defaults(const struct region *r, const struct target *t, struct kern
     stage_set_word(s, "pack", "both");
 }
 
+enum { STEPS_RADIX = 32 };  // steps along K whose sums are added in one chain
+
 struct sizes {
     int64_t m, n, k;                 // of the problem
     int64_t tile_m, tile_n, tile_k;  // of a block, no more than needed
     int micro_m, micro_n, lanes, n_vectors;
     bool pack_lhs, pack_rhs;
+    struct cascade cascade;  // of steps along K
 };
 
 static int64_t tile_of(int64_t size, int64_t tile, int64_t micro) {
@@ -79,6 +83,7 @@ static struct sizes read_sizes(const struct gemm_form *f, const struct kernel_st
     z.tile_k = tile_of(f->k, stage_number(s, "tile", 2), 1);
     z.pack_lhs = stage_word_is(s, "pack", "both");
     z.pack_rhs = !stage_word_is(s, "pack", "none");
+    z.cascade = cascade_for((z.k + z.tile_k - 1) / z.tile_k, STEPS_RADIX);
     return z;
 }
 
@@ -125,8 +130,9 @@ static bool legal_tile(const struct kernel_stage *s, struct objection *why) {
 }
 
 static int64_t local_bytes(const struct sizes *z) {
-    return 4 * (z->tile_m * z->tile_n + (z->pack_lhs ? z->tile_m * z->tile_k : 0) +
-                (z->pack_rhs ? z->tile_n * z->tile_k : 0));
+    return 4 *
+           (z->tile_m * z->tile_n * z->cascade.n_levels +
+            (z->pack_lhs ? z->tile_m * z->tile_k : 0) + (z->pack_rhs ? z->tile_n * z->tile_k : 0));
 }
 
 // The tile made smaller, its largest part first, until its local arrays fit.
@@ -189,6 +195,7 @@ struct build {
     const struct gemm_form *form;
     struct sizes z;
     struct loop_buffer *lhs, *rhs, *tile;             // local arrays; lhs, rhs may be NULL
+    struct loop_buffer *level[CASCADE_LEVELS_MAX];    // sums of steps; level 0 is the tile
     const struct loop_expr *row0, *column0, *depth0;  // where the tile and the step begin
     const struct loop_expr *rows, *columns, *depth;   // how much of it is there
 };
@@ -400,6 +407,28 @@ static void build_micro(const struct build *b, struct scope *outer, const struct
     loop_close(outer->builder, &by_column);
 }
 
+// to = to + from, and from = 0 unless it is NULL: then to = 0.
+static void add_tiles(const struct build *b, struct loop_builder *outer,
+                      const struct loop_buffer *to, const struct loop_buffer *from) {
+    struct arena *a = b->a;
+    int lanes = b->z.lanes;
+    struct loop_builder inner;
+    struct loop_for f = {"i", loop_int(a, 0), loop_int(a, to->count), lanes, false};
+    const struct loop_expr *i = loop_open_for(outer, &f, &inner);
+    const struct loop_expr *zero = loop_broadcast(a, loop_real(a, 0), lanes);
+    const struct loop_expr *old = loop_load(a, to, i, lanes, 1);
+    loop_store(&inner, to, i,
+               from ? loop_binary(a, LOOP_ADD, old, loop_load(a, from, i, lanes, 1)) : zero, false);
+    if (from)
+        loop_store(&inner, from, i, zero, false);
+    loop_close(outer, &inner);
+}
+
+static void carry(void *ctx, struct loop_builder *builder, int level) {
+    const struct build *b = ctx;
+    add_tiles(b, builder, b->level[level], b->level[level - 1]);
+}
+
 static void build_steps(struct build *b, struct scope *outer) {
     struct arena *a = b->a;
     const struct sizes *z = &b->z;
@@ -407,6 +436,8 @@ static void build_steps(struct build *b, struct scope *outer) {
         loop_register(b->l->program, "sum", (int64_t)z->micro_m * z->n_vectors, z->lanes),
         loop_register(b->l->program, "column", z->n_vectors, z->lanes)};
     struct loop_builder step;
+    for (int level = 1; level < z->cascade.n_levels; level++)
+        add_tiles(b, outer->builder, b->level[level], NULL);
     const struct loop_expr *k = b->l->space.extent[b->form->group_k];
     struct loop_for f = {"k0", loop_int(a, 0), k, z->tile_k, false};
     b->depth0 = loop_open_for(outer->builder, &f, &step);
@@ -424,7 +455,11 @@ static void build_steps(struct build *b, struct scope *outer) {
     if (b->lhs)
         pack(b, &s, &lhs);
     build_micro(b, &s, &reg);
+    cascade_carry(&z->cascade, &step, loop_binary(a, LOOP_DIV, b->depth0, loop_int(a, z->tile_k)),
+                  carry, b);
     loop_close(outer->builder, &step);
+    for (int level = 1; level < z->cascade.n_levels; level++)
+        add_tiles(b, outer->builder, b->tile, b->level[level]);
 }
 
 struct epilogue {
@@ -499,7 +534,9 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
         &builder, "columns",
         loop_binary(a, LOOP_MIN, loop_int(a, z->tile_n), loop_binary(a, LOOP_SUB, n, b.column0)));
     struct loop_size shape[2] = {{z->tile_m, NULL}, {z->tile_n, NULL}};
-    b.tile = loop_local(l->program, "tile", shape, 2);
+    b.tile = b.level[0] = loop_local(l->program, "tile", shape, 2);
+    for (int i = 1; i < z->cascade.n_levels; i++)
+        b.level[i] = loop_local(l->program, "tiles", shape, 2);
     if (z->pack_lhs)
         b.lhs = loop_local(l->program, "lhs",
                            (struct loop_size[]){{z->tile_m, NULL}, {z->tile_k, NULL}}, 2);

@@ -2,10 +2,13 @@
 //
 // Two ways. When the last axis is kept, lanes lie across results: a local array of them
 // is built up while the reduced axes are walked outside (a sum over rows reads row after
-// row). Otherwise lanes lie along the last reduced axis and are folded at the end.
+// row). Otherwise lanes lie along the last reduced axis and are folded at the end. With
+// `split` several blocks share a result; what they have goes to scratch, and a second kernel
+// ends it, so that a sum over everything uses all threads.
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/cascade.h"
 #include "family/family.h"
 #include "family/fold.h"
 #include "family/reduce_form.h"
@@ -15,16 +18,21 @@
 static const int vec_grid[] = {1, 4, 8, 16, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const int grain_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
+static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, -1};
 
 static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {.name = "unroll", .summary = "vectors side by side", .n_parts = 1, .grid = {unroll_grid}},
     {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
+    {.name = "split", .summary = "blocks per result", .n_parts = 1, .grid = {split_grid}},
     {0},
 };
 
 // Terms that one accumulator takes before its sum is put aside: what honest f32 does.
-enum { CHUNK_TERMS = 1024 };
+enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
+// Terms that a part has at least, and from which on one is worth a second launch; results per
+// block of that.
+enum { SPLIT_TERMS = 64, SPLIT_WORTH = 1 << 15, FINISH_RESULTS = 64 };
 
 static bool accepts(const struct region *r, struct objection *why) {
     struct reduce_form f;
@@ -38,7 +46,35 @@ struct build {
     int n_kept;           // groups
     struct sweep sweep;
     struct fold fold;
+    struct cascade cascade;        // of chunks of terms
+    int split;                     // the knob
+    int64_t n_splits, span;        // parts of the terms, and how many terms of what is split
+    struct loop_buffer *partial;   // scratch, what each part has; NULL: one block has it all
+    const struct loop_expr *part;  // which one
 };
+
+// What `count` terms fall into. Spans are multiples of `by`, but the last.
+static void plan_splits(struct build *b, int64_t count, int64_t by) {
+    b->span = (count + b->split - 1) / b->split;
+    b->span = (b->span + by - 1) / by * by;
+    b->n_splits = (count + b->span - 1) / b->span;
+    struct loop_size shape[] = {{b->n_splits, NULL}, {1, NULL}};
+    for (int i = 0; i < b->n_kept; i++)
+        shape[1].value *= b->l->space.count[i];
+    const char *name = b->l->region->graph->nodes[b->form->anchor].name;
+    if (b->n_splits > 1)
+        b->partial = loop_global(b->l->program, arena_printf(b->l->arena, "%s_parts", name),
+                                 LOOP_SCRATCH, shape, 2);
+}
+
+// One part's place among those of all results: [part][result].
+static const struct loop_expr *partial_index(const struct build *b, struct scope *s,
+                                             const struct loop_expr *part,
+                                             const struct loop_expr *result) {
+    struct arena *a = b->l->arena;
+    return loop_binary(a, LOOP_ADD, loop_binary(a, LOOP_MUL, part, scope_count(s, 0, b->n_kept)),
+                       result);
+}
 
 static void store_values(const struct build *b, struct scope *s, const struct loop_expr *result) {
     const struct region *r = b->l->region;
@@ -53,10 +89,14 @@ static const struct loop_expr *argument(const struct build *b, struct scope *s) 
     return point_value(s, arg, &b->arg);
 }
 
-// Lanes across results. `part` takes up to CHUNK_TERMS terms, `total` the parts.
+// Lanes across results. `part` takes up to CHUNK_TERMS terms, the levels of a cascade the parts.
 struct across {
     struct build *build;
-    struct loop_buffer *part, *total;  // total NULL: one part is all
+    struct loop_buffer *part;                       // that clear_part clears
+    struct loop_buffer *level[CASCADE_LEVELS_MAX];  // level[0] NULL: one part is all
+    struct scope *outer;                            // of the chunks
+    struct loop_buffer *from, *to;                  // of add_level
+    const struct loop_expr *row;                    // of results, all but the last group
 };
 
 static void add_to(const struct across *x, struct scope *s, const struct loop_buffer *to,
@@ -82,22 +122,42 @@ static void add_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
     add_to(x, s, x->part, argument(x->build, s));
 }
 
-static void add_total(void *ctx, struct scope *s, const struct loop_expr *copy) {
+static void add_level(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct across *x = ctx;
     (void)copy;
     struct arena *a = x->build->l->arena;
     const struct loop_expr *at = sweep_position(&x->build->sweep, s);
-    add_to(x, s, x->total, loop_load(a, x->part, at, s->lanes, 1));
+    add_to(x, s, x->to, loop_load(a, x->from, at, s->lanes, 1));
+}
+
+static void carry_arrays(void *ctx, struct loop_builder *b, int level) {
+    struct across *x = ctx;
+    struct scope s = scope_inside(x->outer, b);
+    x->from = x->level[level - 1];
+    x->to = x->level[level];
+    sweep_build(&s, &x->build->sweep, add_level, x);
+    struct across below = {.build = x->build, .part = x->from};
+    sweep_build(&s, &x->build->sweep, clear_part, &below);
 }
 
 static void finish(void *ctx, struct scope *s, const struct loop_expr *copy) {
     struct across *x = ctx;
+    struct build *b = x->build;
     (void)copy;
-    const struct loop_expr *at = sweep_position(&x->build->sweep, s);
-    const struct loop_expr *e =
-        loop_load(x->build->l->arena, x->total ? x->total : x->part, at, s->lanes, 1);
-    const char *name = x->build->l->region->graph->nodes[x->build->form->anchor].name;
-    store_values(x->build, s, loop_let(s->builder, name, e));
+    struct arena *a = b->l->arena;
+    const struct loop_expr *at = sweep_position(&b->sweep, s);
+    const struct loop_expr *e = loop_load(a, x->level[0] ? x->level[0] : x->part, at, s->lanes, 1);
+    for (int i = 1; x->level[0] && i < b->cascade.n_levels; i++)
+        e = loop_binary(a, b->fold.op, e, loop_load(a, x->level[i], at, s->lanes, 1));
+    const char *name = b->l->region->graph->nodes[b->form->anchor].name;
+    if (!b->partial) {
+        store_values(b, s, loop_let(s->builder, name, e));
+        return;
+    }
+    int last = b->n_kept - 1;
+    const struct loop_expr *result = loop_binary(
+        a, LOOP_ADD, loop_binary(a, LOOP_MUL, x->row, b->l->space.extent[last]), s->index[last]);
+    loop_store(s->builder, b->partial, partial_index(b, s, b->part, result), e, false);
 }
 
 static void build_terms(struct across *x, struct scope *s, const struct loop_expr *begin,
@@ -113,29 +173,51 @@ static void build_terms(struct across *x, struct scope *s, const struct loop_exp
     loop_close(s->builder, &inner);
 }
 
-static void build_across(struct build *b, struct scope *s, int64_t grain) {
+static void build_chunks(struct across *x, struct scope *s, const struct loop_expr *first,
+                         const struct loop_expr *last) {
+    struct build *b = x->build;
     struct arena *a = b->l->arena;
-    const struct loop_expr *zero = loop_int(a, 0);
-    const struct loop_expr *count = scope_count(s, b->n_kept, b->l->space.n_groups);
-    struct loop_size size = {grain, NULL};
-    struct across x = {.build = b};
-    x.part = loop_local(b->l->program, "part", &size, 1);
-    if (b->fold.op != LOOP_ADD || range_of(count).high <= CHUNK_TERMS) {
-        build_terms(&x, s, zero, count);
-        sweep_build(s, &b->sweep, finish, &x);
-        return;
+    for (int i = 0; i < b->cascade.n_levels; i++) {
+        struct across level = {.build = b, .part = x->level[i]};
+        sweep_build(s, &b->sweep, clear_part, &level);
     }
-    struct across total = {.build = b, .part = loop_local(b->l->program, "total", &size, 1)};
-    x.total = total.part;
-    sweep_build(s, &b->sweep, clear_part, &total);
     struct loop_builder chunk;
-    struct loop_for chunks = {"chunk", zero, count, CHUNK_TERMS, false};
+    struct loop_for chunks = {"chunk", first, last, CHUNK_TERMS, false};
     const struct loop_expr *begin = loop_open_for(s->builder, &chunks, &chunk);
     const struct loop_expr *end = loop_binary(a, LOOP_ADD, begin, loop_int(a, CHUNK_TERMS));
     struct scope c = scope_inside(s, &chunk);
-    build_terms(&x, &c, begin, loop_binary(a, LOOP_MIN, count, end));
-    sweep_build(&c, &b->sweep, add_total, &x);
+    build_terms(x, &c, begin, loop_binary(a, LOOP_MIN, last, end));
+    x->from = x->part;
+    x->to = x->level[0];
+    sweep_build(&c, &b->sweep, add_level, x);
+    x->outer = &c;
+    const struct loop_expr *number =
+        loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_SUB, begin, first), loop_int(a, CHUNK_TERMS));
+    cascade_carry(&b->cascade, &chunk, number, carry_arrays, x);
     loop_close(s->builder, &chunk);
+}
+
+static void build_across(struct build *b, struct scope *s, const struct loop_expr *row,
+                         int64_t grain) {
+    struct arena *a = b->l->arena;
+    const struct loop_expr *count = scope_count(s, b->n_kept, b->l->space.n_groups);
+    const struct loop_expr *first = loop_int(a, 0), *last = count;
+    if (b->partial) {
+        first = loop_binary(a, LOOP_MUL, b->part, loop_int(a, b->span));
+        last =
+            loop_binary(a, LOOP_MIN, count, loop_binary(a, LOOP_ADD, first, loop_int(a, b->span)));
+    }
+    struct loop_size size = {grain, NULL};
+    struct across x = {.build = b, .row = row};
+    x.part = loop_local(b->l->program, "part", &size, 1);
+    b->cascade = cascade_for((b->span + CHUNK_TERMS - 1) / CHUNK_TERMS, CHUNK_RADIX);
+    bool chunks = b->fold.op == LOOP_ADD && b->span > CHUNK_TERMS;
+    for (int i = 0; chunks && i < b->cascade.n_levels; i++)
+        x.level[i] = loop_local(b->l->program, "total", &size, 1);
+    if (chunks)
+        build_chunks(&x, s, first, last);
+    else
+        build_terms(&x, s, first, last);
     sweep_build(s, &b->sweep, finish, &x);
 }
 
@@ -148,25 +230,102 @@ static void sweep_terms(void *ctx, struct scope *s, const struct sweep *w) {
     sweep_build(s, w, add_term, ctx);
 }
 
-// Lanes along what is reduced: one result at a time.
-static void build_result(struct build *b, struct scope *s) {
+// One number of many, each of which may be a long sum: a cascade in registers.
+struct totals {
+    struct build *build;
+    struct loop_buffer *level;
+    struct cascade cascade;
+};
+
+static const struct loop_expr *level_of(const struct totals *t, int level) {
+    struct arena *a = t->build->l->arena;
+    return loop_load(a, t->level, loop_int(a, level), 1, 1);
+}
+
+static void put_level(const struct totals *t, struct loop_builder *b, int level,
+                      const struct loop_expr *value) {
+    loop_store(b, t->level, loop_int(t->build->l->arena, level), value, false);
+}
+
+static void carry_numbers(void *ctx, struct loop_builder *b, int level) {
+    struct totals *t = ctx;
+    struct arena *a = t->build->l->arena;
+    put_level(t, b, level,
+              loop_binary(a, t->build->fold.op, level_of(t, level), level_of(t, level - 1)));
+    put_level(t, b, level - 1, loop_real(a, t->build->fold.identity));
+}
+
+static struct totals begin_totals(struct build *b, struct loop_builder *builder, int64_t n) {
+    struct totals t = {.build = b, .cascade = cascade_for(n, CHUNK_RADIX)};
+    t.level = loop_register(b->l->program, "total", t.cascade.n_levels, 1);
+    for (int i = 0; i < t.cascade.n_levels; i++)
+        put_level(&t, builder, i, loop_real(b->l->arena, b->fold.identity));
+    return t;
+}
+
+// The value is number `i` of them.
+static void add_number(struct totals *t, struct loop_builder *b, const struct loop_expr *value,
+                       const struct loop_expr *i) {
+    put_level(t, b, 0, loop_binary(t->build->l->arena, t->build->fold.op, level_of(t, 0), value));
+    cascade_carry(&t->cascade, b, i, carry_numbers, t);
+}
+
+static const struct loop_expr *end_totals(const struct totals *t, struct loop_builder *b) {
+    const struct build *x = t->build;
+    const struct loop_expr *all = level_of(t, 0);
+    for (int i = 1; i < t->cascade.n_levels; i++)
+        all = loop_binary(x->l->arena, x->fold.op, all, level_of(t, i));
+    return loop_let(b, x->l->region->graph->nodes[x->form->anchor].name, all);
+}
+
+// Lanes along what is reduced: one result at a time. `first` to `end` are the part's turns over
+// all reduced groups but the last.
+static void build_result(struct build *b, struct scope *s, const struct loop_expr *result,
+                         const struct loop_expr *first, const struct loop_expr *end) {
     struct arena *a = b->l->arena;
-    const struct loop_expr *zero = loop_int(a, 0);
     int last = b->l->space.n_groups - 1;
-    struct loop_buffer *total = loop_register(b->l->program, "total", 1, 1);
-    loop_store(s->builder, total, zero, loop_real(a, b->fold.identity), false);
+    struct totals t = begin_totals(b, s->builder, range_of(end).high - range_of(first).low);
     struct loop_builder inner;
-    struct loop_for outer = {"r", zero, scope_count(s, b->n_kept, last), 1, false};
+    struct loop_for outer = {"r", first, end, 1, false};
     const struct loop_expr *r = loop_open_for(s->builder, &outer, &inner);
     struct scope term = scope_inside(s, &inner);
     scope_split(&term, r, b->n_kept, last);
     fold_init(&b->fold, b->l, b->form->anchor, &b->sweep);
     folds_build(&(struct folds){&b->fold, 1}, &term, &b->sweep, sweep_terms, b);
-    loop_store(&inner, total, zero,
-               loop_binary(a, b->fold.op, loop_load(a, total, zero, 1, 1), b->fold.result), false);
+    add_number(&t, &inner, b->fold.result, loop_binary(a, LOOP_SUB, r, first));
     loop_close(s->builder, &inner);
-    const char *name = b->l->region->graph->nodes[b->form->anchor].name;
-    store_values(b, s, loop_let(s->builder, name, loop_load(a, total, zero, 1, 1)));
+    const struct loop_expr *all = end_totals(&t, s->builder);
+    if (b->partial)
+        loop_store(s->builder, b->partial, partial_index(b, s, b->part, result), all, false);
+    else
+        store_values(b, s, all);
+}
+
+// The second kernel of a split: it adds up the parts of each result.
+static void lower_ending(struct build *b, const char *value) {
+    struct arena *a = b->l->arena;
+    const struct loop_buffer *partial = b->partial;
+    struct scope s = {.lowering = b->l, .lane_group = -1, .lanes = 1};
+    const struct loop_expr *count = scope_count(&s, 0, b->n_kept), *zero = loop_int(a, 0);
+    struct loop_builder builder, by_result, by_part;
+    struct loop_kernel *k = loop_kernel_new(b->l->program, arena_printf(a, "%s_finish", value),
+                                            loop_ceildiv(a, count, FINISH_RESULTS), &builder);
+    s.builder = &builder;
+    const struct loop_expr *first =
+        loop_binary(a, LOOP_MUL, loop_ref(a, k->block), loop_int(a, FINISH_RESULTS));
+    const struct loop_expr *end = loop_binary(a, LOOP_ADD, first, loop_int(a, FINISH_RESULTS));
+    struct loop_for f = {"row", first, loop_binary(a, LOOP_MIN, count, end), 1, false};
+    const struct loop_expr *row = loop_open_for(&builder, &f, &by_result);
+    struct scope each = scope_inside(&s, &by_result);
+    scope_split(&each, row, 0, b->n_kept);
+    struct totals t = begin_totals(b, &by_result, b->n_splits);
+    struct loop_for g = {"part", zero, loop_int(a, b->n_splits), 1, false};
+    const struct loop_expr *part = loop_open_for(&by_result, &g, &by_part);
+    const struct loop_expr *e = loop_load(a, partial, partial_index(b, &each, part, row), 1, 1);
+    add_number(&t, &by_part, e, part);
+    loop_close(&by_result, &by_part);
+    store_values(b, &each, end_totals(&t, &by_result));
+    loop_close(&builder, &by_result);
 }
 
 // Lanes may lie across results when the argument's last axis is the results' last.
@@ -177,6 +336,28 @@ static bool lanes_across(const struct build *b) {
     return b->n_kept > 0 && axis >= 0 && b->l->space.group[axis] == b->n_kept - 1;
 }
 
+static int64_t n_terms(const struct build *b) {
+    int64_t n = 1;
+    for (int i = b->n_kept; i < b->l->space.n_groups; i++)
+        n *= b->l->space.count[i];
+    return n;
+}
+
+// The kernel for `groups` blocks of results; each of them is as many blocks as there are parts.
+// Returns the number of the block of results.
+static const struct loop_expr *open_kernel(struct build *b, const struct kernel_stage *stage,
+                                           const struct loop_expr *groups,
+                                           struct loop_builder *builder) {
+    struct arena *a = b->l->arena;
+    const struct loop_expr *splits = loop_int(a, b->n_splits);
+    struct loop_kernel *k =
+        loop_kernel_new(b->l->program, arena_printf(a, "%s_reduce", stage->values[0]),
+                        loop_binary(a, LOOP_MUL, groups, splits), builder);
+    const struct loop_expr *block = loop_ref(a, k->block);
+    b->part = loop_binary(a, LOOP_MOD, block, splits);
+    return loop_binary(a, LOOP_DIV, block, splits);
+}
+
 static void lower_across(struct build *b, const struct kernel_stage *stage) {
     struct arena *a = b->l->arena;
     struct space *space = &b->l->space;
@@ -184,15 +365,15 @@ static void lower_across(struct build *b, const struct kernel_stage *stage) {
     int64_t grain = stage_number(stage, "grain", 0), columns = space->count[last];
     if (grain > columns)
         grain = columns;
+    plan_splits(b, n_terms(b), 1);
     struct scope s = {.lowering = b->l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *runs = loop_ceildiv(a, space->extent[last], grain);
     struct loop_builder builder;
-    struct loop_kernel *k =
-        loop_kernel_new(b->l->program, arena_printf(a, "%s_reduce", stage->values[0]),
-                        loop_binary(a, LOOP_MUL, scope_count(&s, 0, last), runs), &builder);
+    const struct loop_expr *block =
+        open_kernel(b, stage, loop_binary(a, LOOP_MUL, scope_count(&s, 0, last), runs), &builder);
     s.builder = &builder;
-    const struct loop_expr *block = loop_ref(a, k->block);
-    scope_split(&s, loop_binary(a, LOOP_DIV, block, runs), 0, last);
+    const struct loop_expr *row = loop_binary(a, LOOP_DIV, block, runs);
+    scope_split(&s, row, 0, last);
     struct sweep *w = &b->sweep;
     w->group = last;
     w->offset = loop_binary(a, LOOP_MUL, loop_binary(a, LOOP_MOD, block, runs), loop_int(a, grain));
@@ -200,22 +381,31 @@ static void lower_across(struct build *b, const struct kernel_stage *stage) {
     w->end = loop_binary(a, LOOP_MIN, loop_int(a, grain),
                          loop_binary(a, LOOP_SUB, space->extent[last], w->offset));
     w->multiple = sweep_multiple(columns, grain);
-    build_across(b, &s, grain);
+    build_across(b, &s, row, grain);
+}
+
+// Split what there is more of: turns over the other reduced groups, or the last group.
+static void plan_along(struct build *b, bool *by_turns) {
+    const struct space *space = &b->l->space;
+    int last = space->n_groups - 1;
+    int64_t turns = n_terms(b) / space->count[last];
+    *by_turns = turns >= space->count[last];
+    plan_splits(b, *by_turns ? turns : space->count[last],
+                *by_turns ? 1 : (int64_t)b->sweep.lanes * b->sweep.unroll);
 }
 
 static void lower_along(struct build *b, const struct kernel_stage *stage) {
     struct arena *a = b->l->arena;
     struct space *space = &b->l->space;
     int last = space->n_groups - 1, grain = stage_number(stage, "grain", 0);
+    bool by_turns;
+    plan_along(b, &by_turns);
     struct scope s = {.lowering = b->l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *count = scope_count(&s, 0, b->n_kept);
     struct loop_builder builder, inner;
-    struct loop_kernel *k =
-        loop_kernel_new(b->l->program, arena_printf(a, "%s_reduce", stage->values[0]),
-                        loop_ceildiv(a, count, grain), &builder);
+    const struct loop_expr *block = open_kernel(b, stage, loop_ceildiv(a, count, grain), &builder);
     s.builder = &builder;
-    const struct loop_expr *first =
-        loop_binary(a, LOOP_MUL, loop_ref(a, k->block), loop_int(a, grain));
+    const struct loop_expr *first = loop_binary(a, LOOP_MUL, block, loop_int(a, grain));
     const struct loop_expr *end = loop_binary(a, LOOP_ADD, first, loop_int(a, grain));
     struct loop_for f = {"row", first, loop_binary(a, LOOP_MIN, count, end), 1, false};
     const struct loop_expr *row = loop_open_for(&builder, &f, &inner);
@@ -226,7 +416,18 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
     w->begin = loop_int(a, 0);
     w->end = space->extent[last];
     w->multiple = space->count[last];
-    build_result(b, &each);
+    const struct loop_expr *turn = loop_int(a, 0), *turns = scope_count(&s, b->n_kept, last);
+    const struct loop_expr *span = loop_int(a, b->span);
+    if (b->partial && by_turns) {
+        turn = loop_binary(a, LOOP_MUL, b->part, span);
+        turns = loop_binary(a, LOOP_MIN, turns, loop_binary(a, LOOP_ADD, turn, span));
+    } else if (b->partial) {
+        w->offset = loop_binary(a, LOOP_MUL, b->part, span);
+        w->end = loop_binary(a, LOOP_MIN, span,
+                             loop_binary(a, LOOP_SUB, space->extent[last], w->offset));
+        w->multiple = sweep_multiple(space->count[last], b->span);
+    }
+    build_result(b, &each, row, turn, turns);
     loop_close(&builder, &inner);
 }
 
@@ -242,23 +443,45 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     b.sweep.end = loop_int(l->arena, 1);
     b.sweep.lanes = stage_number(stage, "vec", 0);
     b.sweep.unroll = stage_number(stage, "unroll", 0);
+    b.split = stage_number(stage, "split", 0);
     fold_choose(&b.fold, l->region->graph->nodes[form.anchor].op);
     if (lanes_across(&b))
         lower_across(&b, stage);
     else
         lower_along(&b, stage);
+    if (b.partial)
+        lower_ending(&b, stage->values[0]);
+}
+
+static int64_t terms_of(const struct region *r) {
+    const struct node *n = &r->graph->nodes[r->anchor[0]];
+    int64_t results = shape_count(&n->shape);
+    return results ? shape_count(&r->graph->nodes[n->arg[0]].shape) / results : 0;
 }
 
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
     const struct node *n = &r->graph->nodes[r->anchor[0]];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
     stage_set(s, "vec", 0, t->vector_bytes >= 32 ? 8 : 4);
-    stage_set(s, "grain", 0, n->axes >> (rank - 1) & 1 ? 4 : 128);
+    int grain = n->axes >> (rank - 1) & 1 ? 4 : 128, split = 1;
+    stage_set(s, "grain", 0, grain);
+    // Few results leave threads idle unless blocks share them.
+    int64_t blocks = shape_count(&n->shape) / grain + 1;
+    while (split < 256 && blocks * split < 4 * (int64_t)t->n_threads &&
+           terms_of(r) >= 2 * split * (int64_t)SPLIT_WORTH)
+        split *= 2;
+    stage_set(s, "split", 0, split);
 }
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    (void)r;
+    int split = stage_number(s, "split", 0);
+    if (split > 1 && terms_of(r) < (int64_t)split * SPLIT_TERMS)
+        return objection(why, "split",
+                         "%lld terms are too few for %d parts of %d at least: the nearest is split "
+                         "%d",
+                         (long long)terms_of(r), split, SPLIT_TERMS,
+                         knob_at_most(&knobs[3], 0, (int)(terms_of(r) / SPLIT_TERMS)));
     return legal_vector(t, s, why);
 }
 
@@ -267,11 +490,12 @@ static double estimate(const struct region *r, const struct target *t,
     struct region_work w;
     region_count(r, &w);
     double results = (double)shape_count(&r->graph->nodes[r->value[0]].shape);
-    double blocks = results / stage_number(s, "grain", 0);
+    double split = stage_number(s, "split", 0);
+    double blocks = results / stage_number(s, "grain", 0) * split;
     double lanes = stage_number(s, "vec", 0) * stage_number(s, "unroll", 0);
     double rate = 1e9 * t->n_threads * (lanes < 32 ? lanes : 32) / 4;
     double seconds = w.bytes_read / (1e10 * t->n_threads) + w.flops / rate;
-    return seconds * (1 + t->n_threads / (blocks + 0.1)) + blocks * 100e-9;
+    return seconds * (1 + t->n_threads / (blocks + 0.1)) + blocks * 100e-9 + (split > 1 ? 5e-6 : 0);
 }
 
 const struct family family_reduce = {

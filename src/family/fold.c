@@ -5,10 +5,11 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "family/cascade.h"
 #include "loop/range.h"
 
 // Terms that one accumulator takes before its sum is put aside: what honest f32 does.
-enum { CHUNK_TERMS = 1024 };
+enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
 
 void fold_choose(struct fold *f, enum op op) {
     switch (op) {
@@ -81,18 +82,46 @@ static const struct loop_expr *gather(struct fold *f) {
     return all ? loop_binary(a, f->op, all, rest) : rest;
 }
 
+// One fold's chunks.
+struct totals {
+    const struct fold *fold;
+    struct loop_buffer *level;  // register array
+    struct cascade cascade;
+};
+
+static const struct loop_expr *level_of(const struct totals *t, int level) {
+    struct arena *a = t->fold->lowering->arena;
+    return loop_load(a, t->level, loop_int(a, level), 1, 1);
+}
+
+static void put_level(const struct totals *t, struct loop_builder *b, int level,
+                      const struct loop_expr *value) {
+    loop_store(b, t->level, loop_int(t->fold->lowering->arena, level), value, false);
+}
+
+static void carry(void *ctx, struct loop_builder *b, int level) {
+    const struct totals *t = ctx;
+    struct arena *a = t->fold->lowering->arena;
+    put_level(t, b, level, loop_binary(a, t->fold->op, level_of(t, level), level_of(t, level - 1)));
+    put_level(t, b, level - 1, loop_real(a, t->fold->identity));
+}
+
 static void build_chunks(struct folds *folds, struct scope *outer, const struct sweep *w,
                          fold_sweep_fn fn, void *ctx) {
     const struct lowering *l = outer->lowering;
     struct arena *a = l->arena;
-    struct loop_buffer **total = arena_array(a, struct loop_buffer *, folds->n);
+    int64_t run = (int64_t)CHUNK_TERMS * w->lanes * w->unroll;
+    int64_t length = range_of(w->end).high - range_of(w->begin).low;
+    struct totals *total = arena_array(a, struct totals, folds->n);
     for (int i = 0; i < folds->n; i++) {
         const char *name = l->region->graph->nodes[folds->fold[i].node].name;
-        total[i] = loop_register(l->program, arena_printf(a, "%s_total", name), 1, 1);
-        loop_store(outer->builder, total[i], loop_int(a, 0), loop_real(a, folds->fold[i].identity),
-                   false);
+        total[i].fold = &folds->fold[i];
+        total[i].cascade = cascade_for((length + run - 1) / run, CHUNK_RADIX);
+        total[i].level = loop_register(l->program, arena_printf(a, "%s_total", name),
+                                       total[i].cascade.n_levels, 1);
+        for (int level = 0; level < total[i].cascade.n_levels; level++)
+            put_level(&total[i], outer->builder, level, loop_real(a, folds->fold[i].identity));
     }
-    int64_t run = (int64_t)CHUNK_TERMS * w->lanes * w->unroll;
     struct loop_builder inner;
     struct loop_for f = {"chunk", w->begin, w->end, run, false};
     const struct loop_expr *begin = loop_open_for(outer->builder, &f, &inner);
@@ -104,11 +133,16 @@ static void build_chunks(struct folds *folds, struct scope *outer, const struct 
     for (int i = 0; i < folds->n; i++)
         clear(&folds->fold[i], &inner);
     fn(ctx, &s, &part);
+    const struct loop_expr *chunk =
+        loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_SUB, begin, w->begin), loop_int(a, run));
     for (int i = 0; i < folds->n; i++) {
-        const struct loop_expr *old = loop_load(a, total[i], loop_int(a, 0), 1, 1);
-        loop_store(&inner, total[i], loop_int(a, 0),
-                   loop_binary(a, folds->fold[i].op, old, gather(&folds->fold[i])), false);
-        folds->fold[i].result = old;
+        struct fold *fold = &folds->fold[i];
+        put_level(&total[i], &inner, 0,
+                  loop_binary(a, fold->op, level_of(&total[i], 0), gather(fold)));
+        cascade_carry(&total[i].cascade, &inner, chunk, carry, &total[i]);
+        fold->result = level_of(&total[i], 0);
+        for (int level = 1; level < total[i].cascade.n_levels; level++)
+            fold->result = loop_binary(a, fold->op, fold->result, level_of(&total[i], level));
     }
     loop_close(outer->builder, &inner);
 }

@@ -10,7 +10,7 @@
 #include "loop/range.h"
 
 // Terms that one accumulator takes before its sum is put aside: what honest f32 does.
-enum { CHUNK_TERMS = 1024 };
+enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
 // Registers that addresses, indices and temporaries take beside the data.
 enum { REGISTERS_OVERHEAD = 32, REGISTERS_MAX = 255 };
 
@@ -119,9 +119,13 @@ int64_t gpu_walk_steps(int64_t count, int vec, int threads) {
     return (count + step - 1) / step;
 }
 
-// Elements that one step of the whole team covers.
+// Elements that one step of the whole team covers, and one chunk of steps.
 static int64_t stride(const struct gpu_walk *w) {
     return (int64_t)w->vec * w->team->threads;
+}
+
+static int64_t chunk_of(const struct gpu_walk *w) {
+    return stride(w) * (w->chunk ? w->chunk : CHUNK_TERMS);
 }
 
 void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, enum op op, const char *name) {
@@ -133,11 +137,22 @@ void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, enum op op, con
     struct arena *a = w->l->arena;
     int lanes = w->lanes ? w->lanes : w->vec;
     f->part = loop_register(w->l->program, arena_printf(a, "%s_part", name), 1, lanes);
-    if (op == OP_RSUM && w->length > CHUNK_TERMS * stride(w))
-        f->total = loop_register(w->l->program, arena_printf(a, "%s_total", name), 1, lanes);
+    f->cascade = cascade_for((w->length + chunk_of(w) - 1) / chunk_of(w), CHUNK_RADIX);
+    if (op == OP_RSUM && w->length > chunk_of(w))
+        f->total = loop_register(w->l->program, arena_printf(a, "%s_total", name),
+                                 f->cascade.n_levels, lanes);
     struct loop_size warps = {w->team->rows * w->team->threads / GPU_WARP, NULL};
     if (w->team->threads > GPU_WARP && !w->apart)
         f->shared = loop_shared(w->l->program, arena_printf(a, "%s_warps", name), &warps, 1);
+}
+
+static const struct loop_expr *get_level(const struct gpu_fold *f, int level) {
+    return loop_load(f->l->arena, f->total, loop_int(f->l->arena, level), f->total->lanes, 1);
+}
+
+static void put_level(const struct gpu_fold *f, struct loop_builder *b, int level,
+                      const struct loop_expr *value) {
+    loop_store(b, f->total, loop_int(f->l->arena, level), value, false);
 }
 
 static const struct loop_expr *get(const struct gpu_fold *f, const struct loop_buffer *r) {
@@ -158,17 +173,38 @@ void gpu_fold_add(struct gpu_fold *f, struct loop_builder *b, const struct loop_
 static void clear(struct gpu_walk *w, struct loop_builder *b, bool totals) {
     for (int i = 0; i < w->n_folds; i++) {
         struct gpu_fold *f = &w->folds[i];
-        if (!totals || f->total)
-            put(f, b, totals ? f->total : f->part, loop_real(w->l->arena, f->identity));
+        if (!totals)
+            put(f, b, f->part, loop_real(w->l->arena, f->identity));
+        for (int level = 0; totals && f->total && level < f->cascade.n_levels; level++)
+            put_level(f, b, level, loop_real(w->l->arena, f->identity));
     }
 }
 
-static void end_chunk(struct gpu_walk *w, struct loop_builder *b) {
+static void carry(void *ctx, struct loop_builder *b, int level) {
+    const struct gpu_fold *f = ctx;
+    struct arena *a = f->l->arena;
+    put_level(f, b, level, loop_binary(a, f->op, get_level(f, level), get_level(f, level - 1)));
+    put_level(f, b, level - 1, loop_real(a, f->identity));
+}
+
+static void end_chunk(struct gpu_walk *w, struct loop_builder *b, const struct loop_expr *chunk) {
     for (int i = 0; i < w->n_folds; i++) {
         struct gpu_fold *f = &w->folds[i];
-        if (f->total)
-            put(f, b, f->total, loop_binary(w->l->arena, f->op, get(f, f->total), get(f, f->part)));
+        if (!f->total)
+            continue;
+        put(f, b, f->total, loop_binary(w->l->arena, f->op, get(f, f->total), get(f, f->part)));
+        cascade_carry(&f->cascade, b, chunk, carry, f);
     }
+}
+
+// All levels in the lowest.
+static void end_chunks(struct gpu_walk *w, struct loop_builder *b) {
+    for (int i = 0; i < w->n_folds; i++)
+        for (int level = 1; w->folds[i].total && level < w->folds[i].cascade.n_levels; level++) {
+            const struct gpu_fold *f = &w->folds[i];
+            put(f, b, f->total,
+                loop_binary(w->l->arena, f->op, get(f, f->total), get_level(f, level)));
+        }
 }
 
 // What one thread has, as one number, over its warp.
@@ -247,20 +283,21 @@ static void walk_loop(struct gpu_walk *w, struct loop_builder *b, const struct l
 static void walk_chunks(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, void *ctx) {
     struct arena *a = w->l->arena;
     struct loop_builder inner;
-    const struct loop_expr *run = loop_int(a, CHUNK_TERMS * stride(w));
+    const struct loop_expr *run = loop_int(a, chunk_of(w));
     // Where `end` is the smaller of two, each chunk asks for it: one beyond it is empty.
     int64_t first;
     const struct loop_expr *last = range_constant(w->begin, &first)
                                        ? w->end
                                        : loop_binary(a, LOOP_ADD, w->begin, loop_int(a, w->length));
-    struct loop_for f = {"chunk", w->begin, last, CHUNK_TERMS * stride(w), false};
+    struct loop_for f = {"chunk", w->begin, last, chunk_of(w), false};
     clear(w, b, true);
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
     const struct loop_expr *end = loop_binary(a, LOOP_ADD, begin, run);
     clear(w, &inner, false);
     walk_loop(w, &inner, begin, loop_binary(a, LOOP_MIN, w->end, end), fn, ctx);
-    end_chunk(w, &inner);
+    end_chunk(w, &inner, loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_SUB, begin, w->begin), run));
     loop_close(b, &inner);
+    end_chunks(w, b);
 }
 
 void gpu_walk_build(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, void *ctx) {

@@ -2,6 +2,7 @@
 // along a row, and reductions over the threads of a team.
 #pragma once
 
+#include "family/cascade.h"
 #include "family/family.h"
 
 enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
@@ -62,7 +63,8 @@ struct gpu_fold {
     enum loop_op op, across_lanes, across_warp;
     double identity;
     struct loop_buffer *part;        // of the thread
-    struct loop_buffer *total;       // of chunks; NULL: the row is short enough
+    struct loop_buffer *total;       // of chunks, per level; NULL: the row is short enough
+    struct cascade cascade;          // of the totals
     struct loop_buffer *shared;      // per warp of the block; NULL: a team is one warp
     const struct loop_expr *result;  // once the team has it
 };
@@ -77,6 +79,7 @@ struct gpu_walk {
     int vec;
     int lanes;   // of the folds; 0: vec
     int items;   // steps of each thread, unrolled; 0: a loop
+    int chunk;   // steps of each thread whose sum is put aside; 0: as many as honest f32 does
     bool apart;  // threads do not meet: a fold's result is the thread's own
     struct gpu_fold *folds;
     int n_folds;
@@ -91,6 +94,11 @@ void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, enum op op, con
 
 // Build the walk; afterwards every fold has its result, the same in all threads of the team.
 void gpu_walk_build(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, void *ctx);
+
+// A product whose space is built, as reductions along K, by the knobs of the family reduce.
+struct gemm_form;
+void gpu_reduce_product(struct lowering *l, const struct gemm_form *p,
+                        const struct kernel_stage *stage);
 
 // How many steps a thread makes.
 int64_t gpu_walk_steps(int64_t count, int vec, int threads);

@@ -8,7 +8,7 @@
 //
 // Rows and columns beyond the edge follow the last one there is and are not stored; depth
 // beyond the edge is filled with zeros. Sums longer than CHUNK_TERMS are put aside in shared
-// memory, where each thread has a place of its own.
+// memory, where each thread has a place of its own, and many of those by a cascade.
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,6 +44,8 @@ static const struct knob knobs[] = {
 
 // Twice the honest blocks of 1024 terms: a quarter of what a judge allows.
 enum { CHUNK_TERMS = 2048, PAD = 4 };
+// Each level takes shared memory: as few of them as precision allows.
+enum { CHUNK_RADIX = 32 };
 
 // One operand: the tile has `width` elements along the axis that stays (rows of the left,
 // columns of the right) and depth of them along K.
@@ -65,7 +67,8 @@ struct side {
 struct sizes {
     int64_t m, n, k, batch;
     int depth, stages, vec, threads;
-    int64_t n_chunk_floats;  // of totals in shared memory, 0: none
+    int64_t n_chunk_floats;  // of one level of totals in shared memory, 0: none
+    struct cascade cascade;  // of the totals
     struct side lhs, rhs;
 };
 
@@ -100,6 +103,7 @@ static struct sizes read_sizes(const struct gemm_form *f, const struct kernel_st
     z.rhs.items = z.rhs.n_vectors / z.threads;
     if (z.k > CHUNK_TERMS)
         z.n_chunk_floats = (int64_t)z.lhs.micro * z.rhs.micro * z.threads;
+    z.cascade = cascade_for((z.k + CHUNK_TERMS - 1) / CHUNK_TERMS, CHUNK_RADIX);
     return z;
 }
 
@@ -173,7 +177,8 @@ static bool legal_loads(const struct sizes *z, struct objection *why) {
 
 static int64_t shared_bytes(const struct sizes *z) {
     int64_t rows = (int64_t)z->stages * z->depth;
-    return 4 * (rows * (z->lhs.width + z->lhs.pad + z->rhs.width + z->rhs.pad) + z->n_chunk_floats);
+    return 4 * (rows * (z->lhs.width + z->lhs.pad + z->rhs.width + z->rhs.pad) +
+                z->n_chunk_floats * z->cascade.n_levels);
 }
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
@@ -391,23 +396,56 @@ static void clear_sums(const struct build *x, struct loop_builder *b) {
     loop_close(b, &inner);
 }
 
-static const struct loop_expr *total_index(const struct build *x, const struct loop_expr *at) {
+// The thread's vector number `at` of one level of totals.
+static const struct loop_expr *total_index(const struct build *x, const struct loop_expr *at,
+                                           int level) {
     const struct loop_expr *place = add(x, times(x, at, x->z.threads), x->thread);
-    return times(x, place, x->sum->lanes);
+    return add(x, times(x, place, x->sum->lanes), num(x, x->z.n_chunk_floats * level));
 }
 
-// total = sum, or total += sum.
-static void put_aside(const struct build *x, struct loop_builder *b, bool adds) {
+static const struct loop_expr *total_at(const struct build *x, const struct loop_expr *at,
+                                        int level) {
+    return loop_load(x->a, x->total, total_index(x, at, level), x->sum->lanes, 1);
+}
+
+static void clear_totals(const struct build *x, struct loop_builder *b) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    const struct loop_expr *at = total_index(x, i);
-    const struct loop_expr *v = loop_load(x->a, x->sum, i, x->sum->lanes, 1);
-    const struct loop_expr *old = loop_load(x->a, x->total, at, x->sum->lanes, 1);
-    loop_store(&inner, x->total, at,
-               adds ? loop_binary(x->a, LOOP_ADD, old, v)
-                    : loop_broadcast(x->a, loop_real(x->a, 0), x->sum->lanes),
-               false);
+    for (int level = 0; level < x->z.cascade.n_levels; level++)
+        loop_store(&inner, x->total, total_index(x, i, level),
+                   loop_broadcast(x->a, loop_real(x->a, 0), x->sum->lanes), false);
     loop_close(b, &inner);
+}
+
+static void put_aside(const struct build *x, struct loop_builder *b) {
+    struct loop_builder inner;
+    const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
+    const struct loop_expr *v = loop_load(x->a, x->sum, i, x->sum->lanes, 1);
+    loop_store(&inner, x->total, total_index(x, i, 0),
+               loop_binary(x->a, LOOP_ADD, total_at(x, i, 0), v), false);
+    loop_close(b, &inner);
+}
+
+static void carry(void *ctx, struct loop_builder *b, int level) {
+    const struct build *x = ctx;
+    struct loop_builder inner;
+    const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
+    loop_store(&inner, x->total, total_index(x, i, level),
+               loop_binary(x->a, LOOP_ADD, total_at(x, i, level), total_at(x, i, level - 1)),
+               false);
+    loop_store(&inner, x->total, total_index(x, i, level - 1),
+               loop_broadcast(x->a, loop_real(x->a, 0), x->sum->lanes), false);
+    loop_close(b, &inner);
+}
+
+// Vector number `at` of the thread's results.
+static const struct loop_expr *result_at(const struct build *x, const struct loop_expr *at) {
+    if (!x->total)
+        return loop_load(x->a, x->sum, at, x->sum->lanes, 1);
+    const struct loop_expr *all = total_at(x, at, 0);
+    for (int level = 1; level < x->z.cascade.n_levels; level++)
+        all = loop_binary(x->a, LOOP_ADD, all, total_at(x, at, level));
+    return all;
 }
 
 static void load_both(const struct build *x, struct loop_builder *b, const struct loop_expr *k0,
@@ -478,20 +516,21 @@ static void walk(const struct build *x, struct loop_builder *b, const struct loo
         walk_single(x, b, begin, end);
 }
 
-static void walk_all(const struct build *x, struct loop_builder *b) {
+static void walk_all(struct build *x, struct loop_builder *b) {
     const struct loop_expr *end = x->l->space.extent[x->form.group_k];
     if (!x->total) {
         walk(x, b, num(x, 0), end);
         return;
     }
     struct loop_builder inner;
-    put_aside(x, b, false);
+    clear_totals(x, b);
     struct loop_for f = {"chunk", num(x, 0), end, CHUNK_TERMS, false};
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
     const struct loop_expr *stop =
         loop_binary(x->a, LOOP_MIN, end, add(x, begin, num(x, CHUNK_TERMS)));
     walk(x, &inner, begin, stop);
-    put_aside(x, &inner, true);
+    put_aside(x, &inner);
+    cascade_carry(&x->z.cascade, &inner, quotient(x, begin, CHUNK_TERMS), carry, x);
     loop_close(b, &inner);
 }
 
@@ -516,9 +555,7 @@ static void store_tile(const struct build *x, struct loop_builder *b) {
     s.lane_group = r->group;
     s.lanes = lanes;
     const struct loop_expr *at = sum_index(x, i, quotient(x, j, r->lanes));
-    const struct loop_expr *e = x->total
-                                    ? loop_load(x->a, x->total, total_index(x, at), r->lanes, 1)
-                                    : loop_load(x->a, x->sum, at, r->lanes, 1);
+    const struct loop_expr *e = result_at(x, at);
     if (lanes == 1)
         e = loop_lane(x->a, e, rest(x, j, r->lanes));
     point_define(&s, x->form.anchor, &x->form.at,
@@ -546,7 +583,7 @@ static void make_buffers(struct build *x) {
     make_side(x, &z->rhs);
     x->sum =
         loop_register(x->l->program, "sum", (int64_t)z->lhs.micro * z->rhs.chunks, z->rhs.lanes);
-    struct loop_size totals = {z->n_chunk_floats, NULL};
+    struct loop_size totals = {z->n_chunk_floats * z->cascade.n_levels, NULL};
     if (z->n_chunk_floats)
         x->total = loop_shared(x->l->program, "total", &totals, 1);
 }

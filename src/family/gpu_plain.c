@@ -1,5 +1,8 @@
 // The baseline on a GPU: what a careful programmer writes first. One thread per element of the
-// value, blocks of 256, a loop over what is reduced, no vectors, no shared memory.
+// value, in blocks of 256, and no vectors. A reduction is what the family reduce makes of it with
+// scalar loads: threads side by side read side by side and meet in shared memory, and blocks share
+// a result where there are few. A product is one thread per element too, unless there are so few
+// elements of so many terms that most of the device would idle.
 #include <assert.h>
 
 #include "base/arena.h"
@@ -9,14 +12,13 @@
 #include "family/plain.h"
 #include "family/reduce_form.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, FEW_RESULTS = 1 << 16, MANY_TERMS = 4096 };
 
 struct nest {
     struct lowering *l;
     int n_kept;  // groups that make up a result
     node_id anchor;
     struct axis_map at;               // the anchor's
-    struct axis_map arg;              // a reduction's argument
     const struct gemm_form *product;  // NULL: none
     struct gpu_fold fold;
     struct scope *element;
@@ -36,18 +38,14 @@ static void add_term(void *ctx, struct loop_builder *b, const struct loop_expr *
     (void)item;
     struct scope s = scope_inside(n->element, b);
     scope_split(&s, j, n->n_kept, n->l->space.n_groups);
-    const struct loop_expr *e;
-    if (n->product)
-        e = loop_binary(n->l->arena, LOOP_MUL,
-                        point_value(&s, n->product->lhs, &n->product->lhs_map),
-                        point_value(&s, n->product->rhs, &n->product->rhs_map));
-    else
-        e = point_value(&s, n->l->region->graph->nodes[n->anchor].arg[0], &n->arg);
+    const struct loop_expr *e =
+        loop_binary(n->l->arena, LOOP_MUL, point_value(&s, n->product->lhs, &n->product->lhs_map),
+                    point_value(&s, n->product->rhs, &n->product->rhs_map));
     gpu_fold_add(&n->fold, b, e);
 }
 
-// The anchor at this element.
-static void reduce(struct nest *n, struct loop_builder *b) {
+// The product at this element.
+static void multiply(struct nest *n, struct loop_builder *b) {
     struct arena *a = n->l->arena;
     const struct node *node = &n->l->region->graph->nodes[n->anchor];
     struct gpu_team alone = {.threads = 1, .rows = 1, .lane = loop_int(a, 0)};
@@ -58,7 +56,7 @@ static void reduce(struct nest *n, struct loop_builder *b) {
         w.length *= n->l->space.count[i];
     w.folds = &n->fold;
     w.n_folds = 1;
-    gpu_fold_init(&n->fold, &w, n->product ? OP_RSUM : node->op, node->name);
+    gpu_fold_init(&n->fold, &w, OP_RSUM, node->name);
     gpu_walk_build(&w, b, add_term, n);
     point_define(n->element, n->anchor, &n->at, loop_let(b, node->name, n->fold.result));
 }
@@ -80,7 +78,7 @@ static void lower_nest(struct nest *n, const char *name) {
     scope_split(&s, i, 0, n->n_kept);
     n->element = &s;
     if (n->n_kept < l->space.n_groups)
-        reduce(n, &guarded);
+        multiply(n, &guarded);
     const struct region *r = l->region;
     struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
     for (int v = 0; v < r->n_values; v++)
@@ -88,7 +86,34 @@ static void lower_nest(struct nest *n, const char *name) {
     loop_close(&b, &guarded);
 }
 
-void gpu_plain_lower(struct lowering *l, const char *name) {
+static void reduce(struct lowering *l, const struct target *t, const char *name) {
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    struct objection why;
+    family_complete(&gpu_reduce, l->region, t, &stage);
+    stage_set(&stage, "vec", 0, 1);
+    if (!family_is_legal(&gpu_reduce, l->region, t, &stage, &why))
+        stage_set(&stage, "split", 0, 1);
+    gpu_reduce.lower(l, &stage);
+}
+
+// A block for each result, or several where the device has room for more.
+static void reduce_product(struct lowering *l, const struct target *t, const char *name,
+                           const struct gemm_form *p) {
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    static const char *const knobs[] = {"threads", "results", "vec", "split"};
+    int split = 1;
+    while (split < 1024 && p->batch * p->m * p->n * split < 4 * (int64_t)t->sms &&
+           p->k >= (int64_t)split * 16 * BLOCK)
+        split *= 2;
+    for (; stage.n_knobs < 4; stage.n_knobs++) {
+        int i = stage.n_knobs;
+        stage.knobs[i] = (struct kernel_knob){.name = knobs[i], .n_parts = 1};
+        stage.knobs[i].part[0] = i == 0 ? BLOCK : i == 3 ? split : 1;
+    }
+    gpu_reduce_product(l, p, &stage);
+}
+
+void gpu_plain_lower(struct lowering *l, const struct target *t, const char *name) {
     struct objection why;
     struct reduce_form reduction;
     struct gemm_form product;
@@ -96,19 +121,23 @@ void gpu_plain_lower(struct lowering *l, const char *name) {
     if (map_accepts(l->region, &why)) {
         map_build_space(l);
         n.n_kept = l->space.n_groups;
-    } else if (reduce_find_form(l->region, &reduction, &why)) {
-        n.arg = reduce_build_space(l, &reduction);
-        n.n_kept = reduce_group_space(l, &reduction, &n.arg);
-        n.anchor = reduction.anchor;
-        n.at = reduction.at;
-    } else {
-        bool ok = gemm_find_form(l->region, &product, &why);
-        assert(ok);
-        gemm_build_space(l, &product);
-        n.n_kept = product.group_k;
-        n.anchor = product.anchor;
-        n.at = product.at;
-        n.product = &product;
+        lower_nest(&n, name);
+        return;
     }
+    if (reduce_find_form(l->region, &reduction, &why)) {
+        reduce(l, t, name);
+        return;
+    }
+    bool ok = gemm_find_form(l->region, &product, &why);
+    assert(ok);
+    gemm_build_space(l, &product);
+    if (product.batch * product.m * product.n < FEW_RESULTS && product.k >= MANY_TERMS) {
+        reduce_product(l, t, name, &product);
+        return;
+    }
+    n.n_kept = product.group_k;
+    n.anchor = product.anchor;
+    n.at = product.at;
+    n.product = &product;
     lower_nest(&n, name);
 }

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/gemm_form.h"
 #include "family/gpu.h"
 #include "family/reduce_form.h"
 
@@ -24,7 +25,8 @@ static const struct knob knobs[] = {
     {0},
 };
 
-enum { FINISH_ROWS = 4, FINISH_BLOCK = 128 };  // of the second kernel of a split
+// Of the second kernel of a split.
+enum { FINISH_ROWS = 4, FINISH_BLOCK = 128, FINISH_CHUNK = 16 };
 
 struct figures {
     bool across;           // threads lie across results
@@ -153,8 +155,9 @@ struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
     struct figures f;
-    enum op op;        // the reduction's
-    const char *name;  // and its name
+    const struct gemm_form *product;  // what is summed is this product; NULL: a reduction
+    enum op op;                       // the reduction's
+    const char *name;                 // and its name
     struct gpu_fold fold;
     int threads, results, vec;
     int64_t span, n_splits;
@@ -189,6 +192,10 @@ static const struct loop_expr *term(struct build *x, struct scope *outer, struct
     scope_split(&s, j, x->f.n_kept, x->l->space.n_groups);
     s.lanes = x->vec;
     s.lane_group = x->f.across ? x->f.n_kept - 1 : x->l->space.n_groups - 1;
+    const struct gemm_form *p = x->product;
+    if (p)
+        return op2(x, LOOP_MUL, point_value(&s, p->lhs, &p->lhs_map),
+                   point_value(&s, p->rhs, &p->rhs_map));
     node_id arg = x->l->region->graph->nodes[x->f.form.anchor].arg[0];
     return point_value(&s, arg, &x->f.arg);
 }
@@ -392,7 +399,9 @@ static void lower_ending(struct build *x) {
     struct scope s = scope_inside(&outer, &guarded);
     scope_split(&s, e.row, 0, x->f.n_kept);
     x->at = &s;
-    struct gpu_walk w = {.l = x->l, .team = &team, .vec = 1, .length = x->n_splits};
+    // The parts are large sums already: a long chain of them would cost precision.
+    struct gpu_walk w = {
+        .l = x->l, .team = &team, .vec = 1, .length = x->n_splits, .chunk = FINISH_CHUNK};
     w.begin = integer(x, 0);
     w.end = integer(x, x->n_splits);
     w.apart = x->f.across;
@@ -407,11 +416,11 @@ static void lower_ending(struct build *x) {
     loop_close(&b, &guarded);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
-    struct build x = {.l = l, .stage = stage};
-    find_figures(l, &x.f);
+static void build(struct build x) {
+    struct lowering *l = x.l;
+    const struct kernel_stage *stage = x.stage;
     const struct node *anchor = &l->region->graph->nodes[x.f.form.anchor];
-    x.op = anchor->op;
+    x.op = x.product ? OP_RSUM : anchor->op;
     x.name = anchor->name;
     x.threads = stage_number(stage, "threads", 0);
     x.results = stage_number(stage, "results", 0);
@@ -430,6 +439,22 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
         lower_along(&x);
     if (x.partial)
         lower_ending(&x);
+}
+
+static void lower(struct lowering *l, const struct kernel_stage *stage) {
+    struct build x = {.l = l, .stage = stage};
+    find_figures(l, &x.f);
+    build(x);
+}
+
+void gpu_reduce_product(struct lowering *l, const struct gemm_form *p,
+                        const struct kernel_stage *stage) {
+    struct build x = {.l = l, .stage = stage, .product = p};
+    x.f.form = (struct reduce_form){.region = l->region, .anchor = p->anchor, .at = p->at};
+    x.f.n_kept = p->group_k;
+    x.f.n_results = p->batch * p->m * p->n;
+    x.f.n_terms = x.f.n_neighbours = p->k;
+    build(x);
 }
 
 static double estimate(const struct region *r, const struct target *t,

@@ -1,7 +1,8 @@
 // What a careful programmer writes first: one nest per value that the author named, blocks
 // over the outermost axis, scalar code in an order that the compiler can vectorise. The
-// families do it with one lane; only the product is different, a family's tiles would not
-// be plain.
+// families do it with one lane; only the product is different (plain_product.c), a family's
+// tiles would not be plain. Nothing leaves the machine idle: what reduces few rows is cut
+// into its reductions, which blocks share, and what comes after them.
 #include "family/plain.h"
 
 #include <assert.h>
@@ -11,104 +12,9 @@
 #include "family/family.h"
 #include "family/gemm_form.h"
 #include "family/program.h"
+#include "family/rows.h"
 
-enum { ROW_MAX = 1 << 17 };  // elements of a row of sums that may live on the stack
-
-struct nest {
-    struct lowering *l;
-    struct gemm_form form;
-    struct loop_buffer *sum;  // one row of the product, or one element
-};
-
-static const struct loop_expr *product(struct nest *n, struct scope *s) {
-    const struct loop_expr *x = point_value(s, n->form.lhs, &n->form.lhs_map);
-    const struct loop_expr *y = point_value(s, n->form.rhs, &n->form.rhs_map);
-    return loop_binary(n->l->arena, LOOP_MUL, x, y);
-}
-
-static void store_values(struct nest *n, struct scope *s, const struct loop_expr *at) {
-    const struct region *r = n->l->region;
-    struct axis_map map = map_identity(r->graph->nodes[n->form.anchor].shape.rank);
-    const struct loop_expr *e = loop_load(n->l->arena, n->sum, at, 1, 1);
-    point_define(s, n->form.anchor, &n->form.at,
-                 loop_let(s->builder, r->graph->nodes[n->form.anchor].name, e));
-    for (int i = 0; i < r->n_values; i++)
-        point_store(s, i, &map, false);
-}
-
-// A loop over one group, called j or k after it.
-static const struct loop_expr *open(struct nest *n, struct scope *outer, int group,
-                                    struct loop_builder *b, struct scope *s) {
-    struct arena *a = n->l->arena;
-    const char *name = group == n->form.group_k ? "k" : "j";
-    struct loop_for f = {name, loop_int(a, 0), n->l->space.extent[group], 1, false};
-    const struct loop_expr *index = loop_open_for(outer->builder, &f, b);
-    *s = scope_inside(outer, b);
-    s->index[group] = index;
-    return index;
-}
-
-// for k, for j: sum[j] += a[i, k] * b[k, j], which reads rows of b.
-static void build_by_rows(struct nest *n, struct scope *row) {
-    struct arena *a = n->l->arena;
-    struct loop_builder b, c;
-    struct scope s, t;
-    const struct loop_expr *j = open(n, row, n->form.group_n, &b, &s);
-    loop_store(&b, n->sum, j, loop_real(a, 0), false);
-    loop_close(row->builder, &b);
-    open(n, row, n->form.group_k, &b, &s);
-    j = open(n, &s, n->form.group_n, &c, &t);
-    const struct loop_expr *e = product(n, &t);
-    loop_store(&c, n->sum, j, loop_binary(a, LOOP_ADD, loop_load(a, n->sum, j, 1, 1), e), false);
-    loop_close(&b, &c);
-    loop_close(row->builder, &b);
-    j = open(n, row, n->form.group_n, &b, &s);
-    store_values(n, &s, j);
-    loop_close(row->builder, &b);
-}
-
-// for j: the dot product of a row of a and a row of b transposed.
-static void build_by_dots(struct nest *n, struct scope *row) {
-    struct arena *a = n->l->arena;
-    const struct loop_expr *zero = loop_int(a, 0);
-    struct loop_builder b, c;
-    struct scope s, t;
-    open(n, row, n->form.group_n, &b, &s);
-    loop_store(&b, n->sum, zero, loop_real(a, 0), false);
-    open(n, &s, n->form.group_k, &c, &t);
-    const struct loop_expr *e = product(n, &t);
-    loop_store(&c, n->sum, zero, loop_binary(a, LOOP_ADD, loop_load(a, n->sum, zero, 1, 1), e),
-               false);
-    loop_close(&b, &c);
-    store_values(n, &s, zero);
-    loop_close(row->builder, &b);
-}
-
-static void lower_product(struct lowering *l, const char *name) {
-    struct arena *a = l->arena;
-    struct nest n = {.l = l};
-    struct objection why;
-    bool ok = gemm_find_form(l->region, &n.form, &why);
-    assert(ok);
-    gemm_build_space(l, &n.form);
-    struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
-    struct loop_builder b;
-    int end = n.form.group_m + 1;
-    struct loop_kernel *k = loop_kernel_new(l->program, arena_printf(a, "%s_product", name),
-                                            scope_count(&outer, 0, end), &b);
-    outer.builder = &b;
-    struct scope row = scope_inside(&outer, &b);
-    scope_split(&row, loop_ref(a, k->block), 0, end);
-    struct loop_size size = point_size(l, &l->region->graph->nodes[n.form.anchor].shape,
-                                       l->region->graph->nodes[n.form.anchor].shape.rank - 1);
-    if (n.form.rhs_is_contiguous && size.value <= ROW_MAX) {
-        n.sum = loop_local(l->program, "sum", &size, 1);
-        build_by_rows(&n, &row);
-    } else {
-        n.sum = loop_register(l->program, "sum", 1, 1);
-        build_by_dots(&n, &row);
-    }
-}
+enum { LONG_ROW = 1 << 16 };  // elements that several threads are worth
 
 static void set_if_there(struct kernel_stage *s, const char *knob, int value) {
     struct kernel_knob *k = kernel_find_knob(s, knob);
@@ -121,7 +27,7 @@ static void add_nest(struct program_state *s, const struct target *t, const stru
     struct lowering l;
     program_prepare(s, r, &l);
     if (t->is_gpu) {
-        gpu_plain_lower(&l, r->value_name[0]);
+        gpu_plain_lower(&l, t, r->value_name[0]);
         program_done(s, r, &l);
         return;
     }
@@ -138,10 +44,20 @@ static void add_nest(struct program_state *s, const struct target *t, const stru
             stage_set_word(&stage, "keep", "reread");
     }
     if (f == &family_gemm)
-        lower_product(&l, r->value_name[0]);
+        plain_product_lower(&l, t, r->value_name[0]);
     else
         f->lower(&l, &stage);
     program_done(s, r, &l);
+}
+
+// Fewer rows than threads, each of which could use them all?
+static bool has_few_rows(const struct region *r, const struct family *f, const struct target *t) {
+    struct rows_form form;
+    struct objection why;
+    if (f != &family_rowwise || !rows_find_form(r, &form, &why))
+        return false;
+    int64_t n_columns = form.full->size[form.column];
+    return shape_count(form.full) / n_columns < t->n_threads && n_columns >= LONG_ROW;
 }
 
 static void materialise(struct program_state *s, const struct target *t, const char *name) {
@@ -149,9 +65,11 @@ static void materialise(struct program_state *s, const struct target *t, const c
     for (;;) {
         struct region *r = program_region(s, &stage);
         const struct family *f = family_for(r);
-        node_id cut = f && (!t->is_gpu || gpu_plain_accepts(r)) ? -1 : region_cut(r);
         struct gemm_form form;
         struct objection why;
+        if (!t->is_gpu && has_few_rows(r, f, t))
+            f = family_accepts(&family_reduce, r, &why) ? &family_reduce : NULL;
+        node_id cut = f && (!t->is_gpu || gpu_plain_accepts(r)) ? -1 : region_cut(r);
         // A product reads each operand often, so none is computed on the way in.
         if (f == &family_gemm && gemm_find_form(r, &form, &why)) {
             cut = form.lhs_is_plain ? -1 : form.lhs;

@@ -10,6 +10,9 @@ struct region;
 struct loop_program *plain_program(struct arena *a, const struct problem *p,
                                    const struct target *t);
 
-// Its kernels on a GPU, one thread per element: for regions with at most one anchor.
+// A product on a CPU.
+void plain_product_lower(struct lowering *l, const struct target *t, const char *name);
+
+// Its kernels on a GPU: for regions with at most one anchor.
 bool gpu_plain_accepts(const struct region *r);
-void gpu_plain_lower(struct lowering *l, const char *name);
+void gpu_plain_lower(struct lowering *l, const struct target *t, const char *name);

@@ -1,6 +1,8 @@
 // Counts per operation, from shapes and details alone.
 #include "ir/work.h"
 
+#include <stdlib.h>
+
 #include "ir/detail.h"
 #include "ir/recurrence.h"
 
@@ -67,4 +69,22 @@ double work_flops(const struct graph *g, const struct node *n) {
 bool work_is_contraction(const struct node *n) {
     return op_infos[n->op].class == OP_CLASS_CONTRACT || op_infos[n->op].class == OP_CLASS_RAGGED ||
            n->op == OP_CONV || n->op == OP_CONV_T;
+}
+
+int64_t work_fewest_sums(const struct graph *g, node_id output) {
+    int64_t fewest = shape_count(&g->nodes[output].shape);
+    bool *needed = calloc((size_t)output + 1, sizeof *needed);
+    if (!needed)
+        abort();
+    needed[output] = true;
+    for (node_id n = output; n >= 0; n--) {
+        const struct node *node = &g->nodes[n];
+        bool is_sum = work_is_contraction(node) || node->op == OP_RSUM || node->op == OP_RPROD;
+        if (needed[n] && is_sum && shape_count(&node->shape) < fewest)
+            fewest = shape_count(&node->shape);
+        for (int i = 0; needed[n] && i < node->n_args; i++)
+            needed[node->arg[i]] = true;
+    }
+    free(needed);
+    return fewest;
 }

@@ -7,5 +7,10 @@
 // counted as if all lists were equally long; a loop counts with the first of its results.
 double work_flops(const struct graph *g, const struct node *n);
 
+// Of all sums that the output is made of, the one with the fewest results: so many errors of its
+// elements are independent of each other (1 for x / sum(x), however long x is). The output's own
+// count where nothing is summed.
+int64_t work_fewest_sums(const struct graph *g, node_id output);
+
 // Is it a sum of products that matrix units can do: matmul, convolutions, ragged products?
 bool work_is_contraction(const struct node *n);

@@ -226,6 +226,24 @@ Test(oracle, allows_for_luck_where_elements_are_few_or_alike) {
     cr_expect_eq(s.limit_max, 0);
 }
 
+// One sum is in every element: its honest error may be none by luck, and another order of the same
+// terms, half a unit off, is not wrong for that.
+Test(oracle, allows_a_unit_where_elements_share_a_sum) {
+    static const char shared[] = "problem p\ndim N = 4096\nin x : f32[N] ~ uniform(0, 1)\n"
+                                 "out y : f32[N]\ny = x / sum(x)\n";
+    static const char own[] = "problem p\ndim N = 4096\nin x : f32[N] ~ uniform(0, 1)\n"
+                              "out y : f32[N]\ny = x / (x + 1)\n";
+    struct fixture f;
+    open_fixture(&f, shared, SET_DECLARED);
+    cr_expect_geq(f.oracle.sets[SET_DECLARED].outputs[0].stats.limit_rms, 4);
+    cr_expect_eq(oracle_independent(f.oracle.problem, 0, 4096), 1);
+    close_fixture(&f);
+    open_fixture(&f, own, SET_DECLARED);
+    cr_expect_lt(f.oracle.sets[SET_DECLARED].outputs[0].stats.limit_rms, 4);
+    cr_expect_eq(oracle_independent(f.oracle.problem, 0, 4096), 4096);
+    close_fixture(&f);
+}
+
 // A stable kernel is right where the formula overflows; far beyond the declared data that is so.
 Test(oracle, allows_overflow_on_huge_data_alone) {
     static const char text[] = "problem p\ndim N = 500\nin x : f32[N] ~ uniform(80, 100)\n"

@@ -15,38 +15,44 @@ HONE_ASSERT(N == 50, "lowered for N = 50");
 
 #pragma hone scratch y_max f32[M]
 #pragma hone scratch y_sum f32[M]
-#pragma hone launch y_max_plain grid((M + 255) / 256) block(256) args(x, y_max)
-#pragma hone launch y_sum_plain grid((M + 255) / 256) block(256) args(x, y_max, y_sum)
+#pragma hone launch y_max_reduce grid(M / 4) block(128) args(x, y_max)
+#pragma hone launch y_sum_reduce grid(M / 4) block(128) args(x, y_max, y_sum)
 #pragma hone launch y_plain grid((M * N + 255) / 256) block(256) args(x, y, y_max, y_sum)
 
-HONE_KERNEL(256) y_max_plain(const float *__restrict__ x, float *__restrict__ y_max) {
+HONE_KERNEL(128) y_max_reduce(const float *__restrict__ x, float *__restrict__ y_max) {
     float y_max_part;
+    const int block = hone_block();
     const int thread = hone_thread();
-    if (thread < M) {
-        y_max_part = -HONE_INFINITY;
-        for (int j = 0; j < N; j++) {
-            float x_v = x[thread * N + j];
-            y_max_part = hone_max1(y_max_part, x_v);
-        }
-        float y_max_v = y_max_part;
-        y_max[thread] = y_max_v;
+    int row = block * 4 + thread / 32;
+    y_max_part = -HONE_INFINITY;
+    for (int j = thread % 32; j < N; j += 32) {
+        float x_v = x[row * N + j];
+        y_max_part = hone_max1(y_max_part, x_v);
+    }
+    float y_max_own = y_max_part;
+    float y_max_v = hone_warp_max(y_max_own);
+    if (thread % 32 < 1) {
+        y_max[row] = y_max_v;
     }
 }
 
-HONE_KERNEL(256) y_sum_plain(const float *__restrict__ x, const float *__restrict__ y_max, float *__restrict__ y_sum) {
+HONE_KERNEL(128) y_sum_reduce(const float *__restrict__ x, const float *__restrict__ y_max, float *__restrict__ y_sum) {
     float y_sum_part;
+    const int block = hone_block();
     const int thread = hone_thread();
-    if (thread < M) {
-        y_sum_part = 0.0f;
-        float y_max_v = y_max[thread];
-        for (int j = 0; j < N; j++) {
-            float x_v = x[thread * N + j];
-            float y_shifted = x_v - y_max_v;
-            float y_exp = hone_exp1(y_shifted);
-            y_sum_part += y_exp;
-        }
-        float y_sum_v = y_sum_part;
-        y_sum[thread] = y_sum_v;
+    int row = block * 4 + thread / 32;
+    y_sum_part = 0.0f;
+    float y_max_v = y_max[row];
+    for (int j = thread % 32; j < N; j += 32) {
+        float x_v = x[row * N + j];
+        float y_shifted = x_v - y_max_v;
+        float y_exp = hone_exp1(y_shifted);
+        y_sum_part += y_exp;
+    }
+    float y_sum_own = y_sum_part;
+    float y_sum_v = hone_warp_sum(y_sum_own);
+    if (thread % 32 < 1) {
+        y_sum[row] = y_sum_v;
     }
 }
 

@@ -44,15 +44,20 @@ HONE_KERNEL(256) y_reduce(const float *__restrict__ x, float *__restrict__ y_par
 
 HONE_KERNEL(128) y_finish(float *__restrict__ y, const float *__restrict__ y_parts) {
     float y_part_;
+    float y_total;
     const int block = hone_block();
     const int thread = hone_thread();
     int row = block * 128 + thread;
     if (row < N) {
-        y_part_ = 0.0f;
-        for (int j = 0; j < 64; j++) {
-            y_part_ += y_parts[j * N + row];
+        y_total = 0.0f;
+        for (int chunk = 0; chunk < 64; chunk += 16) {
+            y_part_ = 0.0f;
+            for (int j = chunk; j < chunk + 16; j++) {
+                y_part_ += y_parts[j * N + row];
+            }
+            y_total += y_part_;
         }
-        float y_v = y_part_;
+        float y_v = y_total;
         y[row] = y_v;
     }
 }

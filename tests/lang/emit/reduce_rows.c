@@ -1,6 +1,6 @@
 // column_sums, by hone VERSION.
 // kernel for column_sums on cpu
-// stage s : reduce  vec 4  unroll 2  grain 32
+// stage s : reduce  vec 4  unroll 2  grain 32  split 1
 #include "hone_math.h"
 
 #ifndef M
