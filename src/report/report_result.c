@@ -11,8 +11,11 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     const struct measurement *m = &v->run.confirm;
     str_printf(out, "champion  %lld.%d: ", (long long)v->run.id, n->number);
     report_seconds(out, m->median_s, 0);
-    str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
-               m->speedup_low, m->speedup_high, 100 * m->confidence);
+    if (report_has_baseline(&v->run))
+        str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
+                   m->speedup_low, m->speedup_high, 100 * m->confidence);
+    else
+        str_puts(out, ", speed-up unknown: there is no baseline that works\n");
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
     str_printf(out, "          %s%sconfirmed on fresh data, %d pairs\n", fractions,
@@ -66,9 +69,17 @@ static json_t *champion_json(const struct run_view *v, const struct search_node 
                      "error", error);
 }
 
+bool report_has_baseline(const struct run *r) {
+    return r->baseline.source || !r->start.source;
+}
+
+const char *report_baseline(const struct run *r) {
+    return !report_has_baseline(r) ? "none" : r->baseline.label ? r->baseline.label : "plain";
+}
+
 json_t *report_speedup_json(const struct run *r) {
     const struct measurement *m = &r->confirm;
-    if (!report_is_confirmed(r))
+    if (!report_is_confirmed(r) || !report_has_baseline(r))
         return json_null();
     return json_pack("{s:f, s:f, s:f, s:f}", "value", m->speedup, "low", m->speedup_low, "high",
                      m->speedup_high, "confidence", m->confidence);
@@ -101,9 +112,8 @@ json_t *report_result_json(const struct run_view *v) {
         "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
         run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "null_kernel",
         json_optional_text(r->null_kernel), "problem", "name", r->problem_name, "hash",
-        r->problem_hash, "target", r->target, "device", r->device, "baseline",
-        r->baseline.label ? r->baseline.label : "plain", "speedup", report_speedup_json(r), "reach",
-        report_reach_json(r), "bound", report_bound_json(r), "champion",
-        champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
-        r->elapsed_s, "llm", llm_json(v));
+        r->problem_hash, "target", r->target, "device", r->device, "baseline", report_baseline(r),
+        "speedup", report_speedup_json(r), "reach", report_reach_json(r), "bound",
+        report_bound_json(r), "champion", champion_json(v, report_champion(v)), "evals",
+        report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
 }

@@ -17,7 +17,11 @@ static void run_line(struct str *out, const struct run_view *v) {
         str_printf(out, "%9s  %-16s %5s", "-", "-", "-");
     } else {
         char speedup[32], reach[16] = "-";
-        snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.rival);
+        if (report_has_baseline(r))
+            snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup,
+                     r->confirm.rival);
+        else
+            snprintf(speedup, sizeof speedup, "unknown");
         double fraction = report_reach(r) / r->confirm.median_s;
         if (isfinite(fraction))
             snprintf(reach, sizeof reach, "%.0f%%", 100 * fraction);
@@ -41,8 +45,7 @@ static json_t *run_row(const struct run_view *v) {
                      (json_int_t)r->id, "state", run_state_name(r->state), "is_running",
                      v->is_running, "stop_reason", json_optional_text(r->stop_reason), "problem",
                      r->problem_name, "target", r->target, "device", r->device, "started_at",
-                     r->started_at, "nodes", r->n_nodes, "baseline",
-                     r->baseline.label ? r->baseline.label : "plain", "champion",
+                     r->started_at, "nodes", r->n_nodes, "baseline", report_baseline(r), "champion",
                      confirmed ? json_integer(r->champion) : json_null(), "speedup",
                      report_speedup_json(r), "reach", report_reach_json(r));
 }

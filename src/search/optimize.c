@@ -98,26 +98,40 @@ static bool add_root(struct loop *l, struct error *err) {
     if (l->n_nodes > 0)
         return true;
     struct kernel k = {0};
-    struct candidate c = {0};
-    lower_default(l->a, l->job->problem, l->job->target, &k);
-    if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
-        return error_wrap(err, "default kernel");
+    struct candidate c = l->run->start;
+    bool is_given = c.source != NULL;
+    if (!is_given) {
+        lower_default(l->a, l->job->problem, l->job->target, &k);
+        if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
+            return error_wrap(err, "default kernel");
+        c.label = "default";
+    }
     struct search_node *root = add_node(l);
     root->candidate = c;
-    root->candidate.label = "default";
     root->move = "";
-    root->reason = "the default lowering";
+    root->reason = is_given ? "where the search was told to begin" : "the default lowering";
     return store_put_node(l->job->store, l->run->id, root, err);
 }
 
-// What candidates are timed against: the root, so that all times compare; `plain` when the
-// root does not work.
+static bool same_source(const struct candidate *x, const struct candidate *y) {
+    return x->source && y->source && strcmp(x->hash, y->hash) == 0;
+}
+
+// What candidates are timed against: the root, so that all times compare; when the root does not
+// work, the baseline, and without one the first that does.
 static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return NULL;
     const struct search_node *root = &l->nodes[0];
-    bool root_works = root->verdict.kind == VERDICT_OK && root->measurement.present;
-    return root_works ? &root->candidate : &l->run->baseline;
+    if (root->verdict.kind == VERDICT_OK && root->measurement.present)
+        return &root->candidate;
+    bool is_same = same_source(&l->run->baseline, &root->candidate);
+    if (l->run->baseline.source && !is_same)
+        return &l->run->baseline;
+    for (int i = 1; i < l->n_nodes && i != n->number; i++)
+        if (l->nodes[i].verdict.kind == VERDICT_OK && l->nodes[i].measurement.present)
+            return &l->nodes[i].candidate;
+    return NULL;
 }
 
 static double time_of(const struct loop *l, const struct search_node *n) {
@@ -174,10 +188,10 @@ static struct eval_job screening(const struct loop *l, const struct search_node 
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
     struct eval_job job = screening(l, n);
-    bool is_root = n->number == 0;
-    if (!is_root && !judge(l, &job, result, err))
+    bool is_alone = job.rival == NULL;  // the root, or the first that works
+    if (!is_alone && !judge(l, &job, result, err))
         return false;
-    if (!is_root && (result->is_final || !is_worth_ranking(l, result)))
+    if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
     job.seconds = finale_ranking_s(l->run->max_seconds);
@@ -366,7 +380,16 @@ static bool play_off(struct loop *l, struct error *err) {
     return true;
 }
 
-// The champion against `plain` on fresh data. One that does not pass is disqualified, for good
+// A start that did not work is no baseline.
+static void give_up_baseline(struct loop *l) {
+    struct run *run = l->run;
+    const struct search_node *root = &l->nodes[0];
+    if (run->start.source && same_source(&run->baseline, &root->candidate) &&
+        root->verdict.kind != VERDICT_OK)
+        run->baseline = (struct candidate){0};
+}
+
+// The champion against the baseline on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 static bool confirm(struct loop *l, bool *settled, struct error *err) {
     struct run *run = l->run;
@@ -383,8 +406,9 @@ static bool confirm(struct loop *l, bool *settled, struct error *err) {
     best = progress_champion(l->nodes, l->n_nodes);
     struct search_node *n = &l->nodes[best];
     tell(l, EVENT_CONFIRMING, n);
+    give_up_baseline(l);
     struct eval_job job = {.candidate = &n->candidate,
-                           .rival = &run->baseline,
+                           .rival = run->baseline.source ? &run->baseline : NULL,
                            .depth = EVAL_CONFIRM,
                            .seconds = finale_timing_s(run->max_seconds)};
     struct eval_result result = {0};

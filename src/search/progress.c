@@ -2,9 +2,17 @@
 // gain.
 #include "search/progress.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "record/run.h"
 #include "search/tree.h"
+
+// Was it timed beside itself, since nothing worked before it?
+static bool is_alone(const struct search_node *n) {
+    const char *rival = n->measurement.rival;
+    return rival && n->candidate.label && strcmp(rival, n->candidate.label) == 0;
+}
 
 int progress_champion(const struct search_node *nodes, int n_nodes) {
     struct arena scratch = {0};
@@ -12,7 +20,8 @@ int progress_champion(const struct search_node *nodes, int n_nodes) {
     tree_build(&scratch, &t, nodes, n_nodes);
     int best = -1;
     for (int i = 0; i < n_nodes; i++) {
-        bool counts = t.at[i].works && (i == 0 || measurement_compare(&nodes[i].measurement) > 0);
+        bool counts = t.at[i].works && (i == 0 || is_alone(&nodes[i]) ||
+                                        measurement_compare(&nodes[i].measurement) > 0);
         if (counts && (best < 0 || nodes[i].time_s < nodes[best].time_s))
             best = i;
     }
