@@ -48,11 +48,13 @@ names() {
     done
 }
 
-# What a file is for stands at its head; docs/architecture.md has only directories.
+# What a file is for stands at its head, or at that of its header where there is no more to say;
+# docs/architecture.md has only directories.
 heads() {
     local file
     for file in $(sources 'src/*.[ch]'); do
-        [[ $(head -c 3 "$file") == "// " ]] || complain "$file does not say at its head what it is for"
+        [[ $(head -c 3 "$file") == "// " ]] || [[ $(head -c 3 "${file%.c}.h" 2>/dev/null) == "// " ]] ||
+            complain "$file does not say at its head what it is for"
     done
 }
 
