@@ -312,8 +312,9 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
             b->kept[n] = loop_local(p, arena_printf(a, "%s_row", r->graph->nodes[n].name),
                                     is_double(b, n) ? size : size + 1, is_double(b, n) ? 2 : 1);
     for (int i = 0; b->overlap && i < r->n_anchors; i++)
-        b->carry[i] = loop_register(
-            p, arena_printf(a, "%s_before", r->graph->nodes[r->anchor[i]].name), 1, 1);
+        b->carry[i] =
+            loop_register_of(p, arena_printf(a, "%s_before", r->graph->nodes[r->anchor[i]].name), 1,
+                             1, loop_arithmetic(r->graph->nodes[r->anchor[i]].dtype));
 }
 
 static void lower(struct lowering *l, const struct kernel_stage *stage) {

@@ -56,7 +56,7 @@ static void multiply(struct plain_nest *n, struct loop_builder *b) {
         w.length *= n->l->space.count[i];
     w.folds = &n->fold;
     w.n_folds = 1;
-    gpu_fold_init(&n->fold, &w, OP_RSUM, node->name);
+    gpu_fold_init_of(&n->fold, &w, OP_RSUM, loop_arithmetic(node->dtype), node->name);
     gpu_walk_build(&w, b, add_term, n);
     point_define(n->element, n->anchor, &n->at, loop_let(b, node->name, n->fold.result));
 }

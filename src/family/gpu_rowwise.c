@@ -237,7 +237,7 @@ static void build_walk(struct build *x) {
         if (r->level[r->anchor[i]] == x->now) {
             const struct node *n = &r->graph->nodes[r->anchor[i]];
             x->folded[w->n_folds] = r->anchor[i];
-            gpu_fold_init(&w->folds[w->n_folds++], w, n->op, n->name);
+            gpu_fold_init(&w->folds[w->n_folds++], w, n);
         }
     gpu_walk_build(w, x->row->builder, walk_body, x);
     for (int i = 0; i < w->n_folds; i++)
