@@ -29,7 +29,8 @@ static const struct option_row rows[] = {
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
-        "end after S seconds, the confirmation included (600)"),
+        "end after S seconds, the confirmation included (600); later where nothing has passed by "
+        "then"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
     ROW("policy", OPTION_STRING, "NAME", request.policy,
         "which node to improve on: mcts (the default), greedy, random"),
@@ -69,7 +70,8 @@ static const struct command_options options = {
         "against float64 and timed against the default one. Stops near reach, after 16\n"
         "evaluations without a significant gain, or when --evals or --seconds are used up. The\n"
         "fastest is then confirmed on fresh data against `plain`, one straightforward loop per\n"
-        "value at the compiler's best flags. Every step is stored before the next begins: after\n"
+        "value at the compiler's best flags; where that cannot be timed the champion is confirmed\n"
+        "alone, and its speed-up is unknown. Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed and batch; limits given with --resume replace its own.",
     .rows = rows,

@@ -6,16 +6,28 @@
 #include "base/str.h"
 #include "report/report_private.h"
 
+static void say_unknown(struct str *out, const struct run *r) {
+    struct str text = {0};
+    str_printf(&text, "its speed-up is unknown: %s", r->speedup_unknown);
+    str_puts(out, "\n          ");
+    report_wrap(out, str_text(&text), 10, 10);
+    str_reset(&text);
+}
+
 static void say_champion(struct str *out, const struct run_view *v, const struct search_node *n) {
     const struct measurement *m = &v->run.confirm;
     str_printf(out, "champion  %lld.%d: ", (long long)v->run.id, n->number);
     report_seconds(out, m->median_s, 0);
-    str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
-               m->speedup_low, m->speedup_high, 100 * m->confidence);
+    if (v->run.speedup_unknown)
+        say_unknown(out, &v->run);
+    else
+        str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
+                   m->speedup_low, m->speedup_high, 100 * m->confidence);
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
-    str_printf(out, "          %s%sconfirmed on fresh data, %d pairs\n", fractions,
-               *fractions ? "; " : "", m->n_pairs);
+    str_printf(out, "          %s%sconfirmed on fresh data, %d %s\n", fractions,
+               *fractions ? "; " : "", m->n_pairs,
+               v->run.speedup_unknown ? "pairs with itself" : "pairs");
     arena_reset(&a);
     if (n->candidate.kernel)
         report_indented(out, n->candidate.kernel, 10);
@@ -67,7 +79,7 @@ static json_t *champion_json(const struct run_view *v, const struct search_node 
 
 json_t *report_speedup_json(const struct run *r) {
     const struct measurement *m = &r->confirm;
-    if (!report_is_confirmed(r))
+    if (!report_is_confirmed(r) || r->speedup_unknown)
         return json_null();
     return json_pack("{s:f, s:f, s:f, s:f}", "value", m->speedup, "low", m->speedup_low, "high",
                      m->speedup_high, "confidence", m->confidence);
@@ -94,7 +106,7 @@ static json_t *llm_json(const struct run_view *v) {
 
 json_t *report_result_json(const struct run_view *v) {
     const struct run *r = &v->run;
-    return json_pack(
+    json_t *json = json_pack(
         "{s:s, s:I, s:s, s:s, s:o, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:f, "
         "s:o}",
         "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
@@ -105,4 +117,6 @@ json_t *report_result_json(const struct run_view *v) {
         report_reach_json(r), "bound", report_bound_json(r), "champion",
         champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
         r->elapsed_s, "llm", llm_json(v));
+    json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
+    return json;
 }

@@ -17,6 +17,8 @@ static void run_line(struct str *out, const struct run_view *v) {
     } else {
         char speedup[32], reach[16] = "-";
         snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.rival);
+        if (r->speedup_unknown)
+            snprintf(speedup, sizeof speedup, "unknown");
         double fraction = report_reach(r) / r->confirm.median_s;
         if (isfinite(fraction))
             snprintf(reach, sizeof reach, "%.0f%%", 100 * fraction);
