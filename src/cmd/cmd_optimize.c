@@ -25,6 +25,8 @@ struct optimize_options {
 static const struct option_row rows[] = {
     ROW("target", OPTION_STRING, "NAME", request.target,
         "cpu, cuda or cuda:N (the first GPU, else cpu)"),
+    ROW("start", OPTION_STRING, "FILE", request.start,
+        "begin with this C, CUDA or kernel block instead of the default kernel"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
@@ -66,12 +68,15 @@ static const struct command_options options = {
     .arguments = "FILE | --resume [RUN]",
     .summary = "search for the fastest correct kernel for a problem",
     .text =
-        "Starts from the default kernel and improves it: every candidate is compiled, verified\n"
-        "against float64 and timed against the default one. Stops near reach, after 16\n"
-        "evaluations without a significant gain, or when --evals or --seconds are used up. The\n"
-        "fastest is then confirmed on fresh data against `plain`, one straightforward loop per\n"
-        "value at the compiler's best flags; where that cannot be timed the champion is confirmed\n"
-        "alone, and its speed-up is unknown. Every step is stored before the next begins: after\n"
+        "Starts from the default kernel, or from --start FILE, and improves it: every candidate\n"
+        "is compiled, verified against float64 and timed against the first one. Stops near reach,\n"
+        "after 16 evaluations without a significant gain, or when --evals or --seconds are used\n"
+        "up. The fastest is then confirmed on fresh data against `plain`, one plain loop per\n"
+        "value at the compiler's best flags; where that cannot be timed it is confirmed alone, "
+        "and\n"
+        "its speed-up is unknown. Of a problem that hone makes no kernel of itself the search\n"
+        "begins with --start, which is then the baseline too, or with --llm, where there is none.\n"
+        "Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed and batch; limits given with --resume replace its own.",
     .rows = rows,
@@ -161,11 +166,13 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
                          "optimize: expected FILE or --resume [RUN]; see 'hone "
                          "optimize --help'");
     const struct optimize_request *q = &o->request;
-    if (q->resume && (q->dims || q->policy || q->proposer || q->target || q->seed || q->batch))
-        return error_set(err, ERROR_USAGE,
-                         "optimize: a resumed run keeps its sizes, target, policy, proposer, seed "
-                         "and batch; only --evals, --seconds, --until and the model and its caps "
-                         "can be given anew");
+    if (q->resume &&
+        (q->dims || q->start || q->policy || q->proposer || q->target || q->seed || q->batch))
+        return error_set(
+            err, ERROR_USAGE,
+            "optimize: a resumed run keeps its start, sizes, target, policy, proposer, seed "
+            "and batch; only --evals, --seconds, --until and the model and its caps "
+            "can be given anew");
     if (q->batch > BATCH_MAX)
         return error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates",
                          BATCH_MAX);

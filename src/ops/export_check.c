@@ -27,12 +27,21 @@ static void draw_source(struct str *out, const struct export_view *e, int input)
     str_puts(out, n_odds ? "}};\n" : "};\n");
 }
 
-static long long input_count(const struct problem *p, int i) {
-    return (long long)shape_count(&p->graph.nodes[p->inputs[i].node].shape);
+static const struct node *input_node(const struct problem *p, int i) {
+    return &p->graph.nodes[p->inputs[i].node];
 }
 
-static long long output_count(const struct problem *p, int i) {
-    return (long long)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+static const struct node *output_node(const struct problem *p, int i) {
+    return &p->graph.nodes[p->outputs[i].node];
+}
+
+static long long bytes_of(const struct node *n) {
+    return (long long)dtype_size(n->dtype, shape_count(&n->shape));
+}
+
+// As hone_elements.h calls it: its enum has the order of ir/types.def.
+static int type_of(const struct node *n) {
+    return (int)n->dtype;
 }
 
 // The call, of arrays called PREFIXin_0, PREFIXout_0 ...
@@ -50,13 +59,13 @@ static void device_call(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
     for (int i = 0; i < p->n_inputs; i++)
         str_printf(out,
-                   "    float *device_in_%d = on_device(%lld * sizeof(float));\n"
-                   "    must(cudaMemcpy(device_in_%d, in_%d, %lld * sizeof(float),\n"
+                   "    void *device_in_%d = on_device(%lld);\n"
+                   "    must(cudaMemcpy(device_in_%d, in_%d, %lld,\n"
                    "                    cudaMemcpyHostToDevice), \"copy to the device\");\n",
-                   i, input_count(p, i), i, i, input_count(p, i));
+                   i, bytes_of(input_node(p, i)), i, i, bytes_of(input_node(p, i)));
     for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, "    float *device_out_%d = on_device(%lld * sizeof(float));\n", i,
-                   output_count(p, i));
+        str_printf(out, "    void *device_out_%d = on_device(%lld);\n", i,
+                   bytes_of(output_node(p, i)));
     str_printf(out, "    void *workspace = on_device(%s_workspace_bytes());\n    must(", e->symbol);
     call(out, e, "device_");
     str_printf(out,
@@ -65,9 +74,9 @@ static void device_call(struct str *out, const struct export_view *e) {
                e->symbol);
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
-                   "    must(cudaMemcpy(out_%d, device_out_%d, %lld * sizeof(float),\n"
+                   "    must(cudaMemcpy(out_%d, device_out_%d, %lld,\n"
                    "                    cudaMemcpyDeviceToHost), \"copy from the device\");\n",
-                   i, i, output_count(p, i));
+                   i, i, bytes_of(output_node(p, i)));
     for (int i = 0; i < p->n_inputs; i++)
         str_printf(out, "    must(cudaFree(device_in_%d), \"free\");\n", i);
     for (int i = 0; i < p->n_outputs; i++)
@@ -75,18 +84,28 @@ static void device_call(struct str *out, const struct export_view *e) {
     str_puts(out, "    must(cudaFree(workspace), \"free\");\n");
 }
 
+// Drawn; or, where it is computed from hidden draws, read from its file.
+static void make_input(struct str *out, const struct export_view *e, int i) {
+    const struct node *n = input_node(e->problem, i);
+    str_printf(out, "    void *in_%d = allocate(%lld);\n", i, bytes_of(n));
+    if (e->problem->inputs[i].maker)
+        str_printf(out, "    read_input(\"input_%d.bin\", in_%d, %lld);\n", i, i, bytes_of(n));
+    else
+        str_printf(out,
+                   "    for (uint64_t i = 0; i < %lld; i++)\n"
+                   "        hone_put(%d, in_%d, (long)i, hone_drawn(%d, hone_input(&source_%d, i, "
+                   "%d)));\n",
+                   (long long)shape_count(&n->shape), type_of(n), i, type_of(n), i,
+                   n->dtype == DTYPE_F64);
+}
+
 static void main_function(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
     str_puts(out, "int main(void) {\n");
-    for (int i = 0; i < p->n_inputs; i++) {
-        str_printf(out,
-                   "    float *in_%d = allocate(%lld);\n"
-                   "    for (uint64_t i = 0; i < %lld; i++)\n"
-                   "        in_%d[i] = (float)hone_input(&source_%d, i, 0);\n",
-                   i, input_count(p, i), input_count(p, i), i, i);
-    }
+    for (int i = 0; i < p->n_inputs; i++)
+        make_input(out, e, i);
     for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, "    float *out_%d = allocate(%lld);\n", i, output_count(p, i));
+        str_printf(out, "    void *out_%d = allocate(%lld);\n", i, bytes_of(output_node(p, i)));
     if (e->target->is_gpu) {
         device_call(out, e);
     } else {
@@ -97,9 +116,9 @@ static void main_function(struct str *out, const struct export_view *e) {
     str_puts(out, "    int ok = 1;\n");
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
-                   "    ok &= compare(\"%s\", out_%d, samples_%d, sizeof samples_%d / sizeof "
+                   "    ok &= compare(\"%s\", %d, out_%d, samples_%d, sizeof samples_%d / sizeof "
                    "samples_%d[0]);\n",
-                   p->outputs[i].name, i, i, i, i);
+                   p->outputs[i].name, type_of(output_node(p, i)), i, i, i, i);
     for (int i = 0; i < p->n_inputs; i++)
         str_printf(out, "    free(in_%d);\n", i);
     for (int i = 0; i < p->n_outputs; i++)
@@ -122,48 +141,72 @@ static const char device_text[] =
     "        must(cudaMemset(p, 0xff, size), \"fill\");\n"
     "    }\n    return p;\n}\n\n";
 
+static const char read_text[] =
+    "// An input that is computed from draws that are not kept: its data lie beside this program.\n"
+    "static void read_input(const char *name, void *to, size_t size) {\n"
+    "    FILE *f = fopen(name, \"rb\");\n"
+    "    if (!f || fread(to, 1, size, f) != size) {\n"
+    "        fprintf(stderr, \"cannot read %s; run check in its own directory\\n\", name);\n"
+    "        exit(2);\n    }\n    fclose(f);\n}\n\n";
+
+static const char compare_text[] =
+    "// Filled with a pattern, so that an element that is not written shows.\n"
+    "static void *allocate(long bytes) {\n"
+    "    size_t size = ((size_t)bytes + 63) / 64 * 64;\n"
+    "    void *p = aligned_alloc(64, size);\n"
+    "    if (!p) {\n        fprintf(stderr, \"out of memory\\n\");\n        exit(2);\n"
+    "    }\n    memset(p, 0xff, size);\n    return p;\n}\n\n"
+    "// What rounds to the value is within the limit, so the value lies between the ends of that,\n"
+    "// rounded.\n"
+    "static int is_right(int type, double value, const struct sample *s, double *worst) {\n"
+    "    double exact = hone_stored(type, s->expected);\n"
+    "    if (value == exact || (isnan(value) && isnan(exact)))\n        return 1;\n"
+    "    if (isnan(s->expected))\n        return 0;\n"
+    "    if (isinf(s->limit))\n        return 1;\n"
+    "    double low = hone_stored(type, s->expected - s->limit);\n"
+    "    double high = hone_stored(type, s->expected + s->limit);\n"
+    "    int ends = isnan(value) && (isnan(low) || isnan(high));\n"
+    "    if (!ends && !(!(value < low) && !(value > high) && !isnan(value)))\n        return 0;\n"
+    "    double error = fabs(value - s->expected) / s->limit;\n"
+    "    if (error > *worst)\n        *worst = error > 1 ? 1 : error;\n"
+    "    return 1;\n}\n\n"
+    "static int compare(const char *name, int type, const void *got, const struct sample "
+    "*samples,\n"
+    "                   long n_samples) {\n"
+    "    long n_wrong = 0;\n    double worst = 0;\n"
+    "    for (long i = 0; i < n_samples; i++) {\n"
+    "        const struct sample *s = &samples[i];\n"
+    "        double value = hone_get(type, got, s->index);\n"
+    "        if (is_right(type, value, s, &worst))\n            continue;\n"
+    "        if (n_wrong++ < 5)\n"
+    "            printf(\"%s[%ld] is %.9g, expected %.17g within %.3g\\n\", name, s->index,\n"
+    "                   value, s->expected, s->limit);\n    }\n"
+    "    printf(\"%s: %ld of %ld sampled elements right, largest error %.3g of its limit\\n\",\n"
+    "           name, n_samples - n_wrong, n_samples, worst);\n"
+    "    return n_wrong == 0;\n}\n\n";
+
 const char *export_check(struct arena *a, const struct export_view *e) {
+    const struct problem *p = e->problem;
     struct str out = {0};
+    bool reads = false;
     str_printf(&out,
                "// Draws the inputs anew from a stored seed, calls %s() and compares\n"
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
                "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                "#include <stdlib.h>\n#include <string.h>\n\n"
-               "#include \"hone_inputs.h\"\n#include \"%s.h\"\n\n"
+               "#include \"hone_inputs.h\"\n#include \"hone_elements.h\"\n#include \"%s.h\"\n\n"
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",
                e->symbol, e->symbol);
-    for (int i = 0; i < e->problem->n_inputs; i++)
-        draw_source(&out, e, i);
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (!p->inputs[i].maker)
+            draw_source(&out, e, i);
+        reads = reads || p->inputs[i].maker;
+    }
     str_puts(&out, "\n");
-    str_puts(
-        &out,
-        "// Filled with a pattern, so that an element that is not written shows.\n"
-        "static float *allocate(long count) {\n"
-        "    size_t size = ((size_t)count * sizeof(float) + 63) / 64 * 64;\n"
-        "    float *p = aligned_alloc(64, size);\n"
-        "    if (!p) {\n        fprintf(stderr, \"out of memory\\n\");\n        exit(2);\n"
-        "    }\n    memset(p, 0xff, size);\n    return p;\n}\n\n"
-        "static int is_right(float value, const struct sample *s, double *worst) {\n"
-        "    if (isnan(s->expected))\n        return isnan(value);\n"
-        "    if (value == (float)s->expected)\n        return 1;\n"
-        "    double error = fabs(value - s->expected);\n"
-        "    if (!(error <= s->limit))\n        return 0;\n"
-        "    if (error / s->limit > *worst)\n        *worst = error / s->limit;\n"
-        "    return 1;\n}\n\n"
-        "static int compare(const char *name, const float *got, const struct sample *samples,\n"
-        "                   long n_samples) {\n"
-        "    long n_wrong = 0;\n    double worst = 0;\n"
-        "    for (long i = 0; i < n_samples; i++) {\n"
-        "        const struct sample *s = &samples[i];\n"
-        "        if (is_right(got[s->index], s, &worst))\n            continue;\n"
-        "        if (n_wrong++ < 5)\n"
-        "            printf(\"%s[%ld] is %.9g, expected %.17g within %.3g\\n\", name, s->index,\n"
-        "                   got[s->index], s->expected, s->limit);\n    }\n"
-        "    printf(\"%s: %ld of %ld sampled elements right, largest error %.3g of its "
-        "limit\\n\",\n"
-        "           name, n_samples - n_wrong, n_samples, worst);\n"
-        "    return n_wrong == 0;\n}\n\n");
+    str_puts(&out, compare_text);
+    if (reads)
+        str_puts(&out, read_text);
     if (e->target->is_gpu)
         str_puts(&out, device_text);
     main_function(&out, e);
@@ -179,13 +222,15 @@ static void number(struct str *out, double value) {
         str_printf(out, "%a", value);
 }
 
-// The limit of one element is the judge's: its spread times the largest error allowed.
+// The limit of one element is the judge's: its unit of error times the largest allowed; of integers
+// how far they may be off.
 static void sample_line(struct str *out, const struct oracle_output *o, int64_t index) {
-    double spread = o->spread[index];
+    double unit = o->unit ? o->unit[index] : (double)o->spread[index];
+    double most = dtype_is_float(o->type) ? o->stats.limit_max : 1;
     str_printf(out, "    {%lld, ", (long long)index);
-    number(out, (double)o->high[index] + (double)o->low[index]);
+    number(out, oracle_truth(o, index));
     str_puts(out, ", ");
-    number(out, isnan(spread) ? INFINITY : spread * o->stats.limit_max);
+    number(out, isnan(unit) ? INFINITY : unit * most);
     str_puts(out, "},\n");
 }
 

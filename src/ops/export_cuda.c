@@ -26,15 +26,35 @@ static bool is_launch_of(const struct plan_step *s, const char *function) {
 
 // The runtime fills with bytes, so anything but zero takes a kernel of our own.
 static bool needs_kernel(const struct plan *plan, const struct plan_step *s) {
-    float value = (float)s->fill_value;
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return s->kind == STEP_FILL && bits != 0 && plan->buffers[s->fill_buffer].size_bytes % 4 == 0;
+    return s->kind == STEP_FILL &&
+           plan_fill_word(plan->buffers[s->fill_buffer].type, s->fill_value) != 0;
 }
 
 static long long fill_blocks(const struct plan *plan, const struct plan_step *s) {
-    return (long long)(plan->buffers[s->fill_buffer].size_bytes / 4 + EXPORT_FILL_THREADS - 1) /
+    // One element of f32 for each thread, of other types eight bytes.
+    const struct plan_buffer *b = &plan->buffers[s->fill_buffer];
+    int64_t each = b->type == DTYPE_F32 ? 4 : 8;
+    return (long long)((b->size_bytes + each - 1) / each + EXPORT_FILL_THREADS - 1) /
            EXPORT_FILL_THREADS;
+}
+
+// Eight bytes for each thread, the last of which may have fewer.
+static void fill_typed(struct str *out, const struct export_view *e, int step) {
+    const struct plan_step *s = &e->plan->steps[step];
+    const struct plan_buffer *b = &e->plan->buffers[s->fill_buffer];
+    str_printf(out,
+               "HONE_KERNEL(%d) %s_fill_%d(unsigned char *to) {  // %s: %g\n"
+               "    long long i = hone_block() * %dLL + hone_thread();\n"
+               "    if (i < %lld)\n"
+               "        ((unsigned long long *)to)[i] = 0x%016llxull;\n"
+               "    else if (i == %lld)\n"
+               "        for (int k = 0; k < %d; k++)\n"
+               "            to[8 * i + k] = (unsigned char)(0x%016llxull >> 8 * k);\n}\n",
+               EXPORT_FILL_THREADS, e->symbol, step, dtype_name(b->type), s->fill_value,
+               EXPORT_FILL_THREADS, (long long)(b->size_bytes / 8),
+               (unsigned long long)plan_fill_word(b->type, s->fill_value),
+               (long long)(b->size_bytes / 8), (int)(b->size_bytes % 8),
+               (unsigned long long)plan_fill_word(b->type, s->fill_value));
 }
 
 void export_cuda_fills(struct str *out, const struct export_view *e) {
@@ -48,6 +68,10 @@ void export_cuda_fills(struct str *out, const struct export_view *e) {
             str_puts(out, "\n// The plan's fills; the runtime itself can only fill with bytes.\n"
                           "#include \"dev.h\"\n");
         first = false;
+        if (plan->buffers[s->fill_buffer].type != DTYPE_F32) {
+            fill_typed(out, e, i);
+            continue;
+        }
         str_printf(out,
                    "HONE_KERNEL(%d) %s_fill_%d(float *to) {\n"
                    "    long long i = hone_block() * %dLL + hone_thread();\n"
@@ -324,7 +348,7 @@ const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
                "\t$(NVCC) -arch=$(ARCH) $(FLAGS) -c -o $@ kernel.cu\n"
                "%%.o: %%.c\n"
                "\t$(NVCC) $(CFLAGS) -c -o $@ $<\n"
-               "check.o: samples.h %s.h hone_rng.h hone_inputs.h\n"
+               "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_elements.h\n"
                "%s.o: %s.h\n\n"
                "clean:\n\trm -f *.o *.a check\n"
                ".PHONY: all clean\n",

@@ -28,9 +28,10 @@ const char *export_prototype(struct arena *a, const struct export_view *e) {
     struct str out = {0};
     str_printf(&out, "%s %s(", e->target->is_gpu ? "int" : "void", e->symbol);
     for (int i = 0; i < p->n_inputs; i++)
-        str_printf(&out, "%sconst float *%s", i ? ", " : "", input_node(p, i)->name);
+        str_printf(&out, "%sconst %s *%s", i ? ", " : "", dtype_c_name(input_node(p, i)->dtype),
+                   input_node(p, i)->name);
     for (int i = 0; i < p->n_outputs; i++)
-        str_printf(&out, ", float *%s", p->outputs[i].name);
+        str_printf(&out, ", %s *%s", dtype_c_name(output_node(p, i)->dtype), p->outputs[i].name);
     if (e->target->is_gpu)
         str_printf(&out, ", void *%s, cudaStream_t %s", export_cuda_workspace(a, e),
                    export_cuda_stream(a, e));
@@ -63,17 +64,26 @@ static const char *const gpu_notes =
     "size\n"
     "// is 0). The work is put on the stream; 0 or the cudaError_t of the call that failed.\n";
 
+// One argument: its C type and shape; what the type stands for where C has no such type.
+static void describe(struct arena *a, struct str *out, const struct export_view *e,
+                     const char *name, const char *way, const struct node *n) {
+    const char *note = dtype_c_note(n->dtype);
+    str_printf(out, "//   %-12s %s  %s%s, %lld elements", name, way, dtype_c_name(n->dtype),
+               shape_of(a, e->problem, n), (long long)count_of(n));
+    if (note)
+        str_printf(out, " of %s (%s)", dtype_name(n->dtype), note);
+    str_puts(out, "\n");
+}
+
 const char *export_header(struct arena *a, const struct export_view *e) {
     const struct problem *p = e->problem;
     struct str out = {0};
     str_printf(&out, "// %s: found and verified by hone; see README.txt and PROOF.json.\n//\n",
                p->name);
     for (int i = 0; i < p->n_inputs; i++)
-        str_printf(&out, "//   %-12s in   float%s, %lld elements\n", input_node(p, i)->name,
-                   shape_of(a, p, input_node(p, i)), (long long)count_of(input_node(p, i)));
+        describe(a, &out, e, input_node(p, i)->name, "in ", input_node(p, i));
     for (int i = 0; i < p->n_outputs; i++)
-        str_printf(&out, "//   %-12s out  float%s, %lld elements\n", p->outputs[i].name,
-                   shape_of(a, p, output_node(p, i)), (long long)count_of(output_node(p, i)));
+        describe(a, &out, e, p->outputs[i].name, "out", output_node(p, i));
     str_puts(&out, "//\n// with");
     for (int i = 0; i < p->graph.n_dims; i++)
         str_printf(&out, "%s %s = %lld", i ? "," : "", p->graph.dims[i].name,
@@ -103,7 +113,8 @@ static void host_declarations(struct str *out, const struct plan *plan) {
         str_printf(out, "void %s(long block", step->function);
         for (int i = 0; i < step->n_args; i++) {
             const struct plan_buffer *b = &plan->buffers[step->args[i]];
-            str_printf(out, ", %sfloat *", b->role == BUFFER_INPUT ? "const " : "");
+            str_printf(out, ", %s%s *", b->role == BUFFER_INPUT ? "const " : "",
+                       dtype_c_name(b->type));
         }
         str_puts(out, ");\n");
     }
@@ -112,8 +123,16 @@ static void host_declarations(struct str *out, const struct plan *plan) {
 static void host_step(struct str *out, const struct plan *plan, const struct plan_step *step) {
     if (step->kind == STEP_FILL) {
         const struct plan_buffer *b = &plan->buffers[step->fill_buffer];
-        str_printf(out, "    for (long i = 0; i < %lld; i++)\n        b_%s[i] = %af;\n",
-                   (long long)(b->size_bytes / 4), b->name, step->fill_value);
+        if (b->type == DTYPE_F32)
+            str_printf(out, "    for (long i = 0; i < %lld; i++)\n        b_%s[i] = %af;\n",
+                       (long long)(b->size_bytes / 4), b->name, step->fill_value);
+        else
+            str_printf(out,
+                       "    for (long i = 0; i < %lld; i++)  // %s: %g\n"
+                       "        ((unsigned char *)b_%s)[i] = "
+                       "(unsigned char)(UINT64_C(0x%016llx) >> (i %% 8 * 8));\n",
+                       (long long)b->size_bytes, dtype_name(b->type), step->fill_value, b->name,
+                       (unsigned long long)plan_fill_word(b->type, step->fill_value));
         return;
     }
     str_printf(out,
@@ -127,18 +146,20 @@ static void host_step(struct str *out, const struct plan *plan, const struct pla
 
 static void host_enter(struct str *out, const struct plan_buffer *b) {
     long long size = (long long)b->size_bytes;
+    const char *type = dtype_c_name(b->type);
     if (b->role == BUFFER_SCRATCH)
-        str_printf(out, "    float *b_%s = allocate(%lld);\n", b->name, size);
+        str_printf(out, "    %s *b_%s = allocate(%lld);\n", type, b->name, size);
     else if (b->role == BUFFER_INPUT)
         str_printf(out,
-                   "    float *copy_%s = is_aligned(%s) ? 0 : allocate(%lld);\n"
-                   "    const float *b_%s = copy_%s ? memcpy(copy_%s, %s, %lld) : %s;\n",
-                   b->name, b->name, size, b->name, b->name, b->name, b->name, size, b->name);
+                   "    %s *copy_%s = is_aligned(%s) ? 0 : allocate(%lld);\n"
+                   "    const %s *b_%s = copy_%s ? memcpy(copy_%s, %s, %lld) : %s;\n",
+                   type, b->name, b->name, size, type, b->name, b->name, b->name, b->name, size,
+                   b->name);
     else
         str_printf(out,
-                   "    float *copy_%s = is_aligned(%s) ? 0 : allocate(%lld);\n"
-                   "    float *b_%s = copy_%s ? copy_%s : %s;\n",
-                   b->name, b->name, size, b->name, b->name, b->name, b->name);
+                   "    %s *copy_%s = is_aligned(%s) ? 0 : allocate(%lld);\n"
+                   "    %s *b_%s = copy_%s ? copy_%s : %s;\n",
+                   type, b->name, b->name, size, type, b->name, b->name, b->name, b->name);
     if (b->role == BUFFER_SCRATCH && b->is_zeroed)
         str_printf(out, "    memset(b_%s, 0, %lld);\n", b->name, size);
 }
@@ -202,7 +223,7 @@ const char *export_makefile(struct arena *a, const struct export_view *e) {
         "\t$(AR) rcs $@ kernel.o %s.o\n"
         "%%.o: %%.c\n"
         "\t$(CC) $(FLAGS) $(CFLAGS) $(OPENMP) -c -o $@ $<\n"
-        "check.o: samples.h %s.h hone_rng.h hone_inputs.h\n"
+        "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_elements.h\n"
         "%s.o: %s.h\n\n"
         "clean:\n\trm -f *.o *.a check\n"
         ".PHONY: all clean\n",
@@ -219,7 +240,7 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                "    make\n    ./check\n\n"
                "check draws the stored inputs anew, calls %s() and compares up to\n"
                "%d elements of each output with values computed in float64. It exits with\n"
-               "0 when all are within what honest f32 arithmetic gives.\n\n",
+               "0 when all are within what honest arithmetic in the declared precision gives.\n\n",
                e->symbol, EXPORT_SAMPLES);
     str_printf(&out, "Use: include %s.h, link lib%s.a (%s):\n\n    %s;\n\n", e->symbol, e->symbol,
                e->target->is_gpu ? "and the CUDA runtime" : "with -fopenmp",
@@ -250,15 +271,17 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
     json_t *repeat = json_pack(
         "{s:s, s:s, s:s}", "check", "make && ./check", "search",
         arena_printf(a,
-                     "hone optimize problem.hone --target %s --policy %s --proposer %s --seed %llu",
-                     r->target, r->policy, r->proposer, (unsigned long long)r->seed),
+                     "hone optimize problem.hone --target %s --policy %s --proposer %s --seed %llu"
+                     "%s%s",
+                     r->target, r->policy, r->proposer, (unsigned long long)r->seed,
+                     r->start.source ? " --start " : "", r->start.source ? r->start.label : ""),
         "problem_file", "problem.hone");
     json_t *proof = json_pack(
         "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "schema", "hone.proof/1", "version", r->version, "problem", "name", r->problem_name, "text",
         r->problem_text, "hash", r->problem_hash, "target", r->target, "device", r->device,
         "source_hash", e->champion->candidate.hash, "baseline",
-        r->baseline.label ? r->baseline.label : "plain", "kernel",
+        json_string_value(json_object_get(result, "baseline")), "kernel",
         json_optional_text(e->champion->candidate.kernel), "bound",
         json_incref(json_object_get(result, "bound")), "speedup",
         json_incref(json_object_get(result, "speedup")), "reach",

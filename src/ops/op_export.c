@@ -43,13 +43,13 @@ static bool parse_plan(struct arena *a, const struct problem *p, const char *sou
 // would take libm's place), by one of our files, or by a function of the kernel.
 static const char *choose_symbol(struct arena *a, const char *name, const struct plan *plan) {
     static const char *const words[] = {
-        "auto",     "break",      "case",     "char",         "const",    "continue", "default",
-        "do",       "double",     "else",     "enum",         "extern",   "float",    "for",
-        "goto",     "if",         "inline",   "int",          "long",     "register", "restrict",
-        "return",   "short",      "signed",   "sizeof",       "static",   "struct",   "switch",
-        "typedef",  "union",      "void",     "unsigned",     "volatile", "while",    "main",
-        "allocate", "is_aligned", "check",    "kernel",       "samples",  "compare",  "is_right",
-        "must",     "on_device",  "run_plan", "find_encoder", NULL};
+        "auto",     "break",      "case",     "char",         "const",      "continue", "default",
+        "do",       "double",     "else",     "enum",         "extern",     "float",    "for",
+        "goto",     "if",         "inline",   "int",          "long",       "register", "restrict",
+        "return",   "short",      "signed",   "sizeof",       "static",     "struct",   "switch",
+        "typedef",  "union",      "void",     "unsigned",     "volatile",   "while",    "main",
+        "allocate", "is_aligned", "check",    "kernel",       "samples",    "compare",  "is_right",
+        "must",     "on_device",  "run_plan", "find_encoder", "read_input", NULL};
     bool taken = dlsym(RTLD_DEFAULT, name) != NULL;
     for (int i = 0; words[i]; i++)
         taken = taken || strcmp(words[i], name) == 0;
@@ -125,6 +125,26 @@ static bool write_headers(struct arena *a, const char *dir, const char *text, st
     return true;
 }
 
+// Inputs that are computed from hidden draws cannot be drawn again: their data go along.
+static bool write_inputs(struct arena *a, const char *dir, const struct export_view *e,
+                         struct error *err) {
+    const struct problem *p = e->problem;
+    bool ok = true;
+    for (int i = 0; ok && i < p->n_inputs; i++) {
+        const struct node *n = &p->graph.nodes[p->inputs[i].node];
+        size_t size = (size_t)dtype_size(n->dtype, shape_count(&n->shape));
+        if (!p->inputs[i].maker)
+            continue;
+        void *data = calloc(1, size + 1);
+        if (!data)
+            abort();
+        oracle_fill(e->oracle, SET_DECLARED, i, data);
+        ok = file_write(arena_printf(a, "%s/input_%d.bin", dir, i), data, size, err);
+        free(data);
+    }
+    return ok;
+}
+
 // The proof comes last: a directory that has it is complete.
 static bool write_all(struct arena *a, const char *dir, const struct export_view *e,
                       struct error *err) {
@@ -135,7 +155,7 @@ static bool write_all(struct arena *a, const char *dir, const struct export_view
            write_headers(a, dir, check, err) &&
            write_file(a, dir, e->target->is_gpu ? "kernel.cu" : "kernel.c", kernel, err) &&
            write_file(a, dir, header, export_header(a, e), err) &&
-           write_file(a, dir, host, export_host(a, e), err) &&
+           write_file(a, dir, host, export_host(a, e), err) && write_inputs(a, dir, e, err) &&
            write_file(a, dir, "samples.h", export_samples(a, e), err) &&
            write_file(a, dir, "check.c", check, err) &&
            write_file(a, dir, "problem.hone", e->view->run.problem_text, err) &&

@@ -11,8 +11,10 @@
 #include "calibrate/calibrate.h"
 #include "eval/evaluate.h"
 #include "family/lower.h"
+#include "family/support.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
+#include "ops/candidate_file.h"
 #include "ops/op_machine.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
@@ -43,6 +45,7 @@ struct session {
     struct evaluator *evaluator;
     struct op_team team;
     struct run run;
+    struct candidate start;  // no source: the default kernel
 };
 
 static void note(struct session *s, const char *words) {
@@ -161,8 +164,49 @@ static void fill_run(struct session *s) {
         .champion = -1,
         .llm = llm,
     };
-    lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
-    s->run.baseline.label = "plain";
+    s->run.start = s->start;
+    if (op_has_default(s->problem)) {
+        lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
+        s->run.baseline.label = "plain";
+    } else if (s->q->start) {
+        s->run.baseline = s->start;
+    }
+}
+
+// Without a target the file that it begins with says for what it is.
+static const char *start_target(const struct session *s) {
+    const struct optimize_request *q = s->q;
+    if (q->target || !q->start || str_ends_with(q->start, ".hone"))
+        return q->target;
+    return tier_of_file(q->start) == TIER_D ? "cuda" : "cpu";
+}
+
+// Where the search begins. Where there is no default kernel, a model may begin with the skeleton,
+// which is wrong; the others need a source.
+static bool find_start(struct session *s, struct error *err) {
+    const char *name = s->q->start;
+    struct candidate_name n = {.name = name, .problem = s->problem, .target = &s->target};
+    struct candidate_file f;
+    struct error none = {0};
+    if (!name && support_problem(s->problem, &none))
+        return true;
+    if (!name && !s->team.llm)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "%s; --start FILE begins with a kernel of your own, --llm with nothing",
+                         none.text);
+    if (!name) {
+        s->start = (struct candidate){.tier = s->target.is_gpu ? TIER_D : TIER_C,
+                                      .source = lower_scaffold(s->a, s->problem, &s->target),
+                                      .label = "skeleton"};
+        candidate_seal(s->a, &s->start);
+        return true;
+    }
+    if (!candidate_file_read(s->a, &n, &f, err))
+        return false;
+    if (f.refusal)
+        return error_set(err, ERROR_USAGE, "start %s: %s", name, f.refusal);
+    s->start = f.candidate;
+    return true;
 }
 
 // The device that judges: of this machine, or the one of a worker behind the spool.
@@ -247,10 +291,11 @@ static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
     if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
-        !op_load_runnable(s->a, q->file, q->dims, &loaded, err))
+        !op_load(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
-    if (!begin_model(s, err) || !find_target(s, q->target, err) || !measure_ceilings(s, err))
+    if (!begin_model(s, err) || !find_target(s, start_target(s), err) || !find_start(s, err) ||
+        !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);

@@ -13,7 +13,8 @@ struct arena;
 struct error;
 
 struct optimize_request {
-    const char *file;  // the problem; NULL with `resume`
+    const char *file;   // the problem; NULL with `resume`
+    const char *start;  // source that the search begins with; NULL: the default kernel
     bool resume;
     const char *run;                         // with `resume`: which; NULL: the newest unfinished
     const char *target, *policy, *proposer;  // NULL: the default

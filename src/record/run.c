@@ -150,6 +150,8 @@ json_t *run_to_json(const struct run *r) {
         "confirm_verdict", r->confirm.present ? verdict_to_json(&r->confirm_verdict) : json_null(),
         "confirm", measurement_to_json(&r->confirm), "elapsed_s", r->elapsed_s);
     json_object_set_new(json, "llm", llm_to_json(&r->llm));
+    if (r->start.source)
+        json_object_set_new(json, "start", candidate_to_json(&r->start));
     json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     json_object_update(json, rest);
@@ -161,6 +163,9 @@ static void outcome_from_json(struct json_reader *reader, struct arena *a, const
                               struct run *r) {
     struct error inner = {0};
     const json_t *baseline = json_object_get(json, "baseline");
+    const json_t *start = json_object_get(json, "start");
+    if (start)
+        nested(reader, candidate_from_json(a, start, &r->start, &inner), &inner);
     if (baseline && !json_is_null(baseline))
         nested(reader, candidate_from_json(a, baseline, &r->baseline, &inner), &inner);
     nested(reader, measurement_from_json(a, json_object_get(json, "confirm"), &r->confirm, &inner),

@@ -70,8 +70,12 @@ struct run {
     const char *version;      // of hone
     int n_nodes;
     int champion;  // node, or -1
-    // Filled by the confirmation on fresh data, champion against `plain`:
+    // Where the search begins, when somebody gave the source; else the default kernel.
+    struct candidate start;
+    // What speed-ups are stated against: `plain`; where there is none, the start. No source:
+    // nothing that could be timed, and the speed-up is unknown.
     struct candidate baseline;
+    // Filled by the confirmation on fresh data, champion against the baseline:
     struct verdict confirm_verdict;
     struct measurement confirm;  // present once confirmed
     // Why the speed-up over the baseline is not known: that could not be timed, or is wrong. The

@@ -43,6 +43,10 @@ const char *report_degenerate(struct arena *a, const struct run *r);
 // "degenerate" (never searched).
 const char *report_state(const struct run_view *v);
 
+// Is there something that speed-ups are stated against, and what it is called ("none": no).
+bool report_has_baseline(const struct run *r);
+const char *report_baseline(const struct run *r);
+
 // Speed-up of the champion over the baseline, and reach with the fraction of it; null when
 // there is none.
 json_t *report_speedup_json(const struct run *r);

@@ -6,23 +6,19 @@
 #include "base/str.h"
 #include "report/report_private.h"
 
-static void say_unknown(struct str *out, const struct run *r) {
-    struct str text = {0};
-    str_printf(&text, "its speed-up is unknown: %s", r->speedup_unknown);
-    str_puts(out, "\n          ");
-    report_wrap(out, str_text(&text), 10, 10);
-    str_reset(&text);
-}
-
 static void say_champion(struct str *out, const struct run_view *v, const struct search_node *n) {
     const struct measurement *m = &v->run.confirm;
-    str_printf(out, "champion  %lld.%d: ", (long long)v->run.id, n->number);
-    report_seconds(out, m->median_s, 0);
+    struct str text = {0};
+    str_printf(&text, "%lld.%d: ", (long long)v->run.id, n->number);
+    report_seconds(&text, m->median_s, 0);
     if (v->run.speedup_unknown)
-        say_unknown(out, &v->run);
+        str_printf(&text, ", speed-up unknown: %s", v->run.speedup_unknown);
     else
-        str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
+        str_printf(&text, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)", m->speedup, m->rival,
                    m->speedup_low, m->speedup_high, 100 * m->confidence);
+    str_puts(out, "champion  ");
+    report_wrap(out, str_text(&text), 10, 10);
+    str_reset(&text);
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
     str_printf(out, "          %s%sconfirmed on fresh data, %d %s\n", fractions,
@@ -77,6 +73,14 @@ static json_t *champion_json(const struct run_view *v, const struct search_node 
                      "error", error);
 }
 
+bool report_has_baseline(const struct run *r) {
+    return r->baseline.source || !r->start.source;
+}
+
+const char *report_baseline(const struct run *r) {
+    return !report_has_baseline(r) ? "none" : r->baseline.label ? r->baseline.label : "plain";
+}
+
 json_t *report_speedup_json(const struct run *r) {
     const struct measurement *m = &r->confirm;
     if (!report_is_confirmed(r) || r->speedup_unknown)
@@ -112,11 +116,10 @@ json_t *report_result_json(const struct run_view *v) {
         "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
         run_state_name(r->state), "stop_reason", json_optional_text(r->stop_reason), "null_kernel",
         json_optional_text(r->null_kernel), "problem", "name", r->problem_name, "hash",
-        r->problem_hash, "target", r->target, "device", r->device, "baseline",
-        r->baseline.label ? r->baseline.label : "plain", "speedup", report_speedup_json(r), "reach",
-        report_reach_json(r), "bound", report_bound_json(r), "champion",
-        champion_json(v, report_champion(v)), "evals", report_n_evaluated(v), "elapsed_s",
-        r->elapsed_s, "llm", llm_json(v));
+        r->problem_hash, "target", r->target, "device", r->device, "baseline", report_baseline(r),
+        "speedup", report_speedup_json(r), "reach", report_reach_json(r), "bound",
+        report_bound_json(r), "champion", champion_json(v, report_champion(v)), "evals",
+        report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     return json;
 }

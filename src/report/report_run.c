@@ -46,8 +46,7 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     str_printf(&text, "Node %lld.%d takes ", (long long)v->run.id, n->number);
     report_seconds(&text, m->median_s, 0);
     if (v->run.speedup_unknown) {
-        str_printf(&text, ". How much faster than the baseline that is stays unknown: %s.",
-                   v->run.speedup_unknown);
+        str_printf(&text, ". Its speed-up is unknown: %s.", v->run.speedup_unknown);
     } else {
         str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->rival);
         report_seconds(&text, m->rival_median_s, 0);

@@ -42,8 +42,7 @@ static json_t *run_row(const struct run_view *v) {
                      (json_int_t)r->id, "state", run_state_name(r->state), "is_running",
                      v->is_running, "stop_reason", json_optional_text(r->stop_reason), "problem",
                      r->problem_name, "target", r->target, "device", r->device, "started_at",
-                     r->started_at, "nodes", r->n_nodes, "baseline",
-                     r->baseline.label ? r->baseline.label : "plain", "champion",
+                     r->started_at, "nodes", r->n_nodes, "baseline", report_baseline(r), "champion",
                      confirmed ? json_integer(r->champion) : json_null(), "speedup",
                      report_speedup_json(r), "reach", report_reach_json(r));
 }

@@ -99,28 +99,40 @@ static bool add_root(struct loop *l, struct error *err) {
     if (l->n_nodes > 0)
         return true;
     struct kernel k = {0};
-    struct candidate c = {0};
-    lower_default(l->a, l->job->problem, l->job->target, &k);
-    if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
-        return error_wrap(err, "default kernel");
+    struct candidate c = l->run->start;
+    bool is_given = c.source != NULL;
+    if (!is_given) {
+        lower_default(l->a, l->job->problem, l->job->target, &k);
+        if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
+            return error_wrap(err, "default kernel");
+        c.label = "default";
+    }
     struct search_node *root = add_node(l);
     root->candidate = c;
-    root->candidate.label = "default";
     root->move = "";
-    root->reason = "the default lowering";
+    root->reason = is_given ? "where the search was told to begin" : "the default lowering";
     return store_put_node(l->job->store, l->run->id, root, err);
 }
 
-// What candidates are timed against: the root, so that all times compare; `plain` when the
-// root does not work.
+static bool same_source(const struct candidate *x, const struct candidate *y) {
+    return x->source && y->source && strcmp(x->hash, y->hash) == 0;
+}
+
+// What candidates are timed against: the root, so that all times compare; when the root does not
+// work, the baseline, and without one the first that does.
 static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return NULL;
     const struct search_node *root = &l->nodes[0];
-    bool root_works = root->verdict.kind == VERDICT_OK && root->measurement.present;
-    if (!root_works && l->baseline_fault)
-        return NULL;
-    return root_works ? &root->candidate : &l->run->baseline;
+    if (root->verdict.kind == VERDICT_OK && root->measurement.present)
+        return &root->candidate;
+    bool is_same = same_source(&l->run->baseline, &root->candidate);
+    if (l->run->baseline.source && !is_same && !l->baseline_fault)
+        return &l->run->baseline;
+    for (int i = 1; i < l->n_nodes && i != n->number; i++)
+        if (l->nodes[i].verdict.kind == VERDICT_OK && l->nodes[i].measurement.present)
+            return &l->nodes[i].candidate;
+    return NULL;
 }
 
 // Is the verdict about the rival and says nothing of the candidate?
@@ -186,14 +198,15 @@ static struct eval_job screening(const struct loop *l, const struct search_node 
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
     struct eval_job job = screening(l, n);
-    if (job.rival && !judge(l, &job, result, err))
+    bool is_alone = job.rival == NULL;  // the root, or the first that works
+    if (!is_alone && !judge(l, &job, result, err))
         return false;
-    // The default does not work, and the baseline neither: candidates are timed alone.
+    // The root does not work, and the baseline neither: there may be another rival.
     if (job.rival == &l->run->baseline && is_fault_of_rival(&result->verdict)) {
         l->baseline_fault = first_line(l->a, result->verdict.evidence);
-        job.rival = NULL;
+        return screen_and_rank(l, n, result, err);
     }
-    if (job.rival && (result->is_final || !is_worth_ranking(l, result)))
+    if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
     job.seconds = finale_ranking_s(l->run->max_seconds);
@@ -413,12 +426,22 @@ static bool judge_champion(struct loop *l, const struct search_node *n,
     return judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);
 }
 
+// A start that did not work is no baseline.
+static void give_up_baseline(struct loop *l) {
+    struct run *run = l->run;
+    const struct search_node *root = &l->nodes[0];
+    if (run->start.source && same_source(&run->baseline, &root->candidate) &&
+        root->verdict.kind != VERDICT_OK)
+        run->baseline = (struct candidate){0};
+}
+
 // Where the baseline cannot be timed the champion is confirmed alone: its time is known then, and
 // its speed-up is not.
 static bool judge_alone(struct loop *l, const struct search_node *n, struct eval_result *result,
                         struct error *err) {
-    const char *why =
-        l->baseline_fault ? l->baseline_fault : first_line(l->a, result->verdict.evidence);
+    const char *why = !l->run->baseline.source ? "there is no baseline that works"
+                      : l->baseline_fault      ? l->baseline_fault
+                                               : first_line(l->a, result->verdict.evidence);
     say(l,
         arena_printf(l->a, "%s: the speed-up stays unknown, the champion is confirmed alone", why));
     if (!judge_champion(l, n, NULL, result, err))
@@ -431,7 +454,7 @@ static bool judge_alone(struct loop *l, const struct search_node *n, struct eval
     return true;
 }
 
-// The champion against `plain` on fresh data. One that does not pass is disqualified, for good
+// The champion against the baseline on fresh data. One that does not pass is disqualified, for good
 // and in the store; the search then goes on, or the next best has its turn.
 static bool confirm(struct loop *l, bool *settled, struct error *err) {
     struct run *run = l->run;
@@ -449,10 +472,12 @@ static bool confirm(struct loop *l, bool *settled, struct error *err) {
     best = progress_champion(l->nodes, l->n_nodes);
     struct search_node *n = &l->nodes[best];
     tell(l, EVENT_CONFIRMING, n);
+    give_up_baseline(l);
     struct eval_result result = {0};
-    if (!l->baseline_fault && !judge_champion(l, n, &run->baseline, &result, err))
+    bool is_alone = l->baseline_fault || !run->baseline.source;
+    if (!is_alone && !judge_champion(l, n, &run->baseline, &result, err))
         return false;
-    bool is_alone = l->baseline_fault || result.verdict.kind == VERDICT_INFRA;
+    is_alone |= result.verdict.kind == VERDICT_INFRA;
     if (is_alone && !judge_alone(l, n, &result, err))
         return false;
     *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;

@@ -314,3 +314,67 @@ Test(plan, of_a_gpu_survives_its_json_form) {
     json_decref(json);
     arena_reset(&a);
 }
+
+// A fill writes what the type stores, and scratch takes what its elements take.
+Test(plan, scratch_and_fills_have_types) {
+    static const struct {
+        const char *type, *value;
+        int64_t bytes;  // of 101 elements
+        uint64_t word;
+    } rows[] = {
+        {"f32", "1", 404, UINT64_C(0x3f8000003f800000)},
+        {"f64", "-2", 808, UINT64_C(0xc000000000000000)},
+        {"f16", "1", 202, UINT64_C(0x3c003c003c003c00)},
+        {"bf16", "1", 202, UINT64_C(0x3f803f803f803f80)},
+        {"f8e4m3", "1", 101, UINT64_C(0x3838383838383838)},
+        {"f8e5m2", "1", 101, UINT64_C(0x3c3c3c3c3c3c3c3c)},
+        {"i64", "-1", 808, UINT64_C(0xffffffffffffffff)},
+        {"i32", "7", 404, UINT64_C(0x0000000700000007)},
+        {"i8", "-2", 101, UINT64_C(0xfefefefefefefefe)},
+        {"u8", "255", 101, UINT64_C(0xffffffffffffffff)},
+        {"i4", "-3", 51, UINT64_C(0xdddddddddddddddd)},
+        {"bool", "1", 101, UINT64_C(0x0101010101010101)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct plan p;
+        const char *source =
+            arena_printf(&a,
+                         "#pragma hone scratch s %s[N + 1]\n#pragma hone fill s %s\n"
+                         "#pragma hone launch f grid(1) args(x, s, y)\n",
+                         rows[i].type, rows[i].value);
+        cr_assert(plan_parse(&a, source, &context, &p, &err), "%s", err.text);
+        cr_expect_eq(p.buffers[2].size_bytes, rows[i].bytes, "%s", rows[i].type);
+        cr_expect_str_eq(dtype_name(p.buffers[2].type), rows[i].type);
+        cr_expect_eq(plan_fill_word(p.buffers[2].type, p.steps[0].fill_value), rows[i].word, "%s",
+                     rows[i].type);
+        arena_reset(&a);
+    }
+}
+
+Test(plan, refuses_fills_that_the_type_cannot_hold) {
+    static const char *const rows[][2] = {{"i8", "200"},  {"u8", "-1"},      {"i32", "0.5"},
+                                          {"f16", "1e9"}, {"f8e4m3", "500"}, {"bool", "2"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct plan p;
+        const char *source = arena_printf(&a,
+                                          "#pragma hone scratch s %s[N]\n#pragma hone fill s %s\n"
+                                          "#pragma hone launch f grid(1) args(x, s, y)\n",
+                                          rows[i][0], rows[i][1]);
+        cr_expect_not(plan_parse(&a, source, &context, &p, &err), "%s", rows[i][0]);
+        cr_expect(strstr(err.text, arena_printf(&a, "'s' holds %s, and", rows[i][0])) != NULL, "%s",
+                  err.text);
+        arena_reset(&a);
+    }
+}
+
+Test(plan, tensor_maps_have_the_buffers_type) {
+    cr_expect_eq(plan_map_type(DTYPE_F16)->number, 6);
+    cr_expect_eq(plan_map_type(DTYPE_BF16)->number, 9);
+    cr_expect_eq(plan_map_type(DTYPE_F8E4M3)->number, 0);
+    cr_expect_eq(plan_map_type(DTYPE_F32)->number, 7);
+    cr_expect_null(plan_map_type(DTYPE_I4));
+}

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "hone_elements.h"
+
 static double bits_value(enum dtype t, uint32_t bits) {
     uint8_t data[4] = {(uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16)};
     return dtype_get(t, data, 0);
@@ -161,4 +163,44 @@ Test(types, promotion) {
     enum dtype t;
     cr_assert(dtype_find("f8e5m2", &t) && t == DTYPE_F8E5M2);
     cr_assert_not(dtype_find("tf32", &t));
+}
+
+// What exported programs convert with.
+Test(types, runtime_header_agrees) {
+    static const double values[] = {0,       -0.0, 1,    -1.5,  0.1,   -3.3,         447,  464,
+                                    465,     1e9,  -1e9, 65519, 65520, 1e300,        1e-9, 6e-8,
+                                    0x1p-25, 7.5,  -8.5, 127.9, 255.5, 2147483648.0, -129, 3e-5};
+    for (int t = 0; t < DTYPE_COUNT; t++) {
+        for (size_t i = 0; i < sizeof values / sizeof values[0] + 3; i++) {
+            const double odd[] = {NAN, INFINITY, -INFINITY};
+            double v = i < 3 ? odd[i] : values[i - 3];
+            uint8_t ours[8] = {0}, theirs[8] = {0};
+            dtype_put((enum dtype)t, ours, 1 % (64 / dtype_infos[t].bits), v);
+            hone_put(t, theirs, 1 % (64 / dtype_infos[t].bits), v);
+            cr_expect_eq(memcmp(ours, theirs, 8), 0, "%s %g", dtype_name((enum dtype)t), v);
+        }
+        int n = dtype_infos[t].bits < 32 && t != DTYPE_BOOL ? 1 << dtype_infos[t].bits : 0;
+        for (int64_t bits = 0; bits < n; bits++) {
+            double ours = dtype_get((enum dtype)t, &bits, 0), theirs = hone_get(t, &bits, 0);
+            cr_expect(ours == theirs || (isnan(ours) && isnan(theirs)), "%s %x: %g, not %g",
+                      dtype_name((enum dtype)t), (unsigned)bits, theirs, ours);
+        }
+        if (t >= DTYPE_F16 && t <= DTYPE_F8E5M2)
+            cr_expect_eq(hone_drawn(t, 1e300), dtype_max((enum dtype)t));
+    }
+}
+
+Test(types, words_are_recognised_in_every_type) {
+    uint32_t words[4] = {0x7fc12345, 0x7fc12345, 0x7fc12345, 0x7fc12345};
+    for (int t = 0; t < DTYPE_COUNT; t++) {
+        int n = 128 / dtype_infos[t].bits;
+        for (int i = 0; i < n; i++) {
+            uint8_t bytes[16];
+            memcpy(bytes, words, sizeof bytes);
+            cr_expect(dtype_holds_word((enum dtype)t, bytes, i, words[0]));
+            bytes[i * dtype_infos[t].bits / 8] ^= t == DTYPE_I4 && i % 2 ? 0x10 : 1;
+            for (int k = 0; k < n; k++)
+                cr_expect_eq(dtype_holds_word((enum dtype)t, bytes, k, words[0]), k != i);
+        }
+    }
 }
