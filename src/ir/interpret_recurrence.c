@@ -66,23 +66,6 @@ static void keep(struct structural_loop *l, const struct reading *outputs, int64
     }
 }
 
-// Nodes that see neither state nor step, such as a transposed weight.
-static void find_same(const struct recurrence *r, bool *is_same) {
-    const struct graph *g = &r->body->graph;
-    for (int i = r->n_states + r->n_slices; i < r->body->n_inputs; i++)
-        is_same[r->body->inputs[i].node] = true;
-    for (node_id i = 0; i < g->n_nodes; i++) {
-        if (g->nodes[i].op != OP_INPUT)
-            is_same[i] = true;
-        for (int k = 0; k < g->nodes[i].n_args; k++)
-            is_same[i] &= is_same[g->nodes[i].arg[k]];
-    }
-    for (node_id i = 0; i < g->n_nodes; i++)
-        is_same[i] &= g->nodes[i].op != OP_INPUT;
-    for (int i = 0; i < r->body->n_outputs; i++)
-        is_same[r->body->outputs[i].node] = false;
-}
-
 void structural_recurrence(struct structural_loop *l) {
     const struct recurrence *r = l->recurrence;
     struct arena scratch = {0};
@@ -90,7 +73,9 @@ void structural_recurrence(struct structural_loop *l) {
     bool *is_same = arena_array(&scratch, bool, n_nodes);
     struct structural_kept kept = {is_same, arena_array(&scratch, struct reading, n_nodes)};
     struct reading inputs[ARGS_MAX], outputs[OUTPUTS_MAX], states[OUTPUTS_MAX] = {{0}};
-    find_same(r, is_same);
+    recurrence_find_same(r, is_same);
+    for (int i = 0; i < r->body->n_outputs; i++)
+        is_same[r->body->outputs[i].node] = false;
     for (int i = 0; i < r->body->n_inputs; i++) {
         const struct node *n = input_node(r, i);
         inputs[i] = l->args[i];

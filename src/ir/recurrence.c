@@ -32,6 +32,20 @@ node_id recurrence_first(const struct graph *g, node_id n) {
     return n;
 }
 
+void recurrence_find_same(const struct recurrence *r, bool *is_same) {
+    const struct graph *g = &r->body->graph;
+    for (int i = r->n_states + r->n_slices; i < r->body->n_inputs; i++)
+        is_same[r->body->inputs[i].node] = true;
+    for (node_id i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].op != OP_INPUT)
+            is_same[i] = true;
+        for (int k = 0; k < g->nodes[i].n_args; k++)
+            is_same[i] &= is_same[g->nodes[i].arg[k]];
+    }
+    for (node_id i = 0; i < g->n_nodes; i++)
+        is_same[i] &= g->nodes[i].op != OP_INPUT;
+}
+
 static const char *broken_argument(const struct recurrence *r, const struct graph *g,
                                    const struct node *n, int i) {
     const struct node *arg = &g->nodes[n->arg[i]];

@@ -45,6 +45,10 @@ struct shape recurrence_with(const struct shape *s, int axis, int64_t size);
 // The first node that is a result of the same loop.
 node_id recurrence_first(const struct graph *g, node_id n);
 
+// Which nodes of the body (inputs aside) see neither state nor step, such as a transposed weight.
+// `is_same` has a place for each and begins as false.
+void recurrence_find_same(const struct recurrence *r, bool *is_same);
+
 // Rule that a node of OP_RECUR breaks, or NULL.
 const char *recurrence_broken(const struct graph *g, const struct node *n);
 

@@ -6,7 +6,7 @@
 #include "ir/detail.h"
 #include "ir/work.h"
 #include "model/again.h"
-#include "model/demand.h"
+#include "model/operations.h"
 #include "model/sheet.h"
 
 // Algorithms of the Strassen kind need fewer multiplications than a plain contraction. At
@@ -22,6 +22,7 @@ struct count {
     const struct target *t;
     struct bound *b;
     struct demand least, usual;
+    struct operations ops;
     // For the limit: the device's own, or its data sheet's where those are higher.
     double top_bytes_per_s, top_per_s[PIPE_COUNT];
     struct sheet sheet;
@@ -51,21 +52,21 @@ static bool is_fused(const struct graph *g, const int *n_users, const struct nod
 }
 
 static double vector_ops(struct count *c) {
-    const struct graph *g = &c->p->graph;
-    int *n_users = arena_array(c->a, int, g->n_nodes);
+    const struct operation *list = c->ops.list;
+    int *n_users = arena_array(c->a, int, c->ops.n + 1);
     double ops = 0;
-    for (int i = 0; i < g->n_nodes; i++)
-        for (int j = 0; j < g->nodes[i].n_args; j++)
-            n_users[g->nodes[i].arg[j]]++;
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct node *n = &g->nodes[i];
+    for (int i = 0; i < c->ops.n; i++)
+        for (int j = 0; j < list[i].node->n_args; j++)
+            n_users[list[i].first + list[i].node->arg[j]]++;
+    for (int i = 0; i < c->ops.n; i++) {
+        const struct node *n = list[i].node;
         if (work_is_contraction(n) || op_infos[n->op].pipe != OP_PIPE_VECTOR)
             continue;
         double free = 0;
         for (int j = 0; j < n->n_args && free == 0; j++)
-            if (is_fused(g, n_users, n, j))
-                free = c->usual.flops[n->arg[j]];
-        ops += c->usual.flops[i] - free;
+            if (is_fused(&list[i].p->graph, n_users + list[i].first, n, j))
+                free = list[list[i].first + n->arg[j]].flops;
+        ops += list[i].flops - free;
     }
     return larger(ops, 0);
 }
@@ -75,15 +76,17 @@ static void count_work(struct count *c) {
     struct work *w = &c->b->work;
     demand_compute(c->a, p, DEMAND_LEAST, &c->least);
     demand_compute(c->a, p, DEMAND_USUAL, &c->usual);
-    for (int i = 0; i < p->graph.n_nodes; i++) {
-        const struct node *n = &p->graph.nodes[i];
-        w->flops += c->usual.flops[i];
-        if (work_is_contraction(n))
-            w->contract_flops += c->usual.flops[i];
-        else if (op_infos[n->op].pipe == OP_PIPE_TRANSCENDENTAL)
-            w->function_ops += c->usual.flops[i];
+    operations_list(c->a, p, &c->least, &c->usual, &c->ops);
+    for (int i = 0; i < c->ops.n; i++) {
+        const struct operation *o = &c->ops.list[i];
+        w->flops += o->flops;
+        if (work_is_contraction(o->node))
+            w->contract_flops += o->flops;
+        else if (op_infos[o->node->op].pipe == OP_PIPE_TRANSCENDENTAL)
+            w->function_ops += o->flops;
     }
     w->vector_ops = vector_ops(c);
+    w->chain_ops = operations_chain(c->a, p, &c->usual);
     bool *is_again = arena_array(c->a, bool, p->n_inputs + 1);
     again_find(c->a, p, target_on_chip_bytes(c->t), is_again);
     for (int i = 0; i < p->n_inputs; i++) {
@@ -166,12 +169,12 @@ static void compute_limit(struct count *c) {
         b->work.bytes_least + larger(0, b->work.bytes_written - (double)c->t->llc_bytes);
     b->limit.bytes_per_s = c->top_bytes_per_s;
     b->limit_memory_s = b->limit.bytes / b->limit.bytes_per_s;
-    for (int i = 0; i < c->p->graph.n_nodes; i++) {
-        const struct node *n = &c->p->graph.nodes[i];
-        double flops = c->least.flops[i];
+    for (int i = 0; i < c->ops.n; i++) {
+        const struct node *n = c->ops.list[i].node;
+        double flops = c->ops.list[i].least;
         if (!work_is_contraction(n) || flops <= 0)
             continue;
-        struct realisation way = realise(c->p, n, c->top_per_s);
+        struct realisation way = realise(c->ops.list[i].p, n, c->top_per_s);
         add_load(&b->limit, &way, CONTRACT_SLACK * flops / transform_saving(n),
                  rate_of(c->top_per_s, way.pipe));
         if (flops > largest) {
@@ -195,11 +198,11 @@ static double sheet_rate(const struct count *c, enum pipe pipe) {
 static void compute_light(struct count *c) {
     struct bound *b = c->b;
     struct load *l = &b->light;
-    for (int i = 0; i < c->p->graph.n_nodes; i++) {
-        const struct node *n = &c->p->graph.nodes[i];
-        double flops = c->usual.textbook[i];
+    for (int i = 0; i < c->ops.n; i++) {
+        const struct node *n = c->ops.list[i].node;
+        double flops = c->ops.list[i].textbook;
         if (work_is_contraction(n) && flops > 0) {
-            struct realisation way = realise(c->p, n, c->top_per_s);
+            struct realisation way = realise(c->ops.list[i].p, n, c->top_per_s);
             add_load(l, &way, flops, sheet_rate(c, way.pipe));
         } else {
             l->rest.flops += flops;
@@ -226,20 +229,21 @@ static void lose_products(const struct count *c, const struct need_cause *needs,
                           struct losses *out) {
     const struct load *l = &c->b->light;
     enum pipe longest = load_longest(l);
-    for (int i = 0; i < c->p->graph.n_nodes; i++) {
-        const struct node *n = &c->p->graph.nodes[i];
-        double all = c->usual.textbook[i], left = c->least.flops[i], taps = transform_saving(n);
+    for (int i = 0; i < c->ops.n; i++) {
+        const struct operation *o = &c->ops.list[i];
+        const struct node *n = o->node;
+        double all = o->textbook, left = o->least, taps = transform_saving(n);
         if (!work_is_contraction(n) || all <= 0)
             continue;
-        struct realisation way = realise(c->p, n, c->top_per_s);
+        struct realisation way = realise(o->p, n, c->top_per_s);
         if (way.pipe != longest)
             continue;
         double each = way.products / l->pipe[longest].per_s;
         double top = way.products / rate_of(c->top_per_s, longest);
-        bool is_left_out = c->least.left[i] < 1;
-        enum limit_cause cause = is_left_out ? CAUSE_ALGEBRA : needs[i].cause;
+        bool is_left_out = o->left < 1;
+        enum limit_cause cause = is_left_out ? CAUSE_ALGEBRA : needs[o->id].cause;
         losses_add(out, cause != CAUSE_NONE ? cause : CAUSE_PART, (all - left) * each,
-                   is_left_out || !needs[i].value ? n->name : needs[i].value, 0);
+                   is_left_out || !needs[o->id].value ? n->name : needs[o->id].value, 0);
         losses_add(out, CAUSE_TRANSFORM, left * (1 - 1 / taps) * each, n->name, taps);
         losses_add(out, CAUSE_FAST, left / taps * (1 - CONTRACT_SLACK) * each, n->name, 0);
         losses_add(out, CAUSE_CLOCK, left / taps * CONTRACT_SLACK * (each - top), NULL, 0);
@@ -295,11 +299,12 @@ static void charge_rest(struct count *c, const double rates[PIPE_COUNT]) {
 
 static void charge_contractions(struct count *c, const double rates[PIPE_COUNT]) {
     double largest = 0;
-    for (int i = 0; i < c->p->graph.n_nodes; i++) {
-        double flops = c->usual.flops[i];
-        if (!work_is_contraction(&c->p->graph.nodes[i]) || flops <= 0)
+    for (int i = 0; i < c->ops.n; i++) {
+        const struct operation *o = &c->ops.list[i];
+        double flops = o->flops;
+        if (!work_is_contraction(o->node) || flops <= 0)
             continue;
-        struct realisation way = realise(c->p, &c->p->graph.nodes[i], rates);
+        struct realisation way = realise(o->p, o->node, rates);
         c->b->reach_pipe_s[way.pipe] += flops * way.products / rate_of(rates, way.pipe);
         if (flops > largest) {
             largest = flops;
@@ -325,7 +330,19 @@ static void compute_reach(struct count *c) {
     for (int i = 0; i < PIPE_COUNT; i++)
         b->reach_compute_s = c->t->is_gpu ? larger(b->reach_compute_s, b->reach_pipe_s[i])
                                           : b->reach_compute_s + b->reach_pipe_s[i];
-    b->reach_s = b->reach_fixed_s + larger(b->reach_memory_s, b->reach_compute_s);
+    b->reach_s = b->reach_fixed_s +
+                 larger(larger(b->reach_memory_s, b->reach_compute_s), bound_chain_s(b, c->t));
+}
+
+// Cycles until the result of a multiply-add can be used: 4 on every GPU since Volta, and on x86
+// cores of the last ten years 4 or 5.
+static const double LATENCY_CYCLES = 4;
+
+// It binds reach and not the limit: whoever guesses the states and corrects them all at once, again
+// and again (Newton's method over the sequence), goes faster than step by step, at the price of
+// work.
+double bound_chain_s(const struct bound *b, const struct target *t) {
+    return t->top_clock_hz > 0 ? b->work.chain_ops * LATENCY_CYCLES / t->top_clock_hz : 0;
 }
 
 static void forget_light(struct bound *b) {
@@ -360,7 +377,10 @@ void bound_compute(const struct problem *p, const struct target *t, struct bound
     if (t->ceilings.present) {
         compute_reach(&c);
         b->side = b->reach_compute_s > b->reach_memory_s ? BOUND_COMPUTE : BOUND_MEMORY;
-        if (b->reach_fixed_s > larger(b->reach_compute_s, b->reach_memory_s))
+        double most = larger(b->reach_compute_s, b->reach_memory_s), chain = bound_chain_s(b, t);
+        if (chain > most)
+            b->side = BOUND_CHAIN;
+        if (b->reach_fixed_s > larger(most, chain))
             b->side = BOUND_LAUNCH;
     }
     arena_reset(&a);
@@ -375,6 +395,6 @@ enum pipe bound_pipe(const struct bound *b) {
 }
 
 const char *bound_side_name(enum bound_side s) {
-    static const char *const names[] = {"memory", "compute", "launch"};
+    static const char *const names[] = {"memory", "compute", "launch", "chain"};
     return names[s];
 }

@@ -27,12 +27,14 @@ struct work {
     double contract_flops;  // the part in contractions
     double vector_ops;      // instructions of the rest, a multiplication and an addition in one
     double function_ops;    // exp and its kind
+    double chain_ops;       // of steps that wait for one another, each as long as a multiply-add
     bool depends_on_data;   // bytes of one draw of the inputs: least, not tight
     bool is_collapsed;      // sums of products count as products of sums
     bool is_prepared;       // values made of params alone are read in their place
 };
 
-enum bound_side { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH };
+// Chain: steps that wait for one another.
+enum bound_side { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH, BOUND_CHAIN };
 
 // What a time at stated rates is made of.
 struct load {
@@ -68,6 +70,9 @@ enum pipe bound_pipe(const struct bound *b);
 // Seconds of one pipe, with the rest where it does that; and the pipe that takes longest.
 double load_pipe_s(const struct load *l, enum pipe p);
 enum pipe load_longest(const struct load *l);
+
+// Seconds that the steps of loops take one after the other, at the top clock.
+double bound_chain_s(const struct bound *b, const struct target *t);
 
 void work_count(const struct problem *p, const struct target *t, struct work *w);
 // All absent.

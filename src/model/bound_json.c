@@ -68,12 +68,13 @@ static json_t *limit_to_json(const struct bound *b) {
 
 json_t *bound_to_json(const struct bound *b) {
     const struct work *w = &b->work;
-    json_t *work = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b}", "bytes_read", w->bytes_read,
-        "bytes_written", w->bytes_written, "bytes_again", w->bytes_again, "bytes_least",
-        w->bytes_least, "flops", w->flops, "contract_flops", w->contract_flops, "vector_ops",
-        w->vector_ops, "function_ops", w->function_ops, "depends_on_data", w->depends_on_data,
-        "is_prepared", w->is_prepared, "is_collapsed", w->is_collapsed);
+    json_t *work =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b}", "bytes_read",
+                  w->bytes_read, "bytes_written", w->bytes_written, "bytes_again", w->bytes_again,
+                  "bytes_least", w->bytes_least, "flops", w->flops, "contract_flops",
+                  w->contract_flops, "vector_ops", w->vector_ops, "function_ops", w->function_ops,
+                  "chain_ops", w->chain_ops, "depends_on_data", w->depends_on_data, "is_prepared",
+                  w->is_prepared, "is_collapsed", w->is_collapsed);
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "schema", "hone.bound/1", "work", work,
                      "speed_of_light", light_to_json(b), "limit", limit_to_json(b), "reach",
                      reach_to_json(b), "side", bound_side_name(b->side));
@@ -81,10 +82,10 @@ json_t *bound_to_json(const struct bound *b) {
 
 static enum bound_side read_side(struct json_reader *r, const json_t *json) {
     const char *name = json_string_value(json_object_get(json, "side"));
-    for (enum bound_side s = BOUND_MEMORY; s <= BOUND_LAUNCH; s++)
+    for (enum bound_side s = BOUND_MEMORY; s <= BOUND_CHAIN; s++)
         if (name && strcmp(name, bound_side_name(s)) == 0)
             return s;
-    json_reader_fail(r, "side is none of memory, compute, launch");
+    json_reader_fail(r, "side is none of memory, compute, launch, chain");
     return BOUND_MEMORY;
 }
 
@@ -136,6 +137,7 @@ static void read_work(struct json_reader *r, const json_t *json, struct work *w)
     w->contract_flops = json_read_number(r, json, "contract_flops");
     w->vector_ops = json_number_value(json_object_get(json, "vector_ops"));
     w->function_ops = json_number_value(json_object_get(json, "function_ops"));
+    w->chain_ops = json_number_value(json_object_get(json, "chain_ops"));
     w->depends_on_data = json_is_true(json_object_get(json, "depends_on_data")) ||
                          json_is_true(json_object_get(json, "hangs_on_data"));  // until 2026-11
     w->is_prepared = json_is_true(json_object_get(json, "is_prepared"));

@@ -9,6 +9,7 @@
 #include "ir/detail.h"
 #include "ir/work.h"
 #include "model/collapse.h"
+#include "model/demand_steps.h"
 #include "model/instance.h"
 
 // Slices of one value that are compared with each other, in graphs of at most so many nodes.
@@ -391,8 +392,9 @@ static void ask_arguments(struct walk *w, node_id id) {
     case OP_CLASS_ORDER:
         w->d->depends_on_data = true;
         break;
+    case OP_CLASS_RECUR:  // ask_loop
+        return;
     case OP_CLASS_SCAN:
-    case OP_CLASS_RECUR:
         break;
     case OP_CLASS_ELEMENTWISE:
         if (n->op == OP_WHERE) {
@@ -405,6 +407,42 @@ static void ask_arguments(struct walk *w, node_id id) {
     }
     for (int i = 0; i < n->n_args; i++)
         ask(w, n->arg[i], part(w, need, count, count_of(w, n->arg[i]), count));
+}
+
+static bool is_output(const struct walk *w, node_id id) {
+    for (int i = 0; i < w->p->n_outputs; i++)
+        if (w->p->outputs[i].node == id)
+            return true;
+    return false;
+}
+
+// All results of a loop at once, with the first of them: the others stand behind it, so what is
+// asked of them is known.
+static void ask_loop(struct walk *w, node_id id) {
+    const struct node *n = &w->g->nodes[id];
+    const struct recurrence *r = recurrence_of(n);
+    struct steps_wanted wanted = {0};
+    struct steps_demand *steps = arena_new(w->a, struct steps_demand);
+    bool is_prepared[ARGS_MAX];
+    if (recurrence_first(w->g, id) != id)
+        return;
+    for (node_id i = id; i < w->g->n_nodes; i++)
+        if (recurrence_of(&w->g->nodes[i]) == r) {
+            int result = w->g->nodes[i].detail->result;
+            wanted.share[result] = w->d->need[i] / count_of(w, i);
+            wanted.is_output[result] = is_output(w, i);
+        }
+    for (int i = 0; i < n->n_args; i++)
+        is_prepared[i] = w->d->is_prepared[n->arg[i]];
+    if (w->d->is_prepared[id] || !demand_steps(w->a, r, w->mode, &wanted, is_prepared, steps))
+        return;
+    for (int i = 0; i < n->n_args; i++)
+        ask(w, n->arg[i], steps->need[i]);
+    w->d->inner[id] = &steps->body;
+    w->d->flops[id] = steps->flops;
+    w->d->textbook[id] = steps->textbook;
+    w->d->depends_on_data |= steps->body.depends_on_data;
+    w->d->is_collapsed |= steps->body.is_collapsed;
 }
 
 // ---- inputs
@@ -490,6 +528,7 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
                          .textbook = arena_array(a, double, n),
                          .left = arena_array(a, double, n + 1),
                          .is_prepared = arena_array(a, bool, n),
+                         .inner = arena_array(a, struct demand *, n),
                          .input_bytes = arena_array(a, double, p->n_inputs + 1)};
     struct walk w = {.a = a,
                      .p = p,
@@ -502,6 +541,10 @@ void demand_compute(struct arena *a, const struct problem *p, enum demand_mode m
     for (int i = 0; i < p->n_outputs; i++)
         d->need[p->outputs[i].node] = count_of(&w, p->outputs[i].node);
     for (node_id i = n - 1; i >= 0; i--) {
+        if (p->graph.nodes[i].op == OP_RECUR) {
+            ask_loop(&w, i);
+            continue;
+        }
         d->flops[i] = work_flops(&p->graph, &p->graph.nodes[i]) * flops_share(&w, i);
         if (d->need[i] >= count_of(&w, i))
             w.covered[i] = all_axes(&p->graph.nodes[i].shape);

@@ -20,6 +20,7 @@ struct demand {
     double *textbook;       // per node: the same before algebra leaves anything out
     double *left;           // per node: the share of flops that algebra leaves (model/collapse.h)
     bool *is_prepared;      // per node: depends on params and constants alone, made before timing
+    struct demand **inner;  // per node: of the first result of a loop, that of its body, else NULL
     double *input_bytes;    // per input of the problem; 0 when a prepared value is smaller
     double prepared_bytes;  // of prepared values read in place of params
     bool is_collapsed;      // products were left out that a sum takes away

@@ -39,6 +39,10 @@ static void say_work(struct words *w) {
     if (bytes > 0)
         str_printf(&w->out, " (%.3g FLOP per byte)", work->flops / bytes);
     str_puts(&w->out, "\n");
+    if (work->chain_ops > 0)
+        str_printf(&w->out,
+                   "  step by step: %.0f operations wait for one another, which takes %s\n",
+                   work->chain_ops, duration(w, bound_chain_s(w->b, w->t)));
     if (work->depends_on_data)
         str_puts(&w->out, "  counted on one draw of the indices: least, not tight\n");
     if (work->is_collapsed)
@@ -81,7 +85,7 @@ static void say_next(struct words *w) {
     const struct bound *b = w->b;
     double most = fmax(b->reach_memory_s, b->reach_compute_s);
     double other = fmin(b->reach_memory_s, b->reach_compute_s);
-    if (b->side == BOUND_LAUNCH) {
+    if (b->side == BOUND_LAUNCH || b->side == BOUND_CHAIN) {
         str_printf(&w->out, "  next: %s, %s\n",
                    b->reach_memory_s >= b->reach_compute_s ? "its memory traffic"
                                                            : "its arithmetic",
@@ -169,6 +173,10 @@ static void say_reach(struct words *w) {
     case BOUND_LAUNCH:
         str_puts(&w->out, "The work itself takes less than starting it");
         break;
+    case BOUND_CHAIN:
+        str_printf(&w->out, "%.0f operations that wait for one another take %s at the top clock",
+                   b->work.chain_ops, duration(w, bound_chain_s(b, w->t)));
+        break;
     }
     str_printf(&w->out, ", and a launch costs %s.\n", duration(w, b->reach_fixed_s));
     if (bound_reach_why(b))
@@ -178,6 +186,9 @@ static void say_reach(struct words *w) {
         say_fewer_bytes(w);
     else if (b->side == BOUND_COMPUTE)
         say_faster_pipe(w);
+    else if (b->side == BOUND_CHAIN)
+        str_puts(&w->out,
+                 "  what would change it: fewer steps, or less that waits for the state\n");
     else
         str_puts(&w->out, "  what would change it: more work per launch\n");
 }

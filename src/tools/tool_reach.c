@@ -89,6 +89,13 @@ static const struct action launch_actions[] = {
     {"fewer launches, and fewer blocks to hand out", NULL, 0, NULL},
 };
 
+static const struct action chain_actions[] = {
+    {"all steps in one launch, the state in registers or shared memory", NULL, 0, NULL},
+    {"what a step does not need the state for before the loop, for all steps at once", NULL, 0,
+     NULL},
+    {"weights that every step reads kept on the chip", NULL, 0, NULL},
+};
+
 static void add_actions(const struct tool_input *in, struct finding *f) {
     bool gpu = in->target->is_gpu;
     switch (in->bound->side) {
@@ -103,6 +110,9 @@ static void add_actions(const struct tool_input *in, struct finding *f) {
     case BOUND_LAUNCH:
         tool_add_actions(f, in->candidate, launch_actions, ARRAY_LEN(launch_actions));
         break;
+    case BOUND_CHAIN:
+        tool_add_actions(f, in->candidate, chain_actions, ARRAY_LEN(chain_actions));
+        break;
     }
 }
 
@@ -116,6 +126,9 @@ static const char *evidence(struct arena *a, const struct bound *b, double time_
     if (b->side == BOUND_COMPUTE)
         return arena_printf(a, "%s; %.1f GFLOP/s, ceiling for this work %.1f GFLOP/s", head,
                             b->work.flops / time_s / 1e9, b->work.flops / b->reach_compute_s / 1e9);
+    if (b->side == BOUND_CHAIN)
+        return arena_printf(a, "%s; %.3g operations wait for one another, %.3g ns each", head,
+                            b->work.chain_ops, time_s * 1e9 / b->work.chain_ops);
     return arena_printf(a, "%s; a launch costs %.3g us", head, b->reach_fixed_s * 1e6);
 }
 

@@ -15,10 +15,12 @@ golden gemm "$HONE" sol "$ROOT/problems/gemm.hone" --target h200
 golden softmax "$HONE" sol "$ROOT/problems/softmax.hone" --target a100
 golden int4_gemm "$HONE" sol "$ROOT/problems/int4_gemm.hone" --target l40s
 golden causal_attention "$HONE" sol "$ROOT/problems/causal_attention.hone" --target b200
+golden lstm "$HONE" sol "$ROOT/problems/lstm.hone" --target h200
 golden embedding "$HONE" sol "$ROOT/problems/embedding.hone" --target rtx4090
 golden stages "$HONE" sol "$ROOT/tests/lang/kernel/softmax_large.hone" --target h100
 valid sol "$HONE" sol "$ROOT/tests/lang/kernel/softmax_large.hone" --target h100 --json
 valid sol "$HONE" sol "$ROOT/problems/gemm.hone" --target t4 --json
+valid sol "$HONE" sol "$ROOT/problems/lstm.hone" --target t4 --json
 
 # Nothing wider than a terminal, but for names.
 if LC_ALL=C.UTF-8 grep -n '.\{81\}' "$ROOT"/tests/lang/sol/*.txt; then

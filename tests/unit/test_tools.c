@@ -53,6 +53,19 @@ Test(tools, reach_needs_ceilings) {
     cr_assert_eq(examine(&tool_reach, &b, &p, &f), 0);
 }
 
+Test(tools, reach_knows_chains_of_steps) {
+    struct profile p = {0};
+    profile_set(&p, "time_s", 4e-3);
+    struct bound b = bound_of(BOUND_CHAIN);
+    b.reach_s = 1e-3;
+    b.work.chain_ops = 1000;
+    struct finding f;
+    cr_assert_eq(examine(&tool_reach, &b, &p, &f), 1);
+    cr_assert(strstr(f.cause, "chain-bound"), "%s", f.cause);
+    cr_assert(strstr(f.evidence, "1e+03 operations wait for one another, 4e+03 ns each"), "%s",
+              f.evidence);
+}
+
 Test(tools, reach_says_how_far_and_on_which_side) {
     struct {
         double time_s;
