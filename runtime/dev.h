@@ -108,6 +108,12 @@ HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
     return make_float4(x, y, z, w);
 }
 
+HONE_FN i32x2 hone_pack_mask2(int x, int y) {
+    return make_int2(x, y);
+}
+HONE_FN i32x4 hone_pack_mask4(int x, int y, int z, int w) {
+    return make_int4(x, y, z, w);
+}
 HONE_FN f32x8 hone_pair8(f32x4 low, f32x4 high) {
     f32x8 v = {low, high};
     return v;
@@ -515,6 +521,59 @@ HONE_FN int hone_lanes_all4(i32x4 m) {
 HONE_FN int hone_lanes_all8(i32x8 m) {
     return hone_lanes_all4(HONE_LOW(m) & HONE_HIGH(m));
 }
+
+// Memory of truth values, a byte each, aligned to the vector's size.
+HONE_FN i32x4 hone_unpack_bool(unsigned w) {
+    return hone_pack_mask4(-((w & 0xff) != 0), -((w & 0xff00) != 0), -((w & 0xff0000) != 0),
+                           -((w & 0xff000000) != 0));
+}
+HONE_FN unsigned hone_word_bool(i32x4 m) {
+    return (unsigned)((HONE_X(m) & 1) | (HONE_Y(m) & 0x100) | (HONE_Z(m) & 0x10000) |
+                      (HONE_W(m) & 0x1000000));
+}
+HONE_FN i32x2 hone_gather2_bool(const unsigned char *from, long stride) {
+    return hone_pack_mask2(-(from[0] != 0), -(from[stride] != 0));
+}
+HONE_FN i32x4 hone_gather4_bool(const unsigned char *from, long stride) {
+    return hone_pack_mask4(-(from[0] != 0), -(from[stride] != 0), -(from[2 * stride] != 0),
+                           -(from[3 * stride] != 0));
+}
+HONE_FN i32x8 hone_gather8_bool(const unsigned char *from, long stride) {
+    return hone_pair_mask8(hone_gather4_bool(from, stride),
+                           hone_gather4_bool(from + 4 * stride, stride));
+}
+HONE_FN i32x2 hone_load2_bool(const unsigned char *from) {
+    return hone_gather2_bool(from, 1);
+}
+HONE_FN i32x4 hone_load4_bool(const unsigned char *from) {
+    unsigned w[1];
+    hone_get_words1(from, w);
+    return hone_unpack_bool(w[0]);
+}
+HONE_FN i32x8 hone_load8_bool(const unsigned char *from) {
+    unsigned w[2];
+    hone_get_words2(from, w);
+    return hone_pair_mask8(hone_unpack_bool(w[0]), hone_unpack_bool(w[1]));
+}
+HONE_FN void hone_store2_bool(unsigned char *to, i32x2 m) {
+    to[0] = HONE_X(m) & 1;
+    to[1] = HONE_Y(m) & 1;
+}
+HONE_FN void hone_stream2_bool(unsigned char *to, i32x2 m) {
+    hone_store2_bool(to, m);
+}
+#define HONE_BOOLS(name, how)                                                        \
+    HONE_FN void hone_##name##4_bool(unsigned char *to, i32x4 m) {                   \
+        unsigned w[1] = {hone_word_bool(m)};                                         \
+        hone_##how##_words1(to, w);                                                  \
+    }                                                                                \
+    HONE_FN void hone_##name##8_bool(unsigned char *to, i32x8 m) {                   \
+        unsigned w[2] = {hone_word_bool(HONE_LOW(m)), hone_word_bool(HONE_HIGH(m))}; \
+        hone_##how##_words2(to, w);                                                  \
+    }
+HONE_BOOLS(store, put)
+HONE_BOOLS(stream, stream)
+#undef HONE_BOOLS
 
 // Memory of 16-bit floats, aligned to the vector's size.
 #define HONE_HALVES(t)                                                                       \

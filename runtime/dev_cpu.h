@@ -432,6 +432,12 @@ HONE_FN f32x4 hone_pack4(float x, float y, float z, float w) {
     return (f32x4){x, y, z, w};
 }
 
+HONE_FN i32x2 hone_pack_mask2(int x, int y) {
+    return (i32x2){x, y};
+}
+HONE_FN i32x4 hone_pack_mask4(int x, int y, int z, int w) {
+    return (i32x4){x, y, z, w};
+}
 HONE_FN f32x8 hone_pair8(f32x4 low, f32x4 high) {
     return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }

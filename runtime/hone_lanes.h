@@ -1,8 +1,9 @@
 // What hone_types.h has for vectors of floats: masks, the library's functions lane by lane, memory
-// of f16 and bf16. That includes it once for each width, after hone_math.h. A conversion is the
-// scalar one in each lane; by instructions where the compiler has them (F16C).
+// of f16, bf16 and bool. That includes it once for each width, after hone_math.h. A conversion is
+// the scalar one in each lane; by instructions where the compiler has them (F16C).
 
 typedef unsigned HONE_W __attribute__((vector_size(4 * HONE_LANES)));
+typedef unsigned char HONE_B __attribute__((vector_size(HONE_LANES), aligned(1), may_alias));
 typedef unsigned short HONE_H __attribute__((vector_size(2 * HONE_LANES), aligned(2), may_alias));
 
 // Masks as numbers, numbers as masks.
@@ -119,6 +120,23 @@ HONE_INLINE HONE_H HONE_OF(narrow, bf16)(HONE_F x) {
     // Not of NaN, which the carry could turn into something else.
     HONE_W carry = HONE_(choose)(x == x, 0x7fff + (u >> 16 & 1), (HONE_W){0});
     return __builtin_convertvector((u + carry) >> 16, HONE_H);
+}
+
+// Truth values are bytes.
+HONE_INLINE HONE_I HONE_OF(load, bool)(const unsigned char *p) {
+    return __builtin_convertvector(*(const HONE_B *)p, HONE_W) != 0;
+}
+HONE_INLINE HONE_I HONE_OF(gather, bool)(const unsigned char *p, long stride) {
+    HONE_I m;
+    for (int i = 0; i < HONE_LANES; i++)
+        m[i] = -(p[i * stride] != 0);
+    return m;
+}
+HONE_INLINE void HONE_OF(store, bool)(unsigned char *p, HONE_I m) {
+    *(HONE_B *)p = __builtin_convertvector((HONE_W)m & 1, HONE_B);
+}
+HONE_INLINE void HONE_OF(stream, bool)(unsigned char *p, HONE_I m) {
+    HONE_OF(store, bool)(p, m);
 }
 
 #define HONE_MEMORY(t)                                                            \

@@ -124,7 +124,7 @@ HONE_T unsigned char hone_to_f8e5m2(float x) {
 HONE_T float hone_odd(double x) {
     float f = (float)x;
     unsigned u = hone_bits(f);
-    u -= f > 0 ? (double)f > x : (double)f < x;
+    u -= HONE_C(fabs)((double)f) > HONE_C(fabs)(x);
     return hone_float(f == f && (double)f != x ? u | 1u : u);
 }
 
@@ -312,6 +312,7 @@ HONE_T double hone_mod_f64(double a, double b) {
 #ifdef HONE_MATH_H
 #define HONE_W HONE_JOIN(u32x, HONE_LANES)  // as HONE_I, without sign
 #define HONE_H HONE_JOIN(u16u, HONE_LANES)  // 16 bits for each lane, anywhere in memory
+#define HONE_B HONE_JOIN(u8u, HONE_LANES)   // and 8 bits
 #define HONE_OF(name, type) HONE_JOIN(HONE_(name), _##type)
 #define HONE_SUFFIX HONE_LANES
 #define HONE_LANES 4

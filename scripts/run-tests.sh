@@ -44,10 +44,10 @@ bc_minus() {
 }
 
 # What compiles much, or computes much: seconds each.
-slow='nvrtc/*|far/*|family/every_accepted_file_is_lowered|family/higher_ranks_are_lowered'
+slow='nest/*|nvrtc/*|far/*|family/every_accepted_file_is_lowered|family/higher_ranks_are_lowered'
 slow="$slow|cuda_text/random_blocks_of_random_problems_compute_the_problem"
 slow="$slow|gpu_oracle/agrees_with_the_interpreter_to_the_bit|math/keeps_its_bounds_at_every_width"
-slow="$slow|emit/compiled_text_computes_the_problem"
+slow="$slow|emit/compiled_text_computes_the_problem|typed_text/*|conversions/*"
 slow="$slow|stats/interval_covers_the_median_of_correlated_samples|dev/says_what_is_wrong"
 
 # Left to the long tests.

@@ -23,11 +23,17 @@ static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
     return ok;
 }
 
+static bool has_vectors(enum dtype t) {
+    return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+}
+
 static const char *storage_without_emitter(const struct block_stage *b, const struct problem *p) {
     for (int i = 0; i < b->text->n_values; i++) {
         const struct node *n = &p->graph.nodes[b->value[i].node];
-        if (b->value[i].dtype != n->dtype)
-            return "'as'";
+        // Where the value itself may be moved in vectors, what it is kept as must be too.
+        if (b->value[i].dtype != n->dtype && has_vectors(n->dtype) &&
+            !has_vectors(b->value[i].dtype))
+            return "'as' of a type without vectors";
         if (b->value[i].is_permuted ||
             (n->op == OP_INPUT && !block_is_output(p, b->text->values[i])))
             return "'layout'";
@@ -35,14 +41,9 @@ static const char *storage_without_emitter(const struct block_stage *b, const st
     return NULL;
 }
 
-// A type or an operation that no emitter knows, in words; or NULL.
+// An operation that no emitter knows, in words; or NULL.
 static const char *unknown_node(struct arena *a, const struct region *r) {
     struct error err;
-    for (node_id n = 0; n < r->graph->n_nodes; n++)
-        if (r->is_leaf[n] && r->graph->nodes[n].dtype != DTYPE_F32 &&
-            r->graph->nodes[n].dtype != DTYPE_BOOL)
-            return arena_printf(a, "'%s' is %s, and kernels are made for f32 alone yet",
-                                r->graph->nodes[n].name, dtype_name(r->graph->nodes[n].dtype));
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (r->is_member[n] && !support_node(r->problem, n, &err))
             return arena_strdup(a, err.text);

@@ -69,14 +69,6 @@ bool block_check_values(struct resolver *v, int i) {
 
 // ---- as
 
-// Where a value is stored unless the stage says otherwise: an output as declared, another float
-// in the type that arithmetic has.
-static enum dtype default_type(const struct node *n, bool is_output) {
-    if (is_output || !dtype_is_float(n->dtype) || n->dtype == DTYPE_F64)
-        return n->dtype;
-    return DTYPE_F32;
-}
-
 // Does the type hold every value that the other one does?
 static bool holds(enum dtype wide, enum dtype narrow) {
     const struct dtype_info *w = &dtype_infos[wide], *n = &dtype_infos[narrow];
@@ -99,7 +91,7 @@ static bool check_types(struct resolver *v, int i) {
         struct block_value *value = &v->block->stages[i].value[j];
         const struct node *n = &p->graph.nodes[value->node];
         bool is_output = block_is_output(p, s->values[j]);
-        value->dtype = s->type ? type : default_type(n, is_output);
+        value->dtype = s->type ? type : n->dtype;
         if (is_output && value->dtype != n->dtype)
             return block_complain(v, s, s->type_at, NULL, "the output %s is declared %s",
                                   s->values[j], dtype_name(n->dtype));

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "family/form.h"
+
 // The more special come first: what several accept, the first computes best.
-const struct family *const families[] = {&family_map, &family_rowwise, &family_reduce, &family_gemm,
-                                         NULL};
+const struct family *const families[] = {&family_map,  &family_rowwise, &family_reduce,
+                                         &family_gemm, &family_nest,    NULL};
 
 const struct family *family_find(const char *name) {
     for (const struct family *const *f = families; *f; f++)
@@ -22,13 +24,18 @@ const struct family *family_on(const struct family *f, const struct target *t) {
     return f && t->is_gpu ? f->gpu : f;
 }
 
-// Only the operations that every family was written for; which of those, it says itself.
-static bool knows_members(const struct family *f, const struct region *r, struct objection *why) {
-    for (node_id i = 0; i < r->graph->n_nodes; i++) {
-        const struct node *n = &r->graph->nodes[i];
-        if (r->is_member[i] && op_infos[n->op].class > OP_CLASS_CONTRACT)
-            return objection(why, NULL, "%s does not take %s yet (value '%s')", f->name,
-                             op_infos[n->op].name, n->name);
+static bool is_f32_fold(const struct node *n) {
+    bool folds = n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD;
+    return (folds || n->op == OP_MATMUL) && loop_arithmetic(n->dtype) == LOOP_F32;
+}
+
+// The anchors that most families were written for; which of those, each says itself.
+static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
+    for (int i = 0; i < r->n_anchors && !f->takes_all; i++) {
+        const struct node *n = &r->graph->nodes[r->anchor[i]];
+        if (!is_f32_fold(n))
+            return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,
+                             op_infos[n->op].name, dtype_name(n->dtype), n->name);
     }
     return true;
 }
@@ -41,7 +48,7 @@ bool family_accepts(const struct family *f, const struct region *r, struct objec
         return objection(why, NULL,
                          "it has %d reductions one behind the other, and a stage takes %d",
                          r->n_levels, REGION_LEVELS_MAX);
-    if (!knows_members(f, r, why))
+    if (!knows_anchors(f, r, why))
         return false;
     return f->accepts(r, why);
 }
@@ -49,7 +56,7 @@ bool family_accepts(const struct family *f, const struct region *r, struct objec
 const struct family *family_for(const struct region *r) {
     struct objection why;
     for (const struct family *const *f = families; *f; f++)
-        if (family_accepts(*f, r, &why))
+        if (form_fits(r->arena, r, (*f)->name) && family_accepts(*f, r, &why))
             return *f;
     return NULL;
 }
@@ -218,6 +225,15 @@ bool legal_vector(const struct target *t, const struct kernel_stage *s, struct o
                          "the nearest is vec %d",
                          vec, t->vector_bytes, widest > 4 ? widest : 4);
     return true;
+}
+
+bool legal_lanes(const struct kernel_stage *s, int64_t lanes, struct objection *why) {
+    int vec = stage_number(s, "vec", 0);
+    return vec == 1 || lanes != 1 ||
+           objection(why, "vec",
+                     "vec %d takes neighbours side by side, and here an index, a condition or a "
+                     "type stands in the way: the nearest is vec 1",
+                     vec);
 }
 
 bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why) {

@@ -43,15 +43,16 @@ struct family {
     // Called to rank legal stages without running them: seconds, roughly.
     double (*estimate)(const struct region *r, const struct target *t,
                        const struct kernel_stage *s);
+    bool takes_all;  // any anchor of any type, not only sums, extremes and products in f32
     // How a GPU computes the same regions, with knobs, rules and loops of its own. NULL in
     // the GPU's own row.
     const struct family *gpu;
 };
 
-extern const struct family family_map, family_rowwise, family_reduce, family_gemm;
+extern const struct family family_map, family_rowwise, family_reduce, family_gemm, family_nest;
 extern const struct family *const families[];  // NULL-terminated, in the order they are tried
 
-extern const struct family gpu_map, gpu_rowwise, gpu_reduce, gpu_gemm;
+extern const struct family gpu_map, gpu_rowwise, gpu_reduce, gpu_gemm, gpu_nest;
 
 // The family's row for a target; NULL when `f` is.
 const struct family *family_on(const struct family *f, const struct target *t);
@@ -91,6 +92,8 @@ enum { LOCAL_BYTES_MAX = 1 << 20 };  // arrays of one block live on a thread's s
 // Streaming stores go in whole aligned vectors: rows of `n_columns` (0: one long row) must
 // not break them.
 bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
+// Vectors need a group whose accesses allow some (space_lanes).
+bool legal_lanes(const struct kernel_stage *s, int64_t lanes, struct objection *why);
 bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why);
 // Seconds of sweeps over memory. `work` multiplies the arithmetic (what is computed again),
 // `serial` is the share of the shorter of traffic and arithmetic that the longer cannot hide.

@@ -63,8 +63,8 @@ static void plan_splits(struct build *b, int64_t count, int64_t by) {
         shape[1].value *= b->l->space.count[i];
     const char *name = b->l->region->graph->nodes[b->form->anchor].name;
     if (b->n_splits > 1)
-        b->partial = loop_global(b->l->program, arena_printf(b->l->arena, "%s_parts", name),
-                                 LOOP_SCRATCH, shape, 2);
+        b->partial = loop_global_of(b->l->program, arena_printf(b->l->arena, "%s_parts", name),
+                                    LOOP_SCRATCH, fold_storage(b->fold.type), shape, 2);
 }
 
 // One part's place among those of all results: [part][result].
@@ -105,7 +105,9 @@ static void add_to(const struct across *x, struct scope *s, const struct loop_bu
     const struct loop_expr *at = sweep_position(&x->build->sweep, s);
     const struct loop_expr *old = loop_load(a, to, at, s->lanes, 1);
     loop_store(s->builder, to, at,
-               loop_binary(a, x->build->fold.op, old, loop_broadcast(a, value, s->lanes)), false);
+               loop_binary(a, x->build->fold.op, old,
+                           loop_broadcast(a, loop_cast(a, value, to->value), s->lanes)),
+               false);
 }
 
 static void clear_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
@@ -113,7 +115,7 @@ static void clear_part(void *ctx, struct scope *s, const struct loop_expr *copy)
     (void)copy;
     struct arena *a = x->build->l->arena;
     loop_store(s->builder, x->part, sweep_position(&x->build->sweep, s),
-               loop_broadcast(a, loop_real(a, x->build->fold.identity), s->lanes), false);
+               loop_broadcast(a, fold_start(&x->build->fold, a), s->lanes), false);
 }
 
 static void add_part(void *ctx, struct scope *s, const struct loop_expr *copy) {
@@ -209,11 +211,13 @@ static void build_across(struct build *b, struct scope *s, const struct loop_exp
     }
     struct loop_size size = {grain, NULL};
     struct across x = {.build = b, .row = row};
-    x.part = loop_local(b->l->program, "part", &size, 1);
+    enum dtype t = fold_storage(b->fold.type);
+    bool rounds = b->fold.type == LOOP_F32 || b->fold.type == LOOP_F64;
+    x.part = loop_local_of(b->l->program, "part", t, &size, 1);
     b->cascade = cascade_for((b->span + CHUNK_TERMS - 1) / CHUNK_TERMS, CHUNK_RADIX);
-    bool chunks = b->fold.op == LOOP_ADD && b->span > CHUNK_TERMS;
+    bool chunks = b->fold.op == LOOP_ADD && rounds && b->span > CHUNK_TERMS;
     for (int i = 0; chunks && i < b->cascade.n_levels; i++)
-        x.level[i] = loop_local(b->l->program, "total", &size, 1);
+        x.level[i] = loop_local_of(b->l->program, "total", t, &size, 1);
     if (chunks)
         build_chunks(&x, s, first, last);
     else
@@ -252,14 +256,14 @@ static void carry_numbers(void *ctx, struct loop_builder *b, int level) {
     struct arena *a = t->build->l->arena;
     put_level(t, b, level,
               loop_binary(a, t->build->fold.op, level_of(t, level), level_of(t, level - 1)));
-    put_level(t, b, level - 1, loop_real(a, t->build->fold.identity));
+    put_level(t, b, level - 1, fold_start(&t->build->fold, a));
 }
 
 static struct totals begin_totals(struct build *b, struct loop_builder *builder, int64_t n) {
     struct totals t = {.build = b, .cascade = cascade_for(n, CHUNK_RADIX)};
-    t.level = loop_register(b->l->program, "total", t.cascade.n_levels, 1);
+    t.level = loop_register_of(b->l->program, "total", t.cascade.n_levels, 1, b->fold.type);
     for (int i = 0; i < t.cascade.n_levels; i++)
-        put_level(&t, builder, i, loop_real(b->l->arena, b->fold.identity));
+        put_level(&t, builder, i, fold_start(&b->fold, b->l->arena));
     return t;
 }
 
@@ -445,6 +449,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     b.sweep.unroll = stage_number(stage, "unroll", 0);
     b.split = stage_number(stage, "split", 0);
     fold_choose(&b.fold, l->region->graph->nodes[form.anchor].op);
+    b.fold.type = loop_arithmetic(l->region->graph->nodes[form.anchor].dtype);
     if (lanes_across(&b))
         lower_across(&b, stage);
     else
@@ -459,10 +464,26 @@ static int64_t terms_of(const struct region *r) {
     return results ? shape_count(&r->graph->nodes[n->arg[0]].shape) / results : 0;
 }
 
+// Lanes along the axis that vectors lie on, as space_lanes() says.
+static int64_t count_lanes(const struct region *r) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    struct reduce_form form;
+    struct objection why;
+    bool ok = reduce_find_form(r, &form, &why);
+    assert(ok);
+    struct build b = {.l = &l, .form = &form, .arg = reduce_build_space(&l, &form)};
+    b.n_kept = reduce_group_space(&l, &form, &b.arg);
+    int group = lanes_across(&b) ? b.n_kept - 1 : l.space.n_groups - 1;
+    int64_t lanes = space_lanes(&l.space, group);
+    arena_reset(&scratch);
+    return lanes;
+}
+
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
     const struct node *n = &r->graph->nodes[r->anchor[0]];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
-    stage_set(s, "vec", 0, t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "vec", 0, count_lanes(r) == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
     int grain = n->axes >> (rank - 1) & 1 ? 4 : 128, split = 1;
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.
@@ -482,7 +503,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
                          "%d",
                          (long long)terms_of(r), split, SPLIT_TERMS,
                          knob_at_most(&knobs[3], 0, (int)(terms_of(r) / SPLIT_TERMS)));
-    return legal_vector(t, s, why);
+    return legal_vector(t, s, why) && legal_lanes(s, count_lanes(r), why);
 }
 
 static double estimate(const struct region *r, const struct target *t,

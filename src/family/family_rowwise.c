@@ -68,7 +68,10 @@ static int default_rows(const struct region *r, const struct target *t) {
 }
 
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    stage_set(s, "vec", 0, t->vector_bytes >= 32 ? 8 : 4);
+    struct rows_form f;
+    struct objection why;
+    bool vectors = rows_find_form(r, &f, &why) && rows_lanes(&f) > 1;
+    stage_set(s, "vec", 0, !vectors ? 1 : t->vector_bytes >= 32 ? 8 : 4);
     stage_set(s, "rows", 0, default_rows(r, t));
 }
 
@@ -91,7 +94,8 @@ static int64_t kept_bytes(const struct region *r) {
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct rows_form f;
-    if (!legal_vector(t, s, why) || !rows_find_form(r, &f, why))
+    if (!legal_vector(t, s, why) || !rows_find_form(r, &f, why) ||
+        !legal_lanes(s, rows_lanes(&f), why))
         return false;
     int64_t bytes = stage_word_is(s, "keep", "local") ? kept_bytes(r) : 0;
     bytes *= stage_word_is(s, "overlap", "rows") ? 2 : 1;
@@ -308,8 +312,9 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
             b->kept[n] = loop_local(p, arena_printf(a, "%s_row", r->graph->nodes[n].name),
                                     is_double(b, n) ? size : size + 1, is_double(b, n) ? 2 : 1);
     for (int i = 0; b->overlap && i < r->n_anchors; i++)
-        b->carry[i] = loop_register(
-            p, arena_printf(a, "%s_before", r->graph->nodes[r->anchor[i]].name), 1, 1);
+        b->carry[i] =
+            loop_register_of(p, arena_printf(a, "%s_before", r->graph->nodes[r->anchor[i]].name), 1,
+                             1, loop_arithmetic(r->graph->nodes[r->anchor[i]].dtype));
 }
 
 static void lower(struct lowering *l, const struct kernel_stage *stage) {

@@ -1,5 +1,6 @@
 #include "family/fold.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/arena.h"
@@ -20,24 +21,51 @@ void fold_choose(struct fold *f, enum op op) {
     case OP_RMIN:
         f->op = LOOP_MIN, f->across = LOOP_LANES_MIN, f->identity = INFINITY;
         break;
+    case OP_ANY:
+        f->op = LOOP_OR, f->across = LOOP_LANES_ANY, f->identity = 0;
+        break;
+    case OP_ALL:
+        f->op = LOOP_AND, f->across = LOOP_LANES_ALL, f->identity = 1;
+        break;
     default:
         f->op = LOOP_MAX, f->across = LOOP_LANES_MAX, f->identity = -INFINITY;
         break;
     }
 }
 
+enum dtype fold_storage(enum loop_dtype type) {
+    static const enum dtype types[LOOP_DTYPE_COUNT] = {[LOOP_F32] = DTYPE_F32,
+                                                       [LOOP_F64] = DTYPE_F64,
+                                                       [LOOP_I32] = DTYPE_I32,
+                                                       [LOOP_I64] = DTYPE_I64,
+                                                       [LOOP_MASK] = DTYPE_BOOL};
+    assert(type != LOOP_INDEX);
+    return types[type];
+}
+
+const struct loop_expr *fold_start(const struct fold *f, struct arena *a) {
+    return loop_number(a, f->type, f->identity);
+}
+
+// Long sums of floats are cut into chunks; what is exact need not be.
+static bool is_rounded_sum(const struct fold *f) {
+    return f->op == LOOP_ADD && (f->type == LOOP_F32 || f->type == LOOP_F64);
+}
+
 void fold_init(struct fold *f, struct lowering *l, node_id node, const struct sweep *w) {
     const struct node *n = &l->region->graph->nodes[node];
-    *f = (struct fold){.lowering = l, .node = node};
+    *f = (struct fold){.lowering = l, .node = node, .type = loop_arithmetic(n->dtype)};
     fold_choose(f, n->op);
+    assert(w->lanes == 1 || f->type == LOOP_F32 || f->type == LOOP_MASK);
     struct sweep_parts parts = sweep_parts(l->arena, w);
     int64_t length = range_of(w->end).high - range_of(w->begin).low;
     f->n_vectors = length < (int64_t)w->lanes * w->unroll ? 1 : w->unroll;
     if (parts.vectors || (w->lanes == 1 && w->unroll > 1))
-        f->vectors = loop_register(l->program, arena_printf(l->arena, "%s_part", n->name),
-                                   f->n_vectors, w->lanes);
+        f->vectors = loop_register_of(l->program, arena_printf(l->arena, "%s_part", n->name),
+                                      f->n_vectors, w->lanes, f->type);
     if (parts.scalars && !(w->lanes == 1 && f->vectors))
-        f->scalar = loop_register(l->program, arena_printf(l->arena, "%s_rest", n->name), 1, 1);
+        f->scalar =
+            loop_register_of(l->program, arena_printf(l->arena, "%s_rest", n->name), 1, 1, f->type);
 }
 
 void fold_add(struct fold *f, struct scope *s, const struct loop_expr *value,
@@ -47,7 +75,7 @@ void fold_add(struct fold *f, struct scope *s, const struct loop_expr *value,
     const struct loop_buffer *to = vector ? f->vectors : f->scalar;
     const struct loop_expr *index = vector ? copy : loop_int(a, 0);
     const struct loop_expr *old = loop_load(a, to, index, to->lanes, 1);
-    value = loop_broadcast(a, value, to->lanes);
+    value = loop_broadcast(a, loop_cast(a, value, f->type), to->lanes);
     // max and min keep a NaN in either place; the new value first is the cheaper way round.
     bool ordered = f->op == LOOP_ADD || f->op == LOOP_MUL;
     loop_store(s->builder, to, index,
@@ -58,9 +86,9 @@ void fold_add(struct fold *f, struct scope *s, const struct loop_expr *value,
 static void clear(struct fold *f, struct loop_builder *b) {
     struct arena *a = f->lowering->arena;
     for (int i = 0; f->vectors && i < f->n_vectors; i++)
-        loop_store(b, f->vectors, loop_int(a, i), loop_real(a, f->identity), false);
+        loop_store(b, f->vectors, loop_int(a, i), fold_start(f, a), false);
     if (f->scalar)
-        loop_store(b, f->scalar, loop_int(a, 0), loop_real(a, f->identity), false);
+        loop_store(b, f->scalar, loop_int(a, 0), fold_start(f, a), false);
 }
 
 // One number from all accumulators: pairwise, then across lanes, then the scalar one.
@@ -101,7 +129,7 @@ static void carry(void *ctx, struct loop_builder *b, int level) {
     const struct totals *t = ctx;
     struct arena *a = t->fold->lowering->arena;
     put_level(t, b, level, loop_binary(a, t->fold->op, level_of(t, level), level_of(t, level - 1)));
-    put_level(t, b, level - 1, loop_real(a, t->fold->identity));
+    put_level(t, b, level - 1, fold_start(t->fold, a));
 }
 
 static void build_chunks(struct folds *folds, struct scope *outer, const struct sweep *w,
@@ -115,10 +143,10 @@ static void build_chunks(struct folds *folds, struct scope *outer, const struct 
         const char *name = l->region->graph->nodes[folds->fold[i].node].name;
         total[i].fold = &folds->fold[i];
         total[i].cascade = cascade_for((length + run - 1) / run, CHUNK_RADIX);
-        total[i].level = loop_register(l->program, arena_printf(a, "%s_total", name),
-                                       total[i].cascade.n_levels, 1);
+        total[i].level = loop_register_of(l->program, arena_printf(a, "%s_total", name),
+                                          total[i].cascade.n_levels, 1, folds->fold[i].type);
         for (int level = 0; level < total[i].cascade.n_levels; level++)
-            put_level(&total[i], outer->builder, level, loop_real(a, folds->fold[i].identity));
+            put_level(&total[i], outer->builder, level, fold_start(&folds->fold[i], a));
     }
     struct loop_builder inner;
     struct loop_for f = {"chunk", w->begin, w->end, run, false};
@@ -151,7 +179,7 @@ void folds_build(struct folds *folds, struct scope *outer, const struct sweep *w
     int64_t length = range_of(w->end).high - range_of(w->begin).low;
     bool any_sum = false;
     for (int i = 0; i < folds->n; i++)
-        any_sum |= folds->fold[i].op == LOOP_ADD;
+        any_sum |= is_rounded_sum(&folds->fold[i]);
     if (any_sum && length > (int64_t)CHUNK_TERMS * w->lanes * w->unroll) {
         build_chunks(folds, outer, w, fn, ctx);
     } else {

@@ -1,6 +1,7 @@
 // A fold: one reduction along a sweep, in as many accumulators as the sweep has copies and
 // lanes. Long sums are cut into chunks whose results are added, so that the error stays
-// that of short sums.
+// that of short sums. Accumulators are of the type that the reduced value is computed in; only
+// those of LOOP_F32 and LOOP_MASK have lanes, so that the sweep of any other has one.
 #pragma once
 
 #include "family/point.h"
@@ -9,6 +10,7 @@
 struct fold {
     const struct lowering *lowering;
     node_id node;             // the reduction
+    enum loop_dtype type;     // of accumulators
     enum loop_op op, across;  // on accumulators, and between the lanes of one
     double identity;
     struct loop_buffer *vectors;  // NULL: the sweep has no vector part
@@ -19,6 +21,10 @@ struct fold {
 
 // The operation and its identity.
 void fold_choose(struct fold *f, enum op op);
+// How memory keeps an accumulator of the type exactly.
+enum dtype fold_storage(enum loop_dtype type);
+// The accumulator's first value.
+const struct loop_expr *fold_start(const struct fold *f, struct arena *a);
 void fold_init(struct fold *f, struct lowering *l, node_id node, const struct sweep *w);
 
 // In the sweep's body: take one more (vector of) value.

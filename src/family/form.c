@@ -34,6 +34,7 @@ const struct form_family form_families[] = {
     {"scatter", 1 << ANCHOR_SCATTER, "a scatter"},
     {"attention", 1 << ANCHOR_ATTENTION, "a product, a softmax of its rows and a second product"},
     {"library", 1 << ANCHOR_CONTRACTION | 1 << ANCHOR_WINDOW, "a matrix product or a convolution"},
+    {"nest", FORM_ANY, "anything that has one kind of loops"},
     {0},
 };
 
@@ -263,6 +264,19 @@ static bool find_none(const struct form_request *q, struct form *f, struct form_
     return true;
 }
 
+// Whatever it is; the emitter says what it cannot do.
+static bool find_any(const struct form_request *q, struct form *f, struct form_reject *why) {
+    const struct region *r = f->region;
+    if (q->combine)
+        return form_refuse(why, -1, "combine says how tiles meet, and nest has none");
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n])
+            f->part[n] = form_node_kind(r->graph, n) == ANCHOR_NONE ? PART_EPILOGUE : PART_ANCHOR;
+    f->anchor = r->n_anchors ? r->anchor[0] : -1;
+    f->kind = r->n_anchors ? form_node_kind(r->graph, f->anchor) : ANCHOR_NONE;
+    return true;
+}
+
 static bool is_within_limits(const struct region *r, struct form_reject *why) {
     if (r->n_members > REGION_MEMBERS_MAX)
         return form_refuse(why, region_cut(r), "it computes %d operations, and a stage takes %d",
@@ -281,6 +295,8 @@ static bool find(struct arena *a, const struct region *r, const struct form_requ
     f->part = arena_array(a, enum form_part, r->graph->n_nodes);
     if (!is_within_limits(r, why))
         return false;
+    if (q->family->kinds == FORM_ANY)
+        return find_any(q, f, why);
     if (q->family->kinds & 1 << ANCHOR_NONE)
         return find_none(q, f, why);
     if (q->family->kinds & 1 << ANCHOR_ROWS)
@@ -288,6 +304,14 @@ static bool find(struct arena *a, const struct region *r, const struct form_requ
     if (q->family->kinds & 1 << ANCHOR_ATTENTION)
         return form_find_attention(a, q, f, why);
     return find_single(a, q, f, why);
+}
+
+bool form_fits(struct arena *a, const struct region *r, const char *family) {
+    struct law_uses none = {0};
+    struct form_request q = {.family = form_family_find(family), .laws = &none};
+    struct form f;
+    struct form_reject why;
+    return find(a, r, &q, &f, &why);
 }
 
 // A law that makes the region fit and that the stage does not name.
@@ -316,7 +340,7 @@ bool form_find(struct arena *a, const struct region *r, const struct form_reques
     for (const struct form_family *o = form_families; o->name && !why->other; o++) {
         struct form_request with = *q;
         with.family = o;
-        if (o != q->family && strcmp(o->name, "library") != 0 &&
+        if (o != q->family && strcmp(o->name, "library") != 0 && o->kinds != FORM_ANY &&
             find(a, r, &with, &other, &ignored))
             why->other = o->name;
     }

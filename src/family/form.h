@@ -56,10 +56,12 @@ struct form {
     node_id first_reduction, spread_node;  // who does so first, for messages; -1
 };
 
+enum { FORM_ANY = 0 };  // of a family that takes every kind of anchor
+
 // A family as the language knows it, whether or not there is an emitter.
 struct form_family {
     const char *name;
-    unsigned kinds;  // bit per anchor_kind
+    unsigned kinds;  // bit per anchor_kind, or FORM_ANY
     const char *takes;
 };
 extern const struct form_family form_families[];  // ended by a name of NULL
@@ -84,6 +86,9 @@ struct form_request {
 // Bring a region to the form that the family takes.
 bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
                struct form *f, struct form_reject *why);
+
+// Has it the form that the family of this name takes, with no law and no combining?
+bool form_fits(struct arena *a, const struct region *r, const char *family);
 
 // What kind of anchor a node would be; ANCHOR_NONE: elementwise, an index map or a leaf.
 enum anchor_kind form_node_kind(const struct graph *g, node_id n);

@@ -1,5 +1,8 @@
 #include "family/gemm_form.h"
 
+#include "base/arena.h"
+#include "family/access.h"
+
 #include <stddef.h>
 
 struct search {
@@ -53,6 +56,18 @@ static void look_at_operands(const struct region *r, struct gemm_form *f) {
         !f->rhs_is_plain || (shape->rank > 0 && map.axis[shape->rank - 1] == rank - 1);
 }
 
+// Tiles are moved in vectors along every one of its axes.
+static bool has_vectors(const struct region *r, struct gemm_form f) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    gemm_build_space(&l, &f);
+    bool ok = true;
+    for (int i = f.axis_k - 2; i <= f.axis_k; i++)
+        ok &= !l.space.is_bent[i] && l.space.aligned[i] % 4 == 0;
+    arena_reset(&scratch);
+    return ok;
+}
+
 bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objection *why) {
     const struct graph *g = r->graph;
     *f = (struct gemm_form){0};
@@ -83,14 +98,18 @@ bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objectio
     f->n = n->shape.size[rank - 1];
     f->k = g->nodes[f->lhs].shape.size[rank - 1];
     f->batch = shape_count(&n->shape) / (f->m * f->n);
+    if (!has_vectors(r, *f))
+        return objection(why, NULL,
+                         "gemm moves vectors, and an index, a condition or a type in an operand of "
+                         "%s stands in the way; materialise it first",
+                         n->name);
     return true;
 }
 
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
     const struct node *node = &l->region->graph->nodes[n];
-    if (l->region->is_leaf[n])
-        space_cut(&l->space, &node->shape, map);
+    access_cut(l->region, &l->space, n, map);
     return op_infos[node->op].class != OP_CLASS_CONTRACT;
 }
 

@@ -126,22 +126,32 @@ static int64_t chunk_of(const struct gpu_walk *w) {
     return stride(w) * (w->chunk ? w->chunk : CHUNK_TERMS);
 }
 
-void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, enum op op, const char *name) {
+void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, const struct node *n) {
+    gpu_fold_init_of(f, w, n->op, loop_arithmetic(n->dtype), n->name);
+}
+
+void gpu_fold_init_of(struct gpu_fold *f, const struct gpu_walk *w, enum op op,
+                      enum loop_dtype type, const char *name) {
     struct fold like = {0};
     fold_choose(&like, op);
     *f = (struct gpu_fold){.l = w->l, .name = name, .op = like.op, .across_lanes = like.across};
     f->identity = like.identity;
+    f->type = type;
     f->across_warp = warp_op(like.across);
     struct arena *a = w->l->arena;
     int lanes = w->lanes ? w->lanes : w->vec;
-    f->part = loop_register(w->l->program, arena_printf(a, "%s_part", name), 1, lanes);
+    assert(lanes == 1 || type == LOOP_F32 || type == LOOP_MASK);
+    f->part = loop_register_of(w->l->program, arena_printf(a, "%s_part", name), 1, lanes, type);
     f->cascade = cascade_for((w->length + chunk_of(w) - 1) / chunk_of(w), CHUNK_RADIX);
-    if (op == OP_RSUM && w->length > chunk_of(w))
-        f->total = loop_register(w->l->program, arena_printf(a, "%s_total", name),
-                                 f->cascade.n_levels, lanes);
+    // What is exact needs no chunks.
+    bool rounds = op == OP_RSUM && (type == LOOP_F32 || type == LOOP_F64);
+    if (rounds && w->length > chunk_of(w))
+        f->total = loop_register_of(w->l->program, arena_printf(a, "%s_total", name),
+                                    f->cascade.n_levels, lanes, type);
     struct loop_size warps = {w->team->rows * w->team->threads / GPU_WARP, NULL};
     if (w->team->threads > GPU_WARP && !w->apart)
-        f->shared = loop_shared(w->l->program, arena_printf(a, "%s_warps", name), &warps, 1);
+        f->shared = loop_shared_of(w->l->program, arena_printf(a, "%s_warps", name),
+                                   fold_storage(type), &warps, 1);
 }
 
 static const struct loop_expr *get_level(const struct gpu_fold *f, int level) {
@@ -165,16 +175,17 @@ static void put(const struct gpu_fold *f, struct loop_builder *b, const struct l
 void gpu_fold_add(struct gpu_fold *f, struct loop_builder *b, const struct loop_expr *value) {
     struct arena *a = f->l->arena;
     put(f, b, f->part,
-        loop_binary(a, f->op, get(f, f->part), loop_broadcast(a, value, f->part->lanes)));
+        loop_binary(a, f->op, get(f, f->part),
+                    loop_broadcast(a, loop_cast(a, value, f->type), f->part->lanes)));
 }
 
 static void clear(struct gpu_walk *w, struct loop_builder *b, bool totals) {
     for (int i = 0; i < w->n_folds; i++) {
         struct gpu_fold *f = &w->folds[i];
         if (!totals)
-            put(f, b, f->part, loop_real(w->l->arena, f->identity));
+            put(f, b, f->part, loop_number(w->l->arena, f->type, f->identity));
         for (int level = 0; totals && f->total && level < f->cascade.n_levels; level++)
-            put_level(f, b, level, loop_real(w->l->arena, f->identity));
+            put_level(f, b, level, loop_number(w->l->arena, f->type, f->identity));
     }
 }
 
@@ -182,7 +193,7 @@ static void carry(void *ctx, struct loop_builder *b, int level) {
     const struct gpu_fold *f = ctx;
     struct arena *a = f->l->arena;
     put_level(f, b, level, loop_binary(a, f->op, get_level(f, level), get_level(f, level - 1)));
-    put_level(f, b, level - 1, loop_real(a, f->identity));
+    put_level(f, b, level - 1, loop_number(a, f->type, f->identity));
 }
 
 static void end_chunk(struct gpu_walk *w, struct loop_builder *b, const struct loop_expr *chunk) {
@@ -219,6 +230,8 @@ static const struct loop_expr *fold_team(struct gpu_fold *f, struct loop_builder
                                          const struct gpu_team *team) {
     struct arena *a = f->l->arena;
     int warps = team->threads / GPU_WARP, vec = warps < 4 ? warps : 4;
+    if (f->type != LOOP_F32)
+        vec = 1;
     const struct loop_expr *first = loop_binary(a, LOOP_MUL, team->row, loop_int(a, warps));
     const struct loop_expr *all = loop_load(a, f->shared, first, vec, 1);
     for (int i = vec; i < warps; i += vec) {

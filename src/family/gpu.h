@@ -60,6 +60,7 @@ struct gpu_team gpu_make_team(struct arena *a, const struct loop_expr *thread, i
 struct gpu_fold {
     struct lowering *l;
     const char *name;
+    enum loop_dtype type;  // of accumulators; only LOOP_F32 and LOOP_MASK have lanes
     enum loop_op op, across_lanes, across_warp;
     double identity;
     struct loop_buffer *part;        // of the thread
@@ -89,8 +90,11 @@ struct gpu_walk {
 typedef void (*gpu_walk_fn)(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                             const struct loop_expr *item);
 
-// Fill in a fold for a walk; `name` is the reduction's.
-void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, enum op op, const char *name);
+// Fill in a fold for a walk, of the values of a node or (gpu_fold_init_of) of any; `name` is the
+// reduction's.
+void gpu_fold_init(struct gpu_fold *f, const struct gpu_walk *w, const struct node *n);
+void gpu_fold_init_of(struct gpu_fold *f, const struct gpu_walk *w, enum op op,
+                      enum loop_dtype type, const char *name);
 
 // Build the walk; afterwards every fold has its result, the same in all threads of the team.
 void gpu_walk_build(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, void *ctx);

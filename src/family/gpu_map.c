@@ -49,15 +49,6 @@ static void find_reads(const struct region *r, struct reads *reads) {
         point_visit(&visit, r->value[i], &map);
 }
 
-static int64_t columns(const struct region *r) {
-    struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
-    map_build_space(&l);
-    int64_t n = l.space.count[l.space.n_groups - 1];
-    arena_reset(&scratch);
-    return n;
-}
-
 static int64_t count(const struct region *r) {
     return shape_count(&r->graph->nodes[r->value[0]].shape);
 }
@@ -65,7 +56,7 @@ static int64_t count(const struct region *r) {
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
     (void)t;
     stage_set(s, "block", 0, 256);
-    stage_set(s, "vec", 0, gpu_largest_vec(columns(r)));
+    stage_set(s, "vec", 0, gpu_largest_vec(map_lanes(r)));
 }
 
 static int64_t n_blocks(const struct region *r, const struct kernel_stage *s) {
@@ -85,7 +76,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
     snprintf(nearest, sizeof nearest, "items %d", fits);
     struct gpu_demand demand = {"items", block, (int64_t)each * items, nearest};
     // A single item goes through registers as it comes, however many values there are.
-    return gpu_legal_vec(s, columns(r), why) &&
+    return gpu_legal_vec(s, map_lanes(r), why) &&
            (items == 1 || gpu_legal_registers(t, &demand, why)) &&
            gpu_legal_grid("items", n_blocks(r, s), why);
 }

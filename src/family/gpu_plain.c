@@ -14,7 +14,7 @@
 
 enum { BLOCK = 256, FEW_RESULTS = 1 << 16, MANY_TERMS = 4096 };
 
-struct nest {
+struct plain_nest {
     struct lowering *l;
     int n_kept;  // groups that make up a result
     node_id anchor;
@@ -34,7 +34,7 @@ bool gpu_plain_accepts(const struct region *r) {
 
 static void add_term(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                      const struct loop_expr *item) {
-    struct nest *n = ctx;
+    struct plain_nest *n = ctx;
     (void)item;
     struct scope s = scope_inside(n->element, b);
     scope_split(&s, j, n->n_kept, n->l->space.n_groups);
@@ -45,7 +45,7 @@ static void add_term(void *ctx, struct loop_builder *b, const struct loop_expr *
 }
 
 // The product at this element.
-static void multiply(struct nest *n, struct loop_builder *b) {
+static void multiply(struct plain_nest *n, struct loop_builder *b) {
     struct arena *a = n->l->arena;
     const struct node *node = &n->l->region->graph->nodes[n->anchor];
     struct gpu_team alone = {.threads = 1, .rows = 1, .lane = loop_int(a, 0)};
@@ -56,12 +56,12 @@ static void multiply(struct nest *n, struct loop_builder *b) {
         w.length *= n->l->space.count[i];
     w.folds = &n->fold;
     w.n_folds = 1;
-    gpu_fold_init(&n->fold, &w, OP_RSUM, node->name);
+    gpu_fold_init_of(&n->fold, &w, OP_RSUM, loop_arithmetic(node->dtype), node->name);
     gpu_walk_build(&w, b, add_term, n);
     point_define(n->element, n->anchor, &n->at, loop_let(b, node->name, n->fold.result));
 }
 
-static void lower_nest(struct nest *n, const char *name) {
+static void lower_nest(struct plain_nest *n, const char *name) {
     struct lowering *l = n->l;
     struct arena *a = l->arena;
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
@@ -117,7 +117,7 @@ void gpu_plain_lower(struct lowering *l, const struct target *t, const char *nam
     struct objection why;
     struct reduce_form reduction;
     struct gemm_form product;
-    struct nest n = {.l = l};
+    struct plain_nest n = {.l = l};
     if (map_accepts(l->region, &why)) {
         map_build_space(l);
         n.n_kept = l->space.n_groups;

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/fold.h"
 #include "family/gemm_form.h"
 #include "family/gpu.h"
 #include "family/reduce_form.h"
@@ -33,7 +34,7 @@ struct figures {
     int n_kept;            // groups of the space
     int64_t n_results;     // elements of a value
     int64_t n_terms;       // per result
-    int64_t n_neighbours;  // elements along the axis that vectors lie on
+    int64_t n_neighbours;  // lanes along the axis that vectors lie on, as space_lanes() says
     struct axis_map arg;   // of the reduction's argument
     struct reduce_form form;
 };
@@ -53,7 +54,7 @@ static void find_figures(struct lowering *l, struct figures *f) {
     f->across = f->n_kept > 0 && axis >= 0 && l->space.group[axis] == f->n_kept - 1;
     int last = f->across ? f->n_kept - 1 : l->space.n_groups - 1;
     // Nothing to reduce over, nothing kept: a single element.
-    f->n_neighbours = last >= (f->across ? 0 : f->n_kept) ? l->space.count[last] : 1;
+    f->n_neighbours = last >= (f->across ? 0 : f->n_kept) ? space_lanes(&l->space, last) : 1;
 }
 
 static struct figures figures_of(const struct region *r) {
@@ -157,6 +158,7 @@ struct build {
     struct figures f;
     const struct gemm_form *product;  // what is summed is this product; NULL: a reduction
     enum op op;                       // the reduction's
+    enum loop_dtype type;             // what it is computed in
     const char *name;                 // and its name
     struct gpu_fold fold;
     int threads, results, vec;
@@ -228,7 +230,7 @@ static void walk_terms(struct build *x, struct gpu_walk *w, struct loop_builder 
     w->l = x->l;
     w->folds = &x->fold;
     w->n_folds = 1;
-    gpu_fold_init(&x->fold, w, x->op, x->name);
+    gpu_fold_init_of(&x->fold, w, x->op, x->type, x->name);
     gpu_walk_build(w, b, add_term, x);
 }
 
@@ -282,8 +284,8 @@ static const struct loop_expr *meet(struct build *x, struct loop_builder *b,
     struct arena *a = x->l->arena;
     int width = x->results * x->vec;
     struct loop_size shape[] = {{x->threads, NULL}, {width, NULL}};
-    struct loop_buffer *parts =
-        loop_shared(x->l->program, arena_printf(a, "%s_parts", x->name), shape, 2);
+    struct loop_buffer *parts = loop_shared_of(x->l->program, arena_printf(a, "%s_parts", x->name),
+                                               fold_storage(x->type), shape, 2);
     const struct loop_expr *own = op2(x, LOOP_MUL, column, integer(x, x->vec));
     const struct loop_expr *at = op2(x, LOOP_MUL, lane, integer(x, width));
     loop_store(b, parts, op2(x, LOOP_ADD, at, own), x->fold.result, false);
@@ -407,7 +409,7 @@ static void lower_ending(struct build *x) {
     w.apart = x->f.across;
     w.folds = &x->fold;
     w.n_folds = 1;
-    gpu_fold_init(&x->fold, &w, x->op, x->name);
+    gpu_fold_init_of(&x->fold, &w, x->op, x->type, x->name);
     gpu_walk_build(&w, &guarded, add_partial, &e);
     if (x->f.across)
         store_values(x, &s, loop_let(&guarded, x->name, x->fold.result));
@@ -421,6 +423,7 @@ static void build(struct build x) {
     const struct kernel_stage *stage = x.stage;
     const struct node *anchor = &l->region->graph->nodes[x.f.form.anchor];
     x.op = x.product ? OP_RSUM : anchor->op;
+    x.type = loop_arithmetic(anchor->dtype);
     x.name = anchor->name;
     x.threads = stage_number(stage, "threads", 0);
     x.results = stage_number(stage, "results", 0);
@@ -430,8 +433,8 @@ static void build(struct build x) {
     if (x.n_splits > 1) {
         struct loop_size results = {x.f.n_results, NULL}, splits = {x.n_splits, NULL};
         struct loop_size shape[] = {x.f.across ? splits : results, x.f.across ? results : splits};
-        x.partial = loop_global(l->program, arena_printf(l->arena, "%s_parts", x.name),
-                                LOOP_SCRATCH, shape, 2);
+        x.partial = loop_global_of(l->program, arena_printf(l->arena, "%s_parts", x.name),
+                                   LOOP_SCRATCH, fold_storage(x.type), shape, 2);
     }
     if (x.f.across)
         lower_across(&x);

@@ -48,8 +48,7 @@ static void plan_keeping(struct arena *a, const struct rows_walks *w, struct kee
     int *busy_until = arena_array(a, int, n_nodes + 1);
     for (int walk = 1; walk <= w->n_levels + 1; walk++)
         for (node_id n = 0; n < n_nodes; n++) {
-            // Conditions are computed again: what is kept are numbers.
-            if (w->first[n] != walk || w->last[n] <= walk || r->graph->nodes[n].dtype == DTYPE_BOOL)
+            if (w->first[n] != walk || w->last[n] <= walk)
                 continue;
             int slot = 0;
             while (busy_until[slot] > walk)
@@ -65,6 +64,7 @@ static void plan_keeping(struct arena *a, const struct rows_walks *w, struct kee
 
 struct figures {
     int64_t n_rows, n_columns;
+    int64_t lanes;  // along a row, as space_lanes() says
     int n_slots, n_kept;
 };
 
@@ -79,6 +79,7 @@ static bool find_figures(const struct region *r, struct figures *f, struct objec
     plan_keeping(&scratch, &walks, &keeping);
     f->n_columns = form.full->size[form.column];
     f->n_rows = shape_count(form.full) / f->n_columns;
+    f->lanes = rows_lanes(&form);
     f->n_slots = keeping.n_slots;
     f->n_kept = keeping.n_kept;
     arena_reset(&scratch);
@@ -118,7 +119,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
                      struct objection *why) {
     int threads = stage_number(s, "threads", 0), rows = stage_number(s, "rows", 0);
     struct figures f;
-    if (!find_figures(r, &f, why) || !gpu_legal_vec(s, f.n_columns, why))
+    if (!find_figures(r, &f, why) || !gpu_legal_vec(s, f.lanes, why))
         return false;
     if (threads * rows > GPU_BLOCK_MAX)
         return objection(why, "rows",
@@ -143,7 +144,7 @@ static void defaults(const struct region *r, const struct target *t, struct kern
     struct objection why;
     if (!find_figures(r, &f, &why))
         return;
-    int vec = gpu_largest_vec(f.n_columns), threads = 32;
+    int vec = gpu_largest_vec(f.lanes), threads = 32;
     stage_set(s, "vec", 0, vec);
     // About four vectors a thread: enough loads under way, and registers for them.
     while (threads < GPU_BLOCK_MAX && gpu_walk_steps(f.n_columns, vec, threads) > 4)
@@ -236,7 +237,7 @@ static void build_walk(struct build *x) {
         if (r->level[r->anchor[i]] == x->now) {
             const struct node *n = &r->graph->nodes[r->anchor[i]];
             x->folded[w->n_folds] = r->anchor[i];
-            gpu_fold_init(&w->folds[w->n_folds++], w, n->op, n->name);
+            gpu_fold_init(&w->folds[w->n_folds++], w, n);
         }
     gpu_walk_build(w, x->row->builder, walk_body, x);
     for (int i = 0; i < w->n_folds; i++)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "family/family.h"
 #include "family/lower.h"
+#include "family/nest.h"
 #include "family/stages.h"
 
 struct choice {
@@ -24,6 +25,11 @@ static void materialise(struct choice *c, const char *name) {
         const struct family *f = family_on(family_for(r), c->target);
         if (c->kernel->n_stages == STAGES_MAX)
             return;
+        node_id slow = f && f->takes_all ? nest_cut(r) : -1;
+        if (slow >= 0) {
+            materialise(c, c->problem->graph.nodes[slow].name);
+            continue;
+        }
         if (f) {
             struct kernel_stage *s = &c->kernel->stages[c->kernel->n_stages++];
             *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->name};

@@ -1,5 +1,8 @@
 #include "family/map_form.h"
 
+#include "base/arena.h"
+#include "family/access.h"
+
 bool map_accepts(const struct region *r, struct objection *why) {
     const struct graph *g = r->graph;
     if (r->n_anchors > 0)
@@ -14,8 +17,7 @@ bool map_accepts(const struct region *r, struct objection *why) {
 
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
-    if (l->region->is_leaf[n])
-        space_cut(&l->space, &l->region->graph->nodes[n].shape, map);
+    access_cut(l->region, &l->space, n, map);
     return true;
 }
 
@@ -32,4 +34,13 @@ void map_build_space(struct lowering *l) {
     for (int i = 0; i < l->region->n_values; i++)
         point_visit(&visit, l->region->value[i], &map);
     space_finish(l->arena, &l->space);
+}
+
+int64_t map_lanes(const struct region *r) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    map_build_space(&l);
+    int64_t lanes = space_lanes(&l.space, l.space.n_groups - 1);
+    arena_reset(&scratch);
+    return lanes;
 }

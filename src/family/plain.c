@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "family/family.h"
 #include "family/gemm_form.h"
+#include "family/nest.h"
 #include "family/program.h"
 #include "family/rows.h"
 
@@ -25,17 +26,19 @@ static void set_if_there(struct kernel_stage *s, const char *knob, int value) {
 static void add_nest(struct program_state *s, const struct target *t, const struct region *r,
                      const struct family *f) {
     struct lowering l;
-    program_prepare(s, r, &l);
-    if (t->is_gpu) {
+    program_prepare(s, r, NULL, &l);
+    if (t->is_gpu && !f->takes_all) {
         gpu_plain_lower(&l, t, r->value_name[0]);
         program_done(s, r, &l);
         return;
     }
     struct kernel_stage stage = {.values = {r->value_name[0]}, .n_values = 1, .family = f->name};
+    f = family_on(f, t);
     family_complete(f, r, t, &stage);
     set_if_there(&stage, "vec", 1);
     set_if_there(&stage, "unroll", 1);
     set_if_there(&stage, "rows", 1);
+    set_if_there(&stage, "items", 1);
     if (f == &family_rowwise) {
         struct objection why;
         // Nobody computes an exponential twice by hand.
@@ -69,7 +72,8 @@ static void materialise(struct program_state *s, const struct target *t, const c
         struct objection why;
         if (!t->is_gpu && has_few_rows(r, f, t))
             f = family_accepts(&family_reduce, r, &why) ? &family_reduce : NULL;
-        node_id cut = f && (!t->is_gpu || gpu_plain_accepts(r)) ? -1 : region_cut(r);
+        bool takes = f && (!t->is_gpu || f->takes_all || gpu_plain_accepts(r));
+        node_id cut = !takes ? region_cut(r) : f->takes_all ? nest_cut(r) : -1;
         // A product reads each operand often, so none is computed on the way in.
         if (f == &family_gemm && gemm_find_form(r, &form, &why)) {
             cut = form.lhs_is_plain ? -1 : form.lhs;

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "family/access.h"
 #include "family/expand.h"
+#include "ir/detail.h"
 
 struct memo {
     struct memo *next;
@@ -107,10 +109,74 @@ static bool is_bound_to(const struct scope *s, node_id n) {
     return hangs_on(s, n, seen);
 }
 
-const struct loop_expr *point_index(const struct scope *s, const struct shape *shape,
+// The last axis of a group that has more than one element: the one that its index counts.
+static int last_axis(const struct space *space, int group) {
+    for (int i = space->n_axes - 1; i >= 0; i--)
+        if (space->group[i] == group && space->size[i].value > 1)
+            return i;
+    return -1;
+}
+
+static const struct loop_expr *add_scaled(struct arena *a, const struct loop_expr *sum,
+                                          int64_t scale, const struct loop_expr *e) {
+    bool minus = scale < 0;
+    e = loop_binary(a, LOOP_MUL, e, loop_int(a, minus ? -scale : scale));
+    return loop_binary(a, minus ? LOOP_SUB : LOOP_ADD, sum, e);
+}
+
+// Groups first, each by the factor of its last axis, then what bends, then the number.
+static const struct loop_expr *lower_sum(struct scope *s, const struct index *x) {
+    const struct space *space = &s->lowering->space;
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *sum = loop_int(a, 0);
+    for (int g = 0; g < space->n_groups; g++) {
+        int axis = last_axis(space, g);
+        int64_t factor = axis < 0 ? 0 : index_factor(x, axis);
+        if (factor == 0)
+            continue;
+        assert(s->index[g]);
+        sum = add_scaled(a, sum, factor, s->index[g]);
+    }
+    for (int i = 0; i < x->n_terms; i++)
+        if (x->term[i].part->kind != INDEX_AXIS)
+            sum = add_scaled(a, sum, x->term[i].scale, point_lower(s, x->term[i].part));
+    bool minus = x->number < 0;
+    return loop_binary(a, minus ? LOOP_SUB : LOOP_ADD, sum,
+                       loop_int(a, minus ? -x->number : x->number));
+}
+
+const struct loop_expr *point_lower(struct scope *s, const struct index *x) {
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *e;
+    switch (x->kind) {
+    case INDEX_AXIS:
+        assert(s->index[s->lowering->space.group[x->axis]]);
+        return s->index[s->lowering->space.group[x->axis]];
+    case INDEX_SUM:
+        return lower_sum(s, x);
+    case INDEX_QUOTIENT:
+    case INDEX_REST:
+        e = point_lower(s, x->part);
+        return loop_binary(a, x->kind == INDEX_REST ? LOOP_MOD : LOOP_DIV, e,
+                           loop_int(a, x->number));
+    case INDEX_WITHIN:
+        e = loop_binary(a, LOOP_MAX, point_lower(s, x->part), loop_int(a, x->low));
+        return loop_let(s->builder, "at", loop_binary(a, LOOP_MIN, e, loop_int(a, x->high)));
+    case INDEX_VALUE:
+        break;
+    }
+    e = point_value(s, x->node, x->map);
+    if (e->dtype != LOOP_I64)
+        e = loop_cast(a, e, LOOP_I32);
+    return loop_let(s->builder, "at", loop_to_index(a, e, x->low, x->high));
+}
+
+const struct loop_expr *point_index(struct scope *s, const struct shape *shape,
                                     const struct axis_map *map) {
     const struct space *space = &s->lowering->space;
     struct arena *a = s->lowering->arena;
+    if (!map_is_plain(map, shape->rank))
+        return point_lower(s, map_flat(s->lowering->region->arena, shape, map));
     const struct loop_expr *index = loop_int(a, 0);
     int previous = -1;
     for (int i = 0; i < shape->rank; i++) {
@@ -135,6 +201,10 @@ const struct loop_expr *point_index(const struct scope *s, const struct shape *s
 int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
                           const struct axis_map *map) {
     int64_t stride = 1;
+    if (!map_is_plain(map, shape->rank)) {
+        int axis = last_axis(&s->lowering->space, s->lane_group);
+        return axis < 0 ? 0 : index_factor(map_flat(s->lowering->region->arena, shape, map), axis);
+    }
     for (int i = shape->rank - 1; i >= 0; i--) {
         if (map->axis[i] >= 0 && shape->size[i] > 1 &&
             s->lowering->space.group[map->axis[i]] == s->lane_group)
@@ -146,10 +216,17 @@ int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
 
 // Does the scope fix every group that the node walks along?
 static bool covers(const struct scope *s, const struct shape *shape, const struct axis_map *map) {
-    for (int i = 0; i < shape->rank; i++)
-        if (map->axis[i] >= 0 && shape->size[i] > 1 &&
-            !s->index[s->lowering->space.group[map->axis[i]]])
+    const struct space *space = &s->lowering->space;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->size[i] == 1)
+            continue;
+        if (map->axis[i] >= 0 && !s->index[space->group[map->axis[i]]])
             return false;
+        for (int k = 0; map->axis[i] == MAP_INDEX && k < space->n_axes; k++)
+            if (space->size[k].value > 1 && !s->index[space->group[k]] &&
+                index_uses(map->index[i], k))
+                return false;
+    }
     return true;
 }
 
@@ -161,35 +238,140 @@ static struct scope *home(struct scope *s, node_id n, const struct axis_map *map
     return s;
 }
 
+static const struct loop_expr *as(struct arena *a, const struct loop_expr *e, enum loop_dtype t) {
+    return e->dtype == t ? e : loop_cast(a, e, t);
+}
+
 static const struct loop_expr *load(struct scope *s, node_id n, const struct axis_map *map) {
     const struct lowering *l = s->lowering;
     const struct node *node = &l->region->graph->nodes[n];
     int64_t stride = s->lanes > 1 ? point_lane_stride(s, &node->shape, map) : 0;
     const struct loop_expr *e = loop_load(l->arena, l->buffer[n], point_index(s, &node->shape, map),
                                           stride ? s->lanes : 1, stride ? stride : 1);
-    e = loop_let(s->builder, l->buffer[n]->name, e);
-    // A materialised condition is 0 or 1.
-    if (node->dtype == DTYPE_BOOL)
-        e = loop_binary(l->arena, LOOP_EQ, e, loop_real(l->arena, 1));
-    return e;
+    return loop_let(s->builder, l->buffer[n]->name, as(l->arena, e, loop_arithmetic(node->dtype)));
+}
+
+// Does a condition on an index hold? NULL: always.
+static const struct loop_expr *lower_guard(struct scope *s, const struct guard *g) {
+    struct arena *a = s->lowering->arena;
+    const struct loop_expr *low = NULL, *high = NULL, *at = point_lower(s, g->index);
+    if (g->index->low < g->low)
+        low = loop_binary(a, LOOP_LE, loop_int(a, g->low), at);
+    if (g->index->high > g->high)
+        high = loop_binary(a, LOOP_LE, at, loop_int(a, g->high));
+    return low && high ? loop_binary(a, LOOP_AND, low, high) : low ? low : high;
+}
+
+const struct loop_expr *point_guard(struct scope *s, const struct guard *g, int n) {
+    const struct loop_expr *all = NULL;
+    for (int i = 0; i < n; i++) {
+        const struct loop_expr *one = lower_guard(s, &g[i]);
+        all = !all ? one : one ? loop_binary(s->lowering->arena, LOOP_AND, all, one) : all;
+    }
+    return all;
+}
+
+const struct loop_expr *point_where(struct scope *s, const struct guard *guards, int n,
+                                    const struct loop_expr *value, const struct loop_expr *other) {
+    const struct loop_expr *holds = point_guard(s, guards, n);
+    if (!holds)
+        return value;
+    return loop_let(s->builder, "inside",
+                    loop_ternary(s->lowering->arena, LOOP_SELECT, holds, value, other));
+}
+
+const struct loop_expr *point_constant(struct arena *a, enum dtype t, double value) {
+    return loop_number(a, loop_arithmetic(t), value);
+}
+
+// What moves data: the element of an argument.
+static const struct loop_expr *moved(struct scope *s, node_id id, const struct axis_map *map) {
+    const struct lowering *l = s->lowering;
+    const struct node *n = &l->region->graph->nodes[id];
+    struct access x;
+    if (n->op == OP_IOTA)
+        return loop_let(s->builder, n->name,
+                        loop_cast(l->arena, point_lower(s, access_iota(l->region, n, map)),
+                                  loop_arithmetic(n->dtype)));
+    access_find(l->region, id, map, &x);
+    if (n->op == OP_CONCAT) {
+        const struct guard *g = &x.guard[0];
+        if (g->index->low > g->high)
+            return point_value(s, n->arg[1], &x.map[1]);
+        const struct loop_expr *first = point_value(s, n->arg[0], &x.map[0]);
+        if (g->index->high <= g->high)
+            return first;
+        return point_where(s, g, 1, first, point_value(s, n->arg[1], &x.map[1]));
+    }
+    const struct loop_expr *value = point_value(s, n->arg[0], &x.map[0]);
+    if (x.n_guards == 0)
+        return value;
+    return point_where(s, x.guard, x.n_guards, value,
+                       point_constant(l->arena, n->dtype, n->detail->value));
 }
 
 static const enum loop_op loop_op_of[OP_COUNT] = {
-    [OP_NEG] = LOOP_NEG,   [OP_ABS] = LOOP_ABS,     [OP_EXP] = LOOP_EXP,   [OP_LOG] = LOOP_LOG,
-    [OP_SQRT] = LOOP_SQRT, [OP_RSQRT] = LOOP_RSQRT, [OP_TANH] = LOOP_TANH, [OP_ERF] = LOOP_ERF,
-    [OP_ADD] = LOOP_ADD,   [OP_SUB] = LOOP_SUB,     [OP_MUL] = LOOP_MUL,   [OP_DIV] = LOOP_DIV,
-    [OP_MAX] = LOOP_MAX,   [OP_MIN] = LOOP_MIN,     [OP_LT] = LOOP_LT,     [OP_LE] = LOOP_LE,
-    [OP_EQ] = LOOP_EQ,     [OP_WHERE] = LOOP_SELECT};
+    [OP_NEG] = LOOP_NEG,
+    [OP_ABS] = LOOP_ABS,
+    [OP_EXP] = LOOP_EXP,
+    [OP_EXP2] = LOOP_EXP2,
+    [OP_EXPM1] = LOOP_EXPM1,
+    [OP_LOG] = LOOP_LOG,
+    [OP_LOG2] = LOOP_LOG2,
+    [OP_LOG10] = LOOP_LOG10,
+    [OP_LOG1P] = LOOP_LOG1P,
+    [OP_SQRT] = LOOP_SQRT,
+    [OP_RSQRT] = LOOP_RSQRT,
+    [OP_SIN] = LOOP_SIN,
+    [OP_COS] = LOOP_COS,
+    [OP_TAN] = LOOP_TAN,
+    [OP_ASIN] = LOOP_ASIN,
+    [OP_ACOS] = LOOP_ACOS,
+    [OP_ATAN] = LOOP_ATAN,
+    [OP_SINH] = LOOP_SINH,
+    [OP_COSH] = LOOP_COSH,
+    [OP_TANH] = LOOP_TANH,
+    [OP_ERF] = LOOP_ERF,
+    [OP_ERFC] = LOOP_ERFC,
+    [OP_ADD] = LOOP_ADD,
+    [OP_SUB] = LOOP_SUB,
+    [OP_MUL] = LOOP_MUL,
+    [OP_DIV] = LOOP_DIV,
+    [OP_POW] = LOOP_POW,
+    [OP_ATAN2] = LOOP_ATAN2,
+    [OP_FLOORDIV] = LOOP_FLOORDIV,
+    [OP_MOD] = LOOP_MOD,
+    [OP_MAX] = LOOP_MAX,
+    [OP_MIN] = LOOP_MIN,
+    [OP_LT] = LOOP_LT,
+    [OP_LE] = LOOP_LE,
+    [OP_EQ] = LOOP_EQ,
+    [OP_NE] = LOOP_NE,
+    [OP_AND] = LOOP_AND,
+    [OP_OR] = LOOP_OR,
+    [OP_XOR] = LOOP_XOR,
+    [OP_NOT] = LOOP_NOT,
+    [OP_SHL] = LOOP_SHL,
+    [OP_SHR] = LOOP_SHR,
+    [OP_BITAND] = LOOP_AND,
+    [OP_BITOR] = LOOP_OR,
+    [OP_BITXOR] = LOOP_XOR,
+    [OP_WHERE] = LOOP_SELECT,
+};
 
 bool point_has_op(enum op op) {
-    return loop_op_of[op] != LOOP_CONST || expand_has(op);
+    return loop_op_of[op] != LOOP_CONST || expand_has(op) || op == OP_CAST;
 }
 
-// A condition as a number: 1 or 0.
-static const struct loop_expr *number(struct arena *a, const struct loop_expr *e) {
-    if (e->dtype != LOOP_MASK)
-        return e;
-    return loop_ternary(a, LOOP_SELECT, e, loop_real(a, 1), loop_real(a, 0));
+// The type that an elementwise operation computes in.
+static enum loop_dtype type_inside(const struct graph *g, const struct node *n) {
+    if (op_infos[n->op].types != OP_TYPES_TESTS)
+        return loop_arithmetic(n->dtype);
+    enum dtype t = g->nodes[n->arg[0]].dtype;
+    if (n->n_args > 1)
+        t = dtype_promote(t, g->nodes[n->arg[1]].dtype);
+    enum loop_dtype inside = loop_arithmetic(t);
+    return inside == LOOP_MASK ? LOOP_I32 : inside;
 }
 
 // What a view shows, and the map it is shown by.
@@ -227,11 +409,16 @@ static const struct loop_expr *elementwise(struct scope *s, const struct node *n
         return loop_let(s->builder, n->name, e);
     }
     const struct loop_expr *arg[ARGS_MAX] = {NULL};
+    enum loop_dtype inside = type_inside(s->lowering->region->graph, n);
     for (int i = 0; i < n->n_args; i++) {
         arg[i] = point_value(s, n->arg[i], map);
-        if (n->op != OP_WHERE || i > 0)
-            arg[i] = number(a, arg[i]);
+        if (n->op != OP_CAST)
+            arg[i] = as(a, arg[i], n->op == OP_WHERE && i == 0 ? LOOP_MASK : inside);
     }
+    if (n->op == OP_CAST)
+        return loop_let(s->builder, n->name,
+                        n->dtype == DTYPE_BOOL ? as(a, arg[0], LOOP_MASK)
+                                               : loop_round_to(a, arg[0], n->dtype));
     if (expand_has(n->op))
         return loop_let(s->builder, n->name, expand_build(s->builder, n, arg));
     enum loop_op op = loop_op_of[n->op];
@@ -245,7 +432,7 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
     const struct lowering *l = s->lowering;
     const struct node *node = &l->region->graph->nodes[n];
     if (node->op == OP_CONST)
-        return loop_real(l->arena, node->value);
+        return point_constant(l->arena, node->dtype, node->value);
     for (const struct scope *o = s; o; o = o->outer)
         if (find(o, n, map, false))
             return find(o, n, map, false);
@@ -254,8 +441,15 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
         struct axis_map arg = map_through_view(l->region->graph, node, map);
         return point_value(s, node->arg[0], &arg);
     }
-    assert(l->region->is_leaf[n] || op_infos[node->op].class == OP_CLASS_ELEMENTWISE);
-    const struct loop_expr *e = l->region->is_leaf[n] ? load(s, n, map) : elementwise(s, node, map);
+    const struct loop_expr *e;
+    if (l->region->is_leaf[n])
+        e = load(s, n, map);
+    else if (op_infos[node->op].class == OP_CLASS_ELEMENTWISE)
+        e = elementwise(s, node, map);
+    else if (access_moves(node))
+        e = moved(s, n, map);
+    else
+        e = l->anchor(l->anchor_ctx, s, n, map);
     remember(s, n, map, e);
     return e;
 }
@@ -263,8 +457,13 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
 void point_store(struct scope *s, int i, const struct axis_map *map, bool stream) {
     const struct lowering *l = s->lowering;
     node_id n = l->region->value[i];
-    const struct shape *shape = &l->region->graph->nodes[n].shape;
-    const struct loop_expr *e = number(l->arena, point_value(s, n, map));
+    const struct node *node = &l->region->graph->nodes[n];
+    const struct shape *shape = &node->shape;
+    // A store rounds by itself.
+    bool rounds = node->op == OP_CAST && l->region->is_member[n] && dtype_is_float(node->dtype) &&
+                  l->target[i]->dtype == node->dtype;
+    const struct loop_expr *e = point_value(s, rounds ? node->arg[0] : n, map);
+    e = as(l->arena, e, loop_arithmetic(l->target[i]->dtype));
     // The same in all lanes, but each has an element of its own to store it to.
     if (e->lanes < s->lanes && point_lane_stride(s, shape, map))
         e = loop_broadcast(l->arena, e, s->lanes);
@@ -296,15 +495,21 @@ static void visit(struct visitor *v, node_id n, const struct axis_map *map) {
     if (!v->what->fn(v->what->ctx, n, map) || !r->is_member[n])
         return;
     struct axis_map arg = *map;
-    if (node->op == OP_VIEW)
-        arg = map_through_view(r->graph, node, map);
+    if (access_moves(node)) {
+        struct access x;
+        access_find(r, n, map, &x);
+        for (int i = 0; i < node->n_args; i++)
+            visit(v, node->arg[i], &x.map[i]);
+        return;
+    }
     if (op_infos[node->op].class == OP_CLASS_REDUCE) {
         const struct shape *shape = &r->graph->nodes[node->arg[0]].shape;
         if (v->what->column < 0 || node->axes != 1u << (shape->rank - 1))
             return;
         arg.axis[shape->rank - 1] = v->what->column;
     }
-    if (op_infos[node->op].class == OP_CLASS_CONTRACT)
+    if (op_infos[node->op].class != OP_CLASS_REDUCE &&
+        op_infos[node->op].class != OP_CLASS_ELEMENTWISE)
         return;
     for (int i = 0; i < node->n_args; i++)
         visit(v, node->arg[i], &arg);

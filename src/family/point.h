@@ -11,6 +11,12 @@
 #include "family/space.h"
 #include "loop/loop_build.h"
 
+struct guard;
+struct scope;
+
+typedef const struct loop_expr *(*point_anchor_fn)(void *ctx, struct scope *s, node_id n,
+                                                   const struct axis_map *map);
+
 // What one stage's lowering needs throughout.
 struct lowering {
     struct arena *arena;
@@ -20,6 +26,10 @@ struct lowering {
     struct loop_buffer **buffer;                   // per node: where it is materialised, or NULL
     struct loop_buffer *target[STAGE_VALUES_MAX];  // where the stage's values go
     bool reciprocal;  // divide by what an outer loop fixes through its reciprocal
+    // Called for a node that only its family can compute (a reduction, a product) and that was
+    // not defined; its value at the scope's point. NULL: such nodes are always defined.
+    point_anchor_fn anchor;
+    void *anchor_ctx;
 };
 
 struct memo;
@@ -55,8 +65,21 @@ bool point_has_op(enum op op);
 void point_define(struct scope *s, node_id n, const struct axis_map *map,
                   const struct loop_expr *value);
 
+// A number of the type that values of `t` are computed in.
+const struct loop_expr *point_constant(struct arena *a, enum dtype t, double value);
+
+// An index at the scope's point. requires: the scope fixes all that it depends on.
+const struct loop_expr *point_lower(struct scope *s, const struct index *x);
+
+// Whether all conditions hold there, as a mask; NULL: always.
+const struct loop_expr *point_guard(struct scope *s, const struct guard *guards, int n);
+
+// `value` where all conditions hold, else `other`.
+const struct loop_expr *point_where(struct scope *s, const struct guard *guards, int n,
+                                    const struct loop_expr *value, const struct loop_expr *other);
+
 // Flat index of the node's element at the scope's point.
-const struct loop_expr *point_index(const struct scope *s, const struct shape *shape,
+const struct loop_expr *point_index(struct scope *s, const struct shape *shape,
                                     const struct axis_map *map);
 
 // Elements of the node between two neighbours along the lanes; 0: does not move.

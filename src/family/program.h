@@ -21,8 +21,10 @@ void program_begin(struct program_state *s, struct arena *a, const struct proble
 
 // The region of a stage, and what its lowering needs; afterwards its values are ready.
 struct region *program_region(struct program_state *s, const struct kernel_stage *stage);
-void program_prepare(struct program_state *s, const struct region *r, struct lowering *l);
-void program_done(struct program_state *s, const struct region *r, const struct lowering *l);
+// `type`: what the stage keeps its values as; NULL: their own types.
+void program_prepare(struct program_state *s, const struct region *r, const char *type,
+                     struct lowering *l);
+void program_done(struct program_state *s, const struct region *r, struct lowering *l);
 
 // All stages of a checked kernel; loops not yet unrolled.
 struct loop_program *program_lower(struct arena *a, const struct problem *p, const struct target *t,

@@ -1,5 +1,7 @@
 #include "family/reduce_form.h"
 
+#include "family/access.h"
+
 static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
     struct reduce_form *f = ctx;
     if (n != f->anchor)
@@ -30,6 +32,7 @@ bool reduce_find_form(const struct region *r, struct reduce_form *f, struct obje
     for (int i = 0; i < value->rank; i++)
         if (value->size[i] > 1 && !map_uses(&f->at, g->nodes[f->anchor].shape.rank, i))
             f->mistaken = true;
+    f->mistaken |= !map_is_plain(&f->at, g->nodes[f->anchor].shape.rank);
     if (f->mistaken)
         return objection(why, NULL,
                          "%s is needed more than once for each result; materialise it "
@@ -61,8 +64,7 @@ struct cutter {
 
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct cutter *c = ctx;
-    if (c->l->region->is_leaf[n])
-        space_cut(&c->l->space, &c->l->region->graph->nodes[n].shape, map);
+    access_cut(c->l->region, &c->l->space, n, map);
     return n != c->anchor;
 }
 

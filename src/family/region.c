@@ -30,6 +30,7 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
                             int n_values, const bool *is_ready) {
     const struct graph *g = &p->graph;
     struct region *r = arena_new(a, struct region);
+    r->arena = a;
     r->problem = p;
     r->graph = g;
     r->is_member = arena_array(a, bool, g->n_nodes);

@@ -12,6 +12,7 @@
 struct arena;
 
 struct region {
+    struct arena *arena;  // it lives in, and the index expressions of its accesses
     const struct problem *problem;
     const struct graph *graph;
     node_id value[STAGE_VALUES_MAX];

@@ -1,5 +1,7 @@
 #include "family/rows.h"
 
+#include "family/access.h"
+
 #include "base/arena.h"
 
 static bool check_reduction(void *ctx, node_id n, const struct axis_map *map) {
@@ -69,6 +71,9 @@ static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     struct axis_map identity = map_identity(w->form->full->rank);
     if (op_infos[node->op].class == OP_CLASS_REDUCE)
         return false;
+    // Conditions and whole numbers are computed again: what is kept are floats.
+    if (loop_arithmetic(node->dtype) != LOOP_F32)
+        return true;
     if (r->is_leaf[n] && shape_equal(&node->shape, w->form->full) &&
         map_equal(map, &identity, &node->shape)) {
         w->first[n] = w->first[n] ? w->first[n] : w->now;
@@ -117,8 +122,7 @@ bool rows_any_full_value(const struct rows_form *f) {
 
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
-    if (l->region->is_leaf[n])
-        space_cut(&l->space, &l->region->graph->nodes[n].shape, map);
+    access_cut(l->region, &l->space, n, map);
     return true;
 }
 
@@ -134,4 +138,13 @@ void rows_build_space(struct lowering *l, const struct rows_form *f) {
         point_visit(&visit, l->region->value[i], &map);
     }
     space_finish(l->arena, &l->space);
+}
+
+int64_t rows_lanes(const struct rows_form *f) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = f->region};
+    rows_build_space(&l, f);
+    int64_t lanes = space_lanes(&l.space, l.space.group[f->column]);
+    arena_reset(&scratch);
+    return lanes;
 }

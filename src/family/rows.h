@@ -31,6 +31,9 @@ bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map);
 bool rows_is_full(const struct rows_form *f, node_id n);
 bool rows_any_full_value(const struct rows_form *f);
 
+// Lanes along the column, as space_lanes() says.
+int64_t rows_lanes(const struct rows_form *f);
+
 void rows_plan_walks(struct arena *a, const struct rows_form *f, struct rows_walks *w);
 
 // The space: row axes grouped where they can be, the column alone.

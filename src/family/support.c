@@ -2,43 +2,28 @@
 
 #include "base/error.h"
 #include "family/point.h"
+#include "family/terms.h"
 
 static bool has_lowering(const struct node *n) {
     switch (op_infos[n->op].class) {
     case OP_CLASS_LEAF:
-    case OP_CLASS_VIEW:
         return true;
     case OP_CLASS_ELEMENTWISE:
         return point_has_op(n->op);
-    case OP_CLASS_REDUCE:
-        return n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD;
+    case OP_CLASS_SCAN:
+    case OP_CLASS_ORDER:
+    case OP_CLASS_SCATTER:
+        return true;
     default:
-        return n->op == OP_MATMUL;
+        return access_moves(n) || terms_has(n);
     }
-}
-
-// Comparisons live inside a kernel; what is stored is f32.
-static bool is_stored(const struct problem *p, node_id id) {
-    for (int i = 0; i < p->n_inputs; i++)
-        if (p->inputs[i].node == id)
-            return true;
-    for (int i = 0; i < p->n_outputs; i++)
-        if (p->outputs[i].node == id)
-            return true;
-    return false;
 }
 
 bool support_node(const struct problem *p, node_id i, struct error *err) {
     const struct node *n = &p->graph.nodes[i];
-    bool is_type = n->dtype == DTYPE_F32 || (n->dtype == DTYPE_BOOL && !is_stored(p, i));
-    if (!is_type)
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "'%s' is %s, and kernels are made for f32 alone yet", n->name,
-                         dtype_name(n->dtype));
-    if (!has_lowering(n))
-        return error_set(err, ERROR_UNSUPPORTED, "'%s' is a %s, and no kernel is made of that yet",
-                         n->name, op_infos[n->op].name);
-    return true;
+    return has_lowering(n) ||
+           error_set(err, ERROR_UNSUPPORTED, "'%s' is a %s, and no kernel is made of that yet",
+                     n->name, op_infos[n->op].name);
 }
 
 bool support_problem(const struct problem *p, struct error *err) {

@@ -92,7 +92,9 @@ static const char *broken_windows(const struct window *w, const struct shape *fr
         int at = from->rank - w->n_axes + i;
         if (w->size[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->before[i] < 0)
             return "the window is not one";
-        if ((to->size[at] - 1) * w->stride[i] >= from->size[at] + w->before[i])
+        // A window may lie in the padding altogether, which is about as wide behind as before.
+        int64_t wide = (w->size[i] - 1) * w->dilation[i] + 1;
+        if ((to->size[at] - 1) * w->stride[i] > from->size[at] + 2 * w->before[i] + wide)
             return "the last window lies outside";
     }
     return NULL;

@@ -38,7 +38,7 @@ static bool is_width(const struct checker *c, int lanes) {
 
 // Which storage types several lanes are loaded from and stored to at a time.
 static bool has_lanes(enum dtype t) {
-    return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+    return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_BOOL;
 }
 
 static bool access(struct checker *c, const struct loop_buffer *b, const struct loop_expr *index,

@@ -14,6 +14,7 @@ struct hone_buffer {
     const char *name;
     enum hone_role role;
     long count;
+    int bits;  // of an element
 };
 
 struct hone_step {
@@ -31,8 +32,12 @@ static long ceildiv(long a, long b) {
     return (a + b - 1) / b;
 }
 
+static size_t hone_bytes(const struct hone_buffer *b) {
+    return (size_t)(b->count * b->bits + 7) / 8;
+}
+
 static void *hone_make(const struct hone_buffer *b, FILE *in) {
-    size_t bytes = (size_t)b->count * sizeof(float);
+    size_t bytes = hone_bytes(b);
     void *data = hone_dev_guarded(bytes);
     hone_dev_poison(data, bytes);
     if (b->role != HONE_IN)
@@ -71,6 +76,6 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
         return 4;
     for (int i = 0; i < n_buffers; i++)
         if (buffers[i].role == HONE_OUT)
-            fwrite(data[i], sizeof(float), (size_t)buffers[i].count, out);
+            fwrite(data[i], 1, hone_bytes(&buffers[i]), out);
     return fclose(out) == 0 ? 0 : 4;
 }

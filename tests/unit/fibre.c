@@ -53,15 +53,19 @@ static int find_name(const struct writer *w, const char *name, size_t len) {
     return -1;
 }
 
-// #pragma hone scratch NAME f32[a, b]
+// #pragma hone scratch NAME TYPE[a, b]
 static void scratch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone scratch "), *shape = strchr(name, '[') + 1;
     size_t len = strcspn(name, " ");
+    const char *type_name = name + len + 1;
+    enum dtype type;
+    bool known = dtype_find(arena_strndup(w->arena, type_name, strcspn(type_name, "[")), &type);
+    cr_assert(known, "%s", line);
     w->names[w->n_names++] = arena_strndup(w->arena, name, len);
     str_printf(&w->buffers, "    {\"%.*s\", HONE_SCRATCH, 1L", (int)len, name);
     for (; *shape && *shape != ']'; shape += strcspn(shape, ",]"), shape += *shape == ',')
         str_printf(&w->buffers, " * (%.*s)", (int)strcspn(shape, ",]"), shape);
-    str_puts(&w->buffers, "},\n");
+    str_printf(&w->buffers, ", %d},\n", dtype_infos[type].bits);
 }
 
 // #pragma hone launch NAME grid(e) block(e) [shared(e)] args(...)
@@ -182,8 +186,8 @@ static void write_inputs(struct arena *a, const struct fibre_program *p, int num
     const struct fibre_text *t = &p->texts[number];
     for (int i = 0; i < t->n_buffers; i++)
         if (t->buffers[i].data)
-            str_append(&bytes, (const char *)t->buffers[i].data,
-                       sizeof(float) * (size_t)t->buffers[i].count);
+            str_append(&bytes, t->buffers[i].data,
+                       (size_t)dtype_size(t->buffers[i].dtype, t->buffers[i].count));
     write_text(a, p->dir, arena_printf(a, "inputs%d", number), bytes.len ? bytes.ptr : "",
                bytes.len);
     str_reset(&bytes);
@@ -219,8 +223,9 @@ static void add_text(struct writer *w, struct fibre_text *t, int number) {
     w->n_names = w->n_steps = t->n_mutants = 0;
     for (int i = 0; i < t->n_buffers; i++) {
         w->names[w->n_names++] = t->buffers[i].name;
-        str_printf(&w->buffers, "    {\"%s\", %s, %lld},\n", t->buffers[i].name,
-                   t->buffers[i].data ? "HONE_IN" : "HONE_OUT", (long long)t->buffers[i].count);
+        str_printf(&w->buffers, "    {\"%s\", %s, %lld, %d},\n", t->buffers[i].name,
+                   t->buffers[i].data ? "HONE_IN" : "HONE_OUT", (long long)t->buffers[i].count,
+                   dtype_infos[t->buffers[i].dtype].bits);
     }
     for (const char *source = t->source; *source;) {
         const char *line = next_line(w->arena, &source);
@@ -297,7 +302,8 @@ bool fibre_run(struct arena *a, const struct fibre_program *p, struct fibre_run 
         return false;
     size_t len, want = 0;
     for (int i = 0; i < t->n_buffers; i++)
-        want += t->buffers[i].data ? 0 : sizeof(float) * (size_t)t->buffers[i].count;
+        if (!t->buffers[i].data)
+            want += (size_t)dtype_size(t->buffers[i].dtype, t->buffers[i].count);
     *outputs = (float *)file_read(a, out, want, &len, &err);
     cr_assert(*outputs && len == want, "%s", err.text);
     return true;

@@ -6,15 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/types.h"
+
 struct arena;
 
-enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 32, FIBRE_MUTANTS_MAX = 128 };
+enum { FIBRE_TEXTS_MAX = 32, FIBRE_BUFFERS_MAX = 48, FIBRE_MUTANTS_MAX = 128 };
 
 // A buffer that the plan's launches name; `data` NULL: an output.
 struct fibre_buffer {
     const char *name;
     int64_t count;
-    const float *data;
+    const void *data;
+    enum dtype dtype;
 };
 
 // What can be taken out of a text: a barrier or wait, an `if`, and one side of the smaller of two
@@ -46,7 +49,7 @@ struct fibre_program {
 // words.
 void fibre_build(struct arena *a, const char *cc, struct fibre_program *p);
 
-// Run one of them. False and what went wrong, or true and the outputs, one after the other.
+// Run one of them. False and what went wrong, or true and the outputs' bytes, one after the other.
 struct fibre_run {
     int text;
     uint64_t seed;

@@ -214,9 +214,10 @@ struct kernel *random_kernel(struct arena *a, struct rng *r, const struct proble
 
 void expect_open(struct expectation *e, struct arena *a, const struct problem *p, uint64_t seed) {
     struct interpret_data data = {{NULL}};
+    e->problem = p;
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *n = &p->graph.nodes[p->inputs[i].node];
-        e->inputs[i] = (float *)arena_array(a, char, dtype_size(n->dtype, shape_count(&n->shape)));
+        e->inputs[i] = arena_array(a, char, dtype_size(n->dtype, shape_count(&n->shape)));
         inputs_fill(p, i, seed, e->inputs[i]);
         data.inputs[i] = e->inputs[i];
     }
@@ -227,28 +228,49 @@ void expect_close(struct expectation *e) {
     interpret_reset(&e->result);
 }
 
-double expect_error(const struct expectation *e, float *const *outputs) {
+// One unit of error of a value: what honest arithmetic strays, and half a rounding to its type.
+static double unit_of(enum dtype t, double want, double spread) {
+    if (!dtype_is_float(t))
+        return spread + 0x1p-20;
+    double ulp = ldexp(fabs(want), -dtype_infos[t].digits - 1);
+    return spread + ulp +
+           (t == DTYPE_F64                      ? 1e-300
+            : t == DTYPE_F32 || t == DTYPE_BF16 ? 1e-30
+                                                : 1e-7);
+}
+
+double expect_error(const struct expectation *e, void *const *outputs) {
     double worst = 0;
-    for (int o = 0; o < e->result.n_outputs; o++)
+    for (int o = 0; o < e->result.n_outputs; o++) {
+        enum dtype t = e->problem->graph.nodes[e->problem->outputs[o].node].dtype;
         for (int64_t i = 0; i < e->result.count[o]; i++) {
-            double want = e->result.value[o][i], got = outputs[o][i];
-            // Where the honest computation is exact, half a rounding is still allowed.
-            double unit = e->result.spread[o][i] + fabs(want) * 0x1p-25 + 1e-30;
-            double error = isnan(want) ? (isnan(got) ? 0 : INFINITY) : fabs(got - want) / unit;
+            double want = e->result.value[o][i], got = dtype_get(t, outputs[o], i);
+            double honest = e->result.wide[o] ? e->result.wide[o][i] : e->result.honest[o][i];
+            // Where something on the way was infinite, only the honest computation knows.
+            bool same = got == honest || (isnan(got) && isnan(honest));
+            if (same || isnan(e->result.spread[o][i]))
+                continue;
+            double error = isnan(want)
+                               ? INFINITY
+                               : fabs(got - want) / unit_of(t, want, e->result.spread[o][i]);
             if (!(error <= worst))
                 worst = isnan(error) ? INFINITY : error;
         }
+    }
     return worst;
 }
 
 double expect_execute(const struct expectation *e, struct arena *a, const struct problem *p,
                       const struct loop_program *program, char *message, int room) {
-    float **data = arena_array(a, float *, program->n_buffers);
-    float *outputs[OUTPUTS_MAX];
+    void **data = arena_array(a, void *, program->n_buffers);
+    void *outputs[OUTPUTS_MAX];
     for (int i = 0; i < p->n_inputs; i++)
         data[i] = e->inputs[i];
-    for (int o = 0; o < p->n_outputs; o++)
-        outputs[o] = data[p->n_inputs + o] = arena_array(a, float, e->result.count[o]);
+    for (int o = 0; o < p->n_outputs; o++) {
+        const struct node *n = &p->graph.nodes[p->outputs[o].node];
+        outputs[o] = data[p->n_inputs + o] =
+            arena_array(a, char, dtype_size(n->dtype, e->result.count[o]));
+    }
     struct error err;
     if (!execute(program, (void *const *)data, &err)) {
         snprintf(message, (size_t)room, "%s", err.text);

@@ -27,15 +27,16 @@ struct kernel *random_kernel(struct arena *a, struct rng *r, const struct proble
 
 // Inputs drawn for a problem and what the reference makes of them.
 struct expectation {
-    float *inputs[INPUTS_MAX];  // as their types are stored
+    void *inputs[INPUTS_MAX];  // as their types are stored
+    const struct problem *problem;
     struct interpret_result result;
 };
 void expect_open(struct expectation *e, struct arena *a, const struct problem *p, uint64_t seed);
 void expect_close(struct expectation *e);
 
 // Largest error of outputs against the reference, in units of its spread; `outputs` holds
-// one array per output.
-double expect_error(const struct expectation *e, float *const *outputs);
+// one array per output, as its type is stored.
+double expect_error(const struct expectation *e, void *const *outputs);
 
 // Run a loop program on the expectation's inputs; the error as above, or -1 and `message`.
 double expect_execute(const struct expectation *e, struct arena *a, const struct problem *p,

@@ -59,11 +59,12 @@ static void add_text(struct fibre_program *p, const struct subject *s) {
     for (int i = 0; i < q->n_inputs; i++) {
         const struct node *n = &q->graph.nodes[q->inputs[i].node];
         t->buffers[t->n_buffers++] =
-            (struct fibre_buffer){n->name, shape_count(&n->shape), s->expected.inputs[i]};
+            (struct fibre_buffer){n->name, shape_count(&n->shape), s->expected.inputs[i], n->dtype};
     }
     for (int i = 0; i < q->n_outputs; i++)
         t->buffers[t->n_buffers++] =
-            (struct fibre_buffer){q->outputs[i].name, s->expected.result.count[i], NULL};
+            (struct fibre_buffer){q->outputs[i].name, s->expected.result.count[i], NULL,
+                                  q->graph.nodes[q->outputs[i].node].dtype};
 }
 
 // Run it; the error in spreads, or -1 and the fault.

@@ -23,9 +23,10 @@ static const char *const head = "#include \"dev.h\"\n"
 
 static void build(struct arena *a, const char *cc, const char *body, struct fibre_program *p) {
     *p = (struct fibre_program){.n_texts = 1};
-    p->texts[0] = (struct fibre_text){.source = arena_printf(a, "%s%s}\n", head, body),
-                                      .buffers = {{"x", N, ramp(a)}, {"y", N, NULL}},
-                                      .n_buffers = 2};
+    p->texts[0] =
+        (struct fibre_text){.source = arena_printf(a, "%s%s}\n", head, body),
+                            .buffers = {{"x", N, ramp(a), DTYPE_F32}, {"y", N, NULL, DTYPE_F32}},
+                            .n_buffers = 2};
     fibre_build(a, cc, p);
 }
 

@@ -129,7 +129,7 @@ static double run(struct arena *a, void *handle, const struct emitted *e, int nu
         for (long b = s->grid - 1; b >= 0; b--)
             f(b, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]);
     }
-    float *outputs[OUTPUTS_MAX];
+    void *outputs[OUTPUTS_MAX];
     for (int i = 0; i < e->problem->n_outputs; i++)
         outputs[i] = buffers[e->problem->n_inputs + i];
     double error = expect_error(&x, outputs);

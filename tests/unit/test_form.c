@@ -365,8 +365,10 @@ Test(form, windows_scans_scatters_and_moves) {
         {braided, "stage y : gemm",
          "2:11 stage y: y needs elements of t from other places than its own; materialise t "
          "first"},
-        {embedded, "stage y : gemm", "note 'i' is i64, and kernels are made for f32 alone yet"},
-        {picked, "stage y : rowwise", "note 'i' is i64, and kernels are made for f32 alone yet"},
+        {embedded, "stage y : gemm",
+         "note gemm moves vectors, and an index, a condition or a type in an operand of y stands "
+         "in the way; materialise it first; the family nest takes it"},
+        {picked, "stage y : rowwise", ""},
         {swapped, "stage y : rowwise",
          "2:11 stage y: y is a take of what the rows give; materialise p first"},
     };

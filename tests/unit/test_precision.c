@@ -78,9 +78,10 @@ static void check_case(int i) {
     for (int k = 0; k < p->n_inputs; k++) {
         const struct node *n = &p->graph.nodes[p->inputs[k].node];
         t->buffers[t->n_buffers++] =
-            (struct fibre_buffer){n->name, shape_count(&n->shape), e.inputs[k]};
+            (struct fibre_buffer){n->name, shape_count(&n->shape), e.inputs[k], n->dtype};
     }
-    t->buffers[t->n_buffers++] = (struct fibre_buffer){p->outputs[0].name, e.result.count[0], NULL};
+    t->buffers[t->n_buffers++] =
+        (struct fibre_buffer){p->outputs[0].name, e.result.count[0], NULL, DTYPE_F32};
     fibre_build(&a, "gcc", program);
     float *output;
     const char *fault;

@@ -165,8 +165,10 @@ Test(threads, are_printed_as_cuda_that_computes_the_same) {
     for (int i = 0; i < N; i++)
         x[i] = input(i);
     struct fibre_program program = {.n_texts = 1};
-    program.texts[0] = (struct fibre_text){
-        .source = printed, .buffers = {{"x", N, x}, {"y", N, NULL}}, .n_buffers = 2};
+    program.texts[0] =
+        (struct fibre_text){.source = printed,
+                            .buffers = {{"x", N, x, DTYPE_F32}, {"y", N, NULL, DTYPE_F32}},
+                            .n_buffers = 2};
     const char *fault;
     fibre_build(&a, "cc", &program);
     cr_assert(fibre_run(&a, &program, (struct fibre_run){.seed = 7}, &y, &fault), "%s", fault);

@@ -1,0 +1,23 @@
+// How points are dealt out to the blocks of a CPU kernel: runs of the innermost group, or several
+// whole ones ("rows"), some `grain` elements to a block.
+#pragma once
+
+#include "family/sweep.h"
+
+struct deal {
+    int64_t n_rows, n_columns;
+    int64_t rows, columns;  // of one block
+};
+
+// The first `n_groups` groups of a space.
+struct deal deal_out(const struct space *space, int n_groups, int64_t grain);
+
+struct deal_kernel {
+    const char *name;
+    int n_groups;
+    int64_t grain;
+    int lanes, unroll;
+};
+
+// A kernel that has `fn` build what is done at every point, in vectors along the innermost group.
+void deal_kernel(struct lowering *l, const struct deal_kernel *k, sweep_fn fn, void *ctx);

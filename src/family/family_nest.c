@@ -1,0 +1,120 @@
+// nest on a CPU: results dealt out in rows, scalar code. See nest.h.
+#include "base/arena.h"
+#include "family/deal.h"
+#include "family/nest_walk.h"
+
+static const int grain_grid[] = {1,   2,   4,    8,    16,   32,   64,    128,
+                                 256, 512, 1024, 2048, 4096, 8192, 16384, -1};
+static const int vec_grid[] = {1, 4, 8, 16, -1};
+static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, -1};
+
+static const struct knob knobs[] = {
+    {.name = "vec",
+     .summary = "lanes of a vector, each a result",
+     .n_parts = 1,
+     .grid = {vec_grid}},
+    {.name = "grain", .summary = "results per block", .n_parts = 1, .grid = {grain_grid}},
+    {.name = "split", .summary = "pieces of a line", .n_parts = 1, .grid = {split_grid}},
+    {0},
+};
+
+static double flops_per_result(const struct region *r) {
+    struct region_work w;
+    region_count(r, &w);
+    return w.flops / (double)shape_count(&r->graph->nodes[r->value[0]].shape);
+}
+
+// Lanes along the last group of the values, as space_lanes() says.
+static int64_t count_lanes(const struct region *r) {
+    if (nest_walker(r) >= 0)
+        return 1;
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    struct nest n;
+    nest_build_space(&n, &l, false);
+    int64_t lanes = space_lanes(&l.space, n.n_kept - 1);
+    arena_reset(&scratch);
+    return lanes;
+}
+
+// Blocks of some ten thousand operations, and a few for every thread.
+static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
+    int64_t length, threads = t->n_threads > 0 ? t->n_threads : 1;
+    if (nest_walker(r) >= 0) {
+        int64_t lines = nest_lines(r, &length);
+        int split = 1;
+        while (split < 64 && lines * split < 4 * threads && length / (2 * split) >= 1024)
+            split *= 2;
+        stage_set(s, "split", 0, split);
+        return;
+    }
+    int vec = t->vector_bytes >= 32 ? 8 : 4;
+    stage_set(s, "vec", 0, count_lanes(r) >= vec ? vec : 1);
+    double each = flops_per_result(r);
+    int64_t count = shape_count(&r->graph->nodes[r->value[0]].shape);
+    int grain = 1;
+    while (grain < 16384 && grain * each < 20000 && count / (2 * grain) >= 8 * threads)
+        grain *= 2;
+    stage_set(s, "grain", 0, grain);
+}
+
+static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+                     struct objection *why) {
+    if (!legal_vector(t, s, why) || !legal_lanes(s, count_lanes(r), why))
+        return false;
+    int split = stage_number(s, "split", 0);
+    int64_t length = 1;
+    if (nest_walker(r) >= 0)
+        nest_lines(r, &length);
+    if (split > 1 && split > length)
+        return objection(why, "split",
+                         "only scans and scatters are split, and none into more than the %lld "
+                         "elements of a line: the nearest is split 1",
+                         (long long)length);
+    return true;
+}
+
+static void store_values(void *ctx, struct scope *s, const struct loop_expr *copy) {
+    (void)copy;
+    nest_store(ctx, s);
+}
+
+static void lower(struct lowering *l, const struct kernel_stage *stage) {
+    struct nest n = {.l = l};
+    const char *name = stage->values[0];
+    int64_t grain = stage_number(stage, "grain", 0);
+    if (nest_walker(l->region) >= 0) {
+        struct nest_threads t = {.is_gpu = false, .per_block = grain};
+        nest_lower_walker(&n, name, &t, stage_number(stage, "split", 0));
+        return;
+    }
+    nest_build_space(&n, l, false);
+    struct deal_kernel k = {.name = arena_printf(l->arena, "%s_nest", name),
+                            .n_groups = n.n_kept,
+                            .grain = grain,
+                            .lanes = stage_number(stage, "vec", 0),
+                            .unroll = 1};
+    deal_kernel(l, &k, store_values, &n);
+}
+
+static double estimate(const struct region *r, const struct target *t,
+                       const struct kernel_stage *s) {
+    double threads = t->n_threads > 0 ? t->n_threads : 1;
+    double blocks =
+        (double)shape_count(&r->graph->nodes[r->value[0]].shape) / stage_number(s, "grain", 0);
+    double seconds = nest_estimate(r, 1e9 * threads * stage_number(s, "vec", 0), 5e9 * threads);
+    return seconds * (1 + 0.5 * threads / (blocks + threads)) + blocks * 100e-9;
+}
+
+const struct family family_nest = {
+    .name = "nest",
+    .summary = "whatever no other family takes, a result at a time",
+    .knobs = knobs,
+    .takes_all = true,
+    .accepts = nest_accepts,
+    .defaults = defaults,
+    .is_legal = is_legal,
+    .lower = lower,
+    .estimate = estimate,
+    .gpu = &gpu_nest,
+};

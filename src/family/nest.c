@@ -1,0 +1,566 @@
+#include "family/nest.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/arena.h"
+#include "ir/work.h"
+#include "loop/range.h"
+
+// Terms that are added in sequence; more are cut into parts.
+enum { PART_TERMS = 512, SEQUENCE_MAX = 1024 };
+
+node_id nest_walker(const struct region *r) {
+    for (int i = 0; i < r->n_anchors; i++)
+        if (!terms_has(&r->graph->nodes[r->anchor[i]]))
+            return r->anchor[i];
+    return -1;
+}
+
+bool nest_accepts(const struct region *r, struct objection *why) {
+    const struct graph *g = r->graph;
+    const struct shape *value = &g->nodes[r->value[0]].shape;
+    for (int i = 1; i < r->n_values; i++)
+        if (!shape_equal(&g->nodes[r->value[i]].shape, value))
+            return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
+                             r->value_name[i]);
+    node_id walker = nest_walker(r);
+    if (walker >= 0 && (r->n_anchors > 1 || r->n_values > 1 || r->value[0] != walker))
+        return objection(why, NULL, "nest computes the %s %s alone; materialise %s first",
+                         op_infos[g->nodes[walker].op].name, g->nodes[walker].name,
+                         g->nodes[r->anchor[0] != r->value[0] ? r->anchor[0] : walker].name);
+    if (r->n_levels > 1)
+        return objection(why, NULL,
+                         "%s is needed by another reduction or product; materialise it "
+                         "first",
+                         g->nodes[r->anchor[0]].name);
+    for (int i = 0; i < r->n_anchors; i++)
+        if (shape_count(&g->nodes[r->anchor[i]].shape) < shape_count(value))
+            return objection(why, NULL,
+                             "%s is needed for more than one result; materialise it "
+                             "first",
+                             g->nodes[r->anchor[i]].name);
+    return true;
+}
+
+// Is something slow computed on the way to the node?
+static bool is_slow(const struct region *r, node_id n) {
+    const struct node *node = &r->graph->nodes[n];
+    if (!r->is_member[n])
+        return false;
+    if (op_infos[node->op].pipe == OP_PIPE_TRANSCENDENTAL || node->op == OP_DIV)
+        return true;
+    for (int i = 0; i < node->n_args; i++)
+        if (is_slow(r, node->arg[i]))
+            return true;
+    return false;
+}
+
+node_id nest_cut(const struct region *r) {
+    for (int i = 0; i < r->n_anchors; i++) {
+        const struct node *n = &r->graph->nodes[r->anchor[i]];
+        for (int k = 0; work_is_contraction(n) && k < 2; k++)
+            if (is_slow(r, n->arg[k]))
+                return n->arg[k];
+    }
+    return -1;
+}
+
+// ---- the space
+
+static bool cut_access(void *ctx, node_id n, const struct axis_map *map);
+
+static void visit(struct nest *n, node_id node, const struct axis_map *map) {
+    struct point_visit v = {n->l->region, -1, cut_access, n};
+    point_visit(&v, node, map);
+}
+
+static void cut_terms(struct nest *n, node_id id, const struct axis_map *map) {
+    const struct node *node = &n->l->region->graph->nodes[id];
+    struct space *space = &n->l->space;
+    struct terms t;
+    terms_find(n->l->region, id, map, n->first[id], &t);
+    for (int i = 0; i < t.n_guards; i++)
+        space_cut_index(space, t.guard[i].index);
+    for (int i = 0; i < t.n_multiples; i++)
+        space_cut_index(space, t.multiple[i].index);
+    if (op_infos[node->op].class == OP_CLASS_RAGGED)  // rows are compared with offsets
+        space_cut_index(space, map_index(n->l->region->arena, map, 0, node->shape.size[0]));
+    for (int i = 0; i < node->n_args; i++)
+        visit(n, node->arg[i], &t.map[i]);
+}
+
+static bool cut_access(void *ctx, node_id id, const struct axis_map *map) {
+    struct nest *n = ctx;
+    const struct region *r = n->l->region;
+    access_cut(r, &n->l->space, id, map);
+    if (!r->is_member[id] || n->first[id] == 0)
+        return true;
+    cut_terms(n, id, map);
+    return false;
+}
+
+static void add_axes(struct nest *n, node_id id) {
+    struct loop_size size[TERM_AXES_MAX];
+    int n_axes = terms_axes(n->l->region, id, size);
+    n->first[id] = n->l->space.n_axes;
+    for (int i = 0; i < n_axes; i++)
+        space_add(&n->l->space, size[i]);
+    // An anchor of a single term still has a place.
+    if (n_axes == 0)
+        space_add(&n->l->space, (struct loop_size){1, NULL});
+}
+
+static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id n,
+                                            const struct axis_map *map);
+
+// Where the one anchor is used: at one place only, or there is no tile.
+struct anchor_place {
+    const struct region *region;
+    struct axis_map at;
+    int n_found;
+};
+
+static bool find_place(void *ctx, node_id id, const struct axis_map *map) {
+    struct anchor_place *p = ctx;
+    if (id != p->region->anchor[0])
+        return true;
+    if (p->n_found && !map_same(&p->at, map))
+        p->n_found++;
+    p->n_found += p->n_found == 0;
+    p->at = *map;
+    return false;
+}
+
+// The axis of the result that does not move one of the two factors: rows of a product, channels
+// of a convolution.
+static int tile_axis(const struct node *n) {
+    switch (n->op) {
+    case OP_MATMUL:
+        return n->shape.rank - 2;
+    case OP_CONV:
+    case OP_CONV_T:
+    case OP_RAGGED_OUTER:
+        return 1;
+    default:
+        return -1;
+    }
+}
+
+int nest_tile_axis(const struct region *r, struct axis_map *at) {
+    if (r->n_anchors != 1)
+        return -1;
+    const struct node *anchor = &r->graph->nodes[r->anchor[0]];
+    int axis = tile_axis(anchor);
+    struct anchor_place p = {.region = r};
+    struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
+    struct point_visit v = {r, -1, find_place, &p};
+    for (int i = 0; axis >= 0 && i < r->n_values; i++)
+        point_visit(&v, r->value[i], &map);
+    if (p.n_found != 1 || p.at.axis[axis] < 0)
+        return -1;
+    *at = p.at;
+    return p.at.axis[axis];
+}
+
+void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
+    const struct region *r = l->region;
+    const struct shape *shape = &r->graph->nodes[r->value[0]].shape;
+    *n = (struct nest){.l = l, .first = arena_array(l->arena, int, r->graph->n_nodes)};
+    l->space = (struct space){0};
+    for (int i = 0; i < shape->rank; i++)
+        space_add(&l->space, point_size(l, shape, i));
+    if (shape->rank == 0)
+        space_add(&l->space, (struct loop_size){1, NULL});
+    int kept = l->space.n_axes;
+    space_join(&l->space, 0, kept);
+    for (int i = 0; i < r->n_anchors; i++)
+        if (terms_has(&r->graph->nodes[r->anchor[i]]))
+            add_axes(n, r->anchor[i]);
+    struct axis_map map = map_identity(shape->rank);
+    for (int i = 0; i < r->n_values; i++)
+        visit(n, r->value[i], &map);
+    for (int i = kept; i < l->space.n_axes; i++)
+        l->space.is_joined[i] = false;
+    int tile = has_tile ? nest_tile_axis(r, &n->tile_at) : -1;
+    assert(tile >= 0 || !has_tile);
+    if (has_tile)
+        space_separate(&l->space, tile);
+    space_finish(l->arena, &l->space);
+    n->tile_group = has_tile ? l->space.group[tile] : -1;
+    n->n_kept = l->space.group[kept - 1] + 1;
+    l->anchor = anchor_value;
+    l->anchor_ctx = n;
+}
+
+void nest_store(struct nest *n, struct scope *s) {
+    const struct region *r = n->l->region;
+    struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
+    for (int i = 0; i < r->n_values; i++)
+        point_store(s, i, &map, false);
+}
+
+// ---- the loops of one anchor
+
+struct walk {
+    struct nest *nest;
+    const struct node *node;
+    struct terms terms;
+    int first, n_axes;  // of the space
+    struct loop_size size[TERM_AXES_MAX];
+    enum loop_op op;
+    enum loop_dtype type;  // of the accumulators
+    double identity;
+    bool is_sum;                          // of floats: it is cut into parts
+    int lanes;                            // of the point
+    int items;                            // results side by side, each with accumulators
+    const struct loop_expr *item_first;   // the first of them, along the tile's axis
+    const struct loop_expr *begin, *end;  // of the first axis, where data says so
+    struct loop_buffer *position;         // argmax: where the best stands; -1: nowhere yet
+};
+
+static const struct loop_expr *zero(const struct walk *w) {
+    return loop_int(w->nest->l->arena, 0);
+}
+
+static const struct loop_expr *get_item(const struct walk *w, const struct loop_buffer *b,
+                                        const struct loop_expr *item) {
+    return loop_load(w->nest->l->arena, b, item, b->lanes, 1);
+}
+
+static const struct loop_expr *get(const struct walk *w, const struct loop_buffer *b) {
+    return get_item(w, b, zero(w));
+}
+
+static void put(const struct walk *w, struct loop_builder *b, const struct loop_buffer *to,
+                const struct loop_expr *value) {
+    loop_store(b, to, zero(w), value, false);
+}
+
+static const struct loop_expr *open_items(const struct walk *w, struct loop_builder *outer,
+                                          struct loop_builder *b) {
+    struct loop_for f = {"item", zero(w), loop_int(w->nest->l->arena, w->items), 1, true};
+    return loop_open_for(outer, &f, b);
+}
+
+static struct loop_buffer *accumulator(const struct walk *w, const char *what,
+                                       struct loop_builder *b) {
+    struct arena *a = w->nest->l->arena;
+    struct loop_buffer *r =
+        loop_register_of(w->nest->l->program, arena_printf(a, "%s_%s", w->node->name, what),
+                         w->items, w->lanes, w->type);
+    struct loop_builder inner;
+    const struct loop_expr *item = open_items(w, b, &inner);
+    loop_store(&inner, r, item, loop_number(a, w->type, w->identity), false);
+    loop_close(b, &inner);
+    return r;
+}
+
+// Is there a term at the scope's point? NULL: always.
+static const struct loop_expr *term_exists(const struct walk *w, struct scope *s) {
+    struct arena *a = w->nest->l->arena;
+    const struct loop_expr *all = point_guard(s, w->terms.guard, w->terms.n_guards);
+    for (int i = 0; i < w->terms.n_multiples; i++) {
+        const struct loop_expr *at = point_lower(s, w->terms.multiple[i].index);
+        at = loop_binary(a, LOOP_MOD, at, loop_int(a, w->terms.multiple[i].of));
+        at = loop_binary(a, LOOP_EQ, at, loop_int(a, 0));
+        all = all ? loop_binary(a, LOOP_AND, all, at) : at;
+    }
+    return all;
+}
+
+static const struct loop_expr *argument(const struct walk *w, struct scope *s, int i,
+                                        enum loop_dtype type) {
+    const struct loop_expr *e = point_value(s, w->node->arg[i], &w->terms.map[i]);
+    return e->dtype == type ? e : loop_cast(w->nest->l->arena, e, type);
+}
+
+// The best so far gives way to a better one, to NaN, and to the first.
+static void add_position(const struct walk *w, struct scope *s, struct loop_buffer *best) {
+    struct arena *a = w->nest->l->arena;
+    const struct loop_expr *x = argument(w, s, 0, w->type), *old = get(w, best);
+    const struct index *at = index_number(a, 0);
+    for (int i = 0; i < w->n_axes; i++)
+        at = index_add(a, index_scale(a, at, w->size[i].value),
+                       index_axis(a, w->first + i, w->size[i].value));
+    const struct loop_expr *here = loop_cast(a, point_lower(s, at), LOOP_I64);
+    const struct loop_expr *position = get(w, w->position);
+    bool largest = w->node->op == OP_ARGMAX;
+    const struct loop_expr *takes = loop_binary(a, LOOP_LT, largest ? old : x, largest ? x : old);
+    takes = loop_binary(a, LOOP_OR, takes,
+                        loop_binary(a, LOOP_LT, position, loop_whole(a, LOOP_I64, 0)));
+    if (w->type == LOOP_F32 || w->type == LOOP_F64)
+        takes = loop_binary(a, LOOP_OR, takes,
+                            loop_binary(a, LOOP_AND, loop_binary(a, LOOP_NE, x, x),
+                                        loop_binary(a, LOOP_EQ, old, old)));
+    takes = loop_let(s->builder, "takes", takes);
+    put(w, s->builder, w->position, loop_ternary(a, LOOP_SELECT, takes, here, position));
+    put(w, s->builder, best, loop_ternary(a, LOOP_SELECT, takes, x, old));
+}
+
+static void add_to_item(const struct walk *w, struct scope *s, struct loop_buffer *to,
+                        const struct loop_expr *item) {
+    struct arena *a = w->nest->l->arena;
+    const struct loop_expr *exists = term_exists(w, s), *old = get_item(w, to, item);
+    const struct loop_expr *x = argument(w, s, 0, w->type), *e = x;
+    bool products = terms_are_products(w->node);
+    bool floats = w->type == LOOP_F32 || w->type == LOOP_F64;
+    const struct loop_expr *y = products ? argument(w, s, 1, w->type) : NULL;
+    if (products && floats && !exists) {
+        loop_store(s->builder, to, item, loop_ternary(a, LOOP_FMA, x, y, old), false);
+        return;
+    }
+    if (products)
+        e = loop_binary(a, LOOP_MUL, x, y);
+    if (exists)
+        e = loop_ternary(a, LOOP_SELECT, exists, e, loop_number(a, w->type, w->identity));
+    loop_store(s->builder, to, item, loop_binary(a, w->op, old, e), false);
+}
+
+// A scope for one item of the tile.
+static struct scope scope_item(const struct walk *w, struct scope *outer, struct loop_builder *b,
+                               const struct loop_expr *item) {
+    struct scope s = scope_inside(outer, b);
+    s.lanes = outer->lanes;
+    s.lane_group = outer->lane_group;
+    if (w->item_first)
+        s.index[w->nest->tile_group] =
+            loop_binary(w->nest->l->arena, LOOP_ADD, w->item_first, item);
+    return s;
+}
+
+static void add_term(const struct walk *w, struct scope *s, struct loop_buffer *to) {
+    if (w->position) {
+        add_position(w, s, to);
+        return;
+    }
+    struct loop_builder b;
+    const struct loop_expr *item = open_items(w, s->builder, &b);
+    struct scope each = scope_item(w, s, &b, item);
+    add_to_item(w, &each, to, item);
+    loop_close(s->builder, &b);
+}
+
+static int64_t terms_within(const struct walk *w, int axis) {
+    int64_t n = 1;
+    for (int i = axis; i < w->n_axes; i++)
+        n *= w->size[i].value;
+    return n;
+}
+
+// Part of the walk along one axis.
+struct stretch {
+    int axis;
+    const struct loop_expr *begin, *end;
+    int64_t length;  // the most that end - begin can be
+};
+
+static void walk_axis(const struct walk *w, struct scope *s, int axis, struct loop_buffer *to);
+
+static void walk_steps(const struct walk *w, struct scope *outer, const struct stretch *x,
+                       struct loop_buffer *to) {
+    struct loop_builder b;
+    struct loop_for f = {"k", x->begin, x->end, 1, false};
+    const struct loop_expr *k = loop_open_for(outer->builder, &f, &b);
+    struct scope s = scope_inside(outer, &b);
+    s.lanes = outer->lanes;
+    s.lane_group = outer->lane_group;
+    s.index[w->nest->l->space.group[w->first + x->axis]] = k;
+    walk_axis(w, &s, x->axis + 1, to);
+    loop_close(outer->builder, &b);
+}
+
+// In parts, each with an accumulator of its own, and the parts in parts again where they are many.
+static void walk_stretch(const struct walk *w, struct scope *outer, const struct stretch *x,
+                         struct loop_buffer *to) {
+    struct arena *a = w->nest->l->arena;
+    int64_t within = terms_within(w, x->axis + 1);
+    if (!w->is_sum || x->length == 1 || x->length * within <= SEQUENCE_MAX) {
+        walk_steps(w, outer, x, to);
+        return;
+    }
+    int64_t step = within >= PART_TERMS ? 1 : PART_TERMS / within;
+    while (x->length / step > SEQUENCE_MAX)
+        step *= PART_TERMS;
+    struct loop_builder b;
+    struct loop_for f = {"part", x->begin, x->end, step, false};
+    const struct loop_expr *begin = loop_open_for(outer->builder, &f, &b);
+    struct scope s = scope_inside(outer, &b);
+    s.lanes = outer->lanes;
+    s.lane_group = outer->lane_group;
+    struct loop_buffer *part = accumulator(w, "part", &b);
+    const struct loop_expr *end = loop_binary(a, LOOP_ADD, begin, loop_int(a, step));
+    struct stretch inner = {x->axis, begin, loop_binary(a, LOOP_MIN, x->end, end), step};
+    if (step < x->length)
+        walk_stretch(w, &s, &inner, part);
+    else
+        walk_steps(w, &s, &inner, part);
+    struct loop_builder each;
+    const struct loop_expr *item = open_items(w, &b, &each);
+    loop_store(&each, to, item,
+               loop_binary(a, w->op, get_item(w, to, item), get_item(w, part, item)), false);
+    loop_close(&b, &each);
+    loop_close(outer->builder, &b);
+}
+
+static void walk_axis(const struct walk *w, struct scope *s, int axis, struct loop_buffer *to) {
+    if (axis == w->n_axes) {
+        add_term(w, s, to);
+        return;
+    }
+    struct stretch x = {axis, zero(w), loop_int(w->nest->l->arena, w->size[axis].value),
+                        w->size[axis].value};
+    if (axis == 0 && w->end) {
+        x.begin = w->begin;
+        x.end = w->end;
+    }
+    walk_stretch(w, s, &x, to);
+}
+
+// ---- groups of rows
+
+static const struct loop_expr *offset_at(const struct walk *w, struct scope *s,
+                                         const struct index *group, int64_t shift) {
+    struct arena *a = w->nest->l->arena;
+    struct axis_map map = map_identity(0);
+    map_set(&map, &w->nest->l->region->graph->nodes[w->node->arg[2]].shape, 0,
+            index_shift(w->nest->l->region->arena, group, shift));
+    return loop_cast(a, point_value(s, w->node->arg[2], &map), LOOP_I64);
+}
+
+// The group that the row is in, the last of several; -1: none.
+static const struct loop_expr *find_group(struct walk *w, struct scope *outer,
+                                          const struct axis_map *map) {
+    struct arena *a = w->nest->l->arena;
+    struct loop_buffer *found = loop_register_of(w->nest->l->program, "group", 1, 1, LOOP_I64);
+    put(w, outer->builder, found, loop_whole(a, LOOP_I64, -1));
+    const struct loop_expr *row =
+        point_lower(outer, map_index(w->nest->l->region->arena, map, 0, w->node->shape.size[0]));
+    row = loop_cast(a, row, LOOP_I64);
+    struct loop_builder b;
+    struct loop_for f = {"e", zero(w), loop_int(a, w->size[0].value), 1, false};
+    const struct loop_expr *e = loop_open_for(outer->builder, &f, &b);
+    struct scope s = scope_inside(outer, &b);
+    s.index[w->nest->l->space.group[w->first]] = e;
+    const struct index *group = index_axis(w->nest->l->region->arena, w->first, w->size[0].value);
+    const struct loop_expr *inside =
+        loop_binary(a, LOOP_AND, loop_binary(a, LOOP_LE, offset_at(w, &s, group, 0), row),
+                    loop_binary(a, LOOP_LT, row, offset_at(w, &s, group, 1)));
+    put(w, &b, found,
+        loop_ternary(a, LOOP_SELECT, inside, loop_cast(a, e, LOOP_I64), get(w, found)));
+    loop_close(outer->builder, &b);
+    return loop_let(outer->builder, "group", get(w, found));
+}
+
+static const struct loop_expr *ragged_product(struct walk *w, struct scope *s,
+                                              const struct axis_map *map) {
+    struct arena *a = w->nest->l->arena;
+    const struct loop_expr *group = find_group(w, s, map);
+    struct scope inner = scope_inside(s, s->builder);
+    inner.lanes = s->lanes;
+    inner.lane_group = s->lane_group;
+    inner.index[w->nest->l->space.group[w->first]] =
+        loop_let(s->builder, "e", loop_to_index(a, group, 0, w->size[0].value - 1));
+    struct loop_buffer *sum = accumulator(w, "sum", s->builder);
+    walk_axis(w, &inner, 1, sum);
+    const struct loop_expr *in_one = loop_binary(a, LOOP_LE, loop_whole(a, LOOP_I64, 0), group);
+    return loop_let(s->builder, w->node->name,
+                    loop_ternary(a, LOOP_SELECT, in_one, get(w, sum), loop_number(a, w->type, 0)));
+}
+
+static void limit_rows(struct walk *w, struct scope *s, const struct axis_map *map) {
+    struct arena *a = w->nest->l->arena;
+    const struct index *group =
+        map_index(w->nest->l->region->arena, map, 0, w->node->shape.size[0]);
+    w->begin = loop_let(s->builder, "begin",
+                        loop_to_index(a, offset_at(w, s, group, 0), 0, w->size[0].value));
+    w->end = loop_let(s->builder, "end",
+                      loop_to_index(a, offset_at(w, s, group, 1), 0, w->size[0].value));
+}
+
+// ---- what kind of walk
+
+static void choose(struct walk *w) {
+    const struct graph *g = w->nest->l->region->graph;
+    w->type = loop_arithmetic(w->node->dtype);
+    w->op = LOOP_ADD;
+    switch (w->node->op) {
+    case OP_RMAX:
+    case OP_POOL_MAX:
+        w->op = LOOP_MAX, w->identity = -INFINITY;
+        break;
+    case OP_RMIN:
+        w->op = LOOP_MIN, w->identity = INFINITY;
+        break;
+    case OP_RPROD:
+        w->op = LOOP_MUL, w->identity = 1;
+        break;
+    case OP_ANY:
+        w->op = LOOP_OR;
+        break;
+    case OP_ALL:
+        w->op = LOOP_AND, w->identity = 1;
+        break;
+    case OP_ARGMAX:
+    case OP_ARGMIN:
+        w->type = loop_arithmetic(g->nodes[w->node->arg[0]].dtype);
+        break;
+    default:
+        break;
+    }
+    w->is_sum = w->op == LOOP_ADD && (w->type == LOOP_F32 || w->type == LOOP_F64);
+}
+
+static struct walk begin_walk(struct nest *n, node_id id, const struct axis_map *map, int lanes) {
+    struct walk w = {.nest = n, .node = &n->l->region->graph->nodes[id], .first = n->first[id]};
+    terms_find(n->l->region, id, map, w.first, &w.terms);
+    w.n_axes = terms_axes(n->l->region, id, w.size);
+    w.items = 1;
+    w.lanes = lanes;
+    choose(&w);
+    return w;
+}
+
+static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id id,
+                                            const struct axis_map *map) {
+    struct nest *n = ctx;
+    struct arena *a = n->l->arena;
+    struct walk w = begin_walk(n, id, map, s->lanes);
+    if (w.node->op == OP_RAGGED_MATMUL)
+        return ragged_product(&w, s, map);
+    if (w.node->op == OP_RAGGED_OUTER)
+        limit_rows(&w, s, map);
+    bool positions = w.node->op == OP_ARGMAX || w.node->op == OP_ARGMIN;
+    if (positions) {
+        w.is_sum = false;
+        w.position = loop_register_of(n->l->program, "position", 1, 1, LOOP_I64);
+        put(&w, s->builder, w.position, loop_whole(a, LOOP_I64, -1));
+    }
+    struct loop_buffer *sum = accumulator(&w, positions ? "best" : "sum", s->builder);
+    walk_axis(&w, s, 0, sum);
+    return loop_let(s->builder, w.node->name, get(&w, positions ? w.position : sum));
+}
+
+void nest_store_tile(struct nest *n, struct scope *s, const struct loop_expr *first, int items) {
+    const struct region *r = n->l->region;
+    struct walk w = begin_walk(n, r->anchor[0], &n->tile_at, 1);
+    w.items = items;
+    w.item_first = first;
+    if (w.node->op == OP_RAGGED_OUTER)
+        limit_rows(&w, s, &n->tile_at);
+    struct loop_buffer *sum = accumulator(&w, "sum", s->builder);
+    walk_axis(&w, s, 0, sum);
+    struct loop_builder b;
+    const struct loop_expr *item = open_items(&w, s->builder, &b);
+    struct scope each = scope_item(&w, s, &b, item);
+    point_define(&each, r->anchor[0], &n->tile_at,
+                 loop_let(&b, w.node->name, get_item(&w, sum, item)));
+    nest_store(n, &each);
+    loop_close(s->builder, &b);
+}
+
+double nest_estimate(const struct region *r, double rate, double bytes_per_s) {
+    struct region_work work;
+    region_count(r, &work);
+    return work.flops / rate + (work.bytes_read + work.bytes_written) / bytes_per_s;
+}

@@ -1,0 +1,68 @@
+// Whatever the language can say has a kernel that computes it.
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "family/family.h"
+#include "family/plain.h"
+#include "family/program.h"
+#include "loop/passes.h"
+#include "lowering.h"
+#include "random_any.h"
+
+// An error this many spreads out is not rounding.
+enum { TOLERANCE = 60, CASES = 1250 };
+
+static void check(struct arena *a, const struct problem *p, const char *text,
+                  struct loop_program *program, const char *block, const struct expectation *e) {
+    struct error err;
+    char message[1200] = "";
+    pass_unroll(program);
+    pass_prune(program);
+    cr_assert(pass_verify(program, &err), "%s\n%s\n%s", text, block, err.text);
+    double error = expect_execute(e, a, p, program, message, sizeof message);
+    cr_assert(error >= 0 && error < TOLERANCE, "%s\n%s\nerror %g %s", text, block, error, message);
+}
+
+static void check_case(struct rng *r, int i) {
+    struct arena a = {0};
+    const char *text = random_any(&a, r);
+    struct problem *p = problem_from(&a, text);
+    if (getenv("HONE_TEST_SHOW"))
+        fprintf(stderr, "%d\n%s\n", i, text);
+    struct target t = test_target(i % 3 ? 32 : 64);
+    if (i % 2)
+        target_of_arch("sm_90a", &t);
+    struct expectation e;
+    expect_open(&e, &a, p, (uint64_t)i);
+    if (i % 8 == 7) {
+        check(&a, p, text, plain_program(&a, p, &t), "plain", &e);
+    } else {
+        struct kernel *k = random_kernel(&a, r, p, &t, i % 4);
+        check(&a, p, text, program_lower(&a, p, &t, k), kernel_print(&a, k), &e);
+    }
+    expect_close(&e);
+    arena_reset(&a);
+}
+
+// Four parts, so that they run side by side; together 5000 cases.
+static void check_cases(uint64_t seed) {
+    struct rng r;
+    rng_init(&r, seed);
+    for (int i = 0; i < CASES; i++)
+        check_case(&r, i);
+}
+
+Test(nest, random_problems_of_all_operations_and_types_1, .timeout = 300) {
+    check_cases(1);
+}
+Test(nest, random_problems_of_all_operations_and_types_2, .timeout = 300) {
+    check_cases(2);
+}
+Test(nest, random_problems_of_all_operations_and_types_3, .timeout = 300) {
+    check_cases(3);
+}
+Test(nest, random_problems_of_all_operations_and_types_4, .timeout = 300) {
+    check_cases(4);
+}
