@@ -81,7 +81,7 @@ struct run {
     // Why the speed-up over the baseline is not known: that could not be timed, or is wrong. The
     // champion was then confirmed and timed alone. NULL: it is known.
     const char *speedup_unknown;
-    double elapsed_s;            // time spent so far, over all resumptions
+    double elapsed_s;  // time spent so far, over all resumptions
     struct run_llm llm;
 };
 
