@@ -1,3 +1,6 @@
+// The life of a judge and the steps of one judgement, the same on every device; device.h has what
+// differs. Candidate and rival begin to compile, the candidate is loaded and verified
+// (verify_subject.c), then timed (timing.c), then held against the physical limit.
 #include "eval/judge.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+// Offsets within the three files, and how many slots it takes to keep caches cold. Of two
+// neighbouring slots one has its buffers at the beginning of their pages and one at the end, so
+// that an access beyond either side meets an unmapped page.
 #include "eval/layout.h"
 
 static int64_t round_up(int64_t value, int64_t to) {

@@ -1,3 +1,5 @@
+// Compiles runtime/probe.c, calls each of its functions in a runner of its own and reads errno or
+// the signal. Answers are cached under what they may depend on: kernel, user, our own binary.
 #include "eval/probe.h"
 
 #include <errno.h>

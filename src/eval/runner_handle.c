@@ -1,3 +1,6 @@
+// Starts `hone _runner`, hands over plan, memory and object, then commands calls through the
+// control page and waits on its futex. Besides the time of a call it watches what the kernel says
+// of the runner's threads: who waited for a processor, and who ran when all should sleep.
 #include "eval/runner_handle.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+// Parses and resolves a block that somebody wrote, without lowering it, and shows the first mistake
+// as the language shows its own.
 #include <stdio.h>
 #include <string.h>
 

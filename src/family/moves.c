@@ -1,3 +1,5 @@
+// All turns of all knobs, all edits of stages.h; each is repaired by a small search over the other
+// knobs, estimated, and dropped when it leads to a block that is there already.
 #include "family/moves.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Stage by stage: its region, buffers for what it reads and for its values, then the family's
+// lowering.
 #include "family/program.h"
 
 #include <assert.h>

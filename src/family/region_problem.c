@@ -1,3 +1,4 @@
+// A region as a problem of its own: its leaves become inputs, its members keep their order.
 #include <string.h>
 
 #include "base/arena.h"

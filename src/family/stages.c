@@ -1,3 +1,5 @@
+// Merge, split, change of family: edit a copy, choose families and knobs that stay legal, resolve
+// it again.
 #include "family/stages.h"
 
 #include <string.h>

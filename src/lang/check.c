@@ -1,3 +1,5 @@
+// One function per kind of statement. A statement with a mistake is left, what it would have
+// defined counts as known and broken, and the next one is checked.
 #include "lang/check.h"
 
 #include <assert.h>

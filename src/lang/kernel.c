@@ -1,3 +1,4 @@
+// Printing of a block, and its knobs by name; parse_stage.c reads it.
 #include "lang/kernel.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// A forward pass with sets of inputs as bits: which inputs reach both a reduction and what meets
+// its result.
 #include "model/again.h"
 
 #include <stdint.h>

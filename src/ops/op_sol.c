@@ -1,3 +1,4 @@
+// The bound of the whole problem and of each stage of a block, as text and JSON.
 #include "ops/op_sol.h"
 
 #include <math.h>

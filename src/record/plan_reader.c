@@ -1,3 +1,5 @@
+// A recursive descent over one line, the rule above each function; sizes are evaluated as they are
+// read, with overflow checked.
 #include "record/plan_reader.h"
 
 #include <ctype.h>
