@@ -48,6 +48,16 @@ names() {
     done
 }
 
+# What a file is for stands at its head, or at that of its header where there is no more to say;
+# docs/architecture.md has only directories.
+heads() {
+    local file
+    for file in $(sources 'src/*.[ch]'); do
+        [[ $(head -c 3 "$file") == "// " ]] || [[ $(head -c 3 "${file%.c}.h" 2>/dev/null) == "// " ]] ||
+            complain "$file does not say at its head what it is for"
+    done
+}
+
 banned() {
     local found
     found=$(sources 'src/*.[ch]' 'tests/*.[ch]' | xargs grep -nE \
@@ -92,14 +102,18 @@ generated() {
         complain "docs/cli is out of date; run make bless"
 }
 
-# The walk through the code names files; a file that was moved must move there too.
+# The page for developers names every directory and some files; what was moved must move there too.
 walk() {
-    local file n=0
+    local file dir n=0
+    for dir in src/*/; do
+        grep -q "^| \`$(basename "$dir")\` |" docs/architecture.md ||
+            complain "docs/architecture.md has no row for $dir"
+    done
     for file in $(grep -oE '`[a-z]+/[a-z_]+\.[ch]`' docs/architecture.md | tr -d '`' | sort -u); do
         n=$((n + 1))
         [ -e "src/$file" ] || [ -e "$file" ] || complain "docs/architecture.md names $file"
     done
-    [ $n -ge 40 ] || complain "docs/architecture.md names only $n files"
+    [ $n -ge 20 ] || complain "docs/architecture.md names only $n files"
 }
 
 # Tests are named by their numbers.
@@ -124,6 +138,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 layers
 names
+heads
 banned
 format
 size

@@ -1,3 +1,5 @@
+// A chain of blocks, the newest first, which alone is filled. Under AddressSanitizer every
+// allocation is a block of its own.
 #include "base/arena.h"
 
 #include <stdarg.h>

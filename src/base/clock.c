@@ -1,3 +1,5 @@
+// clock_gettime and its texts; the signal handler only sets a flag, which loops that may run long
+// ask for.
 #include "base/clock.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+// One table of settings with their defaults; each place that may set one is read in turn, from the
+// weakest to the strongest, and leaves its name for `hone config --origin`. An unknown key in a
+// file is an error with its line and the nearest name.
 #include "base/config.h"
 
 #include <assert.h>

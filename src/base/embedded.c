@@ -1,3 +1,4 @@
+// Finds a text by name in the table that scripts/embed.sh generates.
 #include "base/embedded.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Formatting into a fixed text; context goes in front, and what does not fit is cut at the end.
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+// Writes are to a new file that is then renamed, so a reader never sees half of one and a kill
+// leaves the old. Directories follow the XDG rules.
 #include "base/file.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Partial reads and writes, end of file inside a message, time-outs and descriptors that came with
+// a message that is refused: each is an error in words, and nothing leaks.
 #include "base/frame.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Thin wrappers; after the first mistake of a reader every further read returns a harmless value.
 #include "base/json.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// The three Landlock system calls; older headers lack wrappers for them.
 #include "base/landlock.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// One level for the process, from HONE_LOG or --verbose.
 #include "base/log.h"
 
 #include <stdarg.h>

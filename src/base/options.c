@@ -1,3 +1,4 @@
+// Parsing and three printers (usage, --help, Markdown) over the same rows.
 #include "base/options.h"
 
 #include <math.h>

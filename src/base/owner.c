@@ -1,3 +1,5 @@
+// Reads /proc: boot id and process namespace make the place, field 22 of stat the start time. A
+// process number that was given out again has another start time.
 #include "base/owner.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Threads take pieces off a shared counter; the caller works as well.
 #include "base/parallel.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// xoshiro256**, seeded by splitmix64; entropy from getrandom().
 #include "base/rng.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+// Limits and capabilities by plain system calls, files by landlock.h, system calls by two
+// libseccomp filters: one while the candidate is loaded, a stricter one while it runs. Threads are
+// covered by TSYNC.
 #include "base/sandbox.h"
 
 #include <errno.h>

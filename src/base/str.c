@@ -1,3 +1,5 @@
+// The growing buffer, edit distance for "did you mean", numbers that must be read to their last
+// character, and UTF-8 that a terminal can be shown.
 #include "base/str.h"
 
 #include <errno.h>

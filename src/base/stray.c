@@ -1,3 +1,5 @@
+// A name with its owner (owner.h) for every file in the making, and the sweep that removes those of
+// dead owners.
 #include "base/stray.h"
 
 #include <dirent.h>

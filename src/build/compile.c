@@ -1,3 +1,6 @@
+// Key, cache look-up, scan, compiler as a child under limits and Landlock, scan of the object, into
+// the cache. A failure is sorted into the candidate's (its first errors are kept), a limit that it
+// ran into, and the machine's: a full disk, a compiler that somebody killed.
 #include "build/compile.h"
 
 #include <dirent.h>

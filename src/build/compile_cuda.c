@@ -1,3 +1,6 @@
+// The parent's side: key, cache look-up, scan, a question to the child. The limit counts the
+// child's processor time, since on a busy machine a compile only takes longer; a child that was
+// killed from outside is not the source's fault.
 #include "build/compile_cuda.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+// Runs objdump, finds innermost loops by backward jumps, and counts scalar and packed arithmetic
+// inside them. The answer is kept in the cache next to the object.
 #include "build/inspect.h"
 
 #include <stdbool.h>

@@ -1,3 +1,6 @@
+// A small lexer, no preprocessor: comments and continued lines are removed as a compiler does it,
+// then includes are checked against an allow-list and the rest for words that no kernel needs. It
+// gives early, clear messages; the sandbox and the checks of behaviour are what protects.
 #include "build/scan.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+// Escape sequences, control characters and those that turn the direction of text are dropped,
+// invalid UTF-8 becomes "?", and long texts are cut.
 #include "build/text.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+// Facts of a GPU from the driver (NVML adds the driver's version) as a struct target;
+// ceilings_cuda.h declares it.
 #include <math.h>
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+// `hone calibrate`: options and printing over ops/op_calibrate.h.
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// `hone check`: options and printing over op_check (ops/op_problem.h).
 #include <stddef.h>
 #include <stdio.h>
 

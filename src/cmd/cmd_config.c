@@ -1,3 +1,4 @@
+// `hone config`: every setting, its value and, with --origin, which place set it.
 #include <stddef.h>
 #include <stdio.h>
 

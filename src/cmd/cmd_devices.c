@@ -1,3 +1,4 @@
+// `hone devices`: the targets of this machine with their facts.
 #include <stdio.h>
 
 #include "base/arena.h"

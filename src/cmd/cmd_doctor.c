@@ -1,3 +1,4 @@
+// `hone doctor`: a line per part of the machine, over ops/op_doctor.h.
 #include <stddef.h>
 #include <stdio.h>
 

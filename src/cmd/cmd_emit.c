@@ -1,3 +1,4 @@
+// `hone emit`: prints the C or CUDA that ops/op_emit.h makes.
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,3 +1,6 @@
+// `hone eval`: one candidate, several, two against each other, or one against itself (--aa); which
+// of these it is follows from the options, and combinations that make no sense are refused here.
+// The work is in ops/op_eval.h and ops/op_aa.h.
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

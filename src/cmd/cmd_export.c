@@ -1,3 +1,4 @@
+// `hone export`: options over ops/op_export.h.
 #include <stdio.h>
 
 #include "base/arena.h"

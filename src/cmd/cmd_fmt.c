@@ -1,3 +1,4 @@
+// `hone fmt`: canonical text of .hone files, in place or to compare (--check).
 #include <stddef.h>
 #include <stdio.h>
 

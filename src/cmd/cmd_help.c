@@ -1,3 +1,5 @@
+// The list of commands in its groups, help for one of them, topics that are embedded pages, and
+// docs/cli, all from the option tables.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+// `hone optimize`: options, and the progress of a run as lines or as one line that is rewritten.
+// The work is in ops/op_optimize.h.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// `hone replay`: options and printing over ops/op_replay.h.
 #include <stdio.h>
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+// `hone report`: the story of one run, as report/report.h tells it.
 #include <stdio.h>
 
 #include "base/arena.h"

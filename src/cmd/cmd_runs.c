@@ -1,3 +1,4 @@
+// `hone runs`: a line per run of the store.
 #include <stdio.h>
 
 #include "base/arena.h"

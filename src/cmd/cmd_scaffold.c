@@ -1,3 +1,4 @@
+// `hone scaffold`: the launch plan of a problem with an empty kernel, to be filled in by hand.
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

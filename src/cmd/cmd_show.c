@@ -1,3 +1,4 @@
+// `hone show`: a run as a tree, one of its nodes, or the prompt that a model would get there.
 #include <stdio.h>
 
 #include "base/arena.h"

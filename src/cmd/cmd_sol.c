@@ -1,3 +1,4 @@
+// `hone sol`: the bound of a problem, explained, over ops/op_sol.h.
 #include <stdio.h>
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+// `hone worker`: judges jobs from a spool until it is stopped, over ops/op_spool.h.
 #include <stddef.h>
 #include <stdio.h>
 

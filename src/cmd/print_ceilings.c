@@ -1,3 +1,4 @@
+// The ceilings of a target as a table for people; `calibrate` and `devices` share it.
 #include <stdio.h>
 
 #include "cmd/print.h"

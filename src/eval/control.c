@@ -1,3 +1,4 @@
+// futex(2), which has no wrapper in the C library.
 #include "eval/control.h"
 
 #include <limits.h>

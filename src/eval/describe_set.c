@@ -1,3 +1,4 @@
+// One phrase per input set, with the factors or rows that were drawn for it.
 #include "eval/describe_set.h"
 
 #include "base/arena.h"

@@ -10,6 +10,7 @@
 #include "build/inspect.h"
 #include "eval/environment.h"
 #include "eval/judge.h"
+#include "eval/memory_need.h"
 #include "ir/inputs.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
@@ -23,13 +24,14 @@ static const int64_t stir_ns = 30000;
 
 // Slots so that what one call touches is out of the caches when its slot comes again.
 static void choose_layout(struct judge *j) {
-    struct plan p = {.n_buffers = j->context.n_buffers};
+    struct plan p = {0};
     int64_t bytes = 0;
-    for (int i = 0; i < p.n_buffers; i++) {
-        p.buffers[i] = j->context.buffers[i];
+    for (int i = 0; i < j->context.n_buffers; i++) {
+        *plan_add_buffer(&j->arena, &p) = j->context.buffers[i];
         bytes += p.buffers[i].size_bytes;
     }
-    layout_make(&j->layout, &p, layout_slots(bytes, j->settings.llc_bytes, memory_max_bytes));
+    layout_make(&j->arena, &j->layout, &p,
+                layout_slots(bytes, p.n_buffers, j->settings.llc_bytes, memory_max_bytes));
 }
 
 // Not a number around the inputs: reading beyond them spoils results.
@@ -45,10 +47,18 @@ static void spoil_surroundings(struct judge *j) {
         }
 }
 
+static bool fits_memory(const struct judge *j, struct error *err) {
+    int64_t data = j->layout.file_bytes[FILE_INPUTS] + j->layout.file_bytes[FILE_OUTPUTS];
+    struct memory_need n = memory_need_of(j->problem, data, j->settings.n_threads);
+    return memory_need_fits(j->problem, &n, memory_available(), "of memory", err);
+}
+
 static bool open(struct judge *j, struct error *err) {
     choose_layout(j);
     for (int i = 0; i < FILE_SCRATCH; i++)
         j->files[i] = (struct memory_file){.fd = -1, .read_only_fd = -1};
+    if (!fits_memory(j, err))
+        return false;
     for (int i = 0; i < FILE_SCRATCH; i++)
         if (!memory_file_open(&j->files[i], j->layout.file_bytes[i], err))
             return false;
@@ -96,7 +106,14 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
 
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     struct layout l;
-    layout_make(&l, &s->plan, j->layout.n_slots);
+    int most = LAYOUT_BASES_MAX / j->layout.n_slots;
+    if (s->plan.n_buffers > most) {
+        v->kind = VERDICT_LIMITS;
+        v->evidence = arena_printf(a, "%d buffers, at most %d in %d slots", s->plan.n_buffers, most,
+                                   j->layout.n_slots);
+        return false;
+    }
+    layout_make(&s->arena, &l, &s->plan, j->layout.n_slots);
     if (l.file_bytes[FILE_SCRATCH] <= scratch_max_bytes)
         return true;
     v->kind = VERDICT_LIMITS;

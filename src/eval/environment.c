@@ -1,3 +1,5 @@
+// Reads /proc/stat (time stolen by a hypervisor) and /sys (throttling, clock, huge pages), each
+// where it is there.
 #include "eval/environment.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Estimators as rows of a table, order statistics and a moving-block bootstrap for their intervals:
+// neighbouring pairs of a busy machine are not independent.
 #include "eval/estimate.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// One question at a time to a place (place.h), with up to three tries where the answer says infra
+// or the worker is gone. What cannot be helped is remembered and given to every later question.
 #include "eval/evaluate.h"
 
 #include <math.h>

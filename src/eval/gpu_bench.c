@@ -1,3 +1,5 @@
+// Launches the kernels of runtime/judge.cu. The grid depends on the amount of data alone, so sums
+// are the same bits on every card.
 #include "eval/gpu_bench.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Readings of NVML at most every 20 ms; the pairs since the last one get its throttle bits.
 #include "eval/gpu_clocks.h"
 
 #include <stdio.h>

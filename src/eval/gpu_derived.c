@@ -1,3 +1,4 @@
+// The laws as launches: scaled copies and permuted rows of device arrays.
 #include "eval/gpu_derived.h"
 
 #include <math.h>

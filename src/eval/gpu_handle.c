@@ -1,3 +1,5 @@
+// Questions to `hone _gpu_runner` and its answers (gpu_runner.h has the messages), import of the
+// memory that it shares, and what an error or a death means for the verdict.
 #include "eval/gpu_handle.h"
 
 #include <math.h>

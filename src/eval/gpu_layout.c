@@ -1,3 +1,4 @@
+// Offsets of buffers and guard zones; judge and runner both compute them, so none are sent.
 #include "eval/gpu_layout.h"
 
 enum { SHIFTS = 32 };

@@ -1,3 +1,6 @@
+// Walks the plan of oracle_plan.h: nodes without rows once, nodes with rows tile by tile, each as
+// one launch of a kernel of runtime/oracle.cu; then outputs with their spread and the honest
+// computation's errors.
 #include "eval/gpu_oracle.h"
 
 #include <math.h>

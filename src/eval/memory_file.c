@@ -1,3 +1,4 @@
+// memfd_create, mmap, and a thread that populates pages piece by piece while the compiler works.
 #include "eval/memory_file.h"
 
 #include <errno.h>

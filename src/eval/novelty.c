@@ -1,3 +1,5 @@
+// Which elements change and which rows that reaches, where rows are independent; those rows, and
+// some by chance, are compared with the interpreter.
 #include "eval/novelty.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Three guesses per output (zeros, a constant, a copy of an input), each dropped at the first set
+// that refutes it.
 #include "eval/null_trial.h"
 
 #include <stdlib.h>

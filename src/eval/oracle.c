@@ -1,3 +1,6 @@
+// Draws sets and interprets the problem for them on several threads; keeps value (as two floats)
+// and spread of every element, and how much the honest computation errs. Derived and patched sets
+// are made from others where that is exact. oracle_compare.c compares.
 #include "eval/oracle.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+// Decides for each node: no array (a view, an input), one for all rows, or one for a tile; then
+// lays the arrays out and sizes the tile to the memory that may be used.
 #include "eval/oracle_plan.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Storage and comparison of expected outputs for every type but f32, for which oracle.c and
+// oracle_compare.c have a faster way.
 #include "eval/oracle_typed.h"
 
 #include <float.h>

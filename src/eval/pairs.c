@@ -1,3 +1,4 @@
+// The stopping rule as arithmetic on the half width of the interval.
 #include "eval/pairs.h"
 
 #include "record/measurement.h"

@@ -1,3 +1,5 @@
+// The place (place.h) on this machine: a `hone _worker` that is started when the evaluator is, and
+// again after it died.
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>

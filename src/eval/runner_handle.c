@@ -1,3 +1,6 @@
+// Starts `hone _runner`, hands over plan, memory and object, then commands calls through the
+// control page and waits on its futex. Besides the time of a call it watches what the kernel says
+// of the runner's threads: who waited for a processor, and who ran when all should sleep.
 #include "eval/runner_handle.h"
 
 #include <dirent.h>
@@ -138,7 +141,7 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
         r->stat_fds[i] = -1;
     struct arena a = {0};
     const char *self = file_self(&a, err);
-    layout_make(&r->layout, spec->plan, spec->n_slots);
+    layout_make(&r->arena, &r->layout, spec->plan, spec->n_slots);
     r->control_fd = memory_fd("control", sizeof *r->control);
     bool ok = self != NULL;
     if (ok && r->control_fd < 0)
@@ -187,6 +190,7 @@ void runner_close(struct runner *r) {
     if (r->control_fd > 0)
         close(r->control_fd);
     memory_file_close(&r->scratch);
+    arena_reset(&r->arena);
     *r = (struct runner){.process = {.socket = -1}, .control_fd = -1};
 }
 

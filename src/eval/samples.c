@@ -1,3 +1,5 @@
+// Arrays of paired times with a mark each (counted, disturbed, left out), and trials: shorter
+// comparisons that are stretches of a longer one.
 #include "eval/samples.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Median, quantiles, and the upper bound of a share that was seen k of n times (Clopper and
+// Pearson), by bisection.
 #include "eval/stats.h"
 
 #include <math.h>

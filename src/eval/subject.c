@@ -1,3 +1,6 @@
+// A candidate in its runner: plan read, compiled, loaded, called, checked after each call (poison,
+// guard zones, inputs untouched, work after the end). What is wrong is explained only then, since
+// finding out costs more than finding that.
 #include <math.h>
 #include <string.h>
 #include <time.h>

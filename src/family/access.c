@@ -1,3 +1,4 @@
+// One function per operation that only moves data: the argument's map, and the guards that remain.
 #include "family/access.h"
 
 #include <assert.h>

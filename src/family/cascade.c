@@ -1,3 +1,4 @@
+// Nested conditions on the number of chunks so far: a level is carried when it holds `radix` sums.
 #include "family/cascade.h"
 
 struct cascade cascade_for(int64_t n_chunks, int radix) {

@@ -1,3 +1,4 @@
+// Sizes of a block from the grain, and the kernel whose blocks walk them.
 #include "family/deal.h"
 
 struct deal deal_out(const struct space *space, int n_groups, int64_t grain) {

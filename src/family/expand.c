@@ -1,3 +1,4 @@
+// One function per operation, over a table; identities are chosen for accuracy near their zeros.
 #include "family/expand.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// The list of families, and what they share: knobs by name, the nearest legal value, objections in
+// words, estimates of plain streaming.
 #include "family/family.h"
 
 #include <assert.h>

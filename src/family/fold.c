@@ -1,3 +1,5 @@
+// Accumulators are chosen by the sweep's width; sums longer than a chunk go to a second
+// accumulator, as the honest computation does.
 #include "family/fold.h"
 
 #include <assert.h>

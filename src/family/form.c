@@ -1,3 +1,5 @@
+// Finds the anchor that the family takes, then marks what is before and after it; the first thing
+// that does not fit is refused by name.
 #include "family/form.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// Finds the one product of a region and whether its operands can be read in place.
 #include "family/gemm_form.h"
 
 #include "base/arena.h"

@@ -1,3 +1,5 @@
+// Limits and estimates of a block, and the loops by which a team of threads walks a row and
+// combines partial results: registers, then shuffles within a warp, then shared memory.
 #include "family/gpu.h"
 
 #include <assert.h>

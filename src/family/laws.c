@@ -1,3 +1,5 @@
+// One matcher per law, and the table that the names stand in. A matcher looks at the graph through
+// views, as its author may have written the pattern in several ways.
 #include "family/laws.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// The texts around a loop program: head comment with problem and block, the program printed for its
+// target, the scaffold with no body.
 #include "family/lower.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Accepts regions that are elementwise all through, and lays their values into one space.
 #include "family/map_form.h"
 
 #include "base/arena.h"

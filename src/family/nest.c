@@ -1,3 +1,6 @@
+// The space (axes of the values, then those of the anchors' terms), the loops of one anchor with
+// their accumulators, products of ragged groups of rows, and an optional tile in which one factor
+// is read once for several results.
 #include "family/nest.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Three lowerings over lines: scans in segments, orders by repeated selection of the next best,
+// scatters by ranges of results that each thread owns, so that no atomics are needed.
 #include "family/nest_walk.h"
 
 #include <assert.h>

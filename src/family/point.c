@@ -1,3 +1,5 @@
+// Recursion over the region's nodes with a memo per scope; a node goes to the outermost scope that
+// fixes all it depends on.
 #include "family/point.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Finds the one reduction of a region, and orders axes into kept and reduced.
 #include "family/reduce_form.h"
 
 #include "family/access.h"

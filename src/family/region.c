@@ -1,3 +1,5 @@
+// A backward walk from the stage's values to what is materialised; and, for the default lowering,
+// where to cut a region that is too large.
 #include "family/region.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Levels of reductions over one set of axes, which values have full rows, and in which walk each is
+// computed.
 #include "family/rows.h"
 
 #include "family/access.h"

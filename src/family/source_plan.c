@@ -1,3 +1,4 @@
+// Buffers and sizes from the problem, limits from the target, then record/plan.h's parser.
 #include "family/source_plan.h"
 
 #include "ir/problem.h"

@@ -1,3 +1,4 @@
+// Axis maps of nodes, composed through views; neighbours that every map walks alike are joined.
 #include "family/space.h"
 
 #include <assert.h>

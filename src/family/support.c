@@ -1,3 +1,4 @@
+// One node at a time against what the emitters have; the first that is missing names the reason.
 #include "family/support.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+// Up to three loops, one per width; ranges (loop/range.h) decide which of them would run.
 #include "family/sweep.h"
 
 #include "loop/range.h"

@@ -1,3 +1,4 @@
+// One function per kind of anchor: its axes, where each argument is read, and when there is a term.
 #include "family/terms.h"
 
 #include <assert.h>

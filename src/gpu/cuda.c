@@ -1,3 +1,4 @@
+// The table of driver symbols, filled by library.h; facts of a device by its attributes.
 #include "gpu/cuda.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Tries $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, then the loader's own path.
 #include "gpu/library.h"
 
 #include <dlfcn.h>

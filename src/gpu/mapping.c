@@ -1,3 +1,4 @@
+// The driver's virtual memory calls: reserve, create, map, export as a descriptor, import.
 #include "gpu/mapping.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+// The few calls of NVML that read; throttle reasons as bits and as text.
 #include "gpu/nvml.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// The few calls of NVRTC, found under several sonames; one program per compile.
 #include "gpu/nvrtc.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// The rules that structural nodes keep, one function per operation, and their text for `hone check
+// -v`.
 #include "ir/detail.h"
 
 #include "base/str.h"

@@ -1,3 +1,4 @@
+// Types and shapes by operation, and graph_verify: one rule after the other for each node.
 #include "ir/graph.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Distributions become sources of runtime/hone_inputs.h; sets (integers, wide, one sign) change
+// their parameters. Computed inputs are interpreted from their hidden draws.
 #include "ir/inputs.h"
 
 #include <assert.h>

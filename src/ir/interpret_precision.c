@@ -1,3 +1,5 @@
+// Rounds factors to the declared type for the honest reading, and adds the variance that this
+// rounding has.
 #include "ir/interpret_precision.h"
 
 static double round_operand(const struct precision *q, double v) {

@@ -1,3 +1,4 @@
+// The numbering of a body's inputs and outputs, and the rules that node and body keep.
 #include "ir/recurrence.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// An exponent per node for scaling, a share per node for linearity, row independence for
+// permutations: each one forward pass that gives up where an operation has no law.
 #include "ir/relations.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Three passes, each with what it requires and keeps, then a verification.
 #include "ir/simplify.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Counts per operation, from shapes and details alone.
 #include "ir/work.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// Shapes by NumPy's rules, types by promotion, names in series (y.1, y.2) for what the author left
+// unnamed.
 #include "lang/builder.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Keywords of calls and reductions over the names of ops.def; "did you mean" for what others call
+// them.
 #include "lang/call.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Rows of distributions with the numbers they take, and whether what they draw fits the input's
+// type.
 #include "lang/draws.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// The three steps: parse, check, report.
 #include "lang/lang.h"
 
 #include "base/arena.h"

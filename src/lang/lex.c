@@ -1,3 +1,4 @@
+// One function per kind of token, the rule above it.
 #include "lang/lex.h"
 
 #include <string.h>

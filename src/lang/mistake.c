@@ -1,3 +1,4 @@
+// Collects mistakes with their place, and prints each with its source line and a caret.
 #include "lang/mistake.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+// A hash table of a block's names; lists of words that C, C++, CUDA or emitted code would trip
+// over.
 #include "lang/names.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// The body of a loop becomes a problem of its own; values from outside become its inputs when they
+// are first used, slices by the step's own subscript too.
 #include "lang/steps.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Arguments matched with the parameters of structure.def, then one builder per function
+// (structure_*.c).
 #include "lang/structure.h"
 
 #include <math.h>

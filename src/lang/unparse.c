@@ -1,3 +1,4 @@
+// Canonical text from the syntax tree; widths are measured first, so that columns line up.
 #include "lang/unparse.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Recursion over the syntax tree: subscripts by Python's rules, powers that have an operation of
+// their own, names, calls (call.h, composite.h, structure.h).
 #include "lang/value.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// The worst case before a call (all input at its dearest, all output that was allowed), what was
+// counted after it; where nobody counted, the worst case stays.
 #include "llm/budget.h"
 
 #include <math.h>

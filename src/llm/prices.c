@@ -1,3 +1,4 @@
+// A line per model; every line is parsed even where the first matches, so that mistakes are found.
 #include "llm/prices.h"
 
 #include <math.h>

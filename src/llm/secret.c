@@ -1,3 +1,4 @@
+// One read of one open file whose mode was checked; strip replaces a key wherever it occurs.
 #include "llm/secret.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// A line buffer and two fields; nothing is assumed of how the bytes are split.
 #include "llm/sse.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Every cell carries who wrote it and when, so races between blocks, and between threads of one
+// barrier interval, are found and not merely possible.
 #include "loop/execute.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// One switch per kind of operand (f32, f64, whole numbers, masks); results are wrapped to their
+// type.
 #include "loop/execute_op.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Constructors that simplify as they build, names that clash with nothing in C or CUDA, buffers and
+// kernels.
 #include "loop/loop_build.h"
 
 #include <assert.h>

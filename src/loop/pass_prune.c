@@ -1,3 +1,5 @@
+// Counts the readers of every variable and buffer, removes what has none, and starts again while
+// something was removed.
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+// One walk over the program that checks the rules listed in passes.h; the first that is broken is
+// named.
 #include <stddef.h>
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+// Functions per kernel over print_text.h; vectors are GCC's vector extensions.
 #include "loop/print_c.h"
 
 #include "base/arena.h"

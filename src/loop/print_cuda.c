@@ -1,3 +1,4 @@
+// Entries per kernel over print_text.h; shared arrays beyond 48 KiB are asked for at launch.
 #include "loop/print_cuda.h"
 
 #include "base/arena.h"

@@ -1,3 +1,5 @@
+// Expressions with as few parentheses as C's precedence needs, statements, and the choice of int or
+// int64_t for each index.
 #include "loop/print_text.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Interval arithmetic and linear forms over index expressions.
 #include "loop/range.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+// Marks go into a copy of the text; an answer is cut at its marks and put back. What stands around
+// the blocks of an answer must be the text itself, blanks aside.
 #include "mind/anchors.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// The proposer that knows nothing: a random untried move. What the others must beat.
 #include "base/arena.h"
 #include "mind/moves_untried.h"
 

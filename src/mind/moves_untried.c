@@ -1,3 +1,4 @@
+// The moves of a block less those whose result some node of the tree already has.
 #include "mind/moves_untried.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+// One turn of a role: ask, let it call tools, send an unusable answer back once with the reason.
+// Then the roles in order: plan, code, or debug for a node that did not pass; the expert where they
+// fail.
 #include "mind/team.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Work (bytes, operations by unit) from demand.h and realise.h, then the three times from it: data
+// sheet, measured ceilings, and what cannot be saved.
 #include "model/bound.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Their JSON form, the cached file of each machine, and interpolation: between mixes of reads and
+// writes, between sizes.
 #include "model/ceilings.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+// Draws indices once with a fixed seed, evaluates masks of positions at sampled points, and counts
+// what a promise (triangular, diagonal) leaves.
 #include "model/instance.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// The list itself, and the chains of loops: operations per step that must wait for the step before.
 #include "model/operations.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Looks through casts and views to what factors really are, and lists the matrix units that hold
+// them exactly or by splitting.
 #include "model/realise.h"
 
 enum { SCALES_MAX = 4 };  // one on top of the other

@@ -1,3 +1,4 @@
+// Collects losses while a limit is computed; the largest becomes the sentence that is shown.
 #include "model/reason.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Figures of a card's row, of its architecture, or of threads x clock x vector width.
 #include "model/sheet.h"
 
 #include <string.h>

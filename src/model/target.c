@@ -1,3 +1,4 @@
+// The CPU of this machine from /proc and /sys; names of matrix and vector units.
 #include "model/target.h"
 
 #include <sched.h>

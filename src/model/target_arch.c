@@ -1,3 +1,4 @@
+// Rows of GPU architectures: limits of a block and of an SM, by compute capability.
 #include <stdlib.h>
 #include <string.h>
 

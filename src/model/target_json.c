@@ -1,3 +1,4 @@
+// The JSON form of a target's facts, for records, messages and spools.
 #include <string.h>
 
 #include "base/arena.h"

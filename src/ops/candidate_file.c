@@ -1,3 +1,4 @@
+// By the file's suffix and size: kernel blocks are checked and lowered, sources taken as they are.
 #include "ops/candidate_file.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Kernel with its sizes, host function, header, Makefile, README, PROOF.json.
 #include "ops/export_text.h"
 
 #include <string.h>

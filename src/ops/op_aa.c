@@ -1,3 +1,5 @@
+// Rows for each length of a comparison grow trial by trial; processes are started anew after some
+// trials, so that no one of them decides all.
 #include "ops/op_aa.h"
 
 #include <errno.h>

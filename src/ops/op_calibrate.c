@@ -1,3 +1,4 @@
+// Target, calibrate/calibrate.h, cache.
 #include "ops/op_calibrate.h"
 
 #include "base/arena.h"

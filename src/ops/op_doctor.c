@@ -1,3 +1,4 @@
+// One function per part, called in order; each adds rows with a state and an advice.
 #include "ops/op_doctor.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Which block and which target follow from what the command names; then family/lower.h.
 #include "ops/op_emit.h"
 
 #include <string.h>

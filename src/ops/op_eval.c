@@ -1,3 +1,5 @@
+// Candidate, rival, target and evaluator (local or behind a spool), then one judgement, its
+// findings, and the report as text and JSON; pairs and lists of candidates over the same.
 #include "ops/op_eval.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Gathers champion, plan and expected outputs from the store and the oracle, and writes the
+// directory with the proof last, so that one that has it is complete.
 #include "ops/op_export.h"
 
 #include <assert.h>

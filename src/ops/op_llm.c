@@ -1,3 +1,5 @@
+// Settings become a configuration; those that decide where keys and money go are refused from a
+// project's file.
 #include "ops/op_llm.h"
 
 #include <string.h>

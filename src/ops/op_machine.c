@@ -1,3 +1,4 @@
+// Names of targets, the default one, and the compiler that serves each.
 #include "ops/op_machine.h"
 
 #include <string.h>

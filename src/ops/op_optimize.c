@@ -1,3 +1,5 @@
+// Gathers what search/optimize.h needs: problem, target with measured ceilings, bound, evaluator,
+// proposer, store; refuses problems that a null kernel passes; starts or resumes the run.
 #include "ops/op_optimize.h"
 
 #include <string.h>

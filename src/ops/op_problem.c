@@ -1,3 +1,5 @@
+// Reads files with --dim applied, checks problems and kernel blocks against their targets, and
+// formats.
 #include "ops/op_problem.h"
 
 #include <stdio.h>

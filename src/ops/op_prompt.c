@@ -1,3 +1,4 @@
+// Rebuilds the brief of a stored node and has mind/team.h print what a role would be asked.
 #include "ops/op_prompt.h"
 
 #include <math.h>

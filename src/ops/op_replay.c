@@ -1,3 +1,5 @@
+// A recording in place of judge and model, a store in a scratch directory, the same search, then a
+// comparison node by node.
 #include "ops/op_replay.h"
 
 #include <math.h>

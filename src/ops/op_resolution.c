@@ -1,3 +1,4 @@
+// Repeated comparisons of one kernel with itself; shorter lengths are stretches of the longest.
 #include "ops/op_resolution.h"
 
 #include <math.h>

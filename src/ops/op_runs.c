@@ -1,3 +1,4 @@
+// Opens the store, resolves names like 12.7 and `last`, and reads back problem and target of a run.
 #include "ops/op_runs.h"
 
 #include <string.h>

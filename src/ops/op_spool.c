@@ -1,3 +1,5 @@
+// Runs a spool's worker on a target, and finds the machine behind a spool that a command's --target
+// means.
 #include "ops/op_spool.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Which model, caps and feedback a run has, from the request or from the run that is resumed; opens
+// the model and prints the line that says model, price and cap.
 #include "ops/op_team.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// From a store or a file to one struct, and back to lines.
 #include "ops/recording.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// JSON form, tiers by file suffix, and the hash that seals a candidate.
 #include "record/candidate.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// JSON forms, and the hash by which a replay recognises a question.
 #include "record/chat.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// JSON form; a node goes without its source, samples and findings, which are in the store.
 #include "record/event.h"
 
 #include "base/json.h"

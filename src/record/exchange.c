@@ -1,3 +1,4 @@
+// JSON form, and sums of what exchanges cost.
 #include "record/exchange.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+// JSON form.
 #include "record/finding.h"
 
 #include <string.h>

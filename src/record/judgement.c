@@ -1,3 +1,4 @@
+// JSON form, and the subjects that are no candidates (a bound, an end).
 #include "record/judgement.h"
 
 #include "base/arena.h"

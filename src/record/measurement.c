@@ -1,3 +1,4 @@
+// JSON form, spreads, and which of two measurements is faster, if that is resolved.
 #include "record/measurement.h"
 
 #include <math.h>
@@ -112,12 +113,12 @@ static void trials_from_json(struct json_reader *r, struct arena *a, const json_
     m->n_trials = r->failed ? 0 : (int)json_array_size(array);
     m->trials = arena_array(a, struct measurement_trial, m->n_trials);
     for (int i = 0; i < m->n_trials; i++) {
-        const json_t *look = json_array_get(array, (size_t)i);
-        m->trials[i] = (struct measurement_trial){.seconds = json_read_number(r, look, "seconds"),
-                                                  .n_pairs = (int)json_read_int(r, look, "pairs"),
-                                                  .speedup = json_read_number(r, look, "speedup"),
-                                                  .low = json_read_number(r, look, "low"),
-                                                  .high = json_read_number(r, look, "high")};
+        const json_t *trial = json_array_get(array, (size_t)i);
+        m->trials[i] = (struct measurement_trial){.seconds = json_read_number(r, trial, "seconds"),
+                                                  .n_pairs = (int)json_read_int(r, trial, "pairs"),
+                                                  .speedup = json_read_number(r, trial, "speedup"),
+                                                  .low = json_read_number(r, trial, "low"),
+                                                  .high = json_read_number(r, trial, "high")};
     }
 }
 

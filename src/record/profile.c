@@ -1,3 +1,4 @@
+// JSON form, metrics by name, and one phrase on the launches.
 #include "record/profile.h"
 
 #include <assert.h>

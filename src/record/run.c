@@ -1,3 +1,4 @@
+// JSON forms of runs and nodes; fields that older versions did not write have their defaults here.
 #include "record/run.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// JSON form and names of kinds; infinite errors are kept as a number that JSON has.
 #include "record/verdict.h"
 
 #include <float.h>

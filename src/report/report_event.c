@@ -1,3 +1,4 @@
+// A running optimisation line by line: what `hone optimize` prints as events come.
 #include <math.h>
 #include <string.h>
 

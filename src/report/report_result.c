@@ -1,3 +1,4 @@
+// The end of a run: champion, speed-up, share of reach, why it stopped.
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// Phrases that several reports share: times, shares of the bound, states, wrapped lines.
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// All runs as a table, one run as a tree, one node in full.
 #include <math.h>
 #include <string.h>
 

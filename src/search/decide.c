@@ -1,3 +1,5 @@
+// The window of the tree that a mind sees, then the decision: repair what did not pass, or let the
+// policy select and the mind propose, until something new comes of it.
 #include "search/decide.h"
 
 #include <stdlib.h>

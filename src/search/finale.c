@@ -1,3 +1,5 @@
+// Formulas for the time that is kept for the end, and the few nodes whose interval reaches that of
+// the champion, the fastest first.
 #include "search/finale.h"
 
 #include <math.h>

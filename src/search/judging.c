@@ -1,3 +1,4 @@
+// Judgements by subject and rival in their recorded order.
 #include "search/judging.h"
 
 #include <string.h>

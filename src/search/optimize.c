@@ -1,3 +1,6 @@
+// `optimize` at the end of the file is the list of calls; above it, in the order in which they are
+// needed: judging a node (screening, ranking), the batch, re-measured ceilings, play-off and
+// confirmation.
 #include "search/optimize.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Always the best node that still has moves.
 #include "search/tree.h"
 
 static int select_greedy(const struct tree *t, struct rng *rng) {

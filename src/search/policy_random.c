@@ -1,3 +1,4 @@
+// Any open node with equal chance, by the run's seed: the control that other policies must beat.
 #include "base/rng.h"
 #include "search/tree.h"
 

@@ -1,3 +1,5 @@
+// Counts over the nodes in order: evaluations charged, the champion, evaluations since the last
+// gain.
 #include "search/progress.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Children have larger numbers than their parents, so statistics are one pass from the end.
 #include "search/tree.h"
 
 #include <assert.h>

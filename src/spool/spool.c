@@ -1,3 +1,5 @@
+// Names, listings and atomic renames first; then the client's calls and the worker's. Each step
+// leaves a state from which spool_tidy.c can go on, whoever is killed.
 #include "spool/spool.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// Builds and reads the three documents, around the messages of eval/worker.h.
 #include "spool/spool_message.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// The loop of a worker: claim, judge, answer; a thread keeps the claim's heartbeat going meanwhile.
 #include "spool/spool_worker.h"
 
 #include <math.h>

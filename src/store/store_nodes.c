@@ -1,3 +1,4 @@
+// Queries on nodes.
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// Queries on runs; what a run's columns say wins over its stored record.
 #include <string.h>
 
 #include "base/arena.h"

@@ -1,3 +1,5 @@
+// The list of tools, which of them apply, and the ranking of their findings; actions that no knob
+// of the block allows are left out.
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
