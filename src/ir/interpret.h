@@ -49,7 +49,8 @@ bool interpret_rows_independent(const struct problem *p);
 bool interpret_carriers(const struct problem *p, bool *carries);
 
 // The nodes of a loop's body whose axis 0 is that of `n_rows` rows, given which of its inputs have
-// them; false when a step looks at several rows, or a state has rows in one step and not in another.
+// them; false when a step looks at several rows, or a state has rows in one step and not in
+// another.
 struct recurrence;
 bool interpret_body_carriers(const struct recurrence *r, int64_t n_rows, bool *carries);
 

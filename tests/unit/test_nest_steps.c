@@ -130,8 +130,8 @@ Test(nest_steps, results_of_one_loop_share_a_stage) {
     struct kernel k;
     lower_default(&a, p, &t, &k);
     cr_assert_eq(k.n_stages, 2, "%s", kernel_print(&a, &k));
-    cr_assert_eq(k.stages[1].n_values, 3);
-    cr_assert_str_eq(k.stages[1].family, "nest");
+    cr_assert_eq(k.stages[1]->n_values, 3);
+    cr_assert_str_eq(k.stages[1]->family, "nest");
     arena_reset(&a);
 }
 
