@@ -201,6 +201,7 @@ static struct gpu_oracle_request request_of(struct judge *j, enum oracle_set set
                                        .inputs = s->inputs,
                                        .expected = s->expected,
                                        .stats = stats,
+                                       .set = set,
                                        .allows_overflow = oracle_allows_overflow(set)};
 }
 

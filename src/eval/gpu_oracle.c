@@ -296,6 +296,7 @@ static bool compute_all(struct computation *l, struct error *err) {
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
         oracle_set_limits(s, l->request->allows_overflow ? 1 : oracle_independent(p, i, count));
+        oracle_allow_alike(s, p, l->request->set, i);
     }
     return true;
 }

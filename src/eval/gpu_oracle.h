@@ -3,6 +3,7 @@
 #pragma once
 
 #include "eval/gpu_bench.h"
+#include "eval/oracle.h"
 #include "ir/problem.h"
 #include "record/verdict.h"
 
@@ -41,7 +42,8 @@ struct gpu_oracle_request {
     const cuda_pointer *inputs;
     struct judge_expected *expected;  // per output
     struct error_stats *stats;        // per output
-    bool allows_overflow;             // oracle_allows_overflow() of the set
+    enum oracle_set set;
+    bool allows_overflow;  // oracle_allows_overflow() of it
     // So many rows alone: inputs that carry rows (ir/interpret.h), and `expected`, hold just these.
     // 0: all of them.
     int64_t n_rows;

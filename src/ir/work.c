@@ -1,6 +1,7 @@
 // Counts per operation, from shapes and details alone.
 #include "ir/work.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "ir/detail.h"
@@ -71,20 +72,40 @@ bool work_is_contraction(const struct node *n) {
            n->op == OP_CONV || n->op == OP_CONV_T;
 }
 
-int64_t work_fewest_sums(const struct graph *g, node_id output) {
-    int64_t fewest = shape_count(&g->nodes[output].shape);
+// The nodes that the output is made of; the caller frees it.
+static bool *needed_for(const struct graph *g, node_id output) {
     bool *needed = calloc((size_t)output + 1, sizeof *needed);
     if (!needed)
         abort();
     needed[output] = true;
-    for (node_id n = output; n >= 0; n--) {
-        const struct node *node = &g->nodes[n];
-        bool is_sum = work_is_contraction(node) || node->op == OP_RSUM || node->op == OP_RPROD;
-        if (needed[n] && is_sum && shape_count(&node->shape) < fewest)
-            fewest = shape_count(&node->shape);
-        for (int i = 0; needed[n] && i < node->n_args; i++)
-            needed[node->arg[i]] = true;
-    }
+    for (node_id n = output; n >= 0; n--)
+        for (int i = 0; needed[n] && i < g->nodes[n].n_args; i++)
+            needed[g->nodes[n].arg[i]] = true;
+    return needed;
+}
+
+static bool is_sum(const struct node *n) {
+    return work_is_contraction(n) || n->op == OP_RSUM || n->op == OP_RPROD;
+}
+
+int64_t work_fewest_sums(const struct graph *g, node_id output) {
+    int64_t fewest = shape_count(&g->nodes[output].shape);
+    bool *needed = needed_for(g, output);
+    for (node_id n = 0; n <= output; n++)
+        if (needed[n] && is_sum(&g->nodes[n]) && shape_count(&g->nodes[n].shape) < fewest)
+            fewest = shape_count(&g->nodes[n].shape);
     free(needed);
     return fewest;
+}
+
+double work_longest_sum(const struct graph *g, node_id output) {
+    double longest = 0;
+    bool *needed = needed_for(g, output);
+    for (node_id n = 0; n <= output; n++) {
+        double results = (double)shape_count(&g->nodes[n].shape);
+        if (needed[n] && is_sum(&g->nodes[n]) && results > 0)
+            longest = fmax(longest, unit_count(g, &g->nodes[n]) / results);
+    }
+    free(needed);
+    return longest;
 }

@@ -12,5 +12,8 @@ double work_flops(const struct graph *g, const struct node *n);
 // count where nothing is summed.
 int64_t work_fewest_sums(const struct graph *g, node_id output);
 
+// The most terms that a sum has on the way to the output; 0: there is none.
+double work_longest_sum(const struct graph *g, node_id output);
+
 // Is it a sum of products that matrix units can do: matmul, convolutions, ragged products?
 bool work_is_contraction(const struct node *n);

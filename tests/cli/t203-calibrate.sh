@@ -50,3 +50,9 @@ done
 XDG_CACHE_HOME=/dev/null expect_match 0 '^reach: not known' "$HONE" sol "$P" --target cpu
 expect_match 3 "no compiler 'nocc'" env HONE_BUILD_CC=nocc "$HONE" calibrate --target cpu
 expect_match 2 'target' "$HONE" calibrate --target nowhere
+
+# A run measures again before it believes that, and judges by what it measured then.
+cp -r slow slow_run
+XDG_CACHE_HOME=$TMP/slow_run expect_match 0 '^far beyond reach: measuring again what this machine can do$' \
+    "$HONE" optimize "$P" --target cpu --evals 1 --seconds 100
+printf '%s\n' "$got" | grep -Eq '^champion  [0-9]+\.0: ' || fail "judged by the old ceilings: $got"

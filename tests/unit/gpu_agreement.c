@@ -163,6 +163,7 @@ static bool compute_expected(struct gpu_oracle *g, const struct oracle *o, enum 
                                          .inputs = s->inputs,
                                          .expected = s->expected,
                                          .stats = s->stats,
+                                         .set = set,
                                          .allows_overflow = oracle_allows_overflow(set)};
     return draw(g, o, set, s, err) && gpu_oracle_compute(g, &request, err);
 }
