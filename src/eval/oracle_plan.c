@@ -233,48 +233,51 @@ static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
 
 // ---- rows and phases
 
-// Which nodes carry `n_rows` rows of that dim, where reductions over rows close a pass. False when
-// a row looks at another in any other way.
-static bool trace_rows(struct oracle_plan *plan, int64_t n_rows, int row_dim) {
-    const struct graph *g = &plan->problem->graph;
+// The rows that are looked for.
+struct row_axis {
+    int64_t n;
+    int dim;
+};
+
+// Does node i carry rows, or close a pass over them? False when a row looks at another in any other
+// way.
+static bool trace_node(struct oracle_plan *plan, const struct row_axis *rows, node_id i) {
+    const struct node *n = node_at(plan, i);
     bool *carries = plan->carries;
-    for (node_id i = 0; i < g->n_nodes; i++) {
-        const struct node *n = &g->nodes[i];
-        bool first = n->n_args && carries[n->arg[0]], all = first, any = first;
-        for (int k = 1; k < n->n_args; k++) {
-            all = all && carries[n->arg[k]];
-            any = any || carries[n->arg[k]];
-        }
-        bool has_rows = n->shape.rank > 0 && n->shape.size[0] == n_rows;
-        plan->closes[i] = false;
-        carries[i] = any;
-        switch (op_infos[n->op].class) {
-        case OP_CLASS_LEAF:
-            carries[i] = n->op == OP_INPUT && has_rows && n->shape.dim[0] == row_dim;
-            break;
-        case OP_CLASS_VIEW:
-            if (first && (n->shape.rank == 0 || n->view[0] != 0))
-                return false;
-            carries[i] = has_rows && (first || n->view[0] < 0);
-            break;
-        case OP_CLASS_MOVE:
-            if (first && !has_rows)
-                return false;
-            break;
-        case OP_CLASS_REDUCE:
-            plan->closes[i] = first && (n->axes & 1);
-            carries[i] = first && !plan->closes[i];
-            break;
-        case OP_CLASS_CONTRACT:
-            if (n->shape.rank > 2 ? any != all : carries[n->arg[1]])
-                return false;
-            break;
-        default:
-            if (any != all)
-                return false;
-        }
+    bool first = n->n_args && carries[n->arg[0]], all = first, any = first;
+    for (int k = 1; k < n->n_args; k++) {
+        all = all && carries[n->arg[k]];
+        any = any || carries[n->arg[k]];
     }
-    return true;
+    bool has_rows = n->shape.rank > 0 && n->shape.size[0] == rows->n;
+    carries[i] = any;
+    plan->closes[i] = false;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        carries[i] = n->op == OP_INPUT && has_rows && n->shape.dim[0] == rows->dim;
+        return true;
+    case OP_CLASS_VIEW:
+        carries[i] = has_rows && (first || n->view[0] < 0);
+        return !first || (n->shape.rank > 0 && n->view[0] == 0);
+    case OP_CLASS_MOVE:
+        return !first || has_rows;
+    case OP_CLASS_REDUCE:
+        plan->closes[i] = first && (n->axes & 1);
+        carries[i] = first && !plan->closes[i];
+        return true;
+    case OP_CLASS_CONTRACT:
+        return n->shape.rank > 2 ? any == all : !carries[n->arg[1]];
+    default:
+        return any == all;
+    }
+}
+
+static bool trace_rows(struct oracle_plan *plan, const struct shape *s) {
+    struct row_axis rows = {s->size[0], s->dim[0]};
+    bool ok = true;
+    for (node_id i = 0; ok && i < plan->problem->graph.n_nodes; i++)
+        ok = trace_node(plan, &rows, i);
+    return ok;
 }
 
 // Inputs whose rows are taken one tile after the other, in elements.
@@ -311,8 +314,7 @@ static void find_rows(struct oracle_plan *plan) {
     }
     for (int i = 0; i < 2; i++)
         if (shapes[i] && shapes[i]->rank > 0 && shapes[i]->dim[0] >= 0 &&
-            trace_rows(plan, shapes[i]->size[0], shapes[i]->dim[0]) &&
-            carried_inputs(plan) > most) {
+            trace_rows(plan, shapes[i]) && carried_inputs(plan) > most) {
             most = carried_inputs(plan);
             best = i;
         }
@@ -321,7 +323,7 @@ static void find_rows(struct oracle_plan *plan) {
     memset(plan->closes, 0, sizeof *plan->closes * n);
     if (best >= 0) {
         plan->n_rows = shapes[best]->size[0];
-        trace_rows(plan, plan->n_rows, shapes[best]->dim[0]);
+        trace_rows(plan, shapes[best]);
     }
 }
 
