@@ -60,6 +60,10 @@ cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int s
 bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct patch *p,
                      bool is_back);
 
+// An input of a set, into memory of its size. False: the kernels cannot, and the host has to; or
+// j->broken is set.
+bool gpu_make_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to);
+
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
 void gpu_compute_expected(struct judge *j, unsigned sets);

@@ -119,51 +119,12 @@ bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct p
                      "change inputs");
 }
 
-// Drawn on the device; the patches of a patched set one by one.
-static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
-    struct error err = {0};
-    struct patch patches[PATCHES];
-    struct hone_source source = oracle_source(&j->oracle, set, i);
-    if (!gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].size_bytes / 4, to,
-                         &err)) {
-        gpu_fail(j, &err);
-        return false;
-    }
-    int n = set == SET_PATCHED ? oracle_patches(&j->oracle, 0, i, patches) : 0;
-    for (int k = 0; k < n; k++)
-        if (!gpu_put_element(j, i, to, &patches[k], false))
-            return false;
-    return true;
-}
-
-// From the declared data, by the set's law. False, and the host has to: no memory.
-static bool derive_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
-    struct gpu_oracle *o = &j->gpu->oracle;
-    struct error err = {0};
-    struct gpu_law law;
-    struct gpu_copy c = {.to = to, .count = j->context.buffers[i].size_bytes / 4};
-    if (!gpu_law_open(&law, o, &j->oracle, set, &err))
-        return false;
-    bool ok = gpu_oracle_take_work(o, 4 * c.count, &err);
-    c.from = o->work;
-    ok = ok && draw_input(j, SET_DECLARED, i, c.from) && gpu_law_input(&law, i, &c, &err);
-    gpu_law_close(&law);
-    return ok;
-}
-
-static bool make_input(struct judge *j, enum oracle_set set, int i) {
-    struct gpu_set *s = &j->gpu->sets[set];
-    return j->gpu->has_oracle && !j->problem->inputs[i].maker &&
-           take(j, set, j->context.buffers[i].size_bytes, &s->inputs[i]) &&
-           (set < SET_DRAWN ? draw_input(j, set, i, s->inputs[i])
-                            : derive_input(j, set, i, s->inputs[i]));
-}
-
 static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
     struct gpu_set *s = &j->gpu->sets[set];
     int64_t bytes = j->context.buffers[i].size_bytes;
     struct judge_regions r = {0};
-    bool ok = make_input(j, set, i);
+    bool ok = j->gpu->has_oracle && take(j, set, bytes, &s->inputs[i]) &&
+              gpu_make_input(j, set, i, s->inputs[i]);
     if (!ok && j->broken.kind == ERROR_NONE) {
         void *values = malloc((size_t)bytes);
         if (!values)
@@ -287,6 +248,18 @@ static bool upload_expected(struct judge *j, enum oracle_set set) {
     return true;
 }
 
+// Inputs that the card computed may differ from the host's in a last bit.
+static void forget_computed(struct judge *j) {
+    bool any = false;
+    for (int i = 0; i < j->problem->n_inputs; i++)
+        any = any || j->problem->inputs[i].maker;
+    if (!any)
+        return;
+    gpu_forget_sets(j);
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+        j->slot_set[slot] = -1;
+}
+
 static bool prepare_expected(struct judge *j, enum oracle_set set) {
     struct judge_gpu *g = j->gpu;
     struct gpu_set *s = &g->sets[set];
@@ -295,6 +268,7 @@ static bool prepare_expected(struct judge *j, enum oracle_set set) {
     if (g->has_oracle && !compute_expected(j, set)) {
         log_info("the GPU cannot compute the truth; the host does");
         g->has_oracle = false;
+        forget_computed(j);
     }
     s->has_expected = j->broken.kind == ERROR_NONE && (g->has_oracle || upload_expected(j, set));
     return s->has_expected;

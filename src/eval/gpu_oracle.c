@@ -14,7 +14,8 @@
 
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
-// Besides what is expected, computing it takes at most twice as much as the outputs, or this.
+// Besides what is expected, computing it takes at most twice as much as the outputs, half as much
+// as the inputs, or this.
 static const int64_t work_least_bytes = (int64_t)64 << 20;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
@@ -178,11 +179,21 @@ static bool do_reduce(struct computation *l, node_id id, struct error *err) {
     r.kept = oracle_plan_axes(&s, strides, ~n->axes);
     r.reduced = oracle_plan_axes(&s, strides, n->axes);
     int64_t total = (int64_t)r.n * r.n_runs;
+    if (l->plan.closes[id])  // its part of the runs of all tiles
+        r.partials += (cuda_pointer)(l->first * (int64_t)(r.length / (uint64_t)l->rows) /
+                                     ORACLE_RUN * (int64_t)r.n * ORACLE_PARTIAL_BYTES);
     void *arguments[] = {&r};
     // Few threads with much to do each are spread over the device.
     return launch(l->oracle, l->oracle->runs, total, total < FEW_THREADS ? THREADS_RUNS : THREADS,
                   arguments, err) &&
-           join(l, &r, err);
+           (l->plan.closes[id] || join(l, &r, err));
+}
+
+// All tiles have given their partial results.
+static bool close_reduction(struct computation *l, node_id id, struct error *err) {
+    l->rows = l->plan.n_rows;
+    struct oracle_reduce r = reduction(l, id);
+    return join(l, &r, err);
 }
 
 static bool do_matmul(struct computation *l, node_id id, struct error *err) {
@@ -226,7 +237,8 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
     const struct problem *p = l->request->problem;
     struct gpu_oracle *o = l->oracle;
     for (int i = 0; i < p->n_outputs; i++) {
-        const struct judge_expected *e = &l->request->expected[i];
+        struct judge_expected none = {0};
+        const struct judge_expected *e = l->request->made ? &none : &l->request->expected[i];
         struct judge_part sum;
         if (p->outputs[i].node != id)
             continue;
@@ -236,6 +248,17 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
                                  .low = e->low,
                                  .spread = e->spread,
                                  .allows_overflow = l->request->allows_overflow};
+        if (l->request->made) {
+            cuda_pointer to = l->request->made;
+            to += l->plan.carries[id]
+                      ? sizeof(float) * (put.n / (uint64_t)l->rows) * (cuda_pointer)l->first
+                      : 0;
+            if (!cuda_ok(&o->bench->cu,
+                         o->bench->cu.copy(to, put.from.honest, sizeof(float) * (size_t)put.n),
+                         "keep an input", err))
+                return false;
+            continue;
+        }
         put.at = l->plan.carries[id] ? (uint64_t)l->first * (put.n / (uint64_t)l->rows) : 0;
         void *arguments[] = {&put, &o->bench->parts};
         if (!gpu_bench_sum(o->bench, o->put, put.n, arguments, &sum, err))
@@ -257,13 +280,58 @@ static bool compute(struct computation *l, node_id id, struct error *err) {
     }
 }
 
-// All nodes that carry rows, or all that do not.
-static bool pass(struct computation *l, bool carriers, struct error *err) {
+// What can be computed once in this phase.
+static bool compute_once(struct computation *l, int phase, struct error *err) {
+    const struct oracle_plan *plan = &l->plan;
     for (node_id id = 0; id < l->request->problem->graph.n_nodes; id++)
-        if (l->plan.is_stored[id] && l->plan.carries[id] == carriers &&
-            !(compute(l, id, err) && put_outputs(l, id, err)))
+        if (plan->is_stored[id] && !plan->carries[id] && !plan->closes[id] &&
+            plan->phase[id] == phase && !(compute(l, id, err) && put_outputs(l, id, err)))
             return false;
     return true;
+}
+
+// One tile: nodes with rows that this phase needs, and its part of what closes the phase. Outputs
+// are put in the first phase that can compute them.
+static bool compute_tile(struct computation *l, int phase, struct error *err) {
+    const struct oracle_plan *plan = &l->plan;
+    for (node_id id = 0; id < l->request->problem->graph.n_nodes; id++) {
+        bool is_part = plan->carries[id] && (plan->needed[id] >> phase & 1);
+        if (!plan->is_stored[id] ||
+            !(is_part || (plan->closes[id] && plan->phase[id] - 1 == phase)))
+            continue;
+        if (!compute(l, id, err) ||
+            (is_part && plan->phase[id] == phase && !put_outputs(l, id, err)))
+            return false;
+    }
+    return true;
+}
+
+static bool has_tiles(const struct oracle_plan *plan, int phase) {
+    for (node_id id = 0; id < plan->problem->graph.n_nodes; id++)
+        if (plan->is_stored[id] && plan->carries[id] && (plan->needed[id] >> phase & 1))
+            return true;
+    return false;
+}
+
+static bool compute_phase(struct computation *l, int phase, int64_t n_rows, struct error *err) {
+    const struct oracle_plan *plan = &l->plan;
+    l->first = 0;
+    l->rows = n_rows;
+    bool ok = compute_once(l, phase, err), closes = false;
+    for (node_id id = 0; id < plan->problem->graph.n_nodes; id++)
+        closes =
+            closes || (plan->closes[id] && plan->is_stored[id] && plan->phase[id] - 1 == phase);
+    for (; ok && (closes || has_tiles(plan, phase)) && l->first < n_rows;
+         l->first += plan->tile_rows) {
+        int64_t left = n_rows - l->first;
+        l->rows = left < plan->tile_rows ? left : plan->tile_rows;
+        ok = compute_tile(l, phase, err);
+    }
+    l->first = 0;
+    for (node_id id = 0; ok && closes && id < plan->problem->graph.n_nodes; id++)
+        if (plan->closes[id] && plan->is_stored[id] && plan->phase[id] - 1 == phase)
+            ok = close_reduction(l, id, err) && put_outputs(l, id, err);
+    return ok;
 }
 
 bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err) {
@@ -280,16 +348,12 @@ static bool compute_all(struct computation *l, struct error *err) {
     const struct problem *p = l->request->problem;
     struct oracle_plan *plan = &l->plan;
     int64_t n_rows = l->request->n_rows ? l->request->n_rows : plan->n_rows;
-    l->rows = n_rows;
-    if (!gpu_oracle_take_work(l->oracle, plan->bytes, err) || !pass(l, false, err))
+    if (!gpu_oracle_take_work(l->oracle, plan->bytes, err))
         return false;
-    for (l->first = 0; l->first < n_rows; l->first += plan->tile_rows) {
-        int64_t left = n_rows - l->first;
-        l->rows = left < plan->tile_rows ? left : plan->tile_rows;
-        if (!pass(l, true, err))
+    for (int phase = 0; phase < plan->n_phases; phase++)
+        if (!compute_phase(l, phase, n_rows, err))
             return false;
-    }
-    for (int i = 0; i < p->n_outputs; i++) {
+    for (int i = 0; i < p->n_outputs && !l->request->made; i++) {
         struct shape shape = oracle_plan_shape(plan, p->outputs[i].node, n_rows);
         int64_t count = shape_count(&shape);
         struct error_stats *s = &l->request->stats[i];
@@ -306,10 +370,13 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
     struct arena a = {0};
     const struct problem *p = request->problem;
     struct computation l = {.oracle = o, .request = request};
-    int64_t budget = 0;
+    int64_t budget = 0, inputs = 0;
     for (int i = 0; i < p->n_outputs; i++)
         budget +=
             2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    for (int i = 0; i < p->n_inputs; i++)
+        inputs += (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->inputs[i].node].shape);
+    budget = budget > inputs / 2 ? budget : inputs / 2;
     if (budget < work_least_bytes)
         budget = work_least_bytes;
     if (request->n_rows)
@@ -348,6 +415,17 @@ static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, 
     if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
         return false;
     *constant = n ? (double)(float)(sum.sum / (double)n) : 0;
+    return true;
+}
+
+bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, int64_t n, bool *is_finite,
+                          struct error *err) {
+    struct judge_part sum;
+    uint64_t count = (uint64_t)n;
+    void *arguments[] = {&values, &values, &count, &o->bench->parts};
+    if (!gpu_bench_sum(o->bench, o->mean, count, arguments, &sum, err))
+        return false;
+    *is_finite = isfinite(sum.sum);
     return true;
 }
 

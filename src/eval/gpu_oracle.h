@@ -44,12 +44,18 @@ struct gpu_oracle_request {
     struct error_stats *stats;        // per output
     enum oracle_set set;
     bool allows_overflow;  // oracle_allows_overflow() of it
+    // Not what is expected, but output 0 itself, as honest arithmetic gives it, is put here; 0: no.
+    cuda_pointer made;
     // So many rows alone: inputs that carry rows (ir/interpret.h), and `expected`, hold just these.
     // 0: all of them.
     int64_t n_rows;
 };
 bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *request,
                         struct error *err);
+
+// Is the sum of n numbers finite? Then all of them are, as good as always.
+bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, int64_t n, bool *is_finite,
+                          struct error *err);
 
 // As null_trial_on().
 struct null_trial;

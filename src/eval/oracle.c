@@ -18,7 +18,6 @@
 #include "eval/oracle_private.h"
 #include "eval/oracle_typed.h"
 #include "hone_inputs.h"
-#include "ir/inputs.h"
 #include "ir/work.h"
 
 enum { SETS_KEPT = 8 };
@@ -108,7 +107,7 @@ static int64_t input_bytes(const struct problem *p, int input) {
     return dtype_size(n->dtype, shape_count(&n->shape));
 }
 
-static struct inputs_job job_of(const struct oracle *o, enum oracle_set set, int input) {
+struct inputs_job oracle_job(const struct oracle *o, enum oracle_set set, int input) {
     enum input_set kind = input_set_of(set);
     return (struct inputs_job){.problem = o->problem,
                                .input = input,
@@ -118,7 +117,7 @@ static struct inputs_job job_of(const struct oracle *o, enum oracle_set set, int
 }
 
 struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, int input) {
-    struct inputs_job job = job_of(o, set, input);
+    struct inputs_job job = oracle_job(o, set, input);
     return inputs_source(&job);
 }
 
@@ -135,7 +134,7 @@ int oracle_patches(const struct oracle *o, uint64_t salt, int input,
     uint64_t count = (uint64_t)shape_count(&node->shape);
     if (is_bound(&o->problem->inputs[input]))
         return 0;
-    struct inputs_job job = job_of(o, SET_DECLARED, input);
+    struct inputs_job job = oracle_job(o, SET_DECLARED, input);
     struct rng r;
     rng_init(&r, o->seed ^ (salt * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)input);
     int n = 0;
@@ -164,7 +163,7 @@ static bool keeps_inputs(const struct oracle *o) {
 
 // `fault`: of an input that is computed; NULL: nobody asks.
 static void fill(const struct oracle *o, enum oracle_set set, int input, void *out, char *fault) {
-    struct inputs_job job = job_of(o, set, input);
+    struct inputs_job job = oracle_job(o, set, input);
     job.fault = fault;
     inputs_fill_parallel(&job, out);
     struct patch patches[PATCHES];

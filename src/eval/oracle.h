@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/inputs.h"
 #include "ir/interpret.h"
 #include "ir/problem.h"
 #include "record/verdict.h"
@@ -88,6 +89,9 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, void *o
 // A few changes to an input's declared data, chosen by `salt`; how many. SET_PATCHED has
 // those of salt 0.
 int oracle_patches(const struct oracle *o, uint64_t salt, int input, struct patch patches[PATCHES]);
+
+// How it is made.
+struct inputs_job oracle_job(const struct oracle *o, enum oracle_set set, int input);
 
 // What input number `input` of a set is drawn from; the patches are not in it.
 struct hone_source;

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "ir/interpret.h"
 
-enum { ELEMENT_BYTES = 2 * sizeof(double) + sizeof(float), PARTIAL_BYTES = 40, ALIGNMENT = 256 };
+enum { ELEMENT_BYTES = 2 * sizeof(double) + sizeof(float), ALIGNMENT = 256 };
 
 static bool is_plain(enum dtype t) {
     return t == DTYPE_F32 || t == DTYPE_BOOL;
@@ -23,6 +23,8 @@ static bool takes_node(const struct problem *p, const struct node *n) {
         return n->op == OP_CONST ? is_plain(n->dtype) : n->op == OP_INPUT && n->dtype == DTYPE_F32;
     case OP_CLASS_VIEW:
         return n->op == OP_VIEW && is_plain(n->dtype);
+    case OP_CLASS_MOVE:
+        return n->op == OP_RESHAPE && is_plain(n->dtype);
     case OP_CLASS_ELEMENTWISE:
         return n->op != OP_CAST && op_infos[n->op].types != OP_TYPES_WHOLE && is_plain(n->dtype);
     case OP_CLASS_REDUCE:
@@ -51,7 +53,7 @@ static const struct node *node_at(const struct oracle_plan *plan, node_id id) {
 }
 
 static bool is_computed(const struct node *n) {
-    return op_infos[n->op].class != OP_CLASS_LEAF && n->op != OP_VIEW;
+    return op_infos[n->op].class != OP_CLASS_LEAF && n->op != OP_VIEW && n->op != OP_RESHAPE;
 }
 
 struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows) {
@@ -84,6 +86,8 @@ node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t row
     struct shape s = oracle_plan_shape(plan, id, rows);
     uint64_t inner[RANK_MAX];
     row_major(&s, inner);
+    while (node_at(plan, id)->op == OP_RESHAPE)
+        id = node_at(plan, id)->arg[0];
     bool is_constant = node_at(plan, id)->op == OP_CONST;
     for (int i = 0; i < rank; i++)
         strides[i] = map[i] < 0 || is_constant ? 0 : inner[map[i]];
@@ -125,13 +129,21 @@ void oracle_plan_runs(const struct oracle_plan *plan, node_id id, int64_t rows, 
 
 // ---- which nodes have arrays, and until when
 
+// Several phases do not go by the order of nodes: what is computed once stays.
+static bool is_for_all(const struct oracle_plan *plan, node_id id) {
+    return plan->n_phases > 1 && !plan->carries[id];
+}
+
 static void use(struct oracle_plan *plan, node_id id, node_id user) {
     while (node_at(plan, id)->op == OP_VIEW)
         id = node_at(plan, id)->arg[0];
-    if (!is_computed(node_at(plan, id)))
+    bool is_reshaped = node_at(plan, id)->op == OP_RESHAPE;
+    while (node_at(plan, id)->op == OP_RESHAPE)
+        id = node_at(plan, id)->arg[0];
+    if (!is_computed(node_at(plan, id)) && !(is_reshaped && node_at(plan, id)->op == OP_VIEW))
         return;
     // What is computed once is there for all tiles.
-    bool is_kept = plan->carries[user] && !plan->carries[id];
+    bool is_kept = is_for_all(plan, id) || (plan->carries[user] && !plan->carries[id]);
     int until = is_kept ? plan->problem->graph.n_nodes : user;
     plan->is_stored[id] = true;
     if (plan->last_use[id] < until)
@@ -145,7 +157,7 @@ static void choose_stored(struct oracle_plan *plan) {
     for (int i = 0; i < p->n_outputs; i++) {
         node_id id = p->outputs[i].node;
         plan->is_stored[id] = true;
-        plan->last_use[id] = id;
+        plan->last_use[id] = is_for_all(plan, id) ? p->graph.n_nodes : id;
     }
     for (node_id id = p->graph.n_nodes - 1; id >= 0; id--) {
         const struct node *n = node_at(plan, id);
@@ -195,11 +207,13 @@ static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, in
     if (class != OP_CLASS_REDUCE && class != OP_CLASS_CONTRACT)
         return;
     int64_t results, length;
-    oracle_plan_runs(plan, id, rows, &results, &length);
+    // Of all tiles together, and until they are joined.
+    oracle_plan_runs(plan, id, plan->closes[id] ? plan->n_rows : rows, &results, &length);
+    int until = is_for_all(plan, id) ? plan->problem->graph.n_nodes : id;
     int64_t runs = (length + ORACLE_RUN - 1) / ORACLE_RUN;
     int64_t groups = (runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
-    place->partials = base + put(s, results * runs * PARTIAL_BYTES, id, id);
-    place->joined = base + put(s, results * groups * PARTIAL_BYTES, id, id);
+    place->partials = base + put(s, results * runs * ORACLE_PARTIAL_BYTES, id, until);
+    place->joined = base + put(s, results * groups * ORACLE_PARTIAL_BYTES, id, until);
 }
 
 // Lay out everything for tiles of that many rows.
@@ -217,18 +231,152 @@ static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
     plan->bytes = once.bytes + tile.bytes;
 }
 
+// ---- rows and phases
+
+// The rows that are looked for.
+struct row_axis {
+    int64_t n;
+    int dim;
+};
+
+// Does node i carry rows, or close a pass over them? False when a row looks at another in any other
+// way.
+static bool trace_node(struct oracle_plan *plan, const struct row_axis *rows, node_id i) {
+    const struct node *n = node_at(plan, i);
+    bool *carries = plan->carries;
+    bool first = n->n_args && carries[n->arg[0]], all = first, any = first;
+    for (int k = 1; k < n->n_args; k++) {
+        all = all && carries[n->arg[k]];
+        any = any || carries[n->arg[k]];
+    }
+    bool has_rows = n->shape.rank > 0 && n->shape.size[0] == rows->n;
+    carries[i] = any;
+    plan->closes[i] = false;
+    switch (op_infos[n->op].class) {
+    case OP_CLASS_LEAF:
+        carries[i] = n->op == OP_INPUT && has_rows && n->shape.dim[0] == rows->dim;
+        return true;
+    case OP_CLASS_VIEW:
+        carries[i] = has_rows && (first || n->view[0] < 0);
+        return !first || (n->shape.rank > 0 && n->view[0] == 0);
+    case OP_CLASS_MOVE:
+        return !first || has_rows;
+    case OP_CLASS_REDUCE:
+        plan->closes[i] = first && (n->axes & 1);
+        carries[i] = first && !plan->closes[i];
+        return true;
+    case OP_CLASS_CONTRACT:
+        return n->shape.rank > 2 ? any == all : !carries[n->arg[1]];
+    default:
+        return any == all;
+    }
+}
+
+static bool trace_rows(struct oracle_plan *plan, const struct shape *s) {
+    struct row_axis rows = {s->size[0], s->dim[0]};
+    bool ok = true;
+    for (node_id i = 0; ok && i < plan->problem->graph.n_nodes; i++)
+        ok = trace_node(plan, &rows, i);
+    return ok;
+}
+
+// Inputs whose rows are taken one tile after the other, in elements.
+static int64_t carried_inputs(const struct oracle_plan *plan) {
+    int64_t count = 0;
+    for (int i = 0; i < plan->problem->n_inputs; i++) {
+        node_id id = plan->problem->inputs[i].node;
+        count += plan->carries[id] ? shape_count(&node_at(plan, id)->shape) : 0;
+    }
+    return count;
+}
+
+static const struct shape *largest_input(const struct problem *p) {
+    const struct shape *largest = NULL;
+    for (int i = 0; i < p->n_inputs; i++) {
+        const struct shape *s = &p->graph.nodes[p->inputs[i].node].shape;
+        if (s->rank > 0 && (!largest || shape_count(s) > shape_count(largest)))
+            largest = s;
+    }
+    return largest;
+}
+
+// Rows: independent ones of the outputs; else those of the outputs or of the largest input,
+// whichever more of the inputs have.
+static void find_rows(struct oracle_plan *plan) {
+    const struct problem *p = plan->problem;
+    const struct shape *shapes[] = {&p->graph.nodes[p->outputs[0].node].shape, largest_input(p)};
+    int64_t most = 0;
+    int best = -1;
+    plan->n_rows = 1;
+    if (interpret_carriers(p, plan->carries)) {
+        plan->n_rows = shapes[0]->size[0];
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        if (shapes[i] && shapes[i]->rank > 0 && shapes[i]->dim[0] >= 0 &&
+            trace_rows(plan, shapes[i]) && carried_inputs(plan) > most) {
+            most = carried_inputs(plan);
+            best = i;
+        }
+    size_t n = (size_t)p->graph.n_nodes;
+    memset(plan->carries, 0, sizeof *plan->carries * n);
+    memset(plan->closes, 0, sizeof *plan->closes * n);
+    if (best >= 0) {
+        plan->n_rows = shapes[best]->size[0];
+        trace_rows(plan, shapes[best]);
+    }
+}
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static void find_phases(struct oracle_plan *plan) {
+    const struct graph *g = &plan->problem->graph;
+    plan->n_phases = 1;
+    plan->tile_step = 1;
+    for (node_id i = 0; i < g->n_nodes; i++) {
+        const struct node *n = &g->nodes[i];
+        for (int k = 0; k < n->n_args; k++)
+            if (plan->phase[n->arg[k]] > plan->phase[i])
+                plan->phase[i] = plan->phase[n->arg[k]];
+        plan->phase[i] += plan->closes[i];
+        if (plan->phase[i] >= plan->n_phases)
+            plan->n_phases = plan->phase[i] + 1;
+        if (!plan->closes[i])
+            continue;
+        plan->needed[n->arg[0]] |= 1U << (plan->phase[i] - 1);
+        int64_t each =
+            shape_count(&g->nodes[n->arg[0]].shape) / plan->n_rows / shape_count(&n->shape);
+        int64_t step = ORACLE_RUN / greatest_divisor(each > 0 ? each : 1, ORACLE_RUN);
+        plan->tile_step = step > plan->tile_step ? step : plan->tile_step;  // powers of two
+    }
+    for (int i = 0; i < plan->problem->n_outputs; i++) {
+        node_id id = plan->problem->outputs[i].node;
+        plan->needed[id] |= 1U << plan->phase[id];
+    }
+    for (node_id i = g->n_nodes - 1; i >= 0; i--)
+        for (int k = 0; plan->carries[i] && k < g->nodes[i].n_args; k++)
+            plan->needed[g->nodes[i].arg[k]] |= plan->needed[i];
+}
+
 static void start_plan(struct arena *a, const struct problem *p, struct oracle_plan *plan) {
     int n = p->graph.n_nodes;
     *plan = (struct oracle_plan){.problem = p,
                                  .carries = arena_array(a, bool, n),
                                  .is_stored = arena_array(a, bool, n),
+                                 .closes = arena_array(a, bool, n),
+                                 .phase = arena_array(a, int, n),
+                                 .needed = arena_array(a, unsigned, n),
                                  .last_use = arena_array(a, int, n),
-                                 .places = arena_array(a, struct oracle_place, n),
-                                 .n_rows = 1};
-    if (interpret_carriers(p, plan->carries))
-        plan->n_rows = p->graph.nodes[p->outputs[0].node].shape.size[0];
-    else
-        memset(plan->carries, 0, sizeof *plan->carries * (size_t)n);
+                                 .places = arena_array(a, struct oracle_place, n)};
+    find_rows(plan);
+    find_phases(plan);
     choose_stored(plan);
 }
 
@@ -241,7 +389,7 @@ void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t row
 void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
                       struct oracle_plan *plan) {
     start_plan(a, p, plan);
-    int64_t fits = 1, above = plan->n_rows + 1;
+    int64_t fits = 1, above = plan->n_rows + 1, step = plan->tile_step;
     while (fits + 1 < above) {
         int64_t rows = fits + (above - fits) / 2;
         place_all(a, plan, rows);
@@ -252,5 +400,6 @@ void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_b
     }
     // Tiles of equal size, rather than a small one at the end.
     int64_t n_tiles = (plan->n_rows + fits - 1) / fits;
-    place_all(a, plan, (plan->n_rows + n_tiles - 1) / n_tiles);
+    int64_t rows = ((plan->n_rows + n_tiles - 1) / n_tiles + step - 1) / step * step;
+    place_all(a, plan, rows < plan->n_rows ? rows : plan->n_rows);
 }

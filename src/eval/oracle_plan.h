@@ -1,10 +1,17 @@
 // How a GPU computes the truth of a problem: which nodes get arrays, where these lie, which rows
 // are done at a time. Nothing here needs a device.
 //
-// Where rows are independent (ir/interpret.h), nodes that carry them are computed for a *tile* of
-// rows at a time, the others once before. Views, inputs and constants get no arrays: whoever reads
-// them walks along other strides. An array has three readings, 20 bytes per element; it is gone
-// after its last reader.
+// Nodes that carry rows (their axis 0 is that of the outputs, or of the largest input) are computed
+// for a *tile* of rows at a time, the others once. Where rows are independent (ir/interpret.h) one
+// pass over the tiles does it. A reduction over the rows themselves *closes* a pass: each tile
+// gives its partial results, these are joined behind the last tile, and what reads the result comes
+// in the next *phase*, in which nodes that carry rows are computed again, tile by tile, as far as
+// they are needed there. So batch norm takes three passes and memory for a tile, not for
+// everything.
+//
+// Views, reshapes, inputs and constants get no arrays: whoever reads them walks along other
+// strides; but what is reshaped must lie in one piece, so a view that is has one. An array has
+// three readings, 20 bytes per element; it is gone after its last reader.
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +23,8 @@
 struct arena;
 struct error;
 
+enum { ORACLE_PARTIAL_BYTES = 40 };  // struct oracle_partial of runtime/oracle.cu
+
 // Memory of one node.
 struct oracle_place {
     int64_t at, partials, joined;  // offsets in bytes; the latter two: of reductions and products
@@ -24,9 +33,14 @@ struct oracle_place {
 struct oracle_plan {
     const struct problem *problem;
     bool *carries, *is_stored;  // per node
-    int *last_use;              // per node: the node after which its array is free
+    bool *closes;               // per node: a reduction over rows, by tiles
+    int *phase;        // per node: in which it can be computed; a closing one is read in it
+    unsigned *needed;  // per node that carries rows: the phases that need it, a bit each
+    int n_phases;
+    int *last_use;  // per node: the node after which its array is free
     struct oracle_place *places;
     int64_t n_rows, tile_rows;
+    int64_t tile_step;  // tiles have a multiple of so many rows, since sums go by runs
     int64_t bytes;
 };
 

@@ -224,20 +224,22 @@ static void fill_typed(void *ctx, int64_t begin, int64_t end) {
                   stored(f->type, hone_input(&f->source, (uint64_t)i, f->type == DTYPE_F64)));
 }
 
+struct inputs_job inputs_hidden(const struct inputs_job *job, int i) {
+    struct inputs_job draw = *job;
+    draw.problem = job->problem->inputs[job->input].maker;
+    draw.input = i;
+    draw.seed += UINT64_C(0x9E3779B97F4A7C15) * (uint64_t)(job->input + 1);
+    return draw;
+}
+
 // An input that is computed from hidden draws: those of its own problem, under a seed of its own.
 static void fill_made(const struct inputs_job *job, const struct problem *maker, void *out) {
     struct interpret_data data = {0};
     struct interpret_result result;
     void *hidden[INPUTS_MAX];
     for (int i = 0; i < maker->n_inputs; i++) {
-        struct inputs_job draw = {.problem = maker,
-                                  .input = i,
-                                  .set = job->set,
-                                  .seed = job->seed,
-                                  .n_threads = job->n_threads,
-                                  .fault = job->fault};
+        struct inputs_job draw = inputs_hidden(job, i);
         const struct node *n = input_node(&draw);
-        draw.seed += UINT64_C(0x9E3779B97F4A7C15) * (uint64_t)(job->input + 1);
         hidden[i] = reading_alloc(dtype_size(n->dtype, shape_count(&n->shape)), 1);
         inputs_fill_parallel(&draw, hidden[i]);
         data.inputs[i] = hidden[i];

@@ -43,6 +43,9 @@ struct inputs_job {
 };
 void inputs_fill_parallel(const struct inputs_job *job, void *out);
 
+// For an input that is computed: how input number `i` of its maker is drawn.
+struct inputs_job inputs_hidden(const struct inputs_job *job, int i);
+
 // One element as the input's type stores it. requires: the input is not computed.
 double inputs_at(const struct inputs_job *job, int64_t index);
 

@@ -52,6 +52,14 @@ done
 expect_match 0 '^i8_right.cu: ok$' "$HONE" eval i8.hone i8_right.cu --target cuda --screen --rival i8_right.cu
 expect_match 0 '^i4_right.cu: ok$' "$HONE" eval i4.hone i4_right.cu --target cuda --screen --rival i4_right.cu
 
+# In f32 the card computes inputs itself.
+typed made32 f32 1000 'x * 2 + 1' ' = softmax(u) where u ~ normal'
+expect_match 0 '^right.cu: ok$' judge made32 right
+expect_match 0 '^right.cu: ok$' "$HONE" eval made32.hone right.cu --target cuda --screen --rival right.cu
+printf 'no-oracle\n' >cuda/fault
+expect_match 0 '^right.cu: ok$' judge made32 right
+: >cuda/fault
+
 # Fills write what the type stores, to the last byte.
 for row in 'f16 1.5' 'bf16 -3' 'i8 -7' 'i4 5' 'u8 200' 'i64 -70000000000' 'f64 1.25' 'i32 77' 'f8e4m3 1.75' 'bool 1'; do
     # shellcheck disable=SC2086

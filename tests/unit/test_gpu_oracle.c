@@ -173,7 +173,18 @@ Test(gpu_oracle, stays_within_its_budget) {
     cr_expect_eq(plan.n_rows, 4096);
     cr_expect(plan.tile_rows >= 256 && plan.tile_rows < 4096, "%lld rows",
               (long long)plan.tile_rows);
-    // Where rows look at one another there is one tile.
+    // Sums over rows close a pass: three of them, and each of a part of the rows.
+    p = parsed(&a, "problem p\ndim N = 64, C = 8, H = 64, W = 64\n"
+                   "in x : f32[N, C, H, W] ~ normal\nout y : f32[N, C, H, W]\n"
+                   "d = x - mean(x, axis=(0, 2, 3), keepdims=true)\n"
+                   "y = d * rsqrt(mean(d * d, axis=(0, 2, 3), keepdims=true))\n");
+    budget = (int64_t)4 * 64 * 8 * 64 * 64;
+    oracle_plan_make(&a, p, budget, &plan);
+    cr_expect_eq(plan.n_phases, 3);
+    cr_expect_leq(plan.bytes, budget);
+    cr_expect(plan.tile_rows >= 4 && plan.tile_rows < 64, "%lld rows", (long long)plan.tile_rows);
+    // Where rows look at one another in another way, or a run of a sum has more of them, there is
+    // one tile.
     p = parsed(&a, "problem p\ndim M = 512, N = 64\nin x : f32[M, N] ~ normal\n"
                    "out y : f32[M, N]\ny = softmax(x, axis=0)\n");
     oracle_plan_make(&a, p, 1, &plan);
@@ -248,5 +259,45 @@ Test(gpu_oracle, finds_kernels_that_compute_nothing) {
     expect_null(&g, "x * 0", "writing zeros");
     expect_null(&g, "x * 0 + 3", "writing one constant");
     expect_null(&g, "maximum(x, x)", "copying an input");
+    close_fake(&b, &g);
+}
+
+// What a maker gives: honest arithmetic of hidden draws, for tiles of rows and across them.
+Test(gpu_oracle, makes_inputs_as_the_host_does) {
+    static const char *const makers[] = {"softmax(u)", "u / sqrt(sum(u * u))",
+                                         "sum(u, axis=1)[:, None] + u"};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    open_fake(&b, &g);
+    for (int k = 0; k < 3; k++) {
+        struct arena a = {0};
+        struct error err = {0};
+        const struct problem *p = parsed(
+            &a,
+            arena_printf(&a,
+                         "problem p\ndim M = 30, N = 40\nin x : f32[M, N] = %s where u ~ normal\n"
+                         "out y : f32[M, N]\ny = x * 2\n",
+                         makers[k]));
+        float host[1200];
+        cuda_pointer hidden, made;
+        struct inputs_job job = {.problem = p, .set = INPUT_SET_WIDE, .seed = 7, .n_threads = 1};
+        struct inputs_job draw = inputs_hidden(&job, 0);
+        const struct cuda *cu = &g.bench->cu;
+        bool is_finite = false;
+        inputs_fill_parallel(&job, host);
+        cr_assert(cu->allocate(&hidden, sizeof host) == 0 && cu->allocate(&made, sizeof host) == 0);
+        inputs_fill_parallel(&draw, (void *)hidden);  // the fake's device memory is ours
+        struct gpu_oracle_request request = {
+            .problem = p->inputs[0].maker, .inputs = &hidden, .made = made};
+        g.budget_bytes = 20 * 40 * 4;
+        cr_assert(gpu_oracle_compute(&g, &request, &err), "%s", err.text);
+        cr_expect_arr_eq((const void *)made, host, sizeof host, "%s", makers[k]);
+        cr_expect(gpu_oracle_is_finite(&g, made, 1200, &is_finite, &err) && is_finite);
+        ((float *)made)[77] = INFINITY;
+        cr_expect(gpu_oracle_is_finite(&g, made, 1200, &is_finite, &err) && !is_finite);
+        cu->release(hidden);
+        cu->release(made);
+        arena_reset(&a);
+    }
     close_fake(&b, &g);
 }

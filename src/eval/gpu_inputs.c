@@ -1,0 +1,84 @@
+// Inputs of a set made on the card: drawn, derived by a law from the declared ones, or computed
+// from hidden draws.
+#include <stdio.h>
+
+#include "base/error.h"
+#include "eval/device_gpu.h"
+#include "eval/gpu_derived.h"
+#include "eval/oracle_plan.h"
+#include "hone_inputs.h"
+
+// Drawn on the device; the patches of a patched set one by one.
+static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    struct error err = {0};
+    struct patch patches[PATCHES];
+    struct hone_source source = oracle_source(&j->oracle, set, i);
+    if (!gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].size_bytes / 4, to,
+                         &err)) {
+        gpu_fail(j, &err);
+        return false;
+    }
+    int n = set == SET_PATCHED ? oracle_patches(&j->oracle, 0, i, patches) : 0;
+    for (int k = 0; k < n; k++)
+        if (!gpu_put_element(j, i, to, &patches[k], false))
+            return false;
+    return true;
+}
+
+// From the declared data, by the set's law. False, and the host has to: no memory.
+static bool derive_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    struct gpu_oracle *o = &j->gpu->oracle;
+    struct error err = {0};
+    struct gpu_law law;
+    struct gpu_copy c = {.to = to, .count = j->context.buffers[i].size_bytes / 4};
+    if (!gpu_law_open(&law, o, &j->oracle, set, &err))
+        return false;
+    bool ok = gpu_oracle_take_work(o, 4 * c.count, &err);
+    c.from = o->work;
+    ok = ok && draw_input(j, SET_DECLARED, i, c.from) && gpu_law_input(&law, i, &c, &err);
+    gpu_law_close(&law);
+    return ok;
+}
+
+// An input that is computed from hidden draws, where the kernels know its maker. False, and the
+// host has to.
+static bool compute_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    const struct problem *maker = j->problem->inputs[i].maker;
+    struct gpu_oracle *o = &j->gpu->oracle;
+    struct inputs_job job = oracle_job(&j->oracle, set, i);
+    struct error err = {0};
+    cuda_pointer hidden[INPUTS_MAX] = {0};
+    bool ok = true, is_finite = true;
+    for (int k = 0; ok && k < maker->n_inputs; k++) {
+        int64_t count = shape_count(&maker->graph.nodes[maker->inputs[k].node].shape);
+        struct inputs_job draw = inputs_hidden(&job, k);
+        struct hone_source source = inputs_source(&draw);
+        ok = o->bench->cu.allocate(&hidden[k], sizeof(float) * (size_t)count) == 0 &&
+             gpu_oracle_fill(o, &source, count, hidden[k], &err);
+    }
+    struct gpu_oracle_request request = {.problem = maker, .inputs = hidden, .made = to};
+    ok = ok && gpu_oracle_compute(o, &request, &err) &&
+         gpu_oracle_is_finite(o, to, j->context.buffers[i].size_bytes / 4, &is_finite, &err);
+    for (int k = 0; k < maker->n_inputs; k++)
+        if (hidden[k])
+            o->bench->cu.release(hidden[k]);
+    char *fault = j->oracle.sets[set].fault;
+    if (ok && !is_finite && set != SET_DECLARED && !fault[0])
+        snprintf(fault, FAULT_MAX, "%s is not finite", j->context.buffers[i].name);
+    return ok;
+}
+
+static bool takes_maker(const struct problem *maker) {
+    bool ok = oracle_plan_takes(maker);
+    for (int i = 0; i < maker->n_inputs; i++)
+        ok = ok && !maker->inputs[i].maker;
+    return ok;
+}
+
+bool gpu_make_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    const struct problem *maker = j->problem->inputs[i].maker;
+    // Laws do not touch inputs that are computed.
+    if (maker)
+        return takes_maker(maker) && compute_input(j, set < SET_DRAWN ? set : SET_DECLARED, i, to);
+    return set < SET_DRAWN ? draw_input(j, set, i, to) : derive_input(j, set, i, to);
+}
