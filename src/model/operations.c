@@ -135,18 +135,26 @@ static const struct demand *loop_demand(const struct graph *g, const struct dema
     return g->nodes[n].op == OP_RECUR ? usual->inner[recurrence_first(g, n)] : NULL;
 }
 
+// The operations of a loop by itself that wait for one another.
+static double loop_chain(struct arena *a, const struct recurrence *r, const struct demand *d) {
+    double step = step_chain(a, r, d), tree = 2 * levels((double)r->n_steps);
+    return step > 0 && is_linear(a, r, d) ? tree : (double)r->n_steps * step;
+}
+
 double operations_chain(struct arena *a, const struct problem *p, const struct demand *usual) {
     const struct graph *g = &p->graph;
     double *chain = arena_array(a, double, g->n_nodes), most = 0;
     for (node_id i = 0; i < g->n_nodes; i++) {
-        for (int k = 0; k < g->nodes[i].n_args; k++)
-            chain[i] = fmax(chain[i], chain[g->nodes[i].arg[k]]);
+        const struct node *n = &g->nodes[i];
         const struct demand *d = loop_demand(g, usual, i);
-        if (!d)
-            continue;
-        const struct recurrence *r = recurrence_of(&g->nodes[i]);
-        double step = step_chain(a, r, d), tree = 2 * levels((double)r->n_steps);
-        chain[i] += step > 0 && is_linear(a, r, d) ? tree : (double)r->n_steps * step;
+        const struct recurrence *r = recurrence_of(n);
+        double own = d ? loop_chain(a, r, d) : 0;
+        chain[i] = own;
+        // A step can follow as soon as its part is there: layers of a network go side by side.
+        for (int k = 0; k < n->n_args; k++) {
+            bool is_stream = r && recurrence_is_slice(r, k);
+            chain[i] = fmax(chain[i], chain[n->arg[k]] + (is_stream ? 0 : own));
+        }
     }
     for (int i = 0; i < p->n_outputs; i++)
         most = fmax(most, chain[p->outputs[i].node]);

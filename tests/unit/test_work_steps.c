@@ -84,6 +84,11 @@ static const struct steps_case cases[] = {
                 "for t in T with k = h:\n"
                 "    k = tanh(k + m[t])\n    y[t] = k\n",
      16 * BLOCK, 16 * BLOCK, 0, 0, 2 * 16 * (1 + 4)},
+    {"unless it goes along with it",
+     HEAD Y FOR "h = tanh(h + x[t])\n    m[t] = h\n"
+                "for t in T with k : f32[N, N] = 0:\n"
+                "    k = tanh(k + 2 * m[t])\n    y[t] = k\n",
+     16 * BLOCK, 16 * BLOCK, 0, 0, 16 * (1 + 4)},
     {"two ways do not",
      HEAD Y FOR "h = tanh(h + x[t])\n    m[t] = h\n"
                 "for t in reversed(T) with k : f32[N, N] = 0:\n"
