@@ -252,7 +252,7 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                    ? "%.4g ms, %.2f times faster than %s (%.2f to %.2f at %.0f%% confidence,\n"
                      "%d pairs).\n\n"
                    : "%.4g ms; the speed-up is unknown, as there was no baseline that works.\n\n",
-               m->median_s * 1e3, m->speedup, m->rival, m->speedup_low, m->speedup_high,
+               m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
                100 * m->confidence, m->n_pairs);
     str_printf(&out, "%-13s what was searched for: the kernel, with its plan\n",
                e->target->is_gpu ? "kernel.cu" : "kernel.c");
@@ -279,7 +279,7 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
         "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "schema", "hone.proof/1", "version", r->version, "problem", "name", r->problem_name, "text",
         r->problem_text, "hash", r->problem_hash, "target", r->target, "device", r->device,
-        "source_hash", e->champion->candidate.hash, "baseline", r->confirm.rival, "kernel",
+        "source_hash", e->champion->candidate.hash, "baseline", r->confirm.baseline, "kernel",
         json_optional_text(e->champion->candidate.kernel), "bound",
         json_incref(json_object_get(result, "bound")), "speedup",
         json_incref(json_object_get(result, "speedup")), "reach",

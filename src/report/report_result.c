@@ -12,8 +12,8 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
     str_printf(out, "champion  %lld.%d: ", (long long)v->run.id, n->number);
     report_seconds(out, m->median_s, 0);
     if (report_has_baseline(&v->run))
-        str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup, m->rival,
-                   m->speedup_low, m->speedup_high, 100 * m->confidence);
+        str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup,
+                   m->baseline, m->speedup_low, m->speedup_high, 100 * m->confidence);
     else
         str_puts(out, ", speed-up unknown: there is no baseline that works\n");
     struct arena a = {0};

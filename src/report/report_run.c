@@ -46,8 +46,8 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     str_printf(&text, "Node %lld.%d takes ", (long long)v->run.id, n->number);
     report_seconds(&text, m->median_s, 0);
     if (report_has_baseline(&v->run)) {
-        str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->rival);
-        report_seconds(&text, m->rival_median_s, 0);
+        str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->baseline);
+        report_seconds(&text, m->baseline_median_s, 0);
         str_printf(&text, "), interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
                    m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
     } else {

@@ -119,7 +119,7 @@ static bool same_source(const struct candidate *x, const struct candidate *y) {
 
 // What candidates are timed against: the root, so that all times compare; when the root does not
 // work, the baseline, and without one the first that does.
-static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
+static const struct candidate *baseline_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return NULL;
     const struct search_node *root = &l->nodes[0];
@@ -141,7 +141,7 @@ static double time_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return m->median_s;
     const struct search_node *root = &l->nodes[0];
-    return (isfinite(root->time_s) ? root->time_s : m->rival_median_s) / m->speedup;
+    return (isfinite(root->time_s) ? root->time_s : m->baseline_median_s) / m->speedup;
 }
 
 static void explain(struct loop *l, struct search_node *n) {
@@ -181,14 +181,14 @@ static bool is_worth_ranking(const struct loop *l, const struct eval_result *r) 
 
 static struct eval_job screening(const struct loop *l, const struct search_node *n) {
     return (struct eval_job){
-        .candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_SCREEN};
+        .candidate = &n->candidate, .baseline = baseline_of(l, n), .depth = EVAL_SCREEN};
 }
 
 // A few pairs first: most candidates are certainly not the best, and need no better number.
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
     struct eval_job job = screening(l, n);
-    bool is_alone = job.rival == NULL;  // the root, or the first that works
+    bool is_alone = job.baseline == NULL;  // the root, or the first that works
     if (!is_alone && !judge(l, &job, result, err))
         return false;
     if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
@@ -349,7 +349,7 @@ static void say(struct loop *l, const char *words) {
 static bool play(struct loop *l, struct search_node *champion, struct search_node *n,
                  struct error *err) {
     struct eval_job job = {.candidate = &n->candidate,
-                           .rival = &champion->candidate,
+                           .baseline = &champion->candidate,
                            .depth = EVAL_RANK,
                            .seconds = finale_timing_s(l->run->max_seconds)};
     struct eval_result r = {0};
@@ -408,7 +408,7 @@ static bool confirm(struct loop *l, bool *settled, struct error *err) {
     tell(l, EVENT_CONFIRMING, n);
     give_up_baseline(l);
     struct eval_job job = {.candidate = &n->candidate,
-                           .rival = run->baseline.source ? &run->baseline : NULL,
+                           .baseline = run->baseline.source ? &run->baseline : NULL,
                            .depth = EVAL_CONFIRM,
                            .seconds = finale_timing_s(run->max_seconds)};
     struct eval_result result = {0};

@@ -10,8 +10,8 @@
 
 // Was it timed beside itself, since nothing worked before it?
 static bool is_alone(const struct search_node *n) {
-    const char *rival = n->measurement.rival;
-    return rival && n->candidate.label && strcmp(rival, n->candidate.label) == 0;
+    const char *baseline = n->measurement.baseline;
+    return baseline && n->candidate.label && strcmp(baseline, n->candidate.label) == 0;
 }
 
 int progress_champion(const struct search_node *nodes, int n_nodes) {

@@ -7,7 +7,7 @@
 #include "eval/timing.h"
 
 // What the evaluator tries again is an accident without a rule.
-Test(judge, blames_a_rival_but_not_for_an_accident) {
+Test(judge, blames_a_baseline_but_not_for_an_accident) {
     static const struct {
         struct verdict why;
         const char *rule;
@@ -20,17 +20,17 @@ Test(judge, blames_a_rival_but_not_for_an_accident) {
     struct arena a = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct verdict v = {.evidence = ""};
-        judge_blame_rival(&a, "the rival failed", &cases[i].why, &v);
+        judge_blame_baseline(&a, "the baseline failed", &cases[i].why, &v);
         cr_expect_eq(v.kind, VERDICT_INFRA);
         cr_expect(cases[i].rule ? v.rule && strcmp(v.rule, cases[i].rule) == 0 : !v.rule);
         cr_expect_str_eq(v.evidence,
-                         arena_printf(&a, "the rival failed: %s: %s",
+                         arena_printf(&a, "the baseline failed: %s: %s",
                                       verdict_kind_name(cases[i].why.kind), cases[i].why.evidence));
     }
     // The verdict itself may be the reason.
     struct verdict v = {.kind = VERDICT_CRASH, .rule = "early-exit", .evidence = "ended"};
-    judge_blame_rival(&a, "the rival failed", &v, &v);
-    cr_expect_str_eq(v.evidence, "the rival failed: crash: ended");
+    judge_blame_baseline(&a, "the baseline failed", &v, &v);
+    cr_expect_str_eq(v.evidence, "the baseline failed: crash: ended");
     cr_expect_str_eq(v.rule, "rival");
     arena_reset(&a);
 }
