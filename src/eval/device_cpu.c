@@ -10,6 +10,7 @@
 #include "build/inspect.h"
 #include "eval/environment.h"
 #include "eval/judge.h"
+#include "eval/memory_need.h"
 #include "ir/inputs.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
@@ -45,10 +46,18 @@ static void spoil_surroundings(struct judge *j) {
         }
 }
 
+static bool fits_memory(const struct judge *j, struct error *err) {
+    int64_t data = j->layout.file_bytes[FILE_INPUTS] + j->layout.file_bytes[FILE_OUTPUTS];
+    struct memory_need n = memory_need_of(j->problem, data, j->settings.n_threads);
+    return memory_need_fits(j->problem, &n, memory_available(), "of memory", err);
+}
+
 static bool open(struct judge *j, struct error *err) {
     choose_layout(j);
     for (int i = 0; i < FILE_SCRATCH; i++)
         j->files[i] = (struct memory_file){.fd = -1, .read_only_fd = -1};
+    if (!fits_memory(j, err))
+        return false;
     for (int i = 0; i < FILE_SCRATCH; i++)
         if (!memory_file_open(&j->files[i], j->layout.file_bytes[i], err))
             return false;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/embedded.h"
 #include "base/log.h"
+#include "eval/memory_need.h"
 #include "eval/oracle_plan.h"
 #include "eval/stats.h"
 
@@ -79,6 +80,17 @@ static bool choose_slots(struct judge *j, struct error *err) {
         g->problem.buffers[i] = j->context.buffers[i];
         bytes += g->problem.buffers[i].size_bytes;
     }
+    // Two slots, the data of a set and what is expected of it.
+    struct memory_need card = {.data = 2 * bytes};
+    for (int i = 0; i < g->problem.n_buffers; i++)
+        card.expected += g->problem.buffers[i].role == BUFFER_INPUT
+                             ? g->problem.buffers[i].size_bytes
+                             : 3 * g->problem.buffers[i].size_bytes;
+    struct memory_need host = memory_need_of(j->problem, 0, j->settings.n_threads);
+    if (!memory_need_fits(j->problem, &card, (int64_t)free_bytes, "on the card", err) ||
+        (!g->has_oracle &&
+         !memory_need_fits(j->problem, &host, memory_available(), "of memory", err)))
+        return false;
     int n_slots = layout_slots(bytes, j->settings.llc_bytes, (int64_t)free_bytes / 8);
     if (n_slots > GPU_SLOTS_MAX)
         n_slots = GPU_SLOTS_MAX;

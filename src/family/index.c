@@ -185,6 +185,10 @@ const struct index *index_shift(struct arena *a, const struct index *x, int64_t 
     return finish(&d);
 }
 
+static bool is_zero(const struct index *x) {
+    return x->low == 0 && x->high == 0;
+}
+
 // The terms of x that are multiples of `by`, divided by it, and what is left. False when what is
 // left may be negative.
 static bool split(struct arena *a, const struct index *x, int64_t by, const struct index **whole,
@@ -208,6 +212,24 @@ static bool split(struct arena *a, const struct index *x, int64_t by, const stru
     return (*left)->low >= 0;
 }
 
+// x as whole * d + left with left below d, for the largest d above 1 that divides `by`; 0: none.
+static int64_t common_factor(struct arena *a, const struct index *x, int64_t by,
+                             const struct index **whole, const struct index **left) {
+    int64_t best = 0;
+    for (int i = 0; x->kind == INDEX_SUM && i < x->n_terms; i++) {
+        const struct index *w, *l;
+        int64_t d = x->term[i].scale;
+        if (d <= 1 || d <= best || by % d != 0 || d == by)
+            continue;
+        if (!split(a, x, d, &w, &l) || l->high >= d || w->low < 0)
+            continue;
+        best = d;
+        *whole = w;
+        *left = l;
+    }
+    return best;
+}
+
 const struct index *index_quotient(struct arena *a, const struct index *x, int64_t by) {
     assert(by > 0 && x->low >= 0);
     const struct index *whole, *left;
@@ -220,9 +242,12 @@ const struct index *index_quotient(struct arena *a, const struct index *x, int64
     if (split(a, x, by, &whole, &left)) {
         if (left->high < by)
             return whole;
-        if (whole->n_terms > 0 || whole->number != 0)
+        if (!is_zero(whole))
             return index_add(a, whole, index_quotient(a, left, by));
     }
+    int64_t d = common_factor(a, x, by, &whole, &left);
+    if (d)
+        return index_quotient(a, whole, by / d);
     struct index *q = new_index(a, INDEX_QUOTIENT, x->low / by, x->high / by);
     q->number = by;
     q->part = x;
@@ -236,8 +261,11 @@ const struct index *index_rest(struct arena *a, const struct index *x, int64_t b
         return index_shift(a, x, -(x->low / by * by));
     if (x->kind == INDEX_REST && x->number % by == 0)
         return index_rest(a, x->part, by);
-    if (split(a, x, by, &whole, &left) && (whole->n_terms > 0 || whole->number != 0))
+    if (split(a, x, by, &whole, &left) && !is_zero(whole))
         return index_rest(a, left, by);
+    int64_t d = common_factor(a, x, by, &whole, &left);
+    if (d)
+        return index_add(a, index_scale(a, index_rest(a, whole, by / d), d), left);
     struct index *r = new_index(a, INDEX_REST, 0, by - 1);
     r->number = by;
     r->part = x;

@@ -652,7 +652,7 @@ static bool take_kept(struct interpreter *in, node_id id) {
 }
 
 // Every node of the problem; the caller takes the outputs' arrays and ends it.
-static struct interpreter *run_problem(const struct interpreter *start) {
+static struct interpreter *open_interpreter(const struct interpreter *start) {
     struct interpreter *in = reading_alloc(1, sizeof *in);
     *in = *start;
     const struct problem *p = in->problem;
@@ -665,7 +665,12 @@ static struct interpreter *run_problem(const struct interpreter *start) {
     for (int i = 0; i < p->n_inputs; i++)
         in->input_of[p->inputs[i].node] = i;
     choose_stored(in);
-    for (node_id id = 0; id < n; id++)
+    return in;
+}
+
+static struct interpreter *run_problem(const struct interpreter *start) {
+    struct interpreter *in = open_interpreter(start);
+    for (node_id id = 0; id < in->problem->graph.n_nodes; id++)
         if (in->is_stored[id] && !take_kept(in, id))
             evaluate(in, id);
     return in;
@@ -674,6 +679,38 @@ static struct interpreter *run_problem(const struct interpreter *start) {
 static void end_interpreter(struct interpreter *in) {
     arena_reset(&in->arena);
     free(in);
+}
+
+// The last node until which each array lives: it is read by stored nodes, through unstored ones.
+static void find_ends(const struct interpreter *in, int *last) {
+    const struct problem *p = in->problem;
+    for (int i = 0; i < p->n_outputs; i++)
+        last[p->outputs[i].node] = p->graph.n_nodes;
+    for (node_id i = p->graph.n_nodes - 1; i >= 0; i--)
+        for (int k = 0; in->n_uses[i] && k < p->graph.nodes[i].n_args; k++) {
+            node_id arg = p->graph.nodes[i].arg[k];
+            int until = in->is_stored[i] ? i : last[i];
+            last[arg] = last[arg] > until ? last[arg] : until;
+        }
+}
+
+int64_t interpret_whole_bytes(const struct problem *p) {
+    struct interpreter *in = open_interpreter(&(struct interpreter){.problem = p});
+    int n = p->graph.n_nodes;
+    int *last = arena_array(&in->arena, int, n + 1);
+    int64_t *freed = arena_array(&in->arena, int64_t, n + 1), live = 0, peak = 0;
+    find_ends(in, last);
+    for (node_id i = 0; i < n; i++) {
+        const struct node *node = &p->graph.nodes[i];
+        int64_t each = 2 * (int64_t)sizeof(double) + (dtype_is_wide(node->dtype) ? 8 : 4);
+        int64_t bytes = in->is_stored[i] ? each * shape_count(&node->shape) : 0;
+        live += bytes;
+        freed[last[i] > i ? last[i] : i] += bytes;
+        peak = live > peak ? live : peak;
+        live -= freed[i];
+    }
+    end_interpreter(in);
+    return peak;
 }
 
 void interpret(const struct problem *p, const struct interpret_data *data,

@@ -63,5 +63,9 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
 
 void interpret_reset(struct interpret_result *result);
 
+// Memory that interpret() takes at its peak, about, the result included; and interpret_parallel().
+int64_t interpret_whole_bytes(const struct problem *p);
+int64_t interpret_bytes(const struct problem *p, int n_threads);
+
 // What rounding v to a float type adds to the square of a spread, where it changes something.
 double interpret_rounding(enum dtype t, double v);

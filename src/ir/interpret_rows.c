@@ -14,7 +14,8 @@
 // Elements per piece: its arrays stay in the near caches and in the allocator's hands (larger
 // ones would be fresh pages each time, and clearing them costs more than the arithmetic).
 // At least PIECES_PER_THREAD pieces, so that nobody waits long for the last one.
-enum { PIECE_ELEMENTS = 1 << 15, PIECES_PER_THREAD = 8 };
+// Fewer rows than that are shared out as well where there is something to do.
+enum { PIECE_ELEMENTS = 1 << 15, PIECES_PER_THREAD = 8, WORTH_ELEMENTS = 1 << 18 };
 
 struct rows {
     const struct problem *problem;
@@ -267,16 +268,28 @@ void interpret_row(const struct problem *p, const struct interpret_data *data, i
     arena_reset(&a);
 }
 
+// Rows of a piece; 0: it is not worth sharing out, or cannot be.
+static int64_t piece_rows(const struct problem *p, int n_threads) {
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    int64_t n_pieces = (int64_t)n_threads * PIECES_PER_THREAD, count = 0;
+    for (int i = 0; i < p->graph.n_nodes; i++)
+        count += shape_count(&p->graph.nodes[i].shape);
+    if (n_threads < 2 || s->rank == 0 || s->size[0] < 2 ||
+        (s->size[0] < n_pieces && count < WORTH_ELEMENTS) || !interpret_rows_independent(p))
+        return 0;
+    int64_t n_small = shape_count(s) / PIECE_ELEMENTS;
+    n_pieces = n_small > n_pieces ? n_small : n_pieces;
+    return (s->size[0] + n_pieces - 1) / n_pieces;
+}
+
 void interpret_parallel(const struct problem *p, const struct interpret_data *data, int n_threads,
                         struct interpret_result *result) {
     const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
-    int64_t n_pieces = (int64_t)n_threads * PIECES_PER_THREAD;
-    int64_t n_small = shape_count(s) / PIECE_ELEMENTS;
-    if (n_threads < 2 || s->rank == 0 || s->size[0] < n_pieces || !interpret_rows_independent(p)) {
+    int64_t rows = piece_rows(p, n_threads);
+    if (!rows) {
         interpret(p, data, result);
         return;
     }
-    n_pieces = n_small > n_pieces ? n_small : n_pieces;
     struct arena a = {0};
     bool *carries = arena_array(&a, bool, p->graph.n_nodes);
     find_carriers(p, s->size[0], carries);
@@ -288,6 +301,29 @@ void interpret_parallel(const struct problem *p, const struct interpret_data *da
                      .result = result,
                      .has_fault = &has_fault};
     allocate(p, result);
-    parallel_for(n_threads, r.n_rows, (r.n_rows + n_pieces - 1) / n_pieces, interpret_piece, &r);
+    parallel_for(n_threads, r.n_rows, rows, interpret_piece, &r);
     arena_reset(&a);
+}
+
+int64_t interpret_bytes(const struct problem *p, int n_threads) {
+    int64_t rows = piece_rows(p, n_threads), bytes = 0;
+    if (!rows)
+        return interpret_whole_bytes(p);
+    struct arena a = {0};
+    const struct graph *g = &p->graph;
+    struct problem piece = *p;
+    bool *carries = arena_array(&a, bool, g->n_nodes);
+    interpret_carriers(p, carries);
+    piece.graph.nodes = arena_array(&a, struct node, g->n_nodes);
+    memcpy(piece.graph.nodes, g->nodes, sizeof *g->nodes * (size_t)g->n_nodes);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (carries[i])
+            piece.graph.nodes[i].shape.size[0] = rows;
+    bytes = n_threads * interpret_whole_bytes(&piece);
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct node *n = &g->nodes[p->outputs[i].node];
+        bytes += shape_count(&n->shape) * (dtype_is_wide(n->dtype) ? 24 : 20);
+    }
+    arena_reset(&a);
+    return bytes;
 }

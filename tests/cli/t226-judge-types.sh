@@ -365,6 +365,17 @@ C
 expect_match 1 "problem outside: on inputs as it declares them, y: index [0-9]+ .*is outside \[0, 10\)" \
     "$HONE" eval outside.hone outside_any.c --verify
 
+# ---- larger than any machine: how much is needed and how much there is, before anything is taken
+problem big <<'P'
+problem big
+dim M = 262144, N = 1048576
+in  x : bf16[M, N] ~ normal
+out y : bf16[M, N]
+y = x * 2
+P
+expect_match 3 'problem big: judging it takes about [0-9.]+ GB of memory .*, and [0-9.]+ GB are free' \
+    "$HONE" eval big.hone half_ok.c --verify
+
 # ---- scaffold: for what hone makes no kernel of, something that compiles and is wrong
 for f in packed eight made best; do
     run "$HONE" scaffold $f.hone -o "${f}_new.c"

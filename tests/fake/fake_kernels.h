@@ -295,7 +295,68 @@ static void computes(void **a) {
     modelled_ms = 1;
 }
 
+// y = 2 x + 1 in other types; those of bytes and less have an element fewer, so that buffers end
+// within a word.
+static void bf16(void **a, unsigned half) {
+    for (int i = 0; i < COUNT; i++) {
+        unsigned bits = (unsigned)(*(unsigned short **)a[0])[i] << 16;
+        float x;
+        memcpy(&x, &bits, 4);
+        bits = bits_of(2 * x + 1);
+        (*(unsigned short **)a[1])[i] =
+            (unsigned short)((bits + (half ? half + (bits >> 16 & 1) : 0)) >> 16);
+    }
+}
+static void bf16_right(void **a) {
+    bf16(a, 0x7fff);
+}
+static void bf16_cut(void **a) {
+    bf16(a, 0);
+}
+static void i8_right(void **a) {
+    for (int i = 0; i < COUNT - 1; i++)
+        (*(signed char **)a[1])[i] = (signed char)(2 * (*(signed char **)a[0])[i] + 1);
+}
+static void i8_over(void **a) {
+    i8_right(a);
+    (*(signed char **)a[1])[COUNT - 1] = 0;
+}
+static void i8_mutate(void **a) {
+    i8_right(a);
+    (*(signed char **)a[0])[COUNT - 2] ^= 1;
+}
+static void i8_partial(void **a) {
+    signed char last = (*(signed char **)a[1])[COUNT - 2];
+    i8_right(a);
+    (*(signed char **)a[1])[COUNT - 2] = last;
+}
+static void i4_right(void **a) {
+    const unsigned char *x = *(unsigned char **)a[0];
+    unsigned char *y = *(unsigned char **)a[1];
+    for (int i = 0; i < COUNT - 1; i++) {
+        int shift = i % 2 ? 4 : 0, v = 2 * (x[i / 2] >> shift & 15) + 1;
+        y[i / 2] = (unsigned char)((y[i / 2] & 0xf0 >> shift) | (v & 15) << shift);
+    }
+}
+static void f64_right(void **a) {
+    for (int i = 0; i < COUNT; i++)
+        (*(double **)a[1])[i] = 2 * (*(double **)a[0])[i] + 1;
+}
+static void f64_single(void **a) {
+    for (int i = 0; i < COUNT; i++)
+        (*(double **)a[1])[i] = 2 * (float)(*(double **)a[0])[i] + 1;
+}
+
 static const struct kernel kernels[] = {
+    {"bf16_right", bf16_right, 2},
+    {"bf16_cut", bf16_cut, 2},
+    {"i8_right", i8_right, 2},
+    {"i8_over", i8_over, 2},
+    {"i8_mutate", i8_mutate, 2},
+    {"i8_partial", i8_partial, 2},
+    {"i4_right", i4_right, 2},
+    {"f64_right", f64_right, 2},
+    {"f64_single", f64_single, 2},
     {"traffic_fill", moves_one, 4},
     {"traffic_read", moves_one, 4},
     {"traffic_triad", moves_three, 4},

@@ -1,0 +1,85 @@
+#include "eval/memory_need.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ir/interpret.h"
+#include "ir/problem.h"
+
+// Sets of a screening: declared, patched, a hard one. Elements of f32 are kept in 12 bytes.
+enum { SETS = 3, F32_BYTES = 12, TYPED_BYTES = 16 };
+
+struct memory_need memory_need_of(const struct problem *p, int64_t data_bytes, int n_threads) {
+    struct memory_need n = {.data = data_bytes, .work = interpret_bytes(p, n_threads)};
+    for (int i = 0; i < p->n_outputs; i++) {
+        const struct node *node = &p->graph.nodes[p->outputs[i].node];
+        n.expected +=
+            SETS * shape_count(&node->shape) * (node->dtype == DTYPE_F32 ? F32_BYTES : TYPED_BYTES);
+    }
+    for (int i = 0; i < p->n_inputs; i++) {
+        const struct node *node = &p->graph.nodes[p->inputs[i].node];
+        n.work += dtype_size(node->dtype, shape_count(&node->shape));
+    }
+    return n;
+}
+
+static bool read_text(const char *path, char *into, size_t room) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, into, room - 1);
+    if (fd >= 0)
+        close(fd);
+    into[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+int64_t memory_parse(const char *text, const char *word) {
+    const char *at = strstr(text, word);
+    char *end;
+    if (!at)
+        return -1;
+    at += strlen(word);
+    long long value = strtoll(at, &end, 10);
+    return end == at ? -1 : value;
+}
+
+// What the control group leaves, by files of version 2; -1: no limit, or not told.
+static int64_t group_left(void) {
+    char text[512], path[640];
+    if (!read_text("/proc/self/cgroup", text, sizeof text))
+        return -1;
+    char *name = strstr(text, "0::");
+    if (!name)
+        return -1;
+    name[strcspn(name, "\n")] = '\0';
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", name + 3);
+    int64_t max = read_text(path, text, sizeof text) ? memory_parse(text, "") : -1;
+    char *file = strrchr(path, '/');
+    snprintf(file, sizeof path - (size_t)(file - path), "/memory.current");
+    int64_t used = read_text(path, text, sizeof text) ? memory_parse(text, "") : -1;
+    return max < 0 || used < 0 ? -1 : max > used ? max - used : 0;
+}
+
+int64_t memory_available(void) {
+    char text[4096];
+    int64_t kib =
+        read_text("/proc/meminfo", text, sizeof text) ? memory_parse(text, "MemAvailable:") : -1;
+    int64_t bytes = kib < 0 ? -1 : kib * 1024, left = group_left();
+    return left >= 0 && (bytes < 0 || left < bytes) ? left : bytes;
+}
+
+bool memory_need_fits(const struct problem *p, const struct memory_need *n, int64_t have,
+                      const char *where, struct error *err) {
+    int64_t need = n->data + n->expected + n->work;
+    if (have < 0 || need <= have)
+        return true;
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "problem %s: judging it takes about %.1f GB %s (%.1f for inputs and outputs, "
+                     "%.1f for what is expected of them, %.1f to compute that), and %.1f GB are "
+                     "free; --dim sets smaller sizes",
+                     p->name, (double)need / 1e9, where, (double)n->data / 1e9,
+                     (double)n->expected / 1e9, (double)n->work / 1e9, (double)have / 1e9);
+}

@@ -1,0 +1,54 @@
+#include "eval/memory_need.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "ir/interpret.h"
+#include "parsed.h"
+
+Test(memory_need, reads_what_is_free) {
+    cr_expect_eq(memory_parse("MemTotal: 10 kB\nMemAvailable:    1234 kB\n", "MemAvailable:"),
+                 1234);
+    cr_expect_eq(memory_parse("max\n", ""), -1);
+    cr_expect_eq(memory_parse("4096\n", ""), 4096);
+    cr_expect_eq(memory_parse("MemTotal: 10 kB\n", "MemAvailable:"), -1);
+    int64_t now = memory_available();
+    cr_expect(now == -1 || now > 0);
+}
+
+Test(memory_need, says_how_much_is_needed_and_how_much_there_is) {
+    struct arena a = {0};
+    struct error err = {0};
+    const struct problem *p = parsed(&a, "problem big\ndim N = 1000000000\nin x : f32[N] ~ normal\n"
+                                         "out y : f32[N]\ny = x * 2\n");
+    struct memory_need n = memory_need_of(p, 16000000000, 1);
+    cr_expect_eq(n.expected, 36000000000);
+    cr_expect_eq(n.work, 20000000000 + 4000000000);
+    cr_expect(memory_need_fits(p, &n, -1, "of memory", &err));
+    cr_expect(memory_need_fits(p, &n, 76000000000, "of memory", &err));
+    cr_expect_not(memory_need_fits(p, &n, 75000000000, "of memory", &err));
+    cr_expect(strstr(err.text,
+                     "takes about 76.0 GB of memory (16.0 for inputs and outputs, 36.0 for "
+                     "what is expected of them, 24.0 to compute that), and 75.0 GB are free"),
+              "%s", err.text);
+    arena_reset(&a);
+}
+
+// Arrays go when nobody reads them any more; threads have a part each.
+Test(memory_need, of_interpreting_is_the_widest_cut) {
+    struct arena a = {0};
+    const struct problem *p =
+        parsed(&a, "problem p\ndim M = 1000, N = 1000\nin x : f32[M, N] ~ normal\nout y : f32[M]\n"
+                   "a = cumsum(x, axis=1)\nb = cumsum(a, axis=1)\nc = cumsum(b, axis=1)\n"
+                   "y = sum(c, axis=1)\n");
+    cr_expect_eq(interpret_whole_bytes(p), 2 * 20000000);
+    int64_t shared = interpret_bytes(p, 2);
+    cr_expect(shared < 10000000, "%lld", (long long)shared);
+    p = parsed(&a,
+               "problem p\ndim M = 1000, N = 1000\nin x : f64[M, N] ~ normal\nout y : f64[M, N]\n"
+               "y = x * 2\n");
+    cr_expect_eq(interpret_whole_bytes(p), 2 * 24000000);
+    arena_reset(&a);
+}
