@@ -4,7 +4,7 @@
 #define HONE_ORACLE_H
 
 enum {
-    ORACLE_RANK = 6,
+    ORACLE_RANK = 8,
     ORACLE_ARGS = 3,
     ORACLE_RUN = 1024,   // terms of one block of an honest sum: RUN_MAX of ir/reading.h
     ORACLE_FOLD = 64,    // partial results that one thread joins; a power of two

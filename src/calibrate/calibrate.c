@@ -121,21 +121,18 @@ static struct plan_buffer buffer(const char *name, enum buffer_role role, int64_
 
 static void make_plan(struct bench *b, const char *function, int64_t stream_blocks) {
     int64_t stream_bytes = stream_blocks * BLOCK * 4;
-    b->plan = (struct plan){.buffers = {buffer("order", BUFFER_INPUT, 64),
-                                        buffer("a", BUFFER_INPUT, stream_bytes),
-                                        buffer("b", BUFFER_INPUT, stream_bytes),
-                                        buffer("c", BUFFER_OUTPUT, stream_bytes),
-                                        buffer("sums", BUFFER_OUTPUT, b->n_blocks * 64)},
-                            .n_buffers = 5,
-                            .steps = {{.kind = STEP_LAUNCH,
-                                       .function = function,
-                                       .grid = b->n_blocks,
-                                       .args = {0, 1, 2, 3, 4},
-                                       .n_args = 5}},
-                            .n_steps = 1};
-    if (strcmp(function, "nothing") == 0) {
-        b->plan.steps[0].args[0] = 4;
-        b->plan.steps[0].n_args = 1;
+    const struct plan_buffer buffers[] = {
+        buffer("order", BUFFER_INPUT, 64), buffer("a", BUFFER_INPUT, stream_bytes),
+        buffer("b", BUFFER_INPUT, stream_bytes), buffer("c", BUFFER_OUTPUT, stream_bytes),
+        buffer("sums", BUFFER_OUTPUT, b->n_blocks * 64)};
+    bool is_nothing = strcmp(function, "nothing") == 0;
+    b->plan = (struct plan){0};
+    struct plan_step *step = plan_add_step(b->a, &b->plan);
+    *step = (struct plan_step){.kind = STEP_LAUNCH, .function = function, .grid = b->n_blocks};
+    for (int i = 0; i < 5; i++) {
+        *plan_add_buffer(b->a, &b->plan) = buffers[i];
+        if (!is_nothing || i == 4)
+            plan_add_arg(b->a, step, i);
     }
 }
 
@@ -147,7 +144,7 @@ static bool start(struct bench *b, struct error *err) {
                                .inputs = &b->inputs,
                                .outputs = &b->outputs,
                                .made_fd = -1};
-    layout_make(&b->layout, &b->plan, b->n_slots);
+    layout_make(b->a, &b->layout, &b->plan, b->n_slots);
     if (!memory_file_open(&b->inputs, b->layout.file_bytes[FILE_INPUTS], err) ||
         !memory_file_open(&b->outputs, b->layout.file_bytes[FILE_OUTPUTS], err) ||
         !runner_begin(&b->runner, &spec, err) || !runner_load(&b->runner, b->object, &status, err))

@@ -43,7 +43,7 @@ struct control {
     uint32_t slot;
     int32_t sandbox_level;
     int32_t tid[THREADS_MAX];
-    uint64_t base[SLOTS_MAX][PLAN_BUFFERS_MAX];  // where the runner mapped the pages
+    uint64_t base[LAYOUT_BASES_MAX];  // where the runner mapped the pages, by layout_base()
     struct {
         int32_t signal, code, syscall;
         uint32_t place;  // enum fault_place

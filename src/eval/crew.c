@@ -104,7 +104,7 @@ static void fp_restore(uint32_t control) {
 
 static void *pointer(const struct crew *c, int buffer) {
     uint32_t slot = c->slot;
-    return (char *)(uintptr_t)c->control->base[slot][buffer] +
+    return (char *)(uintptr_t)c->control->base[layout_base(c->layout, buffer, (int)slot)] +
            layout_lead(c->layout, buffer, (int)slot);
 }
 
@@ -123,31 +123,61 @@ static void fill_block(const struct crew *c, const struct crew_step *s, int64_t 
 }
 
 // In the calling conventions of x86-64 and AArch64 a function ignores arguments beyond
-// its own, so two shapes serve every number of them; five pointers go in registers.
-typedef void (*few_fn)(long, void *, void *, void *, void *, void *);
-typedef void (*many_fn)(long, void *, void *, void *, void *, void *, void *, void *, void *,
-                        void *, void *, void *, void *, void *, void *, void *, void *, void *,
-                        void *, void *, void *, void *, void *, void *, void *);
+// its own, so a few shapes serve every number of them; five pointers go in registers.
+#define TYPES4 void *, void *, void *, void *
+#define TYPES16 TYPES4, TYPES4, TYPES4, TYPES4
+#define TYPES64 TYPES16, TYPES16, TYPES16, TYPES16
+#define ARGS4(a, i) (a)[i], (a)[(i) + 1], (a)[(i) + 2], (a)[(i) + 3]
+#define ARGS16(a, i) ARGS4(a, i), ARGS4(a, (i) + 4), ARGS4(a, (i) + 8), ARGS4(a, (i) + 12)
+#define ARGS64(a, i) ARGS16(a, i), ARGS16(a, (i) + 16), ARGS16(a, (i) + 32), ARGS16(a, (i) + 48)
+typedef void (*few_fn)(long, TYPES4, void *);
+typedef void (*many_fn)(long, TYPES16, TYPES4, TYPES4);
+typedef void (*most_fn)(long, TYPES64, TYPES64, TYPES64, TYPES64, TYPES64, TYPES64, TYPES64,
+                        TYPES64, TYPES64, TYPES64);
+enum { FEW = 5, MANY = 24 };
+_Static_assert(PLAN_ARGS_MAX == 10 * 64, "most_fn takes as many");
+
+// What a function takes, and nothing beyond that up to `n`.
+static void collect(const struct crew *c, const struct plan_step *s, void **a, int n) {
+    for (int i = 0; i < n; i++)
+        a[i] = i < s->n_args ? pointer(c, s->args[i]) : NULL;
+}
+
+static void run_few(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+    void *a[FEW];
+    few_fn f = (few_fn)c->plan->functions[s->index];
+    collect(c, s->step, a, FEW);
+    for (int64_t b = from; b < to; b++)
+        f((long)b, ARGS4(a, 0), a[4]);
+}
+
+static void run_many(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+    void *a[MANY];
+    many_fn f = (many_fn)c->plan->functions[s->index];
+    collect(c, s->step, a, MANY);
+    for (int64_t b = from; b < to; b++)
+        f((long)b, ARGS16(a, 0), ARGS4(a, 16), ARGS4(a, 20));
+}
+
+static void run_most(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+    void *a[PLAN_ARGS_MAX];
+    most_fn f = (most_fn)c->plan->functions[s->index];
+    collect(c, s->step, a, PLAN_ARGS_MAX);
+    for (int64_t b = from; b < to; b++)
+        f((long)b, ARGS64(a, 0), ARGS64(a, 64), ARGS64(a, 128), ARGS64(a, 192), ARGS64(a, 256),
+          ARGS64(a, 320), ARGS64(a, 384), ARGS64(a, 448), ARGS64(a, 512), ARGS64(a, 576));
+}
 
 static void run_blocks(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
-    if (!s->step || s->step->kind == STEP_FILL) {
+    if (!s->step || s->step->kind == STEP_FILL)
         for (int64_t b = from; b < to; b++)
             fill_block(c, s, b);
-        return;
-    }
-    void *a[PLAN_ARGS_MAX] = {NULL};
-    for (int i = 0; i < s->step->n_args; i++)
-        a[i] = pointer(c, s->step->args[i]);
-    if (s->step->n_args <= 5) {
-        few_fn f = (few_fn)c->plan->functions[s->index];
-        for (int64_t b = from; b < to; b++)
-            f((long)b, a[0], a[1], a[2], a[3], a[4]);
-        return;
-    }
-    many_fn f = (many_fn)c->plan->functions[s->index];
-    for (int64_t b = from; b < to; b++)
-        f((long)b, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
-          a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
+    else if (s->step->n_args <= FEW)
+        run_few(c, s, from, to);
+    else if (s->step->n_args <= MANY)
+        run_many(c, s, from, to);
+    else
+        run_most(c, s, from, to);
 }
 
 static void run_checked(struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {

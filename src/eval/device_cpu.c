@@ -24,13 +24,14 @@ static const int64_t stir_ns = 30000;
 
 // Slots so that what one call touches is out of the caches when its slot comes again.
 static void choose_layout(struct judge *j) {
-    struct plan p = {.n_buffers = j->context.n_buffers};
+    struct plan p = {0};
     int64_t bytes = 0;
-    for (int i = 0; i < p.n_buffers; i++) {
-        p.buffers[i] = j->context.buffers[i];
+    for (int i = 0; i < j->context.n_buffers; i++) {
+        *plan_add_buffer(&j->arena, &p) = j->context.buffers[i];
         bytes += p.buffers[i].size_bytes;
     }
-    layout_make(&j->layout, &p, layout_slots(bytes, j->settings.llc_bytes, memory_max_bytes));
+    layout_make(&j->arena, &j->layout, &p,
+                layout_slots(bytes, p.n_buffers, j->settings.llc_bytes, memory_max_bytes));
 }
 
 // Not a number around the inputs: reading beyond them spoils results.
@@ -105,7 +106,14 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
 
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     struct layout l;
-    layout_make(&l, &s->plan, j->layout.n_slots);
+    int most = LAYOUT_BASES_MAX / j->layout.n_slots;
+    if (s->plan.n_buffers > most) {
+        v->kind = VERDICT_LIMITS;
+        v->evidence = arena_printf(a, "%d buffers, at most %d in %d slots", s->plan.n_buffers, most,
+                                   j->layout.n_slots);
+        return false;
+    }
+    layout_make(&s->arena, &l, &s->plan, j->layout.n_slots);
     if (l.file_bytes[FILE_SCRATCH] <= scratch_max_bytes)
         return true;
     v->kind = VERDICT_LIMITS;

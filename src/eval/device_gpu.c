@@ -75,9 +75,9 @@ static bool choose_slots(struct judge *j, struct error *err) {
     int64_t bytes = 0;
     if (!cuda_ok(&g->bench.cu, g->bench.cu.memory_info(&free_bytes, &total), "ask for memory", err))
         return false;
-    g->problem = (struct plan){.n_buffers = j->context.n_buffers};
-    for (int i = 0; i < g->problem.n_buffers; i++) {
-        g->problem.buffers[i] = j->context.buffers[i];
+    g->problem = (struct plan){0};
+    for (int i = 0; i < j->context.n_buffers; i++) {
+        *plan_add_buffer(&j->arena, &g->problem) = j->context.buffers[i];
         bytes += g->problem.buffers[i].size_bytes;
     }
     // Two slots, the data of a set and what is expected of it.
@@ -91,10 +91,11 @@ static bool choose_slots(struct judge *j, struct error *err) {
         (!g->has_oracle &&
          !memory_need_fits(j->problem, &host, memory_available(), "of memory", err)))
         return false;
-    int n_slots = layout_slots(bytes, j->settings.llc_bytes, (int64_t)free_bytes / 8);
+    int n_slots =
+        layout_slots(bytes, g->problem.n_buffers, j->settings.llc_bytes, (int64_t)free_bytes / 8);
     if (n_slots > GPU_SLOTS_MAX)
         n_slots = GPU_SLOTS_MAX;
-    layout_make(&j->layout, &g->problem, n_slots);
+    layout_make(&j->arena, &j->layout, &g->problem, n_slots);
     g->memory.problem = &g->problem;
     g->memory.n_slots = n_slots;
     return true;
@@ -408,10 +409,10 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
 static void time_launches(struct judge *j, struct subject *s, double time_s, struct profile *p) {
     enum { CALLS = 5 };
     int n = s->plan.n_steps;
-    double steps_s[CALLS][PLAN_STEPS_MAX], column[CALLS];
+    double steps_s[CALLS][LAUNCHES_MAX], column[CALLS];
     if (n == 1 && p->n_launches == 1)
         p->launches[0].time_s = time_s;
-    if (n < 2 || p->n_launches != n)
+    if (n < 2 || n > LAUNCHES_MAX || p->n_launches != n)
         return;
     for (int i = 0; i < CALLS; i++)
         if (!gpu_runner_steps(s->gpu->runner, i % j->layout.n_slots, judge_timeout_ns(j),

@@ -44,9 +44,10 @@ static int64_t node_bytes(const struct node *n) {
 
 static void fill_context(struct judge *j) {
     const struct problem *p = j->problem;
-    struct plan_buffer *buffers = arena_array(&j->arena, struct plan_buffer, PLAN_BUFFERS_MAX);
-    const char **names = arena_array(&j->arena, const char *, DIMS_MAX);
-    int64_t *sizes = arena_array(&j->arena, int64_t, DIMS_MAX);
+    struct plan_buffer *buffers =
+        arena_array(&j->arena, struct plan_buffer, p->n_inputs + p->n_outputs + 1);
+    const char **names = arena_array(&j->arena, const char *, p->graph.n_dims + 1);
+    int64_t *sizes = arena_array(&j->arena, int64_t, p->graph.n_dims + 1);
     int n = 0;
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *node = &p->graph.nodes[p->inputs[i].node];

@@ -3,6 +3,8 @@
 // that an access beyond either side meets an unmapped page.
 #include "eval/layout.h"
 
+#include "base/arena.h"
+
 static int64_t round_up(int64_t value, int64_t to) {
     return (value + to - 1) / to * to;
 }
@@ -11,8 +13,9 @@ static enum layout_file file_of(enum buffer_role role) {
     return role == BUFFER_INPUT ? FILE_INPUTS : role == BUFFER_OUTPUT ? FILE_OUTPUTS : FILE_SCRATCH;
 }
 
-void layout_make(struct layout *l, const struct plan *plan, int n_slots) {
+void layout_make(struct arena *a, struct layout *l, const struct plan *plan, int n_slots) {
     *l = (struct layout){.n_slots = n_slots, .n_buffers = plan->n_buffers};
+    l->buffers = arena_array(a, struct layout_buffer, plan->n_buffers + 1);
     for (int i = 0; i < plan->n_buffers; i++) {
         struct layout_buffer *b = &l->buffers[i];
         b->file = file_of(plan->buffers[i].role);
@@ -32,10 +35,12 @@ int64_t layout_lead(const struct layout *l, int buffer, int slot) {
     return slot % 2 ? 0 : b->span_bytes - round_up(b->size_bytes, LAYOUT_ALIGN);
 }
 
-int layout_slots(int64_t bytes, int64_t llc_bytes, int64_t max_bytes) {
+int layout_slots(int64_t bytes, int n_buffers, int64_t llc_bytes, int64_t max_bytes) {
     int64_t wanted = 2 * llc_bytes / bytes + 1;
-    int64_t room = max_bytes / bytes;
+    int64_t room = max_bytes / bytes, bases = LAYOUT_BASES_MAX / 4 / (n_buffers + 1);
     if (wanted > room)
         wanted = room;
+    if (wanted > bases)
+        wanted = bases;
     return wanted < SLOTS_MIN ? SLOTS_MIN : wanted > SLOTS_MAX ? SLOTS_MAX : (int)wanted;
 }

@@ -18,12 +18,16 @@
 
 #include "record/plan.h"
 
+struct arena;
+
 enum {
     LAYOUT_PAGE = 4096,
     LAYOUT_ALIGN = 64,
     LAYOUT_GUARD = 1 << 20,  // bytes of address space left unmapped on each side
     SLOTS_MIN = 2,
     SLOTS_MAX = 64,
+    // Buffers times slots: each is mapped for itself, and a process may have 65530 mappings.
+    LAYOUT_BASES_MAX = 16384,
 };
 
 enum layout_file { FILE_INPUTS, FILE_OUTPUTS, FILE_SCRATCH, FILE_COUNT };
@@ -35,16 +39,22 @@ struct layout {
         int64_t size_bytes;
         int64_t span_bytes;  // whole pages of one slot
         int64_t offset;      // of slot 0 in its file; the other slots follow each other
-    } buffers[PLAN_BUFFERS_MAX];
+    } * buffers;
     int64_t file_bytes[FILE_COUNT];
 };
 
-void layout_make(struct layout *l, const struct plan *plan, int n_slots);
+void layout_make(struct arena *a, struct layout *l, const struct plan *plan, int n_slots);
 
 // Where the pages of a buffer begin in its file, and its bytes within these pages.
 int64_t layout_offset(const struct layout *l, int buffer, int slot);
 int64_t layout_lead(const struct layout *l, int buffer, int slot);
 
 // Slots for a problem of `bytes` per call: enough to go beyond twice the last level
-// cache, within SLOTS_MIN and SLOTS_MAX and, as far as that goes, `max_bytes` in all.
-int layout_slots(int64_t bytes, int64_t llc_bytes, int64_t max_bytes);
+// cache, within SLOTS_MIN and SLOTS_MAX and, as far as that goes, `max_bytes` in all. Where there
+// are many buffers there are fewer slots, so that candidates can have scratch beside them.
+int layout_slots(int64_t bytes, int n_buffers, int64_t llc_bytes, int64_t max_bytes);
+
+// Where a buffer of a slot stands among LAYOUT_BASES_MAX.
+static inline int layout_base(const struct layout *l, int buffer, int slot) {
+    return slot * l->n_buffers + buffer;
+}

@@ -128,17 +128,16 @@ bool probe_run(struct arena *a, const char *cc, const char *cache, struct probe 
         return false;
     if (c.outcome != COMPILE_OK)
         return error_set(err, ERROR_IO, "the probe does not compile: %s", c.message);
-    struct trial t = {
-        .a = a,
-        .object = c.object,
-        .plan = {.buffers = {{.name = "x", .role = BUFFER_INPUT, .size_bytes = 64},
-                             {.name = "y", .role = BUFFER_OUTPUT, .size_bytes = 64}},
-                 .n_buffers = 2,
-                 .steps = {{.kind = STEP_LAUNCH, .grid = 1, .args = {0, 1}, .n_args = 2}},
-                 .n_steps = 1},
-        .inputs = {.fd = -1, .read_only_fd = -1},
-        .outputs = {.fd = -1, .read_only_fd = -1}};
-    layout_make(&t.layout, &t.plan, SLOTS_MIN);
+    struct plan_buffer buffers[] = {{.name = "x", .role = BUFFER_INPUT, .size_bytes = 64},
+                                    {.name = "y", .role = BUFFER_OUTPUT, .size_bytes = 64}};
+    int args[] = {0, 1};
+    struct plan_step step = {.kind = STEP_LAUNCH, .grid = 1, .args = args, .n_args = 2};
+    struct trial t = {.a = a,
+                      .object = c.object,
+                      .plan = {.buffers = buffers, .n_buffers = 2, .steps = &step, .n_steps = 1},
+                      .inputs = {.fd = -1, .read_only_fd = -1},
+                      .outputs = {.fd = -1, .read_only_fd = -1}};
+    layout_make(a, &t.layout, &t.plan, SLOTS_MIN);
     bool ok = memory_file_open(&t.inputs, t.layout.file_bytes[FILE_INPUTS], err) &&
               memory_file_open(&t.outputs, t.layout.file_bytes[FILE_OUTPUTS], err) &&
               try_all(&t, p, err);

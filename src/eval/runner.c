@@ -86,14 +86,18 @@ static bool map_buffer(struct runner_state *r, int buffer, int slot, const int *
     if (area == MAP_FAILED)
         return false;
     char *pages = area + LAYOUT_GUARD;
-    r->control->base[slot][buffer] = (uint64_t)(uintptr_t)pages;
+    r->control->base[layout_base(&r->layout, buffer, slot)] = (uint64_t)(uintptr_t)pages;
     return mmap(pages, size, b->file == FILE_INPUTS ? PROT_READ : PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fds[FD_FILES + b->file],
                 layout_offset(&r->layout, buffer, slot)) != MAP_FAILED;
 }
 
-static bool map_buffers(struct runner_state *r, const int *fds, struct error *err) {
-    layout_make(&r->layout, &r->plan, r->n_slots);
+static bool map_buffers(struct arena *a, struct runner_state *r, const int *fds,
+                        struct error *err) {
+    if (r->plan.n_buffers * r->n_slots > LAYOUT_BASES_MAX)
+        return error_set(err, ERROR_IO, "map buffers: %d in %d slots are too many",
+                         r->plan.n_buffers, r->n_slots);
+    layout_make(a, &r->layout, &r->plan, r->n_slots);
     for (int slot = 0; slot < r->n_slots; slot++)
         for (int buffer = 0; buffer < r->plan.n_buffers; buffer++)
             if (!map_buffer(r, buffer, slot, fds))
@@ -137,11 +141,11 @@ static bool receive_object(struct runner_state *r, struct error *err) {
     return true;
 }
 
-static bool prepare(struct runner_state *r, int *fds, struct error *err) {
+static bool prepare(struct arena *a, struct runner_state *r, int *fds, struct error *err) {
     char nothing;
     while (fds[FD_MADE] >= 0 && read(fds[FD_MADE], &nothing, 1) < 0 && errno == EINTR) {
     }
-    if (!map_buffers(r, fds, err))
+    if (!map_buffers(a, r, fds, err))
         return false;
     for (int i = 0; i < FD_MOST && fds[i] >= 0; i++)
         close(fds[i]);
@@ -209,7 +213,7 @@ int runner_main(void) {
         return 4;
     the_runner = &r;
     catch_faults();
-    if (!prepare(&r, fds, &err))
+    if (!prepare(&a, &r, fds, &err))
         end_with(r.control, CONTROL_BROKEN, err.text);
     if (!load(&r, &err))
         end_with(r.control, CONTROL_REFUSED, err.text);

@@ -22,7 +22,7 @@ struct touched {
 static struct touched find_buffer(const struct runner *r, uint64_t address) {
     for (int slot = 0; slot < r->layout.n_slots; slot++)
         for (int b = 0; b < r->layout.n_buffers; b++) {
-            uint64_t base = r->control->base[slot][b];
+            uint64_t base = r->control->base[layout_base(&r->layout, b, slot)];
             uint64_t end = base + (uint64_t)r->layout.buffers[b].span_bytes;
             if (address < base - LAYOUT_GUARD || address >= end + LAYOUT_GUARD)
                 continue;

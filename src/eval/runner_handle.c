@@ -141,7 +141,7 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
         r->stat_fds[i] = -1;
     struct arena a = {0};
     const char *self = file_self(&a, err);
-    layout_make(&r->layout, spec->plan, spec->n_slots);
+    layout_make(&r->arena, &r->layout, spec->plan, spec->n_slots);
     r->control_fd = memory_fd("control", sizeof *r->control);
     bool ok = self != NULL;
     if (ok && r->control_fd < 0)
@@ -190,6 +190,7 @@ void runner_close(struct runner *r) {
     if (r->control_fd > 0)
         close(r->control_fd);
     memory_file_close(&r->scratch);
+    arena_reset(&r->arena);
     *r = (struct runner){.process = {.socket = -1}, .control_fd = -1};
 }
 

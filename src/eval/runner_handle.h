@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/process.h"
 #include "eval/control.h"
 #include "eval/memory_file.h"
@@ -31,6 +32,7 @@ enum runner_status {
 struct runner {
     struct process process;
     const struct plan *plan;
+    struct arena arena;  // of the layout
     struct layout layout;
     int n_threads;
     struct control *control;

@@ -25,7 +25,7 @@ bool block_complain(struct resolver *v, const struct kernel_stage *s, struct pla
 
 int block_maker(const struct block *b, node_id node, int i) {
     for (int j = i - 1; j >= 0; j--)
-        for (int k = 0; k < b->kernel->stages[j].n_values; k++)
+        for (int k = 0; k < b->kernel->stages[j]->n_values; k++)
             if (b->stages[j].value[k].node == node)
                 return j;
     return -1;
@@ -156,7 +156,7 @@ static bool price_recomputing(struct resolver *v, int stage) {
             return block_complain(
                 v, b->text, b->text->at, NULL,
                 "the product %s is computed by stage %s already; materialise it first",
-                g->nodes[n].name, v->block->kernel->stages[v->computed_by[n] - 1].values[0]);
+                g->nodes[n].name, v->block->kernel->stages[v->computed_by[n] - 1]->values[0]);
         b->is_recomputed[n] = v->computed_by[n] > 0 && op_infos[g->nodes[n].op].flops > 0;
         any |= b->is_recomputed[n];
         if (b->is_recomputed[n])
@@ -217,8 +217,8 @@ static bool is_read(const struct block *b, int stage, node_id n) {
 
 static bool has_stage(const struct kernel *k, const char *value) {
     for (int i = 0; i < k->n_stages; i++)
-        for (int j = 0; j < k->stages[i].n_values; j++)
-            if (strcmp(k->stages[i].values[j], value) == 0)
+        for (int j = 0; j < k->stages[i]->n_values; j++)
+            if (strcmp(k->stages[i]->values[j], value) == 0)
                 return true;
     return false;
 }
@@ -244,16 +244,17 @@ struct block *block_resolve(struct arena *a, const struct problem *p, const stru
                             const struct kernel *k, struct mistakes *m) {
     struct block *b = arena_new(a, struct block);
     *b = (struct block){.problem = p, .target = t, .kernel = k, .n_stages = k->n_stages};
+    b->stages = arena_array(a, struct block_stage, k->n_stages + 1);
     struct resolver v = {.arena = a, .block = b, .mistakes = m};
     v.is_ready = arena_array(a, bool, p->graph.n_nodes);
     v.computed_by = arena_array(a, int, p->graph.n_nodes);
     int before = m->count;
     for (int i = 0; i < k->n_stages; i++) {
-        b->stages[i].text = &k->stages[i];
-        for (int j = 0; j < k->stages[i].n_values; j++)
-            b->stages[i].value[j].node = region_find_value(p, k->stages[i].values[j]);
+        b->stages[i].text = k->stages[i];
+        for (int j = 0; j < k->stages[i]->n_values; j++)
+            b->stages[i].value[j].node = region_find_value(p, k->stages[i]->values[j]);
         b->stages[i].ok = resolve_stage(&v, i);
-        for (int j = 0; j < k->stages[i].n_values; j++)
+        for (int j = 0; j < k->stages[i]->n_values; j++)
             if (b->stages[i].value[j].node >= 0)
                 v.is_ready[b->stages[i].value[j].node] = true;
     }

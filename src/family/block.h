@@ -39,7 +39,7 @@ struct block {
     const struct problem *problem;
     const struct target *target;
     const struct kernel *kernel;
-    struct block_stage stages[STAGES_MAX];
+    struct block_stage *stages;
     int n_stages;
 };
 

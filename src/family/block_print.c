@@ -68,7 +68,7 @@ static void print_reads(struct arena *a, struct str *out, const struct block *b,
         struct block_value plain = {.node = n, .dtype = g->nodes[n].dtype};
         const struct block_value *v = &plain;
         int maker = block_maker(b, n, stage);
-        for (int j = 0; maker >= 0 && j < b->kernel->stages[maker].n_values; j++)
+        for (int j = 0; maker >= 0 && j < b->kernel->stages[maker]->n_values; j++)
             if (b->stages[maker].value[j].node == n)
                 v = &b->stages[maker].value[j];
         const char *origin = maker >= 0                ? arena_printf(a, "stage %d", maker + 1)

@@ -24,17 +24,17 @@ static const char *nearest_value(struct resolver *v, const char *word) {
 
 // Is the value that name stands for in an earlier place of the block?
 static bool is_made_before(const struct kernel *k, int stage, int value) {
-    const char *name = k->stages[stage].values[value];
+    const char *name = k->stages[stage]->values[value];
     for (int i = 0; i <= stage; i++)
-        for (int j = 0; j < (i == stage ? value : k->stages[i].n_values); j++)
-            if (strcmp(k->stages[i].values[j], name) == 0)
+        for (int j = 0; j < (i == stage ? value : k->stages[i]->n_values); j++)
+            if (strcmp(k->stages[i]->values[j], name) == 0)
                 return true;
     return false;
 }
 
 static bool check_value(struct resolver *v, int stage, int value) {
     const struct problem *p = v->block->problem;
-    const struct kernel_stage *s = &v->block->kernel->stages[stage];
+    const struct kernel_stage *s = v->block->kernel->stages[stage];
     const char *name = s->values[value];
     struct place at = s->value_at[value];
     node_id n = v->block->stages[stage].value[value].node;
@@ -60,7 +60,7 @@ static bool check_value(struct resolver *v, int stage, int value) {
 }
 
 bool block_check_values(struct resolver *v, int i) {
-    const struct kernel_stage *s = &v->block->kernel->stages[i];
+    const struct kernel_stage *s = v->block->kernel->stages[i];
     bool ok = true;
     for (int j = 0; j < s->n_values; j++)
         ok &= check_value(v, i, j);
@@ -79,7 +79,7 @@ static bool holds(enum dtype wide, enum dtype narrow) {
 
 static bool check_types(struct resolver *v, int i) {
     const struct problem *p = v->block->problem;
-    const struct kernel_stage *s = &v->block->kernel->stages[i];
+    const struct kernel_stage *s = v->block->kernel->stages[i];
     const char *names[DTYPE_COUNT + 1] = {NULL};
     enum dtype type = DTYPE_F32;
     for (int t = 0; t < DTYPE_COUNT; t++)
@@ -145,7 +145,7 @@ static bool apply_layout(const struct graph *g, const struct kernel_stage *s,
 // How the newest copy of a node lies.
 static const struct block_value *newest(const struct block *b, node_id node, int stage) {
     int maker = block_maker(b, node, stage);
-    for (int j = 0; maker >= 0 && j < b->kernel->stages[maker].n_values; j++)
+    for (int j = 0; maker >= 0 && j < b->kernel->stages[maker]->n_values; j++)
         if (b->stages[maker].value[j].node == node)
             return &b->stages[maker].value[j];
     return NULL;
@@ -161,7 +161,7 @@ static bool is_same_layout(const struct block_value *old, const struct block_val
 
 static bool check_layouts(struct resolver *v, int i) {
     const struct problem *p = v->block->problem;
-    const struct kernel_stage *s = &v->block->kernel->stages[i];
+    const struct kernel_stage *s = v->block->kernel->stages[i];
     bool applies = false;
     for (int j = 0; j < s->n_values; j++) {
         struct block_value *value = &v->block->stages[i].value[j];

@@ -39,11 +39,12 @@ bool lower_check(struct arena *a, const struct problem *p, const struct target *
     struct block *b = block_resolve(a, p, t, k, &m);
     for (int i = 0; m.count == 0 && i < b->n_stages; i++)
         if (b->stages[i].no_emitter)
-            mistake_add(&m, (struct spot){NULL, k->stages[i].family_at}, NULL, "stage %s: %s",
-                        k->stages[i].values[0], b->stages[i].no_emitter);
+            mistake_add(&m, (struct spot){NULL, k->stages[i]->family_at}, NULL, "stage %s: %s",
+                        k->stages[i]->values[0], b->stages[i].no_emitter);
     if (m.count)
         return refuse(a, &m, err);
+    *k = kernel_copy(a, k);
     for (int i = 0; i < b->n_stages; i++)
-        k->stages[i] = b->stages[i].complete;
+        k->stages[i] = &b->stages[i].complete;
     return true;
 }

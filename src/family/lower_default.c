@@ -31,7 +31,7 @@ static void materialise(struct choice *c, const char *name) {
             continue;
         }
         if (f) {
-            struct kernel_stage *s = &c->kernel->stages[c->kernel->n_stages++];
+            struct kernel_stage *s = kernel_add_stage(c->arena, c->kernel, c->kernel->n_stages);
             *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->name};
             family_complete(f, r, c->target, s);
             c->is_ready[r->value[0]] = true;
@@ -43,6 +43,14 @@ static void materialise(struct choice *c, const char *name) {
     }
 }
 
+static bool has_output(const struct problem *p, const struct kernel_stage *s) {
+    for (int i = 0; i < s->n_values; i++)
+        for (int j = 0; j < p->n_outputs; j++)
+            if (strcmp(s->values[i], p->outputs[j].name) == 0)
+                return true;
+    return false;
+}
+
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k) {
     *k = (struct kernel){.problem = p->name, .target = target_kernel_name(t)};
@@ -51,11 +59,14 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
         materialise(&c, p->outputs[i].name);
     // Outputs that one stage can compute together share what they read.
     for (int i = 0; i + 1 < k->n_stages;) {
+        struct arena scratch = {0};
         struct kernel merged;
-        if (stages_merge(&(struct stages_edit){a, p, t, k, i}, &merged))
-            *k = merged;
+        if (has_output(p, k->stages[i]) &&
+            stages_merge(&(struct stages_edit){&scratch, p, t, k, i}, &merged))
+            *k = kernel_copy_whole(a, &merged);
         else
             i++;
+        arena_reset(&scratch);
     }
     struct error err;
     bool ok = lower_check(a, p, t, k, &err);

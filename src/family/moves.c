@@ -26,8 +26,8 @@ struct list {
 static double estimate(struct list *l, const struct kernel *k) {
     double seconds = 0;
     for (int i = 0; i < k->n_stages; i++) {
-        const struct family *f = family_on(family_find(k->stages[i].family), l->target);
-        seconds += f->estimate(stages_region(l->arena, l->problem, k, i), l->target, &k->stages[i]);
+        const struct family *f = family_on(family_find(k->stages[i]->family), l->target);
+        seconds += f->estimate(stages_region(l->arena, l->problem, k, i), l->target, k->stages[i]);
     }
     return seconds;
 }
@@ -180,8 +180,8 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
                  int choice) {
     if (choice < 0 || choice >= knob_choices(k, part))
         return;
-    struct kernel next = *l->from;
-    struct kernel_stage *s = &next.stages[t->stage];
+    struct kernel next = kernel_copy(l->arena, l->from);
+    struct kernel_stage *s = kernel_own_stage(l->arena, &next, t->stage);
     int now = get_choice(k, s, part);
     set_choice(k, s, part, choice);
     if (!repair(l, t->family, t->region, k, s))
@@ -189,12 +189,12 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     struct move m = {.stage = s->values[0], .knob = k->name};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
     m.word = k->words ? k->words[choice] : NULL;
-    m.words = turn_text(l, t->family, k, &l->from->stages[t->stage], s);
+    m.words = turn_text(l, t->family, k, l->from->stages[t->stage], s);
     add(l, m, &next);
 }
 
 static void turn_knobs(struct list *l, int stage) {
-    const struct kernel_stage *s = &l->from->stages[stage];
+    const struct kernel_stage *s = l->from->stages[stage];
     struct turning t = {stage, family_on(family_find(s->family), l->target),
                         stages_region(l->arena, l->problem, l->from, stage)};
     for (const struct knob *k = t.family->knobs; k->name; k++)
@@ -212,14 +212,14 @@ static void turn_knobs(struct list *l, int stage) {
 }
 
 static void change_stages(struct list *l, int stage) {
-    const struct kernel_stage *s = &l->from->stages[stage];
+    const struct kernel_stage *s = l->from->stages[stage];
     struct arena *a = l->arena;
     struct kernel next;
     struct stages_edit edit = {a, l->problem, l->target, l->from, stage};
     if (stages_merge(&edit, &next)) {
         struct move m = {.stage = s->values[0]};
-        m.words =
-            arena_printf(a, "merge %s into %s", s->values[0], l->from->stages[stage + 1].values[0]);
+        m.words = arena_printf(a, "merge %s into %s", s->values[0],
+                               l->from->stages[stage + 1]->values[0]);
         add(l, m, &next);
     }
     const struct region *r = stages_region(a, l->problem, l->from, stage);

@@ -122,12 +122,12 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p, con
     struct program_state s;
     program_begin(&s, a, p);
     for (int i = 0; i < k->n_stages; i++) {
-        const struct region *r = program_region(&s, &k->stages[i]);
+        const struct region *r = program_region(&s, k->stages[i]);
         struct lowering l;
-        program_prepare(&s, r, k->stages[i].type, &l);
-        const struct family *f = family_on(family_find(k->stages[i].family), t);
+        program_prepare(&s, r, k->stages[i]->type, &l);
+        const struct family *f = family_on(family_find(k->stages[i]->family), t);
         assert(f);
-        f->lower(&l, &k->stages[i]);
+        f->lower(&l, k->stages[i]);
         program_done(&s, r, &l);
     }
     return s.program;

@@ -18,16 +18,19 @@ struct problem *region_problem(struct arena *a, const struct region *r, node_id 
     const struct graph *g = r->graph;
     struct problem *p = arena_new(a, struct problem);
     node_id *moved = arena_array(a, node_id, g->n_nodes);
+    int n_leaves = 0;
+    for (node_id i = 0; i < g->n_nodes; i++)
+        n_leaves += r->is_leaf[i];
+    if (n_leaves > INPUTS_MAX)
+        return NULL;
     p->name = r->value_name[0];
     p->graph = *g;
-    p->graph.nodes = arena_array(a, struct node, r->n_members + INPUTS_MAX);
+    p->graph.nodes = arena_array(a, struct node, r->n_members + n_leaves + 1);
     p->graph.n_nodes = 0;
     for (node_id i = 0; i < g->n_nodes; i++) {
         if (!r->is_leaf[i] && !r->is_member[i])
             continue;
         moved[i] = p->graph.n_nodes;
-        if (r->is_leaf[i] && p->n_inputs == INPUTS_MAX)
-            return NULL;
         struct node *n = &p->graph.nodes[p->graph.n_nodes++];
         *n = g->nodes[i];
         if (r->is_leaf[i]) {

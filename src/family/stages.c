@@ -19,9 +19,9 @@ struct region *stages_region(struct arena *a, const struct problem *p, const str
                              int i) {
     bool *is_ready = arena_array(a, bool, p->graph.n_nodes);
     for (int j = 0; j < i; j++)
-        for (int v = 0; v < k->stages[j].n_values; v++)
-            is_ready[region_find_value(p, k->stages[j].values[v])] = true;
-    return region_build(a, p, k->stages[i].values, k->stages[i].n_values, is_ready);
+        for (int v = 0; v < k->stages[j]->n_values; v++)
+            is_ready[region_find_value(p, k->stages[j]->values[v])] = true;
+    return region_build(a, p, k->stages[i]->values, k->stages[i]->n_values, is_ready);
 }
 
 // Choose a family for stage `i`, keep the knobs that it knows and that stay legal, check all.
@@ -34,7 +34,7 @@ static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     struct error err;
     if (!f)
         return false;
-    struct kernel_stage *s = &k->stages[i];
+    struct kernel_stage *s = kernel_own_stage(a, k, i);
     int n = 0;
     for (int j = 0; j < s->n_knobs; j++)
         if (family_knob(f, s->knobs[j].name))
@@ -55,18 +55,16 @@ bool stages_merge(const struct stages_edit *e, struct kernel *out) {
     int i = e->stage;
     if (i + 1 >= k->n_stages)
         return false;
-    *out = *k;
-    struct kernel_stage *to = &out->stages[i + 1];
-    for (int v = 0; v < k->stages[i].n_values; v++) {
-        if (!is_output(e->problem, k->stages[i].values[v]))
+    *out = kernel_copy(e->arena, k);
+    struct kernel_stage *to = kernel_own_stage(e->arena, out, i + 1);
+    for (int v = 0; v < k->stages[i]->n_values; v++) {
+        if (!is_output(e->problem, k->stages[i]->values[v]))
             continue;
         if (to->n_values == STAGE_VALUES_MAX)
             return false;
-        to->values[to->n_values++] = k->stages[i].values[v];
+        to->values[to->n_values++] = k->stages[i]->values[v];
     }
-    memmove(&out->stages[i], &out->stages[i + 1],
-            sizeof *out->stages * (size_t)(k->n_stages - i - 1));
-    out->n_stages--;
+    kernel_remove_stage(out, i);
     return settle(e, out, i);
 }
 
@@ -76,23 +74,23 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     int i = e->stage;
     if (k->n_stages == STAGES_MAX)
         return false;
-    *out = *k;
-    memmove(&out->stages[i + 1], &out->stages[i], sizeof *out->stages * (size_t)(k->n_stages - i));
-    out->n_stages++;
-    out->stages[i] = (struct kernel_stage){.values = {p->graph.nodes[node].name}, .n_values = 1};
+    *out = kernel_copy(e->arena, k);
+    struct kernel_stage *first = kernel_add_stage(e->arena, out, i);
+    first->values[first->n_values++] = p->graph.nodes[node].name;
     struct region *r = stages_region(e->arena, p, out, i);
     const struct family *f = family_on(family_for(r), e->target);
     if (!f)
         return false;
-    out->stages[i].family = f->name;
-    family_complete(f, r, e->target, &out->stages[i]);
+    first->family = f->name;
+    family_complete(f, r, e->target, first);
     return settle(e, out, i + 1);
 }
 
 bool stages_change_family(const struct stages_edit *e, const char *family, struct kernel *out) {
     struct error err;
-    *out = *e->kernel;
-    out->stages[e->stage].family = family;
-    out->stages[e->stage].n_knobs = 0;
+    *out = kernel_copy(e->arena, e->kernel);
+    struct kernel_stage *s = kernel_own_stage(e->arena, out, e->stage);
+    s->family = family;
+    s->n_knobs = 0;
     return lower_check(e->arena, e->problem, e->target, out, &err);
 }

@@ -18,7 +18,7 @@
 struct arena;
 struct error;
 
-enum { RANK_MAX = 6, ARGS_MAX = 32, DIMS_MAX = 32 };
+enum { RANK_MAX = 8, ARGS_MAX = 32, DIMS_MAX = 256 };
 
 enum op {
 #define OP(id, name, class, arity, types, flops, pipe) OP_##id,

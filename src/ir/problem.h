@@ -60,7 +60,8 @@ struct problem_output {
     node_id node;
 };
 
-enum { INPUTS_MAX = 16, OUTPUTS_MAX = 8 };
+// Far beyond what a network has: docs/language.md states them.
+enum { INPUTS_MAX = 512, OUTPUTS_MAX = 64 };
 
 struct problem {
     const char *name;

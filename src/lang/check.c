@@ -451,7 +451,7 @@ static void check_stage(struct checker *c, const struct statement *st) {
                      "a stage belongs to a kernel block: kernel for PROBLEM on TARGET");
     if (c->kernel->n_stages == STAGES_MAX)
         mistake_fail(c->mistakes, st->at, NULL, "a kernel has at most %d stages", STAGES_MAX);
-    c->kernel->stages[c->kernel->n_stages++] = *st->stage;
+    *kernel_add_stage(c->arena, c->kernel, c->kernel->n_stages) = *st->stage;
 }
 
 static void check_body(struct checker *c, struct statement *st) {

@@ -16,7 +16,8 @@
 
 struct arena;
 
-enum { STAGES_MAX = 32, KNOBS_MAX = 12, STAGE_VALUES_MAX = 4, STAGE_LAWS_MAX = 4 };
+// Far beyond what a network has: it keeps a runaway text from eating the memory.
+enum { STAGES_MAX = 1024, KNOBS_MAX = 12, STAGE_VALUES_MAX = 4, STAGE_LAWS_MAX = 4 };
 
 // How the tiles of a stage meet when a reduction goes beyond one of them.
 enum combine {
@@ -59,15 +60,25 @@ struct kernel_stage {
 struct kernel {
     const char *problem;
     const char *target;
-    struct kernel_stage stages[STAGES_MAX];
-    int n_stages;
-    const char *file;  // for messages; may be NULL
-    const char *text;  // of that file, which the places are in; NULL: made by us
+    struct kernel_stage **stages;  // kernels share them: change one by kernel_own_stage()
+    int n_stages, room;            // room: of the list
+    const char *file;              // for messages; may be NULL
+    const char *text;              // of that file, which the places are in; NULL: made by us
     size_t text_len;
     struct place at, target_at;
 };
 
 // Canonical text: the same kernel always prints the same, so that text can be compared.
 const char *kernel_print(struct arena *a, const struct kernel *k);
+
+// A kernel that can be changed: with its own list of the same stages.
+struct kernel kernel_copy(struct arena *a, const struct kernel *k);
+// The same with stages of its own, which may then outlive the other's arena.
+struct kernel kernel_copy_whole(struct arena *a, const struct kernel *k);
+// Stage `i`, from now on this kernel's own; its list must be too.
+struct kernel_stage *kernel_own_stage(struct arena *a, struct kernel *k, int i);
+// A new empty stage before stage `i`, or behind the last; and one taken out.
+struct kernel_stage *kernel_add_stage(struct arena *a, struct kernel *k, int i);
+void kernel_remove_stage(struct kernel *k, int i);
 
 struct kernel_knob *kernel_find_knob(struct kernel_stage *s, const char *name);  // NULL: not given

@@ -259,7 +259,9 @@ static node_id window_counts(const struct structure_call *c, const struct node *
     }
     struct label l = structure_label(c, "");
     node_id one = build_node(b, &l, (struct operand){.is_number = true, .number = 1});
-    int view[RANK_MAX] = {-1, -1, -1, -1, -1, -1};
+    int view[RANK_MAX];
+    for (int i = 0; i < RANK_MAX; i++)
+        view[i] = -1;
     n.arg[0] = build_view(b, &l, one, &s, view).node;
     n.dtype = build_look(b, one)->dtype;
     n.detail = d;

@@ -26,7 +26,7 @@
 
 struct arena;
 
-enum { LANES_MAX = 16, BUFFER_RANK_MAX = 6 };
+enum { LANES_MAX = 16, BUFFER_RANK_MAX = 8 };
 
 // A mask is a truth value, an index what addresses memory and counts loops.
 enum loop_dtype { LOOP_F32, LOOP_F64, LOOP_I32, LOOP_I64, LOOP_MASK, LOOP_INDEX, LOOP_DTYPE_COUNT };
@@ -132,7 +132,7 @@ struct loop_kernel {
     struct loop_block body;
 };
 
-enum { LOOP_DIMS_MAX = 32 };
+enum { LOOP_DIMS_MAX = 256 };
 
 struct loop_program {
     struct arena *arena;

@@ -36,17 +36,20 @@ static const char *join_values(struct arena *a, const struct kernel_stage *s) {
 }
 
 static void bound_stages(struct arena *a, const struct block *block, struct sol *out) {
+    out->stages = arena_array(a, struct sol_stage, block->n_stages + 1);
     for (int i = 0; i < block->n_stages; i++) {
         const struct block_stage *s = &block->stages[i];
         struct sol_stage *stage = &out->stages[out->n_stages++];
+        struct arena scratch = {0};
         node_id leaves[INPUTS_MAX];
-        const struct problem *p = region_problem(a, s->region, leaves);
+        const struct problem *p = region_problem(&scratch, s->region, leaves);
         *stage = (struct sol_stage){.values = join_values(a, s->text),
                                     .family = s->text->family,
                                     .is_prepare = s->is_prepare,
                                     .present = p != NULL};
         if (p)
             bound_compute(p, &out->target, &stage->bound);
+        arena_reset(&scratch);
     }
 }
 

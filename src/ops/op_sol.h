@@ -27,7 +27,7 @@ struct sol {
     const char *roofline;  // as text; "" when there is nothing to draw
     // The file's first kernel block for the target, stage by stage.
     const struct kernel *kernel;  // NULL: none
-    struct sol_stage stages[STAGES_MAX];
+    struct sol_stage *stages;
     int n_stages;
 };
 

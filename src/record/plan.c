@@ -17,6 +17,34 @@ uint64_t plan_fill_word(enum dtype type, double value) {
     return word;
 }
 
+// Room for one more than `n`: lists that are built here have room for a power of two.
+static void *roomy(struct arena *a, void *list, int n, size_t size) {
+    if (n > 0 && (n < 8 || (n & (n - 1)) != 0))
+        return list;
+    void *larger = arena_alloc(a, size * (size_t)(n < 8 ? 8 : 2 * n));
+    return n > 0 ? memcpy(larger, list, size * (size_t)n) : larger;
+}
+
+struct plan_buffer *plan_add_buffer(struct arena *a, struct plan *p) {
+    p->buffers = roomy(a, p->buffers, p->n_buffers, sizeof *p->buffers);
+    return &p->buffers[p->n_buffers++];
+}
+
+struct plan_tensormap *plan_add_tensormap(struct arena *a, struct plan *p) {
+    p->tensormaps = roomy(a, p->tensormaps, p->n_tensormaps, sizeof *p->tensormaps);
+    return &p->tensormaps[p->n_tensormaps++];
+}
+
+struct plan_step *plan_add_step(struct arena *a, struct plan *p) {
+    p->steps = roomy(a, p->steps, p->n_steps, sizeof *p->steps);
+    return &p->steps[p->n_steps++];
+}
+
+void plan_add_arg(struct arena *a, struct plan_step *s, int arg) {
+    s->args = roomy(a, s->args, s->n_args, sizeof *s->args);
+    s->args[s->n_args++] = arg;
+}
+
 static json_t *numbers_to_json(const int64_t *values, int n) {
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
@@ -172,7 +200,7 @@ static void step_from_json(struct json_reader *r, struct arena *a, const json_t 
     if (json_array_size(args) > PLAN_ARGS_MAX)
         json_reader_fail(r, "more than %d arguments", PLAN_ARGS_MAX);
     for (size_t i = 0; !r->failed && i < json_array_size(args); i++)
-        s->args[s->n_args++] = argument(r, p, json_integer_value(json_array_get(args, i)));
+        plan_add_arg(a, s, argument(r, p, json_integer_value(json_array_get(args, i))));
 }
 
 bool plan_from_json(struct arena *a, const json_t *json, struct plan *p, struct error *err) {
@@ -186,10 +214,10 @@ bool plan_from_json(struct arena *a, const json_t *json, struct plan *p, struct 
         json_array_size(maps) > PLAN_TENSORMAPS_MAX)
         json_reader_fail(&r, "too many buffers, tensor maps or steps");
     for (size_t i = 0; !r.failed && i < json_array_size(buffers); i++)
-        buffer_from_json(&r, a, json_array_get(buffers, i), &p->buffers[p->n_buffers++]);
+        buffer_from_json(&r, a, json_array_get(buffers, i), plan_add_buffer(a, p));
     for (size_t i = 0; !r.failed && i < json_array_size(maps); i++)
-        tensormap_from_json(&r, a, json_array_get(maps, i), p, &p->tensormaps[p->n_tensormaps++]);
+        tensormap_from_json(&r, a, json_array_get(maps, i), p, plan_add_tensormap(a, p));
     for (size_t i = 0; !r.failed && i < json_array_size(steps); i++)
-        step_from_json(&r, a, json_array_get(steps, i), p, &p->steps[p->n_steps++]);
+        step_from_json(&r, a, json_array_get(steps, i), p, plan_add_step(a, p));
     return json_reader_done(&r, err);
 }

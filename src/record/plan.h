@@ -25,11 +25,12 @@
 struct arena;
 struct error;
 
+// Far beyond what a network's kernels have.
 enum {
-    PLAN_STEPS_MAX = 32,
-    PLAN_ARGS_MAX = 24,
-    PLAN_BUFFERS_MAX = 40,
-    PLAN_TENSORMAPS_MAX = 16,
+    PLAN_STEPS_MAX = 4096,
+    PLAN_ARGS_MAX = 640,  // every input and output of a problem, and some scratch
+    PLAN_BUFFERS_MAX = 2048,
+    PLAN_TENSORMAPS_MAX = 64,
     TENSORMAP_RANK_MAX = 5,
 };
 
@@ -71,20 +72,26 @@ struct plan_step {
     const char *function;     // STEP_LAUNCH
     int64_t grid;             // STEP_LAUNCH: number of blocks in all
     struct plan_shape shape;  // STEP_LAUNCH on a GPU
-    int args[PLAN_ARGS_MAX];  // indices into buffers; below zero: -1 - index into tensormaps
+    int *args;                // indices into buffers; below zero: -1 - index into tensormaps
     int n_args;
     int fill_buffer;  // STEP_FILL
     double fill_value;
 };
 
 struct plan {
-    struct plan_buffer buffers[PLAN_BUFFERS_MAX];  // inputs, outputs, then scratch
+    struct plan_buffer *buffers;  // inputs, outputs, then scratch
     int n_buffers;
-    struct plan_tensormap tensormaps[PLAN_TENSORMAPS_MAX];
+    struct plan_tensormap *tensormaps;
     int n_tensormaps;
-    struct plan_step steps[PLAN_STEPS_MAX];
+    struct plan_step *steps;
     int n_steps;
 };
+
+// One more of each at the end of its list, which may move; the caller has looked at the limits.
+struct plan_buffer *plan_add_buffer(struct arena *a, struct plan *p);
+struct plan_tensormap *plan_add_tensormap(struct arena *a, struct plan *p);
+struct plan_step *plan_add_step(struct arena *a, struct plan *p);
+void plan_add_arg(struct arena *a, struct plan_step *s, int arg);
 
 // What a plan is read against: the problem's sizes and buffers, without the problem.
 struct plan_context {

@@ -237,5 +237,5 @@ void reader_tensormap(struct plan_reader *r) {
     check_extents(r, &m, bytes);
     if (!r->failed)
         check_inside(r, &m, bytes);
-    r->plan->tensormaps[r->plan->n_tensormaps++] = m;
+    *plan_add_tensormap(r->arena, r->plan) = m;
 }

@@ -65,7 +65,7 @@ static void scratch(struct plan_reader *r) {
     if (!r->failed && r->plan->n_buffers == PLAN_BUFFERS_MAX)
         reader_fail(r, "more than %d buffers", PLAN_BUFFERS_MAX);
     if (!r->failed)
-        r->plan->buffers[r->plan->n_buffers++] = b;
+        *plan_add_buffer(r->arena, r->plan) = b;
 }
 
 static struct plan_step *add_step(struct plan_reader *r, enum step_kind kind) {
@@ -73,7 +73,7 @@ static struct plan_step *add_step(struct plan_reader *r, enum step_kind kind) {
         reader_fail(r, "more than %d steps", PLAN_STEPS_MAX);
         return &r->plan->steps[0];
     }
-    struct plan_step *s = &r->plan->steps[r->plan->n_steps++];
+    struct plan_step *s = plan_add_step(r->arena, r->plan);
     *s = (struct plan_step){.kind = kind};
     return s;
 }
@@ -122,7 +122,7 @@ static void arguments(struct plan_reader *r, struct plan_step *s) {
         if (!r->failed && s->n_args == PLAN_ARGS_MAX)
             reader_fail(r, "more than %d arguments", PLAN_ARGS_MAX);
         if (!r->failed)
-            s->args[s->n_args++] = index;
+            plan_add_arg(r->arena, s, index);
     } while (reader_consume(r, ','));
     reader_expect(r, ')');
 }
@@ -267,7 +267,7 @@ bool plan_parse(struct arena *a, const char *source, const struct plan_context *
                 struct plan *plan, struct error *err) {
     *plan = (struct plan){0};
     for (int i = 0; i < context->n_buffers; i++)
-        plan->buffers[plan->n_buffers++] = context->buffers[i];
+        *plan_add_buffer(a, plan) = context->buffers[i];
     struct plan_reader r = {.arena = a, .context = context, .plan = plan, .err = err, .line = 1};
     enum region region = REGION_CODE;
     for (const char *at = source; *at && !r.failed; r.line++) {

@@ -198,7 +198,7 @@ int reader_list(struct plan_reader *r, int64_t *values, int max) {
 // Index of the buffer that is named next, or 0 after a mistake.
 int reader_buffer(struct plan_reader *r) {
     const char *text = reader_name(r, "a buffer");
-    const char *names[PLAN_BUFFERS_MAX + 1] = {NULL};
+    const char **names = arena_array(r->arena, const char *, r->plan->n_buffers + 1);
     for (int i = 0; i < r->plan->n_buffers; i++) {
         names[i] = r->plan->buffers[i].name;
         if (strcmp(names[i], text) == 0)

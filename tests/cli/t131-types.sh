@@ -34,7 +34,7 @@ expect_match 0 '^plain: ok$' "$HONE" eval made.hone plain --verify
 # Ranks and sizes beyond what there is.
 ones=$(printf '1, %.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
 printf 'problem p\nin x : f32[%s1]\nout y : f32\ny = sum(x)\n' "$ones" >rank33.hone
-expect_match 1 'rank33.hone:2:30: no value has more than 6 axes' "$HONE" check rank33.hone
+expect_match 1 'rank33.hone:2:36: no value has more than 8 axes' "$HONE" check rank33.hone
 printf 'problem p\ndim A = 2000000000\nin x : f32[A, A, A, A, A, A]\nout y : f32\ny = sum(x)\n' >huge.hone
 expect_match 1 'huge.hone:3:15: a value has at most 2\^40 elements' "$HONE" check huge.hone
 printf 'problem p\ndim A = 2000000000, B = A * A * A\nin x : f32[A]\nout y : f32\ny = sum(x)\n' >over.hone

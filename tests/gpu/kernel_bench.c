@@ -278,9 +278,9 @@ static double try_kernel(struct bench *b, const struct kernel *k) {
         die(&err);
     struct str words = {0};
     for (int i = 0; i < checked.n_stages; i++) {
-        str_printf(&words, "%s%s", i ? " | " : "", checked.stages[i].family);
-        for (int j = 0; j < checked.stages[i].n_knobs; j++) {
-            const struct kernel_knob *knob = &checked.stages[i].knobs[j];
+        str_printf(&words, "%s%s", i ? " | " : "", checked.stages[i]->family);
+        for (int j = 0; j < checked.stages[i]->n_knobs; j++) {
+            const struct kernel_knob *knob = &checked.stages[i]->knobs[j];
             str_printf(&words, "  %s ", knob->name);
             str_puts(&words, knob->word ? knob->word : "");
             for (int part = 0; part < knob->n_parts; part++)

@@ -112,10 +112,11 @@ static struct kernel *draw_kernel(struct bench *b, struct arena *a) {
     struct kernel *k = arena_new(a, struct kernel);
     lower_default(a, b->problem, &b->target, k);
     for (int i = 0; i < TRIES; i++) {
-        struct kernel *drawn = arena_copy(a, k, sizeof *k);
+        struct kernel *drawn = arena_new(a, struct kernel);
+        *drawn = kernel_copy(a, k);
         struct error err;
         for (int s = 0; s < k->n_stages; s++)
-            draw_knobs(b, &drawn->stages[s]);
+            draw_knobs(b, kernel_own_stage(a, drawn, s));
         if (lower_check(a, b->problem, &b->target, drawn, &err))
             return drawn;
     }

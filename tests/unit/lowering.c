@@ -202,10 +202,11 @@ struct kernel *random_kernel(struct arena *a, struct rng *r, const struct proble
     }
     // Moves go one step at a time; now jump, as often as that is legal.
     for (int i = 0; i < 20; i++) {
-        struct kernel *jumped = arena_copy(a, k, sizeof *k);
+        struct kernel *jumped = arena_new(a, struct kernel);
+        *jumped = kernel_copy(a, k);
         struct error err;
         for (int s = 0; s < k->n_stages; s++)
-            shuffle_knobs(r, t, &jumped->stages[s]);
+            shuffle_knobs(r, t, kernel_own_stage(a, jumped, s));
         if (lower_check(a, p, t, jumped, &err))
             return jumped;
     }

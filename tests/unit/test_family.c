@@ -180,6 +180,11 @@ Test(family, large_problems_are_cut_into_stages_or_refused) {
 
     p = chain(&a, 60, "$ - max($, axis=0)");
     lower_default(&a, p, &t, &k);
+    cr_assert(k.n_stages > 60 && lower_check(&a, p, &t, &k, &err), "%s", err.text);
+    check_kernel(&a, p, "a tall network", program_lower(&a, p, &t, &k), "default", 1);
+
+    p = chain(&a, STAGES_MAX + 2, "$ - max($, axis=0)");
+    lower_default(&a, p, &t, &k);
     cr_assert(!lower_check(&a, p, &t, &k, &err));
     cr_assert(strstr(err.text, "no room for more stages"), "%s", err.text);
     arena_reset(&a);
@@ -224,8 +229,8 @@ Test(family, default_blocks_fuse_what_they_can) {
         for (int s = 0; s < k.n_stages; s++) {
             size_t len = strlen(stages);
             snprintf(stages + len, sizeof stages - len, "%s%s%s%s %s", s ? ", " : "",
-                     k.stages[s].values[0], k.stages[s].n_values > 1 ? "+" : "",
-                     k.stages[s].n_values > 1 ? k.stages[s].values[1] : "", k.stages[s].family);
+                     k.stages[s]->values[0], k.stages[s]->n_values > 1 ? "+" : "",
+                     k.stages[s]->n_values > 1 ? k.stages[s]->values[1] : "", k.stages[s]->family);
         }
         cr_assert_str_eq(stages, cases[i].stages);
         arena_reset(&a);

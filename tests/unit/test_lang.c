@@ -147,7 +147,7 @@ Test(lang, reads_kernel_blocks) {
     cr_assert_str_eq(k->problem, "p");
     cr_assert_str_eq(k->target, "cpu");
     cr_assert_eq(k->n_stages, 2);
-    struct kernel_stage *s = &k->stages[0];
+    struct kernel_stage *s = k->stages[0];
     cr_assert_str_eq(s->values[0], "t.1");
     cr_assert_str_eq(s->values[1], "y.max");
     cr_assert_str_eq(s->family, "rowwise");

@@ -188,10 +188,9 @@ Test(nvrtc, compiles_an_exported_kernel) {
                           "extern \"C\" __global__ void add(const float *x, float *y) {\n"
                           "    int i = blockIdx.x * 32 + threadIdx.x;\n"
                           "    if (i < N)\n        y[i] += x[i];\n}\n"}};
-    struct plan plan = {.n_buffers = 2,
-                        .n_steps = 1,
-                        .steps = {{STEP_FILL, .fill_buffer = 1, .fill_value = -0.25}}};
-    plan.buffers[1].size_bytes = 4000;
+    struct plan_buffer buffers[2] = {{0}, {.size_bytes = 4000}};
+    struct plan_step step = {STEP_FILL, .fill_buffer = 1, .fill_value = -0.25};
+    struct plan plan = {.buffers = buffers, .n_buffers = 2, .steps = &step, .n_steps = 1};
     struct target target = {.is_gpu = true};
     struct export_view e = {
         .champion = &node, .problem = &p, .target = &target, .plan = &plan, .symbol = "p"};

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "record/plan.h"
 
 static const char *const names[] = {"M", "N"};
@@ -108,19 +109,17 @@ Test(plan, refuses_what_nests_or_repeats_without_end) {
     cr_expect(!plan_parse(&a, deep, &context, &p, &err));
     cr_expect(strstr(err.text, "deeper"), "%s", err.text);
 
-    char many[4000] = "";
-    for (int i = 0; i < 40; i++)
-        snprintf(many + strlen(many), sizeof many - strlen(many),
-                 "#pragma hone launch f grid(1) args(y)\n");
-    cr_expect(!plan_parse(&a, many, &context, &p, &err));
-    cr_expect(strstr(err.text, "line 33: more than 32 steps"), "%s", err.text);
+    struct str many = {0};
+    for (int i = 0; i <= PLAN_STEPS_MAX; i++)
+        str_puts(&many, "#pragma hone launch f grid(1) args(y)\n");
+    cr_expect(!plan_parse(&a, str_take(&a, &many), &context, &p, &err));
+    cr_expect(strstr(err.text, "line 4097: more than 4096 steps"), "%s", err.text);
 
-    many[0] = '\0';
-    for (int i = 0; i < 40; i++)
-        snprintf(many + strlen(many), sizeof many - strlen(many),
-                 "#pragma hone scratch s%d u8[1]\n", i);
-    cr_expect(!plan_parse(&a, many, &context, &p, &err));
-    cr_expect(strstr(err.text, "more than 40 buffers"), "%s", err.text);
+    many = (struct str){0};
+    for (int i = 0; i <= PLAN_BUFFERS_MAX; i++)
+        str_printf(&many, "#pragma hone scratch s%d u8[1]\n", i);
+    cr_expect(!plan_parse(&a, str_take(&a, &many), &context, &p, &err));
+    cr_expect(strstr(err.text, "more than 2048 buffers"), "%s", err.text);
     arena_reset(&a);
 }
 

@@ -133,13 +133,18 @@ static bool random_stages(struct arena *a, const struct problem *p, struct rng *
         if (node->op == OP_INPUT || node->op == OP_CONST || (!is_output && rng_below(r, 5) > 0) ||
             k->n_stages == STAGES_MAX)
             continue;
-        struct kernel_stage *s = &k->stages[k->n_stages++];
+        struct kernel_stage *s = kernel_add_stage(a, k, k->n_stages);
         *s = (struct kernel_stage){.values = {name}, .n_values = 1};
         if (!choose_family(a, p, is_ready, r, s))
             return false;
         is_ready[n] = true;
     }
     return true;
+}
+
+static void add_stage(struct arena *a, struct kernel *k, const char *value, const char *family) {
+    struct kernel_stage *s = kernel_add_stage(a, k, k->n_stages);
+    *s = (struct kernel_stage){.values = {value}, .n_values = 1, .family = family};
 }
 
 Test(region, any_legal_block_computes_the_problem) {
@@ -212,9 +217,9 @@ Test(region, prices_what_is_computed_again) {
                                          "out y : f32[M, N]\nout z : f32[M, N]\n"
                                          "t = tanh(x)\ny = t + 1\nz = t * x\n");
     struct target t = test_target(64);
-    struct kernel k = {.problem = "p", .target = "cpu", .n_stages = 2};
-    k.stages[0] = (struct kernel_stage){.values = {"y"}, .n_values = 1, .family = "map"};
-    k.stages[1] = (struct kernel_stage){.values = {"z"}, .n_values = 1, .family = "map"};
+    struct kernel k = {.problem = "p", .target = "cpu"};
+    add_stage(&a, &k, "y", "map");
+    add_stage(&a, &k, "z", "map");
     int n_mistakes;
     struct block *b = resolve(&a, p, &t, &k, &n_mistakes);
     cr_assert_eq(n_mistakes, 0);
@@ -240,10 +245,10 @@ Test(region, params_alone_are_the_prepare_part) {
         problem_from(&a, "problem p\ndim M = 8\nin x : f32[M, M]\nparam w : f32[M, M]\n"
                          "out y : f32[M, M]\nv = tanh(w)\nu = v * 2\ny = x @ u\n");
     struct target t = test_target(64);
-    struct kernel k = {.problem = "p", .target = "cpu", .n_stages = 3};
-    k.stages[0] = (struct kernel_stage){.values = {"v"}, .n_values = 1, .family = "map"};
-    k.stages[1] = (struct kernel_stage){.values = {"u"}, .n_values = 1, .family = "map"};
-    k.stages[2] = (struct kernel_stage){.values = {"y"}, .n_values = 1, .family = "gemm"};
+    struct kernel k = {.problem = "p", .target = "cpu"};
+    add_stage(&a, &k, "v", "map");
+    add_stage(&a, &k, "u", "map");
+    add_stage(&a, &k, "y", "gemm");
     int n_mistakes;
     struct block *b = resolve(&a, p, &t, &k, &n_mistakes);
     cr_assert_eq(n_mistakes, 0);
