@@ -13,9 +13,9 @@ Test(judge, blames_a_baseline_but_not_for_an_accident) {
         const char *rule;
     } cases[] = {
         {{.kind = VERDICT_INFRA, .evidence = "was killed from outside"}, NULL},
-        {{.kind = VERDICT_INFRA, .rule = "throttled", .evidence = "hot"}, "rival"},
-        {{.kind = VERDICT_TIMEOUT, .evidence = "did not end"}, "rival"},
-        {{.kind = VERDICT_CHEAT, .rule = "stale-output", .evidence = "again"}, "rival"},
+        {{.kind = VERDICT_INFRA, .rule = "throttled", .evidence = "hot"}, "baseline"},
+        {{.kind = VERDICT_TIMEOUT, .evidence = "did not end"}, "baseline"},
+        {{.kind = VERDICT_CHEAT, .rule = "stale-output", .evidence = "again"}, "baseline"},
     };
     struct arena a = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -31,7 +31,7 @@ Test(judge, blames_a_baseline_but_not_for_an_accident) {
     struct verdict v = {.kind = VERDICT_CRASH, .rule = "early-exit", .evidence = "ended"};
     judge_blame_baseline(&a, "the baseline failed", &v, &v);
     cr_expect_str_eq(v.evidence, "the baseline failed: crash: ended");
-    cr_expect_str_eq(v.rule, "rival");
+    cr_expect_str_eq(v.rule, "baseline");
     arena_reset(&a);
 }
 

@@ -93,7 +93,7 @@ Test(record, measurement_survives_its_json_form_and_absent_is_null) {
     json_decref(bare);
     json_array_clear(json_object_get(json, "rival_s"));
     cr_expect(!measurement_from_json(&a, json, &n, &err));
-    cr_expect(strstr(err.text, "baseline_s has 0 samples"), "%s", err.text);
+    cr_expect(strstr(err.text, "rival_s has 0 samples"), "%s", err.text);
     json_decref(json);
 
     // Looks are there where somebody asked for them.
