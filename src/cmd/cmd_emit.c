@@ -42,8 +42,9 @@ static const struct command_options options = {
     .text =
         "Lowers the problem by the kernel block in the file, by that of --kernel, or else by\n"
         "the default lowering, and prints the source. Its plan is in `#pragma hone` lines. C is\n"
-        "compiled with cc -std=gnu17 -O3 -march=native and needs hone_math.h only; CUDA is\n"
-        "compiled by NVRTC and needs dev.h only. No GPU is needed to emit for one.",
+        "compiled with cc -std=gnu17 -O3 -march=native and needs hone_math.h alone (and\n"
+        "hone_types.h where something is not f32); CUDA is compiled by NVRTC and needs dev.h\n"
+        "alone, which includes hone_types.h. No GPU is needed to emit for one.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,

@@ -33,7 +33,8 @@ static const struct option_row rows[] = {
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
-        "end after S seconds, the confirmation included (600)"),
+        "end after S seconds, the confirmation included (600); later where nothing has passed by "
+        "then"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
     ROW("policy", OPTION_STRING, "NAME", request.policy,
         "which node to improve on: mcts (the default), greedy, random"),
@@ -73,9 +74,11 @@ static const struct command_options options = {
         "is compiled, verified against float64 and timed against the first one. Stops near reach,\n"
         "after 16 evaluations without a significant gain, or when --evals or --seconds are used\n"
         "up. The fastest is then confirmed on fresh data against `plain`, one plain loop per\n"
-        "value at the compiler's best flags. Of a problem that hone makes no kernel of itself\n"
-        "the search begins with --start, which is then the baseline too, or with --llm, where the\n"
-        "speed-up is unknown. Every step is stored before the next begins: after\n"
+        "value at the compiler's best flags; where that cannot be timed it is confirmed alone, "
+        "and\n"
+        "its speed-up is unknown. Of a problem that hone makes no kernel of itself the search\n"
+        "begins with --start, which is then the baseline too, or with --llm, where there is none.\n"
+        "Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed and batch; limits given with --resume replace its own.",
     .rows = rows,

@@ -1,5 +1,6 @@
 // The place (place.h) on this machine: a `hone _worker` that is started when the evaluator is, and
 // again after it died.
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct local {
     const struct problem *problem;
     const struct target *target;
     struct judge_settings settings;
+    struct ceilings ceilings;  // that its reach was computed from
 };
 
 // A worker that compiles must have the time to end its compiler.
@@ -69,6 +71,7 @@ void *place_local_open(const struct problem *p, const struct target *t, uint64_t
     bound_compute(p, t, &b);
     l->problem = p;
     l->target = t;
+    l->ceilings = t->ceilings;
     l->worker.socket = -1;
     l->settings = (struct judge_settings){
         .n_threads = t->is_gpu ? usable_cpus() : t->n_threads,
@@ -106,8 +109,7 @@ static int receive(struct local *l, json_t **answer, struct error *err) {
     return error > 0 ? 0 : -1;
 }
 
-static int ask_local(void *ctx, const json_t *question, json_t **answer, struct error *err) {
-    struct local *l = ctx;
+static int ask_worker(struct local *l, const json_t *question, json_t **answer, struct error *err) {
     int outcome = -1;
     if ((l->worker.pid != 0 || start_worker(l, err)) &&
         frame_write(l->worker.socket, question, NULL, 0, err))
@@ -118,6 +120,27 @@ static int ask_local(void *ctx, const json_t *question, json_t **answer, struct 
         process_kill(&l->worker);
     else if (outcome == 0 && err->kind == ERROR_INTERRUPTED)
         stop_worker(l);
+    return outcome;
+}
+
+// The target's ceilings may have been measured again since: candidates are judged by those.
+static void follow_ceilings(struct local *l) {
+    struct bound b;
+    if (memcmp(&l->ceilings, &l->target->ceilings, sizeof l->ceilings) == 0)
+        return;
+    bound_compute(l->problem, l->target, &b);
+    l->settings.reach_s = b.reach_s;
+    l->ceilings = l->target->ceilings;
+}
+
+static int ask_local(void *ctx, const json_t *question, json_t **answer, struct error *err) {
+    struct local *l = ctx;
+    follow_ceilings(l);
+    json_t *copy = json_copy((json_t *)question);
+    if (isfinite(l->settings.reach_s))
+        json_object_set_new(copy, "reach_s", json_real(l->settings.reach_s));
+    int outcome = ask_worker(l, copy, answer, err);
+    json_decref(copy);
     return outcome;
 }
 

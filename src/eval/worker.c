@@ -218,6 +218,10 @@ static json_t *judge_job(struct judge *j, struct arena *a, const json_t *message
     struct error err = {0};
     struct eval_job job;
     struct eval_result result;
+    // As it is by now: the device may have been measured again.
+    json_t *reach = json_object_get(message, "reach_s");
+    if (json_is_number(reach))
+        j->settings.reach_s = json_number_value(reach);
     if (worker_read_job(a, message, &job, &err) && judge_candidate(j, a, &job, &result, &err))
         return worker_result_message(&result);
     // With a new process, and a new context on the device, it may go better.

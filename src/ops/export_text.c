@@ -247,13 +247,15 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                e->target->is_gpu ? "and the CUDA runtime" : "with -fopenmp",
                export_prototype(a, e));
     str_printf(&out, "Measured on %s:\n", r->device);
-    str_printf(&out,
-               r->baseline.source || !r->start.source
-                   ? "%.4g ms, %.2f times faster than %s (%.2f to %.2f at %.0f%% confidence,\n"
-                     "%d pairs).\n\n"
-                   : "%.4g ms; the speed-up is unknown, as there was no baseline that works.\n\n",
-               m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
-               100 * m->confidence, m->n_pairs);
+    if (r->speedup_unknown)
+        str_printf(&out, "%.4g ms. The speed-up over the baseline is unknown:\n%s.\n\n",
+                   m->median_s * 1e3, r->speedup_unknown);
+    else
+        str_printf(&out,
+                   "%.4g ms, %.2f times faster than %s (%.2f to %.2f at %.0f%% confidence,\n"
+                   "%d pairs).\n\n",
+                   m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
+                   100 * m->confidence, m->n_pairs);
     str_printf(&out, "%-13s what was searched for: the kernel, with its plan\n",
                e->target->is_gpu ? "kernel.cu" : "kernel.c");
     str_printf(&out, "%-13s the host function that runs the plan\n",
@@ -279,13 +281,15 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
         "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "schema", "hone.proof/1", "version", r->version, "problem", "name", r->problem_name, "text",
         r->problem_text, "hash", r->problem_hash, "target", r->target, "device", r->device,
-        "source_hash", e->champion->candidate.hash, "baseline", r->confirm.baseline, "kernel",
+        "source_hash", e->champion->candidate.hash, "baseline",
+        json_string_value(json_object_get(result, "baseline")), "kernel",
         json_optional_text(e->champion->candidate.kernel), "bound",
         json_incref(json_object_get(result, "bound")), "speedup",
         json_incref(json_object_get(result, "speedup")), "reach",
         json_incref(json_object_get(result, "reach")), "measurement",
         measurement_to_json(&r->confirm), "verdict", verdict_to_json(&r->confirm_verdict), "repeat",
         repeat, "compiler", json_optional_text(e->compiler));
+    json_object_set_new(proof, "speedup_unknown", json_optional_text(r->speedup_unknown));
     json_decref(result);
     const char *text = json_print_pretty(a, proof);
     json_decref(proof);

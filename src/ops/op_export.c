@@ -106,15 +106,16 @@ static bool write_file(struct arena *a, const char *dir, const char *name, const
     return file_write(arena_printf(a, "%s/%s", dir, name), text, strlen(text), err);
 }
 
-// The headers of ours that a text names, and those that they name; a comment may name one too
-// many, which does no harm.
+// The headers of ours that a text includes, and those that they do. One that is included under a
+// condition comes along, which does no harm.
 static bool write_headers(struct arena *a, const char *dir, const char *text, struct error *err) {
     const char *texts[HEADERS_MAX] = {text};
     int n = 1;
     for (int i = 0; i < n; i++)
         for (const struct embedded_file *f = embedded_files; f->name; f++) {
             size_t len = strlen(f->name);
-            bool seen = strcmp(f->name + len - 2, ".h") != 0 || !strstr(texts[i], f->name);
+            const char *include = arena_printf(a, "#include \"%s\"", f->name);
+            bool seen = strcmp(f->name + len - 2, ".h") != 0 || !strstr(texts[i], include);
             for (int j = 0; j < n && !seen; j++)
                 seen = texts[j] == f->text;
             if (seen)

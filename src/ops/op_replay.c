@@ -115,6 +115,7 @@ static bool prepare(struct replay *r, struct error *err) {
     r->run.champion = -1;
     r->run.n_nodes = 0;
     r->run.confirm = (struct measurement){0};
+    r->run.speedup_unknown = NULL;
     r->run.elapsed_s = 0;
     r->run.max_seconds = 1e9;  // how long it took is not repeated
     r->recorded =

@@ -154,6 +154,7 @@ json_t *run_to_json(const struct run *r) {
     if (r->start.source)
         json_object_set_new(json, "start", candidate_to_json(&r->start));
     json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
+    json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     json_object_update(json, rest);
     json_decref(rest);
     return json;
@@ -232,6 +233,8 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
         return json_reader_done(&reader, err);
     if (json_object_get(json, "null_kernel"))
         r->null_kernel = json_read_optional_string(&reader, a, json, "null_kernel");
+    if (json_object_get(json, "speedup_unknown"))
+        r->speedup_unknown = json_read_optional_string(&reader, a, json, "speedup_unknown");
     const json_t *bound = json_object_get(json, "bound");
     if (bound && !json_is_null(bound))
         r->bound = json_print(a, bound);

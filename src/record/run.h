@@ -78,7 +78,10 @@ struct run {
     // Filled by the confirmation on fresh data, champion against the baseline:
     struct verdict confirm_verdict;
     struct measurement confirm;  // present once confirmed
-    double elapsed_s;            // time spent so far, over all resumptions
+    // Why the speed-up over the baseline is not known: that could not be timed, or is wrong. The
+    // champion was then confirmed and timed alone. NULL: it is known.
+    const char *speedup_unknown;
+    double elapsed_s;  // time spent so far, over all resumptions
     struct run_llm llm;
 };
 

@@ -9,17 +9,22 @@
 
 static void say_champion(struct str *out, const struct run_view *v, const struct search_node *n) {
     const struct measurement *m = &v->run.confirm;
-    str_printf(out, "champion  %lld.%d: ", (long long)v->run.id, n->number);
-    report_seconds(out, m->median_s, 0);
-    if (report_has_baseline(&v->run))
-        str_printf(out, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)\n", m->speedup,
-                   m->baseline, m->speedup_low, m->speedup_high, 100 * m->confidence);
+    struct str text = {0};
+    str_printf(&text, "%lld.%d: ", (long long)v->run.id, n->number);
+    report_seconds(&text, m->median_s, 0);
+    if (v->run.speedup_unknown)
+        str_printf(&text, ", speed-up unknown: %s", v->run.speedup_unknown);
     else
-        str_puts(out, ", speed-up unknown: there is no baseline that works\n");
+        str_printf(&text, ", %.2fx over %s (%.2f to %.2f, %.0f%% interval)", m->speedup,
+                   m->baseline, m->speedup_low, m->speedup_high, 100 * m->confidence);
+    str_puts(out, "champion  ");
+    report_wrap(out, str_text(&text), 10, 10);
+    str_reset(&text);
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);
-    str_printf(out, "          %s%sconfirmed on fresh data, %d pairs\n", fractions,
-               *fractions ? "; " : "", m->n_pairs);
+    str_printf(out, "          %s%sconfirmed on fresh data, %d %s\n", fractions,
+               *fractions ? "; " : "", m->n_pairs,
+               v->run.speedup_unknown ? "pairs with itself" : "pairs");
     arena_reset(&a);
     if (n->candidate.kernel)
         report_indented(out, n->candidate.kernel, 10);
@@ -79,7 +84,7 @@ const char *report_baseline(const struct run *r) {
 
 json_t *report_speedup_json(const struct run *r) {
     const struct measurement *m = &r->confirm;
-    if (!report_is_confirmed(r) || !report_has_baseline(r))
+    if (!report_is_confirmed(r) || r->speedup_unknown)
         return json_null();
     return json_pack("{s:f, s:f, s:f, s:f}", "value", m->speedup, "low", m->speedup_low, "high",
                      m->speedup_high, "confidence", m->confidence);
@@ -106,7 +111,7 @@ static json_t *llm_json(const struct run_view *v) {
 
 json_t *report_result_json(const struct run_view *v) {
     const struct run *r = &v->run;
-    return json_pack(
+    json_t *json = json_pack(
         "{s:s, s:I, s:s, s:s, s:o, s:o, s:{s:s, s:s}, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:f, "
         "s:o}",
         "schema", "hone.optimize/1", "run", (json_int_t)r->id, "store", v->store, "state",
@@ -116,4 +121,6 @@ json_t *report_result_json(const struct run_view *v) {
         "speedup", report_speedup_json(r), "reach", report_reach_json(r), "bound",
         report_bound_json(r), "champion", champion_json(v, report_champion(v)), "evals",
         report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
+    json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
+    return json;
 }

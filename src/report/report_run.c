@@ -45,14 +45,13 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     struct str text = {0};
     str_printf(&text, "Node %lld.%d takes ", (long long)v->run.id, n->number);
     report_seconds(&text, m->median_s, 0);
-    if (report_has_baseline(&v->run)) {
+    if (v->run.speedup_unknown) {
+        str_printf(&text, ". Its speed-up is unknown: %s.", v->run.speedup_unknown);
+    } else {
         str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->baseline);
         report_seconds(&text, m->baseline_median_s, 0);
         str_printf(&text, "), interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
                    m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
-    } else {
-        str_printf(&text, ", from %d pairs; the speed-up is unknown, as no baseline works.",
-                   m->n_pairs);
     }
     struct arena a = {0};
     const char *fractions = report_fractions(&a, &v->run, m->median_s);

@@ -17,10 +17,8 @@ static void run_line(struct str *out, const struct run_view *v) {
         str_printf(out, "%9s  %-16s %5s", "-", "-", "-");
     } else {
         char speedup[32], reach[16] = "-";
-        if (report_has_baseline(r))
-            snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup,
-                     r->confirm.baseline);
-        else
+        snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.baseline);
+        if (r->speedup_unknown)
             snprintf(speedup, sizeof speedup, "unknown");
         double fraction = report_reach(r) / r->confirm.median_s;
         if (isfinite(fraction))

@@ -29,6 +29,8 @@ static const double BEYOND = 1.02;
 // Where between an estimate and the end of its interval a candidate is taken to lie at best.
 static const double LIKELY = 0.25;
 enum { REMEASURE_MAX = 3 };
+// Evaluations that a run makes, whatever its time, while nothing passes.
+enum { PROLONGED_EVALS = 4 };
 
 struct loop {
     const struct optimize_job *job;
@@ -38,9 +40,11 @@ struct loop {
     struct search_node *nodes;
     int n_nodes, room;
     int64_t started_ns;
-    double elapsed_before_s;  // by earlier processes
-    int n_remeasured;         // by this process
-    double first_eval_s;      // how long the first evaluation of this process took
+    double elapsed_before_s;     // by earlier processes
+    int n_remeasured;            // by this process
+    double first_eval_s;         // how long the first evaluation of this process took
+    const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
+    bool was_prolonged;          // beyond its time, and that was said
 };
 
 static void update_elapsed(struct loop *l) {
@@ -126,12 +130,21 @@ static const struct candidate *baseline_of(const struct loop *l, const struct se
     if (root->verdict.kind == VERDICT_OK && root->measurement.present)
         return &root->candidate;
     bool is_same = same_source(&l->run->baseline, &root->candidate);
-    if (l->run->baseline.source && !is_same)
+    if (l->run->baseline.source && !is_same && !l->baseline_fault)
         return &l->run->baseline;
     for (int i = 1; i < l->n_nodes && i != n->number; i++)
         if (l->nodes[i].verdict.kind == VERDICT_OK && l->nodes[i].measurement.present)
             return &l->nodes[i].candidate;
     return NULL;
+}
+
+// Is the verdict about the baseline and says nothing of the candidate?
+static bool is_fault_of_baseline(const struct verdict *v) {
+    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "rival") == 0;
+}
+
+static const char *first_line(struct arena *a, const char *text) {
+    return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
 static double time_of(const struct loop *l, const struct search_node *n) {
@@ -191,6 +204,11 @@ static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_r
     bool is_alone = job.baseline == NULL;  // the root, or the first that works
     if (!is_alone && !judge(l, &job, result, err))
         return false;
+    // The root does not work, and the baseline neither: there may be another baseline.
+    if (job.baseline == &l->run->baseline && is_fault_of_baseline(&result->verdict)) {
+        l->baseline_fault = first_line(l->a, result->verdict.evidence);
+        return screen_and_rank(l, n, result, err);
+    }
     if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
@@ -262,6 +280,29 @@ static bool is_at_reach(const struct loop *l) {
            l->job->bound->reach_s / l->nodes[best].measurement.median_s >= l->run->until;
 }
 
+static void say(struct loop *l, const char *words) {
+    struct event e = {.kind = EVENT_NOTE, .words = words, .run = l->run, .best = -1};
+    if (l->job->on_event)
+        l->job->on_event(&e, l->job->event_ctx);
+}
+
+// A run whose time is over before anything passed would have nothing to show for it: it goes on
+// to the first candidate that does, for a few evaluations.
+static bool is_prolonged(const struct loop *l) {
+    return progress_champion(l->nodes, l->n_nodes) < 0 &&
+           progress_evals(l->nodes, l->n_nodes) < PROLONGED_EVALS;
+}
+
+static void say_prolonged(struct loop *l) {
+    bool is_first = progress_evals(l->nodes, l->n_nodes) <= 1;
+    if (l->run->elapsed_s <= l->run->max_seconds || l->was_prolonged || !is_first)
+        return;
+    l->was_prolonged = true;
+    say(l, arena_printf(l->a, "the first verdict took %.3g s of the %.3g s given: prolonged to %s",
+                        l->run->elapsed_s, l->run->max_seconds,
+                        is_prolonged(l) ? "the first candidate that passes" : "its confirmation"));
+}
+
 // Why to stop now, or NULL.
 static const char *stop_reason(struct loop *l) {
     const struct run *run = l->run;
@@ -272,8 +313,11 @@ static const char *stop_reason(struct loop *l) {
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
-    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s))
-        return "seconds";
+    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s)) {
+        say_prolonged(l);
+        if (!is_prolonged(l))
+            return "seconds";
+    }
     if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)
         return "plateau";
     return NULL;
@@ -338,12 +382,6 @@ static bool disqualify(struct loop *l, struct search_node *n, const struct verdi
     return true;
 }
 
-static void say(struct loop *l, const char *words) {
-    struct event e = {.kind = EVENT_NOTE, .words = words, .run = l->run, .best = -1};
-    if (l->job->on_event)
-        l->job->on_event(&e, l->job->event_ctx);
-}
-
 // One game of the play-off. A winner's time is restated by it, so that the champion follows from
 // the stored nodes as ever.
 static bool play(struct loop *l, struct search_node *champion, struct search_node *n,
@@ -380,6 +418,17 @@ static bool play_off(struct loop *l, struct error *err) {
     return true;
 }
 
+// On fresh data, against the baseline or (baseline NULL) alone.
+static bool judge_champion(struct loop *l, const struct search_node *n,
+                           const struct candidate *baseline, struct eval_result *result,
+                           struct error *err) {
+    struct eval_job job = {.candidate = &n->candidate,
+                           .baseline = baseline,
+                           .depth = EVAL_CONFIRM,
+                           .seconds = finale_timing_s(l->run->max_seconds)};
+    return judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);
+}
+
 // A start that did not work is no baseline.
 static void give_up_baseline(struct loop *l) {
     struct run *run = l->run;
@@ -387,6 +436,25 @@ static void give_up_baseline(struct loop *l) {
     if (run->start.source && same_source(&run->baseline, &root->candidate) &&
         root->verdict.kind != VERDICT_OK)
         run->baseline = (struct candidate){0};
+}
+
+// Where the baseline cannot be timed the champion is confirmed alone: its time is known then, and
+// its speed-up is not.
+static bool judge_alone(struct loop *l, const struct search_node *n, struct eval_result *result,
+                        struct error *err) {
+    const char *why = !l->run->baseline.source ? "there is no baseline that works"
+                      : l->baseline_fault      ? l->baseline_fault
+                                               : first_line(l->a, result->verdict.evidence);
+    say(l,
+        arena_printf(l->a, "%s: the speed-up stays unknown, the champion is confirmed alone", why));
+    if (!judge_champion(l, n, NULL, result, err))
+        return false;
+    if (result->verdict.kind == VERDICT_INFRA)
+        return error_set(err, ERROR_IO, "confirm node %d: %s", n->number, result->verdict.evidence);
+    struct measurement *m = &result->measurement;
+    m->speedup = m->speedup_low = m->speedup_high = NAN;
+    l->run->speedup_unknown = why;
+    return true;
 }
 
 // The champion against the baseline on fresh data. One that does not pass is disqualified, for good
@@ -399,6 +467,7 @@ static bool confirm(struct loop *l, bool *settled, struct error *err) {
         return true;  // resumed after the confirmation
     run->champion = -1;
     run->confirm = (struct measurement){0};
+    run->speedup_unknown = NULL;
     if (best < 0)
         return true;
     if (!play_off(l, err))
@@ -407,15 +476,13 @@ static bool confirm(struct loop *l, bool *settled, struct error *err) {
     struct search_node *n = &l->nodes[best];
     tell(l, EVENT_CONFIRMING, n);
     give_up_baseline(l);
-    struct eval_job job = {.candidate = &n->candidate,
-                           .baseline = run->baseline.source ? &run->baseline : NULL,
-                           .depth = EVAL_CONFIRM,
-                           .seconds = finale_timing_s(run->max_seconds)};
     struct eval_result result = {0};
-    if (!judge(l, &job, &result, err))
-        return error_wrap(err, "confirm node %d", best);
-    if (result.verdict.kind == VERDICT_INFRA)
-        return error_set(err, ERROR_IO, "confirm node %d: %s", best, result.verdict.evidence);
+    bool is_alone = l->baseline_fault || !run->baseline.source;
+    if (!is_alone && !judge_champion(l, n, &run->baseline, &result, err))
+        return false;
+    is_alone |= result.verdict.kind == VERDICT_INFRA;
+    if (is_alone && !judge_alone(l, n, &result, err))
+        return false;
     *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;
     if (!*settled)
         return disqualify(l, n, &result.verdict, err);
@@ -458,13 +525,16 @@ static bool explain_again(struct loop *l, struct error *err) {
 }
 
 // Why to measure again what the machine can do, or NULL. A champion beyond reach means that reach
-// is wrong, not that physics is. One at reach ends the run, so the ceilings must not be those of a
-// slow moment; with half of the time spent they are left at that.
+// is wrong, not that physics is; so may one so far beyond it that it is suspect. One at reach ends
+// the run, so the ceilings must not be those of a slow moment; with half of the time spent they
+// are left at that.
 static const char *doubt_of_reach(struct loop *l) {
     const struct optimize_job *job = l->job;
     int best = progress_champion(l->nodes, l->n_nodes);
     if (job->is_measured_next)
         return job->is_measured_next(job->remeasure_ctx) ? "" : NULL;
+    if (l->n_remeasured == 0 && progress_beyond_reach(l->nodes, l->n_nodes, 0) >= 0)
+        return "far beyond reach";
     if (best < 0 || l->n_remeasured == REMEASURE_MAX)
         return NULL;
     if (job->bound->reach_s / l->nodes[best].time_s > BEYOND)
@@ -474,11 +544,20 @@ static const char *doubt_of_reach(struct loop *l) {
     return l->n_remeasured == 0 && is_early && is_at_reach(l) ? "at reach" : NULL;
 }
 
+// Those that were suspect by ceilings that have changed.
+static bool judge_suspects_again(struct loop *l, struct error *err) {
+    for (int i = -1; (i = progress_beyond_reach(l->nodes, l->n_nodes, i + 1)) >= 0;)
+        if (!evaluate(l, &l->nodes[i], err))
+            return false;
+    return true;
+}
+
 static bool settle_reach(struct loop *l, struct error *err) {
     for (const char *why; l->job->remeasure && (why = doubt_of_reach(l));) {
         l->n_remeasured++;
         if (!l->job->remeasure(l->job->remeasure_ctx, l->run, why, err) ||
-            !store_update_run(l->job->store, l->run, err) || !explain_again(l, err))
+            !store_update_run(l->job->store, l->run, err) || !explain_again(l, err) ||
+            !judge_suspects_again(l, err))
             return false;
     }
     return true;

@@ -8,20 +8,14 @@
 #include "record/run.h"
 #include "search/tree.h"
 
-// Was it timed beside itself, since nothing worked before it?
-static bool is_alone(const struct search_node *n) {
-    const char *baseline = n->measurement.baseline;
-    return baseline && n->candidate.label && strcmp(baseline, n->candidate.label) == 0;
-}
-
 int progress_champion(const struct search_node *nodes, int n_nodes) {
     struct arena scratch = {0};
     struct tree t;
     tree_build(&scratch, &t, nodes, n_nodes);
     int best = -1;
     for (int i = 0; i < n_nodes; i++) {
-        bool counts = t.at[i].works && (i == 0 || is_alone(&nodes[i]) ||
-                                        measurement_compare(&nodes[i].measurement) > 0);
+        bool is_faster = i == 0 || !t.at[0].works || measurement_compare(&nodes[i].measurement) > 0;
+        bool counts = t.at[i].works && is_faster;
         if (counts && (best < 0 || nodes[i].time_s < nodes[best].time_s))
             best = i;
     }
@@ -71,4 +65,14 @@ int progress_infra_at_end(const struct search_node *nodes, int n_nodes) {
         if (nodes[i].verdict.kind != VERDICT_INFRA)
             break;
     return n;
+}
+
+int progress_beyond_reach(const struct search_node *nodes, int n_nodes, int from) {
+    for (int i = from; i < n_nodes; i++) {
+        const struct verdict *v = &nodes[i].verdict;
+        if (nodes[i].state == NODE_EVALUATED && v->kind == VERDICT_SUSPECT && v->rule &&
+            strcmp(v->rule, "far-beyond-reach") == 0)
+            return i;
+    }
+    return -1;
 }

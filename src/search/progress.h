@@ -4,7 +4,8 @@
 struct search_node;
 
 // The node that is champion by the search's measurements: the fastest working one that is
-// certainly faster than the root, else the root; -1 when nothing works.
+// certainly faster than the root, else the root; where that does not work, the fastest that does;
+// -1 when nothing works.
 int progress_champion(const struct search_node *nodes, int n_nodes);
 
 // Evaluations charged to the budget: all but those that failed through our fault.
@@ -20,3 +21,6 @@ int progress_since_gain(const struct search_node *nodes, int n_nodes);
 
 // Verdicts of infra one after the other, up to the newest node.
 int progress_infra_at_end(const struct search_node *nodes, int n_nodes);
+
+// The first node from `from` on that is suspect because it is far faster than reach; -1: none.
+int progress_beyond_reach(const struct search_node *nodes, int n_nodes, int from);

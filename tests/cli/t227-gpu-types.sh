@@ -47,10 +47,10 @@ typed made bf16 1000 'x * 2 + 1' ' = softmax(u) where u ~ normal'
 expect_match 0 '^bf16_right.cu: ok$' judge made bf16_right
 expect_match 1 '^bf16_cut.cu: wrong$' judge made bf16_cut
 for p in bf16 made; do
-    expect_match 0 '^bf16_right.cu: ok$' "$HONE" eval $p.hone bf16_right.cu --target cuda --screen --rival bf16_right.cu
+    expect_match 0 '^bf16_right.cu: ok$' "$HONE" eval $p.hone bf16_right.cu --target cuda --screen --baseline bf16_right.cu
 done
-expect_match 0 '^i8_right.cu: ok$' "$HONE" eval i8.hone i8_right.cu --target cuda --screen --rival i8_right.cu
-expect_match 0 '^i4_right.cu: ok$' "$HONE" eval i4.hone i4_right.cu --target cuda --screen --rival i4_right.cu
+expect_match 0 '^i8_right.cu: ok$' "$HONE" eval i8.hone i8_right.cu --target cuda --screen --baseline i8_right.cu
+expect_match 0 '^i4_right.cu: ok$' "$HONE" eval i4.hone i4_right.cu --target cuda --screen --baseline i4_right.cu
 
 # Fills write what the type stores, to the last byte.
 for row in 'f16 1.5' 'bf16 -3' 'i8 -7' 'i4 5' 'u8 200' 'i64 -70000000000' 'f64 1.25' 'i32 77' 'f8e4m3 1.75' 'bool 1'; do

@@ -249,6 +249,8 @@ static void emitted_map(void **a) {
 }
 static void emitted_plain(void **a) {
     emitted(a, "y_plain");
+    if (is_fault("plain-wrong"))
+        partial(a);
 }
 
 // Write to everything that the process has mapped, all slots, or to all but one's own.

@@ -72,7 +72,10 @@ struct table {
     int suspect;          // node that is suspect, -1: none
     int n_confirm_fails;  // so many confirmations fail
     bool confirm_infra;
-    int interrupt_at;  // judge call that is interrupted, -1: none
+    bool baseline_fails;  // nothing can be timed against plain
+    int n_beyond;         // so many verdicts are suspect, far beyond reach
+    char notes[1024];     // that were said
+    int interrupt_at;     // judge call that is interrupted, -1: none
     int n_calls;
     const char *baseline;  // of the last call
     int die_at;            // point at which the process ends, -1: none
@@ -131,8 +134,12 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     if (t->suspect >= 0 &&
         strcmp(job->candidate->label, arena_printf(into, "node %d", t->suspect)) == 0)
         r->verdict.kind = VERDICT_SUSPECT;
+    if (t->n_beyond-- > 0)
+        r->verdict = (struct verdict){VERDICT_SUSPECT, .rule = "far-beyond-reach", .evidence = ""};
     if (job->depth == EVAL_CONFIRM && t->confirm_infra)
         r->verdict.kind = VERDICT_INFRA;
+    if (t->baseline_fails && job->baseline && strcmp(job->baseline->label, "plain") == 0)
+        r->verdict = (struct verdict){VERDICT_INFRA, .rule = "rival", .evidence = "plain: slow\nx"};
     if (job->depth == EVAL_CONFIRM && t->n_confirm_fails-- > 0)
         r->verdict.kind = VERDICT_WRONG;
     if (r->verdict.kind == VERDICT_OK) {
@@ -172,8 +179,11 @@ static bool remeasure(void *ctx, struct run *run, const char *why, struct error 
 }
 
 static void count_event(const struct event *e, void *ctx) {
-    (void)e;
-    maybe_die(ctx);
+    struct table *t = ctx;
+    size_t len = strlen(t->notes);
+    if (e->kind == EVENT_NOTE)
+        snprintf(t->notes + len, sizeof t->notes - len, "%s\n", e->words);
+    maybe_die(t);
 }
 
 // ---- one run
@@ -189,6 +199,8 @@ struct setting {
 
 static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20, 1};
 
+static double given_s = 1000;  // for a run
+
 static struct run new_run(const struct setting *s) {
     struct run run = {
         .state = RUN_ACTIVE,
@@ -202,7 +214,7 @@ static struct run new_run(const struct setting *s) {
         .seed = s->seed,
         .max_evals = s->evals,
         .batch = s->batch > 0 ? s->batch : 1,
-        .max_seconds = 1000,
+        .max_seconds = given_s,
         .until = 0.95,
         .started_at = "2026-01-01T00:00:00Z",
         .version = "0",
@@ -604,7 +616,100 @@ Test(optimize, times_against_plain_where_the_default_fails) {
     cr_assert_str_eq(nodes[run.champion].measurement.baseline, "plain");
 }
 
+// ---- what is found is never lost
+
+static void check_stored(const struct run *run) {
+    struct store *store;
+    struct run stored;
+    cr_assert(store_open(&store, "a.db", false, &err), "%s", err.text);
+    cr_assert(store_get_run(store, &a, 1, &stored, &err), "%s", err.text);
+    store_close(store);
+    cr_expect_eq(stored.state, RUN_DONE);
+    cr_expect_eq(stored.champion, run->champion);
+    cr_expect(stored.confirm.present && isnan(stored.confirm.speedup));
+    cr_expect_eq(stored.confirm.median_s, run->confirm.median_s);
+    cr_expect_str_eq(stored.speedup_unknown, "plain: slow");
+}
+
+Test(optimize, a_baseline_that_cannot_be_timed_costs_the_speedup_not_the_champion) {
+    struct table t = plain_table;
+    struct run run;
+    t.baseline_fails = true;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_gt(run.champion, 0);
+    cr_assert_null(t.baseline, "confirmed alone, in the end");
+    cr_assert(strstr(t.notes, "speed-up stays unknown"), "%s", t.notes);
+    check_stored(&run);
+}
+
+Test(optimize, neither_default_nor_baseline_is_needed_for_a_champion) {
+    struct table t = plain_table;
+    struct run run;
+    t.baseline_fails = t.root_fails = true;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_gt(run.champion, 0);
+    check_stored(&run);
+    struct search_node *nodes;
+    int n = nodes_of("a.db", &nodes);
+    cr_assert_gt(n, 4);
+    for (int i = 0; i < n; i++)
+        if (nodes[i].verdict.kind == VERDICT_OK)
+            cr_assert_leq(nodes[run.champion].time_s, nodes[i].time_s);
+}
+
+Test(optimize, a_known_speedup_is_not_called_unknown) {
+    struct table t = plain_table;
+    struct run run;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_null(run.speedup_unknown);
+    cr_assert(isfinite(run.confirm.speedup));
+    cr_assert_str_eq(t.notes, "");
+}
+
+Test(optimize, time_that_is_over_before_the_first_verdict_is_prolonged_to_it) {
+    struct table t = plain_table;
+    struct run run;
+    given_s = 1e-9;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_eq(run.champion, 0);
+    cr_assert_eq(run.n_nodes, 1);
+    cr_assert_str_eq(run.stop_reason, "seconds");
+    cr_assert(strstr(t.notes, "prolonged to its confirmation"), "%s", t.notes);
+}
+
+Test(optimize, and_to_the_first_candidate_that_passes_but_not_for_ever) {
+    struct table t = plain_table;
+    struct run run;
+    struct setting s = usual;
+    given_s = 1e-9;
+    t.root_fails = true;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_gt(run.champion, 0);
+    cr_assert_leq(run.n_nodes, 4);
+    cr_assert(strstr(t.notes, "prolonged to the first candidate that passes"), "%s", t.notes);
+    s.db = "b.db";
+    t = plain_table;
+    t.n_beyond = 1000;
+    t.n_remeasured = 3;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_eq(run.champion, -1);
+    cr_assert_leq(run.n_nodes, 4);
+}
+
 // ---- faster than reach
+
+// The default is far beyond reach, since the ceilings are those of a slow moment.
+Test(optimize, a_suspect_by_reach_is_judged_again_by_ceilings_measured_again) {
+    struct table t = plain_table;
+    struct run run;
+    t.n_beyond = 1;
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    cr_assert_eq(t.n_remeasured, 1);
+    struct search_node *nodes;
+    nodes_of("a.db", &nodes);
+    cr_assert_eq(nodes[0].verdict.kind, VERDICT_OK);
+    cr_assert_geq(run.champion, 0);
+}
 
 Test(optimize, a_champion_beyond_reach_has_the_ceilings_measured_again) {
     struct table t = plain_table;

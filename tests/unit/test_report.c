@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "report/report.h"
@@ -128,6 +129,35 @@ Test(report, says_champion_baseline_interval_and_reach) {
     expect_in(&out, "hone export 7 -o p-kernel");
     expect_narrow(&out);
     str_reset(&out);
+}
+
+Test(report, says_that_and_why_a_speedup_is_unknown) {
+    struct run_view v = sample_view();
+    v.run.speedup_unknown =
+        "the baseline 'plain' cannot be timed: timeout: a call took more than 2 s";
+    v.run.confirm.speedup = v.run.confirm.speedup_low = v.run.confirm.speedup_high = NAN;
+    struct str out = {0};
+    report_result(&out, &v);
+    report_run(&out, &v);
+    report_runs(&out, &v, 1);
+    const char *text = str_take(&a, &out);
+    cr_expect(strstr(text, "speed-up unknown: the baseline 'plain'"), "%s", text);
+    cr_expect(strstr(text, "Its speed-up is unknown"), "%s", text);
+    cr_expect(strstr(text, " unknown "), "%s", text);
+    cr_expect_not(strstr(text, "nan"), "%s", text);
+    json_t *json = report_result_json(&v);
+    cr_expect(json_is_null(json_object_get(json, "speedup")));
+    cr_expect_str_eq(json_string_value(json_object_get(json, "speedup_unknown")),
+                     v.run.speedup_unknown);
+    cr_expect(json_is_object(json_object_get(json, "champion")));
+    json_decref(json);
+    json = run_to_json(&v.run);
+    struct run back;
+    struct error err = {0};
+    cr_assert(run_from_json(&a, json, &back, &err), "%s", err.text);
+    cr_expect_str_eq(back.speedup_unknown, v.run.speedup_unknown);
+    cr_expect(back.confirm.present && isnan(back.confirm.speedup));
+    json_decref(json);
 }
 
 Test(report, offers_export_of_a_gpu_kernel_too) {
