@@ -140,7 +140,7 @@ static const struct candidate *baseline_of(const struct loop *l, const struct se
 
 // Is the verdict about the baseline and says nothing of the candidate?
 static bool is_fault_of_baseline(const struct verdict *v) {
-    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "rival") == 0;
+    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "baseline") == 0;
 }
 
 static const char *first_line(struct arena *a, const char *text) {

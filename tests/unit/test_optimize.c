@@ -139,7 +139,8 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     if (job->depth == EVAL_CONFIRM && t->confirm_infra)
         r->verdict.kind = VERDICT_INFRA;
     if (t->baseline_fails && job->baseline && strcmp(job->baseline->label, "plain") == 0)
-        r->verdict = (struct verdict){VERDICT_INFRA, .rule = "rival", .evidence = "plain: slow\nx"};
+        r->verdict =
+            (struct verdict){VERDICT_INFRA, .rule = "baseline", .evidence = "plain: slow\nx"};
     if (job->depth == EVAL_CONFIRM && t->n_confirm_fails-- > 0)
         r->verdict.kind = VERDICT_WRONG;
     if (r->verdict.kind == VERDICT_OK) {
