@@ -1,7 +1,7 @@
 // nest on a CPU: results dealt out in rows, scalar code. See nest.h.
 #include "base/arena.h"
 #include "family/deal.h"
-#include "family/nest_walk.h"
+#include "family/nest_steps.h"
 
 static const int grain_grid[] = {1,   2,   4,    8,    16,   32,   64,    128,
                                  256, 512, 1024, 2048, 4096, 8192, 16384, -1};
@@ -60,6 +60,8 @@ static void defaults(const struct region *r, const struct target *t, struct kern
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
+    if (!nest_steps_legal(r, why))
+        return false;
     if (!legal_vector(t, s, why) || !legal_lanes(s, count_lanes(r), why))
         return false;
     int split = stage_number(s, "split", 0);

@@ -1,7 +1,7 @@
 // nest on a GPU: a thread for every result, or for every line. See nest.h.
 #include "base/arena.h"
 #include "family/gpu.h"
-#include "family/nest_walk.h"
+#include "family/nest_steps.h"
 
 static const int block_grid[] = {32, 64, 128, 256, 512, 1024, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
@@ -38,6 +38,14 @@ static void defaults(const struct region *r, const struct target *t, struct kern
         stage_set(s, "items", 0, items);
         return;
     }
+    if (r->graph->nodes[nest_walker(r)].op == OP_RECUR) {
+        int64_t width = nest_steps_width(r);
+        int block = 32;
+        while (block < 1024 && block < width)
+            block *= 2;
+        stage_set(s, "block", 0, block);
+        return;
+    }
     int64_t length, lines = nest_lines(r, &length);
     int split = 1;
     // A scatter's pieces look at everything that is scattered; a scan's share the work.
@@ -50,6 +58,8 @@ static void defaults(const struct region *r, const struct target *t, struct kern
 
 static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
+    if (!nest_steps_legal(r, why))
+        return false;
     (void)t;
     int split = stage_number(s, "split", 0), block = stage_number(s, "block", 0);
     int n_items = stage_number(s, "items", 0);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "family/nest_steps.h"
 #include "ir/work.h"
 #include "loop/range.h"
 
@@ -23,11 +24,13 @@ node_id nest_walker(const struct region *r) {
 bool nest_accepts(const struct region *r, struct objection *why) {
     const struct graph *g = r->graph;
     const struct shape *value = &g->nodes[r->value[0]].shape;
+    node_id walker = nest_walker(r);
+    if (walker >= 0 && g->nodes[walker].op == OP_RECUR)
+        return nest_steps_accepts(r, why);
     for (int i = 1; i < r->n_values; i++)
         if (!shape_equal(&g->nodes[r->value[i]].shape, value))
             return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
                              r->value_name[i]);
-    node_id walker = nest_walker(r);
     if (walker >= 0 && (r->n_anchors > 1 || r->n_values > 1 || r->value[0] != walker))
         return objection(why, NULL, "nest computes the %s %s alone; materialise %s first",
                          op_infos[g->nodes[walker].op].name, g->nodes[walker].name,
@@ -60,6 +63,9 @@ static bool is_slow(const struct region *r, node_id n) {
 }
 
 node_id nest_cut(const struct region *r) {
+    node_id walker = nest_walker(r);
+    if (walker >= 0 && r->graph->nodes[walker].op == OP_RECUR)
+        return nest_steps_cut(r);
     for (int i = 0; i < r->n_anchors; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
         for (int k = 0; work_is_contraction(n) && k < 2; k++)

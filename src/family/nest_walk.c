@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/nest_steps.h"
 #include "ir/detail.h"
 
 enum { RUN_TERMS = 1024 };  // that a scan adds in sequence before it begins a new sum
@@ -75,6 +76,10 @@ static struct loop_buffer *reg(const struct lines *x, const char *name, enum loo
 
 int64_t nest_lines(const struct region *r, int64_t *length) {
     const struct node *n = &r->graph->nodes[nest_walker(r)];
+    if (n->op == OP_RECUR) {
+        *length = 1;  // steps are not split
+        return nest_steps_rows(r);
+    }
     int axis = n->op == OP_RAGGED_SCATTER ? n->shape.rank - 1 : n->detail->axis;
     *length = n->shape.size[axis];
     return shape_count(&n->shape) / *length;
@@ -490,6 +495,10 @@ void nest_lower_walker(struct nest *n, const char *name, const struct nest_threa
     const struct region *r = n->l->region;
     struct lines x = {.nest = n, .l = n->l, .id = nest_walker(r), .name = name, .threads = t};
     x.node = &r->graph->nodes[x.id];
+    if (x.node->op == OP_RECUR) {
+        nest_lower_steps(n->l, name, t);
+        return;
+    }
     bool ragged = x.node->op == OP_RAGGED_SCATTER;
     x.axis = ragged ? x.node->shape.rank - 1 : x.node->detail->axis;
     x.length = x.node->shape.size[x.axis];

@@ -244,13 +244,21 @@ static const struct loop_expr *as(struct arena *a, const struct loop_expr *e, en
     return e->dtype == t ? e : loop_cast(a, e, t);
 }
 
+static const struct loop_expr *from(struct arena *a, const struct loop_expr *offset,
+                                    const struct loop_expr *index) {
+    return offset ? loop_binary(a, LOOP_ADD, offset, index) : index;
+}
+
 static const struct loop_expr *load(struct scope *s, node_id n, const struct axis_map *map) {
     const struct lowering *l = s->lowering;
     const struct node *node = &l->region->graph->nodes[n];
     int64_t stride = s->lanes > 1 ? point_lane_stride(s, &node->shape, map) : 0;
-    const struct loop_expr *e = loop_load(l->arena, l->buffer[n], point_index(s, &node->shape, map),
-                                          stride ? s->lanes : 1, stride ? stride : 1);
-    return loop_let(s->builder, l->buffer[n]->name, as(l->arena, e, loop_arithmetic(node->dtype)));
+    const struct loop_expr *at =
+        from(l->arena, l->offset ? l->offset[n] : NULL, point_index(s, &node->shape, map));
+    const struct loop_expr *e =
+        loop_load(l->arena, l->buffer[n], at, stride ? s->lanes : 1, stride ? stride : 1);
+    const char *name = l->offset && l->offset[n] ? node->name : l->buffer[n]->name;
+    return loop_let(s->builder, name, as(l->arena, e, loop_arithmetic(node->dtype)));
 }
 
 // Does a condition on an index hold? NULL: always.
@@ -469,7 +477,8 @@ void point_store(struct scope *s, int i, const struct axis_map *map, bool stream
     // The same in all lanes, but each has an element of its own to store it to.
     if (e->lanes < s->lanes && point_lane_stride(s, shape, map))
         e = loop_broadcast(l->arena, e, s->lanes);
-    loop_store(s->builder, l->target[i], point_index(s, shape, map), e, stream && e->lanes > 1);
+    const struct loop_expr *at = from(l->arena, l->target_offset[i], point_index(s, shape, map));
+    loop_store(s->builder, l->target[i], at, e, stream && e->lanes > 1);
 }
 
 struct seen {

@@ -25,6 +25,10 @@ struct lowering {
     struct space space;
     struct loop_buffer **buffer;                   // per node: where it is materialised, or NULL
     struct loop_buffer *target[STAGE_VALUES_MAX];  // where the stage's values go
+    // Where in their buffers values begin, per node and per target; NULL: at the start. For a
+    // loop's body, whose values share one buffer.
+    const struct loop_expr **offset;
+    const struct loop_expr *target_offset[STAGE_VALUES_MAX];
     bool reciprocal;  // divide by what an outer loop fixes through its reciprocal
     // Called for a node that only its family can compute (a reduction, a product) and that was
     // not defined; its value at the scope's point. NULL: such nodes are always defined.

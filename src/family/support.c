@@ -2,8 +2,10 @@
 #include "family/support.h"
 
 #include "base/error.h"
+#include "family/nest_steps.h"
 #include "family/point.h"
 #include "family/terms.h"
+#include "ir/recurrence.h"
 
 static bool has_lowering(const struct node *n) {
     switch (op_infos[n->op].class) {
@@ -11,6 +13,8 @@ static bool has_lowering(const struct node *n) {
         return true;
     case OP_CLASS_ELEMENTWISE:
         return point_has_op(n->op);
+    case OP_CLASS_RECUR:
+        return nest_steps_unsupported(n->detail->recurrence) < 0;
     case OP_CLASS_SCAN:
     case OP_CLASS_ORDER:
     case OP_CLASS_SCATTER:
@@ -22,6 +26,13 @@ static bool has_lowering(const struct node *n) {
 
 bool support_node(const struct problem *p, node_id i, struct error *err) {
     const struct node *n = &p->graph.nodes[i];
+    node_id inner = n->op == OP_RECUR ? nest_steps_unsupported(n->detail->recurrence) : -1;
+    if (inner >= 0) {
+        const struct node *step = &n->detail->recurrence->body->graph.nodes[inner];
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "'%s' is a %s in a loop, and no kernel is made of that yet", step->name,
+                         op_infos[step->op].name);
+    }
     return has_lowering(n) ||
            error_set(err, ERROR_UNSUPPORTED, "'%s' is a %s, and no kernel is made of that yet",
                      n->name, op_infos[n->op].name);

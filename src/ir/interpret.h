@@ -48,6 +48,12 @@ bool interpret_rows_independent(const struct problem *p);
 // The nodes whose axis 0 is that of the outputs, row for row; false when rows are not independent.
 bool interpret_carriers(const struct problem *p, bool *carries);
 
+// The nodes of a loop's body whose axis 0 is that of `n_rows` rows, given which of its inputs have
+// them; false when a step looks at several rows, or a state has rows in one step and not in
+// another.
+struct recurrence;
+bool interpret_body_carriers(const struct recurrence *r, int64_t n_rows, bool *carries);
+
 // The row of the outputs that element `index` of an input has a part in; -1 when that may be more
 // than one.
 int64_t interpret_row_of(const struct problem *p, int input, int64_t index);

@@ -74,8 +74,19 @@ static bool carry(const struct graph *g, node_id i, int64_t n_rows, bool *carrie
     }
 }
 
-// The same inside the body of a loop, from what its arguments carry: a step must leave rows alone,
-// and a state has them in every step or in none.
+bool interpret_body_carriers(const struct recurrence *r, int64_t n_rows, bool *carries) {
+    const struct problem *body = r->body;
+    for (node_id i = 0; i < body->graph.n_nodes; i++)
+        if (op_infos[body->graph.nodes[i].op].class != OP_CLASS_LEAF &&
+            !carry(&body->graph, i, n_rows, carries))
+            return false;
+    for (int i = 0; i < r->n_states; i++)
+        if (carries[body->outputs[i].node] != carries[body->inputs[i].node])
+            return false;
+    return true;
+}
+
+// The same inside the body of a loop, from what its arguments carry.
 static bool find_body_carriers(const struct node *loop, int64_t n_rows, const bool *carries,
                                bool *inner) {
     const struct recurrence *r = recurrence_of(loop);
@@ -85,14 +96,7 @@ static bool find_body_carriers(const struct node *loop, int64_t n_rows, const bo
         if (carries[loop->arg[i]] && recurrence_is_slice(r, i) && r->axis[i] == 0)
             return false;
     }
-    for (node_id i = 0; i < body->graph.n_nodes; i++)
-        if (op_infos[body->graph.nodes[i].op].class != OP_CLASS_LEAF &&
-            !carry(&body->graph, i, n_rows, inner))
-            return false;
-    for (int i = 0; i < r->n_states; i++)
-        if (inner[body->outputs[i].node] != inner[body->inputs[i].node])
-            return false;
-    return true;
+    return interpret_body_carriers(r, n_rows, inner);
 }
 
 static bool recurrence_keeps_rows(const struct graph *g, node_id id, int64_t n_rows,

@@ -325,6 +325,9 @@ struct operand value_operand(struct value_scope *s, const struct label *l, const
 node_id value_build(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct builder *b = &s->builder;
     struct operand x = value(s, l, e);
+    // Another name for what a loop gives is that result itself, so that it can be stored under it.
+    if (!x.is_number && e->kind == EXPR_NAME && build_look(b, x.node)->op == OP_RECUR)
+        return build_add(b, l, *build_look(b, x.node)).node;
     // `y = x` is a value of its own: a view that changes nothing.
     if (!x.is_number && e->kind == EXPR_NAME) {
         struct shape shape = build_look(b, x.node)->shape;

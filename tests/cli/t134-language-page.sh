@@ -53,4 +53,8 @@ awk '/^problem rnn/ { on = 1 } /^```/ { on = 0 } on' page.md >loop.hone
 expect_match 0 'problem rnn' "$HONE" check loop.hone
 expect 0 '' "$HONE" fmt --check loop.hone
 expect_match 0 'y : f32\[B, T, H\] = recur .* along 512 steps, each y at axis 1' "$HONE" check -v loop.hone
-expect 3 "hone: problem rnn: 'h' is a recur, and no kernel is made of that yet" "$HONE" emit loop.hone
+expect_match 0 '^// stage .*last.* : nest' "$HONE" emit loop.hone
+printf 'kernel for rnn on cpu\nstage y, last : nest\n' >>loop.hone
+expect_match 0 ': ok: problem rnn' "$HONE" check loop.hone
+sed 's/h = tanh/h = cumsum/' loop.hone >scan.hone
+expect 3 "hone: problem rnn: 'h.next' is a cumsum in a loop, and no kernel is made of that yet" "$HONE" emit scan.hone
