@@ -149,7 +149,7 @@ static bool price_recomputing(struct resolver *v, int stage) {
     const struct graph *g = r->graph;
     b->is_recomputed = arena_array(v->arena, bool, g->n_nodes);
     bool any = false;
-    for (node_id n = 0; n < g->n_nodes; n++) {
+    for (node_id n = r->first; n <= r->last; n++) {
         if (!r->is_member[n] || op_infos[g->nodes[n].op].class == OP_CLASS_LEAF)
             continue;
         if (v->computed_by[n] && work_is_contraction(&g->nodes[n]))
@@ -197,9 +197,55 @@ static bool is_prepare(const struct block *b, int i) {
 
 // ---- the whole
 
+// Where no stage chooses types or layouts, a stage hangs on its text and on what is ready alone.
+static bool stores_as_declared(const struct kernel *k) {
+    for (int i = 0; i < k->n_stages; i++)
+        if (k->stages[i]->type || k->stages[i]->n_layout > 0)
+            return false;
+    return true;
+}
+
+// Kernels share stages, so the same one is the same pointer; an edit moves it by one at most.
+static int find_text(const struct block *base, const struct kernel *k, int i) {
+    for (int j = i - 1; base && j <= i + 1; j++)
+        if (j >= 0 && j < base->n_stages && base->stages[j].text == k->stages[i])
+            return j;
+    return -1;
+}
+
+int block_same_stage(const struct block *base, const struct kernel *k, int i,
+                     const bool *is_ready) {
+    int j = find_text(base, k, i);
+    return j >= 0 && region_is_same(base->stages[j].region, is_ready) ? j : -1;
+}
+
+void block_mark_ready(const struct block *base, const struct problem *p, const struct kernel *k,
+                      int i, bool *is_ready) {
+    int same = find_text(base, k, i);
+    for (int j = 0; j < k->stages[i]->n_values; j++) {
+        node_id n = same >= 0 ? base->stages[same].value[j].node
+                              : region_find_value(p, k->stages[i]->values[j]);
+        if (n >= 0)
+            is_ready[n] = true;
+    }
+}
+
+static bool resolve_again(struct resolver *v, int i, const struct block_stage *same) {
+    struct block_stage *b = &v->block->stages[i];
+    *b = *same;
+    b->again_flops = b->again_bytes = 0;
+    if (!block_check_values(v, i))
+        return false;
+    b->is_prepare = is_prepare(v->block, i);
+    return price_recomputing(v, i);
+}
+
 static bool resolve_stage(struct resolver *v, int i) {
     struct block_stage *b = &v->block->stages[i];
     const struct kernel_stage *s = b->text;
+    int same = block_same_stage(v->base, v->block->kernel, i, v->is_ready);
+    if (same >= 0)
+        return resolve_again(v, i, &v->base->stages[same]);
     if (!block_check_values(v, i) || !block_check_storage(v, i) || !check_family(v, s))
         return false;
     b->region = region_build(v->arena, v->block->problem, s->values, s->n_values, v->is_ready);
@@ -242,21 +288,29 @@ static void check_completeness(struct resolver *v) {
 
 struct block *block_resolve(struct arena *a, const struct problem *p, const struct target *t,
                             const struct kernel *k, struct mistakes *m) {
+    return block_resolve_near(a, p, t, NULL, k, m);
+}
+
+struct block *block_resolve_near(struct arena *a, const struct problem *p, const struct target *t,
+                                 const struct block *base, const struct kernel *k,
+                                 struct mistakes *m) {
     struct block *b = arena_new(a, struct block);
     *b = (struct block){.problem = p, .target = t, .kernel = k, .n_stages = k->n_stages};
     b->stages = arena_array(a, struct block_stage, k->n_stages + 1);
     struct resolver v = {.arena = a, .block = b, .mistakes = m};
+    if (base && stores_as_declared(k) && stores_as_declared(base->kernel))
+        v.base = base;
     v.is_ready = arena_array(a, bool, p->graph.n_nodes);
     v.computed_by = arena_array(a, int, p->graph.n_nodes);
     int before = m->count;
     for (int i = 0; i < k->n_stages; i++) {
         b->stages[i].text = k->stages[i];
+        int same = find_text(v.base, k, i);
         for (int j = 0; j < k->stages[i]->n_values; j++)
-            b->stages[i].value[j].node = region_find_value(p, k->stages[i]->values[j]);
+            b->stages[i].value[j].node = same >= 0 ? v.base->stages[same].value[j].node
+                                                   : region_find_value(p, k->stages[i]->values[j]);
         b->stages[i].ok = resolve_stage(&v, i);
-        for (int j = 0; j < k->stages[i]->n_values; j++)
-            if (b->stages[i].value[j].node >= 0)
-                v.is_ready[b->stages[i].value[j].node] = true;
+        block_mark_ready(v.base, p, k, i, v.is_ready);
     }
     if (m->count == before)
         check_completeness(&v);

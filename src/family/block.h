@@ -48,6 +48,20 @@ struct block *block_resolve(struct arena *a, const struct problem *p, const stru
                             const struct kernel *k, struct mistakes *m);
 
 // The stage that made the newest copy of `node` before stage `i`; -1: none, it is an input.
+// The same for a kernel that shares most of its stages with `base`, which had no mistake: what is
+// the same there is not looked at again. NULL: nothing is known.
+struct block *block_resolve_near(struct arena *a, const struct problem *p, const struct target *t,
+                                 const struct block *base, const struct kernel *k,
+                                 struct mistakes *m);
+
+// The stage of `base` that stage `i` of another kernel is, region and all, where these values are
+// ready before it; -1: none.
+int block_same_stage(const struct block *base, const struct kernel *k, int i, const bool *is_ready);
+
+// Mark what stage `i` of a kernel materialises, by `base` where that has the stage.
+void block_mark_ready(const struct block *base, const struct problem *p, const struct kernel *k,
+                      int i, bool *is_ready);
+
 int block_maker(const struct block *b, node_id node, int i);
 
 // What `hone check -v` shows: per stage its form, what it reads and writes, and its knobs.

@@ -6,6 +6,7 @@
 struct resolver {
     struct arena *arena;
     struct block *block;
+    const struct block *base;  // of a kernel that shares most stages, or NULL
     struct mistakes *mistakes;
     bool *is_ready;    // per node: an earlier stage has materialised it
     int *computed_by;  // per node: the first stage that computes it, from 1

@@ -18,6 +18,12 @@ struct error;
 bool lower_check(struct arena *a, const struct problem *p, const struct target *t, struct kernel *k,
                  struct error *err);
 
+// The same for one that shares most of its stages with `base` (family/block.h), which is not looked
+// at again; NULL: none.
+struct block;
+bool lower_check_near(struct arena *a, const struct problem *p, const struct target *t,
+                      const struct block *base, struct kernel *k, struct error *err);
+
 // Lower a kernel block (checked first) to a sealed candidate of tier K: C source with its plan.
 bool lower_kernel(struct arena *a, const struct problem *p, const struct target *t,
                   const struct kernel *k, struct candidate *c, struct error *err);

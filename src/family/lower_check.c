@@ -23,6 +23,11 @@ static bool refuse(struct arena *a, const struct mistakes *m, struct error *err)
 
 bool lower_check(struct arena *a, const struct problem *p, const struct target *t, struct kernel *k,
                  struct error *err) {
+    return lower_check_near(a, p, t, NULL, k, err);
+}
+
+bool lower_check_near(struct arena *a, const struct problem *p, const struct target *t,
+                      const struct block *base, struct kernel *k, struct error *err) {
     struct lang_source source = {.file = k->file, .text = k->text, .len = k->text_len};
     struct mistakes m = {.arena = a, .source = &source};
     struct spot head = {NULL, k->at};
@@ -36,7 +41,7 @@ bool lower_check(struct arena *a, const struct problem *p, const struct target *
         mistake_add(&m, head, NULL, "%s", why.text);
     if (m.count)
         return refuse(a, &m, err);
-    struct block *b = block_resolve(a, p, t, k, &m);
+    struct block *b = block_resolve_near(a, p, t, base, k, &m);
     for (int i = 0; m.count == 0 && i < b->n_stages; i++)
         if (b->stages[i].no_emitter)
             mistake_add(&m, (struct spot){NULL, k->stages[i]->family_at}, NULL, "stage %s: %s",
@@ -44,7 +49,8 @@ bool lower_check(struct arena *a, const struct problem *p, const struct target *
     if (m.count)
         return refuse(a, &m, err);
     *k = kernel_copy(a, k);
-    for (int i = 0; i < b->n_stages; i++)
-        k->stages[i] = &b->stages[i].complete;
+    for (int i = 0; i < b->n_stages; i++)  // a stage that was complete stays shared
+        if (memcmp(k->stages[i], &b->stages[i].complete, sizeof *k->stages[i]) != 0)
+            k->stages[i] = &b->stages[i].complete;
     return true;
 }

@@ -62,7 +62,7 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
         struct arena scratch = {0};
         struct kernel merged;
         if (has_output(p, k->stages[i]) &&
-            stages_merge(&(struct stages_edit){&scratch, p, t, k, i}, &merged))
+            stages_merge(&(struct stages_edit){&scratch, p, t, k, i, NULL}, &merged))
             *k = kernel_copy_whole(a, &merged);
         else
             i++;

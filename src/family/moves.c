@@ -2,62 +2,109 @@
 // knobs, estimated, and dropped when it leads to a block that is there already.
 #include "family/moves.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "family/block.h"
 #include "family/family.h"
 #include "family/stages.h"
+#include "lang/lang.h"
 
 struct list {
     struct arena *arena;
     const struct problem *problem;
     const struct target *target;
     const struct kernel *from;
-    const char *from_text;
+    const struct block *base;  // of `from`
+    double *seconds;           // of its stages, as their families reckon
+    uint64_t from_hash;        // of its text
     struct move *moves;
-    const char **texts;
+    uint64_t *hashes;
     int n, cap;
 };
 
-// Seconds of all stages, as their families reckon.
-static double estimate(struct list *l, const struct kernel *k) {
+static uint64_t text_hash(const struct kernel *k) {
+    struct arena scratch = {0};
+    const char *text = kernel_print(&scratch, k);
+    uint64_t hash = hash_bytes(text, strlen(text), 1);
+    arena_reset(&scratch);
+    return hash;
+}
+
+static double stage_seconds(const struct list *l, const struct region *r,
+                            const struct kernel_stage *s) {
+    return family_on(family_find(s->family), l->target)->estimate(r, l->target, s);
+}
+
+// Seconds of all stages; those that are as they were are not reckoned again.
+static double estimate(const struct list *l, const struct kernel *k) {
+    struct arena scratch = {0};
+    bool *is_ready = arena_array(&scratch, bool, l->problem->graph.n_nodes);
     double seconds = 0;
     for (int i = 0; i < k->n_stages; i++) {
-        const struct family *f = family_on(family_find(k->stages[i]->family), l->target);
-        seconds += f->estimate(stages_region(l->arena, l->problem, k, i), l->target, k->stages[i]);
+        const struct kernel_stage *s = k->stages[i];
+        int same = block_same_stage(l->base, k, i, is_ready);
+        if (same >= 0)
+            seconds += l->seconds[same];
+        else
+            seconds += stage_seconds(
+                l, region_build(&scratch, l->problem, s->values, s->n_values, is_ready), s);
+        block_mark_ready(l->base, l->problem, k, i, is_ready);
     }
+    arena_reset(&scratch);
     return seconds;
 }
 
 static void grow(struct list *l) {
     int cap = l->cap * 2 + 32;
     struct move *moves = arena_array(l->arena, struct move, cap);
-    const char **texts = arena_array(l->arena, const char *, cap);
+    uint64_t *hashes = arena_array(l->arena, uint64_t, cap);
     if (l->n > 0) {
         memcpy(moves, l->moves, sizeof *moves * (size_t)l->n);
-        memcpy(texts, l->texts, sizeof *texts * (size_t)l->n);
+        memcpy(hashes, l->hashes, sizeof *hashes * (size_t)l->n);
     }
     l->moves = moves;
-    l->texts = texts;
+    l->hashes = hashes;
     l->cap = cap;
 }
 
-// Add a move unless it leads nowhere new. requires: `k` complete and legal.
-static void add(struct list *l, struct move m, const struct kernel *k) {
-    const char *text = kernel_print(l->arena, k);
-    if (strcmp(text, l->from_text) == 0)
-        return;
+// Is the block there already? Two that differ have the same hash once in 10^19.
+static bool is_there(const struct list *l, uint64_t hash) {
     for (int i = 0; i < l->n; i++)
-        if (strcmp(l->texts[i], text) == 0)
-            return;
+        if (l->hashes[i] == hash)
+            return true;
+    return hash == l->from_hash;
+}
+
+// A kernel that may lie in an arena of one attempt, with what it does not share with `from` copied.
+static struct kernel *keep(const struct list *l, const struct kernel *k) {
+    struct kernel *kept = arena_new(l->arena, struct kernel);
+    *kept = kernel_copy(l->arena, k);
+    for (int i = 0; i < k->n_stages; i++) {
+        bool is_shared = false;
+        for (int j = i - 1; j <= i + 1; j++)
+            is_shared |= j >= 0 && j < l->from->n_stages && l->from->stages[j] == k->stages[i];
+        if (!is_shared)
+            kernel_own_stage(l->arena, kept, i);
+    }
+    return kept;
+}
+
+// Add a move unless it leads nowhere new. requires: `k` complete and legal.
+static void add(struct list *l, struct move m, const struct kernel *k, double seconds) {
+    uint64_t hash = text_hash(k);
+    if (is_there(l, hash))
+        return;
     if (l->n == l->cap)
         grow(l);
-    m.kernel = arena_copy(l->arena, k, sizeof *k);
-    m.prior = -log(estimate(l, k));
-    l->texts[l->n] = text;
+    m.kernel = keep(l, k);
+    m.prior = -log(seconds);
+    l->hashes[l->n] = hash;
     l->moves[l->n++] = m;
 }
 
@@ -180,8 +227,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
                  int choice) {
     if (choice < 0 || choice >= knob_choices(k, part))
         return;
-    struct kernel next = kernel_copy(l->arena, l->from);
-    struct kernel_stage *s = kernel_own_stage(l->arena, &next, t->stage);
+    struct kernel_stage turned = *l->from->stages[t->stage], *s = &turned;
     int now = get_choice(k, s, part);
     set_choice(k, s, part, choice);
     if (!repair(l, t->family, t->region, k, s))
@@ -190,13 +236,20 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
     m.word = k->words ? k->words[choice] : NULL;
     m.words = turn_text(l, t->family, k, l->from->stages[t->stage], s);
-    add(l, m, &next);
+    struct arena scratch = {0};
+    struct kernel next = kernel_copy(&scratch, l->from);
+    double seconds = 0;
+    next.stages[t->stage] = s;
+    for (int i = 0; i < next.n_stages; i++)
+        seconds += i == t->stage ? stage_seconds(l, t->region, s) : l->seconds[i];
+    add(l, m, &next, seconds);
+    arena_reset(&scratch);
 }
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
     struct turning t = {stage, family_on(family_find(s->family), l->target),
-                        stages_region(l->arena, l->problem, l->from, stage)};
+                        l->base->stages[stage].region};
     for (const struct knob *k = t.family->knobs; k->name; k++)
         for (int part = 0; part < n_parts(k); part++) {
             int now = get_choice(k, s, part);
@@ -211,41 +264,65 @@ static void turn_knobs(struct list *l, int stage) {
         }
 }
 
-static void change_stages(struct list *l, int stage) {
-    const struct kernel_stage *s = l->from->stages[stage];
-    struct arena *a = l->arena;
+static void merge(struct list *l, struct stages_edit *edit) {
     struct kernel next;
-    struct stages_edit edit = {a, l->problem, l->target, l->from, stage};
-    if (stages_merge(&edit, &next)) {
-        struct move m = {.stage = s->values[0]};
-        m.words = arena_printf(a, "merge %s into %s", s->values[0],
-                               l->from->stages[stage + 1]->values[0]);
-        add(l, m, &next);
-    }
-    const struct region *r = stages_region(a, l->problem, l->from, stage);
+    struct kernel_stage *const *s = &l->from->stages[edit->stage];
+    if (!stages_merge(edit, &next))
+        return;
+    struct move m = {.stage = s[0]->values[0]};
+    m.words = arena_printf(l->arena, "merge %s into %s", s[0]->values[0], s[1]->values[0]);
+    add(l, m, &next, estimate(l, &next));
+}
+
+static void split(struct list *l, struct stages_edit *edit, node_id n) {
+    struct kernel next;
+    const char *value = l->from->stages[edit->stage]->values[0];
+    if (!stages_split(edit, n, &next))
+        return;
+    struct move m = {.stage = value};
+    m.words = arena_printf(l->arena, "split %s at %s", value, l->problem->graph.nodes[n].name);
+    add(l, m, &next, estimate(l, &next));
+}
+
+static void change_family(struct list *l, struct stages_edit *edit, const char *family) {
+    struct kernel next;
+    const struct kernel_stage *s = l->from->stages[edit->stage];
+    if (strcmp(family, s->family) == 0 || !stages_change_family(edit, family, &next))
+        return;
+    struct move m = {.stage = s->values[0]};
+    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], s->family, family);
+    add(l, m, &next, estimate(l, &next));
+}
+
+static void change_stages(struct list *l, int stage) {
+    struct arena scratch = {0};
+    struct stages_edit edit = {&scratch, l->problem, l->target, l->from, stage, l->base};
+    const struct region *r = l->base->stages[stage].region;
+    merge(l, &edit);
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
         const struct node *node = &r->graph->nodes[n];
         if (!r->is_member[n] || node->op == OP_CONST || node->op == OP_VIEW)
             continue;
-        if (!stages_split(&edit, n, &next))
-            continue;
-        struct move m = {.stage = s->values[0]};
-        m.words = arena_printf(a, "split %s at %s", s->values[0], node->name);
-        add(l, m, &next);
+        arena_reset(&scratch);
+        split(l, &edit, n);
     }
     for (const struct family *const *f = families; *f; f++) {
-        if (strcmp((*f)->name, s->family) == 0 || !stages_change_family(&edit, (*f)->name, &next))
-            continue;
-        struct move m = {.stage = s->values[0]};
-        m.words = arena_printf(a, "%s: %s -> %s", s->values[0], s->family, (*f)->name);
-        add(l, m, &next);
+        arena_reset(&scratch);
+        change_family(l, &edit, (*f)->name);
     }
+    arena_reset(&scratch);
 }
 
 struct move *moves_list(struct arena *a, const struct problem *p, const struct target *t,
                         const struct kernel *k, int *n_moves) {
     struct list l = {.arena = a, .problem = p, .target = t, .from = k};
-    l.from_text = kernel_print(a, k);
+    struct mistakes m = {.arena = a, .source = &(struct lang_source){0}};
+    l.base = block_resolve(a, p, t, k, &m);
+    assert(m.count == 0);
+    l.from_hash = text_hash(k);
+    l.seconds = arena_array(a, double, k->n_stages + 1);
+    for (int i = 0; i < k->n_stages; i++)
+        l.seconds[i] = stage_seconds(&l, l.base->stages[i].region, k->stages[i]);
     for (int i = 0; i < k->n_stages; i++)
         turn_knobs(&l, i);
     for (int i = 0; i < k->n_stages; i++)

@@ -55,6 +55,10 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
         for (int k = 0; r->is_member[i] && k < n->n_args; k++)
             wanted[n->arg[k]] = true;
         r->n_members += r->is_member[i];
+        if (op_infos[n->op].class != OP_CLASS_LEAF) {
+            r->first = i;
+            r->last = r->last ? r->last : i;
+        }
     }
     r->level = arena_array(a, int, g->n_nodes);
     for (node_id i = 0; i < g->n_nodes; i++) {
@@ -72,6 +76,14 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
             r->n_levels = r->level[i];
     }
     return r;
+}
+
+bool region_is_same(const struct region *r, const bool *is_ready) {
+    for (node_id i = r->first; i <= r->last; i++)
+        if ((r->is_member[i] && is_ready[i]) ||
+            (r->is_leaf[i] && !is_ready[i] && r->graph->nodes[i].op != OP_INPUT))
+            return false;
+    return true;
 }
 
 node_id region_only_user(const struct region *r, node_id n) {

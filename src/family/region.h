@@ -23,6 +23,7 @@ struct region {
     node_id *anchor;  // members that are reductions or contractions, by rising id
     int n_anchors;
     int n_members;
+    node_id first, last;  // all but inputs and constants lie between: a few of many
     int *level;    // per node: anchors of the region on the longest way to it, itself included
     int n_levels;  // the largest of them
 };
@@ -37,6 +38,9 @@ node_id region_find_value(const struct problem *p, const char *name);
 // Build the region of `values`. `is_ready` says per node which values are materialised.
 struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,
                             int n_values, const bool *is_ready);
+
+// Would it be built the same where these values are ready?
+bool region_is_same(const struct region *r, const bool *is_ready);
 
 bool region_is_value(const struct region *r, node_id n);
 // The only node of the region that uses `n`; -1: there is none, or more than one.

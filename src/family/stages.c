@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block.h"
 #include "family/family.h"
 
 static bool is_output(const struct problem *p, const char *name) {
@@ -24,12 +25,21 @@ struct region *stages_region(struct arena *a, const struct problem *p, const str
     return region_build(a, p, k->stages[i]->values, k->stages[i]->n_values, is_ready);
 }
 
+// The same for a kernel that shares most of its stages with the edited one.
+static struct region *region_near(const struct stages_edit *e, const struct kernel *k, int i) {
+    bool *is_ready = arena_array(e->arena, bool, e->problem->graph.n_nodes);
+    for (int j = 0; j < i; j++)
+        block_mark_ready(e->base, e->problem, k, j, is_ready);
+    return region_build(e->arena, e->problem, k->stages[i]->values, k->stages[i]->n_values,
+                        is_ready);
+}
+
 // Choose a family for stage `i`, keep the knobs that it knows and that stay legal, check all.
 static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     struct arena *a = e->arena;
     const struct problem *p = e->problem;
     const struct target *t = e->target;
-    struct region *r = stages_region(a, p, k, i);
+    struct region *r = region_near(e, k, i);
     const struct family *f = family_on(family_for(r), t);
     struct error err;
     if (!f)
@@ -42,12 +52,12 @@ static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     s->n_knobs = n;
     s->family = f->name;
     struct kernel attempt = *k;
-    if (lower_check(a, p, t, &attempt, &err)) {
+    if (lower_check_near(a, p, t, e->base, &attempt, &err)) {
         *k = attempt;
         return true;
     }
     s->n_knobs = 0;
-    return lower_check(a, p, t, k, &err);
+    return lower_check_near(a, p, t, e->base, k, &err);
 }
 
 bool stages_merge(const struct stages_edit *e, struct kernel *out) {
@@ -77,7 +87,7 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     *out = kernel_copy(e->arena, k);
     struct kernel_stage *first = kernel_add_stage(e->arena, out, i);
     first->values[first->n_values++] = p->graph.nodes[node].name;
-    struct region *r = stages_region(e->arena, p, out, i);
+    struct region *r = region_near(e, out, i);
     const struct family *f = family_on(family_for(r), e->target);
     if (!f)
         return false;
@@ -92,5 +102,5 @@ bool stages_change_family(const struct stages_edit *e, const char *family, struc
     struct kernel_stage *s = kernel_own_stage(e->arena, out, e->stage);
     s->family = family;
     s->n_knobs = 0;
-    return lower_check(e->arena, e->problem, e->target, out, &err);
+    return lower_check_near(e->arena, e->problem, e->target, e->base, out, &err);
 }

@@ -10,6 +10,7 @@ struct stages_edit {
     const struct target *target;
     const struct kernel *kernel;  // complete and legal
     int stage;
+    const struct block *base;  // of `kernel`, without mistakes; NULL: not known
 };
 
 // Compute the stage inside the one after it: fused away, or beside it where it is an output.

@@ -15,9 +15,12 @@ static bool is_tried(const struct brief *brief, const char *kernel) {
 struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_moves) {
     int n_all, n = 0;
     struct move *moves = moves_list(a, brief->problem, brief->target, brief->kernel, &n_all);
-    for (int i = 0; i < n_all; i++)
-        if (!is_tried(brief, kernel_print(a, moves[i].kernel)))
+    for (int i = 0; i < n_all; i++) {
+        struct arena scratch = {0};
+        if (!is_tried(brief, kernel_print(&scratch, moves[i].kernel)))
             moves[n++] = moves[i];
+        arena_reset(&scratch);
+    }
     *n_moves = n;
     return moves;
 }

@@ -7,9 +7,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "family/block.h"
+#include "family/family.h"
 #include "family/moves.h"
 #include "family/plain.h"
 #include "family/program.h"
+#include "family/stages.h"
 #include "family/support.h"
 #include "loop/passes.h"
 #include "lowering.h"
@@ -345,6 +348,59 @@ Test(moves, turn_merge_split_and_change) {
     moves = moves_list(&a, p, &t, &k, &n);
     cr_assert_not_null(find_move(moves, n, "y: rowwise -> reduce"));
     arena_reset(&a);
+}
+
+// One edit with what is known of the block and without: the same answer, the same block.
+static void expect_same_edit(struct arena *a, struct stages_edit *e, const struct block *base,
+                             bool (*edit)(const struct stages_edit *, int, struct kernel *),
+                             int what) {
+    struct kernel near, alone;
+    e->base = base;
+    bool ok = edit(e, what, &near);
+    e->base = NULL;
+    cr_assert(edit(e, what, &alone) == ok, "stage %d, %d", e->stage, what);
+    if (ok)
+        cr_assert_str_eq(kernel_print(a, &near), kernel_print(a, &alone));
+}
+
+static bool edit_split(const struct stages_edit *e, int node, struct kernel *out) {
+    return stages_split(e, node, out);
+}
+
+static bool edit_merge(const struct stages_edit *e, int unused, struct kernel *out) {
+    (void)unused;
+    return stages_merge(e, out);
+}
+
+static bool edit_family(const struct stages_edit *e, int family, struct kernel *out) {
+    return stages_change_family(e, families[family]->name, out);
+}
+
+Test(moves, what_is_known_of_a_block_changes_no_answer) {
+    static const char *const problems[] = {softmax, gelu, hidden, scores, columns, outputs};
+    for (size_t i = 0; i < sizeof problems / sizeof *problems + 1; i++) {
+        struct arena a = {0};
+        bool is_chain = i == sizeof problems / sizeof *problems;
+        struct problem *p = is_chain ? chain(&a, 4, "softmax($ @ x.T @ x) - max($, axis=0)")
+                                     : problem_from(&a, problems[i]);
+        struct target t = test_target(64);
+        struct kernel k;
+        lower_default(&a, p, &t, &k);
+        struct lang_source source = {0};
+        struct mistakes m = {.arena = &a, .source = &source};
+        const struct block *base = block_resolve(&a, p, &t, &k, &m);
+        cr_assert_eq(m.count, 0);
+        for (int s = 0; s < k.n_stages; s++) {
+            struct stages_edit e = {&a, p, &t, &k, s, NULL};
+            expect_same_edit(&a, &e, base, edit_merge, 0);
+            for (int f = 0; families[f]; f++)
+                expect_same_edit(&a, &e, base, edit_family, f);
+            for (node_id n = 0; n < p->graph.n_nodes; n++)
+                if (base->stages[s].region->is_member[n] && p->graph.nodes[n].op != OP_CONST)
+                    expect_same_edit(&a, &e, base, edit_split, n);
+        }
+        arena_reset(&a);
+    }
 }
 
 Test(moves, are_complete_legal_different_and_stable) {
