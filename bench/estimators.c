@@ -2,7 +2,7 @@
 // interval can be believed? On kept samples of kernels against themselves (tests/fixtures/timing;
 // hone eval --aa N --keep FILE), where the truth is 1. Prints rows of docs/results/judge.md.
 //
-// A window is so many neighbouring pairs of one comparison. As subject and rival are the same
+// A window is so many neighbouring pairs of one comparison. As subject and baseline are the same
 // kernel, each ABBA could as well have had them the other way round: every window is looked at
 // several times, with names given to each ABBA by chance. So how disturbances come stays as it was,
 // and there are trials enough: about TRIALS of each file and size. "Called different" is by the
@@ -38,7 +38,7 @@ struct tally {
 };
 
 struct file {
-    double subject_s[PAIRS_KEPT], rival_s[PAIRS_KEPT];
+    double subject_s[PAIRS_KEPT], baseline_s[PAIRS_KEPT];
     bool is_disturbed[PAIRS_KEPT];
     int ends[1000];  // of trials
     int n, n_trials;
@@ -74,7 +74,7 @@ static void read_pair(const char *line) {
         (is_left_out && !is_about_dropping))
         return;
     file.subject_s[file.n] = s;
-    file.rival_s[file.n] = r;
+    file.baseline_s[file.n] = r;
     file.is_disturbed[file.n++] = is_left_out || strcmp(mark, "disturbed") == 0;
 }
 
@@ -104,7 +104,7 @@ static int count_disturbed(int at, int n) {
 }
 
 static struct estimate apply(const struct method *m, uint64_t seed) {
-    struct pair_times p = {window.subject_s, window.rival_s, window.n_pairs};
+    struct pair_times p = {window.subject_s, window.baseline_s, window.n_pairs};
     struct samples_question q = {
         .to = window.n_pairs, .confidence = 0.99, .seed = seed, .uses_low = true};
     struct estimate judged = {0};
@@ -131,7 +131,7 @@ static struct estimate apply(const struct method *m, uint64_t seed) {
     if (m->kind == JUDGED)
         return judged;
     // What it picked is still there.
-    p = (struct pair_times){window.subject_picked_s, window.rival_picked_s,
+    p = (struct pair_times){window.subject_picked_s, window.baseline_picked_s,
                             samples_pick(&window, 0, window.n_pairs, window.before)};
     return estimate_speedup(&p, 0.99, seed);
 }
@@ -152,8 +152,8 @@ static void look(int at, int n, int swaps, struct rng *r) {
         uint64_t swapped = 0;
         for (int i = 0; i < n; i++) {
             swapped = i % 2 || keeps_names ? swapped : rng_below(r, 2);
-            window.subject_s[i] = swapped ? file.rival_s[at + i] : file.subject_s[at + i];
-            window.rival_s[i] = swapped ? file.subject_s[at + i] : file.rival_s[at + i];
+            window.subject_s[i] = swapped ? file.baseline_s[at + i] : file.subject_s[at + i];
+            window.baseline_s[i] = swapped ? file.subject_s[at + i] : file.baseline_s[at + i];
             window.is_disturbed[i] = file.is_disturbed[at + i];
         }
         uint64_t seed = rng_next(r);

@@ -30,12 +30,12 @@ done
 for problem in softmax gelu; do
     for rows in 512 1024 2048 4096 8192 16384; do
         dim=M=$rows,N=4096
-        "$hone" eval "$root/problems/$problem.hone" default --target cuda --dim $dim --rival default --seconds 1 >eval.txt || {
+        "$hone" eval "$root/problems/$problem.hone" default --target cuda --dim $dim --baseline default --seconds 1 >eval.txt || {
             cat eval.txt
             exit 1
         }
         row "$problem $rows x 4096, the default kernel" \
-            "\`hone eval problems/$problem.hone default --target cuda --dim $dim --rival default --seconds 1\`" \
+            "\`hone eval problems/$problem.hone default --target cuda --dim $dim --baseline default --seconds 1\`" \
             "$(sed -n 's/^  time *//p' eval.txt)"
     done
 done

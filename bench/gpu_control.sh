@@ -41,11 +41,11 @@ restart() {
     head='extern "C" __global__ void f(const float *x, float *y)'
     printf '%s\n%s { *(volatile float *)16 = x[0]; y[0] = 0; }\n' "$plan" "$head" >crash.cu
     printf '%s\n%s { while (*(volatile const float *)x < 1e30f) ; y[0] = 0; }\n' "$plan" "$head" >endless.cu
-    for rival in plain default; do
+    for baseline in plain default; do
         "$hone" eval "$root/problems/softmax.hone" crash.cu default endless.cu default --target cuda \
-            --dim M=512,N=4096 --rival $rival --screen >verdicts || true
+            --dim M=512,N=4096 --baseline $baseline --screen >verdicts || true
         row "from the loss of a runner to the first call after it (promised: under 1 s)" \
-            "\`hone eval problems/softmax.hone crash.cu default endless.cu default --target cuda --dim M=512,N=4096 --rival $rival --screen\`" \
+            "\`hone eval problems/softmax.hone crash.cu default endless.cu default --target cuda --dim M=512,N=4096 --baseline $baseline --screen\`" \
             "$(sed -n 's/^  restart *\(.*\) from.*/\1/p' verdicts | tr '\n' ',' | sed 's/,$//; s/,/, /g'); $(
                 grep -E '^(crash|endless|default)[^:]*: ' verdicts | tr '\n' ',' | sed 's/,$//; s/,/, /g'
             )"

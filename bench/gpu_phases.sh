@@ -12,7 +12,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # one PROBLEM N: verdict number N, a line "PHASE SECONDS" each.
 one() {
     { cat "$root/bench/kernels/$1.cu"; echo "// $2 $(date +%s%N)"; } >k.cu
-    "$hone" eval "$root/problems/$1.hone" k.cu --target cuda --dim M=4096,N=4096 --rival default \
+    "$hone" eval "$root/problems/$1.hone" k.cu --target cuda --dim M=4096,N=4096 --baseline default \
         --json >json || {
         cat json >&2
         exit 1
@@ -39,5 +39,5 @@ for problem in softmax gelu; do
         list="$list${list:+, }$phase $(median $phase)"
     done
     row "where the seconds of a verdict go, $problem 4096 x 4096, median of $runs" \
-        "\`hone eval problems/$problem.hone K.cu --target cuda --dim M=4096,N=4096 --rival default --json\`" "$list"
+        "\`hone eval problems/$problem.hone K.cu --target cuda --dim M=4096,N=4096 --baseline default --json\`" "$list"
 done

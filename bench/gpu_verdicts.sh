@@ -32,7 +32,7 @@ for name in softmax gelu; do
         fresh $name $i
         begin=$(now_ns)
         "$hone" eval "$root/problems/$name.hone" $name-$i.cu --target cuda --dim M=4096,N=4096 \
-            --rival default >$name-$i.txt || {
+            --baseline default >$name-$i.txt || {
             cat $name-$i.txt
             exit 1
         }
@@ -41,7 +41,7 @@ for name in softmax gelu; do
     done | sort -n >$name.cold
     median=$(sed -n "$(((copies + 1) / 2))p" $name.cold)
     row "one verdict, $name 4096 x 4096, from the command to the answer" \
-        "\`hone eval problems/$name.hone K.cu --target cuda --dim M=4096,N=4096 --rival default\`, $copies new kernels" \
+        "\`hone eval problems/$name.hone K.cu --target cuda --dim M=4096,N=4096 --baseline default\`, $copies new kernels" \
         "median $median s ($(head -n 1 $name.cold) to $(tail -n 1 $name.cold))"
 
     # Warm: one worker drains a folder of jobs.
@@ -49,7 +49,7 @@ for name in softmax gelu; do
     while [ $i -lt "$jobs" ]; do
         fresh $name w$i
         "$hone" eval "$root/problems/$name.hone" $name-w$i.cu --target "$arch" \
-            --dim M=4096,N=4096 --rival default --spool "$work/spool-$name" --detach >/dev/null
+            --dim M=4096,N=4096 --baseline default --spool "$work/spool-$name" --detach >/dev/null
         i=$((i + 1))
     done
     begin=$(now_ns)

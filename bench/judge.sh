@@ -25,7 +25,7 @@ median() {
 # judge M: a screening of candidate.c against another kernel; its document in verdict.json.
 judge() {
     "$hone" eval "$root/tests/exploits/softmax.hone" candidate.c --dim "M=$1" --screen \
-        --rival "$root/tests/exploits/honest/softmax_double.c" --json >verdict.json
+        --baseline "$root/tests/exploits/honest/softmax_double.c" --json >verdict.json
 }
 
 # screen NAME M: judge a candidate that nobody compiled before; a line "wall compile overhead", in
@@ -51,7 +51,7 @@ start() {
     awk -v runners="$(field verdict.json runners)" 'BEGIN { printf "%.2f\n", 1e3 * runners / 2 }'
 }
 
-screen first 1024 >/dev/null # compiles the rival, tries the sandbox
+screen first 1024 >/dev/null # compiles the baseline, tries the sandbox
 i=0
 while [ $i -lt "$n" ]; do
     screen "number $i" 1024

@@ -32,7 +32,7 @@ slower() {
         sed -n 's/^a slow-down of \([0-9.]*%\) would.*/\1/p')
     : >speedups
     for _ in $(seq "$trials"); do
-        "$hone" eval "$problem" slower.c --rival base.c --dim "$dims" "$@" --seconds "$seconds" --resolution 0.8% --json >json || true
+        "$hone" eval "$problem" slower.c --baseline base.c --dim "$dims" "$@" --seconds "$seconds" --resolution 0.8% --json >json || true
         # What is detected is so by the margin of half a percent.
         awk -F'[:,]' '/"speedup":/ { s = $2 } /"speedup_low":/ { l = $2 } /"speedup_high":/ { h = $2 }
             END { print s + 0, (l / 1.005 > 1 ? "faster" : h * 1.005 < 1 ? "slower" : "same") }' json >>speedups

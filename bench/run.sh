@@ -45,7 +45,7 @@ start_ms() {
 screen_s() {
     printf 'kernel for softmax on cpu\nstage y : rowwise vec 16 rows %s\n' "$1" >screen.hone
     begin=$(now_ns)
-    "$hone" eval "$root/problems/softmax.hone" screen.hone --dim M=512 --screen --rival default \
+    "$hone" eval "$root/problems/softmax.hone" screen.hone --dim M=512 --screen --baseline default \
         >/dev/null
     awk -v ns=$(($(now_ns) - begin)) 'BEGIN { printf "%.2f\n", ns / 1e9 }'
 }

@@ -19,18 +19,18 @@ enum { LENGTHS_APART = 100, AA_MOST = 1000000 };
 static const double RESOLUTION_LEAST = 0.8, RESOLUTION_MOST = 100;  // percent
 
 struct eval_options {
-    const char *rival, *target, *dims, *spool, *seconds, *resolution, *keep;
+    const char *baseline, *target, *dims, *spool, *seconds, *resolution, *keep;
     bool screen, verify, confirm, detach, json, warm;
     double wait_s;
     int64_t aa, seed;
 };
 
 static const struct option_row rows[] = {
-    {.name = "rival",
+    {.name = "baseline",
      .type = OPTION_STRING,
      .value = "FILE|plain|default",
      .summary = "what it is timed against (plain: one simple loop nest per value)",
-     .offset = offsetof(struct eval_options, rival)},
+     .offset = offsetof(struct eval_options, baseline)},
     {.name = "verify",
      .type = OPTION_FLAG,
      .summary = "only say whether it is correct",
@@ -118,7 +118,8 @@ static const struct command_options options = {
         "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
         "locked in, on\n"
         "inputs drawn after it was frozen; every call is checked, the timed ones too. Two\n"
-        "candidates are timed against each other, unless there is a --rival; more are judged one\n"
+        "candidates are timed against each other, unless there is a --baseline; more are judged "
+        "one\n"
         "after the other by the same warm judge. The exit status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
@@ -236,7 +237,7 @@ static bool post(struct arena *a, struct eval_request q, const struct arguments 
 
 // Timed against each other, and not each against something else?
 static bool is_pair(const struct eval_options *o, int n_candidates) {
-    return n_candidates == 2 && !o->rival && !o->verify && !o->spool;
+    return n_candidates == 2 && !o->baseline && !o->verify && !o->spool;
 }
 
 static bool check_options(const struct eval_options *o, struct error *err) {
@@ -334,7 +335,7 @@ static bool run(int argc, char **argv, struct error *err) {
     struct arena a = {0};
     struct eval_request q = {.problem = args.values[0],
                              .candidate = args.values[1],
-                             .rival = o.rival,
+                             .baseline = o.baseline,
                              .target = o.target,
                              .dims = o.dims,
                              .depth = o.verify    ? EVAL_VERIFY

@@ -77,9 +77,9 @@ struct judge_device {
     // Did it go on working after the call? May be NULL: it cannot.
     bool (*is_late)(struct subject *s, const struct call_result *call);
 
-    // Called half way through timing: let subject and rival change places, so that what a place
+    // Called half way through timing: let subject and baseline change places, so that what a place
     // adds to the time cancels. May be NULL: they share everything. False: `v` says why not.
-    bool (*swap)(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+    bool (*swap)(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
                  struct verdict *v);
     // Seconds by which equal kernels may differ for reasons that more pairs do not average out:
     // without the change of places, and after it.

@@ -1,7 +1,7 @@
 // A GPU as the judge's device. Runners (gpu_handle.c) own the memory that candidates work on and
 // share it with the judge, whose own context (gpu_bench.c) fills it, poisons it and compares it
 // with what is expected, on the device (gpu_data.c). Expected values are in the judge's own
-// memory, which no other process sees. Subject and rival each have a runner of their own.
+// memory, which no other process sees. Subject and baseline each have a runner of their own.
 //
 // When a call of the judge's own context fails, `j->broken` keeps the reason and nothing is
 // judged any more: the worker ends and another one is started.
@@ -296,20 +296,20 @@ static bool gpu_start(struct judge *j, struct arena *a, struct subject *s,
 }
 
 // Neither is ever in a process that holds the other.
-static bool gpu_swap(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+static bool gpu_swap(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
                      struct verdict *v) {
     struct error err = {0};
     struct gpu_runner *r = s->gpu->runner;
     gpu_runner_unload(r);
-    gpu_runner_unload(rival->gpu->runner);
-    s->gpu->runner = rival->gpu->runner;
-    rival->gpu->runner = r;
+    gpu_runner_unload(baseline->gpu->runner);
+    s->gpu->runner = baseline->gpu->runner;
+    baseline->gpu->runner = r;
     if (load_subject(j, a, s, v, &err) && v->kind == VERDICT_OK &&
-        load_subject(j, a, rival, v, &err) && v->kind == VERDICT_OK)
+        load_subject(j, a, baseline, v, &err) && v->kind == VERDICT_OK)
         return true;
     if (v->kind == VERDICT_OK || v->kind == VERDICT_INFRA) {
         v->kind = VERDICT_INFRA;
-        v->evidence = arena_printf(a, "subject and rival could not change places: %s", err.text);
+        v->evidence = arena_printf(a, "subject and baseline could not change places: %s", err.text);
     }
     return false;
 }

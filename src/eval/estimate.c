@@ -66,20 +66,20 @@ static double middle(double *v, int n) {
 
 static double median_of_ratios(const struct pair_times *p, double *room) {
     for (int i = 0; i < p->n; i++)
-        room[i] = p->rival_s[i] / p->subject_s[i];
+        room[i] = p->baseline_s[i] / p->subject_s[i];
     return middle(room, p->n);
 }
 
 static double ratio_of_medians(const struct pair_times *p, double *room) {
     memcpy(room, p->subject_s, sizeof *room * (size_t)p->n);
-    memcpy(room + p->n, p->rival_s, sizeof *room * (size_t)p->n);
+    memcpy(room + p->n, p->baseline_s, sizeof *room * (size_t)p->n);
     return middle(room + p->n, p->n) / middle(room, p->n);
 }
 
 static double ratio_of_quantiles(const struct pair_times *p, double *room, double share) {
     int rank = (int)ceil(share * p->n) - 1;
     memcpy(room, p->subject_s, sizeof *room * (size_t)p->n);
-    memcpy(room + p->n, p->rival_s, sizeof *room * (size_t)p->n);
+    memcpy(room + p->n, p->baseline_s, sizeof *room * (size_t)p->n);
     return nth(room + p->n, p->n, rank) / nth(room, p->n, rank);
 }
 
@@ -100,7 +100,7 @@ static double trimmed_mean(const struct pair_times *p, double *room) {
     int cut = p->n / 5;
     double sum = 0;
     for (int i = 0; i < p->n; i++)
-        room[i] = log(p->rival_s[i] / p->subject_s[i]);
+        room[i] = log(p->baseline_s[i] / p->subject_s[i]);
     qsort(room, (size_t)p->n, sizeof *room, ascending);
     for (int i = cut; i < p->n - cut; i++)
         sum += room[i];
@@ -112,7 +112,7 @@ static double median_of_means(const struct pair_times *p, double *room) {
     double *means = allocate((size_t)p->n * ((size_t)p->n + 1) / 2);
     int n = 0;
     for (int i = 0; i < p->n; i++)
-        room[i] = log(p->rival_s[i] / p->subject_s[i]);
+        room[i] = log(p->baseline_s[i] / p->subject_s[i]);
     for (int i = 0; i < p->n; i++)
         for (int k = i; k < p->n; k++)
             means[n++] = (room[i] + room[k]) / 2;
@@ -156,7 +156,7 @@ static int order_rank(int n, double confidence, double *attained) {
 }
 
 static struct pair_times part(const struct pair_times *p, int from, int n) {
-    return (struct pair_times){p->subject_s + from, p->rival_s + from, n};
+    return (struct pair_times){p->subject_s + from, p->baseline_s + from, n};
 }
 
 // Between the k-th smallest and the k-th largest of the estimates of `length` neighbours each.
@@ -196,7 +196,7 @@ struct estimate estimate_bootstrap(const struct estimator *e, const struct pair_
         for (int b = 0; b < n_blocks; b++) {
             uint64_t pick = rng_below(&r, (uint64_t)n_blocks) * (uint64_t)length;
             memcpy(sample + b * length, p->subject_s + pick, block);
-            memcpy(sample + n + b * length, p->rival_s + pick, block);
+            memcpy(sample + n + b * length, p->baseline_s + pick, block);
         }
         seen[i] = e->of(&resampled, room);
     }

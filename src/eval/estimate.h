@@ -20,7 +20,7 @@ enum { ESTIMATE_ENOUGH = 40 };
 
 // Times of pairs in the order measured: an ABBA is two of them.
 struct pair_times {
-    const double *subject_s, *rival_s;
+    const double *subject_s, *baseline_s;
     int n;
 };
 

@@ -95,14 +95,14 @@ static bool has_rule(const struct verdict *v, const char *rule) {
 }
 
 // Not the candidate's fault; or perhaps not: it did not run, and nobody knows whether it would
-// have. A rival that fails is tried twice: it is a reference that worked before, most often,
+// have. A baseline that fails is tried twice: it is a reference that worked before, most often,
 // and a machine that is busy enough lets anybody's call come late.
 static bool is_worth_another_try(const struct evaluator *e, const struct verdict *v, int n_before) {
     if (!e->place->retries_infra)
         return false;
     if (v->kind == VERDICT_TIMEOUT)
         return has_rule(v, "stalled");
-    return v->kind == VERDICT_INFRA && (!has_rule(v, "rival") || n_before == 0);
+    return v->kind == VERDICT_INFRA && (!has_rule(v, "baseline") || n_before == 0);
 }
 
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,

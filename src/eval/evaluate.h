@@ -24,7 +24,7 @@ struct evaluator;
 
 enum eval_depth {
     EVAL_VERIFY,   // correct or not, no timing
-    EVAL_SCREEN,   // and not clearly slower than the rival: few pairs
+    EVAL_SCREEN,   // and not clearly slower than the baseline: few pairs
     EVAL_RANK,     // pairs until the interval is narrow or the time is spent
     EVAL_CONFIRM,  // a new pool of inputs, new runners, then as EVAL_RANK
 };
@@ -33,7 +33,7 @@ enum { EVAL_TRIALS_MAX = 4 };
 
 struct eval_job {
     const struct candidate *candidate;
-    const struct candidate *rival;  // NULL: timed alone (against itself)
+    const struct candidate *baseline;  // NULL: timed alone (against itself)
     enum eval_depth depth;
     double seconds;      // spent on timing at most; 0: the depth's default
     double resolution;   // 0.01: pairs until a difference by 1% can be resolved; 0: about 2%
@@ -64,8 +64,8 @@ struct eval_result {
     struct measurement measurement;
     struct profile profile;
     bool is_final;  // no deeper judgement of this candidate is to be had: said by a replay alone
-    double compile_s, verify_s, timing_s;  // from beginning to end, the rival's not counted
-    double phase_s[PHASE_COUNT];           // of the judge, with the rival's
+    double compile_s, verify_s, timing_s;  // from beginning to end, the baseline's not counted
+    double phase_s[PHASE_COUNT];           // of the judge, with the baseline's
 };
 
 // Start a worker for one problem on one target. `seed` 0: from the operating system. A target with

@@ -11,7 +11,7 @@
 struct profile;
 
 // The problem's buffers in every slot. The first runner makes them; the judge and every other
-// runner open the same memory, so that subject and rival work in the same place.
+// runner open the same memory, so that subject and baseline work in the same place.
 struct gpu_memory {
     const struct plan *problem;  // its buffers alone
     int n_slots;

@@ -1,5 +1,5 @@
 // The life of a judge and the steps of one judgement, the same on every device; device.h has what
-// differs. Candidate and rival begin to compile, the candidate is loaded and verified
+// differs. Candidate and baseline begin to compile, the candidate is loaded and verified
 // (verify_subject.c), then timed (timing.c), then held against the physical limit.
 #include "eval/judge.h"
 
@@ -106,15 +106,15 @@ bool judge_open(struct judge *j, const struct problem *p, const struct judge_set
     return ok;
 }
 
-static void close_rival(struct judge *j) {
-    if (j->rival)
-        subject_close(j, j->rival);
-    free(j->rival);
-    j->rival = NULL;
+static void close_baseline(struct judge *j) {
+    if (j->baseline)
+        subject_close(j, j->baseline);
+    free(j->baseline);
+    j->baseline = NULL;
 }
 
 void judge_close(struct judge *j) {
-    close_rival(j);
+    close_baseline(j);
     oracle_reset(&j->oracle);
     j->device->close(j);
     lease_close(&j->lease);
@@ -161,59 +161,60 @@ int64_t judge_timeout_ns(const struct judge *j) {
     return (int64_t)(1e9 * (s > 2 ? fmin(s, 60) : 2));  // also when it is not known
 }
 
-void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,
-                       struct verdict *v) {
+void judge_blame_baseline(struct arena *a, const char *what, const struct verdict *why,
+                          struct verdict *v) {
     // Killed from outside, say: that is nobody's fault, and worth another try.
     bool is_accident = why->kind == VERDICT_INFRA && !why->rule;
     v->evidence = arena_printf(a, "%s: %s: %s", what, verdict_kind_name(why->kind), why->evidence);
     v->kind = VERDICT_INFRA;
-    v->rule = is_accident ? NULL : "rival";
+    v->rule = is_accident ? NULL : "baseline";
 }
 
-static bool is_rival(const struct judge *j, const struct candidate *c) {
-    return j->rival && strcmp(j->rival->candidate.hash, c->hash) == 0 &&
-           j->device->is_alive(j->rival);
+static bool is_baseline(const struct judge *j, const struct candidate *c) {
+    return j->baseline && strcmp(j->baseline->candidate.hash, c->hash) == 0 &&
+           j->device->is_alive(j->baseline);
 }
 
-static bool begin_rival(struct judge *j, struct arena *a, const struct candidate *c,
-                        struct verdict *v, struct error *err) {
-    if (is_rival(j, c))
+static bool begin_baseline(struct judge *j, struct arena *a, const struct candidate *c,
+                           struct verdict *v, struct error *err) {
+    if (is_baseline(j, c))
         return true;
-    close_rival(j);
-    j->rival = calloc(1, sizeof *j->rival);
-    if (!j->rival)
+    close_baseline(j);
+    j->baseline = calloc(1, sizeof *j->baseline);
+    if (!j->baseline)
         abort();
-    return subject_begin(j, a, c, j->rival, v, err);
+    return subject_begin(j, a, c, j->baseline, v, err);
 }
 
-// Begin with the rival while the candidate is compiled. What goes wrong is said when it is opened.
-static void expect_rival(struct judge *j, struct arena *a, const struct candidate *c) {
+// Begin with the baseline while the candidate is compiled. What goes wrong is said when it is
+// opened.
+static void expect_baseline(struct judge *j, struct arena *a, const struct candidate *c) {
     struct verdict v = {.evidence = ""};
     struct error ignored = {0};
-    if (j->device->begin && (!begin_rival(j, a, c, &v, &ignored) || v.kind != VERDICT_OK))
-        close_rival(j);
+    if (j->device->begin && (!begin_baseline(j, a, c, &v, &ignored) || v.kind != VERDICT_OK))
+        close_baseline(j);
 }
 
-static bool open_rival(struct judge *j, struct arena *a, const struct candidate *c,
-                       struct verdict *v, struct error *err) {
+static bool open_baseline(struct judge *j, struct arena *a, const struct candidate *c,
+                          struct verdict *v, struct error *err) {
     struct eval_result result = {.verdict = {.evidence = ""}};
-    bool ok = begin_rival(j, a, c, &result.verdict, err);
-    if (ok && j->rival->is_loaded)
+    bool ok = begin_baseline(j, a, c, &result.verdict, err);
+    if (ok && j->baseline->is_loaded)
         return true;
     if (ok && result.verdict.kind == VERDICT_OK)
-        ok = subject_load(j, a, j->rival, &result, err);
+        ok = subject_load(j, a, j->baseline, &result, err);
     if (!ok) {
-        close_rival(j);
+        close_baseline(j);
         return false;
     }
     // It is a reference, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
-        verify(j, a, j->rival, EVAL_SCREEN, &result.verdict);
+        verify(j, a, j->baseline, EVAL_SCREEN, &result.verdict);
     if (result.verdict.kind == VERDICT_OK)
         return true;
-    close_rival(j);
-    judge_blame_rival(a, arena_printf(a, "the rival '%s' cannot be timed", c->label),
-                      &result.verdict, v);
+    close_baseline(j);
+    judge_blame_baseline(a, arena_printf(a, "the baseline '%s' cannot be timed", c->label),
+                         &result.verdict, v);
     return true;
 }
 
@@ -248,14 +249,14 @@ static void note_varied(struct arena *a, const struct subject *s, struct verdict
 static bool judge_subject(struct judge *j, struct arena *a, const struct eval_job *job,
                           struct subject *s, struct eval_result *result, struct error *err) {
     struct verdict *v = &result->verdict;
-    const struct candidate *rival = job->rival ? job->rival : job->candidate;
+    const struct candidate *baseline = job->baseline ? job->baseline : job->candidate;
     j->sets_wanted = verify_sets(j, job->depth);
     if (!subject_begin(j, a, job->candidate, s, v, err))
         return false;
     if (v->kind != VERDICT_OK)
         return true;
     if (job->depth != EVAL_VERIFY)
-        expect_rival(j, a, rival);
+        expect_baseline(j, a, baseline);
     if (!subject_load(j, a, s, result, err))
         return false;
     if (v->kind != VERDICT_OK)
@@ -267,14 +268,14 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         note_varied(a, s, v);
     if (!ok || job->depth == EVAL_VERIFY)
         return true;
-    if (!open_rival(j, a, rival, v, err))
+    if (!open_baseline(j, a, baseline, v, err))
         return false;
     if (v->kind != VERDICT_OK)
         return true;
     double waited_s = lease_take(&j->lease, lease_wait_s);
     bool is_alone = j->lease.is_held;
     struct stretch timing = judge_begin(j);
-    ok = time_beside(j, a, s, j->rival, job, result);
+    ok = time_beside(j, a, s, j->baseline, job, result);
     lease_give(&j->lease);
     result->timing_s = since(timing.start_ns);
     judge_end(j, PHASE_TIME, timing);
@@ -301,7 +302,7 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
     *result =
         (struct eval_result){.verdict = {.evidence = "", .error = {NAN, NAN, NAN, NAN, NAN, NAN}}};
     if (job->depth == EVAL_CONFIRM) {
-        close_rival(j);
+        close_baseline(j);
         draw(j, rng_next(&j->rng));
         j->device->forget(j);
     } else {

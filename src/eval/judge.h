@@ -4,7 +4,7 @@
 //     judge_open -> (judge_candidate)* -> judge_close
 //
 // A *subject* is a candidate in its runner. The subject of a job ends with the job; the
-// rival's stays while the next job names the same rival.
+// baseline's stays while the next job names the same baseline.
 #pragma once
 
 #include "base/arena.h"
@@ -78,10 +78,10 @@ struct judge {
     int n_patches[INPUTS_MAX];
     struct rng rng;
     uint64_t digest_seed;
-    struct subject *rival;  // NULL: none
-    struct lease lease;     // on the device, while it is timed
-    int64_t lost_ns;        // GPU: when a runner was lost and none has been called since; 0: none
-    double restart_s;       // from there to the first call of this job; 0: none was lost
+    struct subject *baseline;  // NULL: none
+    struct lease lease;        // on the device, while it is timed
+    int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
+    double restart_s;  // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
     unsigned sets_wanted;         // by the job that is judged, a bit for each
 };
@@ -128,9 +128,9 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
 bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
                      const struct call_result *call, struct verdict *v);
 
-// Put it into a verdict on the subject that its rival failed, and why.
-void judge_blame_rival(struct arena *a, const char *what, const struct verdict *why,
-                       struct verdict *v);
+// Put it into a verdict on the subject that its baseline failed, and why.
+void judge_blame_baseline(struct arena *a, const char *what, const struct verdict *why,
+                          struct verdict *v);
 // Longest time that a call may take.
 int64_t judge_timeout_ns(const struct judge *j);
 

@@ -2,7 +2,7 @@
 //
 // A *slot* holds one copy of every buffer; timing rotates over slots so that caches
 // are cold. Buffers live in three memory files. Inputs and outputs of all slots belong to
-// the judge: runners get the inputs read-only, and subject and rival write their outputs to
+// the judge: runners get the inputs read-only, and subject and baseline write their outputs to
 // the very same pages, in turns, because where pages lie in memory is worth some percent.
 // Scratch is each runner's own. Within a file each (buffer, slot) has whole pages:
 //

@@ -160,8 +160,8 @@ bool new_data_between(struct timing *t) {
     if (!new_call(t, kind, &new_s, &ignored))
         return false;
     t->novel_s[kind] = t->novel_s[kind] > 0 ? fmin(t->novel_s[kind], new_s) : new_s;
-    return timing_call(t, subject_first ? t->subject : t->rival, &ignored_s, &ignored) &&
-           timing_call(t, subject_first ? t->rival : t->subject, &ignored_s, &ignored);
+    return timing_call(t, subject_first ? t->subject : t->baseline, &ignored_s, &ignored) &&
+           timing_call(t, subject_first ? t->baseline : t->subject, &ignored_s, &ignored);
 }
 
 static bool reject_cache(struct timing *t, const char *evidence) {
@@ -171,9 +171,9 @@ static bool reject_cache(struct timing *t, const char *evidence) {
     return false;
 }
 
-// What is usual: seconds of subject and rival while they were timed.
+// What is usual: seconds of subject and baseline while they were timed.
 struct usual {
-    double subject_s, rival_s;
+    double subject_s, baseline_s;
     double low_s;  // a quarter of the subject's calls are faster
 };
 
@@ -185,25 +185,25 @@ static struct usual find_usual(const struct timing *t) {
     if (first > all / later_factor)
         n_first = n;
     return (struct usual){stats_median(t->samples.subject_s, n_first),
-                          stats_median(t->samples.rival_s, n_first),
+                          stats_median(t->samples.baseline_s, n_first),
                           stats_quantile(t->samples.subject_s, n, 0.25)};
 }
 
-// Rival and subject on known data, then the subject on familiar and on new ones, in turns. Load on
-// the machine only ever adds to a time, so it is the fast calls that are compared.
+// Baseline and subject on known data, then the subject on familiar and on new ones, in turns. Load
+// on the machine only ever adds to a time, so it is the fast calls that are compared.
 struct turns {
     enum new_kind kind;
     int n;
     double familiar_s[TURNS];
-    double least_new_s, least_known_s, least_rival_s;
+    double least_new_s, least_known_s, least_baseline_s;
     double low_familiar_s;  // a quarter of the calls on familiar data are faster
 };
 
 static bool take_turn(struct timing *t, struct turns *turns) {
     enum new_kind kind = turns->kind;
     struct trouble ignored = {0};
-    double rival_s, known_s, familiar_s, new_s;
-    if (!timing_call(t, t->rival, &rival_s, &ignored) ||
+    double baseline_s, known_s, familiar_s, new_s;
+    if (!timing_call(t, t->baseline, &baseline_s, &ignored) ||
         !timing_call(t, t->subject, &known_s, &ignored) ||
         !familiar_call(t, kind, &familiar_s, &ignored) || !new_call(t, kind, &new_s, &ignored))
         return false;
@@ -211,7 +211,7 @@ static bool take_turn(struct timing *t, struct turns *turns) {
     turns->n++;
     turns->least_new_s = fmin(turns->least_new_s, new_s);
     turns->least_known_s = fmin(turns->least_known_s, known_s);
-    turns->least_rival_s = fmin(turns->least_rival_s, rival_s);
+    turns->least_baseline_s = fmin(turns->least_baseline_s, baseline_s);
     // Calls that nothing was prepared for are no measure: on a busy machine threads that slept for
     // longer take longer to wake up. And who keeps the last inputs alone is slow on known data
     // after new ones, and fast only when they come again.
@@ -227,7 +227,7 @@ static bool is_slower(const struct timing *t, const struct turns *turns) {
 // Not even its fastest call is what was usual while it was timed; and not because everybody is
 // slower.
 static bool is_later(const struct turns *turns, struct usual usual) {
-    double everybody = fmax(1, turns->least_rival_s / usual.rival_s);
+    double everybody = fmax(1, turns->least_baseline_s / usual.baseline_s);
     return turns->least_known_s > later_factor * everybody * usual.subject_s + slack_s[turns->kind];
 }
 
@@ -250,8 +250,10 @@ static bool check_kind(struct timing *t, enum new_kind kind) {
             return false;
         least = fmin(least, new_s);
     }
-    struct turns turns = {
-        .kind = kind, .least_new_s = least, .least_known_s = INFINITY, .least_rival_s = INFINITY};
+    struct turns turns = {.kind = kind,
+                          .least_new_s = least,
+                          .least_known_s = INFINITY,
+                          .least_baseline_s = INFINITY};
     while (!is_cleared(t, kind, turns.least_new_s, usual) &&
            (turns.n < TURNS_LEAST ||
             (turns.n < TURNS && (is_slower(t, &turns) || is_later(&turns, usual)))))

@@ -37,7 +37,7 @@ static int pick_across(struct samples *s, const struct samples_question *q) {
     for (int i = 0; i < n; i++) {
         int x = s->before[i], y = s->after[i];
         s->subject_picked_s[i] = sqrt(s->subject_s[x] * s->subject_s[y]);
-        s->rival_picked_s[i] = sqrt(s->rival_s[x] * s->rival_s[y]);
+        s->baseline_picked_s[i] = sqrt(s->baseline_s[x] * s->baseline_s[y]);
     }
     return n;
 }
@@ -54,9 +54,9 @@ struct estimate samples_estimate(struct samples *s, const struct samples_questio
     int n = is_across ? pick_across(s, q) : samples_pick(s, q->from, q->to, s->before);
     for (int i = 0; i < n && !is_across; i++) {
         s->subject_picked_s[i] = s->subject_s[s->before[i]];
-        s->rival_picked_s[i] = s->rival_s[s->before[i]];
+        s->baseline_picked_s[i] = s->baseline_s[s->before[i]];
     }
-    struct pair_times p = {s->subject_picked_s, s->rival_picked_s, n};
+    struct pair_times p = {s->subject_picked_s, s->baseline_picked_s, n};
     if (!q->uses_low || is_across)
         return estimate_interval(estimator_median, &p, q->confidence, q->seed);
     struct estimate e = estimate_speedup(&p, q->confidence, q->seed);

@@ -10,21 +10,21 @@
 #include "eval/pairs.h"
 
 struct samples {
-    double subject_s[PAIRS_ROOM], rival_s[PAIRS_ROOM];
+    double subject_s[PAIRS_ROOM], baseline_s[PAIRS_ROOM];
     bool is_disturbed[PAIRS_ROOM], is_slowed[PAIRS_ROOM];
     int n_pairs;
-    int n_before_swap;  // of these; 0: subject and rival have not changed places
+    int n_before_swap;  // of these; 0: subject and baseline have not changed places
     // Of the last estimate.
     int before[PAIRS_ROOM], after[PAIRS_ROOM];
-    double subject_picked_s[PAIRS_ROOM], rival_picked_s[PAIRS_ROOM];
+    double subject_picked_s[PAIRS_ROOM], baseline_picked_s[PAIRS_ROOM];
 };
 
 struct samples_question {
     int from, to;  // pairs
     double confidence;
     uint64_t seed;
-    // Low quantiles too, and no trust in a crowded machine. Where subject and rival changed places
-    // the median of ratios alone counts.
+    // Low quantiles too, and no trust in a crowded machine. Where subject and baseline changed
+    // places the median of ratios alone counts.
     bool uses_low;
 };
 

@@ -1,4 +1,4 @@
-// Timing: subject and rival, each in its own live runner, called in turns.
+// Timing: subject and baseline, each in its own live runner, called in turns.
 //
 // Pairs come in blocks of two, ABBA or BAAB by a fair coin, so that drift cancels. Every
 // call takes the next slot of the rotation: its inputs and outputs were last touched a
@@ -7,7 +7,7 @@
 // when it is over. Data change between uses of a slot, and now and then to something that was
 // never seen before (new_data.c): whoever keeps results by content is slow then.
 //
-// Where subject and rival have processes of their own (GPU), these differ a little from each
+// Where subject and baseline have processes of their own (GPU), these differ a little from each
 // other for as long as they live. So they change places half way, and what is left of the
 // difference is added to the interval.
 //
@@ -45,7 +45,7 @@ void timing_prepare(struct timing *t, int slot) {
     enum oracle_set set = t->j->slot_set[slot] == SET_DECLARED ? SET_PATCHED : SET_DECLARED;
     t->j->device->load(t->j, slot, set);
     subject_poison(t->j, t->subject, slot);
-    subject_poison(t->j, t->rival, slot);
+    subject_poison(t->j, t->baseline, slot);
 }
 
 int timing_next_slot(struct judge *j) {
@@ -69,7 +69,7 @@ bool timing_is_disturbed(const struct call_result *c) {
     return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
 }
 
-// Both work on the same memory. The rival was verified alone, so what is wrong with memory when
+// Both work on the same memory. The baseline was verified alone, so what is wrong with memory when
 // it is called is the subject's doing.
 static bool is_about_memory(const struct verdict *v) {
     static const char *const rules[] = {"writes-ahead", "input-mutated", "out-of-bounds"};
@@ -83,8 +83,8 @@ bool timing_call(struct timing *t, struct subject *s, double *seconds, struct tr
     int slot = timing_next_slot(t->j);
     struct call_result call;
     if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        if (s == t->rival && !is_about_memory(t->v))
-            judge_blame_rival(t->a, "the rival failed while timed", t->v, t->v);
+        if (s == t->baseline && !is_about_memory(t->v))
+            judge_blame_baseline(t->a, "the baseline failed while timed", t->v, t->v);
         return false;
     }
     timing_prepare(t, slot);
@@ -106,8 +106,8 @@ static bool timed_block(struct timing *t) {
         for (int half = 0; half < 2; half++) {
             bool is_subject = (half == 0) == subject_first;
             double *into =
-                is_subject ? &t->samples.subject_s[base + i] : &t->samples.rival_s[base + i];
-            if (!timing_call(t, is_subject ? t->subject : t->rival, into, &trouble))
+                is_subject ? &t->samples.subject_s[base + i] : &t->samples.baseline_s[base + i];
+            if (!timing_call(t, is_subject ? t->subject : t->baseline, into, &trouble))
                 return false;
         }
     bool is_stolen = environment_steal(&t->environment) > steal;
@@ -151,7 +151,7 @@ static struct estimate estimate_between(struct timing *t, int from, int to) {
 
 static bool is_clearly_slower(const struct timing *t) {
     for (int i = 0; i < t->samples.n_pairs; i++)
-        if (t->samples.rival_s[i] / t->samples.subject_s[i] >= clearly_slower)
+        if (t->samples.baseline_s[i] / t->samples.subject_s[i] >= clearly_slower)
             return false;
     return t->samples.n_pairs >= PAIRS_LEAST;
 }
@@ -233,7 +233,7 @@ static void report_raw(struct timing *t, const int *picked, struct measurement *
     for (int i = 0; i < s->n_pairs; i++)
         if (!measurement_counts(marks[i])) {
             m->raw.subject_s[n] = s->subject_s[i];
-            m->raw.rival_s[n++] = s->rival_s[i];
+            m->raw.baseline_s[n++] = s->baseline_s[i];
         }
 }
 
@@ -241,20 +241,20 @@ static void report_times(struct timing *t, struct measurement *m) {
     const struct samples *s = &t->samples;
     int *picked = arena_array(t->a, int, s->n_pairs);
     m->present = true;
-    m->rival = arena_strdup(t->a, t->rival->candidate.label);
+    m->baseline = arena_strdup(t->a, t->baseline->candidate.label);
     m->subject_s = arena_array(t->a, double, s->n_pairs);
-    m->rival_s = arena_array(t->a, double, s->n_pairs);
+    m->baseline_s = arena_array(t->a, double, s->n_pairs);
     m->n_pairs = samples_pick(s, 0, s->n_pairs, picked);
     for (int i = 0; i < m->n_pairs; i++) {
         m->subject_s[i] = s->subject_s[picked[i]];
-        m->rival_s[i] = s->rival_s[picked[i]];
+        m->baseline_s[i] = s->baseline_s[picked[i]];
     }
     m->n_dropped = s->n_pairs - m->n_pairs;
     if (t->keeps_all)
         report_raw(t, picked, m);
     m->median_s = stats_median(m->subject_s, m->n_pairs);
     measurement_set_spread(t->a, m);
-    m->rival_median_s = stats_median(m->rival_s, m->n_pairs);
+    m->baseline_median_s = stats_median(m->baseline_s, m->n_pairs);
     struct estimate e = estimate_between(t, 0, s->n_pairs);
     m->speedup = e.value;
     m->speedup_low = e.low;
@@ -285,11 +285,11 @@ static void prepare_slots(struct timing *t) {
         timing_prepare(t, slot);
 }
 
-// As many pairs again, with subject and rival in each other's place.
+// As many pairs again, with subject and baseline in each other's place.
 static bool time_swapped(struct timing *t) {
     if (!will_swap(t))
         return true;
-    if (!t->j->device->swap(t->j, t->a, t->subject, t->rival, t->v))
+    if (!t->j->device->swap(t->j, t->a, t->subject, t->baseline, t->v))
         return false;
     prepare_slots(t);
     t->samples.n_before_swap = t->samples.n_pairs;
@@ -314,13 +314,13 @@ static bool time_all(struct timing *t) {
     return check_clocks(t) && time_swapped(t) && check_clocks(t) && new_data_check(t);
 }
 
-bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
                  const struct eval_job *job, struct eval_result *result) {
     struct timing *t = arena_new(a, struct timing);  // too large for a copy on the stack
     t->j = j;
     t->a = a;
     t->subject = s;
-    t->rival = rival;
+    t->baseline = baseline;
     t->depth = job->depth;
     t->uses_all_time = job->uses_all_time;
     t->is_asked = job->resolution > 0;

@@ -14,7 +14,7 @@ enum new_kind { NEW_PATCHED, NEW_NUDGED, NEW_DRAWN, NEW_KINDS };
 struct timing {
     struct judge *j;
     struct arena *a;
-    struct subject *subject, *rival;
+    struct subject *subject, *baseline;
     enum eval_depth depth;
     double seconds, least_s;  // how long at most, and at least however narrow the interval is
     double narrow;            // half width of an interval that is enough
@@ -57,6 +57,6 @@ bool new_data_between(struct timing *t);
 // Is it slower on new data, or slower than it was while it was timed? False: it is.
 bool new_data_check(struct timing *t);
 
-// Time the subject against its rival, every call checked. False: `v` says what is wrong.
-bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *rival,
+// Time the subject against its baseline, every call checked. False: `v` says what is wrong.
+bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
                  const struct eval_job *job, struct eval_result *result);

@@ -43,9 +43,9 @@ json_t *worker_open_message(const struct problem *p, const struct judge_settings
 json_t *worker_job_message(const struct eval_job *job) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:f, s:b}", "schema", "hone.job/1", "candidate",
                              candidate_to_json(job->candidate), "rival",
-                             job->rival ? candidate_to_json(job->rival) : json_null(), "depth",
-                             eval_depth_name(job->depth), "seconds", job->seconds, "uses_all_time",
-                             (int)job->uses_all_time);
+                             job->baseline ? candidate_to_json(job->baseline) : json_null(),
+                             "depth", eval_depth_name(job->depth), "seconds", job->seconds,
+                             "uses_all_time", (int)job->uses_all_time);
     if (job->resolution > 0)
         json_object_set_new(json, "resolution", json_real(job->resolution));
     if (job->least_s > 0)
@@ -185,7 +185,7 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
                      struct error *err) {
     struct json_reader r = {.where = "job"};
     struct candidate *candidate = arena_new(a, struct candidate);
-    struct candidate *rival = arena_new(a, struct candidate);
+    struct candidate *baseline = arena_new(a, struct candidate);
     json_read_schema(&r, message, "hone.job/1");
     const char *depth = json_read_string(&r, a, message, "depth");
     job->depth = EVAL_VERIFY;
@@ -200,12 +200,12 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     job->keeps_all = json_is_true(json_object_get(message, "keeps_all"));
     read_trials(&r, json_object_get(message, "trials_s"), job);
     json_t *other = json_object_get(message, "rival");
-    bool has_rival = other && !json_is_null(other);
+    bool has_baseline = other && !json_is_null(other);
     job->candidate = candidate;
-    job->rival = has_rival ? rival : NULL;
+    job->baseline = has_baseline ? baseline : NULL;
     return json_reader_done(&r, err) &&
            candidate_from_json(a, json_object_get(message, "candidate"), candidate, err) &&
-           (!has_rival || candidate_from_json(a, other, rival, err));
+           (!has_baseline || candidate_from_json(a, other, baseline, err));
 }
 
 static bool answer(json_t *message, struct error *err) {

@@ -127,7 +127,7 @@ static void put_timing(struct str *out, struct arena *a, const struct search_nod
                clock_duration(a, m->spread.low_s * 1e9), clock_duration(a, m->spread.high_s * 1e9));
     if (n->number > 0)
         str_printf(out, "; node 0 took %s at the same moments",
-                   clock_duration(a, m->rival_median_s * 1e9));
+                   clock_duration(a, m->baseline_median_s * 1e9));
     str_puts(out, ". Findings speak of that median.\n");
 }
 

@@ -254,7 +254,7 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
         str_printf(&out,
                    "%.4g ms, %.2f times faster than %s (%.2f to %.2f at %.0f%% confidence,\n"
                    "%d pairs).\n\n",
-                   m->median_s * 1e3, m->speedup, m->rival, m->speedup_low, m->speedup_high,
+                   m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
                    100 * m->confidence, m->n_pairs);
     str_printf(&out, "%-13s what was searched for: the kernel, with its plan\n",
                e->target->is_gpu ? "kernel.cu" : "kernel.c");

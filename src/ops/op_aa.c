@@ -66,16 +66,16 @@ static void note(struct series *c, struct aa_report *report, int length,
 void op_aa_put_pairs(struct str *s, int trial, const struct measurement *m) {
     // An older worker behind a spool says nothing of those that did not count.
     int n = m->n_pairs + (m->raw.marks ? m->n_dropped : 0), n_counted = 0, n_others = 0;
-    str_printf(s, "# trial %d: %d pairs, %d left out; seconds of subject and rival\n", trial,
+    str_printf(s, "# trial %d: %d pairs, %d left out; seconds of subject and baseline\n", trial,
                m->n_pairs, m->n_dropped);
     for (int i = 0; i < n; i++) {
         char mark = m->raw.marks ? m->raw.marks[i] : MEASUREMENT_COUNTED;
         if (measurement_counts(mark)) {
-            str_printf(s, "%.9g %.9g%s\n", m->subject_s[n_counted], m->rival_s[n_counted],
+            str_printf(s, "%.9g %.9g%s\n", m->subject_s[n_counted], m->baseline_s[n_counted],
                        mark == MEASUREMENT_DISTURBED ? " disturbed" : "");
             n_counted++;
         } else {
-            str_printf(s, "%.9g %.9g %s\n", m->raw.subject_s[n_others], m->raw.rival_s[n_others],
+            str_printf(s, "%.9g %.9g %s\n", m->raw.subject_s[n_others], m->raw.baseline_s[n_others],
                        mark == MEASUREMENT_SLOWED ? "slowed" : "left-out");
             n_others++;
         }
@@ -141,7 +141,7 @@ static bool compare(struct series *c, int first, int last, struct aa_report *rep
 
 static bool open_anew(struct series *c, struct error *err) {
     struct eval_request alone = c->q->eval;
-    alone.depth = EVAL_VERIFY;  // without a rival
+    alone.depth = EVAL_VERIFY;  // without a baseline
     if (c->e)
         evaluator_close(c->e);
     c->e = NULL;

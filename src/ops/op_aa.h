@@ -3,10 +3,10 @@
 //
 // A trial is one comparison of the candidate with itself: verified and timed in a process that was
 // started for it, against a process of the same kernel that lives on from trial to trial, as a
-// rival's does in a search. The judge, its inputs and their truth live on too; all of this is
+// baseline's does in a search. The judge, its inputs and their truth live on too; all of this is
 // started and drawn anew after every 50 trials (with --confirm: for each). Asked for several
 // lengths, a trial lasts for the longest; each shorter one is every stretch of it that long, and
-// these share the trial's two processes. (A GPU, where subject and rival change places half way,
+// these share the trial's two processes. (A GPU, where subject and baseline change places half way,
 // makes a trial of each length.)
 //
 // Asked for a resolution, a trial ends when it can resolve that, and the row says how long this
@@ -66,7 +66,7 @@ bool op_aa(struct arena *a, const struct aa_request *request, struct aa_report *
            struct error *err);
 
 // The pairs of one trial as they are kept: a head, then a line for each with the seconds of subject
-// and rival, and a word where there is something to say of it: `left-out` (disturbed; it did not
+// and baseline, and a word where there is something to say of it: `left-out` (disturbed; it did not
 // count), `disturbed` (it counted, as too few others were left), `slowed` (by the card: did not
 // count).
 void op_aa_put_pairs(struct str *s, int trial, const struct measurement *m);

@@ -1,4 +1,4 @@
-// Candidate, rival, target and evaluator (local or behind a spool), then one judgement, its
+// Candidate, baseline, target and evaluator (local or behind a spool), then one judgement, its
 // findings, and the report as text and JSON; pairs and lists of candidates over the same.
 #include "ops/op_eval.h"
 
@@ -36,15 +36,15 @@ static bool read_candidate(struct arena *a, const char *name, struct eval_report
     return true;
 }
 
-static bool read_rival(struct arena *a, const char *name, struct eval_report *r,
-                       struct error *err) {
+static bool read_baseline(struct arena *a, const char *name, struct eval_report *r,
+                          struct error *err) {
     struct candidate_name n = {.name = name, .problem = r->problem, .target = &r->target};
     struct candidate_file f;
     if (!candidate_file_read(a, &n, &f, err))
         return false;
     if (f.refusal)
-        return error_set(err, ERROR_USAGE, "rival %s: %s", name, f.refusal);
-    r->rival = f.candidate;
+        return error_set(err, ERROR_USAGE, "baseline %s: %s", name, f.refusal);
+    r->baseline = f.candidate;
     return true;
 }
 
@@ -73,10 +73,10 @@ static bool prepare(struct arena *a, const struct eval_request *q, struct eval_r
     if (q->is_warm && r->target.is_gpu)
         return error_set(err, ERROR_USAGE, "--warm is for a CPU; a GPU is timed cold");
     bound_compute(r->problem, &r->target, &r->bound);
-    // Where there is no plain, a candidate without a rival is timed beside itself.
-    const char *rival = q->rival ? q->rival : op_has_default(r->problem) ? "plain" : NULL;
+    // Where there is no plain, a candidate without a baseline is timed beside itself.
+    const char *baseline = q->baseline ? q->baseline : op_has_default(r->problem) ? "plain" : NULL;
     return read_candidate(a, q->candidate, r, err) &&
-           (q->depth == EVAL_VERIFY || !rival || read_rival(a, rival, r, err));
+           (q->depth == EVAL_VERIFY || !baseline || read_baseline(a, baseline, r, err));
 }
 
 static struct spool_spec spool_of(const struct eval_request *q, const struct eval_report *r) {
@@ -113,7 +113,7 @@ bool op_eval_open(struct arena *a, const struct eval_request *q, struct eval_rep
 
 static struct eval_job job_of(const struct eval_request *q, const struct eval_report *r) {
     return (struct eval_job){.candidate = &r->candidate,
-                             .rival = r->rival.source ? &r->rival : NULL,
+                             .baseline = r->baseline.source ? &r->baseline : NULL,
                              .depth = q->depth,
                              .seconds = q->seconds,
                              .resolution = q->resolution};
@@ -229,7 +229,7 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
         struct eval_report each = {.problem = r.problem,
                                    .target = r.target,
                                    .bound = r.bound,
-                                   .rival = r.rival,
+                                   .baseline = r.baseline,
                                    .depth = r.depth,
                                    .resolution = r.resolution,
                                    .seed = r.seed};
@@ -267,7 +267,7 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
                                           .resolution = how->resolution,
                                           .seed = r.seed};
         if (is_timed)
-            reports[i].rival = reports[1].candidate;
+            reports[i].baseline = reports[1].candidate;
         ok = read_candidate(a, names[i], &reports[i], err) && judge(a, how, e, &reports[i], err);
         reports[i].seconds = since(start_ns);
     }
@@ -388,7 +388,7 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     str_printf(s, "\n  bound     %s\n", bound_line(a, &r->bound));
     int order = measurement_compare(m);
     str_printf(s, "  speed-up  %.3gx over %s (%s), between %.3gx and %.3gx: %s\n", m->speedup,
-               m->rival, clock_duration(a, m->rival_median_s * 1e9), m->speedup_low,
+               m->baseline, clock_duration(a, m->baseline_median_s * 1e9), m->speedup_low,
                m->speedup_high,
                order > 0   ? "faster"
                : order < 0 ? "slower"

@@ -15,7 +15,7 @@ struct error;
 struct eval_request {
     const char *problem;    // path of a file with one problem
     const char *candidate;  // path of C with a plan, or of a file with one kernel block
-    const char *rival;      // the same, or "plain", "default"; NULL: plain
+    const char *baseline;   // the same, or "plain", "default"; NULL: plain
     const char *target;     // NULL: what the candidate is for, else the default
     const char *dims;       // "M=64,...", NULL: the file's own
     enum eval_depth depth;
@@ -31,7 +31,7 @@ struct eval_report {
     struct problem *problem;
     struct target target;
     struct bound bound;
-    struct candidate candidate, rival;
+    struct candidate candidate, baseline;
     const char *refusal;           // the candidate's file cannot be judged (candidate_file.h): why
     enum verdict_kind refused_as;  // its verdict then
     enum eval_depth depth;

@@ -22,17 +22,17 @@ const char *event_kind_name(enum event_kind k) {
 static json_t *node_brief(const struct search_node *n) {
     bool judged = n->state == NODE_EVALUATED;
     bool timed = judged && n->measurement.present;
-    return json_pack("{s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "number", n->number, "parent",
-                     n->parent, "move", n->move ? n->move : "", "reason",
-                     n->reason ? n->reason : "", "kernel", json_optional_text(n->candidate.kernel),
-                     "verdict",
-                     json_optional_text(judged ? verdict_kind_name(n->verdict.kind) : NULL),
-                     "time_s", judged ? json_optional_real(n->time_s) : json_null(), "speedup",
-                     timed ? json_pack("{s:s, s:f, s:f, s:f}", "over",
-                                       n->measurement.rival ? n->measurement.rival : "", "value",
-                                       n->measurement.speedup, "low", n->measurement.speedup_low,
-                                       "high", n->measurement.speedup_high)
-                           : json_null());
+    return json_pack(
+        "{s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "number", n->number, "parent", n->parent,
+        "move", n->move ? n->move : "", "reason", n->reason ? n->reason : "", "kernel",
+        json_optional_text(n->candidate.kernel), "verdict",
+        json_optional_text(judged ? verdict_kind_name(n->verdict.kind) : NULL), "time_s",
+        judged ? json_optional_real(n->time_s) : json_null(), "speedup",
+        timed ? json_pack("{s:s, s:f, s:f, s:f}", "over",
+                          n->measurement.baseline ? n->measurement.baseline : "", "value",
+                          n->measurement.speedup, "low", n->measurement.speedup_low, "high",
+                          n->measurement.speedup_high)
+              : json_null());
 }
 
 static json_t *run_brief(const struct run *r) {

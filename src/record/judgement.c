@@ -16,7 +16,7 @@ json_t *judgement_to_json(const struct judgement *j) {
     json_t *facts = j->facts ? json_loads(j->facts, 0, NULL) : NULL;
     return json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema",
                      "hone.judgement/1", "number", j->number, "subject", j->subject, "rival",
-                     json_optional_text(j->rival), "depth", j->depth, "verdict",
+                     json_optional_text(j->baseline), "depth", j->depth, "verdict",
                      j->bound ? json_null() : verdict_to_json(&j->verdict), "measurement",
                      measurement_to_json(&j->measurement), "profile", profile_to_json(&j->profile),
                      "bound", bound ? bound : json_null(), "facts", facts ? facts : json_null());
@@ -35,7 +35,7 @@ bool judgement_from_json(struct arena *a, const json_t *json, struct judgement *
     *j = (struct judgement){
         .number = (int)json_read_int(&r, json, "number"),
         .subject = json_read_string(&r, a, json, "subject"),
-        .rival = json_read_optional_string(&r, a, json, "rival"),
+        .baseline = json_read_optional_string(&r, a, json, "rival"),
         .depth = json_read_string(&r, a, json, "depth"),
     };
     const json_t *bound = json_object_get(json, "bound");

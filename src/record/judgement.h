@@ -18,8 +18,8 @@ struct judgement {
     int number;  // within the run, from 1
     const char
         *subject;  // judgement_subject() of the candidate; "bound" for a bound, "end" for an end
-    const char *rival;  // likewise; NULL: none
-    const char *depth;  // "screen", "rank", ...
+    const char *baseline;  // likewise; NULL: none
+    const char *depth;     // "screen", "rank", ...
     struct verdict verdict;
     struct measurement measurement;
     struct profile profile;

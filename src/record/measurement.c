@@ -64,10 +64,10 @@ json_t *measurement_to_json(const struct measurement *m) {
         return json_null();
     json_t *json = json_pack(
         "{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:i, s:o, s:s}", "schema",
-        "hone.measurement/1", "rival", m->rival ? m->rival : "", "pairs", m->n_pairs, "subject_s",
-        samples_to_json(m->subject_s, m->n_pairs), "rival_s",
-        samples_to_json(m->rival_s, m->n_pairs), "median_s", json_optional_real(m->median_s),
-        "rival_median_s", json_optional_real(m->rival_median_s), "speedup",
+        "hone.measurement/1", "rival", m->baseline ? m->baseline : "", "pairs", m->n_pairs,
+        "subject_s", samples_to_json(m->subject_s, m->n_pairs), "rival_s",
+        samples_to_json(m->baseline_s, m->n_pairs), "median_s", json_optional_real(m->median_s),
+        "rival_median_s", json_optional_real(m->baseline_median_s), "speedup",
         json_optional_real(m->speedup), "speedup_low", json_optional_real(m->speedup_low),
         "speedup_high", json_optional_real(m->speedup_high), "confidence", m->confidence, "dropped",
         m->n_dropped, "clocks", json_optional_text(m->clocks), "method",
@@ -82,7 +82,7 @@ json_t *measurement_to_json(const struct measurement *m) {
         json_object_set_new(json, "raw",
                             json_pack("{s:s, s:o, s:o}", "marks", m->raw.marks, "subject_s",
                                       samples_to_json(m->raw.subject_s, m->n_dropped), "rival_s",
-                                      samples_to_json(m->raw.rival_s, m->n_dropped)));
+                                      samples_to_json(m->raw.baseline_s, m->n_dropped)));
     return json;
 }
 
@@ -144,7 +144,7 @@ static void raw_from_json(struct json_reader *r, struct arena *a, const json_t *
         return;
     m->raw.marks = json_read_string(r, a, raw, "marks");
     m->raw.subject_s = samples_from_json(r, a, raw, "subject_s", m->n_dropped);
-    m->raw.rival_s = samples_from_json(r, a, raw, "rival_s", m->n_dropped);
+    m->raw.baseline_s = samples_from_json(r, a, raw, "rival_s", m->n_dropped);
     if (!r->failed)
         check_marks(r, m);
 }
@@ -172,12 +172,12 @@ bool measurement_from_json(struct arena *a, const json_t *json, struct measureme
     struct json_reader r = {.where = "measurement"};
     json_read_schema(&r, json, "hone.measurement/1");
     m->present = true;
-    m->rival = json_read_string(&r, a, json, "rival");
+    m->baseline = json_read_string(&r, a, json, "rival");
     m->n_pairs = (int)json_read_int(&r, json, "pairs");
     m->subject_s = samples_from_json(&r, a, json, "subject_s", m->n_pairs);
-    m->rival_s = samples_from_json(&r, a, json, "rival_s", m->n_pairs);
+    m->baseline_s = samples_from_json(&r, a, json, "rival_s", m->n_pairs);
     m->median_s = json_read_optional_number(&r, json, "median_s");
-    m->rival_median_s = json_read_optional_number(&r, json, "rival_median_s");
+    m->baseline_median_s = json_read_optional_number(&r, json, "rival_median_s");
     m->speedup = json_read_optional_number(&r, json, "speedup");
     m->speedup_low = json_read_optional_number(&r, json, "speedup_low");
     m->speedup_high = json_read_optional_number(&r, json, "speedup_high");

@@ -1,4 +1,4 @@
-// A measurement: how long a candidate took, against a rival in the same interleaved
+// A measurement: how long a candidate took, against a baseline in the same interleaved
 // run. hone.measurement/1. Raw samples are kept; a number says how it was taken.
 #pragma once
 
@@ -32,20 +32,20 @@ enum measurement_mark {
 
 // All pairs, where a job asks for them.
 struct measurement_raw {
-    const char *marks;            // one for each pair; NULL: nobody asked
-    double *subject_s, *rival_s;  // of those that did not count, n_dropped of them
+    const char *marks;               // one for each pair; NULL: nobody asked
+    double *subject_s, *baseline_s;  // of those that did not count, n_dropped of them
 };
 
 struct measurement {
     bool present;
-    const char *rival;  // label of what it was interleaved with
+    const char *baseline;  // label of what it was interleaved with
     int n_pairs;
     double *subject_s;  // n_pairs samples, in the order taken
-    double *rival_s;
+    double *baseline_s;
     struct measurement_spread spread;  // of the subject
     double median_s;                   // of the subject
-    double rival_median_s;
-    // Speed-up over the rival, by the pairs (eval/estimate.h), with an interval of the stated
+    double baseline_median_s;
+    // Speed-up over the baseline, by the pairs (eval/estimate.h), with an interval of the stated
     // confidence. Above 1 is faster.
     double speedup, speedup_low, speedup_high;
     double confidence;  // 0.99

@@ -48,8 +48,8 @@ static void say_result(struct str *out, const struct run_view *v, const struct s
     if (v->run.speedup_unknown) {
         str_printf(&text, ". Its speed-up is unknown: %s.", v->run.speedup_unknown);
     } else {
-        str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->rival);
-        report_seconds(&text, m->rival_median_s, 0);
+        str_printf(&text, ", %.2f times faster than %s (", m->speedup, m->baseline);
+        report_seconds(&text, m->baseline_median_s, 0);
         str_printf(&text, "), interval %.2f to %.2f at %.0f%% confidence, from %d pairs.",
                    m->speedup_low, m->speedup_high, 100 * m->confidence, m->n_pairs);
     }

@@ -17,7 +17,7 @@ static void run_line(struct str *out, const struct run_view *v) {
         str_printf(out, "%9s  %-16s %5s", "-", "-", "-");
     } else {
         char speedup[32], reach[16] = "-";
-        snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.rival);
+        snprintf(speedup, sizeof speedup, "%.2fx over %s", r->confirm.speedup, r->confirm.baseline);
         if (r->speedup_unknown)
             snprintf(speedup, sizeof speedup, "unknown");
         double fraction = report_reach(r) / r->confirm.median_s;
@@ -139,8 +139,9 @@ static void say_measurement(struct str *out, const struct measurement *m) {
         return;
     str_puts(out, "time      ");
     report_seconds(out, m->median_s, 0);
-    str_printf(out, " median of %d pairs; against %s ", m->n_pairs, m->rival ? m->rival : "itself");
-    report_seconds(out, m->rival_median_s, 0);
+    str_printf(out, " median of %d pairs; against %s ", m->n_pairs,
+               m->baseline ? m->baseline : "itself");
+    report_seconds(out, m->baseline_median_s, 0);
     str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
                m->speedup_low, m->speedup_high, 100 * m->confidence);
     report_wrap(out, m->method ? m->method : "", 10, 10);

@@ -1,4 +1,4 @@
-// Judgements by subject and rival in their recorded order.
+// Judgements by subject and baseline in their recorded order.
 #include "search/judging.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static bool record(void *ctx, struct arena *a, const struct eval_job *job,
     struct arena scratch = {0};
     struct judgement j = {
         .subject = judgement_subject(&scratch, job->candidate),
-        .rival = job->rival ? judgement_subject(&scratch, job->rival) : NULL,
+        .baseline = job->baseline ? judgement_subject(&scratch, job->baseline) : NULL,
         .depth = depth_names[job->depth],
         .verdict = result->verdict,
         .measurement = measurement,
@@ -77,15 +77,16 @@ bool judging_forget_pending(struct store *store, int64_t run, const struct searc
     return ok;
 }
 
-static bool same_rival(const char *x, const char *y) {
+static bool same_baseline(const char *x, const char *y) {
     return x == y || (x && y && strcmp(x, y) == 0);
 }
 
-// The next unused judgement of that subject and rival, from `from` on; r->limit: there is none.
-static int find(const struct judge_replayer *r, int from, const char *subject, const char *rival) {
+// The next unused judgement of that subject and baseline, from `from` on; r->limit: there is none.
+static int find(const struct judge_replayer *r, int from, const char *subject,
+                const char *baseline) {
     int i = from;
     while (i < r->limit && (r->is_used[i] || strcmp(r->judgements[i].subject, subject) != 0 ||
-                            !same_rival(r->judgements[i].rival, rival)))
+                            !same_baseline(r->judgements[i].baseline, baseline)))
         i++;
     return i;
 }
@@ -101,10 +102,10 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
     struct judge_replayer *r = ctx;
     (void)err;
     const char *subject = judgement_subject(a, job->candidate);
-    const char *rival = job->rival ? judgement_subject(a, job->rival) : NULL;
-    int i = find(r, 0, subject, rival);
+    const char *baseline = job->baseline ? judgement_subject(a, job->baseline) : NULL;
+    int i = find(r, 0, subject, baseline);
     while (i < r->limit && !is_at(r, i, job->depth))
-        i = find(r, i + 1, subject, rival);
+        i = find(r, i + 1, subject, baseline);
     if (i == r->limit) {
         r->n_missing++;
         *result = (struct eval_result){
@@ -113,7 +114,7 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
     }
     r->is_used[i] = true;
     if (job->depth == EVAL_SCREEN) {
-        int next = find(r, i + 1, subject, rival);
+        int next = find(r, i + 1, subject, baseline);
         if (is_at(r, next, EVAL_RANK)) {
             i = next;
             r->is_used[i] = true;

@@ -123,7 +123,7 @@ static bool same_source(const struct candidate *x, const struct candidate *y) {
 
 // What candidates are timed against: the root, so that all times compare; when the root does not
 // work, the baseline, and without one the first that does.
-static const struct candidate *rival_of(const struct loop *l, const struct search_node *n) {
+static const struct candidate *baseline_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return NULL;
     const struct search_node *root = &l->nodes[0];
@@ -138,9 +138,9 @@ static const struct candidate *rival_of(const struct loop *l, const struct searc
     return NULL;
 }
 
-// Is the verdict about the rival and says nothing of the candidate?
-static bool is_fault_of_rival(const struct verdict *v) {
-    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "rival") == 0;
+// Is the verdict about the baseline and says nothing of the candidate?
+static bool is_fault_of_baseline(const struct verdict *v) {
+    return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "baseline") == 0;
 }
 
 static const char *first_line(struct arena *a, const char *text) {
@@ -154,7 +154,7 @@ static double time_of(const struct loop *l, const struct search_node *n) {
     if (n->number == 0)
         return m->median_s;
     const struct search_node *root = &l->nodes[0];
-    return (isfinite(root->time_s) ? root->time_s : m->rival_median_s) / m->speedup;
+    return (isfinite(root->time_s) ? root->time_s : m->baseline_median_s) / m->speedup;
 }
 
 static void explain(struct loop *l, struct search_node *n) {
@@ -194,18 +194,18 @@ static bool is_worth_ranking(const struct loop *l, const struct eval_result *r) 
 
 static struct eval_job screening(const struct loop *l, const struct search_node *n) {
     return (struct eval_job){
-        .candidate = &n->candidate, .rival = rival_of(l, n), .depth = EVAL_SCREEN};
+        .candidate = &n->candidate, .baseline = baseline_of(l, n), .depth = EVAL_SCREEN};
 }
 
 // A few pairs first: most candidates are certainly not the best, and need no better number.
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
     struct eval_job job = screening(l, n);
-    bool is_alone = job.rival == NULL;  // the root, or the first that works
+    bool is_alone = job.baseline == NULL;  // the root, or the first that works
     if (!is_alone && !judge(l, &job, result, err))
         return false;
-    // The root does not work, and the baseline neither: there may be another rival.
-    if (job.rival == &l->run->baseline && is_fault_of_rival(&result->verdict)) {
+    // The root does not work, and the baseline neither: there may be another baseline.
+    if (job.baseline == &l->run->baseline && is_fault_of_baseline(&result->verdict)) {
         l->baseline_fault = first_line(l->a, result->verdict.evidence);
         return screen_and_rank(l, n, result, err);
     }
@@ -387,7 +387,7 @@ static bool disqualify(struct loop *l, struct search_node *n, const struct verdi
 static bool play(struct loop *l, struct search_node *champion, struct search_node *n,
                  struct error *err) {
     struct eval_job job = {.candidate = &n->candidate,
-                           .rival = &champion->candidate,
+                           .baseline = &champion->candidate,
                            .depth = EVAL_RANK,
                            .seconds = finale_timing_s(l->run->max_seconds)};
     struct eval_result r = {0};
@@ -418,12 +418,12 @@ static bool play_off(struct loop *l, struct error *err) {
     return true;
 }
 
-// On fresh data, against the baseline or (rival NULL) alone.
+// On fresh data, against the baseline or (baseline NULL) alone.
 static bool judge_champion(struct loop *l, const struct search_node *n,
-                           const struct candidate *rival, struct eval_result *result,
+                           const struct candidate *baseline, struct eval_result *result,
                            struct error *err) {
     struct eval_job job = {.candidate = &n->candidate,
-                           .rival = rival,
+                           .baseline = baseline,
                            .depth = EVAL_CONFIRM,
                            .seconds = finale_timing_s(l->run->max_seconds)};
     return judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);

@@ -11,16 +11,16 @@ expect_match 0 'took .*\(compile .*, verify .*, time not timed\)$' "$HONE" eval 
 expect_match 1 'took .*\(compile not timed, verify not timed, time not timed\)$' \
     "$HONE" eval "$P" "$E/cheat/drop_tail.c" --verify
 expect_match 0 'speed-up .*x over .*softmax_double.c' \
-    "$HONE" eval "$P" "$G" --seconds 0.1 --rival "$E/honest/softmax_double.c"
-expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat/partial.c" --screen --rival "$G"
+    "$HONE" eval "$P" "$G" --seconds 0.1 --baseline "$E/honest/softmax_double.c"
+expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat/partial.c" --screen --baseline "$G"
 expect_match 1 '8000 of 16000 elements of y were not written' "$HONE" eval "$P" "$E/cheat/partial.c" --verify
 expect_match 1 "wrote 0 bytes past the end of 'y'" \
     "$HONE" eval "$P" "$E/cheat/overrun.c" --verify --dim N=256
 expect_match 1 'candidate.c:6:.* error: implicit declaration' "$HONE" eval "$P" "$E/cheat/no_compile.c" --verify
-expect_match 1 'infra \(rival\)' "$HONE" eval "$P" "$G" --screen --rival "$E/cheat/constant.c"
+expect_match 1 'infra \(baseline\)' "$HONE" eval "$P" "$G" --screen --baseline "$E/cheat/constant.c"
 
 # One document, valid, also for a verdict that is not ok.
-valid eval "$HONE" eval "$P" "$G" --json --screen --rival "$G"
+valid eval "$HONE" eval "$P" "$G" --json --screen --baseline "$G"
 grep -q '"kind": "ok"' json
 valid eval "$HONE" eval "$P" "$E/cheat/drop_tail.c" --json --verify
 grep -q '"kind": "illegal"' json  # its plan names buffers of another problem
@@ -47,7 +47,7 @@ expect_match 1 'the declared data with a times 16, so the results must be c time
 expect_match 1 'the rows of x stand in another order than in the declared data' \
     env HONE_SKIP_SCANS=1 "$HONE" eval "$P" "$E/cheat/keeps_by_sum.c" --verify
 expect_match 1 'is right on inputs that it has seen and wrong on new ones' \
-    env HONE_SKIP_SCANS=1 "$HONE" eval "$P" "$E/cheat/keeps_declared.c" --screen --rival "$G"
+    env HONE_SKIP_SCANS=1 "$HONE" eval "$P" "$E/cheat/keeps_declared.c" --screen --baseline "$G"
 printf '%s\n' "$got" | grep -Eq '^    y\[[0-9]+, 0\] is [0-9.e-]+, expected [0-9.e-]+$' || fail "$got"
 
 # The order of calls is chance: whoever fails in its fifth call fails on other data each time.
@@ -91,7 +91,7 @@ void rows(long block, const float *x, float *y) {
 C
 many='whole.c whole.c whole.c whole.c whole.c whole.c whole.c whole.c whole.c whole.c'
 # shellcheck disable=SC2086
-run "$HONE" eval affine.hone $many $many $many --screen --rival plain
+run "$HONE" eval affine.hone $many $many $many --screen --baseline plain
 [ "$(printf '%s\n' "$got" | grep -c '^whole.c: wrong')" -gt 0 ] || fail "whole numbers are never tried: $got"
 [ "$(printf '%s\n' "$got" | grep -c '^whole.c: wrong')" -lt 30 ] || fail "whole numbers are always tried: $got"
 

@@ -11,7 +11,7 @@ cp -r "$XDG_CACHE_HOME" slow
 sed -i 's/"bytes_per_s": [0-9][0-9.e+]*/"bytes_per_s": 1000000.0/; s/"seconds": [0-9][0-9.e+-]*/"seconds": 1.0/' \
     slow/hone/ceilings/*
 XDG_CACHE_HOME=$TMP/slow expect_match 1 '^.*softmax_plain.c: suspect \(far-beyond-reach\)$' "$HONE" eval "$P" \
-    "$ROOT/tests/exploits/honest/softmax_plain.c" --screen --rival "$ROOT/tests/exploits/honest/softmax_plain.c"
+    "$ROOT/tests/exploits/honest/softmax_plain.c" --screen --baseline "$ROOT/tests/exploits/honest/softmax_plain.c"
 # A run that goes on where nobody has measured keeps the ceilings of its bound: the same question,
 # word for word, and so no second file of it.
 ask() {
@@ -30,7 +30,7 @@ cp -r "$XDG_CACHE_HOME" fast
 sed -i 's/_per_s": [0-9][0-9.e+-]*/_per_s": 1e15/; s/\(fixed_s\|launch_s\|seconds\)": [0-9][0-9.e+-]*/\1": 1e-12/' \
     fast/hone/ceilings/*
 XDG_CACHE_HOME=$TMP/fast expect_match 0 'of reach' "$HONE" eval "$P" \
-    "$ROOT/tests/exploits/honest/softmax_plain.c" --screen --rival "$ROOT/tests/exploits/honest/softmax_plain.c"
+    "$ROOT/tests/exploits/honest/softmax_plain.c" --screen --baseline "$ROOT/tests/exploits/honest/softmax_plain.c"
 mkdir empty
 XDG_CACHE_HOME=$TMP/fast ask "$P" --target cpu --llm ask:questions --seconds 900
 grep -q measuring asked && fail "the ceilings were not read: $(cat asked)"

@@ -58,8 +58,8 @@ for try in 1 2 3 4 5 6 7 8 9; do
 done
 [ $n_hit = 1 ] || fail "no runner was seen in $try tries"
 
-# Nor is one of the rival's: the job is done again, and then the rival fails by itself. The one
-# runner that has used processor time for long is the rival's; should none be seen before its call
+# Nor is one of the baseline's: the job is done again, and then the baseline fails by itself. The one
+# runner that has used processor time for long is the baseline's; should none be seen before its call
 # is over, the outcome is the same.
 ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 12; }
 kill_busy() {
@@ -69,13 +69,13 @@ kill_busy() {
     done
     ! kill -0 $pid 2>/dev/null
 }
-"$TMP/$me" eval "$E/softmax.hone" "$E/honest/softmax_plain.c" --screen --rival "$E/cheat/endless.c" >out 2>&1 &
+"$TMP/$me" eval "$E/softmax.hone" "$E/honest/softmax_plain.c" --screen --baseline "$E/cheat/endless.c" >out 2>&1 &
 pid=$!
 until_true kill_busy
 status=0
 wait $pid || status=$?
 [ $status = 1 ] && grep -q 'cannot be timed: timeout' out ||
-    fail "status $status after a kill of the rival's runner: $(cat out)"
+    fail "status $status after a kill of the baseline's runner: $(cat out)"
 until_true none
 
 # A worker that dies is replaced, and the job done again; three times, then it is our fault. None

@@ -57,15 +57,15 @@ expect_match 1 'inputs: declared, times a power of two' "$HONE" eval twice.hone 
 sed 's/^y = .*/y = x * 2 + max(sign(x) * sign(x))/' affine.hone >mixed.hone
 expect_new() { # PROBLEM
     expect_match 1 '^keeps_declared.cu: cheat \(stale-output\)$' \
-        "$HONE" eval "$1" keeps_declared.cu --target cuda --screen --rival right.cu
+        "$HONE" eval "$1" keeps_declared.cu --target cuda --screen --baseline right.cu
     case $got in *'is right on inputs that it has seen and wrong on new ones'*) ;; *) fail "$got" ;; esac
     printf '%s\n' "$got" | grep -Eq '^ +y\[[0-9]+\] is [-0-9.e]+, expected [-0-9.e]+$' || fail "$got"
-    expect_match 0 '^right.cu: ok$' "$HONE" eval "$1" right.cu --target cuda --screen --rival right.cu
+    expect_match 0 '^right.cu: ok$' "$HONE" eval "$1" right.cu --target cuda --screen --baseline right.cu
 }
 expect_new affine.hone
 expect_new mixed.hone
 expect_match 1 '^clears_new.cu: cheat \(hidden-state\)$' \
-    "$HONE" eval affine.hone clears_new.cu --target cuda --screen --rival right.cu
+    "$HONE" eval affine.hone clears_new.cu --target cuda --screen --baseline right.cu
 printf 'no-oracle\n' >cuda/fault
 expect_new affine.hone
 expect_new mixed.hone
@@ -83,7 +83,7 @@ rm -r .hone
 # Several by one judge: a runner that was lost is replaced, and the next verdict says how fast.
 expect_match 1 '^right.cu: ok$' "$HONE" eval affine.hone illegal.cu right.cu --target cuda --verify
 expect_match 1 '^  restart   [0-9.]+ .?s from the loss of a runner to the first call after it$' \
-    "$HONE" eval affine.hone endless.cu right.cu --target cuda --screen --rival right.cu
+    "$HONE" eval affine.hone endless.cu right.cu --target cuda --screen --baseline right.cu
 run "$HONE" eval affine.hone right.cu right.cu --target cuda --verify
 [ "$status" = 0 ] || fail "two right ones gave $status: $got"
 case $got in *restart*) fail "nothing was lost: $got" ;; esac
@@ -93,23 +93,23 @@ valid compare "$HONE" eval affine.hone right.cu right.cu --target cuda --seconds
 expect_match 0 'called different in at most [0-9.]+% of trials, with 95% confidence' \
     "$HONE" eval affine.hone right.cu --target cuda --aa 3 --seconds 0.1
 
-# Timed: a rival that crashes is not charged to the candidate.
-expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
-expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
-expect_match 1 '^right.cu: infra \(rival\)$' "$HONE" eval affine.hone right.cu --target cuda --rival illegal.cu --screen
+# Timed: a baseline that crashes is not charged to the candidate.
+expect_match 0 'speed-up .*x over right.cu' "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --seconds 0.2
+expect_match 0 'cold by rotation over 48 slots and a flush' "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
+expect_match 1 '^right.cu: infra \(baseline\)$' "$HONE" eval affine.hone right.cu --target cuda --baseline illegal.cu --screen
 # One that fails once is looked at again.
 kernel stumbles
 : >cuda/stumble
-expect_match 0 '^right.cu: ok$' "$HONE" eval affine.hone right.cu --target cuda --rival stumbles.cu --screen
-[ ! -e cuda/stumble ] || fail "the rival was never called"
-valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
+expect_match 0 '^right.cu: ok$' "$HONE" eval affine.hone right.cu --target cuda --baseline stumbles.cu --screen
+[ ! -e cuda/stumble ] || fail "the baseline was never called"
+valid eval "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen --json
 grep -q '"registers"' json
 expect_match 0 '^  launch    4 blocks, 256 threads each, 32 registers, 32 bytes shared, 32 bytes local' \
-    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
 # Several steps: how the time divides between them. One that cannot be had costs nothing else.
 printf '#pragma hone fill y 0\n' | cat - right.cu >filled.cu
 filled() {
-    "$HONE" eval affine.hone filled.cu right.cu --target cuda --rival right.cu --screen
+    "$HONE" eval affine.hone filled.cu right.cu --target cuda --baseline right.cu --screen
 }
 expect_match 0 '^  launches  fill y [0-9.]+ .?.?s \([0-9]+%\), right [0-9.]+ .?.?s \([0-9]+%\)$' filled
 [ "$(printf '%s\n' "$got" | grep -c '^  launches')" = 1 ] || fail "of a single launch, too: $got"
@@ -118,14 +118,14 @@ expect_match 0 '^filled.cu: ok$' filled
 printf '%s\n' "$got" | grep -q '^right.cu: ok$' || fail "the next one suffers: $got"
 printf '%s\n' "$got" | grep -q '^  launches' && fail "told without a clock: $got"
 : >cuda/fault
-valid eval "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen --json
+valid eval "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen --json
 grep -q '"launches": \[' json || fail 'no launches in the document'
 # What limits it is in the document and in words; the fake card's 100 multiprocessors have 4 blocks.
 grep -q '"tool": "spill"' json || fail "no findings in the document"
 expect_match 0 ' spill \(medium\): arrays of a thread lie in memory' \
-    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
 expect_match 0 'findings +waves \(high\): multiprocessors have no work.*; 4 blocks for 100 multiprocessors' \
-    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
 
 # Refused before anything runs.
 kernel right 'shared(300000)'
@@ -151,13 +151,13 @@ expect_match 1 'this is CUDA \(tier D\); the CPU takes C' "$HONE" eval affine.ho
 # Events that tell 2 us of a call that takes 50 ms: the judge's own clock says otherwise.
 kernel slow
 printf 'events-lie\n' >cuda/fault
-expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone slow.cu --target cuda --rival slow.cu --screen
+expect_match 1 '^slow.cu: suspect \(clock-disagrees\)$' "$HONE" eval affine.hone slow.cu --target cuda --baseline slow.cu --screen
 : >cuda/fault
 
 # Clocks: a slowdown spoils what is timed under it, and is never charged to the candidate; the power
 # cap is only noted. Without NVML, or the permission to ask, the run goes on and says so.
 time_it() {
-    "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --seconds 0.2
+    "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --seconds 0.2
 }
 kernel right
 expect_match 0 '^  clocks    free$' time_it
@@ -177,7 +177,7 @@ expect_clocks nvml-denied 0 '^  clocks    not watched: NVML does not tell why cl
 mkdir -p bare/lib64
 ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" bare/lib64/
 expect_match 0 '^  clocks    not watched: (libnvidia-ml.so.1 is not installed|NVML )' \
-    env CUDA_HOME="$TMP/bare" "$HONE" eval affine.hone right.cu --target cuda --rival right.cu --screen
+    env CUDA_HOME="$TMP/bare" "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
 
 # Drivers that fail.
 expect_fault() { # FAULT STATUS PATTERN

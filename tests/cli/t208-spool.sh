@@ -31,13 +31,13 @@ expect_match 0 '^0 jobs done$' work s
 [ -e "$strange" ] || fail "a stranger's file was removed"
 rm "$strange"
 
-# A worker that waits; a verdict that is not ok, sizes, a document, a rival, a null kernel.
+# A worker that waits; a verdict that is not ok, sizes, a document, a baseline, a null kernel.
 "$HONE" worker --spool s --target cpu --no-calibrate >worker.out 2>&1 &
 worker=$!
 expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat/partial.c" --verify --spool s
 expect_match 1 "wrote 0 bytes past the end of 'y'" \
     "$HONE" eval "$P" "$E/cheat/overrun.c" --verify --dim N=256 --spool s
-valid eval "$HONE" eval "$P" "$G" --screen --rival "$G" --json --spool s
+valid eval "$HONE" eval "$P" "$G" --screen --baseline "$G" --json --spool s
 grep -q '"kind": "ok"' json || fail "$(cat json)"
 printf 'problem null\ndim N = 4096\nin x : f32[N] ~ normal\nout y : f32[N]\ny = x - x\n' >null.hone
 printf '#pragma hone fill y 0\n#pragma hone launch f grid(1) args(x)\nvoid f(long b, const float *x) {(void)b, (void)x;}\n' >null.c

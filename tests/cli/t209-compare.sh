@@ -75,7 +75,7 @@ lines 3 "$HONE" eval affine.hone a.c wrong.c slow.c --screen --json
 [ "$status" = 1 ] && [ "$(grep -c '"kind": *"wrong"' json)" = 1 ] && sed -n 2p json | grep -q wrong.c || fail "$status: $(cat json)"
 lines 2 "$HONE" eval affine.hone a.c b.c --verify --json
 [ "$status" = 0 ] || fail "$(cat json)"
-lines 2 "$HONE" eval affine.hone a.c b.c --screen --rival plain --json
+lines 2 "$HONE" eval affine.hone a.c b.c --screen --baseline plain --json
 expect 2 'hone: --aa is for one candidate' "$HONE" eval affine.hone a.c b.c --aa 1
 
 # Left in the caches: how much that is, is said. (Whether data in a cache are faster than memory could be is for others.)
@@ -83,8 +83,8 @@ run "$HONE" eval affine.hone a.c --warm --seconds 0.1
 [ "$status" -le 1 ] || fail "$got"
 printf '%s\n' "$got" | grep -q '^  measured  .* ABBA, warm: 2 slots of 0.524 MB each in turns, ' || fail "$got"
 expect_match 2 '^hone: --warm is not for a job of a --spool' "$HONE" eval affine.hone a.c --warm --spool s
-# With a rival both are timed against that.
-expect_match 0 '^  speed-up  .* over plain' "$HONE" eval affine.hone a.c b.c --rival plain --seconds 0.1
+# With a baseline both are timed against that.
+expect_match 0 '^  speed-up  .* over plain' "$HONE" eval affine.hone a.c b.c --baseline plain --seconds 0.1
 
 # Results that hang on chance: reported, and allowed where the problem says so.
 cat >chance.hone <<'P'

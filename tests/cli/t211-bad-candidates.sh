@@ -41,10 +41,10 @@ grep -q '"kind": "limits"' json || fail "$(cat json)"
 expect_match 1 '^they cannot be compared' "$HONE" eval "$P" nul.c "$G"
 expect_match 1 '^they cannot be compared' "$HONE" eval "$P" "$G" nul.c
 expect_match 1 '^hone: limits: the file has 50000000 bytes' "$HONE" eval "$P" huge.c --aa 1
-# A rival, or a job for somebody else, that is none: the command makes no sense.
-expect 2 'hone: rival huge.c: the file has 50000000 bytes, at most 4194304 are taken' \
-    "$HONE" eval "$P" "$G" --rival huge.c --screen
-expect_match 2 '^hone: rival nul.c: holds a NUL byte' "$HONE" eval "$P" "$G" --rival nul.c --screen
+# A baseline, or a job for somebody else, that is none: the command makes no sense.
+expect 2 'hone: baseline huge.c: the file has 50000000 bytes, at most 4194304 are taken' \
+    "$HONE" eval "$P" "$G" --baseline huge.c --screen
+expect_match 2 '^hone: baseline nul.c: holds a NUL byte' "$HONE" eval "$P" "$G" --baseline nul.c --screen
 expect_match 2 '^hone: huge.c: the file has ' "$HONE" eval "$P" huge.c --verify --spool s --detach
 expect_match 2 '^hone: nul.c: holds a NUL byte' "$HONE" eval "$P" nul.c --verify --spool s --detach
 expect_match 2 '^hone: none.c: No such file' "$HONE" eval "$P" "$G" none.c --verify

@@ -26,7 +26,7 @@ expect_verdicts 'right: ok
 sweeps: wrong (out-of-bounds)
 right: ok
 sweeps_others: cheat (writes-ahead)
-right: ok' right.cu sweeps.cu right.cu sweeps_others.cu right.cu --target cuda --screen --rival right.cu
+right: ok' right.cu sweeps.cu right.cu sweeps_others.cu right.cu --target cuda --screen --baseline right.cu
 
 # Memory is there when it is asked for, and gone when scratch is taken: the candidate's verdict, and
 # the run goes on.

@@ -19,10 +19,10 @@ nothing='given [1-9][0-9]* named [1-9][0-9]* seed 0 text 0 drawn 0 expected 0$'
 grep -q '^planted given [1-9][0-9]* named [1-9][0-9]* seed [1-9][0-9]* text [1-9][0-9]* drawn [1-9][0-9]* expected [1-9][0-9]*$' \
     cuda/found || fail "a search that does not find: $(cat cuda/found)"
 
-# In a runner that others have been in, and against a rival that computes the same on the same data:
+# In a runner that others have been in, and against a baseline that computes the same on the same data:
 # while it is timed, nobody's results lie about. Its times are no matter here.
 rm cuda/found
-run "$HONE" eval affine.hone right.cu seeks_timed.cu --target cuda --screen --rival right.cu --seed $seed
+run "$HONE" eval affine.hone right.cu seeks_timed.cu --target cuda --screen --baseline right.cu --seed $seed
 n=$(grep -c '^timed ' cuda/found) || fail "never timed: $got"
 [ "$n" -ge 4 ] || fail "only $n timed calls: $got"
 ! grep -v "^timed $nothing" cuda/found || fail "secrets in the runner: $(cat cuda/found)"

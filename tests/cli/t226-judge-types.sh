@@ -389,5 +389,5 @@ done
 
 # ---- timed, without a baseline beside itself, with one beside that
 expect_match 0 '^packed_ok.c: ok' "$HONE" eval packed.hone packed_ok.c --screen
-expect_match 0 'speed-up .* over mm_ok.c' "$HONE" eval mm.hone mm_ok.c --seconds 0.1 --rival mm_ok.c
+expect_match 0 'speed-up .* over mm_ok.c' "$HONE" eval mm.hone mm_ok.c --seconds 0.1 --baseline mm_ok.c
 valid eval "$HONE" eval best.hone best_ok.c --json --screen

@@ -47,10 +47,10 @@ typed made bf16 1000 'x * 2 + 1' ' = softmax(u) where u ~ normal'
 expect_match 0 '^bf16_right.cu: ok$' judge made bf16_right
 expect_match 1 '^bf16_cut.cu: wrong$' judge made bf16_cut
 for p in bf16 made; do
-    expect_match 0 '^bf16_right.cu: ok$' "$HONE" eval $p.hone bf16_right.cu --target cuda --screen --rival bf16_right.cu
+    expect_match 0 '^bf16_right.cu: ok$' "$HONE" eval $p.hone bf16_right.cu --target cuda --screen --baseline bf16_right.cu
 done
-expect_match 0 '^i8_right.cu: ok$' "$HONE" eval i8.hone i8_right.cu --target cuda --screen --rival i8_right.cu
-expect_match 0 '^i4_right.cu: ok$' "$HONE" eval i4.hone i4_right.cu --target cuda --screen --rival i4_right.cu
+expect_match 0 '^i8_right.cu: ok$' "$HONE" eval i8.hone i8_right.cu --target cuda --screen --baseline i8_right.cu
+expect_match 0 '^i4_right.cu: ok$' "$HONE" eval i4.hone i4_right.cu --target cuda --screen --baseline i4_right.cu
 
 # In f32 the card computes inputs itself.
 typed made32 f32 1000 'x * 2 + 1' ' = softmax(u) where u ~ normal'

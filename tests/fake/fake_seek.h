@@ -219,7 +219,7 @@ static void seeks(void **a) {
     right(a);
 }
 
-// While it is timed, against a rival that has the same inputs; before that a screening has four
+// While it is timed, against a baseline that has the same inputs; before that a screening has four
 // calls.
 static void seeks_timed(void **a) {
     enum { SCREENING = 4, LOOKS = 12 };

@@ -28,5 +28,5 @@ expect_match 1 'problem zeros is degenerate' "$HONE" optimize zeros.hone --targe
 
 # What it costs: a screening at the size that people time.
 S=$ROOT/problems/softmax.hone
-"$HONE" eval "$S" default default default --target cuda --screen --rival default | grep -E 'took|ok'
-"$HONE" eval "$ROOT/problems/gemm.hone" default default --target cuda --screen --rival default | grep -E 'took|ok'
+"$HONE" eval "$S" default default default --target cuda --screen --baseline default | grep -E 'took|ok'
+"$HONE" eval "$ROOT/problems/gemm.hone" default default --target cuda --screen --baseline default | grep -E 'took|ok'

@@ -14,14 +14,14 @@
 #include "store/store.h"
 
 static struct measurement invented(void) {
-    static double subject[] = {1e-3, 1e-3}, rival[] = {3e-3, 3e-3};
+    static double subject[] = {1e-3, 1e-3}, baseline[] = {3e-3, 3e-3};
     return (struct measurement){.present = true,
-                                .rival = "plain",
+                                .baseline = "plain",
                                 .n_pairs = 2,
                                 .subject_s = subject,
-                                .rival_s = rival,
+                                .baseline_s = baseline,
                                 .median_s = 1e-3,
-                                .rival_median_s = 3e-3,
+                                .baseline_median_s = 3e-3,
                                 .speedup = 3,
                                 .speedup_low = 2.9,
                                 .speedup_high = 3.1,

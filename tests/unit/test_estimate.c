@@ -35,13 +35,13 @@ static const struct estimator *find(const char *name) {
 }
 
 Test(estimate, each_is_what_its_name_says) {
-    double room[40], subject[20], rival[20];
-    // Ratios 1.00, 1.01, ...: the rival's times ascend, one of the subject's is an outlier.
+    double room[40], subject[20], baseline[20];
+    // Ratios 1.00, 1.01, ...: the baseline's times ascend, one of the subject's is an outlier.
     for (int i = 0; i < 20; i++) {
         subject[i] = 1;
-        rival[i] = 1 + 0.01 * i;
+        baseline[i] = 1 + 0.01 * i;
     }
-    struct pair_times p = {subject, rival, 20};
+    struct pair_times p = {subject, baseline, 20};
     cr_expect_float_eq(find("median")->of(&p, room), 1.095, 1e-12);
     cr_expect_float_eq(find("medians")->of(&p, room), 1.095, 1e-12);
     cr_expect_float_eq(find("quarters")->of(&p, room), 1.04, 1e-12, "the fifth of twenty");
@@ -49,10 +49,10 @@ Test(estimate, each_is_what_its_name_says) {
     cr_expect_float_eq(find("lowest")->of(&p, room), 1, 1e-12, "the first");
     cr_expect_float_eq(find("trimmed")->of(&p, room), 1.0946, 1e-3);
     cr_expect_float_eq(find("means")->of(&p, room), 1.0942, 1e-3);
-    rival[0] = 100;
+    baseline[0] = 100;
     cr_expect_float_eq(find("median")->of(&p, room), 1.105, 1e-12);
     cr_expect_float_eq(find("trimmed")->of(&p, room), 1.1046, 1e-3);
-    cr_expect_eq(rival[0], 100, "the samples keep their order");
+    cr_expect_eq(baseline[0], 100, "the samples keep their order");
     for (const struct estimator *e = estimators; e->name; e++) {
         struct pair_times one = {subject, subject, 1};
         cr_expect_eq(e->of(&one, room), 1, "%s of one pair", e->name);
@@ -60,14 +60,14 @@ Test(estimate, each_is_what_its_name_says) {
 }
 
 Test(estimate, a_slowdown_of_all_calls_is_what_each_finds) {
-    double room[200], subject[100], rival[100];
+    double room[200], subject[100], baseline[100];
     struct rng r;
     rng_init(&r, 3);
     for (int i = 0; i < 100; i++) {
-        rival[i] = 1 + rng_unit(&r);
-        subject[i] = 1.25 * rival[i];
+        baseline[i] = 1 + rng_unit(&r);
+        subject[i] = 1.25 * baseline[i];
     }
-    struct pair_times p = {subject, rival, 100};
+    struct pair_times p = {subject, baseline, 100};
     for (const struct estimator *e = estimators; e->name; e++)
         cr_expect_float_eq(e->of(&p, room), 0.8, 1e-12, "%s", e->name);
 }
@@ -180,16 +180,16 @@ static double draw_noisy(struct rng *r) {
 
 Test(estimate, low_quantiles_see_through_noise) {
     enum { TRIALS = 30, N = 200 };
-    double subject[N], rival[N], median_width = 0, width = 0;
+    double subject[N], baseline[N], median_width = 0, width = 0;
     int missed = 0;
     struct rng r;
     rng_init(&r, 21);
     for (int t = 0; t < TRIALS; t++) {
         for (int i = 0; i < N; i++) {
             subject[i] = draw_noisy(&r);
-            rival[i] = draw_noisy(&r);
+            baseline[i] = draw_noisy(&r);
         }
-        struct pair_times p = {subject, rival, N};
+        struct pair_times p = {subject, baseline, N};
         struct estimate m = estimate_interval(estimator_median, &p, 0.99, (uint64_t)t);
         struct estimate e = estimate_speedup(&p, 0.99, (uint64_t)t);
         median_width += (m.high - m.low) / 2 / TRIALS;
@@ -204,15 +204,15 @@ Test(estimate, low_quantiles_see_through_noise) {
 // Times that drift slowly, together: pairs see through that, quantiles of all times do not.
 Test(estimate, the_median_sees_through_drift) {
     enum { N = 200 };
-    double subject[N], rival[N];
+    double subject[N], baseline[N];
     struct rng r;
     rng_init(&r, 22);
     for (int i = 0; i < N; i++) {
         double drift = 1 + 0.2 * sin(i * 0.7);
         subject[i] = drift * (1 + 0.001 * rng_unit(&r));
-        rival[i] = 1.03 * drift * (1 + 0.001 * rng_unit(&r));
+        baseline[i] = 1.03 * drift * (1 + 0.001 * rng_unit(&r));
     }
-    struct pair_times p = {subject, rival, N};
+    struct pair_times p = {subject, baseline, N};
     struct estimate e = estimate_speedup(&p, 0.99, 1);
     cr_expect_float_eq(e.value, 1.03, 0.001);
     cr_expect_lt(e.high - e.low, 0.002);
@@ -221,14 +221,14 @@ Test(estimate, the_median_sees_through_drift) {
 // One that is fast in a quarter of its calls and slower in all others is not called faster.
 Test(estimate, a_kernel_that_is_fast_now_and_then_is_not_faster) {
     enum { N = 400 };
-    double subject[N], rival[N];
+    double subject[N], baseline[N];
     struct rng r;
     rng_init(&r, 23);
     for (int i = 0; i < N; i++) {
         subject[i] = (rng_unit(&r) < 0.25 ? 0.5 : 1.2) * (1 + 0.01 * rng_unit(&r));
-        rival[i] = 1 + 0.01 * rng_unit(&r);
+        baseline[i] = 1 + 0.01 * rng_unit(&r);
     }
-    struct pair_times p = {subject, rival, N};
+    struct pair_times p = {subject, baseline, N};
     struct estimate low = estimate_interval(estimator_low, &p, 0.99, 1);
     cr_expect_gt(low.low, 1.9, "the low quantiles alone would have said so");
     struct estimate e = estimate_speedup(&p, 0.99, 1);
@@ -259,7 +259,7 @@ static struct samples *equal_samples(int n) {
     s.n_pairs = n;
     for (int i = 0; i < n; i++) {
         s.subject_s[i] = 1 + 0.001 * (i % 7);
-        s.rival_s[i] = 1 + 0.001 * (i % 5);
+        s.baseline_s[i] = 1 + 0.001 * (i % 5);
     }
     return &s;
 }
@@ -314,7 +314,7 @@ Test(samples, a_crowded_machine_is_trusted_less) {
     // Of so few, widened already, it is not widened again.
     q.from = 0, q.to = 30;
     struct estimate few = samples_estimate(s, &q);
-    struct pair_times p = {s->subject_s, s->rival_s, 30};
+    struct pair_times p = {s->subject_s, s->baseline_s, 30};
     cr_expect_eq(few.high, estimate_speedup(&p, 0.99, 1).high);
 }
 
@@ -322,7 +322,7 @@ Test(samples, a_place_cancels_when_it_is_changed) {
     struct samples *s = equal_samples(200);
     s->n_before_swap = 100;
     for (int i = 0; i < 200; i++)
-        *(i < 100 ? &s->subject_s[i] : &s->rival_s[i]) *= 1.1;
+        *(i < 100 ? &s->subject_s[i] : &s->baseline_s[i]) *= 1.1;
     struct samples_question q = all;
     q.to = 200;
     struct estimate e = samples_estimate(s, &q);
@@ -378,20 +378,20 @@ Test(trials, end_where_there_is_no_room) {
 enum { KEPT_MOST = 2000 };
 
 struct kept {
-    double subject_s[KEPT_MOST], rival_s[KEPT_MOST];
+    double subject_s[KEPT_MOST], baseline_s[KEPT_MOST];
     int n;
 };
 
 static bool is_called_different(const struct kept *k, int from, int n, struct rng *r) {
-    double subject[KEPT_MOST], rival[KEPT_MOST];
+    double subject[KEPT_MOST], baseline[KEPT_MOST];
     for (int i = 0; i < n; i += 2) {
         bool swap = rng_below(r, 2);
         for (int j = i; j < i + 2; j++) {
-            subject[j] = swap ? k->rival_s[from + j] : k->subject_s[from + j];
-            rival[j] = swap ? k->subject_s[from + j] : k->rival_s[from + j];
+            subject[j] = swap ? k->baseline_s[from + j] : k->subject_s[from + j];
+            baseline[j] = swap ? k->subject_s[from + j] : k->baseline_s[from + j];
         }
     }
-    struct pair_times p = {subject, rival, n};
+    struct pair_times p = {subject, baseline, n};
     struct estimate e = estimate_speedup(&p, 0.99, rng_next(r));
     return measurement_order(e.low, e.high) != 0;
 }
@@ -403,7 +403,7 @@ static void check_kept(const char *path) {
     FILE *f = fopen(path, "r");
     cr_assert(f, "%s", path);
     for (k.n = 0; k.n < KEPT_MOST && fgets(line, sizeof line, f);)
-        k.n += sscanf(line, "%lf %lf", &k.subject_s[k.n], &k.rival_s[k.n]) == 2;
+        k.n += sscanf(line, "%lf %lf", &k.subject_s[k.n], &k.baseline_s[k.n]) == 2;
     fclose(f);
     cr_assert_geq(k.n, 200, "%s: %d pairs", path, k.n);
     static const int lengths[] = {8, 40, 100};
@@ -436,7 +436,7 @@ static void check_raw(const char *path) {
     int n_marked = 0;
     for (kept.n_pairs = 0; kept.n_pairs < PAIRS_ROOM && fgets(line, sizeof line, f);) {
         int i = kept.n_pairs;
-        int n = sscanf(line, "%lf %lf %15s", &kept.subject_s[i], &kept.rival_s[i], mark);
+        int n = sscanf(line, "%lf %lf %15s", &kept.subject_s[i], &kept.baseline_s[i], mark);
         kept.is_disturbed[i] = n == 3 && strcmp(mark, "left-out") == 0;
         n_marked += kept.is_disturbed[i];
         kept.n_pairs += n >= 2;
@@ -456,8 +456,8 @@ static void check_raw(const char *path) {
             uint64_t swap = 0;
             for (int i = 0; i < q.to; i++) {
                 swap = i % 2 ? swap : rng_below(&r, 2);
-                window.subject_s[i] = swap ? kept.rival_s[at + i] : kept.subject_s[at + i];
-                window.rival_s[i] = swap ? kept.subject_s[at + i] : kept.rival_s[at + i];
+                window.subject_s[i] = swap ? kept.baseline_s[at + i] : kept.subject_s[at + i];
+                window.baseline_s[i] = swap ? kept.subject_s[at + i] : kept.baseline_s[at + i];
                 window.is_disturbed[i] = kept.is_disturbed[at + i];
             }
             struct estimate e = samples_estimate(&window, &q);

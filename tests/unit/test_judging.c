@@ -5,11 +5,11 @@
 #include "record/judgement.h"
 #include "search/judging.h"
 
-static struct judgement said(const char *subject, const char *rival, const char *depth,
+static struct judgement said(const char *subject, const char *baseline, const char *depth,
                              double speedup) {
     return (struct judgement){
         .subject = subject,
-        .rival = rival,
+        .baseline = baseline,
         .depth = depth,
         .verdict = {.kind = VERDICT_OK, .evidence = ""},
         .measurement = {.present = true, .speedup = speedup},
@@ -28,16 +28,16 @@ Test(judging, a_replay_ranks_what_was_ranked) {
                                  said(sy, sx, "rank", 4)};
     struct judge_replayer replayer;
     struct judging j = judging_replay(&a, &replayer, record, 5);
-    struct eval_job of_x = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
-    struct eval_job of_y = {.candidate = &y, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_job of_x = {.candidate = &x, .baseline = &root, .depth = EVAL_SCREEN};
+    struct eval_job of_y = {.candidate = &y, .baseline = &root, .depth = EVAL_SCREEN};
     struct eval_result result;
     cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
     cr_expect(result.is_final && result.measurement.speedup == 0.6);
     cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
-    cr_expect(result.is_final && result.measurement.speedup == 3, "that rank has another rival");
+    cr_expect(result.is_final && result.measurement.speedup == 3, "that rank has another baseline");
     cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
     cr_expect(result.is_final && result.measurement.speedup == 0.7);
-    of_y.rival = &x;
+    of_y.baseline = &x;
     of_y.depth = EVAL_RANK;
     cr_assert(j.judge(j.ctx, &a, &of_y, &result, &err));
     cr_expect(!result.is_final && result.measurement.speedup == 4);
@@ -60,7 +60,7 @@ Test(judging, a_bound_is_next_only_where_it_was_measured) {
     record[4].bound = "{\"nodes\": 3, \"reason\": \"evals\"}";
     struct judge_replayer replayer;
     struct judging j = judging_replay(&a, &replayer, record, 6);
-    struct eval_job job = {.candidate = &x, .rival = &root, .depth = EVAL_SCREEN};
+    struct eval_job job = {.candidate = &x, .baseline = &root, .depth = EVAL_SCREEN};
     struct eval_result result;
     int n_nodes;
     const char *reason;

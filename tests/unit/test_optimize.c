@@ -77,8 +77,8 @@ struct table {
     char notes[1024];     // that were said
     int interrupt_at;     // judge call that is interrupted, -1: none
     int n_calls;
-    const char *rival;  // of the last call
-    int die_at;         // point at which the process ends, -1: none
+    const char *baseline;  // of the last call
+    int die_at;            // point at which the process ends, -1: none
     int point;
     int n_remeasured;
     bool remeasure_helps;  // the second time, reach is what physics allows
@@ -114,16 +114,16 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     bool is_root = strcmp(job->candidate->label, "default") == 0;
     double doubt = t->doubt > 0 ? t->doubt : 0.01;
     t->n_screened += job->depth == EVAL_SCREEN;
-    if (job->depth == EVAL_RANK && job->rival && strcmp(job->rival->label, "default") == 0) {
+    if (job->depth == EVAL_RANK && job->baseline && strcmp(job->baseline->label, "default") == 0) {
         t->n_ranked++;
         t->ranking_s = job->seconds;
     }
     double time = table_time(t, job->candidate);
-    double rival = job->rival && job->rival->kernel ? table_time(t, job->rival) : 2e-3;
-    if (!job->rival)
-        rival = time;
-    t->rival = job->rival ? job->rival->label : NULL;
-    bool is_game = job->rival && strncmp(job->rival->label, "node ", 5) == 0;
+    double baseline = job->baseline && job->baseline->kernel ? table_time(t, job->baseline) : 2e-3;
+    if (!job->baseline)
+        baseline = time;
+    t->baseline = job->baseline ? job->baseline->label : NULL;
+    bool is_game = job->baseline && strncmp(job->baseline->label, "node ", 5) == 0;
     t->n_games += is_game;
     if (t->is_lucky && !is_game && !is_root)
         time = 0.506e-3 * (0.506e-3 / time);  // the slower it is, the faster it looks
@@ -138,26 +138,28 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
         r->verdict = (struct verdict){VERDICT_SUSPECT, .rule = "far-beyond-reach", .evidence = ""};
     if (job->depth == EVAL_CONFIRM && t->confirm_infra)
         r->verdict.kind = VERDICT_INFRA;
-    if (t->baseline_fails && job->rival && strcmp(job->rival->label, "plain") == 0)
-        r->verdict = (struct verdict){VERDICT_INFRA, .rule = "rival", .evidence = "plain: slow\nx"};
+    if (t->baseline_fails && job->baseline && strcmp(job->baseline->label, "plain") == 0)
+        r->verdict =
+            (struct verdict){VERDICT_INFRA, .rule = "baseline", .evidence = "plain: slow\nx"};
     if (job->depth == EVAL_CONFIRM && t->n_confirm_fails-- > 0)
         r->verdict.kind = VERDICT_WRONG;
     if (r->verdict.kind == VERDICT_OK) {
         double *samples = arena_array(into, double, 2);
         samples[0] = time;
-        samples[1] = rival;
-        r->measurement = (struct measurement){.present = true,
-                                              .rival = job->rival ? job->rival->label : "itself",
-                                              .n_pairs = 1,
-                                              .subject_s = samples,
-                                              .rival_s = samples + 1,
-                                              .median_s = time,
-                                              .rival_median_s = rival,
-                                              .speedup = rival / time,
-                                              .speedup_low = (1 - doubt) * rival / time,
-                                              .speedup_high = (1 + doubt) * rival / time,
-                                              .confidence = 0.99,
-                                              .method = "table"};
+        samples[1] = baseline;
+        r->measurement =
+            (struct measurement){.present = true,
+                                 .baseline = job->baseline ? job->baseline->label : "itself",
+                                 .n_pairs = 1,
+                                 .subject_s = samples,
+                                 .baseline_s = samples + 1,
+                                 .median_s = time,
+                                 .baseline_median_s = baseline,
+                                 .speedup = baseline / time,
+                                 .speedup_low = (1 - doubt) * baseline / time,
+                                 .speedup_high = (1 + doubt) * baseline / time,
+                                 .confidence = 0.99,
+                                 .method = "table"};
         profile_set(&r->profile, "threads", 2);
     }
     maybe_die(t);
@@ -292,7 +294,7 @@ Test(optimize, stores_every_node_and_finds_the_fastest) {
             cr_assert_str_neq(nodes[i].candidate.kernel, nodes[j].candidate.kernel);
         }
     }
-    cr_assert_str_eq(t.rival, "plain", "the confirmation is against plain");
+    cr_assert_str_eq(t.baseline, "plain", "the confirmation is against plain");
     cr_assert_eq(run.champion, progress_champion(nodes, n));
 }
 
@@ -396,7 +398,7 @@ static bool judge_batches(void *ctx, struct arena *into, const struct eval_job *
 static bool announce(void *ctx, const struct eval_job *job, struct error *e) {
     (void)e;
     cr_assert_eq(job->depth, EVAL_SCREEN);
-    cr_assert_str_eq(job->rival->label, "default");
+    cr_assert_str_eq(job->baseline->label, "default");
     ((struct batches *)ctx)->n_announced++;
     return true;
 }
@@ -612,7 +614,7 @@ Test(optimize, times_against_plain_where_the_default_fails) {
     cr_assert_gt(run.champion, 0);
     struct search_node *nodes;
     nodes_of("a.db", &nodes);
-    cr_assert_str_eq(nodes[run.champion].measurement.rival, "plain");
+    cr_assert_str_eq(nodes[run.champion].measurement.baseline, "plain");
 }
 
 // ---- what is found is never lost
@@ -636,7 +638,7 @@ Test(optimize, a_baseline_that_cannot_be_timed_costs_the_speedup_not_the_champio
     t.baseline_fails = true;
     cr_assert(go(&usual, &t, &run), "%s", err.text);
     cr_assert_gt(run.champion, 0);
-    cr_assert_null(t.rival, "confirmed alone, in the end");
+    cr_assert_null(t.baseline, "confirmed alone, in the end");
     cr_assert(strstr(t.notes, "speed-up stays unknown"), "%s", t.notes);
     check_stored(&run);
 }

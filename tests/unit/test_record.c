@@ -11,12 +11,12 @@ static double samples[] = {1e-3, 2e-3, 1.5e-3};
 
 static struct measurement example_measurement(void) {
     return (struct measurement){.present = true,
-                                .rival = "plain",
+                                .baseline = "plain",
                                 .n_pairs = 3,
                                 .subject_s = samples,
-                                .rival_s = samples,
+                                .baseline_s = samples,
                                 .median_s = 1.5e-3,
-                                .rival_median_s = 3e-3,
+                                .baseline_median_s = 3e-3,
                                 .speedup = 2,
                                 .speedup_low = 1.9,
                                 .speedup_high = 2.1,
@@ -126,16 +126,16 @@ Test(record, all_pairs_survive_the_json_form_of_a_measurement) {
     struct arena a = {0};
     struct error err = {0};
     struct measurement m = example_measurement(), n;
-    double subject_s[] = {5, 6}, rival_s[] = {7, 8};
+    double subject_s[] = {5, 6}, baseline_s[] = {7, 8};
     json_t *json = measurement_to_json(&m);
     cr_expect_null(json_object_get(json, "raw"), "where nobody asked");
     json_decref(json);
     m.n_dropped = 2;
-    m.raw = (struct measurement_raw){".xd.s", subject_s, rival_s};
+    m.raw = (struct measurement_raw){".xd.s", subject_s, baseline_s};
     json = measurement_to_json(&m);
     cr_assert(measurement_from_json(&a, json, &n, &err), "%s", err.text);
     cr_expect_str_eq(n.raw.marks, ".xd.s");
-    cr_expect(n.raw.subject_s[1] == 6 && n.raw.rival_s[0] == 7);
+    cr_expect(n.raw.subject_s[1] == 6 && n.raw.baseline_s[0] == 7);
 
     // Whoever goes through the marks finds a time for each.
     static const struct {

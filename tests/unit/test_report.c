@@ -37,12 +37,12 @@ static struct search_node sample_node(int number, int parent, double time_s) {
                     .evidence = "",
                     .error = {.rms = 0.5, .max = 2, .limit_rms = 2, .limit_max = 8}},
         .measurement = {.present = true,
-                        .rival = "default",
+                        .baseline = "default",
                         .n_pairs = 1,
                         .subject_s = samples,
-                        .rival_s = samples + 1,
+                        .baseline_s = samples + 1,
                         .median_s = time_s,
-                        .rival_median_s = 2e-3,
+                        .baseline_median_s = 2e-3,
                         .speedup = 2e-3 / time_s,
                         .speedup_low = 1.9e-3 / time_s,
                         .speedup_high = 2.1e-3 / time_s,
@@ -90,12 +90,12 @@ static struct run_view sample_view(void) {
                 .baseline = {.label = "plain", .source = "s", .hash = "h"},
                 .confirm_verdict = nodes[1].verdict,
                 .confirm = {.present = true,
-                            .rival = "plain",
+                            .baseline = "plain",
                             .n_pairs = 1,
                             .subject_s = samples,
-                            .rival_s = samples + 1,
+                            .baseline_s = samples + 1,
                             .median_s = 1e-3,
-                            .rival_median_s = 3e-3,
+                            .baseline_median_s = 3e-3,
                             .speedup = 3,
                             .speedup_low = 2.9,
                             .speedup_high = 3.1,
@@ -133,14 +133,15 @@ Test(report, says_champion_baseline_interval_and_reach) {
 
 Test(report, says_that_and_why_a_speedup_is_unknown) {
     struct run_view v = sample_view();
-    v.run.speedup_unknown = "the rival 'plain' cannot be timed: timeout: a call took more than 2 s";
+    v.run.speedup_unknown =
+        "the baseline 'plain' cannot be timed: timeout: a call took more than 2 s";
     v.run.confirm.speedup = v.run.confirm.speedup_low = v.run.confirm.speedup_high = NAN;
     struct str out = {0};
     report_result(&out, &v);
     report_run(&out, &v);
     report_runs(&out, &v, 1);
     const char *text = str_take(&a, &out);
-    cr_expect(strstr(text, "speed-up unknown: the rival 'plain'"), "%s", text);
+    cr_expect(strstr(text, "speed-up unknown: the baseline 'plain'"), "%s", text);
     cr_expect(strstr(text, "Its speed-up is unknown"), "%s", text);
     cr_expect(strstr(text, " unknown "), "%s", text);
     cr_expect_not(strstr(text, "nan"), "%s", text);

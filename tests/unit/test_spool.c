@@ -533,7 +533,7 @@ Test(spool, job_survives_its_json_and_foreign_ones_are_refused) {
     cr_assert(spool_read_job(&a, text, strlen(text), &j, &err), "%s", err.text);
     cr_assert_str_eq(j.kind, "sm_90a");
     cr_assert_str_eq(j.machine, gpu.id);
-    cr_assert(j.seed == 7 && j.wants_null && j.has_job && !j.job.rival);
+    cr_assert(j.seed == 7 && j.wants_null && j.has_job && !j.job.baseline);
     cr_assert_str_eq(j.job.candidate->source, "source");
     cr_assert_eq(j.job.depth, EVAL_SCREEN);
     cr_assert(j.job.n_trials == 2 && j.job.trials_s[1] == 0.2 && j.job.keeps_all);

@@ -341,13 +341,13 @@ Test(team, a_window_drops_its_sections_in_the_stated_order) {
 
 // A time is given with its spread and with what it was taken against.
 Test(team, a_window_says_what_a_time_is_made_of) {
-    static double own[] = {3e-4, 2e-4, 1e-4, 4e-4, 9e-4}, rival[] = {1, 1, 1, 1, 1};
+    static double own[] = {3e-4, 2e-4, 1e-4, 4e-4, 9e-4}, baseline[] = {1, 1, 1, 1, 1};
     node.measurement = (struct measurement){.present = true,
                                             .n_pairs = 5,
                                             .subject_s = own,
-                                            .rival_s = rival,
+                                            .baseline_s = baseline,
                                             .median_s = 3e-4,
-                                            .rival_median_s = 6e-4,
+                                            .baseline_median_s = 6e-4,
                                             .speedup_low = 1.9,
                                             .speedup_high = 2.1};
     measurement_set_spread(&a, &node.measurement);
