@@ -142,7 +142,8 @@ static const char *key(struct arena *a, const struct job *job, const char *versi
     return arena_strdup(a, hex);
 }
 
-// Sizes become macros behind the headers of the toolkit, which use names like N themselves. Lines
+// Sizes become macros behind the headers of the toolkit, which use names like N themselves, and
+// never by options: NVRTC's own header, which comes before everything, has templates over T. Lines
 // keep their numbers.
 static const char *with_sizes(struct arena *a, const struct cuda_source *s) {
     const char *behind = scan_behind_toolkit(s->text);
@@ -166,12 +167,8 @@ static json_t *job_message(struct arena *a, const struct job *job) {
     }
     for (int i = 0; cuda_compile_flags[i]; i++)
         json_array_append_new(options, json_string(cuda_compile_flags[i]));
-    for (int i = 0; !job->headers && i < s->n_dims; i++)
-        json_array_append_new(options, json_string(arena_printf(a, "-D%s=%lld", s->dim_names[i],
-                                                                (long long)s->dim_sizes[i])));
-    return json_pack("{s:s, s:s, s:s, s:o}", "schema", "hone.compile/1", "source",
-                     job->headers ? with_sizes(a, s) : s->text, "arch", s->arch, "options",
-                     options);
+    return json_pack("{s:s, s:s, s:s, s:o}", "schema", "hone.compile/1", "source", with_sizes(a, s),
+                     "arch", s->arch, "options", options);
 }
 
 // The first errors with the lines that belong to them.

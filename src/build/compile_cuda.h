@@ -5,7 +5,7 @@
 //
 // Messages, frames over descriptor 3 of the child:
 //   <- hone.compiler/1 {"version": "13.0", "error": null}: it is ready, or why it cannot work
-//   -> hone.compile/1  {"source", "arch": "sm_90a", "options": ["-DM=64"]} and a memory file
+//   -> hone.compile/1  {"source", "arch": "sm_90a", "options": [...]} and a memory file
 //   <- hone.compiled/1 {"compiled": true, "bytes": 4096, "log": "...", "error": null}
 #pragma once
 
