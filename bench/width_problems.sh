@@ -18,7 +18,7 @@ small() {
 # "ok 1.2 ms", or what the verdict says.
 word() {
     local line
-    line=$(grep -m1 -A1 "^$1: " <<<"$2")
+    line=$(grep -m1 -A3 "^$1: " <<<"$2")
     awk -v n="$1" '
         $1 == n ":" { sub(/^[^ ]+ /, ""); v = $0 }
         $1 == "time" { t = $2 " " $3 }

@@ -55,7 +55,7 @@ expect_match 0 '^i4_right.cu: ok$' "$HONE" eval i4.hone i4_right.cu --target cud
 # In f32 the card computes inputs itself.
 typed made32 f32 1000 'x * 2 + 1' ' = softmax(u) where u ~ normal'
 expect_match 0 '^right.cu: ok$' judge made32 right
-expect_match 0 '^right.cu: ok$' "$HONE" eval made32.hone right.cu --target cuda --screen --rival right.cu
+expect_match 0 '^right.cu: ok$' "$HONE" eval made32.hone right.cu --target cuda --screen --baseline right.cu
 printf 'no-oracle\n' >cuda/fault
 expect_match 0 '^right.cu: ok$' judge made32 right
 : >cuda/fault
