@@ -12,7 +12,7 @@ limit=${WIDTH_LIMIT:-60}
 small() {
     sed -n 's/^dim //p' "$1" | tr ',' '\n' |
         sed -n 's/^ *\([A-Z][A-Z0-9]*\) *= *\([0-9][0-9]*\) *$/\1 \2/p' |
-        awk '$2 > 16 { printf "%s%s=%d", n++ ? "," : "--dim ", $1, $2 > 512 ? 64 : $2 >= 112 ? 32 : 16 }'
+        awk '$2 > 16 { printf "%s%s=%d", (n++ ? "," : "--dim "), $1, ($2 > 512 ? 64 : $2 >= 112 ? 32 : 16) }'
 }
 
 # "ok 1.2 ms", or what the verdict says.
