@@ -1,4 +1,5 @@
 #!/bin/sh
+# no-asan
 # A network of 60 layers and 240 parameters is a problem like any other; what is beyond the limits
 # of docs/language.md is refused, each by name.
 . "$(dirname "$0")/lib.sh"

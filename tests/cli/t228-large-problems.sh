@@ -1,4 +1,5 @@
 #!/bin/sh
+# no-asan
 # Large problems are judged like small ones: a network of 60 layers and 240 parameters, one that
 # reads 512 inputs in one launch, values of eight axes.
 . "$(dirname "$0")/lib.sh"

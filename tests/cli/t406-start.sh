@@ -1,4 +1,5 @@
 #!/bin/sh
+# no-asan
 # slow
 # Problems that hone may make no kernel of: a search begins with somebody's source, states its
 # speed-up against that, is replayed, and exported with typed parameters. A model may begin with
