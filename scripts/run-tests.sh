@@ -53,6 +53,12 @@ slow="$slow|stats/interval_covers_the_median_of_correlated_samples|dev/says_what
 # Left to the long tests.
 long='nvrtc/compiles_the_oracle_for_newer_cards'
 
+# A sanitised run in which every test passed ends with a status of its own when its own process, Criterion's, has a
+# leak: what reports() makes of that decides.
+leaks_alone() {
+    [ "$mode" = asan ] && grep -q '^\[====\] Synthesis: .* Failing: 0 | Crashing: 0' "$logs/unit.txt"
+}
+
 unit() {
     local n filter="!($long)"
     [ "$mode" != fast ] || filter="!($slow|$long)"
@@ -60,7 +66,7 @@ unit() {
     [ "$mode" != asan ] || filter="!($long|nest/*_2|nest/*_3|nest/*_4|typed_text/*)"
     [ "$mode" != long ] || filter='*'
     # Only --verbose tells what was skipped, and why; it tells too what the filter left out.
-    "$build/test-unit" -j2 --verbose --color=never --filter "$filter" >"$logs/unit.txt" 2>&1 || {
+    "$build/test-unit" -j2 --verbose --color=never --filter "$filter" >"$logs/unit.txt" 2>&1 || leaks_alone || {
         grep -v '^\[====\] Running\|^\[RUN\|^\[PASS\|^\[SKIP' "$logs/unit.txt"
         return 1
     }
@@ -116,10 +122,18 @@ cli() {
     # shellcheck disable=SC2016  # expanded by the inner shell
     printf '%s\n' "${tests[@]}" | sort -r | xargs -P "$jobs" -I{} bash -c 'one {} "$0"' "$logs" >"$logs/cli.txt"
     grep -v '^ok$\|^left out$' "$logs/cli.txt"
+    sort -rn "$logs/seconds.txt" >"$build/cli-seconds.txt"
     [ "$mode" = fast ] || echo "cli, seconds: $(sort -rn "$logs/seconds.txt" | head -5 | tr '\n' ' ')"
     n=$(grep -c '^ok$' "$logs/cli.txt")
     echo "cli: $n of ${#tests[@]} passed, $(grep -c '^left out$' "$logs/cli.txt") left out"
     [ "$n" -gt 0 ] && [ $((n + $(grep -c '^left out$' "$logs/cli.txt"))) = ${#tests[@]} ]
+}
+
+# True when all leaks of a report were allocated by Criterion itself (it loses 48 bytes now and then): the first frame
+# below the allocator is its library's. What a test lost has a frame of ours there.
+criterions_own() {
+    grep -q 'LeakSanitizer' "$1" && awk '/^ *#0 /{ n++ } /^ *#1 /{ if (/libcriterion/) own++ }
+        END { exit !(n > 0 && n == own) }' "$1"
 }
 
 # What AddressSanitizer said, of whichever process.
@@ -129,6 +143,7 @@ reports() {
         [ -e "$report" ] || continue
         # A thread that ends while leaks are looked for is passed over: no finding.
         grep -qv '^==[0-9]*==Unable to get registers from thread [0-9]*\.$' "$report" || continue
+        ! criterions_own "$report" || continue
         head -60 "$report"
         return 1
     done
