@@ -362,18 +362,18 @@ static double number_before(const char *line, size_t len, const char *words) {
     return start && start < at ? strtod(start, NULL) : -1;
 }
 
-static void keep_largest(struct profile *p, const char *name, double value) {
-    if (value >= 0 && !(profile_get(p, name) >= value))
-        profile_set(p, name, value);
+static void keep_largest(struct profile *p, enum metric_id id, double value) {
+    if (value >= 0 && !(profile_get(p, id) >= value))
+        profile_set(p, id, value);
 }
 
 void cuda_read_resources(const char *log, struct profile *p) {
     for (const char *line = log; *line;) {
         size_t len = strcspn(line, "\n");
-        keep_largest(p, "registers", number_before(line, len, " registers"));
-        keep_largest(p, "static_shared_bytes", number_before(line, len, " bytes smem"));
-        keep_largest(p, "stack_bytes", number_before(line, len, " bytes stack frame"));
-        keep_largest(p, "spill_bytes", number_before(line, len, " bytes spill stores"));
+        keep_largest(p, METRIC_REGISTERS, number_before(line, len, " registers"));
+        keep_largest(p, METRIC_STATIC_SHARED_BYTES, number_before(line, len, " bytes smem"));
+        keep_largest(p, METRIC_STACK_BYTES, number_before(line, len, " bytes stack frame"));
+        keep_largest(p, METRIC_SPILL_BYTES, number_before(line, len, " bytes spill stores"));
         line += len + (line[len] == '\n');
     }
 }

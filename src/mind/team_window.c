@@ -246,8 +246,9 @@ void window_findings(struct str *out, const struct team_settings *s, const struc
             str_printf(out, "\nMeasured:\n%s", str_text(&facts));
         str_reset(&facts);
     } else if (strcmp(s->feedback, "raw") == 0)
-        for (int i = 0; i < n->profile.n_metrics; i++)
-            str_printf(out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
+        for (int i = 0; i < METRIC_COUNT; i++)
+            if (metrics_has(&n->profile.call, (enum metric_id)i))
+                str_printf(out, "%s %.6g\n", metric_table[i].name, n->profile.call.value[i]);
 }
 
 static void add_findings(struct window *w, const struct team_settings *s, const struct brief *b) {

@@ -188,9 +188,11 @@ static void say_launches(struct str *out, const struct profile *p) {
 
 static void say_profile(struct str *out, const struct profile *p) {
     struct str line = {0};
-    for (int i = 0; i < p->n_metrics; i++)
-        str_printf(&line, "%s%s=%.4g", i ? " " : "", p->metrics[i].name, p->metrics[i].value);
-    if (p->n_metrics > 0) {
+    for (int i = 0; i < METRIC_COUNT; i++)
+        if (metrics_has(&p->call, (enum metric_id)i))
+            str_printf(&line, "%s%s=%.4g", line.len ? " " : "", metric_table[i].name,
+                       p->call.value[i]);
+    if (line.len > 0) {
         str_puts(out, "profile   ");
         report_wrap(out, str_text(&line), 10, 10);
     }

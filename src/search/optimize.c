@@ -160,7 +160,7 @@ static double time_of(const struct loop *l, const struct search_node *n) {
 static void explain(struct loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
-    profile_set(&n->profile, "time_s", n->measurement.median_s);
+    profile_set(&n->profile, METRIC_TIME, n->measurement.median_s);
     struct tool_input in = {.problem = l->job->problem,
                             .target = l->job->target,
                             .bound = l->job->bound,

@@ -25,9 +25,9 @@ static const struct action larger[] = {
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double busy = profile_get(in->profile, "thread_busy");
-    double blocks = profile_get(in->profile, "blocks");
-    double threads = profile_get(in->profile, "threads");
+    double busy = profile_get(in->profile, METRIC_THREAD_BUSY);
+    double blocks = profile_get(in->profile, METRIC_BLOCKS);
+    double threads = profile_get(in->profile, METRIC_THREADS);
     double each = blocks / threads;
     if (room < 1 || !(busy > 0 && busy < BUSY) || !isfinite(each))
         return 0;

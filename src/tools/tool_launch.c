@@ -15,8 +15,8 @@ static const struct action fewer[] = {
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double launches = profile_get(in->profile, "launches");
-    double time_s = profile_get(in->profile, "time_s");
+    double launches = profile_get(in->profile, METRIC_LAUNCHES);
+    double time_s = profile_get(in->profile, METRIC_TIME);
     double each_s = in->target->ceilings.present ? in->target->ceilings.launch_s : NAN;
     double spare_s = (launches - 1) * each_s;
     bool several = spare_s > WORTH * time_s, alone = launches == 1 && each_s > MOST * time_s;

@@ -15,7 +15,7 @@ static const struct action wider[] = {
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double gap = profile_get(in->profile, "time_s") / in->bound->reach_s;
+    double gap = profile_get(in->profile, METRIC_TIME) / in->bound->reach_s;
     int vec = tool_knob(in->candidate, "vec");
     // The width is the kernel block's: without one there is nothing to read it off.
     if (room < 1 || !in->target->is_gpu || in->bound->side != BOUND_MEMORY || vec < 1 ||

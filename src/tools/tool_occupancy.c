@@ -56,14 +56,15 @@ static const struct {
 
 // Blocks that would fit on a multiprocessor if only this were in the way.
 static double fits_by(enum limiter which, const struct target *t, const struct profile *p) {
-    double warps = ceil(profile_get(p, "threads_per_block") / WARP);
-    double per_warp = profile_get(p, "registers") * WARP;
+    double warps = ceil(profile_get(p, METRIC_BLOCK_THREADS) / WARP);
+    double per_warp = profile_get(p, METRIC_REGISTERS) * WARP;
     switch (which) {
     case BY_REGISTERS:
         per_warp = ceil(per_warp / REGISTER_UNIT) * REGISTER_UNIT;
         return floor(floor(t->registers_per_sm / per_warp / PARTS) * PARTS / warps);
     case BY_SHARED:
-        return floor((double)t->shared_per_sm / (profile_get(p, "shared_bytes") + SHARED_RESERVED));
+        return floor((double)t->shared_per_sm /
+                     (profile_get(p, METRIC_SHARED_BYTES) + SHARED_RESERVED));
     default:
         return t->blocks_per_sm > 0 ? t->blocks_per_sm : INFINITY;
     }
@@ -79,13 +80,14 @@ static enum limiter find_limiter(const struct target *t, const struct profile *p
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
     const struct profile *p = in->profile;
-    double occupancy = profile_get(p, "occupancy"), per_sm = profile_get(p, "blocks_per_sm");
+    double occupancy = profile_get(p, METRIC_OCCUPANCY),
+           per_sm = profile_get(p, METRIC_BLOCKS_PER_SM);
     double enough = in->bound->side == BOUND_COMPUTE ? COMPUTE_ENOUGH : MEMORY_ENOUGH;
-    double gap = profile_get(p, "time_s") / in->bound->reach_s;
+    double gap = profile_get(p, METRIC_TIME) / in->bound->reach_s;
     // Where the grid does not even fill what fits, more fitting is of no use.
-    bool is_filled = profile_get(p, "blocks") > per_sm * in->target->sms;
+    bool is_filled = profile_get(p, METRIC_BLOCKS) > per_sm * in->target->sms;
     if (room < 1 || !(occupancy < enough) || !is_filled || 1 / gap >= NEAR ||
-        isnan(profile_get(p, "registers") + profile_get(p, "shared_bytes")))
+        isnan(profile_get(p, METRIC_REGISTERS) + profile_get(p, METRIC_SHARED_BYTES)))
         return 0;
     enum limiter by = find_limiter(in->target, p);
     *out = (struct finding){
@@ -93,12 +95,12 @@ static int examine(struct arena *a, const struct tool_input *in, struct finding 
         .severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM,
         .cause = arena_printf(a, "%s keeps a multiprocessor from holding more threads",
                               limiters[by].name),
-        .evidence = arena_printf(a,
-                                 "occupancy %.0f%%: %.0f block%s of %.0f threads at a time; %.0f "
-                                 "registers a thread, %.0f bytes of shared memory a block",
-                                 100 * occupancy, per_sm, per_sm == 1 ? "" : "s",
-                                 profile_get(p, "threads_per_block"), profile_get(p, "registers"),
-                                 profile_get(p, "shared_bytes")),
+        .evidence = arena_printf(
+            a,
+            "occupancy %.0f%%: %.0f block%s of %.0f threads at a time; %.0f "
+            "registers a thread, %.0f bytes of shared memory a block",
+            100 * occupancy, per_sm, per_sm == 1 ? "" : "s", profile_get(p, METRIC_BLOCK_THREADS),
+            profile_get(p, METRIC_REGISTERS), profile_get(p, METRIC_SHARED_BYTES)),
         .expected_gain = isfinite(gap) ? fmin(enough / occupancy, gap) : enough / occupancy,
     };
     tool_add_actions(out, in->candidate, limiters[by].actions, limiters[by].n_actions);

@@ -133,7 +133,7 @@ static const char *evidence(struct arena *a, const struct bound *b, double time_
 }
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double time_s = profile_get(in->profile, "time_s");
+    double time_s = profile_get(in->profile, METRIC_TIME);
     double fraction = in->bound->reach_s / time_s;
     if (room < 1 || !isfinite(fraction) || fraction >= NEAR)
         return 0;

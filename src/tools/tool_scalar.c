@@ -17,8 +17,8 @@ static const struct action actions[] = {
 };
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double scalar = profile_get(in->profile, "hot_scalar");
-    double vector = profile_get(in->profile, "hot_vector");
+    double scalar = profile_get(in->profile, METRIC_HOT_SCALAR);
+    double vector = profile_get(in->profile, METRIC_HOT_VECTOR);
     double share = scalar / (scalar + vector);
     if (room < 1 || !isfinite(share) || share <= TOLERATED)
         return 0;

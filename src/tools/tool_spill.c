@@ -18,11 +18,11 @@ static const struct action fewer_values[] = {
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
     const struct profile *p = in->profile;
-    double spilled = profile_get(p, "spill_bytes"), local = profile_get(p, "local_bytes");
+    double spilled = profile_get(p, METRIC_SPILL_BYTES), local = profile_get(p, METRIC_LOCAL_BYTES);
     bool spills = spilled > 0;
     if (room < 1 || !(spills || local > 0))
         return 0;
-    double registers = profile_get(p, "registers");
+    double registers = profile_get(p, METRIC_REGISTERS);
     *out = (struct finding){
         .tool = "spill",
         .severity = spills ? SEVERITY_HIGH : SEVERITY_MEDIUM,

@@ -36,8 +36,8 @@ static const struct action other_blocks[] = {
 
 static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
     const struct profile *p = in->profile;
-    double blocks = profile_get(p, "blocks"), per_sm = profile_get(p, "blocks_per_sm");
-    double sms = in->target->sms, gap = profile_get(p, "time_s") / in->bound->reach_s;
+    double blocks = profile_get(p, METRIC_BLOCKS), per_sm = profile_get(p, METRIC_BLOCKS_PER_SM);
+    double sms = in->target->sms, gap = profile_get(p, METRIC_TIME) / in->bound->reach_s;
     if (room < 1 || !(blocks > 0 && per_sm > 0 && sms > 0) || 1 / gap >= NEAR)
         return 0;
     // A wave is what the card holds at once; with less than one, what counts is how evenly the

@@ -198,13 +198,13 @@ Test(compile_cuda, reads_resources_off_the_log) {
                         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
                         "ptxas info    : Used 12 registers, used 0 barriers",
                         &p);
-    cr_expect_eq(profile_get(&p, "registers"), 40);
-    cr_expect_eq(profile_get(&p, "static_shared_bytes"), 1024);
-    cr_expect_eq(profile_get(&p, "stack_bytes"), 8);
-    cr_expect_eq(profile_get(&p, "spill_bytes"), 16);
+    cr_expect_eq(profile_get(&p, METRIC_REGISTERS), 40);
+    cr_expect_eq(profile_get(&p, METRIC_STATIC_SHARED_BYTES), 1024);
+    cr_expect_eq(profile_get(&p, METRIC_STACK_BYTES), 8);
+    cr_expect_eq(profile_get(&p, METRIC_SPILL_BYTES), 16);
     struct profile none = {0};
     cuda_read_resources("no such words: registers, bytes smem\n", &none);
-    cr_expect_eq(none.n_metrics, 0);
+    cr_expect_eq(metrics_count(&none.call), 0);
 }
 
 Test(scan, refuses_what_cuda_may_not_include) {

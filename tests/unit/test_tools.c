@@ -38,15 +38,15 @@ Test(tools, are_silent_when_metrics_are_absent) {
     struct finding out[5];
     cr_assert_eq(examine(NULL, &b, &empty, out), 0);
     struct profile half = {0};
-    profile_set(&half, "hot_scalar", 10);
-    profile_set(&half, "thread_busy", 0.2);
-    profile_set(&half, "threads", 2);
+    profile_set(&half, METRIC_HOT_SCALAR, 10);
+    profile_set(&half, METRIC_THREAD_BUSY, 0.2);
+    profile_set(&half, METRIC_THREADS, 2);
     cr_assert_eq(examine(NULL, &b, &half, out), 0);
 }
 
 Test(tools, reach_needs_ceilings) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 1);
+    profile_set(&p, METRIC_TIME, 1);
     struct bound b = bound_of(BOUND_MEMORY);
     b.reach_s = NAN;
     struct finding f;
@@ -55,7 +55,7 @@ Test(tools, reach_needs_ceilings) {
 
 Test(tools, reach_knows_chains_of_steps) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, METRIC_TIME, 4e-3);
     struct bound b = bound_of(BOUND_CHAIN);
     b.reach_s = 1e-3;
     b.work.chain_ops = 1000;
@@ -78,7 +78,7 @@ Test(tools, reach_says_how_far_and_on_which_side) {
                  {4e-3, 1, SEVERITY_HIGH}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
-        profile_set(&p, "time_s", cases[i].time_s);
+        profile_set(&p, METRIC_TIME, cases[i].time_s);
         struct bound b = bound_of(BOUND_MEMORY);
         struct finding f = {0};
         cr_assert_eq(examine(&tool_reach, &b, &p, &f), cases[i].n, "%g", cases[i].time_s);
@@ -86,7 +86,7 @@ Test(tools, reach_says_how_far_and_on_which_side) {
             cr_assert_eq(f.severity, cases[i].severity, "%g", cases[i].time_s);
     }
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, METRIC_TIME, 4e-3);
     struct finding f;
     struct bound b = bound_of(BOUND_MEMORY);
     examine(&tool_reach, &b, &p, &f);
@@ -100,7 +100,7 @@ Test(tools, reach_says_how_far_and_on_which_side) {
 
 Test(tools, name_only_knobs_that_the_block_has_and_words_it_does_not) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, METRIC_TIME, 4e-3);
     struct bound b = bound_of(BOUND_MEMORY);
     struct finding f;
     examine(&tool_reach, &b, &p, &f);
@@ -118,12 +118,12 @@ Test(tools, name_only_knobs_that_the_block_has_and_words_it_does_not) {
 // Source that somebody wrote has no knobs to turn: what it is told names none.
 Test(tools, speak_of_source_where_there_is_no_block) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
-    profile_set(&p, "hot_scalar", 10);
-    profile_set(&p, "hot_vector", 0);
-    profile_set(&p, "thread_busy", 0.5);
-    profile_set(&p, "blocks", 3);
-    profile_set(&p, "threads", 2);
+    profile_set(&p, METRIC_TIME, 4e-3);
+    profile_set(&p, METRIC_HOT_SCALAR, 10);
+    profile_set(&p, METRIC_HOT_VECTOR, 0);
+    profile_set(&p, METRIC_THREAD_BUSY, 0.5);
+    profile_set(&p, METRIC_BLOCKS, 3);
+    profile_set(&p, METRIC_THREADS, 2);
     candidate.kernel = NULL;
     for (int side = 0; side < 2; side++) {
         struct bound b = bound_of(side ? BOUND_MEMORY : BOUND_COMPUTE);
@@ -147,13 +147,13 @@ Test(tools, scalar_speaks_when_vectors_are_few) {
     } cases[] = {{0, 10, 0}, {2, 10, 0}, {5, 10, 1}, {10, 0, 1}, {0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
-        profile_set(&p, "hot_scalar", cases[i].scalar);
-        profile_set(&p, "hot_vector", cases[i].vector);
+        profile_set(&p, METRIC_HOT_SCALAR, cases[i].scalar);
+        profile_set(&p, METRIC_HOT_VECTOR, cases[i].vector);
         cr_assert_eq(examine(&tool_scalar, &b, &p, &f), cases[i].n, "case %zu", i);
     }
     struct profile p = {0};
-    profile_set(&p, "hot_scalar", 10);
-    profile_set(&p, "hot_vector", 0);
+    profile_set(&p, METRIC_HOT_SCALAR, 10);
+    profile_set(&p, METRIC_HOT_VECTOR, 0);
     examine(&tool_scalar, &b, &p, &f);
     cr_assert_float_eq(f.expected_gain, 16, 1e-9);
     cr_assert_eq(find_action(&f, "vec")->direction, 1);
@@ -168,9 +168,9 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
     } cases[] = {{0.95, 2, 0, 0}, {0.5, 3, 1, -1}, {0.5, 100000, 1, 1}, {0.8, 40, 1, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
-        profile_set(&p, "thread_busy", cases[i].busy);
-        profile_set(&p, "blocks", cases[i].blocks);
-        profile_set(&p, "threads", 2);
+        profile_set(&p, METRIC_THREAD_BUSY, cases[i].busy);
+        profile_set(&p, METRIC_BLOCKS, cases[i].blocks);
+        profile_set(&p, METRIC_THREADS, 2);
         cr_assert_eq(examine(&tool_idle, &b, &p, &f), cases[i].n, "case %zu", i);
         if (!cases[i].n)
             continue;
@@ -181,12 +181,12 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
 
 Test(tools, rank_by_severity_then_gain_and_keep_what_fits) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 1.3e-3);
-    profile_set(&p, "hot_scalar", 10);
-    profile_set(&p, "hot_vector", 0);
-    profile_set(&p, "thread_busy", 0.7);
-    profile_set(&p, "blocks", 2);
-    profile_set(&p, "threads", 2);
+    profile_set(&p, METRIC_TIME, 1.3e-3);
+    profile_set(&p, METRIC_HOT_SCALAR, 10);
+    profile_set(&p, METRIC_HOT_VECTOR, 0);
+    profile_set(&p, METRIC_THREAD_BUSY, 0.7);
+    profile_set(&p, METRIC_BLOCKS, 2);
+    profile_set(&p, METRIC_THREADS, 2);
     struct bound b = bound_of(BOUND_COMPUTE);
     struct finding out[5];
     cr_assert_eq(examine(NULL, &b, &p, out), 3);
@@ -220,15 +220,15 @@ struct launch {
 
 static struct profile profile_of(struct launch l) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 2e-3);
-    profile_set(&p, "launches", 1);
-    profile_set(&p, "blocks", l.blocks);
-    profile_set(&p, "threads_per_block", l.threads);
-    profile_set(&p, "registers", l.registers);
-    profile_set(&p, "shared_bytes", l.shared);
-    profile_set(&p, "local_bytes", 0);
-    profile_set(&p, "blocks_per_sm", l.per_sm);
-    profile_set(&p, "occupancy", l.per_sm * l.threads / 2048);
+    profile_set(&p, METRIC_TIME, 2e-3);
+    profile_set(&p, METRIC_LAUNCHES, 1);
+    profile_set(&p, METRIC_BLOCKS, l.blocks);
+    profile_set(&p, METRIC_BLOCK_THREADS, l.threads);
+    profile_set(&p, METRIC_REGISTERS, l.registers);
+    profile_set(&p, METRIC_SHARED_BYTES, l.shared);
+    profile_set(&p, METRIC_LOCAL_BYTES, 0);
+    profile_set(&p, METRIC_BLOCKS_PER_SM, l.per_sm);
+    profile_set(&p, METRIC_OCCUPANCY, l.per_sm * l.threads / 2048);
     return p;
 }
 
@@ -275,7 +275,7 @@ Test(tools, occupancy_names_what_is_in_the_way_and_the_move) {
     p = profile_of((struct launch){200, 256, 128, 0, 2});
     cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
     p = profile_of((struct launch){9999, 256, 128, 0, 2});
-    profile_set(&p, "time_s", 1.01e-3);
+    profile_set(&p, METRIC_TIME, 1.01e-3);
     cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
 }
 
@@ -313,10 +313,10 @@ Test(tools, spill_tells_spills_from_arrays) {
     struct profile p = profile_of((struct launch){9999, 256, 255, 0, 1});
     struct finding f;
     cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 0);
-    profile_set(&p, "local_bytes", 64);
+    profile_set(&p, METRIC_LOCAL_BYTES, 64);
     cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 1);
     cr_expect_eq(f.severity, SEVERITY_MEDIUM);
-    profile_set(&p, "spill_bytes", 48);
+    profile_set(&p, METRIC_SPILL_BYTES, 48);
     cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 1);
     cr_expect_eq(f.severity, SEVERITY_HIGH);
     cr_expect(strstr(f.evidence, "48 bytes per thread, at 255 registers"), "%s", f.evidence);
@@ -343,15 +343,15 @@ Test(tools, launch_speaks_when_launching_is_the_time) {
     static const char two[] =
         "kernel for p on sm_90a\nstage t : map  vec 4\nstage y : map  vec 4\n";
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);
-    profile_set(&p, "launches", 2);
+    profile_set(&p, METRIC_LAUNCHES, 2);
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);  // 3 us of 2 ms
-    profile_set(&p, "time_s", 9e-6);
+    profile_set(&p, METRIC_TIME, 9e-6);
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 1);
     cr_expect(find_action(&f, "merge"));
     cr_expect_float_eq(f.expected_gain, 1.5, 1e-9);
-    profile_set(&p, "launches", 1);
+    profile_set(&p, METRIC_LAUNCHES, 1);
     cr_assert_eq(examine_gpu(&tool_launch, map_block, &p, BOUND_MEMORY, &f), 0);
-    profile_set(&p, "time_s", 4e-6);
+    profile_set(&p, METRIC_TIME, 4e-6);
     cr_assert_eq(examine_gpu(&tool_launch, map_block, &p, BOUND_MEMORY, &f), 1);
     cr_expect_eq(f.severity, SEVERITY_LOW);
 }
@@ -362,11 +362,11 @@ Test(tools, of_a_gpu_are_silent_on_a_kernel_at_reach_and_without_facts) {
     struct profile p = profile_of((struct launch){4096, 256, 40, 0, 6});
     struct tool_input in = {.target = &gpu, .bound = &b, .candidate = &c, .profile = &p};
     struct finding out[5];
-    profile_set(&p, "time_s", 1.01e-3);
+    profile_set(&p, METRIC_TIME, 1.01e-3);
     cr_assert_eq(tools_examine(&a, &in, out, 5), 0);
     // Far from reach, but nothing is known beyond the time: only reach speaks.
     struct profile bare = {0};
-    profile_set(&bare, "time_s", 4e-3);
+    profile_set(&bare, METRIC_TIME, 4e-3);
     in.profile = &bare;
     cr_assert_eq(tools_examine(&a, &in, out, 5), 1);
     cr_assert_str_eq(out[0].tool, "reach");
