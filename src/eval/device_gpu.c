@@ -292,7 +292,7 @@ static bool gpu_start(struct judge *j, struct arena *a, struct subject *s,
     if (!s->gpu->runner)
         return false;
     s->is_open = true;
-    cuda_read_resources(c.log, &s->gpu->profile);
+    cuda_read_resources(c.log, NULL, &s->gpu->profile.call);
     return load_subject(j, a, s, v, err);
 }
 
@@ -444,6 +444,8 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         struct profile_launch *l = profile_add_launch(a, &result->profile, NULL);
         bool is_fill = s->plan.steps[i].kind == STEP_FILL;
         l->metrics = p->launches[i].metrics;
+        if (!is_fill)
+            cuda_read_resources(s->gpu->cubin.log, p->launches[i].name, &l->metrics);
         l->name = arena_printf(a, "%s%s", is_fill ? "fill " : "", p->launches[i].name);
     }
     if (result->verdict.kind == VERDICT_OK)

@@ -140,9 +140,9 @@ static const struct search_node *parent_of(const struct brief *b, const struct s
 
 // What its planner expected over its parent, and what came of it.
 static void put_expected(struct str *out, const struct brief *b, const struct search_node *n) {
-    double expected = search_node_expected(n);
+    double expected = n->by && strcmp(n->by, "team") == 0 ? n->expected : NAN;
     const struct search_node *parent = parent_of(b, n);
-    if (!isfinite(expected) || !parent)
+    if (!(expected > 0) || !parent)
         return;
     str_printf(out, " (expected %.2fx over node %d", expected, n->parent);
     if (isfinite(parent->time_s / n->time_s))

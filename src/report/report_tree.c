@@ -86,8 +86,9 @@ static void say_expectations(struct str *out, const struct run_view *v) {
     bool is_first = true;
     for (int i = 1; i < v->n_nodes; i++) {
         const struct search_node *n = &v->nodes[i];
-        double expected = search_node_expected(n);
-        if (!isfinite(expected) || n->state != NODE_EVALUATED)
+        double expected = n->expected;
+        bool is_model = n->by && strcmp(n->by, "team") == 0;
+        if (!is_model || !(expected > 0) || n->state != NODE_EVALUATED)
             continue;
         if (is_first)
             str_puts(out, "\nexpected  measured  over the node that it was proposed for\n");
@@ -199,6 +200,17 @@ static void say_profile(struct str *out, const struct profile *p) {
     str_reset(&line);
 }
 
+// What came of the finding behind it, next to what its tool expected.
+static void say_gain(struct str *out, const struct run_view *v, const struct search_node *n) {
+    if (!(n->gain > 0))
+        return;
+    str_printf(out, "gain      %.2fx over %lld.%d", n->gain, (long long)v->run.id, n->parent);
+    if (n->expected > 0)
+        str_printf(out, "; %.2fx was expected%s%s", n->expected, n->tool ? " of the tool " : "",
+                   n->tool ? n->tool : "");
+    str_puts(out, "\n");
+}
+
 void report_node(struct str *out, const struct run_view *v, int number, bool with_source) {
     const struct search_node *n = &v->nodes[number];
     str_printf(out, "node      %lld.%d", (long long)v->run.id, number);
@@ -213,6 +225,7 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
         str_puts(out, "change    ");
         report_wrap(out, n->change, 10, 10);
     }
+    say_gain(out, v, n);
     if (n->state == NODE_EVALUATED) {
         str_printf(out, "verdict   %s%s%s\n", verdict_kind_name(n->verdict.kind),
                    n->verdict.rule ? ", rule " : "", n->verdict.rule ? n->verdict.rule : "");

@@ -313,13 +313,21 @@ Test(record, node_with_findings_survives_its_json_form) {
     n.verdict = (struct verdict){.kind = VERDICT_OK, .evidence = "fine"};
     n.measurement = example_measurement();
     profile_set(&n.profile, METRIC_BLOCKS, 7);
-    n.findings[0] = (struct finding){.tool = "reach",
-                                     .severity = SEVERITY_HIGH,
-                                     .cause = "far",
-                                     .evidence = "3x",
-                                     .expected_gain = NAN,
-                                     .actions = {{.words = "wider", .knob = "vec", .direction = 1}},
-                                     .n_actions = 1};
+    n.findings[0] = (struct finding){
+        .tool = "reach",
+        .severity = SEVERITY_HIGH,
+        .cause = "far",
+        .evidence = "3x",
+        .expected_gain = NAN,
+        .actions = {{.words = "wider", .knob = "vec", .direction = 1, .move = "y: vec 8 -> 16"}},
+        .n_actions = 1,
+        .numbers = {{"time_s", 2e-3, 1e-3}, {"blocks", 7, NAN}},
+        .n_numbers = 2,
+        .launch = "rows",
+        .share = 0.25};
+    n.tool = "reach";
+    n.expected = 1.5;
+    n.gain = 1.25;
     n.n_findings = 1;
     n.time_s = 2e-3;
     json_t *json = search_node_to_json(&n);
@@ -329,10 +337,26 @@ Test(record, node_with_findings_survives_its_json_form) {
     cr_expect_eq(m.state, NODE_EVALUATED);
     cr_expect_str_eq(m.findings[0].actions[0].knob, "vec");
     cr_expect(!m.findings[0].actions[0].word);
+    cr_expect_str_eq(m.findings[0].actions[0].move, "y: vec 8 -> 16");
     cr_expect(isnan(m.findings[0].expected_gain));
+    cr_expect_eq(m.findings[0].n_numbers, 2);
+    cr_expect_str_eq(m.findings[0].numbers[1].metric, "blocks");
+    cr_expect(m.findings[0].numbers[0].limit == 1e-3 && isnan(m.findings[0].numbers[1].limit));
+    cr_expect(strcmp(m.findings[0].launch, "rows") == 0 && m.findings[0].share == 0.25);
+    cr_expect_str_eq(m.tool, "reach");
+    cr_expect(m.expected == 1.5 && m.gain == 1.25);
     cr_expect_eq(m.measurement.n_pairs, 3);
     cr_expect_str_eq(m.change, n.change);
     cr_expect_eq(profile_get(&m.profile, METRIC_BLOCKS), 7);
+
+    // A model's expectation once stood in its words alone.
+    n.by = "team";
+    n.expected = n.gain = NAN;
+    n.reason = search_node_reason(&a, "x; expected 9x, y", 1.75, 0.7);
+    json = search_node_to_json(&n);
+    cr_assert(search_node_from_json(&a, json, &m, &err), "%s", err.text);
+    json_decref(json);
+    cr_expect(m.expected == 1.75 && isnan(m.gain));
 
     n.state = NODE_PROPOSED;
     json = search_node_to_json(&n);

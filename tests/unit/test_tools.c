@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
+#include "family/lower.h"
+#include "lang/lang.h"
 #include "tools/tool.h"
 
 static struct arena a;
@@ -10,9 +13,11 @@ static struct target target = {.vector_bytes = 64, .n_threads = 2};
 static struct candidate candidate = {
     .kernel = "kernel for p on cpu\nstage y : map  vec 8  unroll 1  grain 64  store plain\n"};
 
+static double reach_s = 1e-3;
+
 static struct bound bound_of(enum bound_side side) {
     return (struct bound){.work = {.bytes_read = 4e6, .bytes_written = 4e6, .flops = 1e6},
-                          .reach_s = 1e-3,
+                          .reach_s = reach_s,
                           .reach_memory_s = 0.9e-3,
                           .reach_compute_s = 0.9e-3,
                           .reach_fixed_s = 1e-5,
@@ -22,7 +27,7 @@ static struct bound bound_of(enum bound_side side) {
 static int examine(const struct tool *tool, const struct bound *b, const struct profile *p,
                    struct finding *out) {
     struct tool_input in = {.target = &target, .bound = b, .candidate = &candidate, .profile = p};
-    return tool ? tool->examine(&a, &in, out, 1) : tools_examine(&a, &in, out, 5);
+    return tool ? tool_examine(&a, tool, &in, out) : tools_examine(&a, &in, out, 5);
 }
 
 static const struct action *find_action(const struct finding *f, const char *knob) {
@@ -237,7 +242,7 @@ static int examine_gpu(const struct tool *tool, const char *block, const struct 
     struct bound b = bound_of(side);
     struct candidate c = {.kernel = block};
     struct tool_input in = {.target = &gpu, .bound = &b, .candidate = &c, .profile = p};
-    return tool->examine(&a, &in, out, 1);
+    return tool_examine(&a, tool, &in, out);
 }
 
 Test(tools, occupancy_names_what_is_in_the_way_and_the_move) {
@@ -346,6 +351,7 @@ Test(tools, launch_speaks_when_launching_is_the_time) {
     profile_set(&p, METRIC_LAUNCHES, 2);
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);  // 3 us of 2 ms
     profile_set(&p, METRIC_TIME, 9e-6);
+    reach_s = 3e-6;
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 1);
     cr_expect(find_action(&f, "merge"));
     cr_expect_float_eq(f.expected_gain, 1.5, 1e-9);
@@ -371,4 +377,152 @@ Test(tools, of_a_gpu_are_silent_on_a_kernel_at_reach_and_without_facts) {
     cr_assert_eq(tools_examine(&a, &in, out, 5), 1);
     cr_assert_str_eq(out[0].tool, "reach");
     cr_assert(find_action(&out[0], "items"));
+}
+
+// ---- what is said of the block
+
+// A problem and its block, read as the tools read it.
+struct known {
+    struct problem *problem;
+    struct candidate candidate;
+};
+
+static struct known known_block(const struct target *t, const char *problem, const char *block) {
+    struct lang_file file;
+    const char *diagnostics;
+    struct error err;
+    struct known k = {0};
+    const char *text = arena_printf(&a, "%s%s", problem, block);
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    k.problem = file.problems[0];
+    cr_assert(lower_kernel(&a, k.problem, t, file.kernels[0], &k.candidate, &err), "%s", err.text);
+    return k;
+}
+
+static const char product[] = "problem g\ndim N = 1024\nin x : f32[N, N] ~ normal\n"
+                              "in w : f32[N, N] ~ normal\nout y : f32[N, N]\ny = x @ w\n";
+
+// Findings of a slow call, everything known.
+static int examine_known(const struct target *t, const struct known *k, const struct profile *p,
+                         struct finding *out) {
+    struct bound b;
+    bound_compute(k->problem, t, &b);
+    b.reach_s = 1e-3;
+    b.side = BOUND_COMPUTE;
+    struct tool_input in = {
+        .problem = k->problem, .target = t, .bound = &b, .candidate = &k->candidate, .profile = p};
+    return tools_examine(&a, &in, out, 5);
+}
+
+static const struct action *find_turn(const struct finding *found, int n, const char *knob,
+                                      int direction) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < found[i].n_actions; j++) {
+            const struct action *act = &found[i].actions[j];
+            if (act->knob && strcmp(act->knob, knob) == 0 && act->direction == direction)
+                return act;
+        }
+    return NULL;
+}
+
+Test(tools, do_not_advise_what_no_knob_allows) {
+    struct target cpu = {.name = "cpu",
+                         .vector_bytes = 64,
+                         .n_threads = 2,
+                         .l1_bytes = 32 << 10,
+                         .l2_bytes = 1 << 20,
+                         .llc_bytes = 32 << 20,
+                         .cc = "cc"};
+    struct profile p = {0};
+    struct finding out[5];
+    profile_set(&p, METRIC_TIME, 4e-3);
+    struct known narrow =
+        known_block(&cpu, product, "kernel for g on cpu\nstage y : gemm  vec 8\n");
+    int n = examine_known(&cpu, &narrow, &p, out);
+    cr_assert_eq(n, 1);
+    const struct action *wider = find_turn(out, n, "vec", +1);
+    cr_assert(wider && wider->move && strstr(wider->move, "vec 8 -> 16"), "a move of this block");
+    // The widest there is.
+    struct known widest =
+        known_block(&cpu, product, "kernel for g on cpu\nstage y : gemm  vec 16\n");
+    n = examine_known(&cpu, &widest, &p, out);
+    cr_assert_eq(n, 1);
+    cr_expect_null(find_turn(out, n, "vec", +1));
+    cr_expect_gt(out[0].n_actions, 0);
+    for (int i = 0; i < out[0].n_actions; i++)
+        cr_expect(out[0].actions[i].move, "%s", out[0].actions[i].words);
+}
+
+Test(tools, do_not_advise_larger_and_smaller_at_once) {
+    struct target card;
+    cr_assert(target_of_arch("sm_90a", &card));
+    struct known k = known_block(&card, product, "kernel for g on sm_90a\nstage y : gemm\n");
+    static const struct launch launches[] = {
+        {9999, 256, 64, 0, 4},        // enough threads: larger tiles
+        {9999, 256, 255, 0, 1},       // too few of them fit
+        {16, 256, 128, 0, 2},         // too few blocks
+        {140, 256, 64, 48 << 10, 4},  // a last wave that is not full
+    };
+    static const int tile[] = {+1, -1, -1, -1};
+    for (size_t i = 0; i < sizeof launches / sizeof launches[0]; i++) {
+        struct profile p = profile_of(launches[i]);
+        struct finding out[5];
+        int n = examine_known(&card, &k, &p, out);
+        cr_assert_gt(n, 0, "case %zu", i);
+        cr_expect(find_turn(out, n, "tile", tile[i]), "case %zu", i);
+        for (int f = 0; f < n; f++)
+            for (int j = 0; j < out[f].n_actions; j++) {
+                const struct action *act = &out[f].actions[j];
+                if (act->knob && act->direction)
+                    cr_expect_null(find_turn(out, n, act->knob, -act->direction),
+                                   "case %zu: %s both ways", i, act->knob);
+            }
+    }
+}
+
+Test(tools, weigh_a_launch_by_its_share) {
+    struct profile p = {0};
+    profile_set(&p, METRIC_TIME, 2e-3);
+    static const double times[] = {1.2e-3, 0.77e-3, 0.03e-3};
+    for (int i = 0; i < 3; i++) {
+        struct profile_launch *l = profile_add_launch(&a, &p, i == 0 ? "even" : "few");
+        l->metrics = profile_of((struct launch){i == 0 ? 132 : 66, 256, 32, 0, 8}).call;
+        metrics_set(&l->metrics, METRIC_TIME, times[i]);
+    }
+    struct finding f;
+    cr_assert(examine_gpu(&tool_waves, NULL, &p, BOUND_MEMORY, &f));
+    cr_expect_str_eq(f.launch, "few");
+    cr_expect_float_eq(f.share, 0.385, 1e-9);
+    cr_expect_float_eq(f.expected_gain, 1 / (1 - 0.385 / 2), 1e-9, "half of that launch");
+    cr_expect(f.n_numbers > 0 && strcmp(f.numbers[0].metric, "blocks") == 0 &&
+              f.numbers[0].value == 66 && f.numbers[0].limit == 132);
+    // A launch that is next to nothing is nothing to worry about.
+    metrics_set(&p.launches[1].metrics, METRIC_BLOCKS, 132);
+    cr_assert(examine_gpu(&tool_waves, NULL, &p, BOUND_MEMORY, &f));
+    cr_expect_eq(f.severity, SEVERITY_LOW);
+    metrics_set(&p.launches[2].metrics, METRIC_TIME, 0.01e-3);
+    cr_expect(!examine_gpu(&tool_waves, NULL, &p, BOUND_MEMORY, &f));
+}
+
+Test(tools, say_where_class_and_bound_disagree) {
+    struct profile p = {0};
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 4e-3);
+    struct profile_launch *l = profile_add_launch(&a, &p, "k");
+    metrics_set(&l->metrics, METRIC_TIME, 4e-3);
+    cr_expect(!examine_gpu(&tool_disagree, NULL, &p, BOUND_MEMORY, &f), "no counters");
+    metrics_set(&l->metrics, METRIC_DRAM_BUSY, 0.2);
+    metrics_set(&l->metrics, METRIC_L2_BUSY, 0.2);
+    metrics_set(&l->metrics, METRIC_ISSUE_BUSY, 0.95);
+    metrics_set(&l->metrics, METRIC_PIPE_ALU_BUSY, 0.9);
+    cr_assert(examine_gpu(&tool_disagree, NULL, &p, BOUND_MEMORY, &f));
+    cr_expect(strstr(f.cause, "the problem is memory-bound, this kernel is compute-bound"), "%s",
+              f.cause);
+    cr_expect(strstr(f.actions[0].words, "fewer instructions"), "%s", f.actions[0].words);
+    cr_expect(!examine_gpu(&tool_disagree, NULL, &p, BOUND_COMPUTE, &f));
+    metrics_set(&l->metrics, METRIC_ISSUE_BUSY, 0.1);
+    metrics_set(&l->metrics, METRIC_PIPE_ALU_BUSY, 0.1);
+    cr_assert(examine_gpu(&tool_disagree, NULL, &p, BOUND_COMPUTE, &f));
+    cr_expect(strstr(f.cause, "latency-bound"), "%s", f.cause);
 }
