@@ -8,17 +8,17 @@
 #include "family/support.h"
 
 static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
-                             const struct family *f) {
+                             const struct emitter *e) {
     const char *names[KNOBS_MAX + 1] = {NULL};
     int n = 0;
-    for (const struct knob *k = f->knobs; k->name; k++)
+    for (const struct knob *k = e->knobs; k->name; k++)
         names[n++] = k->name;
     bool ok = true;
     for (int i = 0; i < s->n_knobs; i++) {
         const struct kernel_knob *k = &s->knobs[i];
-        if (!family_knob(f, k->name))
+        if (!emitter_knob(e, k->name))
             ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s has no knob '%s'",
-                                f->name, k->name);
+                                s->family, k->name);
     }
     return ok;
 }
@@ -52,7 +52,7 @@ static const char *unknown_node(struct arena *a, const struct region *r) {
 
 static const char *refused_by_emitter(struct arena *a, const struct block_stage *b) {
     struct objection why;
-    if (family_accepts(b->emitter, b->region, &why))
+    if (family_accepts(family_find(b->text->family), b->region, &why))
         return NULL;
     const struct family *other = family_for(b->region);
     node_id cut = region_cut(b->region);
@@ -85,8 +85,8 @@ static bool check_knobs(struct resolver *v, struct block_stage *b) {
     const struct kernel_stage *s = b->text;
     struct place at = s->at;
     struct objection why;
-    family_complete(b->emitter, b->region, v->block->target, &b->complete);
-    if (family_is_legal(b->emitter, b->region, v->block->target, &b->complete, &why))
+    emitter_complete(b->emitter, b->region, v->block->target, &b->complete);
+    if (emitter_is_legal(b->emitter, b->region, v->block->target, &b->complete, &why))
         return true;
     for (int i = 0; why.knob && i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, why.knob) == 0)
@@ -96,7 +96,7 @@ static bool check_knobs(struct resolver *v, struct block_stage *b) {
 
 bool block_check_emitter(struct resolver *v, int i) {
     struct block_stage *b = &v->block->stages[i];
-    b->emitter = family_on(family_find(b->text->family), v->block->target);
+    b->emitter = family_emitter(family_find(b->text->family), v->block->target);
     b->complete = *b->text;
     if (b->emitter && !check_knob_names(v, b->text, b->emitter))
         return false;

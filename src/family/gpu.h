@@ -3,7 +3,7 @@
 #pragma once
 
 #include "family/cascade.h"
-#include "family/family.h"
+#include "family/emitter.h"
 
 enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
 

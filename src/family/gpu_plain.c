@@ -87,19 +87,19 @@ static void lower_nest(struct plain_nest *n, const char *name) {
 }
 
 static void reduce(struct lowering *l, const struct target *t, const char *name) {
-    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = "reduce"};
     struct objection why;
-    family_complete(&gpu_reduce, l->region, t, &stage);
+    emitter_complete(&reduce_simt, l->region, t, &stage);
     stage_set(&stage, "vec", 0, 1);
-    if (!family_is_legal(&gpu_reduce, l->region, t, &stage, &why))
+    if (!emitter_is_legal(&reduce_simt, l->region, t, &stage, &why))
         stage_set(&stage, "split", 0, 1);
-    gpu_reduce.lower(l, &stage);
+    reduce_simt.lower(l, &stage);
 }
 
 // A block for each result, or several where the device has room for more.
 static void reduce_product(struct lowering *l, const struct target *t, const char *name,
                            const struct gemm_form *p) {
-    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = "reduce"};
     static const char *const knobs[] = {"threads", "results", "vec", "split"};
     int split = 1;
     while (split < 1024 && p->batch * p->m * p->n * split < 4 * (int64_t)t->sms &&

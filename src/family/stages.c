@@ -40,14 +40,15 @@ static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     const struct problem *p = e->problem;
     const struct target *t = e->target;
     struct region *r = region_near(e, k, i);
-    const struct family *f = family_on(family_for(r), t);
+    const struct family *f = family_for(r);
+    const struct emitter *emitter = family_emitter(f, t);
     struct error err;
-    if (!f)
+    if (!emitter)
         return false;
     struct kernel_stage *s = kernel_own_stage(a, k, i);
     int n = 0;
     for (int j = 0; j < s->n_knobs; j++)
-        if (family_knob(f, s->knobs[j].name))
+        if (emitter_knob(emitter, s->knobs[j].name))
             s->knobs[n++] = s->knobs[j];
     s->n_knobs = n;
     s->family = f->name;
@@ -88,11 +89,12 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     struct kernel_stage *first = kernel_add_stage(e->arena, out, i);
     first->values[first->n_values++] = p->graph.nodes[node].name;
     struct region *r = region_near(e, out, i);
-    const struct family *f = family_on(family_for(r), e->target);
-    if (!f)
+    const struct family *f = family_for(r);
+    const struct emitter *emitter = family_emitter(f, e->target);
+    if (!emitter)
         return false;
     first->family = f->name;
-    family_complete(f, r, e->target, first);
+    emitter_complete(emitter, r, e->target, first);
     return settle(e, out, i + 1);
 }
 

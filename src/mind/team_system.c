@@ -35,12 +35,12 @@ static void put_knob(struct str *out, const struct knob *k) {
 }
 
 static void put_families(struct str *out, const struct target *t) {
-    for (int i = 0; families[i]; i++) {
-        const struct family *f = family_on(families[i], t);
-        if (!f)
+    for (const struct family *f = families; f->name; f++) {
+        const struct emitter *e = family_emitter(f, t);
+        if (!e)
             continue;
-        str_printf(out, "- **%s**: %s\n", families[i]->name, f->summary);
-        for (const struct knob *k = f->knobs; k && k->name; k++)
+        str_printf(out, "- **%s**: %s\n", f->name, e->summary);
+        for (const struct knob *k = e->knobs; k->name; k++)
             put_knob(out, k);
     }
 }

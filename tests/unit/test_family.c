@@ -373,7 +373,7 @@ static bool edit_merge(const struct stages_edit *e, int unused, struct kernel *o
 }
 
 static bool edit_family(const struct stages_edit *e, int family, struct kernel *out) {
-    return stages_change_family(e, families[family]->name, out);
+    return stages_change_family(e, families[family].name, out);
 }
 
 Test(moves, what_is_known_of_a_block_changes_no_answer) {
@@ -393,7 +393,7 @@ Test(moves, what_is_known_of_a_block_changes_no_answer) {
         for (int s = 0; s < k.n_stages; s++) {
             struct stages_edit e = {&a, p, &t, &k, s, NULL};
             expect_same_edit(&a, &e, base, edit_merge, 0);
-            for (int f = 0; families[f]; f++)
+            for (int f = 0; families[f].name; f++)
                 expect_same_edit(&a, &e, base, edit_family, f);
             for (node_id n = 0; n < p->graph.n_nodes; n++)
                 if (base->stages[s].region->is_member[n] && p->graph.nodes[n].op != OP_CONST)

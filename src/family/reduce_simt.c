@@ -66,11 +66,6 @@ static struct figures figures_of(const struct region *r) {
     return f;
 }
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct reduce_form f;
-    return reduce_find_form(r, &f, why);
-}
-
 // Terms of one block, a multiple of vec.
 static int64_t span_of(const struct figures *f, const struct kernel_stage *s) {
     int64_t vec = f->across ? 1 : stage_number(s, "vec", 0);
@@ -479,11 +474,11 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (width < 32 ? 32 / width : 1) + (split > 1 ? 3e-6 + 2e-9 * split : 0);
 }
 
-const struct family gpu_reduce = {
-    .name = "reduce",
+const struct emitter reduce_simt = {
+    .name = "simt",
     .summary = "one reduction over any axes",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
