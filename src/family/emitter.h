@@ -1,7 +1,9 @@
 // An emitter: one way to turn the regions of a family into loops for some targets, with knobs.
 //
-// It prints nothing. A family (family.h) has a row for each of its emitters, the best first:
-// gemm has `cpu`, and on GPUs `simt`.
+// It prints nothing. A family (family.h) has a row for each of its emitters: gemm has `cpu`, and on
+// GPUs `simt` and `dot`. A stage names one by `as` (`stage y : gemm as dot`); otherwise it is the
+// first that runs on the target, takes the region and has the knobs that the stage gives. Going
+// from one to another is a move of the search.
 //
 // To add one: write family/<family>_<emitter>.c with a `const struct emitter`, declare it below,
 // put it into its family's row in family.c, describe its knobs in docs/families.md, and give
@@ -32,6 +34,8 @@ struct emitter {
     const char *summary;
     const struct knob *knobs;
     bool (*runs_on)(const struct target *t);
+    // Called to learn whether it computes a region that its family takes. NULL: all of them.
+    bool (*accepts)(const struct region *r, const struct target *t, struct objection *why);
     // Called with every knob still at the first value of its grid; sets those that should
     // be something else to begin with. The result must be legal.
     void (*defaults)(const struct region *r, const struct target *t, struct kernel_stage *s);
@@ -46,7 +50,7 @@ struct emitter {
 };
 
 extern const struct emitter map_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, nest_cpu;
-extern const struct emitter map_simt, rowwise_simt, reduce_simt, gemm_simt, nest_simt;
+extern const struct emitter map_simt, rowwise_simt, reduce_simt, gemm_simt, gemm_dot, nest_simt;
 
 // For `runs_on`.
 bool emitter_runs_on_cpu(const struct target *t);
@@ -67,7 +71,7 @@ bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *w
 void stage_set(struct kernel_stage *s, const char *knob, int part, int value);
 void stage_set_word(struct kernel_stage *s, const char *knob, const char *word);
 
-// Fill in what the author left out, in the table's order.
+// Fill in the knobs that the author left out, in the table's order.
 void emitter_complete(const struct emitter *e, const struct region *r, const struct target *t,
                       struct kernel_stage *s);
 

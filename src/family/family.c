@@ -1,6 +1,7 @@
 // The table of families, and which of them takes a region.
 #include "family/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "family/gemm_form.h"
@@ -21,7 +22,7 @@ const struct family families[] = {
     [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_accepts,
                        EMITTERS(&reduce_cpu, &reduce_simt)},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_accepts,
-                     EMITTERS(&gemm_cpu, &gemm_simt)},
+                     EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", NULL, NO_EMITTER},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", NULL, NO_EMITTER},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", NULL, NO_EMITTER},
@@ -43,9 +44,83 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
-const struct emitter *family_emitter(const struct family *f, const struct target *t) {
-    for (int i = 0; f && f->emitters[i]; i++)
-        if (f->emitters[i]->runs_on(t))
+int family_count_emitters(const struct family *f, const struct target *t) {
+    int n = 0;
+    for (int i = 0; f->emitters[i]; i++)
+        n += f->emitters[i]->runs_on(t);
+    return n;
+}
+
+// "simt or dot"; "" when there is none.
+static void list_emitters(const struct family *f, const struct target *t, char *out, size_t room) {
+    int n = family_count_emitters(f, t), k = 0;
+    out[0] = '\0';
+    for (int i = 0; f->emitters[i]; i++)
+        if (f->emitters[i]->runs_on(t)) {
+            k++;
+            snprintf(out + strlen(out), room - strlen(out), "%s%s",
+                     k == 1  ? ""
+                     : k < n ? ", "
+                             : " or ",
+                     f->emitters[i]->name);
+        }
+}
+
+static const struct emitter *find_named(const struct family *f, const struct target *t,
+                                        const char *name, struct objection *why) {
+    char names[128];
+    for (int i = 0; f->emitters[i]; i++)
+        if (f->emitters[i]->runs_on(t) && strcmp(f->emitters[i]->name, name) == 0)
+            return f->emitters[i];
+    list_emitters(f, t, names, sizeof names);
+    objection(why, NULL, "%s has no emitter '%s' on %s: it is %s", f->name, name,
+              target_kernel_name(t), names);
+    return NULL;
+}
+
+static bool has_knobs(const struct emitter *e, const struct kernel_stage *s) {
+    for (int i = 0; i < s->n_knobs; i++)
+        if (!emitter_knob(e, s->knobs[i].name))
+            return false;
+    return true;
+}
+
+static bool takes(const struct emitter *e, const struct region *r, const struct target *t,
+                  struct objection *why) {
+    return !r || !e->accepts || e->accepts(r, t, why);
+}
+
+const struct emitter *family_emitter(const struct family *f, const struct region *r,
+                                     const struct target *t, const struct kernel_stage *s,
+                                     struct objection *why) {
+    if (s->emitter) {
+        const struct emitter *e = find_named(f, t, s->emitter, why);
+        return e && takes(e, r, t, why) ? e : NULL;
+    }
+    const struct emitter *first = NULL;
+    objection(why, NULL, "%s has no emitter for %s", f->name, target_kernel_name(t));
+    for (int i = 0; f->emitters[i]; i++) {
+        const struct emitter *e = f->emitters[i];
+        if (!e->runs_on(t) || !takes(e, r, t, why))
+            continue;
+        if (has_knobs(e, s))
+            return e;
+        first = first ? first : e;
+    }
+    return first;
+}
+
+void family_complete(const struct family *f, const struct emitter *e, const struct region *r,
+                     const struct target *t, struct kernel_stage *s) {
+    s->emitter = family_count_emitters(f, t) > 1 ? e->name : NULL;
+    emitter_complete(e, r, t, s);
+}
+
+const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t) {
+    const struct family *f = family_find(s->family);
+    for (int i = 0; f->emitters[i]; i++)
+        if (f->emitters[i]->runs_on(t) &&
+            (!s->emitter || strcmp(f->emitters[i]->name, s->emitter) == 0))
             return f->emitters[i];
     return NULL;
 }

@@ -32,7 +32,7 @@ struct family {
     // Called to learn whether a region of that form is one that the emitters compute. NULL where
     // there is no emitter: then the language admits the region, and only lowering refuses it.
     bool (*accepts)(const struct region *r, struct objection *why);
-    const struct emitter *const *emitters;  // NULL-terminated, the best first
+    const struct emitter *const *emitters;  // NULL-terminated, in the order they are tried
 };
 
 // Ended by a name of NULL, in the order in which they are tried: of those that accept a region
@@ -43,5 +43,19 @@ const struct family *family_find(const char *name);  // NULL: unknown
 bool family_accepts(const struct family *f, const struct region *r, struct objection *why);
 const struct family *family_for(const struct region *r);  // first that accepts, or NULL
 
-// The emitter of a family for a target; NULL: there is none, or `f` is NULL.
-const struct emitter *family_emitter(const struct family *f, const struct target *t);
+// How many of a family's emitters run on a target.
+int family_count_emitters(const struct family *f, const struct target *t);
+
+// The emitter for a stage of the family: the one that it names, or else the first that runs on the
+// target, takes the region and has every knob that the stage gives; where none has, the first that
+// takes the region. requires: the family accepts the region; NULL: of any. NULL: none, and why.
+const struct emitter *family_emitter(const struct family *f, const struct region *r,
+                                     const struct target *t, const struct kernel_stage *s,
+                                     struct objection *why);
+
+// Fill in what the author of a stage left out: the emitter, where there are several, and knobs.
+void family_complete(const struct family *f, const struct emitter *e, const struct region *r,
+                     const struct target *t, struct kernel_stage *s);
+
+// The emitter of a complete stage.
+const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t);

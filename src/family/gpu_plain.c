@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "family/gemm_form.h"
 #include "family/gpu.h"
+#include "family/gpu_reduce.h"
 #include "family/map_form.h"
 #include "family/plain.h"
 #include "family/reduce_form.h"
@@ -110,7 +111,8 @@ static void reduce_product(struct lowering *l, const struct target *t, const cha
         stage.knobs[i] = (struct kernel_knob){.name = knobs[i], .n_parts = 1};
         stage.knobs[i].part[0] = i == 0 ? BLOCK : i == 3 ? split : 1;
     }
-    gpu_reduce_product(l, p, &stage);
+    struct gpu_reduction f = gpu_reduction_of_product(l, p);
+    gpu_reduce_lower(l, &f, &stage);
 }
 
 void gpu_plain_lower(struct lowering *l, const struct target *t, const char *name) {

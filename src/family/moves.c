@@ -36,13 +36,9 @@ static uint64_t text_hash(const struct kernel *k) {
     return hash;
 }
 
-static const struct emitter *stage_emitter(const struct list *l, const struct kernel_stage *s) {
-    return family_emitter(family_find(s->family), l->target);
-}
-
 static double stage_seconds(const struct list *l, const struct region *r,
                             const struct kernel_stage *s) {
-    return stage_emitter(l, s)->estimate(r, l->target, s);
+    return stage_emitter(s, l->target)->estimate(r, l->target, s);
 }
 
 // Seconds of all stages; those that are as they were are not reckoned again.
@@ -252,7 +248,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
-    struct turning t = {stage, stage_emitter(l, s), l->base->stages[stage].region};
+    struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].region};
     for (const struct knob *k = t.emitter->knobs; k->name; k++)
         for (int part = 0; part < n_parts(k); part++) {
             int now = get_choice(k, s, part);
@@ -287,13 +283,21 @@ static void split(struct list *l, struct stages_edit *edit, node_id n) {
     add(l, m, &next, estimate(l, &next));
 }
 
-static void change_family(struct list *l, struct stages_edit *edit, const char *family) {
+// "gemm", or "gemm as dot" where the family has several emitters.
+static const char *emitter_text(struct arena *a, const struct kernel_stage *s) {
+    return s->emitter ? arena_printf(a, "%s as %s", s->family, s->emitter) : s->family;
+}
+
+static void change_emitter(struct list *l, struct stages_edit *edit, const struct family *f,
+                           const struct emitter *e) {
     struct kernel next;
     const struct kernel_stage *s = l->from->stages[edit->stage];
-    if (strcmp(family, s->family) == 0 || !stages_change_family(edit, family, &next))
+    if (!e->runs_on(l->target) || e == stage_emitter(s, l->target) ||
+        !stages_change_emitter(edit, f->name, e->name, &next))
         return;
     struct move m = {.stage = s->values[0]};
-    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], s->family, family);
+    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], emitter_text(l->arena, s),
+                           emitter_text(l->arena, next.stages[edit->stage]));
     add(l, m, &next, estimate(l, &next));
 }
 
@@ -309,11 +313,11 @@ static void change_stages(struct list *l, int stage) {
         arena_reset(&scratch);
         split(l, &edit, n);
     }
-    for (const struct family *f = families; f->name; f++) {
-        arena_reset(&scratch);
-        if (family_emitter(f, l->target))
-            change_family(l, &edit, f->name);
-    }
+    for (const struct family *f = families; f->name; f++)
+        for (int i = 0; f->emitters[i]; i++) {
+            arena_reset(&scratch);
+            change_emitter(l, &edit, f, f->emitters[i]);
+        }
     arena_reset(&scratch);
 }
 

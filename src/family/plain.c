@@ -33,7 +33,7 @@ static void add_nest(struct program_state *s, const struct target *t, const stru
         return;
     }
     struct kernel_stage stage = {.values = {r->value_name[0]}, .n_values = 1, .family = f->name};
-    const struct emitter *e = family_emitter(f, t);
+    const struct emitter *e = stage_emitter(&stage, t);
     emitter_complete(e, r, t, &stage);
     set_if_there(&stage, "vec", 1);
     set_if_there(&stage, "unroll", 1);

@@ -125,7 +125,7 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p, con
         const struct region *r = program_region(&s, k->stages[i]);
         struct lowering l;
         program_prepare(&s, r, k->stages[i]->type, &l);
-        const struct emitter *e = family_emitter(family_find(k->stages[i]->family), t);
+        const struct emitter *e = stage_emitter(k->stages[i], t);
         assert(e);
         e->lower(&l, k->stages[i]);
         program_done(&s, r, &l);

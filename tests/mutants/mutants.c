@@ -91,7 +91,7 @@ static _Noreturn void fail(const char *what, const struct error *err) {
 }
 
 static void draw_knobs(struct bench *b, struct kernel_stage *s) {
-    const struct emitter *e = family_emitter(family_find(s->family), &b->target);
+    const struct emitter *e = stage_emitter(s, &b->target);
     for (const struct knob *k = e->knobs; k->name; k++) {
         int n = 0;
         if (k->words) {

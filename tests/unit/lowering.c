@@ -173,7 +173,7 @@ const char *random_problem(struct arena *a, struct rng *r) {
 
 // Set every knob of a stage to some value of its grid.
 static void shuffle_knobs(struct rng *r, const struct target *t, struct kernel_stage *s) {
-    const struct emitter *e = family_emitter(family_find(s->family), t);
+    const struct emitter *e = stage_emitter(s, t);
     for (const struct knob *k = e->knobs; k->name; k++) {
         int n = 0;
         if (k->words) {
