@@ -488,6 +488,18 @@ Test(team, a_prompt_names_the_flags_of_the_compilers) {
     cr_expect_not_null(strstr(c, "#pragma hone launch rows grid(M) block(256)"));
 }
 
+// Where a family has several emitters, each is a way to write a stage.
+Test(team, a_prompt_names_every_emitter_of_the_target) {
+    struct target gpu;
+    cr_assert(target_of_arch("sm_90a", &gpu));
+    const char *c = window_system(&a, &settings, &brief, ROLE_CODE);
+    cr_expect(strstr(c, "- **gemm**: ") && !strstr(c, "gemm as"));
+    brief.target = &gpu;
+    c = window_system(&a, &settings, &brief, ROLE_CODE);
+    cr_expect(strstr(c, "- **gemm as simt**: ") && strstr(c, "- **gemm as dot**: "));
+    cr_expect(strstr(c, "- **map**: "));
+}
+
 // Whoever works on a kernel block and wants source gets what the block becomes.
 Test(team, a_coder_of_source_is_given_the_source) {
     struct hypothesis h = {.cause = "c", .change = "d", .speedup = 2, .wants_source = true};
