@@ -31,9 +31,12 @@ static bool propose(struct arena *a, const struct brief *brief, struct proposal 
                 continue;
             const char *reason = arena_printf(a, "%s: %s; %s", finding->tool, finding->cause,
                                               finding->actions[i].words);
-            *out = (struct proposal){
-                .kernel = m->kernel, .move = m->words, .reason = reason, .by = "expert",
-                .tool = finding->tool, .expected = finding->expected_gain};
+            *out = (struct proposal){.kernel = m->kernel,
+                                     .move = m->words,
+                                     .reason = reason,
+                                     .by = "expert",
+                                     .tool = finding->tool,
+                                     .expected = finding->expected_gain};
             return true;
         }
     }
