@@ -34,10 +34,10 @@ int block_maker(const struct block *b, node_id node, int i) {
 // ---- family, laws and form
 
 static bool check_family(struct resolver *v, const struct kernel_stage *s) {
-    const char *names[16] = {NULL};
-    for (int n = 0; form_families[n].name; n++)
-        names[n] = form_families[n].name;
-    return form_family_find(s->family) ||
+    const char *names[FAMILY_COUNT + 1] = {NULL};
+    for (int n = 0; families[n].name; n++)
+        names[n] = families[n].name;
+    return family_find(s->family) ||
            block_complain(v, s, s->family_at, str_nearest(s->family, names), "unknown family '%s'",
                           s->family);
 }
@@ -112,7 +112,7 @@ static const char *advice(struct arena *a, const struct region *r, const struct 
 static bool check_form(struct resolver *v, struct block_stage *b) {
     const struct kernel_stage *s = b->text;
     struct form_request q = {
-        .family = form_family_find(s->family), .laws = &b->laws, .combine = s->combine};
+        .family = family_find(s->family), .laws = &b->laws, .combine = s->combine};
     for (int i = 0; i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, "tile") == 0 && s->knobs[i].n_parts >= 2) {
             q.tile[0] = s->knobs[i].part[0];

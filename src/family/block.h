@@ -26,13 +26,13 @@ struct block_stage {
     struct form form;
     struct law_uses laws;
     struct block_value value[STAGE_VALUES_MAX];
-    bool is_prepare;               // depends on params alone: run once, before timing
-    bool *is_recomputed;           // per node: an earlier stage computed it too
-    double again_flops;            // what computing those again costs
-    double again_bytes;            // and reading what only they need
-    const struct family *emitter;  // NULL: none
-    const char *no_emitter;        // why the stage cannot be lowered yet, or NULL
-    struct kernel_stage complete;  // with every knob of the emitter
+    bool is_prepare;                // depends on params alone: run once, before timing
+    bool *is_recomputed;            // per node: an earlier stage computed it too
+    double again_flops;             // what computing those again costs
+    double again_bytes;             // and reading what only they need
+    const struct emitter *emitter;  // NULL: none
+    const char *no_emitter;         // why the stage cannot be lowered yet, or NULL
+    struct kernel_stage complete;   // with every knob of the emitter
 };
 
 struct block {

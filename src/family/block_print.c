@@ -194,7 +194,9 @@ static void print_stage_block(struct arena *a, struct str *out, const struct blo
     str_printf(out, "  stage %d:", i + 1);
     for (int j = 0; j < s->text->n_values; j++)
         str_printf(out, "%s %s", j ? "," : "", s->text->values[j]);
-    str_printf(out, " by %s%s\n", s->text->family, s->is_prepare ? ", prepare: params alone" : "");
+    str_printf(out, " by %s%s%s%s\n", s->text->family, s->complete.emitter ? " as " : "",
+               s->complete.emitter ? s->complete.emitter : "",
+               s->is_prepare ? ", prepare: params alone" : "");
     print_reads(a, out, b, i);
     print_writes(a, out, b, i);
     print_line(out, "form", form_text(a, s));

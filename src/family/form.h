@@ -56,16 +56,9 @@ struct form {
     node_id first_reduction, spread_node;  // who does so first, for messages; -1
 };
 
-enum { FORM_ANY = 0 };  // of a family that takes every kind of anchor
+enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor
 
-// A family as the language knows it, whether or not there is an emitter.
-struct form_family {
-    const char *name;
-    unsigned kinds;  // bit per anchor_kind, or FORM_ANY
-    const char *takes;
-};
-extern const struct form_family form_families[];  // ended by a name of NULL
-const struct form_family *form_family_find(const char *name);
+struct family;
 
 // Why a region has not the form.
 struct form_reject {
@@ -77,7 +70,7 @@ struct form_reject {
 
 // What a stage says about its form.
 struct form_request {
-    const struct form_family *family;
+    const struct family *family;
     const struct law_uses *laws;
     enum combine combine;
     int64_t tile[2];  // of the anchor's last two axes; 0: not given
@@ -87,8 +80,8 @@ struct form_request {
 bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
                struct form *f, struct form_reject *why);
 
-// Has it the form that the family of this name takes, with no law and no combining?
-bool form_fits(struct arena *a, const struct region *r, const char *family);
+// Has it the form that the family takes, with no law and no combining?
+bool form_fits(struct arena *a, const struct region *r, const struct family *family);
 
 // What kind of anchor a node would be; ANCHOR_NONE: elementwise, an index map or a leaf.
 enum anchor_kind form_node_kind(const struct graph *g, node_id n);

@@ -107,6 +107,11 @@ bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objectio
     return true;
 }
 
+bool gemm_accepts(const struct region *r, struct objection *why) {
+    struct gemm_form f;
+    return gemm_find_form(r, &f, why);
+}
+
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
     const struct node *node = &l->region->graph->nodes[n];

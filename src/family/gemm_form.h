@@ -1,7 +1,7 @@
 // The form of a region around one matrix product: sizes, operands, axes.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 
 struct gemm_form {
     node_id anchor;
@@ -19,6 +19,7 @@ struct gemm_form {
 // Is it one product whose result reaches the values elementwise, with nothing but elementwise
 // work before it?
 bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objection *why);
+bool gemm_accepts(const struct region *r, struct objection *why);
 
 // The space: batch axes (grouped where they can be), m, n, k.
 void gemm_build_space(struct lowering *l, struct gemm_form *f);

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "family/gemm_form.h"
 #include "family/gpu.h"
+#include "family/gpu_reduce.h"
 #include "family/map_form.h"
 #include "family/plain.h"
 #include "family/reduce_form.h"
@@ -87,19 +88,19 @@ static void lower_nest(struct plain_nest *n, const char *name) {
 }
 
 static void reduce(struct lowering *l, const struct target *t, const char *name) {
-    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = "reduce"};
     struct objection why;
-    family_complete(&gpu_reduce, l->region, t, &stage);
+    emitter_complete(&reduce_simt, l->region, t, &stage);
     stage_set(&stage, "vec", 0, 1);
-    if (!family_is_legal(&gpu_reduce, l->region, t, &stage, &why))
+    if (!emitter_is_legal(&reduce_simt, l->region, t, &stage, &why))
         stage_set(&stage, "split", 0, 1);
-    gpu_reduce.lower(l, &stage);
+    reduce_simt.lower(l, &stage);
 }
 
 // A block for each result, or several where the device has room for more.
 static void reduce_product(struct lowering *l, const struct target *t, const char *name,
                            const struct gemm_form *p) {
-    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = "reduce"};
     static const char *const knobs[] = {"threads", "results", "vec", "split"};
     int split = 1;
     while (split < 1024 && p->batch * p->m * p->n * split < 4 * (int64_t)t->sms &&
@@ -110,7 +111,8 @@ static void reduce_product(struct lowering *l, const struct target *t, const cha
         stage.knobs[i] = (struct kernel_knob){.name = knobs[i], .n_parts = 1};
         stage.knobs[i].part[0] = i == 0 ? BLOCK : i == 3 ? split : 1;
     }
-    gpu_reduce_product(l, p, &stage);
+    struct gpu_reduction f = gpu_reduction_of_product(l, p);
+    gpu_reduce_lower(l, &f, &stage);
 }
 
 void gpu_plain_lower(struct lowering *l, const struct target *t, const char *name) {

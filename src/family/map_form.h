@@ -1,7 +1,7 @@
 // The form of an elementwise region: any number of values of one shape.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 
 bool map_accepts(const struct region *r, struct objection *why);
 

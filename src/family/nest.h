@@ -8,7 +8,7 @@
 // their argument instead (nest_walk.h): scans, orders and scatters.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/terms.h"
 
 struct nest {

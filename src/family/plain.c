@@ -27,29 +27,29 @@ static void add_nest(struct program_state *s, const struct target *t, const stru
                      const struct family *f) {
     struct lowering l;
     program_prepare(s, r, NULL, &l);
-    if (t->is_gpu && !f->takes_all) {
+    if (t->is_gpu && f->kinds != FORM_ANY) {
         gpu_plain_lower(&l, t, r->value_name[0]);
         program_done(s, r, &l);
         return;
     }
     struct kernel_stage stage = {.values = {r->value_name[0]}, .n_values = 1, .family = f->name};
-    f = family_on(f, t);
-    family_complete(f, r, t, &stage);
+    const struct emitter *e = stage_emitter(&stage, t);
+    emitter_complete(e, r, t, &stage);
     set_if_there(&stage, "vec", 1);
     set_if_there(&stage, "unroll", 1);
     set_if_there(&stage, "rows", 1);
     set_if_there(&stage, "items", 1);
-    if (f == &family_rowwise) {
+    if (f == &families[FAMILY_ROWWISE]) {
         struct objection why;
         // Nobody computes an exponential twice by hand.
         stage_set_word(&stage, "keep", "local");
-        if (!family_is_legal(f, r, t, &stage, &why))
+        if (!emitter_is_legal(e, r, t, &stage, &why))
             stage_set_word(&stage, "keep", "reread");
     }
-    if (f == &family_gemm)
+    if (f == &families[FAMILY_GEMM])
         plain_product_lower(&l, t, r->value_name[0]);
     else
-        f->lower(&l, &stage);
+        e->lower(&l, &stage);
     program_done(s, r, &l);
 }
 
@@ -57,7 +57,7 @@ static void add_nest(struct program_state *s, const struct target *t, const stru
 static bool has_few_rows(const struct region *r, const struct family *f, const struct target *t) {
     struct rows_form form;
     struct objection why;
-    if (f != &family_rowwise || !rows_find_form(r, &form, &why))
+    if (f != &families[FAMILY_ROWWISE] || !rows_find_form(r, &form, &why))
         return false;
     int64_t n_columns = form.full->size[form.column];
     return shape_count(form.full) / n_columns < t->n_threads && n_columns >= LONG_ROW;
@@ -71,11 +71,11 @@ static void materialise(struct program_state *s, const struct target *t, const c
         struct gemm_form form;
         struct objection why;
         if (!t->is_gpu && has_few_rows(r, f, t))
-            f = family_accepts(&family_reduce, r, &why) ? &family_reduce : NULL;
-        bool takes = f && (!t->is_gpu || f->takes_all || gpu_plain_accepts(r));
-        node_id cut = !takes ? region_cut(r) : f->takes_all ? nest_cut(r) : -1;
+            f = family_accepts(&families[FAMILY_REDUCE], r, &why) ? &families[FAMILY_REDUCE] : NULL;
+        bool takes = f && (!t->is_gpu || f->kinds == FORM_ANY || gpu_plain_accepts(r));
+        node_id cut = !takes ? region_cut(r) : f->kinds == FORM_ANY ? nest_cut(r) : -1;
         // A product reads each operand often, so none is computed on the way in.
-        if (f == &family_gemm && gemm_find_form(r, &form, &why)) {
+        if (f == &families[FAMILY_GEMM] && gemm_find_form(r, &form, &why)) {
             cut = form.lhs_is_plain ? -1 : form.lhs;
             cut = form.rhs_is_plain ? cut : form.rhs;
         }

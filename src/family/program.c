@@ -125,9 +125,9 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p, con
         const struct region *r = program_region(&s, k->stages[i]);
         struct lowering l;
         program_prepare(&s, r, k->stages[i]->type, &l);
-        const struct family *f = family_on(family_find(k->stages[i]->family), t);
-        assert(f);
-        f->lower(&l, k->stages[i]);
+        const struct emitter *e = stage_emitter(k->stages[i], t);
+        assert(e);
+        e->lower(&l, k->stages[i]);
         program_done(&s, r, &l);
     }
     return s.program;

@@ -42,6 +42,11 @@ bool reduce_find_form(const struct region *r, struct reduce_form *f, struct obje
     return true;
 }
 
+bool reduce_accepts(const struct region *r, struct objection *why) {
+    struct reduce_form f;
+    return reduce_find_form(r, &f, why);
+}
+
 struct axis_map reduce_build_space(struct lowering *l, const struct reduce_form *f) {
     const struct graph *g = l->region->graph;
     const struct node *anchor = &g->nodes[f->anchor];

@@ -1,7 +1,7 @@
 // The form of a region around one reduction over any axes.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 
 struct reduce_form {
     const struct region *region;
@@ -11,6 +11,7 @@ struct reduce_form {
 };
 
 bool reduce_find_form(const struct region *r, struct reduce_form *f, struct objection *why);
+bool reduce_accepts(const struct region *r, struct objection *why);
 
 // Axes of the space: the value's, then those reduced. Returns the map of the reduction's
 // argument.

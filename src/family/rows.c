@@ -66,6 +66,11 @@ bool rows_find_form(const struct region *r, struct rows_form *f, struct objectio
     return true;
 }
 
+bool rows_accepts(const struct region *r, struct objection *why) {
+    struct rows_form f;
+    return rows_find_form(r, &f, why);
+}
+
 static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     struct rows_walks *w = ctx;
     const struct region *r = w->form->region;

@@ -5,7 +5,7 @@
 // n_levels + 1.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 
 struct rows_form {
     const struct region *region;
@@ -25,6 +25,7 @@ struct rows_walks {
 };
 
 bool rows_find_form(const struct region *r, struct rows_form *f, struct objection *why);
+bool rows_accepts(const struct region *r, struct objection *why);
 
 // How a value of the stage lies in the rows: full shape, or one element per row. False: neither.
 bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map);

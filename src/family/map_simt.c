@@ -185,11 +185,11 @@ static double estimate(const struct region *r, const struct target *t,
     return memory > compute ? memory + 0.2 * compute : compute + 0.2 * memory;
 }
 
-const struct family gpu_map = {
-    .name = "map",
+const struct emitter map_simt = {
+    .name = "simt",
     .summary = "elementwise values",
     .knobs = knobs,
-    .accepts = map_accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

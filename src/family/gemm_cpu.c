@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "family/cascade.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/gemm_form.h"
 #include "family/sweep.h"
 #include "loop/range.h"
@@ -39,11 +39,6 @@ static const struct knob knobs[] = {
     {.name = "vec", .summary = "lanes of a vector", .n_parts = 1, .grid = {vec_grid}},
     {0},
 };
-
-static bool accepts(const struct region *r, struct objection *why) {
-    struct gemm_form f;
-    return gemm_find_form(r, &f, why);
-}
 
 static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
     (void)r;
@@ -572,14 +567,13 @@ static double estimate(const struct region *r, const struct target *t,
     return flops / (peak * share) * waves * spill * (1 + 16 * packed);
 }
 
-const struct family family_gemm = {
-    .name = "gemm",
+const struct emitter gemm_cpu = {
+    .name = "cpu",
     .summary = "a matrix product with elementwise work before and after",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_gemm,
 };

@@ -107,11 +107,6 @@ static struct sizes read_sizes(const struct gemm_form *f, const struct kernel_st
     return z;
 }
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct gemm_form f;
-    return gemm_find_form(r, &f, why);
-}
-
 static int64_t register_floats(const struct sizes *z) {
     return (int64_t)z->lhs.micro * z->rhs.micro + z->lhs.micro + z->rhs.micro +
            (z->lhs.items + z->rhs.items) * z->vec;
@@ -651,11 +646,11 @@ static double estimate(const struct region *r, const struct target *t,
     return waves * flops / per_sm * narrow + 3e-6;
 }
 
-const struct family gpu_gemm = {
-    .name = "gemm",
+const struct emitter gemm_simt = {
+    .name = "simt",
     .summary = "a matrix product with elementwise work before and after",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

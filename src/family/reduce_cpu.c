@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "family/cascade.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/fold.h"
 #include "family/reduce_form.h"
 #include "family/sweep.h"
@@ -33,11 +33,6 @@ enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
 // Terms that a part has at least, and from which on one is worth a second launch; results per
 // block of that.
 enum { SPLIT_TERMS = 64, SPLIT_WORTH = 1 << 15, FINISH_RESULTS = 64 };
-
-static bool accepts(const struct region *r, struct objection *why) {
-    struct reduce_form f;
-    return reduce_find_form(r, &f, why);
-}
 
 struct build {
     struct lowering *l;
@@ -519,14 +514,13 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + t->n_threads / (blocks + 0.1)) + blocks * 100e-9 + (split > 1 ? 5e-6 : 0);
 }
 
-const struct family family_reduce = {
-    .name = "reduce",
+const struct emitter reduce_cpu = {
+    .name = "cpu",
     .summary = "one reduction over any axes",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_reduce,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/fold.h"
 #include "family/rows.h"
 #include "family/sweep.h"
@@ -46,11 +46,6 @@ static const struct knob knobs[] = {
     {.name = "store", .summary = "through the caches or past them", .words = store_words},
     {0},
 };
-
-static bool accepts(const struct region *r, struct objection *why) {
-    struct rows_form f;
-    return rows_find_form(r, &f, why);
-}
 
 // Blocks as large as they can be with sixteen left for each thread: fetching ahead and
 // overlapping stop at the end of a block.
@@ -382,14 +377,13 @@ static double estimate(const struct region *r, const struct target *t,
            blocks * 100e-9;
 }
 
-const struct family family_rowwise = {
-    .name = "rowwise",
+const struct emitter rowwise_cpu = {
+    .name = "cpu",
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_rowwise,
 };

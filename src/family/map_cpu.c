@@ -2,7 +2,7 @@
 // a block takes a run of the innermost group, or several whole ones.
 #include "base/arena.h"
 #include "family/deal.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/map_form.h"
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
@@ -77,14 +77,13 @@ static double estimate(const struct region *r, const struct target *t,
            seconds * 0.05 / stage_number(s, "unroll", 0);
 }
 
-const struct family family_map = {
-    .name = "map",
+const struct emitter map_cpu = {
+    .name = "cpu",
     .summary = "elementwise values, with broadcasts and transposes",
     .knobs = knobs,
-    .accepts = map_accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_map,
 };

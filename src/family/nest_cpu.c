@@ -108,15 +108,13 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + 0.5 * threads / (blocks + threads)) + blocks * 100e-9;
 }
 
-const struct family family_nest = {
-    .name = "nest",
+const struct emitter nest_cpu = {
+    .name = "cpu",
     .summary = "whatever no other family takes, a result at a time",
     .knobs = knobs,
-    .takes_all = true,
-    .accepts = nest_accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_nest,
 };

@@ -86,11 +86,6 @@ static bool find_figures(const struct region *r, struct figures *f, struct objec
     return true;
 }
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct rows_form f;
-    return rows_find_form(r, &f, why);
-}
-
 // Floats of kept rows in the registers of one thread: at most two generations live at once.
 static int64_t kept_floats(const struct figures *f, const struct kernel_stage *s) {
     int vec = stage_number(s, "vec", 0);
@@ -358,11 +353,11 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + 0.02 * threads / 256) * (1 + 0.2 * (idle - 1));
 }
 
-const struct family gpu_rowwise = {
-    .name = "rowwise",
+const struct emitter rowwise_simt = {
+    .name = "simt",
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

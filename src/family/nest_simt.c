@@ -146,12 +146,11 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + 0.05 * (block > 256) + 0.1 * (block < 64)) + 3e-6;
 }
 
-const struct family gpu_nest = {
-    .name = "nest",
+const struct emitter nest_simt = {
+    .name = "simt",
     .summary = "whatever no other family takes, a thread for each result",
     .knobs = knobs,
-    .takes_all = true,
-    .accepts = nest_accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
