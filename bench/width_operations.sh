@@ -137,9 +137,9 @@ operation topk 'f32[17, 4]' 'topk(x, 4)' "$x"
 operation topk_index 'i64[4, 33]' 'topk_index(x, 4, axis=0, largest=false)' "$x"
 group types
 for t in f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i8 u8 i4; do
-    operation "type_$t" "$t[7, 9]" "$t(a + b)" "a : $t[7, 9]" "b : $t[9]"
-    operation "sum_$t" "f64" "f64(sum(a))" "a : $t[7, 9]"
-    operation "product_$t" "f32[7, 5]" "f32(a @ b)" "a : $t[7, 9]" "b : $t[9, 5]"
+    operation "type_$t" "${t}[7, 9]" "$t(a + b)" "a : ${t}[7, 9]" "b : ${t}[9]"
+    operation "sum_$t" "f64" "f64(sum(a))" "a : ${t}[7, 9]"
+    operation "product_$t" "f32[7, 5]" "f32(a @ b)" "a : ${t}[7, 9]" "b : ${t}[9, 5]"
 done
 operation type_bool 'bool[7, 9]' 'logical_and(a, b)' 'a : bool[7, 9]' 'b : bool[9]'
 group recurrence
