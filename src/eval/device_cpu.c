@@ -393,21 +393,19 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
     for (int i = 0; i < plan->n_buffers; i++)
         if (plan->buffers[i].is_zeroed) {
             const char *name = arena_printf(a, "clear %s", plan->buffers[i].name);
-            struct profile_launch *l = profile_add_launch(p, name);
-            if (l)
-                l->time_s = share[n] * time_s;
+            struct profile_launch *l = profile_add_launch(a, p, name);
+            metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
             n++;
         }
     for (int i = 0; i < plan->n_steps; i++, n++) {
         const struct plan_step *step = &plan->steps[i];
         bool is_fill = step->kind == STEP_FILL;
         struct profile_launch *l = profile_add_launch(
-            p, is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
-                       : arena_strdup(a, step->function));
-        if (!l)
-            break;
-        l->time_s = share[n] * time_s;
-        l->blocks = is_fill ? NAN : (double)step->grid;
+            a, p,
+            is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
+                    : arena_strdup(a, step->function));
+        metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
+        metrics_set(&l->metrics, METRIC_BLOCKS, is_fill ? NAN : (double)step->grid);
     }
 }
 
@@ -435,7 +433,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                      "judge's clock; interval: bootstrap and order statistics",
                      rotation_text(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
                      environment_pages(a));
-    profile_set(&result->profile, "threads", j->settings.n_threads);
+    profile_set(&result->profile, METRIC_THREADS, j->settings.n_threads);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);
     inspect(a, s->object, &result->profile);
