@@ -43,8 +43,7 @@ static const char *storage_without_emitter(const struct block_stage *b, const st
     return NULL;
 }
 
-// An operation that no emitter knows, in words; or NULL.
-static const char *unknown_node(struct arena *a, const struct region *r) {
+const char *block_unknown_node(struct arena *a, const struct region *r) {
     struct error err;
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (r->is_member[n] && !support_node(r->problem, n, &err))
@@ -54,15 +53,15 @@ static const char *unknown_node(struct arena *a, const struct region *r) {
 
 static const char *refused_by_emitter(struct arena *a, const struct block_stage *b) {
     struct objection why;
-    if (family_accepts(family_find(b->text->family), b->region, &why))
+    if (family_form(family_find(b->text->family), b->region, &why))
         return NULL;
-    const struct family *other = family_for(b->region);
+    const struct form *other = family_first_form(b->region);
     node_id cut = region_cut(b->region);
-    if (b->form.reduced && b->form.kind != ANCHOR_ROWS)
+    if (b->form->reduced && b->form->kind != ANCHOR_ROWS)
         objection(&why, NULL, "no emitter for reductions in an epilogue yet");
     const char *advice = "";
     if (other)
-        advice = arena_printf(a, "; the family %s takes it", other->name);
+        advice = arena_printf(a, "; the family %s takes it", other->family->name);
     else if (cut >= 0 && !strstr(why.text, "materialise"))
         advice = arena_printf(a, "; materialise %s first", b->region->graph->nodes[cut].name);
     return arena_printf(a, "%s%s", why.text, advice);
@@ -79,16 +78,15 @@ static const char *find_gap(struct arena *a, const struct block_stage *b, const 
         what = arena_printf(a, "the law %s", b->text->laws[0]);
     if (what)
         return arena_printf(a, "no emitter for %s yet", what);
-    what = unknown_node(a, b->region);
-    return what ? what : refused_by_emitter(a, b);
+    return b->unknown ? b->unknown : refused_by_emitter(a, b);
 }
 
 static bool check_knobs(struct resolver *v, struct block_stage *b) {
     const struct kernel_stage *s = b->text;
     struct place at = s->at;
     struct objection why;
-    family_complete(family_find(s->family), b->emitter, b->region, v->block->target, &b->complete);
-    if (emitter_is_legal(b->emitter, b->region, v->block->target, &b->complete, &why))
+    family_complete(b->emitter, b->form, v->block->target, &b->complete);
+    if (emitter_is_legal(b->emitter, b->form, v->block->target, &b->complete, &why))
         return true;
     for (int i = 0; why.knob && i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, why.knob) == 0)
@@ -111,7 +109,7 @@ bool block_check_emitter(struct resolver *v, int i) {
     b->no_emitter = find_gap(v->arena, b, v->block->problem);
     if (b->no_emitter)
         return true;
-    b->emitter = family_emitter(f, b->region, t, s, &why);
+    b->emitter = family_emitter(f, b->form, t, s, &why);
     if (!b->emitter)
         b->no_emitter = arena_strdup(v->arena, why.text);
     return b->no_emitter || (check_knob_names(v, s, b->emitter) && check_knobs(v, b));

@@ -93,7 +93,7 @@ void stage_set_word(struct kernel_stage *s, const char *knob, const char *word) 
     own_knob(s, knob)->word = word;
 }
 
-void emitter_complete(const struct emitter *e, const struct region *r, const struct target *t,
+void emitter_complete(const struct emitter *e, const struct form *f, const struct target *t,
                       struct kernel_stage *s) {
     struct kernel_stage full = *s;
     full.n_knobs = 0;
@@ -105,7 +105,7 @@ void emitter_complete(const struct emitter *e, const struct region *r, const str
         for (int i = 0; i < k->n_parts; i++)
             to->part[i] = k->grid[i][0];
     }
-    e->defaults(r, t, &full);
+    e->defaults(f, t, &full);
     for (int i = 0; i < full.n_knobs; i++) {
         const struct kernel_knob *given = find_knob(s, full.knobs[i].name);
         if (given)
@@ -165,12 +165,12 @@ static bool is_on_grid(const struct knob *k, const struct kernel_knob *given,
     return true;
 }
 
-bool emitter_is_legal(const struct emitter *e, const struct region *r, const struct target *t,
+bool emitter_is_legal(const struct emitter *e, const struct form *f, const struct target *t,
                       const struct kernel_stage *s, struct objection *why) {
     for (int i = 0; i < s->n_knobs; i++)
         if (!is_on_grid(emitter_knob(e, s->knobs[i].name), &s->knobs[i], why))
             return false;
-    return e->is_legal(r, t, s, why);
+    return e->is_legal(f, t, s, why);
 }
 
 bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why) {

@@ -10,8 +10,8 @@
 // tests/lang/emit a golden file. Nothing else knows how many there are.
 #pragma once
 
+#include "family/form.h"
 #include "family/point.h"
-#include "family/region.h"
 #include "model/target.h"
 
 // A knob takes a word, or one to three numbers (`tile 64x64x256`), each from its own grid.
@@ -35,18 +35,17 @@ struct emitter {
     const struct knob *knobs;
     bool (*runs_on)(const struct target *t);
     // Called to learn whether it computes a region that its family takes. NULL: all of them.
-    bool (*accepts)(const struct region *r, const struct target *t, struct objection *why);
+    bool (*accepts)(const struct form *f, const struct target *t, struct objection *why);
     // Called with every knob still at the first value of its grid; sets those that should
     // be something else to begin with. The result must be legal.
-    void (*defaults)(const struct region *r, const struct target *t, struct kernel_stage *s);
+    void (*defaults)(const struct form *f, const struct target *t, struct kernel_stage *s);
     // Called when each knob is on its grid: rules between knobs, sizes and the target.
-    bool (*is_legal)(const struct region *r, const struct target *t, const struct kernel_stage *s,
+    bool (*is_legal)(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why);
     // Called to add the stage's kernels to the program.
-    void (*lower)(struct lowering *l, const struct kernel_stage *s);
+    void (*lower)(struct lowering *l, const struct form *f, const struct kernel_stage *s);
     // Called to rank legal stages without running them: seconds, roughly.
-    double (*estimate)(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s);
+    double (*estimate)(const struct form *f, const struct target *t, const struct kernel_stage *s);
 };
 
 extern const struct emitter map_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, nest_cpu;
@@ -72,11 +71,11 @@ void stage_set(struct kernel_stage *s, const char *knob, int part, int value);
 void stage_set_word(struct kernel_stage *s, const char *knob, const char *word);
 
 // Fill in the knobs that the author left out, in the table's order.
-void emitter_complete(const struct emitter *e, const struct region *r, const struct target *t,
+void emitter_complete(const struct emitter *e, const struct form *f, const struct target *t,
                       struct kernel_stage *s);
 
 // Every knob on its grid and the emitter's own rules.
-bool emitter_is_legal(const struct emitter *e, const struct region *r, const struct target *t,
+bool emitter_is_legal(const struct emitter *e, const struct form *f, const struct target *t,
                       const struct kernel_stage *s, struct objection *why);
 
 bool objection(struct objection *why, const char *knob, const char *fmt, ...)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "family/gemm_form.h"
 #include "family/map_form.h"
 #include "family/nest.h"
@@ -15,13 +16,13 @@
 #define NO_EMITTER ((const struct emitter *const[]){NULL})
 
 const struct family families[] = {
-    [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_accepts,
+    [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
                     EMITTERS(&map_cpu, &map_simt)},
     [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
-                        rows_accepts, EMITTERS(&rowwise_cpu, &rowwise_simt)},
-    [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_accepts,
+                        rows_find, EMITTERS(&rowwise_cpu, &rowwise_simt)},
+    [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
                        EMITTERS(&reduce_cpu, &reduce_simt)},
-    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_accepts,
+    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", NULL, NO_EMITTER},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", NULL, NO_EMITTER},
@@ -32,7 +33,7 @@ const struct family families[] = {
                           NO_EMITTER},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", NULL, NO_EMITTER},
-    [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_accepts,
+    [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
                      EMITTERS(&nest_cpu, &nest_simt)},
     [FAMILY_COUNT] = {0},
 };
@@ -85,23 +86,23 @@ static bool has_knobs(const struct emitter *e, const struct kernel_stage *s) {
     return true;
 }
 
-static bool takes(const struct emitter *e, const struct region *r, const struct target *t,
+static bool takes(const struct emitter *e, const struct form *f, const struct target *t,
                   struct objection *why) {
-    return !r || !e->accepts || e->accepts(r, t, why);
+    return !f || !e->accepts || e->accepts(f, t, why);
 }
 
-const struct emitter *family_emitter(const struct family *f, const struct region *r,
+const struct emitter *family_emitter(const struct family *f, const struct form *form,
                                      const struct target *t, const struct kernel_stage *s,
                                      struct objection *why) {
     if (s->emitter) {
         const struct emitter *e = find_named(f, t, s->emitter, why);
-        return e && takes(e, r, t, why) ? e : NULL;
+        return e && takes(e, form, t, why) ? e : NULL;
     }
     const struct emitter *first = NULL;
     objection(why, NULL, "%s has no emitter for %s", f->name, target_kernel_name(t));
     for (int i = 0; f->emitters[i]; i++) {
         const struct emitter *e = f->emitters[i];
-        if (!e->runs_on(t) || !takes(e, r, t, why))
+        if (!e->runs_on(t) || !takes(e, form, t, why))
             continue;
         if (has_knobs(e, s))
             return e;
@@ -110,10 +111,10 @@ const struct emitter *family_emitter(const struct family *f, const struct region
     return first;
 }
 
-void family_complete(const struct family *f, const struct emitter *e, const struct region *r,
-                     const struct target *t, struct kernel_stage *s) {
-    s->emitter = family_count_emitters(f, t) > 1 ? e->name : NULL;
-    emitter_complete(e, r, t, s);
+void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
+                     struct kernel_stage *s) {
+    s->emitter = family_count_emitters(f->family, t) > 1 ? e->name : NULL;
+    emitter_complete(e, f, t, s);
 }
 
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t) {
@@ -141,21 +142,38 @@ static bool knows_anchors(const struct family *f, const struct region *r, struct
     return true;
 }
 
-bool family_accepts(const struct family *f, const struct region *r, struct objection *why) {
-    if (r->n_members > REGION_MEMBERS_MAX)
-        return objection(why, NULL, "it computes %d operations, and a stage takes %d", r->n_members,
-                         REGION_MEMBERS_MAX);
-    if (r->n_levels > REGION_LEVELS_MAX)
-        return objection(why, NULL,
-                         "it has %d reductions one behind the other, and a stage takes %d",
-                         r->n_levels, REGION_LEVELS_MAX);
-    return knows_anchors(f, r, why) && f->accepts(r, why);
+static bool find(struct form *form, const struct family *f, const struct region *r,
+                 struct objection *why) {
+    struct form_reject reject;
+    if (!form_find_plain(r->arena, r, f, form, &reject))
+        return objection(why, NULL, "%s", reject.text);
+    return knows_anchors(f, r, why) && f->find(form, why);
 }
 
-const struct family *family_for(const struct region *r) {
+const struct form *family_form(const struct family *f, const struct region *r,
+                               struct objection *why) {
+    struct region_form *known = &r->forms[f - families];
+    if (!f->find) {
+        objection(why, NULL, "%s has no emitter", f->name);
+        return NULL;
+    }
+    if (!known->is_known) {
+        struct form *form = arena_new(r->arena, struct form);
+        bool ok = find(form, f, r, why);
+        *known = (struct region_form){true, ok ? form : NULL,
+                                      ok ? NULL : arena_strdup(r->arena, why->text)};
+    }
+    if (!known->form)
+        objection(why, NULL, "%s", known->why_not);
+    return known->form;
+}
+
+const struct form *family_first_form(const struct region *r) {
     struct objection why;
-    for (const struct family *f = families; f->name; f++)
-        if (f->accepts && form_fits(r->arena, r, f) && family_accepts(f, r, &why))
-            return f;
+    for (const struct family *f = families; f->name; f++) {
+        const struct form *form = f->find ? family_form(f, r, &why) : NULL;
+        if (form)
+            return form;
+    }
     return NULL;
 }

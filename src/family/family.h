@@ -29,9 +29,10 @@ struct family {
     const char *name;
     unsigned kinds;     // of anchors, a bit per anchor_kind; FORM_ANY: every one
     const char *takes;  // "a matrix product"
-    // Called to learn whether a region of that form is one that the emitters compute. NULL where
-    // there is no emitter: then the language admits the region, and only lowering refuses it.
-    bool (*accepts)(const struct region *r, struct objection *why);
+    // Called with a region's form as the language has it; says whether the emitters compute it and
+    // adds what they need to know. NULL where there is no emitter: then the language admits the
+    // region, and only lowering refuses it.
+    bool (*find)(struct form *f, struct objection *why);
     const struct emitter *const *emitters;  // NULL-terminated, in the order they are tried
 };
 
@@ -40,22 +41,27 @@ struct family {
 extern const struct family families[];
 
 const struct family *family_find(const char *name);  // NULL: unknown
-bool family_accepts(const struct family *f, const struct region *r, struct objection *why);
-const struct family *family_for(const struct region *r);  // first that accepts, or NULL
+
+// The form of a region as the family computes it: found out once, kept with the region and as long
+// as it. NULL: the family does not take the region, and why.
+const struct form *family_form(const struct family *f, const struct region *r,
+                               struct objection *why);
+// The same by the first family that takes the region; NULL: none does.
+const struct form *family_first_form(const struct region *r);
 
 // How many of a family's emitters run on a target.
 int family_count_emitters(const struct family *f, const struct target *t);
 
 // The emitter for a stage of the family: the one that it names, or else the first that runs on the
 // target, takes the region and has every knob that the stage gives; where none has, the first that
-// takes the region. requires: the family accepts the region; NULL: of any. NULL: none, and why.
-const struct emitter *family_emitter(const struct family *f, const struct region *r,
+// takes the region. With no form: of any region. NULL: none, and why.
+const struct emitter *family_emitter(const struct family *f, const struct form *form,
                                      const struct target *t, const struct kernel_stage *s,
                                      struct objection *why);
 
 // Fill in what the author of a stage left out: the emitter, where there are several, and knobs.
-void family_complete(const struct family *f, const struct emitter *e, const struct region *r,
-                     const struct target *t, struct kernel_stage *s);
+void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
+                     struct kernel_stage *s);
 
 // The emitter of a complete stage.
 const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t);

@@ -270,7 +270,8 @@ static bool is_within_limits(const struct region *r, struct form_reject *why) {
 
 static bool find(struct arena *a, const struct region *r, const struct form_request *q,
                  struct form *f, struct form_reject *why) {
-    *f = (struct form){.region = r, .anchor = -1, .first_reduction = -1, .spread_node = -1};
+    *f = (struct form){
+        .region = r, .family = q->family, .anchor = -1, .first_reduction = -1, .spread_node = -1};
     *why = (struct form_reject){.first = -1};
     f->part = arena_array(a, enum form_part, r->graph->n_nodes);
     if (!is_within_limits(r, why))
@@ -286,12 +287,11 @@ static bool find(struct arena *a, const struct region *r, const struct form_requ
     return find_single(a, q, f, why);
 }
 
-bool form_fits(struct arena *a, const struct region *r, const struct family *family) {
+bool form_find_plain(struct arena *a, const struct region *r, const struct family *family,
+                     struct form *f, struct form_reject *why) {
     struct law_uses none = {0};
     struct form_request q = {.family = family, .laws = &none};
-    struct form f;
-    struct form_reject why;
-    return find(a, r, &q, &f, &why);
+    return find(a, r, &q, f, why);
 }
 
 // A law that makes the region fit and that the stage does not name.

@@ -22,14 +22,14 @@ const struct knob gpu_reduce_knobs[] = {
     {0},
 };
 
-struct gpu_reduction gpu_reduction_of_product(const struct lowering *l, const struct gemm_form *p) {
+struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p) {
     return (struct gpu_reduction){.anchor = p->anchor,
                                   .at = p->at,
                                   .product = p,
                                   .n_kept = p->group_k,
                                   .n_results = p->batch * p->m * p->n,
                                   .n_terms = p->k,
-                                  .n_neighbours = space_lanes(&l->space, p->group_k)};
+                                  .n_neighbours = p->lanes_k};
 }
 
 // Of the second kernel of a split.

@@ -22,8 +22,8 @@ struct gpu_reduction {
     int64_t n_neighbours;  // lanes along the axis that vectors lie on, as space_lanes() says
 };
 
-// A product whose space is built, as sums along K.
-struct gpu_reduction gpu_reduction_of_product(const struct lowering *l, const struct gemm_form *p);
+// A product as sums along K.
+struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p);
 
 extern const struct knob gpu_reduce_knobs[];  // threads, results, vec, split
 

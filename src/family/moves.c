@@ -38,7 +38,10 @@ static uint64_t text_hash(const struct kernel *k) {
 
 static double stage_seconds(const struct list *l, const struct region *r,
                             const struct kernel_stage *s) {
-    return stage_emitter(s, l->target)->estimate(r, l->target, s);
+    struct objection why;
+    const struct form *f = family_form(family_find(s->family), r, &why);
+    assert(f);
+    return stage_emitter(s, l->target)->estimate(f, l->target, s);
 }
 
 // Seconds of all stages; those that are as they were are not reckoned again.
@@ -143,7 +146,7 @@ static int n_parts(const struct knob *k) {
 // what the move gave it.
 struct repair {
     const struct emitter *emitter;
-    const struct region *region;
+    const struct form *form;
     const struct target *target;
     const struct knob *fixed;
     struct kernel_stage best;
@@ -154,7 +157,7 @@ static void search_repair(struct repair *r, const struct kernel_stage *s, int de
     struct objection why;
     if (cost >= r->best_cost)
         return;
-    if (emitter_is_legal(r->emitter, r->region, r->target, s, &why)) {
+    if (emitter_is_legal(r->emitter, r->form, r->target, s, &why)) {
         r->best = *s;
         r->best_cost = cost;
         return;
@@ -174,9 +177,9 @@ static void search_repair(struct repair *r, const struct kernel_stage *s, int de
         }
 }
 
-static bool repair(struct list *l, const struct emitter *e, const struct region *region,
+static bool repair(struct list *l, const struct emitter *e, const struct form *form,
                    const struct knob *fixed, struct kernel_stage *s) {
-    struct repair r = {e, region, l->target, fixed, .best_cost = 100};
+    struct repair r = {e, form, l->target, fixed, .best_cost = 100};
     // One other knob is nearly always enough; two in the worst case.
     for (int depth = 0; depth <= 2 && r.best_cost == 100; depth++)
         search_repair(&r, s, depth, 0);
@@ -220,7 +223,7 @@ static const char *turn_text(struct list *l, const struct emitter *e, const stru
 struct turning {
     int stage;
     const struct emitter *emitter;
-    const struct region *region;
+    const struct form *form;
 };
 
 static void turn(struct list *l, const struct turning *t, const struct knob *k, int part,
@@ -230,7 +233,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     struct kernel_stage turned = *l->from->stages[t->stage], *s = &turned;
     int now = get_choice(k, s, part);
     set_choice(k, s, part, choice);
-    if (!repair(l, t->emitter, t->region, k, s))
+    if (!repair(l, t->emitter, t->form, k, s))
         return;
     struct move m = {.stage = s->values[0], .knob = k->name};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
@@ -241,14 +244,14 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     double seconds = 0;
     next.stages[t->stage] = s;
     for (int i = 0; i < next.n_stages; i++)
-        seconds += i == t->stage ? stage_seconds(l, t->region, s) : l->seconds[i];
+        seconds += i == t->stage ? stage_seconds(l, t->form->region, s) : l->seconds[i];
     add(l, m, &next, seconds);
     arena_reset(&scratch);
 }
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
-    struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].region};
+    struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].form};
     for (const struct knob *k = t.emitter->knobs; k->name; k++)
         for (int part = 0; part < n_parts(k); part++) {
             int now = get_choice(k, s, part);

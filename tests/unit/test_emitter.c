@@ -4,7 +4,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block.h"
 #include "family/family.h"
+#include "family/gemm_form.h"
 #include "family/moves.h"
 #include "family/stages.h"
 #include "lang/lang.h"
@@ -30,7 +32,7 @@ static int count_knobs(const struct emitter *e) {
 Test(emitter, rows_are_whole_and_names_tell_them_apart) {
     for (const struct family *f = families; f->name; f++) {
         cr_expect_eq(family_find(f->name), f);
-        cr_expect_eq(!f->accepts, !f->emitters[0], "%s", f->name);
+        cr_expect_eq(!f->find, !f->emitters[0], "%s", f->name);
         for (int i = 0; f->emitters[i]; i++) {
             const struct emitter *e = f->emitters[i];
             cr_expect(e->name && e->summary && e->defaults && e->is_legal && e->lower &&
@@ -47,7 +49,7 @@ Test(emitter, a_family_that_has_one_has_one_for_every_target) {
     for (int i = 0; i < 4; i++) {
         struct target t = nth_target(i);
         for (const struct family *f = families; f->name; f++)
-            cr_expect_eq(family_count_emitters(f, &t) == 0, !f->accepts, "%s on %s", f->name,
+            cr_expect_eq(family_count_emitters(f, &t) == 0, !f->find, "%s on %s", f->name,
                          target_kernel_name(&t));
     }
 }
@@ -108,6 +110,27 @@ Test(emitter, a_name_or_a_knob_that_is_not_there_is_refused_in_words) {
     arena_reset(&a);
 }
 
+Test(emitter, a_form_is_found_once_and_is_what_a_block_has) {
+    struct arena a = {0};
+    struct problem *p = problem_from(&a, product);
+    struct target t = nth_target(1);
+    struct kernel *k = kernel_from(&a, "kernel for p on sm_80\nstage c : gemm\n");
+    struct mistakes m = {.arena = &a, .source = &(struct lang_source){0}};
+    const struct block *b = block_resolve(&a, p, &t, k, &m);
+    cr_assert_eq(m.count, 0);
+    const struct form *f = b->stages[0].form;
+    struct objection why;
+    cr_expect_eq(family_first_form(b->stages[0].region), f);
+    cr_expect_eq(family_form(&families[FAMILY_GEMM], b->stages[0].region, &why), f);
+    cr_expect(f->gemm && f->gemm->k == 4096 && !f->rows && !f->reduce);
+    // What was refused is refused again in the same words.
+    for (int i = 0; i < 2; i++) {
+        cr_expect_null(family_form(&families[FAMILY_MAP], b->stages[0].region, &why));
+        cr_expect_str_eq(why.text, "map computes elementwise values, but c is a matmul");
+    }
+    arena_reset(&a);
+}
+
 // ---- a move
 
 static const struct move *find_move(const struct move *moves, int n, const char *words) {
@@ -129,12 +152,27 @@ Test(emitter, going_to_another_one_is_a_move_and_back_is_too) {
     cr_assert(there);
     cr_expect_str_eq(there->kernel->stages[0]->emitter, "dot");
     cr_expect(find_move(moves, n, "c: gemm as simt -> nest"));
-    // Few results of many terms are what it is for.
-    cr_expect_gt(there->prior, find_move(moves, n, "c: gemm as simt -> nest")->prior);
     moves = moves_list(&a, p, &t, there->kernel, &n);
     const struct move *back = find_move(moves, n, "c: gemm as dot -> gemm as simt");
     cr_assert(back);
     cr_expect_str_eq(kernel_print(&a, back->kernel), kernel_print(&a, &k));
+    arena_reset(&a);
+}
+
+// Few results of many terms are what it is for: no tile promises as much, nor does nest.
+Test(emitter, dot_is_estimated_best_for_a_matrix_by_a_vector) {
+    struct arena a = {0};
+    struct problem *p =
+        problem_from(&a, "problem p\ndim M = 2048, K = 65536\nin a : f32[M, K] ~ normal\n"
+                         "in b : f32[K, 1] ~ normal\nout c : f32[M, 1]\nc = a @ b\n");
+    struct target t = nth_target(2);
+    struct kernel k;
+    int n;
+    lower_default(&a, p, &t, &k);
+    struct move *moves = moves_list(&a, p, &t, &k, &n);
+    const struct move *there = find_move(moves, n, "c: gemm as simt -> gemm as dot");
+    for (int i = 0; i < n; i++)
+        cr_expect(&moves[i] == there || moves[i].prior < there->prior, "%s", moves[i].words);
     arena_reset(&a);
 }
 
