@@ -54,7 +54,7 @@ chmod +x bin/objdump
 expect_match 1 '^objdump   broken' env PATH="$TMP/bin" "$HONE" doctor
 
 # What can be said of a GPU's kernels: the code always, a listing where the vendor's program is.
-expect_match 0 '^cubin     ok      read by hone itself' env PATH="$TMP/bin" "$HONE" doctor
+expect_match 1 '^cubin     ok      read by hone itself' env PATH="$TMP/bin" "$HONE" doctor
 printf '#!/bin/sh\n' >bin/nvdisasm
 chmod +x bin/nvdisasm
 expect_match 1 '^nvdisasm  ok      .*bin/nvdisasm$' env PATH="$TMP/bin" "$HONE" doctor
