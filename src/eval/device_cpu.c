@@ -371,12 +371,17 @@ static void resume_runner(struct subject *s) {
     runner_resume(&s->runner);
 }
 
-static bool is_late(struct subject *s, const struct call_result *result) {
+static double lateness(struct subject *s, const struct call_result *result) {
     double excess_ns = (double)runner_excess_ns(&s->runner);
     runner_note_rest(&s->runner);
-    return excess_ns > (double)late_ns + 0.05e9 * result->time_s ||
-           (double)s->runner.lingered_ns > (double)linger_ns + 0.01e9 * result->time_s ||
-           (double)s->runner.stirred_ns > (double)stir_ns + 0.05e9 * result->time_s;
+    double excess = excess_ns / ((double)late_ns + 0.05e9 * result->time_s);
+    double linger = (double)s->runner.lingered_ns / ((double)linger_ns + 0.01e9 * result->time_s);
+    double stir = (double)s->runner.stirred_ns / ((double)stir_ns + 0.05e9 * result->time_s);
+    return fmax(excess, fmax(linger, stir));
+}
+
+static void call_nothing(struct subject *s, int64_t timeout_ns, struct call_result *result) {
+    runner_call(&s->runner, RUNNER_NO_SLOT, timeout_ns, result);
 }
 
 // Clearings come first in a call, and in the shares.
@@ -388,21 +393,19 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
     for (int i = 0; i < plan->n_buffers; i++)
         if (plan->buffers[i].is_zeroed) {
             const char *name = arena_printf(a, "clear %s", plan->buffers[i].name);
-            struct profile_launch *l = profile_add_launch(p, name);
-            if (l)
-                l->time_s = share[n] * time_s;
+            struct profile_launch *l = profile_add_launch(a, p, name);
+            metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
             n++;
         }
     for (int i = 0; i < plan->n_steps; i++, n++) {
         const struct plan_step *step = &plan->steps[i];
         bool is_fill = step->kind == STEP_FILL;
         struct profile_launch *l = profile_add_launch(
-            p, is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
-                       : arena_strdup(a, step->function));
-        if (!l)
-            break;
-        l->time_s = share[n] * time_s;
-        l->blocks = is_fill ? NAN : (double)step->grid;
+            a, p,
+            is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
+                    : arena_strdup(a, step->function));
+        metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
+        metrics_set(&l->metrics, METRIC_BLOCKS, is_fill ? NAN : (double)step->grid);
     }
 }
 
@@ -430,7 +433,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                      "judge's clock; interval: bootstrap and order statistics",
                      rotation_text(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
                      environment_pages(a));
-    profile_set(&result->profile, "threads", j->settings.n_threads);
+    profile_set(&result->profile, METRIC_THREADS, j->settings.n_threads);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);
     inspect(a, s->object, &result->profile);
@@ -460,7 +463,8 @@ const struct judge_device judge_device_cpu = {
     .count_unwritten = count_unwritten,
     .spot_check = check_spots,
     .values = values,
-    .is_late = is_late,
+    .lateness = lateness,
+    .call_nothing = call_nothing,
     .pause = pause_runner,
     .resume = resume_runner,
     .describe = describe,

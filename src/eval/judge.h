@@ -120,8 +120,7 @@ void subject_close(struct judge *j, struct subject *s);
 void subject_poison(struct judge *j, struct subject *s, int slot);
 void subject_touch(struct judge *j, struct subject *s, int slot);  // it is about to be written to
 
-// Call on a slot that is loaded, or renewed, and freshly poisoned, and check all about it. False:
-// `v` says what.
+// Call on a slot that is loaded or renewed, and poisoned, and check all about it. False: see `v`.
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);
 

@@ -133,6 +133,11 @@ bool oracle_compare(const struct oracle_output *e, const void *data, uint32_t po
     return c->is_ok;
 }
 
+// A NaN's sign means nothing.
+static double unsigned_nan(double x) {
+    return isnan(x) ? (double)NAN : x;
+}
+
 // "y[3, 17] is 0.5, expected 0.25"
 static void describe(struct str *out, const struct oracle *o, int output, int64_t index,
                      double value, double truth) {
@@ -149,7 +154,8 @@ static void describe(struct str *out, const struct oracle *o, int output, int64_
         str_printf(out, "%s%lld%s", axis ? ", " : "[", (long long)at[axis],
                    axis == s->rank - 1 ? "]" : "");
     int digits = dtype_is_wide(n->dtype) ? 17 : 9;
-    str_printf(out, " is %.*g, expected %.*g", digits, value, digits, truth);
+    str_printf(out, " is %.*g, expected %.*g", digits, unsigned_nan(value), digits,
+               unsigned_nan(truth));
 }
 
 static double error_at(const struct oracle_output *e, const void *values, int64_t i) {

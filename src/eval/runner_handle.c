@@ -402,7 +402,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     r->lingered_ns = larger(r->lingered_ns, r->lingered_before_ns);
     r->stirred_ns = larger(r->stirred_ns, r->stirred_before_ns);
     r->lingered_before_ns = r->stirred_before_ns = 0;
-    c->slot = (uint32_t)slot;
+    c->slot = slot == RUNNER_NO_SLOT ? CONTROL_NO_SLOT : (uint32_t)slot;
     c->fp_changed = 0;
     uint32_t call = c->call + 1;
 
@@ -425,7 +425,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
-    if (result->status == RUNNER_OK)
+    if (result->status == RUNNER_OK && slot != RUNNER_NO_SLOT)
         note_steps(r);
 }
 

@@ -92,6 +92,8 @@ struct call_result {
 void runner_pause(struct runner *r);
 void runner_resume(struct runner *r);
 
+// RUNNER_NO_SLOT: nothing is run, threads only wake up and go to sleep again.
+enum { RUNNER_NO_SLOT = -1 };
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
 
 // Processor time used since the last call began, beyond what its threads can have used during

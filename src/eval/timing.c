@@ -312,17 +312,17 @@ static void report(struct timing *t, struct eval_result *result) {
     int n_pairs = t->samples.n_pairs;
     report_times(t, &result->measurement);
     report_trials(t, &result->measurement);
-    profile_set(p, "time_s", result->measurement.median_s);
+    profile_set(p, METRIC_TIME, result->measurement.median_s);
     if (t->n_busy)
-        profile_set(p, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
-    profile_set(p, "stolen_share", (double)t->n_stolen / n_pairs);
-    profile_set(p, "hot_share", (double)t->n_hot / n_pairs);
+        profile_set(p, METRIC_THREAD_BUSY, fmin(1, stats_median(t->busy, t->n_busy)));
+    profile_set(p, METRIC_STOLEN_SHARE, (double)t->n_stolen / n_pairs);
+    profile_set(p, METRIC_HOT_SHARE, (double)t->n_hot / n_pairs);
     environment_describe(p);
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
             blocks = t->subject->plan.steps[s].grid;
-    profile_set(p, "blocks", (double)blocks);
+    profile_set(p, METRIC_BLOCKS, (double)blocks);
 }
 
 static void prepare_slots(struct timing *t) {

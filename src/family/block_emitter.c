@@ -8,17 +8,19 @@
 #include "family/support.h"
 
 static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
-                             const struct family *f) {
+                             const struct emitter *e) {
     const char *names[KNOBS_MAX + 1] = {NULL};
     int n = 0;
-    for (const struct knob *k = f->knobs; k->name; k++)
+    bool is_one_of_many = family_count_emitters(family_find(s->family), v->block->target) > 1;
+    for (const struct knob *k = e->knobs; k->name; k++)
         names[n++] = k->name;
     bool ok = true;
     for (int i = 0; i < s->n_knobs; i++) {
         const struct kernel_knob *k = &s->knobs[i];
-        if (!family_knob(f, k->name))
-            ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s has no knob '%s'",
-                                f->name, k->name);
+        if (!emitter_knob(e, k->name))
+            ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s%s%s has no knob '%s'",
+                                s->family, is_one_of_many ? " as " : "",
+                                is_one_of_many ? e->name : "", k->name);
     }
     return ok;
 }
@@ -41,8 +43,7 @@ static const char *storage_without_emitter(const struct block_stage *b, const st
     return NULL;
 }
 
-// An operation that no emitter knows, in words; or NULL.
-static const char *unknown_node(struct arena *a, const struct region *r) {
+const char *block_unknown_node(struct arena *a, const struct region *r) {
     struct error err;
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (r->is_member[n] && !support_node(r->problem, n, &err))
@@ -52,15 +53,15 @@ static const char *unknown_node(struct arena *a, const struct region *r) {
 
 static const char *refused_by_emitter(struct arena *a, const struct block_stage *b) {
     struct objection why;
-    if (family_accepts(b->emitter, b->region, &why))
+    if (family_form(family_find(b->text->family), b->region, &why))
         return NULL;
-    const struct family *other = family_for(b->region);
+    const struct form *other = family_first_form(b->region);
     node_id cut = region_cut(b->region);
-    if (b->form.reduced && b->form.kind != ANCHOR_ROWS)
+    if (b->form->reduced && b->form->kind != ANCHOR_ROWS)
         objection(&why, NULL, "no emitter for reductions in an epilogue yet");
     const char *advice = "";
     if (other)
-        advice = arena_printf(a, "; the family %s takes it", other->name);
+        advice = arena_printf(a, "; the family %s takes it", other->family->name);
     else if (cut >= 0 && !strstr(why.text, "materialise"))
         advice = arena_printf(a, "; materialise %s first", b->region->graph->nodes[cut].name);
     return arena_printf(a, "%s%s", why.text, advice);
@@ -77,16 +78,15 @@ static const char *find_gap(struct arena *a, const struct block_stage *b, const 
         what = arena_printf(a, "the law %s", b->text->laws[0]);
     if (what)
         return arena_printf(a, "no emitter for %s yet", what);
-    what = unknown_node(a, b->region);
-    return what ? what : refused_by_emitter(a, b);
+    return b->unknown ? b->unknown : refused_by_emitter(a, b);
 }
 
 static bool check_knobs(struct resolver *v, struct block_stage *b) {
     const struct kernel_stage *s = b->text;
     struct place at = s->at;
     struct objection why;
-    family_complete(b->emitter, b->region, v->block->target, &b->complete);
-    if (family_is_legal(b->emitter, b->region, v->block->target, &b->complete, &why))
+    family_complete(b->emitter, b->form, v->block->target, &b->complete);
+    if (emitter_is_legal(b->emitter, b->form, v->block->target, &b->complete, &why))
         return true;
     for (int i = 0; why.knob && i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, why.knob) == 0)
@@ -96,10 +96,21 @@ static bool check_knobs(struct resolver *v, struct block_stage *b) {
 
 bool block_check_emitter(struct resolver *v, int i) {
     struct block_stage *b = &v->block->stages[i];
-    b->emitter = family_on(family_find(b->text->family), v->block->target);
-    b->complete = *b->text;
-    if (b->emitter && !check_knob_names(v, b->text, b->emitter))
+    const struct kernel_stage *s = b->text;
+    const struct target *t = v->block->target;
+    const struct family *f = family_find(s->family);
+    struct objection why;
+    b->complete = *s;
+    b->emitter = family_emitter(f, NULL, t, s, &why);
+    if (!b->emitter && s->emitter && f->emitters[0])
+        return block_complain(v, s, s->emitter_at, NULL, "%s", why.text);
+    if (b->emitter && !check_knob_names(v, s, b->emitter))
         return false;
     b->no_emitter = find_gap(v->arena, b, v->block->problem);
-    return b->no_emitter || check_knobs(v, b);
+    if (b->no_emitter)
+        return true;
+    b->emitter = family_emitter(f, b->form, t, s, &why);
+    if (!b->emitter)
+        b->no_emitter = arena_strdup(v->arena, why.text);
+    return b->no_emitter || (check_knob_names(v, s, b->emitter) && check_knobs(v, b));
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
-#include "family/form.h"
+#include "family/family.h"
 #include "family/laws.h"
 #include "ir/types.h"
 #include "lang/kernel.h"
@@ -57,6 +57,6 @@ Test(language_page, names_every_distribution_type_and_word) {
         cr_expect(is_named(*name), "no word about %s", *name);
     for (const struct law *law = laws; law->name; law++)
         cr_expect(is_named(law->name), "no word about %s", law->name);
-    for (const struct form_family *f = form_families; f->name; f++)
+    for (const struct family *f = families; f->name; f++)
         cr_expect(is_named(f->name), "no word about %s", f->name);
 }
