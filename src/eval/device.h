@@ -74,8 +74,11 @@ struct judge_device {
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const void *(*values)(struct judge *j, struct subject *s, int slot, int output);
-    // Did it go on working after the call? May be NULL: it cannot.
-    bool (*is_late)(struct subject *s, const struct call_result *call);
+    // By how much, of what is allowed, it worked on after calls; above 1 it is late. Known of the
+    // call before this one. May be NULL: it cannot.
+    double (*lateness)(struct subject *s, const struct call_result *call);
+    // Called to wake its threads for nothing, which shows how late such a thread is by chance.
+    void (*call_nothing)(struct subject *s, int64_t timeout_ns, struct call_result *result);
 
     // Called half way through timing: let subject and baseline change places, so that what a place
     // adds to the time cancels. May be NULL: they share everything. False: `v` says why not.

@@ -376,12 +376,17 @@ static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
                                              d.outputs[i], c->poison);
 }
 
-static bool is_late(struct subject *s, const struct call_result *result) {
+static double lateness(struct subject *s, const struct call_result *result) {
     double excess_ns = (double)runner_excess_ns(&s->runner);
     runner_note_rest(&s->runner);
-    return excess_ns > (double)late_ns + 0.05e9 * result->time_s ||
-           (double)s->runner.lingered_ns > (double)linger_ns + 0.01e9 * result->time_s ||
-           (double)s->runner.stirred_ns > (double)stir_ns + 0.05e9 * result->time_s;
+    double excess = excess_ns / ((double)late_ns + 0.05e9 * result->time_s);
+    double linger = (double)s->runner.lingered_ns / ((double)linger_ns + 0.01e9 * result->time_s);
+    double stir = (double)s->runner.stirred_ns / ((double)stir_ns + 0.05e9 * result->time_s);
+    return fmax(excess, fmax(linger, stir));
+}
+
+static void call_nothing(struct subject *s, int64_t timeout_ns, struct call_result *result) {
+    runner_call(&s->runner, RUNNER_NO_SLOT, timeout_ns, result);
 }
 
 // Clearings come first in a call, and in the shares.
@@ -464,6 +469,7 @@ const struct judge_device judge_device_cpu = {
     .compare = compare,
     .compare_novel = compare_novel,
     .values = values,
-    .is_late = is_late,
+    .lateness = lateness,
+    .call_nothing = call_nothing,
     .describe = describe,
 };

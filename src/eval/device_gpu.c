@@ -17,6 +17,7 @@
 #include "eval/memory_need.h"
 #include "eval/oracle_plan.h"
 #include "eval/stats.h"
+#include "profile/sass.h"
 
 enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
 
@@ -439,13 +440,20 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         j->layout.n_slots, (long long)FLUSH_TIMES_L2 * j->settings.llc_bytes >> 20);
     result->measurement.clocks = gpu_clocks_text(a, &j->gpu->clocks, &s->clocks);
     const struct profile *p = &s->gpu->profile;
+    struct sass sass;
+    struct error ignored = {0};  // of an architecture that is not known: nothing is said of it
+    sass_read(a, s->gpu->cubin.bytes, s->gpu->cubin.len, &sass, &ignored);
     metrics_merge(&result->profile.call, &p->call);
     for (int i = 0; i < p->n_launches; i++) {
         struct profile_launch *l = profile_add_launch(a, &result->profile, NULL);
         bool is_fill = s->plan.steps[i].kind == STEP_FILL;
         l->metrics = p->launches[i].metrics;
-        if (!is_fill)
-            cuda_read_resources(s->gpu->cubin.log, p->launches[i].name, &l->metrics);
+        if (is_fill)
+            continue;
+        const struct sass_kernel *code = sass_find(&sass, p->launches[i].name);
+        cuda_read_resources(s->gpu->cubin.log, p->launches[i].name, &l->metrics);
+        if (code)
+            sass_metrics(code, &l->metrics);
         l->name = arena_printf(a, "%s%s", is_fill ? "fill " : "", p->launches[i].name);
     }
     if (result->verdict.kind == VERDICT_OK)

@@ -139,6 +139,11 @@ static int64_t count_inputs(const struct problem *p) {
     return count;
 }
 
+// A NaN's sign means nothing.
+static double unsigned_nan(double x) {
+    return isnan(x) ? (double)NAN : x;
+}
+
 // "y[3, 17] is 0.5, expected 0.25"
 static void describe(struct str *out, const struct oracle *o, int output, int64_t index,
                      double value, double truth) {
@@ -155,7 +160,8 @@ static void describe(struct str *out, const struct oracle *o, int output, int64_
         str_printf(out, "%s%lld%s", axis ? ", " : "[", (long long)at[axis],
                    axis == s->rank - 1 ? "]" : "");
     int digits = dtype_is_wide(n->dtype) ? 17 : 9;
-    str_printf(out, " is %.*g, expected %.*g", digits, value, digits, truth);
+    str_printf(out, " is %.*g, expected %.*g", digits, unsigned_nan(value), digits,
+               unsigned_nan(truth));
 }
 
 static double error_at(const struct oracle_output *e, const void *values, int64_t i) {

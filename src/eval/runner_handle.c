@@ -334,7 +334,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     r->cpu_ns = cpu_ns(r);
     read_times(r, &before);
     note_lingering(r, &before);
-    c->slot = (uint32_t)slot;
+    c->slot = slot == RUNNER_NO_SLOT ? CONTROL_NO_SLOT : (uint32_t)slot;
     c->fp_changed = 0;
     uint32_t call = c->call + 1;
 
@@ -357,7 +357,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
-    if (result->status == RUNNER_OK)
+    if (result->status == RUNNER_OK && slot != RUNNER_NO_SLOT)
         note_steps(r);
 }
 

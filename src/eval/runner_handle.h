@@ -81,6 +81,8 @@ struct call_result {
     int64_t clocks;   // GPU: why they are low, NVML's reasons; -1: not known
 };
 
+// RUNNER_NO_SLOT: nothing is run, threads only wake up and go to sleep again.
+enum { RUNNER_NO_SLOT = -1 };
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
 
 // Processor time used since the last call began, beyond what its threads can have used during

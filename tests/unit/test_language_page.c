@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "family/family.h"
 #include "family/laws.h"
-#include "ir/problem.h"
 #include "ir/types.h"
 #include "lang/kernel.h"
 #include "lang/lang.h"
@@ -83,17 +82,6 @@ Test(language_page, names_what_has_an_emitter_and_nothing_else) {
     for (const struct law *law = laws; law->name; law++)
         cr_expect(!is_named(law->name), "%s", law->name);
     cr_expect(!is_named("layout") && !is_named("combine") && !is_named("laws"));
-}
-
-Test(language_page, says_how_large_things_may_be) {
-    const char *page = embedded_text("language.md");
-    char text[200];
-    snprintf(text, sizeof text, "%d dims, %d inputs and\n%d outputs in a problem", DIMS_MAX,
-             INPUTS_MAX, OUTPUTS_MAX);
-    cr_expect(strstr(page, text), "%s", text);
-    snprintf(text, sizeof text, "%d stages of %d values and %d knobs", STAGES_MAX, STAGE_VALUES_MAX,
-             KNOBS_MAX);
-    cr_expect(strstr(page, text), "%s", text);
 }
 
 // The page of families has every family, emitter and knob.

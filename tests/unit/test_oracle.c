@@ -118,9 +118,11 @@ Test(oracle, poison_and_nan_are_never_right) {
     const char *words = oracle_evidence(&f.arena, &f.oracle, SET_DECLARED, 0, f.out, &c);
     cr_expect(strstr(words, "1 of 480 elements of c were not written"), "%s", words);
     cr_expect(strstr(words, "c[0, 5] is"), "%s", words);
-    f.out[5] = NAN;
+    f.out[5] = -NAN;
     cr_expect(!oracle_compare(e, f.out, poison, &c));
     cr_expect_eq(c.n_unwritten, 0);
+    words = oracle_evidence(&f.arena, &f.oracle, SET_DECLARED, 0, f.out, &c);
+    cr_expect(strstr(words, "c[0, 5] is nan"), "%s", words);
     f.out[5] = INFINITY;
     cr_expect(!oracle_compare(e, f.out, poison, &c));
     close_fixture(&f);
