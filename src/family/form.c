@@ -294,36 +294,13 @@ bool form_find_plain(struct arena *a, const struct region *r, const struct famil
     return find(a, r, &q, f, why);
 }
 
-// A law that makes the region fit and that the stage does not name.
-static const char *helping_law(struct arena *a, const struct region *r,
-                               const struct form_request *q) {
-    for (const struct law *l = laws; l->name; l++) {
-        struct law_uses uses = *q->laws;
-        struct form_request with = *q;
-        struct form f;
-        struct form_reject why;
-        with.laws = &uses;
-        if (!l->changes_form || law_is_used(q->laws, l->name))
-            continue;
-        if (law_use(l, r, &uses) && find(a, r, &with, &f, &why))
-            return l->name;
-    }
-    return NULL;
-}
-
 bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
                struct form *f, struct form_reject *why) {
     if (find(a, r, q, f, why))
         return true;
-    struct form_reject ignored;
-    struct form other;
-    for (const struct family *o = families; o->name && !why->other; o++) {
-        struct form_request with = *q;
-        with.family = o;
-        if (o != q->family && o != &families[FAMILY_LIBRARY] && o->kinds != FORM_ANY &&
-            find(a, r, &with, &other, &ignored))
+    struct objection ignored;
+    for (const struct family *o = families; o->name && !why->other; o++)
+        if (o != q->family && o->find && !q->combine && family_form(o, r, &ignored))
             why->other = o->name;
-    }
-    why->law = helping_law(a, r, q);
     return false;
 }

@@ -75,8 +75,7 @@ struct family;
 struct form_reject {
     char text[400];
     node_id first;      // materialise this one first; -1: nothing would help
-    const char *law;    // or name this law; NULL: none would help
-    const char *other;  // or take this family; NULL: none does
+    const char *other;  // or take this family, which has emitters; NULL: none does
 };
 
 // What a stage says about its form.

@@ -371,8 +371,7 @@ bool form_check_tiles(struct arena *a, const struct form_request *q, const struc
     const char *axes = form_axes_print(a, g, &g->nodes[f->anchor].shape, beyond);
     if (!q->combine)
         return form_refuse(why, g->nodes[f->first_reduction].arg[0],
-                           "%s is reduced over %s, beyond one tile%s: say combine atomic, twopass, "
-                           "lastblock or cluster",
+                           "%s is reduced over %s, beyond one tile%s",
                            name_of(f, f->first_reduction), axes,
                            f->kind == ANCHOR_CONTRACTION ? " unless 'tile' holds all of it" : "");
     if (f->spread & beyond && q->combine != COMBINE_CLUSTER)

@@ -22,6 +22,7 @@ enum metric_source {
     SOURCE_DRIVER,     // the driver, of a loaded kernel
     SOURCE_ASSEMBLER,  // the assembler's log
     SOURCE_CODE,       // disassembly for a CPU
+    SOURCE_SASS,       // machine code of a GPU
     SOURCE_COUNTER,    // hardware counters: imported, or read by CUPTI
     SOURCE_COUNT
 };
