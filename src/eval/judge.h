@@ -43,10 +43,10 @@ struct subject {
     } sets[SET_COUNT];
     // What its own memory holds (CPU: scratch, GPU: outputs too); 0: something else.
     uint32_t own_poison[SLOTS_MAX];
-    int n_calls;                 // checked so far
-    int n_late;                  // calls after which it went on working
-    int n_nudged;                // calls in which it woke the judge before it had an answer
-    int64_t n_spots;             // elements of calls on new data that were compared
+    int n_calls;   // checked so far
+    int n_late;    // calls after which it went on working
+    int n_nudged;  // calls in which it woke the judge before it had an answer
+    struct spot_memory spots;
     int n_varied;                // calls that gave other bits than before, and were right
     struct error_stats worst;    // nearest to its limit so far
     struct clock_counts clocks;  // GPU: while it was timed

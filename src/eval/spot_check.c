@@ -1,5 +1,7 @@
 // A box grows from one element by chance, along the last axis first, while what it takes stays
 // within the budget: rows of a softmax, a few elements of a product, everything of what is small.
+// Where one box cannot have everything there are several: who leaves out one row of thirty would
+// be met by one box in thirty.
 #include "eval/spot_check.h"
 
 #include <math.h>
@@ -11,9 +13,13 @@
 #include "eval/oracle_choice.h"
 #include "eval/oracle_private.h"
 
-enum { OUTPUTS_A_CALL = 4, CALLS_A_LOOK = 16, SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
+enum { OUTPUTS_A_CALL = 4, BOXES_MOST = 8, FIRST_LOOK = 4, CALLS_A_LOOK = 16 };
+enum { SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
 
 static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
+
+// Times what is allowed in the mean, since a mean over few elements varies.
+static const double rough = 1.5;
 
 double spot_budget(double call_s) {
     return fmin(fmax(call_s / seconds_of_work, SPOTS_LEAST), SPOTS_MOST);
@@ -50,20 +56,39 @@ static bool grow(const struct problem *p, int output, const struct shape *s, int
     return false;
 }
 
-// False: it is not looked at this time.
-static bool choose_box(const struct problem *p, int output, double budget, struct rng *rng,
+// Around an element by chance.
+static void choose_box(const struct problem *p, int output, double budget, struct rng *rng,
                        struct box *b) {
     const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
     *b = box_by_chance(s, rng);
-    double work = cut_work(p, output, b);
-    if (work > budget) {
-        double share = fmax(budget / work, 1.0 / CALLS_A_LOOK);
-        return (double)rng_below(rng, 1 << 20) < share * (1 << 20);
-    }
     for (int axis = s->rank - 1; axis >= 0; axis--)
         if (!grow(p, output, s, axis, budget, b))
             break;
-    return true;
+}
+
+// How many boxes of an output are looked at in this call.
+static int count_boxes(const struct spot_look *l, int output, double budget) {
+    const struct problem *p = l->oracle->problem;
+    const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
+    struct box whole = box_whole(s), one = box_by_chance(s, l->rng);
+    if (cut_work(p, output, &whole) <= budget)
+        return 1;
+    double n = budget / cut_work(p, output, &one);
+    if (n >= 1)
+        return n < BOXES_MOST ? (int)n : BOXES_MOST;
+    double share = fmax(n, 1.0 / CALLS_A_LOOK);
+    bool by_chance = (double)rng_below(l->rng, 1 << 20) < share * (1 << 20);
+    return by_chance || l->memory->calls_left == 0;
+}
+
+// Does this call have to be looked at, whatever that takes? Then chance says when the next one
+// does.
+static void count_call(const struct spot_look *l) {
+    struct spot_memory *m = l->memory;
+    m->calls_left = m->is_begun && m->calls_left > 0
+                        ? m->calls_left - 1
+                        : (int)rng_below(l->rng, m->is_begun ? 2 * CALLS_A_LOOK : FIRST_LOOK);
+    m->is_begun = true;
 }
 
 static void *fetch_part(struct arena *a, const struct spot_source *s, bool is_output, int number,
@@ -85,6 +110,11 @@ static struct cut *cut_out(struct arena *a, const struct problem *p, int output,
         c = cut_problem(a, p, output, b);
     }
     return c;
+}
+
+bool spot_is_rough(const struct oracle *o, int output, double rms, double limit_rms) {
+    const struct error_stats *declared = &o->sets[SET_DECLARED].outputs[output].stats;
+    return rms > rough * fmax(limit_rms, declared->limit_rms);
 }
 
 static void check_output(struct arena *a, const struct oracle *o, const struct spot_source *s,
@@ -113,11 +143,15 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
                                                            .row = -1,
                                                            .n_threads = 1},
                               0);
+        double limit_rms = e.stats.limit_rms;
         oracle_widen(&e.stats, o, output);
         e.stats.limit_max *= SPOT_SLACK;
         e.stats.limit_rms *= SPOT_SLACK;
         r->n_checked += e.count;
-        if (!oracle_compare(&e, values, no_poison, &comparison)) {
+        bool is_ok = oracle_compare(&e, values, no_poison, &comparison);
+        r->squares += comparison.stats.rms * comparison.stats.rms * (double)e.count;
+        r->limit_rms = fmax(r->limit_rms, limit_rms);
+        if (!is_ok) {
             struct str words = {0};
             oracle_list(&words, o,
                         &(struct oracle_listing){.expected = &e,
@@ -134,20 +168,30 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
     interpret_reset(&result);
 }
 
-void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s, double budget,
-                struct rng *rng, struct spot_result *r) {
-    const struct problem *p = o->problem;
-    int n = p->n_outputs < OUTPUTS_A_CALL ? p->n_outputs : OUTPUTS_A_CALL;
-    int first = n < p->n_outputs ? (int)rng_below(rng, (uint64_t)p->n_outputs) : 0;
-    *r = (struct spot_result){.output = -1, .elements = ""};
+static void check_boxes(struct arena *a, const struct spot_look *l, int output, double budget,
+                        struct spot_result *r) {
+    int n = count_boxes(l, output, budget);
+    int64_t n_before = r->n_checked;
+    r->squares = r->limit_rms = 0;
     for (int i = 0; i < n && r->output < 0; i++) {
         struct arena own = {0};
         struct box b;
-        int output = (first + i) % p->n_outputs;
-        if (choose_box(p, output, budget / n, rng, &b)) {
-            check_output(&own, o, s, output, &b, r);
-            r->elements = arena_strdup(a, r->elements);
-        }
+        choose_box(l->oracle->problem, output, budget / n, l->rng, &b);
+        check_output(&own, l->oracle, &l->source, output, &b, r);
+        r->elements = arena_strdup(a, r->elements);
         arena_reset(&own);
     }
+    double n_elements = (double)(r->n_checked - n_before);
+    r->is_rough |= n_elements > 0 &&
+                   spot_is_rough(l->oracle, output, sqrt(r->squares / n_elements), r->limit_rms);
+}
+
+void spot_check(struct arena *a, const struct spot_look *l, struct spot_result *r) {
+    const struct problem *p = l->oracle->problem;
+    int n = p->n_outputs < OUTPUTS_A_CALL ? p->n_outputs : OUTPUTS_A_CALL;
+    int first = n < p->n_outputs ? (int)rng_below(l->rng, (uint64_t)p->n_outputs) : 0;
+    *r = (struct spot_result){.output = -1, .elements = ""};
+    count_call(l);
+    for (int i = 0; i < n && r->output < 0; i++)
+        check_boxes(a, l, (first + i) % p->n_outputs, l->budget / n, r);
 }

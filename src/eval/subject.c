@@ -21,6 +21,10 @@ static const double late_far = 8;
 // moment between an answer and the word of it.
 enum { NUDGED_SHARE = 16 };
 
+// An error in the mean beyond what is allowed on declared data: so many of the calls that were
+// looked at, and more than one in so many.
+enum { ROUGH_LEAST = 3, ROUGH_SHARE = 4 };
+
 static const char *illegal_tier(const struct judge *j, enum tier tier) {
     if (tier == TIER_C && j->settings.is_gpu)
         return "this is C for the CPU; a GPU takes CUDA (tier D)";
@@ -183,7 +187,14 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
                                    "written",
                                    (long long)n_unwritten));
     j->device->spot_check(j, a, s, slot, c->call_s, &r);
-    s->n_spots += r.n_checked;
+    s->spots.n_looked += r.n_checked > 0;
+    s->spots.n_rough += r.is_rough;
+    if (s->spots.n_rough >= ROUGH_LEAST && ROUGH_SHARE * s->spots.n_rough > s->spots.n_looked)
+        return reject(v, VERDICT_CHEAT, "hidden-state",
+                      arena_printf(a,
+                                   "is less precise on inputs that were drawn for one timed call "
+                                   "than it may be on those that verify it, in %d of %d calls",
+                                   s->spots.n_rough, s->spots.n_looked));
     if (r.output < 0)
         return true;
     bool stale = is_stale(j, s, slot);

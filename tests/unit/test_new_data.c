@@ -62,6 +62,31 @@ Test(new_data, is_drawn_from_the_declared_distribution) {
     arena_reset(&a);
 }
 
+// By what values there are nobody tells them from the declared set: the same grid, the same tails.
+Test(new_data, has_the_grid_and_the_tails_of_declared_data) {
+    struct arena a = {0};
+    const struct problem *p = parsed(&a, "problem p\ndim N = 2000000\nin x : f32[N] ~ normal\n"
+                                         "out z : f32[N]\nz = x\n");
+    enum { MANY = 2000000, TAILS = 6 };
+    float *values = arena_array(&a, float, MANY);
+    static const double beyond[TAILS] = {1, 0.317311, 0.0455003, 0.0026998, 6.3342e-5, 5.733e-7};
+    int n_beyond[TAILS] = {0}, n_off = 0;
+    fill(p, 0, 4, values);
+    for (int i = 0; i < MANY; i++) {
+        float v = values[i];
+        n_off += v * 0x1p21F != nearbyintf(v * 0x1p21F);
+        for (int t = 0; t < TAILS; t++)
+            n_beyond[t] += fabsf(v) >= (float)t;
+    }
+    cr_expect_eq(n_off, 0);
+    for (int t = 0; t < TAILS; t++) {
+        double want = beyond[t] * MANY, four = 4 * sqrt(want) + 3;
+        cr_expect(fabs(n_beyond[t] - want) <= four, "%d beyond %d, not about %g", n_beyond[t], t,
+                  want);
+    }
+    arena_reset(&a);
+}
+
 Test(new_data, differs_from_seed_to_seed_and_from_input_to_input_in_nearly_every_element) {
     struct arena a = {0};
     const struct problem *p = parsed(&a, "problem p\ndim N = 70001\nin x : f32[N] ~ normal\n"
@@ -127,6 +152,7 @@ struct looked {
     struct oracle oracle;
     float *inputs[2], *out;
     struct rng rng;
+    struct spot_memory memory;
 };
 
 static void fetch(void *ctx, bool is_output, int number, const struct box *b, void *out) {
@@ -169,7 +195,8 @@ static void close_looked(struct looked *l) {
 
 static struct spot_result look(struct looked *l, double budget) {
     struct spot_result r;
-    spot_check(&l->arena, &l->oracle, &(struct spot_source){fetch, l}, budget, &l->rng, &r);
+    spot_check(&l->arena, &(struct spot_look){&l->oracle, {fetch, l}, budget, &l->rng, &l->memory},
+               &r);
     return r;
 }
 
@@ -193,7 +220,7 @@ Test(spot_check, looks_at_other_elements_each_time) {
     l.out[7 * N + 3] *= 1.01F;
     int n_found = 0, n_calls = 0;
     // One element of a product, or a few.
-    for (; n_calls < 4000 && n_found < 5; n_calls++) {
+    for (; n_calls < 10000 && n_found < 5; n_calls++) {
         struct spot_result r = look(&l, 4 * K);
         cr_assert(r.n_checked > 0 && r.n_checked < N);
         n_found += r.output == 0;
@@ -217,6 +244,45 @@ Test(spot_check, what_is_dear_is_looked_at_by_chance) {
         n_looks += r.n_checked > 0;
         cr_expect_eq(r.output, r.n_checked ? 0 : -1);
     }
-    cr_expect(n_looks > 50 && n_looks < 200, "%d of 1600, not about a sixteenth", n_looks);
+    cr_expect(n_looks > 100 && n_looks < 300, "%d of 1600, not about an eighth", n_looks);
+    // Once in the first four calls of any candidate.
+    for (int i = 0; i < 100; i++) {
+        n_looks = 0;
+        l.memory = (struct spot_memory){0};
+        for (int call = 0; call < 4; call++)
+            n_looks += look(&l, 0.001).n_checked > 0;
+        cr_expect_geq(n_looks, 1);
+    }
+    close_looked(&l);
+}
+
+Test(spot_check, looks_at_several_rows_where_it_cannot_look_at_all) {
+    struct looked l;
+    open_product(&l);
+    for (int i = 0; i < N; i++)
+        l.out[7 * N + i] *= 1.01F;
+    int n_found = 0;
+    for (int i = 0; i < 400; i++)
+        n_found += look(&l, 8 * 4 * K).output == 0;
+    // One of 24 rows, eight looks: in 400 * (1 - (23 / 24)^8) calls; by one look it would be 17.
+    cr_expect(n_found > 80 && n_found < 160, "found in %d of 400 calls", n_found);
+    close_looked(&l);
+}
+
+Test(spot_check, says_what_is_rougher_in_the_mean_than_declared_data_may_be) {
+    struct looked l;
+    open_product(&l);
+    cr_expect(!look(&l, 1e9).is_rough);
+    // Factors of 17 bits: every element is within its limit.
+    memset(l.out, 0, sizeof(float) * M * N);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < K; k++) {
+                float x = l.inputs[0][k * M + i];
+                l.out[i * N + j] += (x + 128 * x - 128 * x) * l.inputs[1][k * N + j];
+            }
+    struct spot_result r = look(&l, 1e9);
+    cr_expect_eq(r.output, -1, "%s", r.elements);
+    cr_expect(r.is_rough);
     close_looked(&l);
 }
