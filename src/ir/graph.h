@@ -43,6 +43,23 @@ enum op_class {
     OP_CLASS_RAGGED,
     OP_CLASS_RECUR,  // ir/recurrence.h
 };
+enum { OP_CLASS_COUNT = OP_CLASS_RECUR + 1 };
+
+// What an operation is to those who only ask what depends on what.
+enum op_role {
+    OP_ROLE_LEAF,         // there already
+    OP_ROLE_INDEX,        // elements of its arguments at other places, or an index itself
+    OP_ROLE_ELEMENTWISE,  // a value from those at the same place
+    OP_ROLE_ANCHOR        // a value from many places
+};
+
+struct op_class_info {
+    enum op_role role;
+    bool has_terms;      // each result is a fold over terms that have nothing to do with another's
+    bool is_by_data;     // which elements belong together is in the data: indices, order
+    bool makes_numbers;  // results need not be among the arguments
+};
+extern const struct op_class_info op_classes[OP_CLASS_COUNT];
 
 // What an operation takes and gives: ops.def explains them.
 enum op_types {
@@ -63,8 +80,14 @@ struct op_info {
     enum op_types types;
     int flops;  // per element of the result (reduce: of the argument), for the bound
     enum op_pipe pipe;
+    enum op joins;    // by which terms are folded; OP_COUNT: it folds nothing
+    double identity;  // from what on
 };
 extern const struct op_info op_infos[OP_COUNT];
+
+static inline const struct op_class_info *op_class_of(enum op op) {
+    return &op_classes[op_infos[op].class];
+}
 
 // The type of the result for arguments of these types; false when it does not take them.
 // requires: not a leaf, a view or a cast, which say their own.
