@@ -168,7 +168,7 @@ static node_id choose_reduction(const struct form_request *q, const struct regio
     return found;
 }
 
-// Every anchor but the chosen one comes after it; parts of the nodes before and beside it.
+// Every anchor but the chosen one comes after it; parts of the nodes before it and of its siblings.
 static bool mark_parts(struct form *f, const bool *before, const bool *after,
                        struct form_reject *why) {
     const struct region *r = f->region;
@@ -181,12 +181,12 @@ static bool mark_parts(struct form *f, const bool *before, const bool *after,
             return form_refuse(why, n, "the %s %s needs %s, which is a %s itself", noun, name,
                                node_name(r, n), op_name(r, n));
         if (is_anchor && !after[n])
-            return form_refuse(why, n, "%s is a %s beside the %s %s, not after it", node_name(r, n),
-                               op_name(r, n), noun, name);
+            return form_refuse(why, n, "%s is a %s that does not come after the %s %s",
+                               node_name(r, n), op_name(r, n), noun, name);
         if (n == f->anchor)
             f->part[n] = PART_ANCHOR;
         else if (!after[n])
-            f->part[n] = before[n] ? PART_PROLOGUE : PART_BESIDE;
+            f->part[n] = before[n] ? PART_PROLOGUE : PART_SIBLING;
     }
     return true;
 }

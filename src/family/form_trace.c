@@ -209,7 +209,7 @@ static bool merge(struct label *l, const struct label *arg, int rank) {
 static bool label_elementwise(const struct trace *t, node_id n) {
     const struct node *node = node_at(t, n);
     struct label *l = &t->labels[n];
-    // With a law, what was written over the finished reduction goes on beside it.
+    // With a law, what was written over the finished reduction goes on next to it.
     bool is_inner = law_is_inner(t->request->laws, n);
     for (int k = 0; k < node->n_args; k++) {
         if (!t->after[node->arg[k]] || (is_inner && k > 0))

@@ -194,7 +194,7 @@ Test(form, every_misfit_names_what_to_materialise) {
         {normed, "stage y : gemm",
          "2:11 stage y: the product t needs m, which is a max itself; materialise m first"},
         {beside, "stage y : gemm",
-         "2:11 stage y: m is a max beside the product t, not after it; materialise m first"},
+         "2:11 stage y: m is a max that does not come after the product t; materialise m first"},
         {twice, "stage y : gemm",
          "2:11 stage y: gemm takes one product, and t and y are two; materialise u first"},
         {turned, "stage y : gemm",
