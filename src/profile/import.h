@@ -1,5 +1,6 @@
 // Profiles that other programs measured: what ncu printed as CSV (raw or details page, any units
-// and number format). Launches of one kernel with one shape are brought together.
+// and number format), what nsys exported to SQLite. Launches of one kernel with one shape are
+// brought together.
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +23,10 @@ struct imported {
 bool import_is_ncu(const char *text, size_t len);  // does it look like one?
 bool import_ncu(struct arena *a, const char *text, size_t len, struct imported *out,
                 struct error *err);
+
+// The SQLite export of nsys: a timeline, launches already brought together.
+bool import_is_nsys(const char *path);
+bool import_nsys(struct arena *a, const char *path, struct imported *out, struct error *err);
 
 // Launches of the same name and shape become one: with the number of them, and the metrics of the
 // one whose time is the median.

@@ -82,6 +82,7 @@ extern const struct tool tool_divergence;  // warps that go different ways
 extern const struct tool tool_stall;       // what warps wait for most
 extern const struct tool tool_uneven;      // unequal work
 extern const struct tool tool_reread;      // traffic beyond the least
+extern const struct tool tool_gaps;        // the card waits between kernels
 extern const struct tool tool_saturated;   // near the card's limit
 
 extern const struct tool *const tools[];  // NULL-terminated

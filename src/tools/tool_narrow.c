@@ -30,7 +30,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     bool is_full = s->measured.memory_busy > 0.85;
     if (!(width < WIDEST_BYTES) || subject_is_near(s) || is_full)
         return false;
-    f->severity = 1 / s->gap >= 0.8 ? SEVERITY_LOW : SEVERITY_MEDIUM;
+    bool is_known = s->analytic.kind != CLASS_UNKNOWN || s->measured.kind != CLASS_UNKNOWN;
+    f->severity = !is_known || 1 / s->gap >= 0.8 ? SEVERITY_LOW : SEVERITY_MEDIUM;
     f->cause = "accesses to memory are narrow";
     f->evidence = arena_printf(a, "%.3g bytes at once; %d are possible", width, WIDEST_BYTES);
     tool_add_number(f, METRIC_HOT_LOAD_BYTES, subject_get(s, METRIC_HOT_LOAD_BYTES), WIDEST_BYTES);

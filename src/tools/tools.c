@@ -14,12 +14,12 @@
 #include "tools/tool_private.h"
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
-const struct tool *const tools[] = {&tool_scalar,   &tool_idle,       &tool_spill,   &tool_tensor,
-                                    &tool_coalesce, &tool_banks,      &tool_flight,  &tool_narrow,
-                                    &tool_reuse,    &tool_slow,       &tool_convert, &tool_atomics,
-                                    &tool_barrier,  &tool_divergence, &tool_stall,   &tool_waves,
-                                    &tool_uneven,   &tool_occupancy,  &tool_reread,  &tool_launch,
-                                    &tool_disagree, &tool_saturated,  &tool_reach,   NULL};
+const struct tool *const tools[] = {
+    &tool_scalar,  &tool_idle,     &tool_spill,     &tool_tensor,     &tool_coalesce,
+    &tool_banks,   &tool_flight,   &tool_narrow,    &tool_reuse,      &tool_slow,
+    &tool_convert, &tool_atomics,  &tool_barrier,   &tool_divergence, &tool_stall,
+    &tool_waves,   &tool_uneven,   &tool_occupancy, &tool_reread,     &tool_launch,
+    &tool_gaps,    &tool_disagree, &tool_saturated, &tool_reach,      NULL};
 
 enum { FOUND_MAX = 64 };
 

@@ -2,6 +2,7 @@
 // kernel, 262144 blocks of 256 threads), columns left out; the same with commas before decimals.
 #include <criterion/criterion.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -215,4 +216,86 @@ Test(csv, reads_cells_and_numbers) {
                                        "-", "e"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         cr_expect(isnan(number_read(&s, none[i])), "%s", none[i]);
+}
+
+// ---- nsys
+
+static void run_sql(sqlite3 *db, const char *sql) {
+    char *message = NULL;
+    cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, &message), SQLITE_OK, "%s: %s", sql, message);
+}
+
+static const char *database(const char *dir, const char *name, const char *const *statements) {
+    const char *path = arena_printf(&a, "%s/%s", dir, name);
+    sqlite3 *db;
+    cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+    for (; *statements; statements++)
+        run_sql(db, *statements);
+    sqlite3_close(db);
+    return path;
+}
+
+// Two kernels in turns, 1 us apart: 20 000 launches; one copy.
+static const char *const timeline[] = {
+    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)",
+    "INSERT INTO StringIds VALUES (1, 'first(float *)'), (2, 'second<int>(int)')",
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, demangledName "
+    "INTEGER,"
+    " registersPerThread INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER,"
+    " blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER,"
+    " localMemoryPerThread INTEGER)",
+    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)"
+    " INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i * 4000, i * 4000 + 1000 + 2000 * (i % 2),"
+    " 1 + i % 2, 32, 100, 2, 1, 256, 1, 1, 1024, 0, 0 FROM n",
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, \"end\" INTEGER)",
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 8000000)",
+    "CREATE TABLE TARGET_INFO_GPU (name TEXT, smCount INTEGER, computeMajor INTEGER,"
+    " computeMinor INTEGER)",
+    "INSERT INTO TARGET_INFO_GPU VALUES ('NVIDIA H200', 132, 9, 0)",
+    NULL};
+
+Test(import, reads_a_timeline_of_nsys) {
+    struct error err = {0};
+    const char *dir = file_scratch_dir(&a, &err);
+    const char *path = database(dir, "t.sqlite", timeline);
+    struct imported i;
+    cr_assert(import_is_nsys(path));
+    cr_assert(import_nsys(&a, path, &i, &err), "%s", err.text);
+    cr_expect(i.n_launches == 20000 && i.profile.n_launches == 2);
+    cr_expect(strcmp(i.device, "NVIDIA H200") == 0 && i.capability == 90);
+    const struct profile_launch *l = &i.profile.launches[0];
+    if (strncmp(l->name, "first", 5) != 0)
+        l++;
+    cr_expect_float_eq(launch_get(l, METRIC_TIME), 1e-6, 1e-12);
+    cr_expect_eq(launch_get(l, METRIC_CALLS), 10000);
+    cr_expect_eq(launch_get(l, METRIC_BLOCKS), 200);
+    cr_expect_eq(launch_get(l, METRIC_SHARED_BYTES), 1024);
+    cr_expect_float_eq(profile_get(&i.profile, METRIC_DEVICE_BUSY), 0.5, 0.001);
+    cr_expect_float_eq(profile_get(&i.profile, METRIC_COPY_SHARE), 0.1, 0.001);
+    struct target card;
+    cr_assert(target_of_device(i.device, &card));
+    struct profile whole = {.call = i.profile.call};
+    struct tool_input in = {.target = &card, .profile = &whole};
+    struct finding f;
+    cr_assert(tool_examine(&a, &tool_gaps, &in, &f));
+    cr_expect(f.severity == SEVERITY_HIGH && fabs(f.expected_gain - 2) < 0.01);
+    profile_set(&whole, METRIC_DEVICE_BUSY, 0.97);
+    cr_expect(!tool_examine(&a, &tool_gaps, &in, &f));
+    file_remove_tree(dir, &err);
+}
+
+Test(import, says_what_is_wrong_with_a_database) {
+    struct error err = {0};
+    const char *dir = file_scratch_dir(&a, &err);
+    static const char *const empty[] = {"CREATE TABLE t (x)", NULL};
+    static const char *const old[] = {"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)",
+                                      NULL};
+    struct imported i;
+    cr_expect(!import_nsys(&a, database(dir, "e.sqlite", empty), &i, &err));
+    cr_expect(strstr(err.text, "no kernel in it"), "%s", err.text);
+    cr_expect(!import_nsys(&a, database(dir, "o.sqlite", old), &i, &err));
+    cr_expect(strstr(err.text, "cannot be read"), "%s", err.text);
+    cr_expect(!import_nsys(&a, "/no/such/file", &i, &err));
+    cr_expect(!import_is_nsys("/no/such/file") && !import_is_nsys(dir));
+    file_remove_tree(dir, &err);
 }
