@@ -41,12 +41,10 @@ static bool build_text(struct judge *j, const char *name, struct cubin *cubin, s
                      cubin->message);
 }
 
-// Without it the host computes the truth, as it does for problems that the kernels do not take.
+// Without it the host draws inputs and computes the truth.
 static bool build_oracle(struct judge *j) {
     struct judge_gpu *g = j->gpu;
     struct error err = {0};
-    if (!oracle_plan_takes(j->problem))
-        return false;
     if (build_text(j, "oracle.cu", &g->truth, &err) &&
         gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, &err))
         return true;
@@ -65,7 +63,8 @@ static bool build_kernels(struct judge *j, struct error *err) {
             "code of NVRTC %s on a driver for CUDA %d.%d (a newer driver, or an older NVRTC "
             "in $CUDA_HOME, helps when that is why)",
             g->compiler.version, version / 1000, version % 1000 / 10);
-    g->has_oracle = build_oracle(j);
+    g->has_kernels = build_oracle(j);
+    g->has_oracle = g->has_kernels && oracle_plan_takes(j->problem);
     return true;
 }
 
@@ -471,7 +470,7 @@ const struct judge_device judge_device_gpu = {
     .end_derived = SET_SUMMED,
     .compute_expected = gpu_compute_expected,
     .try_null = gpu_try_null,
-    .patch = gpu_patch,
+    .renew = gpu_renew,
     .poison = gpu_poison,
     .is_untouched = gpu_is_untouched,
     .call = gpu_call,
@@ -480,7 +479,8 @@ const struct judge_device judge_device_gpu = {
     .find_changed_input = gpu_find_changed_input,
     .digest = gpu_digest,
     .compare = gpu_compare,
-    .compare_novel = gpu_compare_novel,
+    .count_unwritten = gpu_count_unwritten,
+    .spot_check = gpu_spot_check,
     .values = gpu_values,
     .swap = gpu_swap,
     // Seen on an H200: processes differ by up to 0.26 us on equal kernels.

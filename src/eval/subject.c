@@ -29,6 +29,12 @@ static const char *illegal_tier(const struct judge *j, enum tier tier) {
     return NULL;
 }
 
+// A call that has ended: what its outputs held before, and how long it took.
+struct checked_call {
+    uint32_t poison;
+    double call_s;
+};
+
 static void read_plan(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     struct error mistake = {0};
     const char *why = illegal_tier(j, s->candidate.tier);
@@ -147,6 +153,50 @@ static bool explain_wrong(struct judge *j, struct arena *a, struct subject *s, i
     return reject(v, VERDICT_WRONG, NULL, evidence);
 }
 
+static int64_t count_outputs(const struct problem *p) {
+    int64_t n = 0;
+    for (int i = 0; i < p->n_outputs; i++)
+        n += shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    return n;
+}
+
+// Results of other data, as they were then?
+static bool is_stale(struct judge *j, struct subject *s, int slot) {
+    uint64_t seen = j->device->digest(j, s, slot);
+    for (int i = 0; i < SET_COUNT; i++)
+        if (s->sets[i].is_known && s->sets[i].digest == seen)
+            return true;
+    return false;
+}
+
+// The inputs existed for this call alone: whoever computed ahead, or kept results, has those of
+// other data.
+static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
+                              const struct checked_call *c, struct verdict *v) {
+    struct spot_result r;
+    int64_t n_unwritten = j->device->count_unwritten(j, s, slot, c->poison);
+    if (n_unwritten > 0)
+        return reject(v, VERDICT_WRONG,
+                      n_unwritten == count_outputs(j->problem) ? "unwritten" : "partial",
+                      arena_printf(a,
+                                   "on inputs that were drawn for one call %lld elements were not "
+                                   "written",
+                                   (long long)n_unwritten));
+    j->device->spot_check(j, a, s, slot, c->call_s, &r);
+    s->n_spots += r.n_checked;
+    if (r.output < 0)
+        return true;
+    bool stale = is_stale(j, s, slot);
+    return reject(v, VERDICT_CHEAT, stale ? "stale-output" : "hidden-state",
+                  arena_printf(a,
+                               "is right on the inputs that verify it and wrong on those that were "
+                               "drawn for one timed call: %lld of the elements of %s that were "
+                               "looked at%s%s",
+                               (long long)r.comparison.n_wrong, j->problem->outputs[r.output].name,
+                               stale ? "; it gave the results of other inputs again" : "",
+                               r.elements));
+}
+
 static bool check_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
                           uint32_t poison, struct verdict *v) {
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
@@ -177,9 +227,9 @@ static bool reject_broken(struct judge *j, struct arena *a, struct verdict *v) {
 
 // The call has ended: is everything as it should be?
 static bool check_call(struct judge *j, struct arena *a, struct subject *s, int slot,
-                       uint32_t poison, struct verdict *v) {
+                       const struct checked_call *c, struct verdict *v) {
     const struct judge_device *d = j->device;
-    int overrun = d->find_overrun(j, s, slot, poison);
+    int overrun = d->find_overrun(j, s, slot, c->poison);
     if (overrun >= 0)
         return reject(
             v, VERDICT_WRONG, "out-of-bounds",
@@ -189,7 +239,9 @@ static bool check_call(struct judge *j, struct arena *a, struct subject *s, int 
         return reject(v, VERDICT_CHEAT, "input-mutated",
                       arena_printf(a, "wrote to the input '%s'; inputs are read-only",
                                    s->plan.buffers[changed].name));
-    return check_outputs(j, a, s, slot, poison, v);
+    if (j->slot_set[slot] < 0)
+        return check_new_outputs(j, a, s, slot, c, v);
+    return check_outputs(j, a, s, slot, c->poison, v);
 }
 
 static void pause_ms(int ms) {
@@ -279,7 +331,8 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (call->fp_changed)
         return reject(v, VERDICT_CHEAT, "fp-environment",
                       "a block left the rounding mode or flush-to-zero changed");
-    bool ok = check_call(j, a, s, slot, poison, v);
+    struct checked_call c = {poison, call->time_s};
+    bool ok = check_call(j, a, s, slot, &c, v);
     if (j->broken.kind != ERROR_NONE)
         return reject_broken(j, a, v);
     if (!ok)

@@ -35,11 +35,15 @@ int block_maker(const struct block *b, node_id node, int i) {
 
 static bool check_family(struct resolver *v, const struct kernel_stage *s) {
     const char *names[FAMILY_COUNT + 1] = {NULL};
-    for (int n = 0; families[n].name; n++)
-        names[n] = families[n].name;
-    return family_find(s->family) ||
-           block_complain(v, s, s->family_at, str_nearest(s->family, names), "unknown family '%s'",
-                          s->family);
+    int n = 0;
+    for (const struct family *f = families; f->name; f++)
+        if (f->find)
+            names[n++] = f->name;
+    if (family_find(s->family))
+        return true;
+    const char *hint = str_nearest(s->family, names);
+    return block_complain(v, s, s->family_at, hint, "unknown family '%s'%s%s", s->family,
+                          hint ? "" : ": families are ", hint ? "" : family_list(v->arena));
 }
 
 static const char *nearest_law(const char *word) {
@@ -101,11 +105,12 @@ static bool check_combine(struct resolver *v, const struct kernel_stage *s) {
 static const char *advice(struct arena *a, const struct region *r, const struct form_reject *why) {
     bool first = why->first >= 0 && !(region_is_value(r, why->first) && r->n_values == 1);
     const char *name = first ? r->graph->nodes[why->first].name : "";
+    // What is materialised is a better stage by itself than a part of a nest.
+    if (why->other && first && strcmp(why->other, families[FAMILY_NEST].name) == 0)
+        return arena_printf(a, "; materialise %s first, or the family %s takes it", name,
+                            why->other);
     if (why->other)
         return arena_printf(a, "; the family %s takes it", why->other);
-    if (why->law)
-        return arena_printf(a, "; name laws %s%s%s%s", why->law, first ? ", or materialise " : "",
-                            name, first ? " first" : "");
     return first ? arena_printf(a, "; materialise %s first", name) : "";
 }
 

@@ -29,16 +29,26 @@ static bool has_vectors(enum dtype t) {
     return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
 }
 
-static const char *storage_without_emitter(const struct block_stage *b, const struct problem *p) {
+// A word of the language that waits for an emitter, and what there is.
+static const char *no_word(struct arena *a, const char *word) {
+    return arena_printf(a,
+                        "no emitter takes '%s' yet: a stage has values, a type they are kept as, a "
+                        "family, an emitter and knobs",
+                        word);
+}
+
+static const char *storage_without_emitter(struct arena *a, const struct block_stage *b,
+                                           const struct problem *p) {
     for (int i = 0; i < b->text->n_values; i++) {
         const struct node *n = &p->graph.nodes[b->value[i].node];
         // Where the value itself may be moved in vectors, what it is kept as must be too.
         if (b->value[i].dtype != n->dtype && has_vectors(n->dtype) &&
             !has_vectors(b->value[i].dtype))
-            return "'as' of a type without vectors";
+            return arena_printf(a, "no emitter keeps a value as %s yet: it can be f32, f16 or bf16",
+                                dtype_name(b->value[i].dtype));
         if (b->value[i].is_permuted ||
             (n->op == OP_INPUT && !block_is_output(p, b->text->values[i])))
-            return "'layout'";
+            return no_word(a, "layout");
     }
     return NULL;
 }
@@ -67,17 +77,22 @@ static const char *refused_by_emitter(struct arena *a, const struct block_stage 
     return arena_printf(a, "%s%s", why.text, advice);
 }
 
+static const char *no_family(struct arena *a, const struct block_stage *b) {
+    const struct form *other = b->unknown ? NULL : family_first_form(b->region);
+    return arena_printf(a, "no emitter computes %s yet: there are %s%s%s%s", b->text->family,
+                        family_list(a), other ? ", and " : "", other ? other->family->name : "",
+                        other ? " takes it" : "");
+}
+
 // Why nobody lowers the stage yet, or NULL.
 static const char *find_gap(struct arena *a, const struct block_stage *b, const struct problem *p) {
-    const char *what = storage_without_emitter(b, p);
     if (!b->emitter)
-        what = b->text->family;
-    else if (!what && b->text->combine)
-        what = "combine";
-    else if (!what && b->text->n_laws)
-        what = arena_printf(a, "the law %s", b->text->laws[0]);
-    if (what)
-        return arena_printf(a, "no emitter for %s yet", what);
+        return no_family(a, b);
+    const char *storage = storage_without_emitter(a, b, p);
+    if (storage)
+        return storage;
+    if (b->text->combine || b->text->n_laws)
+        return no_word(a, b->text->combine ? "combine" : "laws");
     return b->unknown ? b->unknown : refused_by_emitter(a, b);
 }
 

@@ -7,7 +7,7 @@
 #include "lang/unparse.h"
 
 // What a part of a form is called, in the order of the walk through it.
-static const char *const part_names[PART_COUNT] = {"",         "prologue",  "anchor", "beside",
+static const char *const part_names[PART_COUNT] = {"",         "prologue",  "anchor", "sibling",
                                                    "epilogue", "reduction", "finish"};
 
 static void print_line(struct str *out, const char *label, const char *text) {

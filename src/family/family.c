@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "family/gemm_form.h"
 #include "family/map_form.h"
 #include "family/nest.h"
@@ -43,6 +44,17 @@ const struct family *family_find(const char *name) {
         if (strcmp(f->name, name) == 0)
             return f;
     return NULL;
+}
+
+const char *family_list(struct arena *a) {
+    struct str out = {0};
+    const struct family *last = NULL;
+    for (const struct family *f = families; f->name; f++)
+        last = f->find ? f : last;
+    for (const struct family *f = families; f->name; f++)
+        if (f->find)
+            str_printf(&out, "%s%s", out.len == 0 ? "" : f == last ? " and " : ", ", f->name);
+    return str_take(a, &out);
 }
 
 int family_count_emitters(const struct family *f, const struct target *t) {

@@ -49,6 +49,9 @@ const struct form *family_form(const struct family *f, const struct region *r,
 // The same by the first family that takes the region; NULL: none does.
 const struct form *family_first_form(const struct region *r);
 
+// "map, rowwise and gemm": the families that have an emitter.
+const char *family_list(struct arena *a);
+
 // How many of a family's emitters run on a target.
 int family_count_emitters(const struct family *f, const struct target *t);
 

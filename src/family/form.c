@@ -177,7 +177,7 @@ static node_id choose_reduction(const struct form_request *q, const struct regio
     return found;
 }
 
-// Every anchor but the chosen one comes after it; parts of the nodes before and beside it.
+// Every anchor but the chosen one comes after it; parts of the nodes before it and of its siblings.
 static bool mark_parts(struct form *f, const bool *before, const bool *after,
                        struct form_reject *why) {
     const struct region *r = f->region;
@@ -190,12 +190,12 @@ static bool mark_parts(struct form *f, const bool *before, const bool *after,
             return form_refuse(why, n, "the %s %s needs %s, which is a %s itself", noun, name,
                                node_name(r, n), op_name(r, n));
         if (is_anchor && !after[n])
-            return form_refuse(why, n, "%s is a %s beside the %s %s, not after it", node_name(r, n),
-                               op_name(r, n), noun, name);
+            return form_refuse(why, n, "%s is a %s that does not come after the %s %s",
+                               node_name(r, n), op_name(r, n), noun, name);
         if (n == f->anchor)
             f->part[n] = PART_ANCHOR;
         else if (!after[n])
-            f->part[n] = before[n] ? PART_PROLOGUE : PART_BESIDE;
+            f->part[n] = before[n] ? PART_PROLOGUE : PART_SIBLING;
     }
     return true;
 }
@@ -294,36 +294,13 @@ bool form_find_plain(struct arena *a, const struct region *r, const struct famil
     return find(a, r, &q, f, why);
 }
 
-// A law that makes the region fit and that the stage does not name.
-static const char *helping_law(struct arena *a, const struct region *r,
-                               const struct form_request *q) {
-    for (const struct law *l = laws; l->name; l++) {
-        struct law_uses uses = *q->laws;
-        struct form_request with = *q;
-        struct form f;
-        struct form_reject why;
-        with.laws = &uses;
-        if (!l->changes_form || law_is_used(q->laws, l->name))
-            continue;
-        if (law_use(l, r, &uses) && find(a, r, &with, &f, &why))
-            return l->name;
-    }
-    return NULL;
-}
-
 bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
                struct form *f, struct form_reject *why) {
     if (find(a, r, q, f, why))
         return true;
-    struct form_reject ignored;
-    struct form other;
-    for (const struct family *o = families; o->name && !why->other; o++) {
-        struct form_request with = *q;
-        with.family = o;
-        if (o != q->family && o != &families[FAMILY_LIBRARY] && o->kinds != FORM_ANY &&
-            find(a, r, &with, &other, &ignored))
+    struct objection ignored;
+    for (const struct family *o = families; o->name && !why->other; o++)
+        if (o != q->family && o->find && !q->combine && family_form(o, r, &ignored))
             why->other = o->name;
-    }
-    why->law = helping_law(a, r, q);
     return false;
 }

@@ -6,8 +6,8 @@
 //
 // The anchor decides which family can compute the region: a contraction, a window
 // (convolution, pooling), a reduction, a scan, a scatter, or none. What the anchor needs is
-// its prologue, what needs the anchor is the epilogue, and the rest (a bias) is computed
-// beside it, at the epilogue's own places.
+// its prologue, what needs the anchor is the epilogue, and the rest (a bias), its siblings, is
+// computed at the epilogue's own places.
 //
 // In an epilogue every element stays at its place, until a reduction drops axes; a
 // reduction may feed another one, but once a result was spread again over an axis that had
@@ -40,7 +40,7 @@ enum form_part {
     PART_OUTSIDE,
     PART_PROLOGUE,
     PART_ANCHOR,
-    PART_BESIDE,     // needs no anchor and no anchor needs it
+    PART_SIBLING,    // needs no anchor and no anchor needs it
     PART_EPILOGUE,   // elementwise, before any reduction
     PART_REDUCTION,  // of the epilogue
     PART_FINISH,     // elementwise, after one
@@ -75,8 +75,7 @@ struct family;
 struct form_reject {
     char text[400];
     node_id first;      // materialise this one first; -1: nothing would help
-    const char *law;    // or name this law; NULL: none would help
-    const char *other;  // or take this family; NULL: none does
+    const char *other;  // or take this family, which has emitters; NULL: none does
 };
 
 // What a stage says about its form.

@@ -90,7 +90,7 @@ static bool measure(const struct region *r, struct gemm_form *f) {
     gemm_build_space(&l, f);
     bool ok = true;
     for (int i = f->axis_k - 2; i <= f->axis_k; i++)
-        ok &= !l.space.is_bent[i] && l.space.aligned[i] % 4 == 0;
+        ok &= !l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0;
     f->group_m = l.space.group[f->axis_k - 2];
     f->group_n = l.space.group[f->axis_k - 1];
     f->group_k = l.space.group[f->axis_k];

@@ -12,7 +12,7 @@ enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
 // `vec` elements go at once: the innermost axis must be a multiple.
 bool gpu_legal_vec(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
 int gpu_largest_vec(int64_t n_columns);  // 4, 2 or 1
-// Floats that each of `threads` threads has registers for, beside what else it needs.
+// Floats that each of `threads` threads has registers for, besides what else it needs.
 int64_t gpu_registers_for(const struct target *t, int threads);
 struct gpu_demand {
     const char *knob;

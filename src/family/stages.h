@@ -13,7 +13,7 @@ struct stages_edit {
     const struct block *base;  // of `kernel`, without mistakes; NULL: not known
 };
 
-// Compute the stage inside the one after it: fused away, or beside it where it is an output.
+// Compute the stage inside the one after it: fused away, or stored by it where it is an output.
 bool stages_merge(const struct stages_edit *e, struct kernel *out);
 
 // Materialise `node`, inside the stage, in a stage of its own before it.

@@ -155,7 +155,7 @@ struct kernel_stage *parser_stage(struct parser *p, struct spot at) {
         parser_fail(p, "'as' stands before 'layout'");
     parser_expect(p, ":");
     s->family_at = p->token.at.at;
-    s->family = parser_name(p, "a family: map, rowwise, reduce or gemm");
+    s->family = parser_name(p, "a family: map, rowwise, reduce, gemm or nest");
     if (at_word(p, "as")) {
         parser_advance(p);
         s->emitter_at = p->token.at.at;
