@@ -31,6 +31,7 @@ static const struct command *const commands[] = {
     &cmd_runs,
     &cmd_show,
     &cmd_report,
+    &cmd_tools,
     &cmd_export,
     &cmd_replay,
     &cmd_doctor,
