@@ -27,6 +27,7 @@ static const struct command *const commands[] = {
     &cmd_emit,
     &cmd_eval,
     &cmd_diagnose,
+    &cmd_sass,
     &cmd_optimize,
     &cmd_runs,
     &cmd_show,
