@@ -27,7 +27,7 @@
 #include "build/scan.h"
 #include "build/text.h"
 #include "gpu/library.h"
-#include "record/profile.h"
+#include "record/metrics.h"
 
 enum {
     CPU_SECONDS = 60,
@@ -362,18 +362,33 @@ static double number_before(const char *line, size_t len, const char *words) {
     return start && start < at ? strtod(start, NULL) : -1;
 }
 
-static void keep_largest(struct profile *p, const char *name, double value) {
-    if (value >= 0 && !(profile_get(p, name) >= value))
-        profile_set(p, name, value);
+static void keep_largest(struct metrics *m, enum metric_id id, double value) {
+    if (value >= 0 && !(metrics_get(m, id) >= value))
+        metrics_set(m, id, value);
 }
 
-void cuda_read_resources(const char *log, struct profile *p) {
+// Does a line say that what follows is about another kernel?
+static bool begins_kernel(const char *line, size_t len, const char *kernel, bool *is_it) {
+    static const char words[] = "Compiling entry function '";
+    const char *at = memmem(line, len, words, strlen(words));
+    if (!at)
+        return false;
+    at += strlen(words);
+    *is_it = strncmp(at, kernel, strlen(kernel)) == 0 && at[strlen(kernel)] == '\'';
+    return true;
+}
+
+void cuda_read_resources(const char *log, const char *kernel, struct metrics *m) {
+    bool is_it = kernel == NULL;
     for (const char *line = log; *line;) {
         size_t len = strcspn(line, "\n");
-        keep_largest(p, "registers", number_before(line, len, " registers"));
-        keep_largest(p, "static_shared_bytes", number_before(line, len, " bytes smem"));
-        keep_largest(p, "stack_bytes", number_before(line, len, " bytes stack frame"));
-        keep_largest(p, "spill_bytes", number_before(line, len, " bytes spill stores"));
+        bool begins = kernel && begins_kernel(line, len, kernel, &is_it);
+        if (is_it && !begins) {
+            keep_largest(m, METRIC_REGISTERS, number_before(line, len, " registers"));
+            keep_largest(m, METRIC_STATIC_SHARED_BYTES, number_before(line, len, " bytes smem"));
+            keep_largest(m, METRIC_STACK_BYTES, number_before(line, len, " bytes stack frame"));
+            keep_largest(m, METRIC_SPILL_BYTES, number_before(line, len, " bytes spill stores"));
+        }
         line += len + (line[len] == '\n');
     }
 }

@@ -16,7 +16,7 @@
 #include "base/process.h"
 #include "build/compile.h"
 
-struct profile;
+struct metrics;
 
 enum { CUBIN_MAX = 64 << 20 };
 
@@ -63,9 +63,9 @@ void cuda_compiler_stop(struct cuda_compiler *c);
 bool cuda_compile(struct arena *a, struct cuda_compiler *c, const struct cuda_source *s,
                   struct cubin *result, struct error *err);
 
-// Resources of the kernels in a log, the largest of each: "registers", "spill_bytes",
-// "stack_bytes", "static_shared_bytes".
-void cuda_read_resources(const char *log, struct profile *p);
+// Resources of the kernels in a log: registers, spilled bytes, stack, static shared memory. Of one
+// of them, or (NULL) the largest of each.
+void cuda_read_resources(const char *log, const char *kernel, struct metrics *m);
 
 // Body of the hidden command `hone _compile`, the child; descriptor 3 is the socket to its parent.
 // Returns the exit status.

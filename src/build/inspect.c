@@ -156,8 +156,8 @@ void inspect(struct arena *a, const char *object, struct profile *profile) {
             scalar, vector);
         file_keep(path, text, strlen(text), &err);
     }
-    profile_set(profile, "hot_scalar", scalar);
-    profile_set(profile, "hot_vector", vector);
+    profile_set(profile, METRIC_HOT_SCALAR, scalar);
+    profile_set(profile, METRIC_HOT_VECTOR, vector);
 #else
     (void)a, (void)object, (void)profile;
 #endif

@@ -42,8 +42,8 @@ static const struct command_options options = {
         "Mistakes go to standard error, each with its line and a caret; the exit status is\n"
         "then 1. With --verbose the names of inner values (y.max, t.1) can be read off: any of\n"
         "them can be a stage of a kernel. For each stage of a kernel block it shows what is read\n"
-        "and written, the form (prologue, anchor, epilogue), what is computed again, the laws and\n"
-        "the knobs with their defaults.",
+        "and written, the form (prologue, anchor, epilogue), what is computed again, the\n"
+        "emitter and the knobs with their defaults.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = -1,

@@ -203,6 +203,14 @@ static void open_step(struct crew *c, uint32_t phase) {
     futex_wake_all(&c->phase);
 }
 
+static void end_call(struct crew *c, uint32_t call, uint32_t next_phase) {
+    c->completed = call;
+    c->phase = next_phase;
+    futex_wake_all(&c->phase);
+    c->control->done = call;
+    futex_wake_all(&c->control->done);
+}
+
 static void finish_step(struct crew *c, uint32_t phase, uint32_t call) {
     int64_t now_ns = clock_now_ns();
     c->control->step_ns[phase - c->first_phase] = (uint64_t)(now_ns - c->step_start_ns);
@@ -211,11 +219,7 @@ static void finish_step(struct crew *c, uint32_t phase, uint32_t call) {
         open_step(c, phase + 1);
         return;
     }
-    c->completed = call;
-    c->phase = phase + 1;
-    futex_wake_all(&c->phase);
-    c->control->done = call;
-    futex_wake_all(&c->control->done);
+    end_call(c, call, phase + 1);
 }
 
 // Blocks of the step in progress until there are none left; how many we ran of which phase.
@@ -270,6 +274,10 @@ static void join_call(struct crew_member *m, uint32_t call) {
     struct crew *c = m->crew;
     uint32_t last = call - 1;
     if (atomic_compare_exchange_strong(&c->claimed, &last, call)) {
+        if (c->control->slot == CONTROL_NO_SLOT) {
+            end_call(c, call, c->phase + 1);
+            return;
+        }
         c->slot = c->control->slot % (uint32_t)c->layout->n_slots;
         c->first_phase = c->phase;
         c->step_start_ns = clock_now_ns();

@@ -1,15 +1,15 @@
 // What a kind of device gives the judge: memory to fill and to look at, and calls. The judge's
-// rules (judge.c, subject.c, verify_subject.c, timing.c, new_data.c) are the same on all of them;
+// rules (judge.c, subject.c, verify_subject.c, timing.c) are the same on all of them;
 // where buffers lie, how a candidate is compiled and run, and who compares is in one table each.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "eval/novelty.h"
 #include "eval/null_trial.h"
 #include "eval/oracle_compare.h"
 #include "eval/runner_handle.h"
+#include "eval/spot_check.h"
 
 struct eval_result;
 struct judge;
@@ -42,14 +42,9 @@ struct judge_device {
 
     // Called to put a set's data into a slot's inputs; j->slot_set is up to date afterwards.
     void (*load)(struct judge *j, int slot, enum oracle_set set);
-    // Called to change a slot that is loaded with declared data, or to take that back.
-    void (*patch)(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-                  bool is_back);
-    // Called to make all of a slot's declared data new, by a seed that is used once: every element
-    // nudged, or drawn again; then to put the declared data back. Afterwards caches are as before
-    // any other call. May be NULL: data are patched only.
-    void (*renew)(struct judge *j, int slot, uint64_t seed, bool is_nudged);
-    void (*renew_back)(struct judge *j, int slot);
+    // Called before a call that is timed: data that exist for this call alone, by a seed that is
+    // used once. j->slot_set is -1 afterwards, and caches are as cold as they shall be.
+    void (*renew)(struct judge *j, int slot, uint64_t seed);
     // Called to fill outputs and scratch with j->poison[slot].
     void (*poison)(struct judge *j, struct subject *s, int slot);
 
@@ -67,15 +62,23 @@ struct judge_device {
     uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
     bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
                     struct comparison *c);
-    // Called after a call on data that exist for this call only: is what was made of them right,
-    // in the rows looked at?
-    void (*compare_novel)(struct judge *j, struct arena *a, struct subject *s,
-                          const struct novel_call *call, struct novel_look *look);
+    // Called after a call on new data, of so many seconds: how many elements of the outputs still
+    // hold the poison? Then, is what was made of the data right, at places drawn by chance?
+    int64_t (*count_unwritten)(struct judge *j, struct subject *s, int slot, uint32_t poison);
+    void (*spot_check)(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
+                       struct spot_result *r);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const void *(*values)(struct judge *j, struct subject *s, int slot, int output);
-    // Did it go on working after the call? May be NULL: it cannot.
-    bool (*is_late)(struct subject *s, const struct call_result *call);
+    // By how much, of what is allowed, it worked on after calls; above 1 it is late. Known of the
+    // call before this one. May be NULL: it cannot.
+    double (*lateness)(struct subject *s, const struct call_result *call);
+    // Called to wake its threads for nothing, which shows how late such a thread is by chance.
+    void (*call_nothing)(struct subject *s, int64_t timeout_ns, struct call_result *result);
+    // Called around calls of the other one: it cannot run meanwhile, whatever it left behind. May
+    // be NULL: nothing of it can run unless it is called.
+    void (*pause)(struct subject *s);
+    void (*resume)(struct subject *s);
 
     // Called half way through timing: let subject and baseline change places, so that what a place
     // adds to the time cancels. May be NULL: they share everything. False: `v` says why not.

@@ -11,7 +11,7 @@
 #include "eval/environment.h"
 #include "eval/judge.h"
 #include "eval/memory_need.h"
-#include "ir/inputs.h"
+#include "eval/new_data.h"
 
 static const int64_t memory_max_bytes = (int64_t)1 << 30;
 static const int64_t scratch_max_bytes = (int64_t)4 << 30;
@@ -234,48 +234,15 @@ static void load(struct judge *j, int slot, enum oracle_set set) {
     }
 }
 
-static void patch(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-                  bool is_back) {
-    (void)s;
+static void renew(struct judge *j, int slot, uint64_t seed) {
     for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n->n[i]; k++)
-            put_input(j, i, slot, n->patches[i][k].index,
-                      is_back ? n->patches[i][k].before : n->patches[i][k].after);
-}
-
-// As cold as data that nobody has used for a while.
-static void cool(const struct judge *j, int slot) {
-#if defined(__x86_64__)
-    for (int i = 0; i < j->problem->n_inputs && j->settings.llc_bytes > 0; i++) {
-        const char *bytes = input_to_patch(j, i, slot);
-        for (int64_t at = 0; at < j->layout.buffers[i].size_bytes; at += LAYOUT_ALIGN)
-            __builtin_ia32_clflush(bytes + at);
-    }
-#else
-    (void)j;
-    (void)slot;
-#endif
-}
-
-static void renew(struct judge *j, int slot, uint64_t seed, bool is_nudged) {
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        struct inputs_job job = {.problem = j->problem,
-                                 .input = i,
-                                 .set = INPUT_SET_DECLARED,
-                                 .seed = seed,
-                                 .n_threads = j->settings.n_threads};
-        if (is_nudged)
-            novelty_nudge(j->problem, i, seed, input_to_patch(j, i, slot));
-        else
-            inputs_fill_parallel(&job, input_to_patch(j, i, slot));
-    }
+        new_data_fill(&(struct new_data){.problem = j->problem,
+                                         .input = i,
+                                         .seed = seed,
+                                         .n_threads = j->settings.n_threads,
+                                         .bypasses_caches = j->settings.llc_bytes > 0},
+                      input_to_patch(j, i, slot));
     j->slot_set[slot] = -1;
-    cool(j, slot);
-}
-
-static void renew_back(struct judge *j, int slot) {
-    load(j, slot, SET_DECLARED);
-    cool(j, slot);
 }
 
 static void poison(struct judge *j, struct subject *s, int slot) {
@@ -347,41 +314,74 @@ static bool compare(struct judge *j, struct subject *s, int slot, int output, ui
                           values(j, s, slot, output), word, c);
 }
 
-// Elements of an output that nobody looked at and that still hold the poison. Of other types than
-// f32 one or other may hold its bits by right: there it takes a run of words that no chance makes.
-static int64_t count_unwritten(const struct node *n, const void *values, uint32_t word) {
+// Elements of an output that still hold the poison. Of other types than f32 one or other may hold
+// its bits by right: there it takes a run of words that no chance makes.
+static int64_t count_in(const struct node *n, const void *values, uint32_t word) {
     enum { RUN = 4 };
     const uint32_t *words = values;
     int64_t n_words = dtype_size(n->dtype, shape_count(&n->shape)) / 4, found = 0, run = 0;
-    int least = n->dtype == DTYPE_F32 ? 1 : RUN;
+    if (n->dtype == DTYPE_F32) {
+        for (int64_t i = 0; i < n_words; i++)
+            found += words[i] == word;
+        return found;
+    }
     for (int64_t i = 0; i < n_words; i++) {
         run = words[i] == word ? run + 1 : 0;
-        found += run < least ? 0 : run == least ? least : 1;
+        found += run < RUN ? 0 : run == RUN ? RUN : 1;
     }
     return found * 32 / dtype_infos[n->dtype].bits;
 }
 
-static void compare_novel(struct judge *j, struct arena *a, struct subject *s,
-                          const struct novel_call *c, struct novel_look *look) {
-    int64_t rows[NOVEL_ROWS];
-    struct novel_data d = {.rows = rows, .most = c->most};
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        d.inputs[i] = input_to_patch(j, i, c->slot);
-    for (int i = 0; i < j->problem->n_outputs; i++)
-        d.outputs[i] = values(j, s, c->slot, i);
-    d.n_rows = novelty_rows(j->problem, c->changes, &j->rng, rows);
-    novelty_compare(a, &j->oracle, &d, look);
-    for (int i = 0; i < j->problem->n_outputs; i++)
-        look->n_unwritten += count_unwritten(&j->problem->graph.nodes[j->problem->outputs[i].node],
-                                             d.outputs[i], c->poison);
+static int64_t count_unwritten(struct judge *j, struct subject *s, int slot, uint32_t word) {
+    const struct problem *p = j->problem;
+    int64_t n = 0;
+    for (int i = 0; i < p->n_outputs; i++)
+        n += count_in(&p->graph.nodes[p->outputs[i].node], values(j, s, slot, i), word);
+    return n;
 }
 
-static bool is_late(struct subject *s, const struct call_result *result) {
+// What a look at a call needs to find its data.
+struct called {
+    struct judge *j;
+    struct subject *s;
+    int slot;
+};
+
+static void fetch(void *ctx, bool is_output, int number, const struct box *b, void *out) {
+    const struct called *c = ctx;
+    const struct problem *p = c->j->problem;
+    node_id id = is_output ? p->outputs[number].node : p->inputs[number].node;
+    const struct node *n = &p->graph.nodes[id];
+    const void *all =
+        is_output ? values(c->j, c->s, c->slot, number) : input_to_patch(c->j, number, c->slot);
+    box_gather(b, &n->shape, n->dtype, all, out);
+}
+
+static void check_spots(struct judge *j, struct arena *a, struct subject *s, int slot,
+                        double call_s, struct spot_result *r) {
+    struct called c = {j, s, slot};
+    spot_check(a, &j->oracle, &(struct spot_source){fetch, &c}, spot_budget(call_s), &j->rng, r);
+}
+
+static void pause_runner(struct subject *s) {
+    runner_pause(&s->runner);
+}
+
+static void resume_runner(struct subject *s) {
+    runner_resume(&s->runner);
+}
+
+static double lateness(struct subject *s, const struct call_result *result) {
     double excess_ns = (double)runner_excess_ns(&s->runner);
     runner_note_rest(&s->runner);
-    return excess_ns > (double)late_ns + 0.05e9 * result->time_s ||
-           (double)s->runner.lingered_ns > (double)linger_ns + 0.01e9 * result->time_s ||
-           (double)s->runner.stirred_ns > (double)stir_ns + 0.05e9 * result->time_s;
+    double excess = excess_ns / ((double)late_ns + 0.05e9 * result->time_s);
+    double linger = (double)s->runner.lingered_ns / ((double)linger_ns + 0.01e9 * result->time_s);
+    double stir = (double)s->runner.stirred_ns / ((double)stir_ns + 0.05e9 * result->time_s);
+    return fmax(excess, fmax(linger, stir));
+}
+
+static void call_nothing(struct subject *s, int64_t timeout_ns, struct call_result *result) {
+    runner_call(&s->runner, RUNNER_NO_SLOT, timeout_ns, result);
 }
 
 // Clearings come first in a call, and in the shares.
@@ -393,21 +393,19 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
     for (int i = 0; i < plan->n_buffers; i++)
         if (plan->buffers[i].is_zeroed) {
             const char *name = arena_printf(a, "clear %s", plan->buffers[i].name);
-            struct profile_launch *l = profile_add_launch(p, name);
-            if (l)
-                l->time_s = share[n] * time_s;
+            struct profile_launch *l = profile_add_launch(a, p, name);
+            metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
             n++;
         }
     for (int i = 0; i < plan->n_steps; i++, n++) {
         const struct plan_step *step = &plan->steps[i];
         bool is_fill = step->kind == STEP_FILL;
         struct profile_launch *l = profile_add_launch(
-            p, is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
-                       : arena_strdup(a, step->function));
-        if (!l)
-            break;
-        l->time_s = share[n] * time_s;
-        l->blocks = is_fill ? NAN : (double)step->grid;
+            a, p,
+            is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
+                    : arena_strdup(a, step->function));
+        metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
+        metrics_set(&l->metrics, METRIC_BLOCKS, is_fill ? NAN : (double)step->grid);
     }
 }
 
@@ -435,7 +433,7 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                      "judge's clock; interval: bootstrap and order statistics",
                      rotation_text(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
                      environment_pages(a));
-    profile_set(&result->profile, "threads", j->settings.n_threads);
+    profile_set(&result->profile, METRIC_THREADS, j->settings.n_threads);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);
     inspect(a, s->object, &result->profile);
@@ -454,9 +452,7 @@ const struct judge_device judge_device_cpu = {
     .compute_expected = compute_expected,
     .try_null = judge_try_null,
     .load = load,
-    .patch = patch,
     .renew = renew,
-    .renew_back = renew_back,
     .poison = poison,
     .is_untouched = is_untouched,
     .call = call,
@@ -464,8 +460,12 @@ const struct judge_device judge_device_cpu = {
     .find_overrun = find_overrun,
     .digest = digest,
     .compare = compare,
-    .compare_novel = compare_novel,
+    .count_unwritten = count_unwritten,
+    .spot_check = check_spots,
     .values = values,
-    .is_late = is_late,
+    .lateness = lateness,
+    .call_nothing = call_nothing,
+    .pause = pause_runner,
+    .resume = resume_runner,
     .describe = describe,
 };

@@ -17,6 +17,7 @@
 #include "eval/memory_need.h"
 #include "eval/oracle_plan.h"
 #include "eval/stats.h"
+#include "profile/sass.h"
 
 enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
 
@@ -40,12 +41,10 @@ static bool build_text(struct judge *j, const char *name, struct cubin *cubin, s
                      cubin->message);
 }
 
-// Without it the host computes the truth, as it does for problems that the kernels do not take.
+// Without it the host draws inputs and computes the truth.
 static bool build_oracle(struct judge *j) {
     struct judge_gpu *g = j->gpu;
     struct error err = {0};
-    if (!oracle_plan_takes(j->problem))
-        return false;
     if (build_text(j, "oracle.cu", &g->truth, &err) &&
         gpu_oracle_load(&g->oracle, &g->bench, g->truth.bytes, &err))
         return true;
@@ -64,7 +63,8 @@ static bool build_kernels(struct judge *j, struct error *err) {
             "code of NVRTC %s on a driver for CUDA %d.%d (a newer driver, or an older NVRTC "
             "in $CUDA_HOME, helps when that is why)",
             g->compiler.version, version / 1000, version % 1000 / 10);
-    g->has_oracle = build_oracle(j);
+    g->has_kernels = build_oracle(j);
+    g->has_oracle = g->has_kernels && oracle_plan_takes(j->problem);
     return true;
 }
 
@@ -254,7 +254,8 @@ static bool compile_subject(struct judge *j, struct arena *a, struct subject *s,
 static bool load_subject(struct judge *j, struct arena *a, struct subject *s, struct verdict *v,
                          struct error *err) {
     enum runner_status status;
-    struct gpu_load_spec load = {.plan = &s->plan,
+    struct gpu_load_spec load = {.arena = &s->arena,
+                                 .plan = &s->plan,
                                  .cubin = s->gpu->cubin.bytes,
                                  .cubin_len = s->gpu->cubin.len,
                                  .threads_per_sm = j->gpu->facts.threads_per_sm};
@@ -291,7 +292,7 @@ static bool gpu_start(struct judge *j, struct arena *a, struct subject *s,
     if (!s->gpu->runner)
         return false;
     s->is_open = true;
-    cuda_read_resources(c.log, &s->gpu->profile);
+    cuda_read_resources(c.log, NULL, &s->gpu->profile.call);
     return load_subject(j, a, s, v, err);
 }
 
@@ -409,20 +410,24 @@ static void gpu_audit(struct judge *j, struct arena *a, struct subject *s, struc
 static void time_launches(struct judge *j, struct subject *s, double time_s, struct profile *p) {
     enum { CALLS = 5 };
     int n = s->plan.n_steps;
-    double steps_s[CALLS][LAUNCHES_MAX], column[CALLS];
+    double *steps_s[CALLS], column[CALLS];
     if (n == 1 && p->n_launches == 1)
-        p->launches[0].time_s = time_s;
-    if (n < 2 || n > LAUNCHES_MAX || p->n_launches != n)
+        metrics_set(&p->launches[0].metrics, METRIC_TIME, time_s);
+    if (n < 2 || p->n_launches != n)
         return;
-    for (int i = 0; i < CALLS; i++)
-        if (!gpu_runner_steps(s->gpu->runner, i % j->layout.n_slots, judge_timeout_ns(j),
-                              steps_s[i], n))
-            return;
-    for (int k = 0; k < n; k++) {
+    struct arena scratch = {0};
+    bool ok = true;
+    for (int i = 0; ok && i < CALLS; i++) {
+        steps_s[i] = arena_array(&scratch, double, n);
+        ok = gpu_runner_steps(s->gpu->runner, i % j->layout.n_slots, judge_timeout_ns(j),
+                              steps_s[i], n);
+    }
+    for (int k = 0; ok && k < n; k++) {
         for (int i = 0; i < CALLS; i++)
             column[i] = steps_s[i][k];
-        p->launches[k].time_s = stats_median(column, CALLS);
+        metrics_set(&p->launches[k].metrics, METRIC_TIME, stats_median(column, CALLS));
     }
+    arena_reset(&scratch);
 }
 
 static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
@@ -434,12 +439,20 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         j->layout.n_slots, (long long)FLUSH_TIMES_L2 * j->settings.llc_bytes >> 20);
     result->measurement.clocks = gpu_clocks_text(a, &j->gpu->clocks, &s->clocks);
     const struct profile *p = &s->gpu->profile;
-    for (int i = 0; i < p->n_metrics; i++)
-        profile_set(&result->profile, p->metrics[i].name, p->metrics[i].value);
+    struct sass sass;
+    struct error ignored = {0};  // of an architecture that is not known: nothing is said of it
+    sass_read(a, s->gpu->cubin.bytes, s->gpu->cubin.len, &sass, &ignored);
+    metrics_merge(&result->profile.call, &p->call);
     for (int i = 0; i < p->n_launches; i++) {
-        struct profile_launch *l = profile_add_launch(&result->profile, NULL);
+        struct profile_launch *l = profile_add_launch(a, &result->profile, NULL);
         bool is_fill = s->plan.steps[i].kind == STEP_FILL;
-        *l = p->launches[i];
+        l->metrics = p->launches[i].metrics;
+        if (is_fill)
+            continue;
+        const struct sass_kernel *code = sass_find(&sass, p->launches[i].name);
+        cuda_read_resources(s->gpu->cubin.log, p->launches[i].name, &l->metrics);
+        if (code)
+            sass_metrics(code, &l->metrics);
         l->name = arena_printf(a, "%s%s", is_fill ? "fill " : "", p->launches[i].name);
     }
     if (result->verdict.kind == VERDICT_OK)
@@ -457,7 +470,7 @@ const struct judge_device judge_device_gpu = {
     .end_derived = SET_SUMMED,
     .compute_expected = gpu_compute_expected,
     .try_null = gpu_try_null,
-    .patch = gpu_patch,
+    .renew = gpu_renew,
     .poison = gpu_poison,
     .is_untouched = gpu_is_untouched,
     .call = gpu_call,
@@ -466,7 +479,8 @@ const struct judge_device judge_device_gpu = {
     .find_changed_input = gpu_find_changed_input,
     .digest = gpu_digest,
     .compare = gpu_compare,
-    .compare_novel = gpu_compare_novel,
+    .count_unwritten = gpu_count_unwritten,
+    .spot_check = gpu_spot_check,
     .values = gpu_values,
     .swap = gpu_swap,
     // Seen on an H200: processes differ by up to 0.26 us on equal kernels.

@@ -24,14 +24,16 @@ struct judge_gpu {
     struct cuda_compiler compiler;
     struct cubin ours, truth;  // of judge.cu and oracle.cu
     struct gpu_oracle oracle;
+    bool has_kernels;     // of the oracle
     bool has_oracle;      // it takes this problem; else the host computes the truth
     struct plan problem;  // its buffers alone
     struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
     void *values;        // an output on its way into evidence
-    cuda_pointer novel;  // of gpu_novel.c
-    int64_t novel_bytes;
+    cuda_pointer spots;  // of gpu_spot.c
+    int64_t spots_bytes;
+    uint64_t new_digests[SLOTS_MAX][INPUTS_MAX];  // of inputs that were drawn for one call
     struct gpu_clocks clocks;
 };
 
@@ -49,11 +51,16 @@ void gpu_fail(struct judge *j, const struct error *err);
 bool gpu_check(struct judge *j, cuda_result code, const char *what);
 
 void gpu_forget_sets(struct judge *j);
-void gpu_forget_novel(struct judge *j);
+void gpu_forget_spots(struct judge *j);
+
+// At least so many bytes of memory for looks at some elements, kept from one to the next; 0:
+// j->broken says why not.
+cuda_pointer gpu_take_spots(struct judge *j, int64_t bytes);
 
 // Are the declared data and what is expected of them on the device? Brings them there if not.
 bool gpu_declared_is_ready(struct judge *j);
-// An output in a slot, in the judge's addresses.
+// An input and an output in a slot, in the judge's addresses.
+cuda_pointer gpu_input_at(const struct judge *j, int slot, int input);
 cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output);
 
 // Change one element of an input that lies at `at`, or take that back.
@@ -63,12 +70,14 @@ bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct p
 // An input of a set, into memory of its size. False: the kernels cannot, and the host has to; or
 // j->broken is set.
 bool gpu_make_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to);
+// The same of the declared distribution by another seed.
+bool gpu_make_new_input(struct judge *j, uint64_t seed, int i, cuda_pointer to);
 
 // As in struct judge_device.
 void gpu_load(struct judge *j, int slot, enum oracle_set set);
 void gpu_compute_expected(struct judge *j, unsigned sets);
 void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
-void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n, bool is_back);
+void gpu_renew(struct judge *j, int slot, uint64_t seed);
 void gpu_poison(struct judge *j, struct subject *s, int slot);
 bool gpu_is_untouched(struct judge *j, struct subject *s, int slot);
 int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word);
@@ -76,6 +85,7 @@ int gpu_find_changed_input(struct judge *j, struct subject *s, int slot);
 uint64_t gpu_digest(struct judge *j, struct subject *s, int slot);
 bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
                  struct comparison *c);
-void gpu_compare_novel(struct judge *j, struct arena *a, struct subject *s,
-                       const struct novel_call *call, struct novel_look *look);
+int64_t gpu_count_unwritten(struct judge *j, struct subject *s, int slot, uint32_t word);
+void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
+                    struct spot_result *r);
 const void *gpu_values(struct judge *j, struct subject *s, int slot, int output);

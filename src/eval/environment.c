@@ -83,7 +83,7 @@ void environment_describe(struct profile *p) {
     double load = read_number("/proc/loadavg");
     double khz = read_number("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
     if (isfinite(load))
-        profile_set(p, "machine_load", load);
+        profile_set(p, METRIC_MACHINE_LOAD, load);
     if (isfinite(khz))
-        profile_set(p, "clock_mhz", khz / 1000);
+        profile_set(p, METRIC_CLOCK_MHZ, khz / 1000);
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "eval/gpu_derived.h"
+#include "eval/new_data.h"
 #include "hone_inputs.h"
 
 void gpu_fail(struct judge *j, const struct error *err) {
@@ -46,14 +47,25 @@ static void evict(struct judge *j, struct gpu_set *set) {
 void gpu_forget_sets(struct judge *j) {
     for (int s = 0; s < SET_COUNT; s++)
         evict(j, &j->gpu->sets[s]);
-    gpu_forget_novel(j);
+    gpu_forget_spots(j);
 }
 
-void gpu_forget_novel(struct judge *j) {
-    if (j->gpu->novel)
-        j->gpu->bench.cu.release(j->gpu->novel);
-    j->gpu->novel = 0;
-    j->gpu->novel_bytes = 0;
+void gpu_forget_spots(struct judge *j) {
+    if (j->gpu->spots)
+        j->gpu->bench.cu.release(j->gpu->spots);
+    j->gpu->spots = 0;
+    j->gpu->spots_bytes = 0;
+}
+
+cuda_pointer gpu_take_spots(struct judge *j, int64_t bytes) {
+    struct judge_gpu *g = j->gpu;
+    if (bytes <= g->spots_bytes)
+        return g->spots;
+    gpu_forget_spots(j);
+    if (!gpu_check(j, g->bench.cu.allocate(&g->spots, (size_t)bytes), "take memory"))
+        return 0;
+    g->spots_bytes = bytes;
+    return g->spots;
 }
 
 // On a card that has no room for all sets, only the one that is needed stays.
@@ -332,12 +344,34 @@ void gpu_load(struct judge *j, int slot, enum oracle_set set) {
     j->slot_set[slot] = (int)set;
 }
 
-void gpu_patch(struct judge *j, struct subject *s, int slot, const struct novelty *n,
-               bool is_back) {
-    (void)s;
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n->n[i]; k++)
-            gpu_put_element(j, i, buffer_at(j, NULL, i, slot), &n->patches[i][k], is_back);
+cuda_pointer gpu_input_at(const struct judge *j, int slot, int input) {
+    return buffer_at(j, NULL, input, slot);
+}
+
+// Drawn by the host, where our kernels do not know the type.
+static void renew_by_host(struct judge *j, uint64_t seed, int i, cuda_pointer to) {
+    size_t bytes = (size_t)j->context.buffers[i].size_bytes;
+    void *values = malloc(bytes);
+    if (!values)
+        abort();
+    new_data_fill(
+        &(struct new_data){
+            .problem = j->problem, .input = i, .seed = seed, .n_threads = j->settings.n_threads},
+        values);
+    gpu_check(j, j->gpu->bench.cu.copy_to(to, values, bytes), "copy inputs");
+    free(values);
+}
+
+void gpu_renew(struct judge *j, int slot, uint64_t seed) {
+    j->slot_set[slot] = -1;
+    for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++) {
+        cuda_pointer to = gpu_input_at(j, slot, i);
+        struct judge_regions r = {0};
+        if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
+            renew_by_host(j, seed, i, to);
+        gpu_regions_add(&r, to, j->context.buffers[i].size_bytes, input_seed(j, i));
+        j->gpu->new_digests[slot][i] = scan(j, &r).digest;
+    }
 }
 
 // One piece of a slot's memory: the problem's buffers, or scratch.
@@ -442,13 +476,15 @@ int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word
 }
 
 int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
-    const struct gpu_set *set = &j->gpu->sets[j->slot_set[slot]];
+    bool is_new = j->slot_set[slot] < 0;
+    const uint64_t *digests =
+        is_new ? j->gpu->new_digests[slot] : j->gpu->sets[j->slot_set[slot]].digests;
     struct judge_regions all = {0};
     uint64_t expected = 0;
     for (int i = 0; i < j->problem->n_inputs; i++) {
         gpu_regions_add(&all, buffer_at(j, s, i, slot), j->context.buffers[i].size_bytes,
                         input_seed(j, i));
-        expected += set->digests[i];
+        expected += digests[i];
     }
     if (scan(j, &all).digest == expected)
         return -1;
@@ -460,7 +496,7 @@ int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
         one.head[0] = all.head[i];
         one.tail[0] = all.tail[i];
         one.seed[0] = all.seed[i];
-        if (scan(j, &one).digest != set->digests[i])
+        if (scan(j, &one).digest != digests[i])
             return i;
     }
     return 0;
@@ -468,6 +504,21 @@ int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
 
 cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output) {
     return buffer_at(j, s, j->problem->n_inputs + output, slot);
+}
+
+// Of other types than f32 one or other word may hold the poison's bits by right.
+int64_t gpu_count_unwritten(struct judge *j, struct subject *s, int slot, uint32_t word) {
+    enum { BY_CHANCE = 4 };
+    int64_t n = 0;
+    for (int i = 0; i < j->problem->n_outputs; i++) {
+        struct judge_regions r = {.poison = word};
+        enum dtype type = output_type(j, i);
+        gpu_regions_add(&r, gpu_output_at(j, s, slot, i), output_bytes(j, i), 0);
+        int64_t same = (int64_t)scan(j, &r).n_same;
+        if (type == DTYPE_F32 || same >= BY_CHANCE)
+            n += same * 32 / dtype_infos[type].bits;
+    }
+    return n;
 }
 
 uint64_t gpu_digest(struct judge *j, struct subject *s, int slot) {

@@ -194,25 +194,25 @@ static double fact(const json_t *launch, const char *key) {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void set_known(struct profile *p, const char *name, double value) {
-    if (isfinite(value))
-        profile_set(p, name, value);
-}
-
 static void read_launch(const struct gpu_load_spec *load, const struct plan_step *s,
                         const json_t *told, struct profile *p) {
     const char *fill = s->kind == STEP_FILL ? load->plan->buffers[s->fill_buffer].name : NULL;
     // Both names live as long as the plan.
-    struct profile_launch *l = profile_add_launch(p, fill ? fill : s->function);
-    if (!l || fill)
+    struct profile_launch *l = profile_add_launch(load->arena, p, fill ? fill : s->function);
+    if (fill)
         return;
-    l->blocks = (double)s->grid;
-    l->threads = (double)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]);
-    l->registers = fact(told, "registers");
-    l->local_bytes = fact(told, "local");
-    l->shared_bytes = fact(told, "static_shared") + (double)s->shape.shared_bytes;
+    struct metrics *m = &l->metrics;
+    double threads = (double)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]);
+    double per_sm = fact(told, "blocks_per_sm");
+    metrics_set(m, METRIC_BLOCKS, (double)s->grid);
+    metrics_set(m, METRIC_BLOCK_THREADS, threads);
+    metrics_set(m, METRIC_REGISTERS, fact(told, "registers"));
+    metrics_set(m, METRIC_LOCAL_BYTES, fact(told, "local"));
+    metrics_set(m, METRIC_SHARED_BYTES,
+                fact(told, "static_shared") + (double)s->shape.shared_bytes);
+    metrics_set(m, METRIC_BLOCKS_PER_SM, per_sm);
     if (load->threads_per_sm > 0)
-        l->occupancy = fact(told, "blocks_per_sm") * l->threads / (double)load->threads_per_sm;
+        metrics_set(m, METRIC_OCCUPANCY, per_sm * threads / (double)load->threads_per_sm);
 }
 
 // The largest launch speaks for the plan.
@@ -221,7 +221,7 @@ static void read_facts(const struct gpu_load_spec *load, const json_t *told, str
     int64_t most = 0;
     size_t next = 0;
     p->n_launches = 0;  // it may be loaded a second time, elsewhere
-    profile_set(p, "launches", (double)json_array_size(launches));
+    profile_set(p, METRIC_LAUNCHES, (double)json_array_size(launches));
     for (int i = 0; i < load->plan->n_steps; i++) {
         const struct plan_step *s = &load->plan->steps[i];
         const json_t *l = s->kind == STEP_LAUNCH ? json_array_get(launches, next++) : NULL;
@@ -232,15 +232,7 @@ static void read_facts(const struct gpu_load_spec *load, const json_t *told, str
         if (s->grid * threads <= most)
             continue;
         most = s->grid * threads;
-        double per_sm = fact(l, "blocks_per_sm");
-        profile_set(p, "blocks", (double)s->grid);
-        profile_set(p, "threads_per_block", (double)threads);
-        set_known(p, "registers", fact(l, "registers"));
-        set_known(p, "local_bytes", fact(l, "local"));
-        set_known(p, "shared_bytes", fact(l, "static_shared") + (double)s->shape.shared_bytes);
-        set_known(p, "blocks_per_sm", per_sm);
-        if (load->threads_per_sm > 0)
-            set_known(p, "occupancy", per_sm * (double)threads / (double)load->threads_per_sm);
+        metrics_merge(&p->call, &p->launches[p->n_launches - 1].metrics);
     }
 }
 

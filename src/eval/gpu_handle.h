@@ -52,6 +52,7 @@ bool gpu_runner_is_alive(struct gpu_runner *r);
 // Load a candidate. False only when the judge itself failed; whether it could be loaded is in
 // `status` (and in the runner, for gpu_runner_explain). Facts of its launches go to `p`.
 struct gpu_load_spec {
+    struct arena *arena;  // for the profile's launches
     const struct plan *plan;
     const char *cubin;
     size_t cubin_len;

@@ -42,26 +42,33 @@ static bool derive_input(struct judge *j, enum oracle_set set, int i, cuda_point
 
 // An input that is computed from hidden draws, where the kernels know its maker. False, and the
 // host has to.
-static bool compute_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+static bool compute_job(struct judge *j, const struct inputs_job *job, cuda_pointer to,
+                        bool *is_finite) {
+    int i = job->input;
     const struct problem *maker = j->problem->inputs[i].maker;
     struct gpu_oracle *o = &j->gpu->oracle;
-    struct inputs_job job = oracle_job(&j->oracle, set, i);
     struct error err = {0};
     cuda_pointer hidden[INPUTS_MAX] = {0};
-    bool ok = true, is_finite = true;
+    bool ok = true;
     for (int k = 0; ok && k < maker->n_inputs; k++) {
         int64_t count = shape_count(&maker->graph.nodes[maker->inputs[k].node].shape);
-        struct inputs_job draw = inputs_hidden(&job, k);
+        struct inputs_job draw = inputs_hidden(job, k);
         struct hone_source source = inputs_source(&draw);
         ok = o->bench->cu.allocate(&hidden[k], sizeof(float) * (size_t)count) == 0 &&
              gpu_oracle_fill(o, &source, count, hidden[k], &err);
     }
     struct gpu_oracle_request request = {.problem = maker, .inputs = hidden, .made = to};
     ok = ok && gpu_oracle_compute(o, &request, &err) &&
-         gpu_oracle_is_finite(o, to, j->context.buffers[i].size_bytes / 4, &is_finite, &err);
+         gpu_oracle_is_finite(o, to, j->context.buffers[i].size_bytes / 4, is_finite, &err);
     for (int k = 0; k < maker->n_inputs; k++)
         if (hidden[k])
             o->bench->cu.release(hidden[k]);
+    return ok;
+}
+
+static bool compute_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
+    struct inputs_job job = oracle_job(&j->oracle, set, i);
+    bool is_finite = true, ok = compute_job(j, &job, to, &is_finite);
     char *fault = j->oracle.sets[set].fault;
     if (ok && !is_finite && set != SET_DECLARED && !fault[0])
         snprintf(fault, FAULT_MAX, "%s is not finite", j->context.buffers[i].name);
@@ -81,4 +88,21 @@ bool gpu_make_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to
     if (maker)
         return takes_maker(maker) && compute_input(j, set < SET_DRAWN ? set : SET_DECLARED, i, to);
     return set < SET_DRAWN ? draw_input(j, set, i, to) : derive_input(j, set, i, to);
+}
+
+bool gpu_make_new_input(struct judge *j, uint64_t seed, int i, cuda_pointer to) {
+    const struct problem *maker = j->problem->inputs[i].maker;
+    struct inputs_job job = {
+        .problem = j->problem, .input = i, .set = INPUT_SET_DECLARED, .seed = seed, .n_threads = 1};
+    struct error err = {0};
+    bool is_finite;
+    if (!j->gpu->has_kernels || j->context.buffers[i].type != DTYPE_F32)
+        return false;
+    if (maker)
+        return j->gpu->has_oracle && takes_maker(maker) && compute_job(j, &job, to, &is_finite);
+    struct hone_source source = inputs_source(&job);
+    if (gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].size_bytes / 4, to, &err))
+        return true;
+    gpu_fail(j, &err);
+    return false;
 }

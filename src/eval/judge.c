@@ -289,7 +289,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         j->device->audit(j, a, s, v);
     j->device->describe(j, a, s, result);
     if (waited_s > 0.001)
-        profile_set(&result->profile, "lease_wait_s", waited_s);
+        profile_set(&result->profile, METRIC_LEASE_WAIT, waited_s);
     if (!is_alone)
         result->measurement.method =
             arena_printf(a, "%s; no lease on the device: others may have timed meanwhile",
@@ -315,7 +315,7 @@ bool judge_candidate(struct judge *j, struct arena *a, const struct eval_job *jo
     subject_close(j, s);
     free(s);
     if (j->restart_s > 0)
-        profile_set(&result->profile, "restart_s", j->restart_s);
+        profile_set(&result->profile, METRIC_RESTART, j->restart_s);
     j->restart_s = 0;
     memcpy(result->phase_s, j->phase_s, sizeof result->phase_s);
     memset(j->phase_s, 0, sizeof j->phase_s);

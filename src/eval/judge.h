@@ -46,6 +46,7 @@ struct subject {
     int n_calls;                 // checked so far
     int n_late;                  // calls after which it went on working
     int n_nudged;                // calls in which it woke the judge before it had an answer
+    int64_t n_spots;             // elements of calls on new data that were compared
     int n_varied;                // calls that gave other bits than before, and were right
     struct error_stats worst;    // nearest to its limit so far
     struct clock_counts clocks;  // GPU: while it was timed
@@ -117,10 +118,9 @@ void subject_close(struct judge *j, struct subject *s);
 
 // Make outputs of a slot and the subject's scratch there unlike anything it could have written.
 void subject_poison(struct judge *j, struct subject *s, int slot);
-// Note that a slot is about to be written to.
-void subject_touch(struct judge *j, struct subject *s, int slot);
+void subject_touch(struct judge *j, struct subject *s, int slot);  // it is about to be written to
 
-// Call on a slot that is loaded and freshly poisoned, and check all about it. False: `v` says what.
+// Call on a slot that is loaded or renewed, and poisoned, and check all about it. False: see `v`.
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);
 

@@ -12,6 +12,7 @@
 #include "eval/describe_set.h"
 #include "eval/oracle_private.h"
 #include "eval/oracle_typed.h"
+#include "ir/cut.h"
 
 // Hot loops are compiled for what the machine has; the sanitizers do not stand the resolver.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -135,11 +136,9 @@ bool oracle_compare(const struct oracle_output *e, const void *data, uint32_t po
     return c->is_ok;
 }
 
-static int64_t count_inputs(const struct problem *p) {
-    int64_t count = 0;
-    for (int i = 0; i < p->n_inputs; i++)
-        count += shape_count(&p->graph.nodes[p->inputs[i].node].shape);
-    return count;
+// A NaN's sign means nothing.
+static double unsigned_nan(double x) {
+    return isnan(x) ? (double)NAN : x;
 }
 
 // "y[3, 17] is 0.5, expected 0.25"
@@ -158,7 +157,8 @@ static void describe(struct str *out, const struct oracle *o, int output, int64_
         str_printf(out, "%s%lld%s", axis ? ", " : "[", (long long)at[axis],
                    axis == s->rank - 1 ? "]" : "");
     int digits = dtype_is_wide(n->dtype) ? 17 : 9;
-    str_printf(out, " is %.*g, expected %.*g", digits, value, digits, truth);
+    str_printf(out, " is %.*g, expected %.*g", digits, unsigned_nan(value), digits,
+               unsigned_nan(truth));
 }
 
 static double error_at(const struct oracle_output *e, const void *values, int64_t i) {
@@ -180,7 +180,9 @@ void oracle_list(struct str *out, const struct oracle *o, const struct oracle_li
     for (int64_t i = 0; i < e->count && n < EVIDENCE_ELEMENTS; i++) {
         if (error_at(e, l->values, i) <= l->above)
             continue;
-        int64_t at = l->rows ? l->rows[i / length] * length + i % length : i;
+        int64_t at = l->rows  ? l->rows[i / length] * length + i % length
+                     : l->box ? box_place(l->box, s, i)
+                              : i;
         str_puts(out, "\n  ");
         describe(out, o, l->output, at, shown(e, l->values, i), oracle_truth(e, i));
         n++;
@@ -190,73 +192,6 @@ void oracle_list(struct str *out, const struct oracle *o, const struct oracle_li
 void oracle_widen(struct error_stats *s, const struct oracle *o, int output) {
     s->limit_max = fmax(s->limit_max, o->sets[SET_DECLARED].outputs[output].stats.limit_max);
     s->limit_rms = s->limit_max;
-}
-
-// A row of an output, where its elements begin with a byte; packed ones need not.
-static const void *row_of(enum dtype type, const void *values, int64_t first, int64_t count,
-                          void **own) {
-    *own = NULL;
-    if (type != DTYPE_I4 || first % 2 == 0)
-        return (const char *)values + dtype_size(type, first);
-    *own = calloc((size_t)dtype_size(type, count) + 1, 1);
-    if (!*own)
-        abort();
-    for (int64_t i = 0; i < count; i++)
-        dtype_put(type, *own, i, dtype_get(type, values, first + i));
-    return *own;
-}
-
-// One output of a look at a row, or at everything.
-static bool compare_part(const struct oracle *o, const struct oracle_row *r,
-                         const struct oracle_source_data *l, int output, struct comparison *c,
-                         struct str *words) {
-    const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
-    struct oracle_output e;
-    void *own;
-    oracle_store_expected(&e, l, output);
-    oracle_widen(&e.stats, o, output);
-    const void *values =
-        row_of(e.type, r->outputs[output], r->row >= 0 ? r->row * e.count : 0, e.count, &own);
-    bool ok = oracle_compare(&e, values, no_poison, c);
-    if (!ok)
-        oracle_list(words, o,
-                    &(struct oracle_listing){.expected = &e,
-                                             .values = values,
-                                             .output = output,
-                                             .above = c->n_wrong ? e.stats.limit_max : 0,
-                                             .rows = r->row >= 0 ? &r->row : NULL});
-    oracle_output_reset(&e);
-    free(own);
-    return ok;
-}
-
-int oracle_compare_row(const struct oracle *o, const struct oracle_row *r, struct comparison *c,
-                       struct str *words) {
-    const struct problem *p = o->problem;
-    struct interpret_data data = {0};
-    struct interpret_result result;
-    *c = (struct comparison){.is_ok = true};
-    if (r->row < 0 && count_inputs(p) > r->most)
-        return -1;
-    for (int i = 0; i < p->n_inputs; i++)
-        data.inputs[i] = r->inputs[i];
-    if (r->row >= 0)
-        interpret_row(p, &data, r->row, &result);
-    else
-        interpret_parallel(p, &data, o->n_threads, &result);
-    struct oracle_source_data source = {.problem = p,
-                                        .data = &data,
-                                        .result = &result,
-                                        .set = SET_DECLARED,
-                                        .row = r->row,
-                                        .n_threads = 1};
-    int wrong = -1;
-    // Where an index is outside its axis, nothing can be expected of anybody.
-    for (int i = 0; i < p->n_outputs && wrong < 0 && !result.fault[0]; i++)
-        if (!compare_part(o, r, &source, i, c, words))
-            wrong = i;
-    interpret_reset(&result);
-    return wrong;
 }
 
 // What was computed in, for words.

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,20 +103,26 @@ static enum runner_status wait_until_loaded(struct runner *r) {
     }
 }
 
-// All threads but the first, which only waits. The kernel says which there are: on the page a
-// candidate might have put others.
+// All threads, the first one last. The kernel says which there are: on the page a candidate might
+// have put others.
 static void watch_threads(struct runner *r) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)r->process.pid);
     DIR *tasks = opendir(path);
     int n = 0;
-    for (struct dirent *e; tasks && n < r->n_threads && (e = readdir(tasks));) {
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
         long long tid;
-        if (!str_to_int64(e->d_name, &tid) || tid == r->process.pid)
+        bool is_first = str_to_int64(e->d_name, &tid) && tid == r->process.pid;
+        if (!str_to_int64(e->d_name, &tid) || (!is_first && n == r->n_threads))
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%lld/schedstat", (int)r->process.pid, tid);
-        r->stat_fds[n++] = open(path, O_RDONLY | O_CLOEXEC);
+        int at = is_first ? r->n_threads : n++;
+        r->stat_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/%d/task/%lld/stat", (int)r->process.pid, tid);
+        r->state_fds[at] = open(path, O_RDONLY | O_CLOEXEC);
         cpu_set_t allowed;
+        if (is_first)
+            continue;
         r->n_pinned += sched_getaffinity((pid_t)tid, sizeof allowed, &allowed) == 0 &&
                        CPU_COUNT(&allowed) == 1;
     }
@@ -137,8 +144,8 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
                          .outputs = spec->outputs,
                          .process = {.socket = -1},
                          .control_fd = -1};
-    for (int i = 0; i < THREADS_MAX; i++)
-        r->stat_fds[i] = -1;
+    for (int i = 0; i <= THREADS_MAX; i++)
+        r->stat_fds[i] = r->state_fds[i] = -1;
     struct arena a = {0};
     const char *self = file_self(&a, err);
     layout_make(&r->arena, &r->layout, spec->plan, spec->n_slots);
@@ -182,9 +189,12 @@ void runner_kill(struct runner *r) {
 
 void runner_close(struct runner *r) {
     process_kill(&r->process);
-    for (int i = 0; i < THREADS_MAX; i++)
+    for (int i = 0; i <= THREADS_MAX; i++) {
         if (r->stat_fds[i] > 0)
             close(r->stat_fds[i]);
+        if (r->state_fds[i] > 0)
+            close(r->state_fds[i]);
+    }
     if (r->control)
         munmap(r->control, sizeof *r->control);
     if (r->control_fd > 0)
@@ -205,13 +215,13 @@ int64_t runner_excess_ns(const struct runner *r) {
     return cpu_ns(r) - r->cpu_ns - (int64_t)(1e9 * r->call_s * r->n_threads);
 }
 
-// Nanoseconds that each thread has run and waited for a processor so far.
+// Nanoseconds that each thread has run and waited for a processor so far; the first thread last.
 struct thread_times {
-    int64_t ran_ns[THREADS_MAX], waited_ns[THREADS_MAX];
+    int64_t ran_ns[THREADS_MAX + 1], waited_ns[THREADS_MAX + 1];
 };
 
 static void read_times(const struct runner *r, struct thread_times *t) {
-    for (int i = 0; i < r->n_threads; i++) {
+    for (int i = 0; i <= r->n_threads; i++) {
         char text[96];
         long long ran = 0, waited = 0;
         ssize_t n = r->stat_fds[i] < 0 ? -1 : pread(r->stat_fds[i], text, sizeof text - 1, 0);
@@ -228,11 +238,12 @@ static void read_times(const struct runner *r, struct thread_times *t) {
 // Between two calls a thread sleeps. What it ran since the last call began, beyond the length of
 // that call, it ran when it should not have; a sleeping thread's time is known exactly.
 // A thread that slept during the call could run as long afterwards: so what each runs once the
-// results have been looked at is counted by itself.
+// results have been looked at is counted by itself. The first thread has nothing to do in a call.
 static void note_lingering(struct runner *r, const struct thread_times *now) {
     int64_t most = 0, most_since = 0;
-    for (int i = 0; i < r->n_threads; i++) {
-        int64_t ran = now->ran_ns[i] - r->ran_ns[i] - (int64_t)(1e9 * r->call_s);
+    for (int i = 0; i <= r->n_threads; i++) {
+        int64_t allowed = i < r->n_threads ? (int64_t)(1e9 * r->call_s) : 0;
+        int64_t ran = now->ran_ns[i] - r->ran_ns[i] - allowed;
         int64_t since = now->ran_ns[i] - r->rested_ns[i];
         most = r->ran_ns[i] && ran > most ? ran : most;
         most_since = r->rested_ns[i] && since > most_since ? since : most_since;
@@ -243,10 +254,63 @@ static void note_lingering(struct runner *r, const struct thread_times *now) {
     r->stirred_ns = most_since;
 }
 
+// What it ran too much is counted up to here.
+void runner_pause(struct runner *r) {
+    siginfo_t info;
+    struct thread_times now;
+    if (r->is_paused || r->process.pid <= 0)
+        return;
+    read_times(r, &now);
+    note_lingering(r, &now);
+    r->lingered_before_ns = r->lingered_ns;
+    r->stirred_before_ns = r->stirred_ns;
+    if (kill(r->process.pid, SIGSTOP) != 0)
+        return;
+    r->is_paused = true;
+    while (waitid(P_PID, (id_t)r->process.pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+           errno == EINTR) {
+    }
+}
+
+// Do all of its threads sleep? "123 (name) S ...": the name may hold anything.
+static bool all_sleep(const struct runner *r) {
+    for (int i = 0; i <= r->n_threads; i++) {
+        char text[128];
+        ssize_t n = r->state_fds[i] < 0 ? -1 : pread(r->state_fds[i], text, sizeof text - 1, 0);
+        text[n > 0 ? n : 0] = '\0';
+        const char *end = strrchr(text, ')');
+        if (n > 0 && end && end[1] == ' ' && end[2] != 'S')
+            return false;
+    }
+    return true;
+}
+
+// Its threads wake up and go to sleep again, which takes each some 50 us of a processor. What they
+// run from there to the call, which has new data to look at, is counted.
+void runner_resume(struct runner *r) {
+    enum { LOOKS_MOST = 1000 };
+    struct timespec moment = {.tv_nsec = 20000};
+    struct thread_times now;
+    if (!r->is_paused)
+        return;
+    kill(r->process.pid, SIGCONT);
+    r->is_paused = false;
+    for (int i = 0; i < LOOKS_MOST && !all_sleep(r); i++)
+        nanosleep(&moment, NULL);
+    read_times(r, &now);
+    for (int i = 0; i <= r->n_threads; i++)
+        r->ran_ns[i] = r->rested_ns[i] = now.ran_ns[i];
+    r->call_s = 0;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
 void runner_note_rest(struct runner *r) {
     struct thread_times now;
     read_times(r, &now);
-    for (int i = 0; i < r->n_threads; i++)
+    for (int i = 0; i <= r->n_threads; i++)
         r->rested_ns[i] = now.ran_ns[i];
 }
 
@@ -331,10 +395,14 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     struct control *c = r->control;
     struct thread_times before, after;
     *result = (struct call_result){0};
+    runner_resume(r);
     r->cpu_ns = cpu_ns(r);
     read_times(r, &before);
     note_lingering(r, &before);
-    c->slot = (uint32_t)slot;
+    r->lingered_ns = larger(r->lingered_ns, r->lingered_before_ns);
+    r->stirred_ns = larger(r->stirred_ns, r->stirred_before_ns);
+    r->lingered_before_ns = r->stirred_before_ns = 0;
+    c->slot = slot == RUNNER_NO_SLOT ? CONTROL_NO_SLOT : (uint32_t)slot;
     c->fp_changed = 0;
     uint32_t call = c->call + 1;
 
@@ -357,7 +425,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
             result->delayed_ns = waited;
     }
     result->thread_busy = busy_ns / ((double)(end_ns - start_ns) * r->n_threads);
-    if (result->status == RUNNER_OK)
+    if (result->status == RUNNER_OK && slot != RUNNER_NO_SLOT)
         note_steps(r);
 }
 

@@ -39,21 +39,27 @@ struct runner {
     struct memory_file scratch;
     const struct memory_file *outputs;  // the judge's
     int control_fd;
-    int stat_fds[THREADS_MAX];  // /proc/PID/task/TID/schedstat, -1 when it cannot be read
-    int n_pinned;               // of its threads: those that may run on one processor alone
-    bool is_loaded;             // there is a candidate in it
+    // /proc/PID/task/TID/schedstat, -1 when it cannot be read; the last is the first thread's,
+    // which only waits.
+    int stat_fds[THREADS_MAX + 1];
+    int state_fds[THREADS_MAX + 1];  // the same of .../stat
+    int n_pinned;                    // of its threads: those that may run on one processor alone
+    bool is_paused;
+    bool is_loaded;  // there is a candidate in it
     int sandbox_level;
-    int cpu_clock;                // clockid_t of the process
-    int64_t cpu_ns;               // its processor time when the last call began
-    double call_s;                // how long that call took
-    int64_t ran_ns[THREADS_MAX];  // processor time of each thread when it began
+    int cpu_clock;                    // clockid_t of the process
+    int64_t cpu_ns;                   // its processor time when the last call began
+    double call_s;                    // how long that call took
+    int64_t ran_ns[THREADS_MAX + 1];  // processor time of each thread when it began
     int64_t lingered_ns;  // of the call before it: the most that a thread ran longer than it took
     // How a call's time divides between its steps, as the runner tells it; of late calls mostly.
     double step_share[CONTROL_STEPS_MAX];
     bool has_shares;
-    int64_t rested_ns[THREADS_MAX];  // the same when its results had been looked at; 0: not read
+    int64_t
+        rested_ns[THREADS_MAX + 1];  // the same when its results had been looked at; 0: not read
     int64_t stirred_ns;              // the most that one ran from there to the next call
-    struct process_result end;       // once it has ended
+    int64_t lingered_before_ns, stirred_before_ns;  // both, when it was paused in between
+    struct process_result end;                      // once it has ended
 };
 
 // Start a runner: it maps its buffers while we do something else, such as compiling. False only
@@ -81,6 +87,13 @@ struct call_result {
     int64_t clocks;   // GPU: why they are low, NVML's reasons; -1: not known
 };
 
+// Stop all of its threads, wherever they are, and let them go on. Both do nothing when it is so
+// already. A call needs it to run.
+void runner_pause(struct runner *r);
+void runner_resume(struct runner *r);
+
+// RUNNER_NO_SLOT: nothing is run, threads only wake up and go to sleep again.
+enum { RUNNER_NO_SLOT = -1 };
 void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_result *result);
 
 // Processor time used since the last call began, beyond what its threads can have used during

@@ -10,8 +10,12 @@
 #include "eval/judge.h"
 
 // Working on after the call: so many calls raise the suspicion, when they are more than one in so
-// many; then as many of these must confirm it, each after a pause.
-enum { LATE_LEAST = 4, LATE_SHARE = 4, LATE_CALLS = 40, LATE_PAUSE_MS = 5 };
+// many. Then rounds must confirm it, of turns in which the candidate is called and turns in which
+// its threads are woken for nothing.
+enum { LATE_LEAST = 4, LATE_SHARE = 4, LATE_ROUNDS = 2, LATE_TURNS = 5, LATE_CALLS = 8 };
+enum { LATE_PAUSE_MS = 5, LATE_ROUND_PAUSE_MS = 200 };
+// More than chance was ever seen to add.
+static const double late_far = 8;
 
 // Waking the judge too early: honest code does so only where a thread loses its processor in the
 // moment between an answer and the word of it.
@@ -24,6 +28,12 @@ static const char *illegal_tier(const struct judge *j, enum tier tier) {
         return "this is CUDA (tier D); the CPU takes C";
     return NULL;
 }
+
+// A call that has ended: what its outputs held before, and how long it took.
+struct checked_call {
+    uint32_t poison;
+    double call_s;
+};
 
 static void read_plan(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     struct error mistake = {0};
@@ -143,6 +153,50 @@ static bool explain_wrong(struct judge *j, struct arena *a, struct subject *s, i
     return reject(v, VERDICT_WRONG, NULL, evidence);
 }
 
+static int64_t count_outputs(const struct problem *p) {
+    int64_t n = 0;
+    for (int i = 0; i < p->n_outputs; i++)
+        n += shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    return n;
+}
+
+// Results of other data, as they were then?
+static bool is_stale(struct judge *j, struct subject *s, int slot) {
+    uint64_t seen = j->device->digest(j, s, slot);
+    for (int i = 0; i < SET_COUNT; i++)
+        if (s->sets[i].is_known && s->sets[i].digest == seen)
+            return true;
+    return false;
+}
+
+// The inputs existed for this call alone: whoever computed ahead, or kept results, has those of
+// other data.
+static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
+                              const struct checked_call *c, struct verdict *v) {
+    struct spot_result r;
+    int64_t n_unwritten = j->device->count_unwritten(j, s, slot, c->poison);
+    if (n_unwritten > 0)
+        return reject(v, VERDICT_WRONG,
+                      n_unwritten == count_outputs(j->problem) ? "unwritten" : "partial",
+                      arena_printf(a,
+                                   "on inputs that were drawn for one call %lld elements were not "
+                                   "written",
+                                   (long long)n_unwritten));
+    j->device->spot_check(j, a, s, slot, c->call_s, &r);
+    s->n_spots += r.n_checked;
+    if (r.output < 0)
+        return true;
+    bool stale = is_stale(j, s, slot);
+    return reject(v, VERDICT_CHEAT, stale ? "stale-output" : "hidden-state",
+                  arena_printf(a,
+                               "is right on the inputs that verify it and wrong on those that were "
+                               "drawn for one timed call: %lld of the elements of %s that were "
+                               "looked at%s%s",
+                               (long long)r.comparison.n_wrong, j->problem->outputs[r.output].name,
+                               stale ? "; it gave the results of other inputs again" : "",
+                               r.elements));
+}
+
 static bool check_outputs(struct judge *j, struct arena *a, struct subject *s, int slot,
                           uint32_t poison, struct verdict *v) {
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
@@ -173,9 +227,9 @@ static bool reject_broken(struct judge *j, struct arena *a, struct verdict *v) {
 
 // The call has ended: is everything as it should be?
 static bool check_call(struct judge *j, struct arena *a, struct subject *s, int slot,
-                       uint32_t poison, struct verdict *v) {
+                       const struct checked_call *c, struct verdict *v) {
     const struct judge_device *d = j->device;
-    int overrun = d->find_overrun(j, s, slot, poison);
+    int overrun = d->find_overrun(j, s, slot, c->poison);
     if (overrun >= 0)
         return reject(
             v, VERDICT_WRONG, "out-of-bounds",
@@ -185,24 +239,59 @@ static bool check_call(struct judge *j, struct arena *a, struct subject *s, int 
         return reject(v, VERDICT_CHEAT, "input-mutated",
                       arena_printf(a, "wrote to the input '%s'; inputs are read-only",
                                    s->plan.buffers[changed].name));
-    return check_outputs(j, a, s, slot, poison, v);
+    if (j->slot_set[slot] < 0)
+        return check_new_outputs(j, a, s, slot, c, v);
+    return check_outputs(j, a, s, slot, c->poison, v);
 }
 
-// Honest code is late by chance alone; but a virtual machine whose host is busy can have bad luck
-// for as long as some calls take. So whoever was late is looked at again, for a while.
-static bool stays_late(struct judge *j, struct subject *s, int slot) {
+static void pause_ms(int ms) {
+    struct timespec pause = {.tv_nsec = ms * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+struct late {
+    int n, far;
+};
+
+// Calls on a slot, or of nothing. What is known of the first is of a call before the turn.
+static bool take_turn(struct judge *j, struct subject *s, int slot, struct late *late) {
     const struct judge_device *d = j->device;
-    int n_late = 0;
-    for (int i = 0; i < LATE_CALLS; i++) {
-        struct timespec pause = {.tv_nsec = LATE_PAUSE_MS * 1000000};
+    for (int i = 0; i <= LATE_CALLS; i++) {
         struct call_result call;
-        nanosleep(&pause, NULL);  // in which it could go on working
-        d->call(j, s, slot, judge_timeout_ns(j), &call);
+        pause_ms(LATE_PAUSE_MS);  // in which it could go on working
+        if (slot < 0)
+            d->call_nothing(s, judge_timeout_ns(j), &call);
+        else
+            d->call(j, s, slot, judge_timeout_ns(j), &call);
         if (call.status != RUNNER_OK)
             return false;  // the next call that counts finds out why
-        n_late += d->is_late(s, &call);
+        double lateness = d->lateness(s, &call);
+        late->n += i > 0 && lateness > 1 && lateness <= late_far;
+        late->far += i > 0 && lateness > late_far;
     }
-    return LATE_SHARE * n_late > LATE_CALLS;
+    return true;
+}
+
+static bool is_late_in_round(struct judge *j, struct subject *s, int slot) {
+    struct late called = {0}, idle = {0};
+    for (int i = 0; i < LATE_TURNS; i++)
+        if (!take_turn(j, s, slot, &called) || !take_turn(j, s, -1, &idle))
+            return false;
+    return LATE_SHARE * (called.far + called.n - idle.n) > LATE_TURNS * LATE_CALLS ||
+           LATE_SHARE * called.far > LATE_TURNS * LATE_CALLS;
+}
+
+// Honest code is late by chance alone. But on a virtual machine whose host is busy, a thread that
+// only wakes up and goes to sleep again was seen to take more than is allowed, for seconds on end.
+// So a candidate is late if it is so clearly more often than its threads are when they do nothing.
+static bool stays_late(struct judge *j, struct subject *s, int slot) {
+    for (int round = 0; round < LATE_ROUNDS; round++) {
+        if (round > 0)
+            pause_ms(LATE_ROUND_PAUSE_MS);
+        if (!is_late_in_round(j, s, slot))
+            return false;
+    }
+    return true;
 }
 
 bool subject_explain(struct judge *j, struct arena *a, struct subject *s,
@@ -242,12 +331,13 @@ bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot
     if (call->fp_changed)
         return reject(v, VERDICT_CHEAT, "fp-environment",
                       "a block left the rounding mode or flush-to-zero changed");
-    bool ok = check_call(j, a, s, slot, poison, v);
+    struct checked_call c = {poison, call->time_s};
+    bool ok = check_call(j, a, s, slot, &c, v);
     if (j->broken.kind != ERROR_NONE)
         return reject_broken(j, a, v);
     if (!ok)
         return false;
-    s->n_late += d->is_late && d->is_late(s, call);
+    s->n_late += d->lateness && d->lateness(s, call) > 1;
     s->n_nudged += call->was_nudged;
     if (is_habit(s, NUDGED_SHARE, s->n_nudged))
         return reject(v, VERDICT_CHEAT, "early-wake",

@@ -1,11 +1,11 @@
 // Timing: subject and baseline, each in its own live runner, called in turns.
 //
-// Pairs come in blocks of two, ABBA or BAAB by a fair coin, so that drift cancels. Every
-// call takes the next slot of the rotation: its inputs and outputs were last touched a
-// whole rotation ago, by checking and poisoning, so caches are cold in the same way for
-// both. Every timed call is checked like any other; which call counts is decided only
-// when it is over. Data change between uses of a slot, and now and then to something that was
-// never seen before (new_data.c): whoever keeps results by content is slow then.
+// Pairs come in blocks of two, ABBA or BAAB by a fair coin, so that drift cancels. Inputs of every
+// timed call are drawn for it alone, just before it (device.h, renew): no result that was kept or
+// computed ahead is of any use, and elements drawn by chance show it (subject.c). They are written
+// past the caches, and outputs take turns over slots, so caches are cold in the same way for
+// both. Now and then there is a call that does not count, on data that have been used before: equal
+// inputs must give equal bits.
 //
 // Where subject and baseline have processes of their own (GPU), these differ a little from each
 // other for as long as they live. So they change places half way, and what is left of the
@@ -29,9 +29,12 @@
 #include "eval/stats.h"
 #include "eval/timing.h"
 
-enum {
-    NOVEL_EARLY = 4,  // one call on new data among so many blocks,
-    NOVEL_RATE = 16,  // and before one block in so many
+enum { REPEAT_RATE = 8 };  // before one block in so many there is a call on known data
+
+// What was the matter with the calls of a block.
+struct trouble {
+    bool is_disturbed;
+    int64_t clocks;  // reasons of all calls
 };
 
 static const double confidence = 0.99;
@@ -41,9 +44,8 @@ static const double asked_s = 20;          // for a resolution that somebody ask
 // What a place adds to the time matters above this share of it.
 static const double place_matters = 0.001;
 
-void timing_prepare(struct timing *t, int slot) {
-    enum oracle_set set = t->j->slot_set[slot] == SET_DECLARED ? SET_PATCHED : SET_DECLARED;
-    t->j->device->load(t->j, slot, set);
+// Its outputs and scratch are poisoned; what its inputs hold comes just before a call.
+static void prepare(struct timing *t, int slot) {
     subject_poison(t->j, t->subject, slot);
     subject_poison(t->j, t->baseline, slot);
 }
@@ -65,7 +67,8 @@ int timing_next_slot(struct judge *j) {
     return slot;
 }
 
-bool timing_is_disturbed(const struct call_result *c) {
+// Did a thread have to wait for a processor?
+static bool is_disturbed(const struct call_result *c) {
     return (double)c->delayed_ns * 1e-9 > fmax(50e-6, 0.05 * c->time_s);
 }
 
@@ -79,21 +82,63 @@ static bool is_about_memory(const struct verdict *v) {
     return false;
 }
 
-bool timing_call(struct timing *t, struct subject *s, double *seconds, struct trouble *trouble) {
-    int slot = timing_next_slot(t->j);
+// Only the one that is called may run: whatever the other left behind cannot take its processor or
+// reach for its memory meanwhile.
+static void give_turn(struct timing *t, struct subject *s) {
+    const struct judge_device *d = t->j->device;
+    if (!d->pause)
+        return;
+    d->pause(s == t->subject ? t->baseline : t->subject);
+    d->resume(s);
+}
+
+static void end_turns(struct timing *t) {
+    const struct judge_device *d = t->j->device;
+    if (!d->resume)
+        return;
+    d->resume(t->subject);
+    d->resume(t->baseline);
+}
+
+// A call on data that exist for it alone, or on a known set, checked. False: the verdict says what
+// is wrong.
+static bool call_on(struct timing *t, struct subject *s, int set, double *seconds,
+                    struct trouble *trouble) {
+    struct judge *j = t->j;
+    int slot = timing_next_slot(j);
     struct call_result call;
-    if (!subject_check(t->j, t->a, s, slot, &call, t->v)) {
-        if (s == t->baseline && !is_about_memory(t->v))
-            judge_blame_baseline(t->a, "the baseline failed while timed", t->v, t->v);
+    give_turn(t, s);
+    if (set < 0)
+        j->device->renew(j, slot, rng_next(&j->rng));
+    else
+        j->device->load(j, slot, (enum oracle_set)set);
+    if (!subject_check(j, t->a, s, slot, &call, t->v)) {
+        t->baseline_failed = s == t->baseline && !is_about_memory(t->v);
         return false;
     }
-    timing_prepare(t, slot);
+    prepare(t, slot);
     *seconds = call.time_s;
-    trouble->is_disturbed |= timing_is_disturbed(&call);
+    trouble->is_disturbed |= is_disturbed(&call);
     trouble->clocks |= call.clocks > 0 ? call.clocks : 0;
     if (s == t->subject && t->n_busy < BUSY_ROOM && !isnan(call.thread_busy))
         t->busy[t->n_busy++] = call.thread_busy;
     return true;
+}
+
+static bool timed_call(struct timing *t, struct subject *s, double *seconds,
+                       struct trouble *trouble) {
+    return call_on(t, s, -1, seconds, trouble);
+}
+
+// A call of the subject on the declared data; then one of each that does not count, so that chance
+// again decides whose call came last.
+static bool repeat_between(struct timing *t) {
+    double ignored_s;
+    struct trouble ignored = {0};
+    bool subject_first = rng_below(&t->j->rng, 2) == 0;
+    return call_on(t, t->subject, SET_DECLARED, &ignored_s, &ignored) &&
+           timed_call(t, subject_first ? t->subject : t->baseline, &ignored_s, &ignored) &&
+           timed_call(t, subject_first ? t->baseline : t->subject, &ignored_s, &ignored);
 }
 
 static bool timed_block(struct timing *t) {
@@ -107,7 +152,7 @@ static bool timed_block(struct timing *t) {
             bool is_subject = (half == 0) == subject_first;
             double *into =
                 is_subject ? &t->samples.subject_s[base + i] : &t->samples.baseline_s[base + i];
-            if (!timing_call(t, is_subject ? t->subject : t->baseline, into, &trouble))
+            if (!timed_call(t, is_subject ? t->subject : t->baseline, into, &trouble))
                 return false;
         }
     bool is_stolen = environment_steal(&t->environment) > steal;
@@ -267,22 +312,22 @@ static void report(struct timing *t, struct eval_result *result) {
     int n_pairs = t->samples.n_pairs;
     report_times(t, &result->measurement);
     report_trials(t, &result->measurement);
-    profile_set(p, "time_s", result->measurement.median_s);
+    profile_set(p, METRIC_TIME, result->measurement.median_s);
     if (t->n_busy)
-        profile_set(p, "thread_busy", fmin(1, stats_median(t->busy, t->n_busy)));
-    profile_set(p, "stolen_share", (double)t->n_stolen / n_pairs);
-    profile_set(p, "hot_share", (double)t->n_hot / n_pairs);
+        profile_set(p, METRIC_THREAD_BUSY, fmin(1, stats_median(t->busy, t->n_busy)));
+    profile_set(p, METRIC_STOLEN_SHARE, (double)t->n_stolen / n_pairs);
+    profile_set(p, METRIC_HOT_SHARE, (double)t->n_hot / n_pairs);
     environment_describe(p);
     int64_t blocks = 0;
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
             blocks = t->subject->plan.steps[s].grid;
-    profile_set(p, "blocks", (double)blocks);
+    profile_set(p, METRIC_BLOCKS, (double)blocks);
 }
 
 static void prepare_slots(struct timing *t) {
     for (int slot = 0; slot < t->j->layout.n_slots; slot++)
-        timing_prepare(t, slot);
+        prepare(t, slot);
 }
 
 // As many pairs again, with subject and baseline in each other's place.
@@ -303,15 +348,31 @@ static bool time_all(struct timing *t) {
     prepare_slots(t);
     t->start_ns = clock_now_ns();
     trials_begin(&t->trials, t->start_ns);
-    struct rng *rng = &t->j->rng;
-    int novel_at = (int)rng_below(rng, NOVEL_EARLY) * PAIRS_BLOCK;
     do {
-        bool is_novel = t->samples.n_pairs == novel_at || rng_below(rng, NOVEL_RATE) == 0;
-        if ((is_novel && !new_data_between(t)) || !timed_block(t))
+        bool is_repeated = t->depth != EVAL_SCREEN && rng_below(&t->j->rng, REPEAT_RATE) == 0;
+        if ((is_repeated && !repeat_between(t)) || !timed_block(t))
             return false;
         trials_note(&t->trials, &t->samples, clock_now_ns());
     } while (!is_enough(t));
-    return check_clocks(t) && time_swapped(t) && check_clocks(t) && new_data_check(t);
+    return check_clocks(t) && time_swapped(t) && check_clocks(t);
+}
+
+// It was verified before. Alone, does it still work? If not it is to blame, and else nobody is:
+// that may come right when it is tried again.
+static void explain_baseline(struct timing *t) {
+    struct verdict alone = {.evidence = ""}, seen = *t->v;
+    const struct judge_device *d = t->j->device;
+    if (d->pause)
+        d->pause(t->subject);
+    bool is_alive = d->is_alive(t->baseline);
+    if (is_alive && verify(t->j, t->a, t->baseline, EVAL_SCREEN, &alone)) {
+        t->v->kind = VERDICT_INFRA;
+        t->v->rule = NULL;
+        t->v->evidence = arena_printf(t->a, "the baseline failed while timed, and works alone: %s",
+                                      seen.evidence);
+        return;
+    }
+    judge_blame_baseline(t->a, "the baseline failed while timed", &seen, t->v);
 }
 
 bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct subject *baseline,
@@ -336,6 +397,9 @@ bool time_beside(struct judge *j, struct arena *a, struct subject *s, struct sub
         trials_add(&t->trials, job->trials_s[i]);
     environment_open(&t->environment);
     bool ok = time_all(t);
+    end_turns(t);
+    if (t->baseline_failed)
+        explain_baseline(t);
     if (ok)
         report(t, result);
     environment_close(&t->environment);

@@ -73,7 +73,7 @@ static void find_reshape(const struct region *r, const struct node *n, const str
     x->map[0] = map_identity(0);
     for (int i = arg->rank - 1; i >= 0; i--) {
         const struct index *at = index_quotient(r->arena, flat, stride);
-        map_set(&x->map[0], arg, i, index_rest(r->arena, at, arg->size[i]));
+        map_set(&x->map[0], arg, i, index_remainder(r->arena, at, arg->size[i]));
         stride *= arg->size[i];
     }
 }
@@ -151,7 +151,7 @@ static bool has_lanes(const struct region *r, node_id id) {
 void access_cut(const struct region *r, struct space *s, node_id id, const struct axis_map *map) {
     const struct node *n = &r->graph->nodes[id];
     if (n->op != OP_CONST && !has_lanes(r, id))
-        space_bend(s, n->shape.rank, map);
+        space_forbid_lanes(s, n->shape.rank, map);
     if (r->is_leaf[id]) {
         space_cut(r->arena, s, &n->shape, map);
         return;

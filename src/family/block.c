@@ -34,12 +34,16 @@ int block_maker(const struct block *b, node_id node, int i) {
 // ---- family, laws and form
 
 static bool check_family(struct resolver *v, const struct kernel_stage *s) {
-    const char *names[16] = {NULL};
-    for (int n = 0; form_families[n].name; n++)
-        names[n] = form_families[n].name;
-    return form_family_find(s->family) ||
-           block_complain(v, s, s->family_at, str_nearest(s->family, names), "unknown family '%s'",
-                          s->family);
+    const char *names[FAMILY_COUNT + 1] = {NULL};
+    int n = 0;
+    for (const struct family *f = families; f->name; f++)
+        if (f->find)
+            names[n++] = f->name;
+    if (family_find(s->family))
+        return true;
+    const char *hint = str_nearest(s->family, names);
+    return block_complain(v, s, s->family_at, hint, "unknown family '%s'%s%s", s->family,
+                          hint ? "" : ": families are ", hint ? "" : family_list(v->arena));
 }
 
 static const char *nearest_law(const char *word) {
@@ -78,8 +82,8 @@ static bool check_order(struct resolver *v, const struct block_stage *b) {
     for (int i = 0; i < r->n_anchors && b->text->combine == COMBINE_ATOMIC && !p->order_any; i++) {
         enum op op = r->graph->nodes[r->anchor[i]].op;
         bool minds = op != OP_RMAX && op != OP_RMIN &&
-                     (r->anchor[i] != b->form.anchor || law_is_used(&b->laws, "split_reduction") ||
-                      b->form.kind == ANCHOR_ROWS);
+                     (r->anchor[i] != b->form->anchor || law_is_used(&b->laws, "split_reduction") ||
+                      b->form->kind == ANCHOR_ROWS);
         if (minds)
             return block_complain(v, b->text, b->text->combine_at, NULL,
                                   "combine atomic adds in another order at every call, and the "
@@ -101,25 +105,35 @@ static bool check_combine(struct resolver *v, const struct kernel_stage *s) {
 static const char *advice(struct arena *a, const struct region *r, const struct form_reject *why) {
     bool first = why->first >= 0 && !(region_is_value(r, why->first) && r->n_values == 1);
     const char *name = first ? r->graph->nodes[why->first].name : "";
+    // What is materialised is a better stage by itself than a part of a nest.
+    if (why->other && first && strcmp(why->other, families[FAMILY_NEST].name) == 0)
+        return arena_printf(a, "; materialise %s first, or the family %s takes it", name,
+                            why->other);
     if (why->other)
         return arena_printf(a, "; the family %s takes it", why->other);
-    if (why->law)
-        return arena_printf(a, "; name laws %s%s%s%s", why->law, first ? ", or materialise " : "",
-                            name, first ? " first" : "");
     return first ? arena_printf(a, "; materialise %s first", name) : "";
 }
 
 static bool check_form(struct resolver *v, struct block_stage *b) {
     const struct kernel_stage *s = b->text;
+    struct objection objection;
+    b->unknown = block_unknown_node(v->arena, b->region);
+    if (!b->unknown && !s->n_laws && !s->combine)
+        b->form = family_form(family_find(s->family), b->region, &objection);
+    if (b->form)
+        return true;
+    // The emitters do not take it; the language may.
     struct form_request q = {
-        .family = form_family_find(s->family), .laws = &b->laws, .combine = s->combine};
+        .family = family_find(s->family), .laws = &b->laws, .combine = s->combine};
     for (int i = 0; i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, "tile") == 0 && s->knobs[i].n_parts >= 2) {
             q.tile[0] = s->knobs[i].part[0];
             q.tile[1] = s->knobs[i].part[1];
         }
     struct form_reject why;
-    if (form_find(v->arena, b->region, &q, &b->form, &why))
+    struct form *form = arena_new(v->arena, struct form);
+    b->form = form;
+    if (form_find(v->arena, b->region, &q, form, &why))
         return true;
     return block_complain(v, s, s->family_at, NULL, "%s%s", why.text,
                           advice(v->arena, b->region, &why));

@@ -23,16 +23,17 @@ struct block_stage {
     bool ok;  // no mistake was found in it; what follows is set only then
     const struct kernel_stage *text;
     const struct region *region;
-    struct form form;
+    const struct form *form;
     struct law_uses laws;
     struct block_value value[STAGE_VALUES_MAX];
-    bool is_prepare;               // depends on params alone: run once, before timing
-    bool *is_recomputed;           // per node: an earlier stage computed it too
-    double again_flops;            // what computing those again costs
-    double again_bytes;            // and reading what only they need
-    const struct family *emitter;  // NULL: none
-    const char *no_emitter;        // why the stage cannot be lowered yet, or NULL
-    struct kernel_stage complete;  // with every knob of the emitter
+    bool is_prepare;                // depends on params alone: run once, before timing
+    bool *is_recomputed;            // per node: an earlier stage computed it too
+    double again_flops;             // what computing those again costs
+    double again_bytes;             // and reading what only they need
+    const struct emitter *emitter;  // NULL: none
+    const char *unknown;            // an operation that no emitter knows, in words; or NULL
+    const char *no_emitter;         // why the stage cannot be lowered yet, or NULL
+    struct kernel_stage complete;   // with every knob of the emitter
 };
 
 struct block {

@@ -8,17 +8,19 @@
 #include "family/support.h"
 
 static bool check_knob_names(struct resolver *v, const struct kernel_stage *s,
-                             const struct family *f) {
+                             const struct emitter *e) {
     const char *names[KNOBS_MAX + 1] = {NULL};
     int n = 0;
-    for (const struct knob *k = f->knobs; k->name; k++)
+    bool is_one_of_many = family_count_emitters(family_find(s->family), v->block->target) > 1;
+    for (const struct knob *k = e->knobs; k->name; k++)
         names[n++] = k->name;
     bool ok = true;
     for (int i = 0; i < s->n_knobs; i++) {
         const struct kernel_knob *k = &s->knobs[i];
-        if (!family_knob(f, k->name))
-            ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s has no knob '%s'",
-                                f->name, k->name);
+        if (!emitter_knob(e, k->name))
+            ok = block_complain(v, s, k->at, str_nearest(k->name, names), "%s%s%s has no knob '%s'",
+                                s->family, is_one_of_many ? " as " : "",
+                                is_one_of_many ? e->name : "", k->name);
     }
     return ok;
 }
@@ -27,22 +29,31 @@ static bool has_vectors(enum dtype t) {
     return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
 }
 
-static const char *storage_without_emitter(const struct block_stage *b, const struct problem *p) {
+// A word of the language that waits for an emitter, and what there is.
+static const char *no_word(struct arena *a, const char *word) {
+    return arena_printf(a,
+                        "no emitter takes '%s' yet: a stage has values, a type they are kept as, a "
+                        "family, an emitter and knobs",
+                        word);
+}
+
+static const char *storage_without_emitter(struct arena *a, const struct block_stage *b,
+                                           const struct problem *p) {
     for (int i = 0; i < b->text->n_values; i++) {
         const struct node *n = &p->graph.nodes[b->value[i].node];
         // Where the value itself may be moved in vectors, what it is kept as must be too.
         if (b->value[i].dtype != n->dtype && has_vectors(n->dtype) &&
             !has_vectors(b->value[i].dtype))
-            return "'as' of a type without vectors";
+            return arena_printf(a, "no emitter keeps a value as %s yet: it can be f32, f16 or bf16",
+                                dtype_name(b->value[i].dtype));
         if (b->value[i].is_permuted ||
             (n->op == OP_INPUT && !block_is_output(p, b->text->values[i])))
-            return "'layout'";
+            return no_word(a, "layout");
     }
     return NULL;
 }
 
-// An operation that no emitter knows, in words; or NULL.
-static const char *unknown_node(struct arena *a, const struct region *r) {
+const char *block_unknown_node(struct arena *a, const struct region *r) {
     struct error err;
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (r->is_member[n] && !support_node(r->problem, n, &err))
@@ -52,41 +63,45 @@ static const char *unknown_node(struct arena *a, const struct region *r) {
 
 static const char *refused_by_emitter(struct arena *a, const struct block_stage *b) {
     struct objection why;
-    if (family_accepts(b->emitter, b->region, &why))
+    if (family_form(family_find(b->text->family), b->region, &why))
         return NULL;
-    const struct family *other = family_for(b->region);
+    const struct form *other = family_first_form(b->region);
     node_id cut = region_cut(b->region);
-    if (b->form.reduced && b->form.kind != ANCHOR_ROWS)
+    if (b->form->reduced && b->form->kind != ANCHOR_ROWS)
         objection(&why, NULL, "no emitter for reductions in an epilogue yet");
     const char *advice = "";
     if (other)
-        advice = arena_printf(a, "; the family %s takes it", other->name);
+        advice = arena_printf(a, "; the family %s takes it", other->family->name);
     else if (cut >= 0 && !strstr(why.text, "materialise"))
         advice = arena_printf(a, "; materialise %s first", b->region->graph->nodes[cut].name);
     return arena_printf(a, "%s%s", why.text, advice);
 }
 
+static const char *no_family(struct arena *a, const struct block_stage *b) {
+    const struct form *other = b->unknown ? NULL : family_first_form(b->region);
+    return arena_printf(a, "no emitter computes %s yet: there are %s%s%s%s", b->text->family,
+                        family_list(a), other ? ", and " : "", other ? other->family->name : "",
+                        other ? " takes it" : "");
+}
+
 // Why nobody lowers the stage yet, or NULL.
 static const char *find_gap(struct arena *a, const struct block_stage *b, const struct problem *p) {
-    const char *what = storage_without_emitter(b, p);
     if (!b->emitter)
-        what = b->text->family;
-    else if (!what && b->text->combine)
-        what = "combine";
-    else if (!what && b->text->n_laws)
-        what = arena_printf(a, "the law %s", b->text->laws[0]);
-    if (what)
-        return arena_printf(a, "no emitter for %s yet", what);
-    what = unknown_node(a, b->region);
-    return what ? what : refused_by_emitter(a, b);
+        return no_family(a, b);
+    const char *storage = storage_without_emitter(a, b, p);
+    if (storage)
+        return storage;
+    if (b->text->combine || b->text->n_laws)
+        return no_word(a, b->text->combine ? "combine" : "laws");
+    return b->unknown ? b->unknown : refused_by_emitter(a, b);
 }
 
 static bool check_knobs(struct resolver *v, struct block_stage *b) {
     const struct kernel_stage *s = b->text;
     struct place at = s->at;
     struct objection why;
-    family_complete(b->emitter, b->region, v->block->target, &b->complete);
-    if (family_is_legal(b->emitter, b->region, v->block->target, &b->complete, &why))
+    family_complete(b->emitter, b->form, v->block->target, &b->complete);
+    if (emitter_is_legal(b->emitter, b->form, v->block->target, &b->complete, &why))
         return true;
     for (int i = 0; why.knob && i < s->n_knobs; i++)
         if (strcmp(s->knobs[i].name, why.knob) == 0)
@@ -96,10 +111,21 @@ static bool check_knobs(struct resolver *v, struct block_stage *b) {
 
 bool block_check_emitter(struct resolver *v, int i) {
     struct block_stage *b = &v->block->stages[i];
-    b->emitter = family_on(family_find(b->text->family), v->block->target);
-    b->complete = *b->text;
-    if (b->emitter && !check_knob_names(v, b->text, b->emitter))
+    const struct kernel_stage *s = b->text;
+    const struct target *t = v->block->target;
+    const struct family *f = family_find(s->family);
+    struct objection why;
+    b->complete = *s;
+    b->emitter = family_emitter(f, NULL, t, s, &why);
+    if (!b->emitter && s->emitter && f->emitters[0])
+        return block_complain(v, s, s->emitter_at, NULL, "%s", why.text);
+    if (b->emitter && !check_knob_names(v, s, b->emitter))
         return false;
     b->no_emitter = find_gap(v->arena, b, v->block->problem);
-    return b->no_emitter || check_knobs(v, b);
+    if (b->no_emitter)
+        return true;
+    b->emitter = family_emitter(f, b->form, t, s, &why);
+    if (!b->emitter)
+        b->no_emitter = arena_strdup(v->arena, why.text);
+    return b->no_emitter || (check_knob_names(v, s, b->emitter) && check_knobs(v, b));
 }

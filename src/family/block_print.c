@@ -7,7 +7,7 @@
 #include "lang/unparse.h"
 
 // What a part of a form is called, in the order of the walk through it.
-static const char *const part_names[PART_COUNT] = {"",         "prologue",  "anchor", "beside",
+static const char *const part_names[PART_COUNT] = {"",         "prologue",  "anchor", "sibling",
                                                    "epilogue", "reduction", "finish"};
 
 static void print_line(struct str *out, const char *label, const char *text) {
@@ -90,7 +90,7 @@ static void print_writes(struct arena *a, struct str *out, const struct block *b
 
 // "contraction over K", "2 reductions over N"
 static const char *form_text(struct arena *a, const struct block_stage *s) {
-    const struct form *f = &s->form;
+    const struct form *f = s->form;
     const struct graph *g = f->region->graph;
     if (f->kind == ANCHOR_NONE)
         return f->region->n_members ? "no anchor" : "no anchor: a copy";
@@ -122,7 +122,7 @@ static void print_part(struct arena *a, struct str *out, const struct block_stag
     struct str names = {0};
     int n = 0, more = 0;
     for (node_id i = 0; i < g->n_nodes; i++) {
-        if (s->form.part[i] != part || g->nodes[i].op == OP_CONST || g->nodes[i].op == OP_VIEW)
+        if (s->form->part[i] != part || g->nodes[i].op == OP_CONST || g->nodes[i].op == OP_VIEW)
             continue;
         if (n++ >= 12) {
             more++;
@@ -194,7 +194,9 @@ static void print_stage_block(struct arena *a, struct str *out, const struct blo
     str_printf(out, "  stage %d:", i + 1);
     for (int j = 0; j < s->text->n_values; j++)
         str_printf(out, "%s %s", j ? "," : "", s->text->values[j]);
-    str_printf(out, " by %s%s\n", s->text->family, s->is_prepare ? ", prepare: params alone" : "");
+    str_printf(out, " by %s%s%s%s\n", s->text->family, s->complete.emitter ? " as " : "",
+               s->complete.emitter ? s->complete.emitter : "",
+               s->is_prepare ? ", prepare: params alone" : "");
     print_reads(a, out, b, i);
     print_writes(a, out, b, i);
     print_line(out, "form", form_text(a, s));

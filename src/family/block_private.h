@@ -20,6 +20,8 @@ bool block_complain(struct resolver *v, const struct kernel_stage *s, struct pla
 bool block_check_values(struct resolver *v, int i);
 // Their types and layouts, by `as` and `layout`.
 bool block_check_storage(struct resolver *v, int i);
+// An operation of the region that no emitter knows, in words; or NULL.
+const char *block_unknown_node(struct arena *a, const struct region *r);
 // What no emitter computes yet, and the knobs of the one that does.
 bool block_check_emitter(struct resolver *v, int i);
 

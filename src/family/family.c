@@ -1,29 +1,141 @@
-// The list of families, and what they share: knobs by name, the nearest legal value, objections in
-// words, estimates of plain streaming.
+// The table of families, and which of them takes a region.
 #include "family/family.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "family/form.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "family/gemm_form.h"
+#include "family/map_form.h"
+#include "family/nest.h"
+#include "family/reduce_form.h"
+#include "family/rows.h"
 
-// The more special come first: what several accept, the first computes best.
-const struct family *const families[] = {&family_map,  &family_rowwise, &family_reduce,
-                                         &family_gemm, &family_nest,    NULL};
+#define KIND(name) (1u << ANCHOR_##name)
+#define EMITTERS(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
+#define NO_EMITTER ((const struct emitter *const[]){NULL})
+
+const struct family families[] = {
+    [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
+                    EMITTERS(&map_cpu, &map_simt)},
+    [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
+                        rows_find, EMITTERS(&rowwise_cpu, &rowwise_simt)},
+    [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
+                       EMITTERS(&reduce_cpu, &reduce_simt)},
+    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
+                     EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot)},
+    [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", NULL, NO_EMITTER},
+    [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", NULL, NO_EMITTER},
+    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", NULL, NO_EMITTER},
+    [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
+    [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
+                          "a product, a softmax of its rows and a second product", NULL,
+                          NO_EMITTER},
+    [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
+                        "a matrix product or a convolution", NULL, NO_EMITTER},
+    [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
+                     EMITTERS(&nest_cpu, &nest_simt)},
+    [FAMILY_COUNT] = {0},
+};
 
 const struct family *family_find(const char *name) {
-    for (const struct family *const *f = families; *f; f++)
-        if (strcmp((*f)->name, name) == 0)
-            return *f;
+    for (const struct family *f = families; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
     return NULL;
 }
 
-const struct family *family_on(const struct family *f, const struct target *t) {
-    return f && t->is_gpu ? f->gpu : f;
+const char *family_list(struct arena *a) {
+    struct str out = {0};
+    const struct family *last = NULL;
+    for (const struct family *f = families; f->name; f++)
+        last = f->find ? f : last;
+    for (const struct family *f = families; f->name; f++)
+        if (f->find)
+            str_printf(&out, "%s%s", out.len == 0 ? "" : f == last ? " and " : ", ", f->name);
+    return str_take(a, &out);
+}
+
+int family_count_emitters(const struct family *f, const struct target *t) {
+    int n = 0;
+    for (int i = 0; f->emitters[i]; i++)
+        n += f->emitters[i]->runs_on(t);
+    return n;
+}
+
+// "simt or dot"; "" when there is none.
+static void list_emitters(const struct family *f, const struct target *t, char *out, size_t room) {
+    int n = family_count_emitters(f, t), k = 0;
+    out[0] = '\0';
+    for (int i = 0; f->emitters[i]; i++)
+        if (f->emitters[i]->runs_on(t)) {
+            k++;
+            snprintf(out + strlen(out), room - strlen(out), "%s%s",
+                     k == 1  ? ""
+                     : k < n ? ", "
+                             : " or ",
+                     f->emitters[i]->name);
+        }
+}
+
+static const struct emitter *find_named(const struct family *f, const struct target *t,
+                                        const char *name, struct objection *why) {
+    char names[128];
+    for (int i = 0; f->emitters[i]; i++)
+        if (f->emitters[i]->runs_on(t) && strcmp(f->emitters[i]->name, name) == 0)
+            return f->emitters[i];
+    list_emitters(f, t, names, sizeof names);
+    objection(why, NULL, "%s has no emitter '%s' on %s: it is %s", f->name, name,
+              target_kernel_name(t), names);
+    return NULL;
+}
+
+static bool has_knobs(const struct emitter *e, const struct kernel_stage *s) {
+    for (int i = 0; i < s->n_knobs; i++)
+        if (!emitter_knob(e, s->knobs[i].name))
+            return false;
+    return true;
+}
+
+static bool takes(const struct emitter *e, const struct form *f, const struct target *t,
+                  struct objection *why) {
+    return !f || !e->accepts || e->accepts(f, t, why);
+}
+
+const struct emitter *family_emitter(const struct family *f, const struct form *form,
+                                     const struct target *t, const struct kernel_stage *s,
+                                     struct objection *why) {
+    if (s->emitter) {
+        const struct emitter *e = find_named(f, t, s->emitter, why);
+        return e && takes(e, form, t, why) ? e : NULL;
+    }
+    const struct emitter *first = NULL;
+    objection(why, NULL, "%s has no emitter for %s", f->name, target_kernel_name(t));
+    for (int i = 0; f->emitters[i]; i++) {
+        const struct emitter *e = f->emitters[i];
+        if (!e->runs_on(t) || !takes(e, form, t, why))
+            continue;
+        if (has_knobs(e, s))
+            return e;
+        first = first ? first : e;
+    }
+    return first;
+}
+
+void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
+                     struct kernel_stage *s) {
+    s->emitter = family_count_emitters(f->family, t) > 1 ? e->name : NULL;
+    emitter_complete(e, f, t, s);
+}
+
+const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t) {
+    const struct family *f = family_find(s->family);
+    for (int i = 0; f->emitters[i]; i++)
+        if (f->emitters[i]->runs_on(t) &&
+            (!s->emitter || strcmp(f->emitters[i]->name, s->emitter) == 0))
+            return f->emitters[i];
+    return NULL;
 }
 
 static bool is_f32_fold(const struct node *n) {
@@ -33,7 +145,7 @@ static bool is_f32_fold(const struct node *n) {
 
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
-    for (int i = 0; i < r->n_anchors && !f->takes_all; i++) {
+    for (int i = 0; i < r->n_anchors && f->kinds != FORM_ANY; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
         if (!is_f32_fold(n))
             return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,
@@ -42,232 +154,38 @@ static bool knows_anchors(const struct family *f, const struct region *r, struct
     return true;
 }
 
-bool family_accepts(const struct family *f, const struct region *r, struct objection *why) {
-    if (r->n_members > REGION_MEMBERS_MAX)
-        return objection(why, NULL, "it computes %d operations, and a stage takes %d", r->n_members,
-                         REGION_MEMBERS_MAX);
-    if (r->n_levels > REGION_LEVELS_MAX)
-        return objection(why, NULL,
-                         "it has %d reductions one behind the other, and a stage takes %d",
-                         r->n_levels, REGION_LEVELS_MAX);
-    if (!knows_anchors(f, r, why))
-        return false;
-    return f->accepts(r, why);
+static bool find(struct form *form, const struct family *f, const struct region *r,
+                 struct objection *why) {
+    struct form_reject reject;
+    if (!form_find_plain(r->arena, r, f, form, &reject))
+        return objection(why, NULL, "%s", reject.text);
+    return knows_anchors(f, r, why) && f->find(form, why);
 }
 
-const struct family *family_for(const struct region *r) {
+const struct form *family_form(const struct family *f, const struct region *r,
+                               struct objection *why) {
+    struct region_form *known = &r->forms[f - families];
+    if (!f->find) {
+        objection(why, NULL, "%s has no emitter", f->name);
+        return NULL;
+    }
+    if (!known->is_known) {
+        struct form *form = arena_new(r->arena, struct form);
+        bool ok = find(form, f, r, why);
+        *known = (struct region_form){true, ok ? form : NULL,
+                                      ok ? NULL : arena_strdup(r->arena, why->text)};
+    }
+    if (!known->form)
+        objection(why, NULL, "%s", known->why_not);
+    return known->form;
+}
+
+const struct form *family_first_form(const struct region *r) {
     struct objection why;
-    for (const struct family *const *f = families; *f; f++)
-        if (form_fits(r->arena, r, (*f)->name) && family_accepts(*f, r, &why))
-            return *f;
+    for (const struct family *f = families; f->name; f++) {
+        const struct form *form = f->find ? family_form(f, r, &why) : NULL;
+        if (form)
+            return form;
+    }
     return NULL;
-}
-
-const struct knob *family_knob(const struct family *f, const char *name) {
-    for (const struct knob *k = f->knobs; k->name; k++)
-        if (strcmp(k->name, name) == 0)
-            return k;
-    return NULL;
-}
-
-int knob_position(const struct knob *k, int part, int value) {
-    for (int i = 0; k->grid[part][i] >= 0; i++)
-        if (k->grid[part][i] == value)
-            return i;
-    return -1;
-}
-
-int knob_nearest(const struct knob *k, int part, int value) {
-    // By ratio, as sizes are: 96 lies nearer to 128 than to 64.
-    int best = k->grid[part][0];
-    double least = INFINITY;
-    for (int i = 0; k->grid[part][i] >= 0; i++) {
-        double distance = fabs(log((k->grid[part][i] + 0.5) / (value + 0.5)));
-        if (distance < least) {
-            least = distance;
-            best = k->grid[part][i];
-        }
-    }
-    return best;
-}
-
-int knob_at_most(const struct knob *k, int part, int value) {
-    int best = k->grid[part][0];
-    for (int i = 0; k->grid[part][i] >= 0; i++)
-        if (k->grid[part][i] <= value)
-            best = k->grid[part][i];
-    return best;
-}
-
-int knob_word(const struct knob *k, const char *word) {
-    for (int i = 0; k->words[i]; i++)
-        if (strcmp(k->words[i], word) == 0)
-            return i;
-    return -1;
-}
-
-static const struct kernel_knob *find_knob(const struct kernel_stage *s, const char *name) {
-    for (int i = 0; i < s->n_knobs; i++)
-        if (strcmp(s->knobs[i].name, name) == 0)
-            return &s->knobs[i];
-    return NULL;
-}
-
-int stage_number(const struct kernel_stage *s, const char *knob, int part) {
-    const struct kernel_knob *k = find_knob(s, knob);
-    assert(k && part < k->n_parts);
-    return k->part[part];
-}
-
-bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word) {
-    const struct kernel_knob *k = find_knob(s, knob);
-    assert(k && k->word);
-    return strcmp(k->word, word) == 0;
-}
-
-static struct kernel_knob *own_knob(struct kernel_stage *s, const char *name) {
-    struct kernel_knob *k = (struct kernel_knob *)find_knob(s, name);
-    assert(k);
-    return k;
-}
-
-void stage_set(struct kernel_stage *s, const char *knob, int part, int value) {
-    own_knob(s, knob)->part[part] = value;
-}
-
-void stage_set_word(struct kernel_stage *s, const char *knob, const char *word) {
-    own_knob(s, knob)->word = word;
-}
-
-void family_complete(const struct family *f, const struct region *r, const struct target *t,
-                     struct kernel_stage *s) {
-    struct kernel_stage full = *s;
-    full.n_knobs = 0;
-    for (const struct knob *k = f->knobs; k->name; k++) {
-        struct kernel_knob *to = &full.knobs[full.n_knobs++];
-        *to = (struct kernel_knob){.name = k->name, .n_parts = k->n_parts};
-        if (k->words)
-            to->word = k->words[0];
-        for (int i = 0; i < k->n_parts; i++)
-            to->part[i] = k->grid[i][0];
-    }
-    f->defaults(r, t, &full);
-    for (int i = 0; i < full.n_knobs; i++) {
-        const struct kernel_knob *given = find_knob(s, full.knobs[i].name);
-        if (given)
-            full.knobs[i] = *given;
-    }
-    *s = full;
-}
-
-bool objection(struct objection *why, const char *knob, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(why->text, sizeof why->text, fmt, ap);
-    va_end(ap);
-    why->knob = knob;
-    return false;
-}
-
-static void list_words(const struct knob *k, char *out, size_t room) {
-    out[0] = '\0';
-    for (int i = 0; k->words[i]; i++)
-        snprintf(out + strlen(out), room - strlen(out), "%s%s",
-                 i == 0            ? ""
-                 : k->words[i + 1] ? ", "
-                                   : " or ",
-                 k->words[i]);
-}
-
-static bool is_on_grid(const struct knob *k, const struct kernel_knob *given,
-                       struct objection *why) {
-    char words[128];
-    if (k->words) {
-        list_words(k, words, sizeof words);
-        if (!given->word)
-            return objection(why, k->name, "%s takes a word: %s", k->name, words);
-        if (knob_word(k, given->word) < 0)
-            return objection(why, k->name, "%s cannot be '%s': it is %s", k->name, given->word,
-                             words);
-        return true;
-    }
-    if (given->word || given->n_parts != k->n_parts)
-        return objection(why, k->name, "%s takes %s, like %s", k->name,
-                         k->n_parts == 1   ? "one number"
-                         : k->n_parts == 2 ? "two numbers"
-                                           : "three numbers",
-                         k->n_parts == 1   ? "8"
-                         : k->n_parts == 2 ? "4x16"
-                                           : "64x64x256");
-    for (int i = 0; i < k->n_parts; i++)
-        if (knob_position(k, i, given->part[i]) < 0)
-            return objection(why, k->name, "%s has no value %d%s: the nearest is %d", k->name,
-                             given->part[i],
-                             k->n_parts == 1 ? ""
-                             : i == 0        ? " in its first part"
-                             : i == 1        ? " in its second part"
-                                             : " in its third part",
-                             knob_nearest(k, i, given->part[i]));
-    return true;
-}
-
-bool family_is_legal(const struct family *f, const struct region *r, const struct target *t,
-                     const struct kernel_stage *s, struct objection *why) {
-    for (int i = 0; i < s->n_knobs; i++)
-        if (!is_on_grid(family_knob(f, s->knobs[i].name), &s->knobs[i], why))
-            return false;
-    return f->is_legal(r, t, s, why);
-}
-
-bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why) {
-    int vec = stage_number(s, "vec", 0), widest = t->vector_bytes / 4;
-    if (vec > widest && vec > 4)
-        return objection(why, "vec",
-                         "vec %d does not fit the %d-byte vectors of this machine: "
-                         "the nearest is vec %d",
-                         vec, t->vector_bytes, widest > 4 ? widest : 4);
-    return true;
-}
-
-bool legal_lanes(const struct kernel_stage *s, int64_t lanes, struct objection *why) {
-    int vec = stage_number(s, "vec", 0);
-    return vec == 1 || lanes != 1 ||
-           objection(why, "vec",
-                     "vec %d takes neighbours side by side, and here an index, a condition or a "
-                     "type stands in the way: the nearest is vec 1",
-                     vec);
-}
-
-bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why) {
-    int vec = stage_number(s, "vec", 0);
-    if (vec < 4)
-        return objection(why, "store",
-                         "store stream needs vectors: the nearest is vec 4, or "
-                         "store cached");
-    if (n_columns % vec != 0)
-        return objection(why, "store",
-                         "store stream needs aligned rows, but %lld elements are no "
-                         "multiple of vec %d: the nearest is store cached",
-                         (long long)n_columns, vec);
-    return true;
-}
-
-double estimate_stream(const struct region *r, const struct target *t, const struct kernel_stage *s,
-                       double work, double serial) {
-    struct region_work w;
-    region_count(r, &w);
-    double threads = t->n_threads > 0 ? t->n_threads : 1;
-    double bandwidth = t->ceilings.present ? ceilings_bandwidth(&t->ceilings, 0.5) : 1e10 * threads;
-    double rate = t->ceilings.present ? t->ceilings.f32_flops_per_s : 5e10 * threads;
-    // Twelve instructions for a function such as exp; narrower vectors do less per turn.
-    double flops = (w.flops + 12 * w.slow_flops) * work;
-    int vec = stage_number(s, "vec", 0);
-    double share = fmin(1.0, 4.0 * vec / t->vector_bytes);
-    // An ordinary store reads the line first; only a long stream is worth going round it.
-    bool streams = stage_word_is(s, "store", "stream");
-    bool large = w.bytes_written > (double)t->llc_bytes / 2;
-    double written = w.bytes_written * (streams == large ? 1 : 2);
-    double memory = (w.bytes_read + written) / bandwidth;
-    double compute = flops / (rate / 2 * share);
-    return fmax(memory, compute) + serial * fmin(memory, compute);
 }

@@ -1,101 +1,70 @@
-// A family: one way to compute a kind of region, with knobs.
+// A family: one form of region, and the emitters that compute it.
 //
-// A family says which regions it takes, which knobs it has, which combinations of
-// their values are legal, and turns region and knobs into loops. It prints nothing.
+// A family says which regions it takes; each of its emitters (emitter.h) has targets, knobs and
+// rules of its own and turns region and knobs into loops.
 //
-// To add one: write family/family_<name>.c, declare it below, list it in family.c,
-// describe it in docs/families.md.
+// To add one: a row in family.c with the kinds of anchors that it takes and a function that says
+// what else a region must be; its emitters; its part of docs/families.md.
 #pragma once
 
-#include "family/point.h"
-#include "family/region.h"
-#include "model/target.h"
+#include "family/emitter.h"
+#include "family/form.h"
 
-// A knob takes a word, or one to three numbers (`tile 64x64x256`), each from its own grid.
-struct knob {
-    const char *name;  // NULL ends a table
-    const char *summary;
-    const char *const *words;  // NULL-terminated; NULL: the knob takes numbers
-    int n_parts;
-    const int *grid[3];  // rising legal values, ended by 0 - 1 = -1
-};
-
-// Why a region is not taken, or a stage's knobs are not legal.
-struct objection {
-    const char *knob;  // the offending knob, or NULL
-    char text[512];    // the reason, and the nearest legal value
+enum family_id {
+    FAMILY_MAP,
+    FAMILY_ROWWISE,
+    FAMILY_REDUCE,
+    FAMILY_GEMM,
+    FAMILY_CONV,
+    FAMILY_POOL,
+    FAMILY_SCAN,
+    FAMILY_SCATTER,
+    FAMILY_ATTENTION,
+    FAMILY_LIBRARY,
+    FAMILY_NEST,
+    FAMILY_COUNT
 };
 
 struct family {
     const char *name;
-    const char *summary;
-    const struct knob *knobs;
-    // Called to learn whether the region has a form that this family computes.
-    bool (*accepts)(const struct region *r, struct objection *why);
-    // Called with every knob still at the first value of its grid; sets those that should
-    // be something else to begin with. The result must be legal.
-    void (*defaults)(const struct region *r, const struct target *t, struct kernel_stage *s);
-    // Called when each knob is on its grid: rules between knobs, sizes and the target.
-    bool (*is_legal)(const struct region *r, const struct target *t, const struct kernel_stage *s,
-                     struct objection *why);
-    // Called to add the stage's kernels to the program.
-    void (*lower)(struct lowering *l, const struct kernel_stage *s);
-    // Called to rank legal stages without running them: seconds, roughly.
-    double (*estimate)(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s);
-    bool takes_all;  // any anchor of any type, not only sums, extremes and products in f32
-    // How a GPU computes the same regions, with knobs, rules and loops of its own. NULL in
-    // the GPU's own row.
-    const struct family *gpu;
+    unsigned kinds;     // of anchors, a bit per anchor_kind; FORM_ANY: every one
+    const char *takes;  // "a matrix product"
+    // Called with a region's form as the language has it; says whether the emitters compute it and
+    // adds what they need to know. NULL where there is no emitter: then the language admits the
+    // region, and only lowering refuses it.
+    bool (*find)(struct form *f, struct objection *why);
+    const struct emitter *const *emitters;  // NULL-terminated, in the order they are tried
 };
 
-extern const struct family family_map, family_rowwise, family_reduce, family_gemm, family_nest;
-extern const struct family *const families[];  // NULL-terminated, in the order they are tried
-
-extern const struct family gpu_map, gpu_rowwise, gpu_reduce, gpu_gemm, gpu_nest;
-
-// The family's row for a target; NULL when `f` is.
-const struct family *family_on(const struct family *f, const struct target *t);
+// Ended by a name of NULL, in the order in which they are tried: of those that accept a region
+// the first computes it best.
+extern const struct family families[];
 
 const struct family *family_find(const char *name);  // NULL: unknown
-bool family_accepts(const struct family *f, const struct region *r, struct objection *why);
-const struct family *family_for(const struct region *r);  // first that accepts, or NULL
 
-// Knob tables.
-const struct knob *family_knob(const struct family *f, const char *name);  // NULL: unknown
-// Position of a value in the grid, or -1; the nearest value.
-int knob_position(const struct knob *k, int part, int value);
-int knob_nearest(const struct knob *k, int part, int value);
-int knob_at_most(const struct knob *k, int part, int value);  // the first when all are above
-// Steps from `word` in the list, -1 when it is not there.
-int knob_word(const struct knob *k, const char *word);
+// The form of a region as the family computes it: found out once, kept with the region and as long
+// as it. NULL: the family does not take the region, and why.
+const struct form *family_form(const struct family *f, const struct region *r,
+                               struct objection *why);
+// The same by the first family that takes the region; NULL: none does.
+const struct form *family_first_form(const struct region *r);
 
-// Values of a complete stage; asking for a knob that it has not is a bug.
-int stage_number(const struct kernel_stage *s, const char *knob, int part);
-bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word);
-void stage_set(struct kernel_stage *s, const char *knob, int part, int value);
-void stage_set_word(struct kernel_stage *s, const char *knob, const char *word);
+// "map, rowwise and gemm": the families that have an emitter.
+const char *family_list(struct arena *a);
 
-// Fill in what the author left out, in the table's order.
-void family_complete(const struct family *f, const struct region *r, const struct target *t,
+// How many of a family's emitters run on a target.
+int family_count_emitters(const struct family *f, const struct target *t);
+
+// The emitter for a stage of the family: the one that it names, or else the first that runs on the
+// target, takes the region and has every knob that the stage gives; where none has, the first that
+// takes the region. With no form: of any region. NULL: none, and why.
+const struct emitter *family_emitter(const struct family *f, const struct form *form,
+                                     const struct target *t, const struct kernel_stage *s,
+                                     struct objection *why);
+
+// Fill in what the author of a stage left out: the emitter, where there are several, and knobs.
+void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
                      struct kernel_stage *s);
 
-// Every knob on its grid and the family's own rules.
-bool family_is_legal(const struct family *f, const struct region *r, const struct target *t,
-                     const struct kernel_stage *s, struct objection *why);
-
-bool objection(struct objection *why, const char *knob, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));  // always false
-
-// Shared rules and figures.
-enum { LOCAL_BYTES_MAX = 1 << 20 };  // arrays of one block live on a thread's stack
-// Streaming stores go in whole aligned vectors: rows of `n_columns` (0: one long row) must
-// not break them.
-bool legal_stream(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
-// Vectors need a group whose accesses allow some (space_lanes).
-bool legal_lanes(const struct kernel_stage *s, int64_t lanes, struct objection *why);
-bool legal_vector(const struct target *t, const struct kernel_stage *s, struct objection *why);
-// Seconds of sweeps over memory. `work` multiplies the arithmetic (what is computed again),
-// `serial` is the share of the shorter of traffic and arithmetic that the longer cannot hide.
-double estimate_stream(const struct region *r, const struct target *t, const struct kernel_stage *s,
-                       double work, double serial);
+// The emitter of a complete stage.
+const struct emitter *stage_emitter(const struct kernel_stage *s, const struct target *t);

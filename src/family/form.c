@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "family/family.h"
 #include "family/form_private.h"
 
 const char *anchor_kind_name(enum anchor_kind k) {
@@ -22,29 +23,6 @@ const char *form_noun(enum anchor_kind k) {
                                         "reduction",         "scan",    "scatter",
                                         "reduction",         "product"};
     return nouns[k];
-}
-
-// In the order in which they are offered to somebody whose family does not fit.
-const struct form_family form_families[] = {
-    {"map", 1 << ANCHOR_NONE, "elementwise values"},
-    {"rowwise", 1 << ANCHOR_ROWS, "reductions over the same axes, each spread again"},
-    {"reduce", 1 << ANCHOR_REDUCTION, "one reduction"},
-    {"gemm", 1 << ANCHOR_CONTRACTION, "a matrix product"},
-    {"conv", 1 << ANCHOR_WINDOW, "a convolution"},
-    {"pool", 1 << ANCHOR_WINDOW, "a pooling"},
-    {"scan", 1 << ANCHOR_SCAN, "a scan"},
-    {"scatter", 1 << ANCHOR_SCATTER, "a scatter"},
-    {"attention", 1 << ANCHOR_ATTENTION, "a product, a softmax of its rows and a second product"},
-    {"library", 1 << ANCHOR_CONTRACTION | 1 << ANCHOR_WINDOW, "a matrix product or a convolution"},
-    {"nest", FORM_ANY, "anything that has one kind of loops"},
-    {0},
-};
-
-const struct form_family *form_family_find(const char *name) {
-    for (const struct form_family *f = form_families; f->name; f++)
-        if (strcmp(f->name, name) == 0)
-            return f;
-    return NULL;
 }
 
 enum anchor_kind form_node_kind(const struct graph *g, node_id n) {
@@ -127,17 +105,17 @@ static bool is_heavy(enum anchor_kind k) {
 }
 
 // Convolution and pooling are both windows; a window with weights is a convolution.
-static bool takes_node(const struct form_family *f, const struct graph *g, node_id n) {
+static bool takes_node(const struct family *f, const struct graph *g, node_id n) {
     enum anchor_kind kind = form_node_kind(g, n);
     if (!(f->kinds >> kind & 1))
         return false;
     bool has_weights = g->nodes[n].n_args > 1;
-    return kind != ANCHOR_WINDOW || has_weights == (strcmp(f->name, "pool") != 0);
+    return kind != ANCHOR_WINDOW || has_weights == (f != &families[FAMILY_POOL]);
 }
 
 static bool refuse_no_anchor(const struct form_request *q, const struct region *r,
                              struct form_reject *why) {
-    const struct form_family *f = q->family;
+    const struct family *f = q->family;
     if (r->n_anchors == 0)
         return form_refuse(why, -1, "%s needs %s, and there is none", f->name, f->takes);
     node_id n = r->anchor[0];
@@ -199,7 +177,7 @@ static node_id choose_reduction(const struct form_request *q, const struct regio
     return found;
 }
 
-// Every anchor but the chosen one comes after it; parts of the nodes before and beside it.
+// Every anchor but the chosen one comes after it; parts of the nodes before it and of its siblings.
 static bool mark_parts(struct form *f, const bool *before, const bool *after,
                        struct form_reject *why) {
     const struct region *r = f->region;
@@ -212,12 +190,12 @@ static bool mark_parts(struct form *f, const bool *before, const bool *after,
             return form_refuse(why, n, "the %s %s needs %s, which is a %s itself", noun, name,
                                node_name(r, n), op_name(r, n));
         if (is_anchor && !after[n])
-            return form_refuse(why, n, "%s is a %s beside the %s %s, not after it", node_name(r, n),
-                               op_name(r, n), noun, name);
+            return form_refuse(why, n, "%s is a %s that does not come after the %s %s",
+                               node_name(r, n), op_name(r, n), noun, name);
         if (n == f->anchor)
             f->part[n] = PART_ANCHOR;
         else if (!after[n])
-            f->part[n] = before[n] ? PART_PROLOGUE : PART_BESIDE;
+            f->part[n] = before[n] ? PART_PROLOGUE : PART_SIBLING;
     }
     return true;
 }
@@ -292,7 +270,8 @@ static bool is_within_limits(const struct region *r, struct form_reject *why) {
 
 static bool find(struct arena *a, const struct region *r, const struct form_request *q,
                  struct form *f, struct form_reject *why) {
-    *f = (struct form){.region = r, .anchor = -1, .first_reduction = -1, .spread_node = -1};
+    *f = (struct form){
+        .region = r, .family = q->family, .anchor = -1, .first_reduction = -1, .spread_node = -1};
     *why = (struct form_reject){.first = -1};
     f->part = arena_array(a, enum form_part, r->graph->n_nodes);
     if (!is_within_limits(r, why))
@@ -308,44 +287,20 @@ static bool find(struct arena *a, const struct region *r, const struct form_requ
     return find_single(a, q, f, why);
 }
 
-bool form_fits(struct arena *a, const struct region *r, const char *family) {
+bool form_find_plain(struct arena *a, const struct region *r, const struct family *family,
+                     struct form *f, struct form_reject *why) {
     struct law_uses none = {0};
-    struct form_request q = {.family = form_family_find(family), .laws = &none};
-    struct form f;
-    struct form_reject why;
-    return find(a, r, &q, &f, &why);
-}
-
-// A law that makes the region fit and that the stage does not name.
-static const char *helping_law(struct arena *a, const struct region *r,
-                               const struct form_request *q) {
-    for (const struct law *l = laws; l->name; l++) {
-        struct law_uses uses = *q->laws;
-        struct form_request with = *q;
-        struct form f;
-        struct form_reject why;
-        with.laws = &uses;
-        if (!l->changes_form || law_is_used(q->laws, l->name))
-            continue;
-        if (law_use(l, r, &uses) && find(a, r, &with, &f, &why))
-            return l->name;
-    }
-    return NULL;
+    struct form_request q = {.family = family, .laws = &none};
+    return find(a, r, &q, f, why);
 }
 
 bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
                struct form *f, struct form_reject *why) {
     if (find(a, r, q, f, why))
         return true;
-    struct form_reject ignored;
-    struct form other;
-    for (const struct form_family *o = form_families; o->name && !why->other; o++) {
-        struct form_request with = *q;
-        with.family = o;
-        if (o != q->family && strcmp(o->name, "library") != 0 && o->kinds != FORM_ANY &&
-            find(a, r, &with, &other, &ignored))
+    struct objection ignored;
+    for (const struct family *o = families; o->name && !why->other; o++)
+        if (o != q->family && o->find && !q->combine && family_form(o, r, &ignored))
             why->other = o->name;
-    }
-    why->law = helping_law(a, r, q);
     return false;
 }

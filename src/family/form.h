@@ -6,8 +6,8 @@
 //
 // The anchor decides which family can compute the region: a contraction, a window
 // (convolution, pooling), a reduction, a scan, a scatter, or none. What the anchor needs is
-// its prologue, what needs the anchor is the epilogue, and the rest (a bias) is computed
-// beside it, at the epilogue's own places.
+// its prologue, what needs the anchor is the epilogue, and the rest (a bias), its siblings, is
+// computed at the epilogue's own places.
 //
 // In an epilogue every element stays at its place, until a reduction drops axes; a
 // reduction may feed another one, but once a result was spread again over an axis that had
@@ -15,7 +15,8 @@
 // (reductions over the same axes, each spread again) and *attention* (contraction,
 // softmax, contraction).
 //
-// This is the language's rule; a family's emitter may take less, and says so itself.
+// This is the language's rule. A family may take less, and says so itself; family_form() asks both,
+// and what they found is what emitters work from.
 #pragma once
 
 #include "family/laws.h"
@@ -39,45 +40,47 @@ enum form_part {
     PART_OUTSIDE,
     PART_PROLOGUE,
     PART_ANCHOR,
-    PART_BESIDE,     // needs no anchor and no anchor needs it
+    PART_SIBLING,    // needs no anchor and no anchor needs it
     PART_EPILOGUE,   // elementwise, before any reduction
     PART_REDUCTION,  // of the epilogue
     PART_FINISH,     // elementwise, after one
     PART_COUNT
 };
 
+struct rows_form;
+struct reduce_form;
+struct gemm_form;
+
 struct form {
     const struct region *region;
+    const struct family *family;
     enum anchor_kind kind;
     node_id anchor;        // the one that the region is built around; -1: none
     enum form_part *part;  // per node
     unsigned reduced;      // axes of the anchor that reductions of the epilogue drop
     unsigned spread;       // those of them that a result is spread over again
     node_id first_reduction, spread_node;  // who does so first, for messages; -1
+    // What a family finds out besides, for its emitters; each sets its own (family_form).
+    int64_t lanes;  // along the axis that vectors lie on, as space_lanes() says
+    const struct rows_form *rows;
+    const struct reduce_form *reduce;
+    const struct gemm_form *gemm;
 };
 
-enum { FORM_ANY = 0 };  // of a family that takes every kind of anchor
+enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor
 
-// A family as the language knows it, whether or not there is an emitter.
-struct form_family {
-    const char *name;
-    unsigned kinds;  // bit per anchor_kind, or FORM_ANY
-    const char *takes;
-};
-extern const struct form_family form_families[];  // ended by a name of NULL
-const struct form_family *form_family_find(const char *name);
+struct family;
 
 // Why a region has not the form.
 struct form_reject {
     char text[400];
     node_id first;      // materialise this one first; -1: nothing would help
-    const char *law;    // or name this law; NULL: none would help
-    const char *other;  // or take this family; NULL: none does
+    const char *other;  // or take this family, which has emitters; NULL: none does
 };
 
 // What a stage says about its form.
 struct form_request {
-    const struct form_family *family;
+    const struct family *family;
     const struct law_uses *laws;
     enum combine combine;
     int64_t tile[2];  // of the anchor's last two axes; 0: not given
@@ -87,8 +90,9 @@ struct form_request {
 bool form_find(struct arena *a, const struct region *r, const struct form_request *q,
                struct form *f, struct form_reject *why);
 
-// Has it the form that the family of this name takes, with no law and no combining?
-bool form_fits(struct arena *a, const struct region *r, const char *family);
+// The same with no law and no combining, and without looking for advice.
+bool form_find_plain(struct arena *a, const struct region *r, const struct family *family,
+                     struct form *f, struct form_reject *why);
 
 // What kind of anchor a node would be; ANCHOR_NONE: elementwise, an index map or a leaf.
 enum anchor_kind form_node_kind(const struct graph *g, node_id n);

@@ -191,7 +191,7 @@ bool form_find_rows(struct arena *a, const struct form_request *q, struct form *
             f->part[n] = from[n]           ? PART_ANCHOR
                          : r->level[n] > 0 ? PART_FINISH
                          : before[n]       ? PART_PROLOGUE
-                                           : PART_BESIDE;
+                                           : PART_SIBLING;
     return true;
 }
 
@@ -290,7 +290,7 @@ bool form_find_attention(struct arena *a, const struct form_request *q, struct f
                      : after_second[n] ? PART_FINISH
                      : after_first[n]  ? PART_EPILOGUE
                      : before[n]       ? PART_PROLOGUE
-                                       : PART_BESIDE;
+                                       : PART_SIBLING;
     }
     return true;
 }

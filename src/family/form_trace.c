@@ -209,7 +209,7 @@ static bool merge(struct label *l, const struct label *arg, int rank) {
 static bool label_elementwise(const struct trace *t, node_id n) {
     const struct node *node = node_at(t, n);
     struct label *l = &t->labels[n];
-    // With a law, what was written over the finished reduction goes on beside it.
+    // With a law, what was written over the finished reduction goes on next to it.
     bool is_inner = law_is_inner(t->request->laws, n);
     for (int k = 0; k < node->n_args; k++) {
         if (!t->after[node->arg[k]] || (is_inner && k > 0))
@@ -371,8 +371,7 @@ bool form_check_tiles(struct arena *a, const struct form_request *q, const struc
     const char *axes = form_axes_print(a, g, &g->nodes[f->anchor].shape, beyond);
     if (!q->combine)
         return form_refuse(why, g->nodes[f->first_reduction].arg[0],
-                           "%s is reduced over %s, beyond one tile%s: say combine atomic, twopass, "
-                           "lastblock or cluster",
+                           "%s is reduced over %s, beyond one tile%s",
                            name_of(f, f->first_reduction), axes,
                            f->kind == ANCHOR_CONTRACTION ? " unless 'tile' holds all of it" : "");
     if (f->spread & beyond && q->combine != COMBINE_CLUSTER)

@@ -57,31 +57,58 @@ static void look_at_operands(const struct region *r, struct gemm_form *f) {
         !f->rhs_is_plain || (shape->rank > 0 && map.axis[shape->rank - 1] == rank - 1);
 }
 
-// Tiles are moved in vectors along every one of its axes.
-static bool has_vectors(const struct region *r, struct gemm_form f) {
+static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
+    struct lowering *l = ctx;
+    const struct node *node = &l->region->graph->nodes[n];
+    access_cut(l->region, &l->space, n, map);
+    return op_infos[node->op].class != OP_CLASS_CONTRACT;
+}
+
+void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
+    const struct graph *g = l->region->graph;
+    const struct shape *shape = &g->nodes[f->anchor].shape;
+    const struct shape *lhs = &g->nodes[f->lhs].shape;
+    int rank = shape->rank;
+    l->space = (struct space){0};
+    for (int i = 0; i < rank; i++)
+        space_add(&l->space, point_size(l, shape, i));
+    space_add(&l->space, point_size(l, lhs, rank - 1));
+    space_join(&l->space, 0, rank - 2);
+    struct axis_map map = map_identity(rank);
+    struct point_visit visit = {l->region, -1, cut_access, l};
+    for (int i = 0; i < l->region->n_values; i++)
+        point_visit(&visit, l->region->value[i], &map);
+    point_visit(&visit, f->lhs, &f->lhs_map);
+    point_visit(&visit, f->rhs, &f->rhs_map);
+    space_finish(l->arena, &l->space);
+}
+
+// Groups of the space; whether tiles can be moved in vectors along every one of its axes.
+static bool measure(const struct region *r, struct gemm_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = r};
-    gemm_build_space(&l, &f);
+    gemm_build_space(&l, f);
     bool ok = true;
-    for (int i = f.axis_k - 2; i <= f.axis_k; i++)
-        ok &= !l.space.is_bent[i] && l.space.aligned[i] % 4 == 0;
+    for (int i = f->axis_k - 2; i <= f->axis_k; i++)
+        ok &= !l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0;
+    f->group_m = l.space.group[f->axis_k - 2];
+    f->group_n = l.space.group[f->axis_k - 1];
+    f->group_k = l.space.group[f->axis_k];
+    f->lanes_k = space_lanes(&l.space, f->group_k);
     arena_reset(&scratch);
     return ok;
 }
 
-bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objection *why) {
+bool gemm_find(struct form *form, struct objection *why) {
+    const struct region *r = form->region;
     const struct graph *g = r->graph;
-    *f = (struct gemm_form){0};
     if (r->n_anchors != 1)
-        return objection(why, NULL,
-                         r->n_anchors ? "gemm takes one product; materialise %s first"
-                                      : "gemm needs a matrix product%.0s",
-                         r->n_anchors ? g->nodes[r->anchor[0]].name : "");
-    const struct node *n = &g->nodes[r->anchor[0]];
-    if (op_infos[n->op].class != OP_CLASS_CONTRACT)
-        return objection(why, NULL, "gemm takes a matrix product, but %s is a %s", n->name,
-                         op_infos[n->op].name);
-    f->anchor = r->anchor[0];
+        return objection(why, NULL, "gemm takes one product; materialise %s first",
+                         g->nodes[r->anchor[0]].name);
+    const struct node *n = &g->nodes[form->anchor];
+    struct gemm_form *f = arena_new(r->arena, struct gemm_form);
+    form->gemm = f;
+    f->anchor = form->anchor;
     struct search s = {.region = r, .anchor = f->anchor, .rank = n->shape.rank};
     struct axis_map map = map_identity(n->shape.rank);
     struct point_visit visit = {r, -1, find_anchor, &s};
@@ -99,39 +126,10 @@ bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objectio
     f->n = n->shape.size[rank - 1];
     f->k = g->nodes[f->lhs].shape.size[rank - 1];
     f->batch = shape_count(&n->shape) / (f->m * f->n);
-    if (!has_vectors(r, *f))
+    if (!measure(r, f))
         return objection(why, NULL,
                          "gemm moves vectors, and an index, a condition or a type in an operand of "
                          "%s stands in the way; materialise it first",
                          n->name);
     return true;
-}
-
-static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct lowering *l = ctx;
-    const struct node *node = &l->region->graph->nodes[n];
-    access_cut(l->region, &l->space, n, map);
-    return op_infos[node->op].class != OP_CLASS_CONTRACT;
-}
-
-void gemm_build_space(struct lowering *l, struct gemm_form *f) {
-    const struct graph *g = l->region->graph;
-    const struct shape *shape = &g->nodes[f->anchor].shape;
-    const struct shape *lhs = &g->nodes[f->lhs].shape;
-    int rank = shape->rank;
-    l->space = (struct space){0};
-    for (int i = 0; i < rank; i++)
-        space_add(&l->space, point_size(l, shape, i));
-    space_add(&l->space, point_size(l, lhs, rank - 1));
-    space_join(&l->space, 0, rank - 2);
-    struct axis_map map = map_identity(rank);
-    struct point_visit visit = {l->region, -1, cut_access, l};
-    for (int i = 0; i < l->region->n_values; i++)
-        point_visit(&visit, l->region->value[i], &map);
-    point_visit(&visit, f->lhs, &f->lhs_map);
-    point_visit(&visit, f->rhs, &f->rhs_map);
-    space_finish(l->arena, &l->space);
-    f->group_m = l->space.group[rank - 2];
-    f->group_n = l->space.group[rank - 1];
-    f->group_k = l->space.group[f->axis_k];
 }

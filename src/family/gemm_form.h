@@ -1,7 +1,7 @@
 // The form of a region around one matrix product: sizes, operands, axes.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 
 struct gemm_form {
     node_id anchor;
@@ -13,12 +13,13 @@ struct gemm_form {
     bool lhs_is_plain, rhs_is_plain;  // materialised values, perhaps seen through views
     bool rhs_is_contiguous;           // neighbours along n lie side by side
     bool lhs_is_along_k;              // neighbours along k do
-    int group_m, group_n, group_k;    // once the space is built
+    int group_m, group_n, group_k;    // of the space
+    int64_t lanes_k;                  // along k, as space_lanes() says
 };
 
 // Is it one product whose result reaches the values elementwise, with nothing but elementwise
 // work before it?
-bool gemm_find_form(const struct region *r, struct gemm_form *f, struct objection *why);
+bool gemm_find(struct form *form, struct objection *why);
 
 // The space: batch axes (grouped where they can be), m, n, k.
-void gemm_build_space(struct lowering *l, struct gemm_form *f);
+void gemm_build_space(struct lowering *l, const struct gemm_form *f);

@@ -11,7 +11,7 @@
 
 // Terms that one accumulator takes before its sum is put aside: what honest f32 does.
 enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
-// Registers that addresses, indices and temporaries take beside the data.
+// Registers that addresses, indices and temporaries take besides the data.
 enum { REGISTERS_OVERHEAD = 32, REGISTERS_MAX = 255 };
 
 // Legality.

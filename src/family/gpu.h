@@ -3,7 +3,7 @@
 #pragma once
 
 #include "family/cascade.h"
-#include "family/family.h"
+#include "family/emitter.h"
 
 enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
 
@@ -12,7 +12,7 @@ enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
 // `vec` elements go at once: the innermost axis must be a multiple.
 bool gpu_legal_vec(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
 int gpu_largest_vec(int64_t n_columns);  // 4, 2 or 1
-// Floats that each of `threads` threads has registers for, beside what else it needs.
+// Floats that each of `threads` threads has registers for, besides what else it needs.
 int64_t gpu_registers_for(const struct target *t, int threads);
 struct gpu_demand {
     const char *knob;
@@ -98,11 +98,6 @@ void gpu_fold_init_of(struct gpu_fold *f, const struct gpu_walk *w, enum op op,
 
 // Build the walk; afterwards every fold has its result, the same in all threads of the team.
 void gpu_walk_build(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, void *ctx);
-
-// A product whose space is built, as reductions along K, by the knobs of the family reduce.
-struct gemm_form;
-void gpu_reduce_product(struct lowering *l, const struct gemm_form *p,
-                        const struct kernel_stage *stage);
 
 // How many steps a thread makes.
 int64_t gpu_walk_steps(int64_t count, int vec, int threads);

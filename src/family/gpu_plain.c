@@ -6,11 +6,12 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/family.h"
 #include "family/gemm_form.h"
 #include "family/gpu.h"
+#include "family/gpu_reduce.h"
 #include "family/map_form.h"
 #include "family/plain.h"
-#include "family/reduce_form.h"
 
 enum { BLOCK = 256, FEW_RESULTS = 1 << 16, MANY_TERMS = 4096 };
 
@@ -24,12 +25,17 @@ struct plain_nest {
     struct scope *element;
 };
 
-bool gpu_plain_accepts(const struct region *r) {
+static const struct form *find_form(const struct region *r) {
+    static const enum family_id ids[] = {FAMILY_MAP, FAMILY_REDUCE, FAMILY_GEMM};
     struct objection why;
-    struct reduce_form reduction;
-    struct gemm_form product;
-    return map_accepts(r, &why) || reduce_find_form(r, &reduction, &why) ||
-           gemm_find_form(r, &product, &why);
+    const struct form *f = NULL;
+    for (int i = 0; !f && i < 3; i++)
+        f = family_form(&families[ids[i]], r, &why);
+    return f;
+}
+
+bool gpu_plain_accepts(const struct region *r) {
+    return find_form(r) != NULL;
 }
 
 static void add_term(void *ctx, struct loop_builder *b, const struct loop_expr *j,
@@ -86,20 +92,21 @@ static void lower_nest(struct plain_nest *n, const char *name) {
     loop_close(&b, &guarded);
 }
 
-static void reduce(struct lowering *l, const struct target *t, const char *name) {
-    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+static void reduce(struct lowering *l, const struct form *f, const struct target *t,
+                   const char *name) {
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = "reduce"};
     struct objection why;
-    family_complete(&gpu_reduce, l->region, t, &stage);
+    emitter_complete(&reduce_simt, f, t, &stage);
     stage_set(&stage, "vec", 0, 1);
-    if (!family_is_legal(&gpu_reduce, l->region, t, &stage, &why))
+    if (!emitter_is_legal(&reduce_simt, f, t, &stage, &why))
         stage_set(&stage, "split", 0, 1);
-    gpu_reduce.lower(l, &stage);
+    reduce_simt.lower(l, f, &stage);
 }
 
 // A block for each result, or several where the device has room for more.
 static void reduce_product(struct lowering *l, const struct target *t, const char *name,
                            const struct gemm_form *p) {
-    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = gpu_reduce.name};
+    struct kernel_stage stage = {.values = {name}, .n_values = 1, .family = "reduce"};
     static const char *const knobs[] = {"threads", "results", "vec", "split"};
     int split = 1;
     while (split < 1024 && p->batch * p->m * p->n * split < 4 * (int64_t)t->sms &&
@@ -110,34 +117,33 @@ static void reduce_product(struct lowering *l, const struct target *t, const cha
         stage.knobs[i] = (struct kernel_knob){.name = knobs[i], .n_parts = 1};
         stage.knobs[i].part[0] = i == 0 ? BLOCK : i == 3 ? split : 1;
     }
-    gpu_reduce_product(l, p, &stage);
+    struct gpu_reduction f = gpu_reduction_of_product(p);
+    gpu_reduce_lower(l, &f, &stage);
 }
 
 void gpu_plain_lower(struct lowering *l, const struct target *t, const char *name) {
-    struct objection why;
-    struct reduce_form reduction;
-    struct gemm_form product;
     struct plain_nest n = {.l = l};
-    if (map_accepts(l->region, &why)) {
+    const struct form *f = find_form(l->region);
+    assert(f);
+    const struct gemm_form *product = f->gemm;
+    if (f->reduce) {
+        reduce(l, f, t, name);
+        return;
+    }
+    if (!product) {
         map_build_space(l);
         n.n_kept = l->space.n_groups;
         lower_nest(&n, name);
         return;
     }
-    if (reduce_find_form(l->region, &reduction, &why)) {
-        reduce(l, t, name);
+    gemm_build_space(l, product);
+    if (product->batch * product->m * product->n < FEW_RESULTS && product->k >= MANY_TERMS) {
+        reduce_product(l, t, name, product);
         return;
     }
-    bool ok = gemm_find_form(l->region, &product, &why);
-    assert(ok);
-    gemm_build_space(l, &product);
-    if (product.batch * product.m * product.n < FEW_RESULTS && product.k >= MANY_TERMS) {
-        reduce_product(l, t, name, &product);
-        return;
-    }
-    n.n_kept = product.group_k;
-    n.anchor = product.anchor;
-    n.at = product.at;
-    n.product = &product;
+    n.n_kept = product->group_k;
+    n.anchor = product->anchor;
+    n.at = product->at;
+    n.product = product;
     lower_nest(&n, name);
 }

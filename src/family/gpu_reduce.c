@@ -1,21 +1,17 @@
-// reduce on a GPU, two ways. When the last axis is kept, threads lie across results, next to
-// each other in memory, and several may share a result, each taking every so many terms; they
-// meet in shared memory. Otherwise a team of threads lies along what is reduced. With `split`
-// several blocks share a result; what they have goes to scratch, and a second kernel ends it.
-#include <assert.h>
+// Results are laid out over threads in one of two ways, and several blocks may share one.
+#include "family/gpu_reduce.h"
 
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/gemm_form.h"
 #include "family/gpu.h"
-#include "family/reduce_form.h"
 
 static const int threads_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -1};
 static const int results_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -1};
 static const int vec_grid[] = {1, 2, 4, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, -1};
 
-static const struct knob knobs[] = {
+const struct knob gpu_reduce_knobs[] = {
     {.name = "threads", .summary = "threads per result", .n_parts = 1, .grid = {threads_grid}},
     {.name = "results",
      .summary = "results per block (across: vectors of them)",
@@ -26,59 +22,27 @@ static const struct knob knobs[] = {
     {0},
 };
 
+struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p) {
+    return (struct gpu_reduction){.anchor = p->anchor,
+                                  .at = p->at,
+                                  .product = p,
+                                  .n_kept = p->group_k,
+                                  .n_results = p->batch * p->m * p->n,
+                                  .n_terms = p->k,
+                                  .n_neighbours = p->lanes_k};
+}
+
 // Of the second kernel of a split.
 enum { FINISH_ROWS = 4, FINISH_BLOCK = 128, FINISH_CHUNK = 16 };
 
-struct figures {
-    bool across;           // threads lie across results
-    int n_kept;            // groups of the space
-    int64_t n_results;     // elements of a value
-    int64_t n_terms;       // per result
-    int64_t n_neighbours;  // lanes along the axis that vectors lie on, as space_lanes() says
-    struct axis_map arg;   // of the reduction's argument
-    struct reduce_form form;
-};
-
-static void find_figures(struct lowering *l, struct figures *f) {
-    struct objection why;
-    bool ok = reduce_find_form(l->region, &f->form, &why);
-    assert(ok);
-    f->arg = reduce_build_space(l, &f->form);
-    f->n_kept = reduce_group_space(l, &f->form, &f->arg);
-    f->n_results = f->n_terms = 1;
-    for (int i = 0; i < l->space.n_groups; i++)
-        *(i < f->n_kept ? &f->n_results : &f->n_terms) *= l->space.count[i];
-    const struct graph *g = l->region->graph;
-    const struct shape *arg = &g->nodes[g->nodes[f->form.anchor].arg[0]].shape;
-    int axis = f->arg.axis[arg->rank - 1];
-    f->across = f->n_kept > 0 && axis >= 0 && l->space.group[axis] == f->n_kept - 1;
-    int last = f->across ? f->n_kept - 1 : l->space.n_groups - 1;
-    // Nothing to reduce over, nothing kept: a single element.
-    f->n_neighbours = last >= (f->across ? 0 : f->n_kept) ? space_lanes(&l->space, last) : 1;
-}
-
-static struct figures figures_of(const struct region *r) {
-    struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
-    struct figures f = {0};
-    find_figures(&l, &f);
-    arena_reset(&scratch);
-    return f;
-}
-
-static bool accepts(const struct region *r, struct objection *why) {
-    struct reduce_form f;
-    return reduce_find_form(r, &f, why);
-}
-
 // Terms of one block, a multiple of vec.
-static int64_t span_of(const struct figures *f, const struct kernel_stage *s) {
+static int64_t span_of(const struct gpu_reduction *f, const struct kernel_stage *s) {
     int64_t vec = f->across ? 1 : stage_number(s, "vec", 0);
     int64_t steps = f->n_terms / vec, split = stage_number(s, "split", 0);
     return (steps + split - 1) / split * vec;
 }
 
-static bool legal_team(const struct kernel_stage *s, const struct figures *f,
+static bool legal_team(const struct kernel_stage *s, const struct gpu_reduction *f,
                        struct objection *why) {
     int threads = stage_number(s, "threads", 0), results = stage_number(s, "results", 0);
     if (threads * results > GPU_BLOCK_MAX)
@@ -103,63 +67,61 @@ static bool legal_team(const struct kernel_stage *s, const struct figures *f,
     return true;
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
-                     struct objection *why) {
-    struct figures f = figures_of(r);
+bool gpu_reduce_legal(const struct gpu_reduction *f, const struct target *t,
+                      const struct kernel_stage *s, struct objection *why) {
     int vec = stage_number(s, "vec", 0), split = stage_number(s, "split", 0);
     int threads = stage_number(s, "threads", 0), results = stage_number(s, "results", 0);
-    if (!legal_team(s, &f, why) || !gpu_legal_vec(s, f.n_neighbours, why))
+    if (!legal_team(s, f, why) || !gpu_legal_vec(s, f->n_neighbours, why))
         return false;
-    int64_t each = (int64_t)threads * (f.across ? 1 : vec);
-    if (split > 1 && f.n_terms < split * each)
+    int64_t each = (int64_t)threads * (f->across ? 1 : vec);
+    if (split > 1 && f->n_terms < split * each)
         return objection(why, "split",
                          "%lld terms are too few for %d blocks that take %lld at a time: the "
                          "nearest is split %d",
-                         (long long)f.n_terms, split, (long long)each,
-                         knob_at_most(&knobs[3], 0, (int)(f.n_terms / each)));
-    int64_t shared = f.across && threads > 1 ? 4LL * threads * results * vec : 4 * GPU_BLOCK_MAX;
+                         (long long)f->n_terms, split, (long long)each,
+                         knob_at_most(&gpu_reduce_knobs[3], 0, (int)(f->n_terms / each)));
+    int64_t shared = f->across && threads > 1 ? 4LL * threads * results * vec : 4 * GPU_BLOCK_MAX;
     return gpu_legal_shared(t, "results", shared, "half as many results", why) &&
-           gpu_legal_grid("split", (f.n_results / results + 1) * split, why);
+           gpu_legal_grid("split", (f->n_results / results + 1) * split, why);
 }
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    struct figures f = figures_of(r);
-    int vec = gpu_largest_vec(f.n_neighbours), threads = 32, results = 4;
-    if (f.across) {
+void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
+                         struct kernel_stage *s) {
+    int vec = gpu_largest_vec(f->n_neighbours), threads = 32, results = 4;
+    if (f->across) {
         results = 32;
         threads = 8;
-        while (threads > 1 && f.n_terms < 4 * threads)
+        while (threads > 1 && f->n_terms < 4 * threads)
             threads /= 2;
     } else {
-        while (threads < 512 && gpu_walk_steps(f.n_terms, vec, threads) > 8)
+        while (threads < 512 && gpu_walk_steps(f->n_terms, vec, threads) > 8)
             threads *= 2;
         results = threads < 128 ? 128 / threads : 1;
     }
-    if (!f.across && f.n_results % results != 0 && threads > GPU_WARP)
+    if (!f->across && f->n_results % results != 0 && threads > GPU_WARP)
         results = 1;
     stage_set(s, "vec", 0, vec);
     stage_set(s, "threads", 0, threads);
     stage_set(s, "results", 0, results);
     // Few results leave the machine idle unless blocks share them.
-    int64_t blocks = f.n_results / ((int64_t)results * (f.across ? vec : 1)) + 1;
+    int64_t blocks = f->n_results / ((int64_t)results * (f->across ? vec : 1)) + 1;
     struct objection why;
     int split = 1;
     while (split < 1024 && blocks * split < 2 * t->sms &&
-           f.n_terms >= (int64_t)split * 16 * threads * (f.across ? 1 : vec))
+           f->n_terms >= (int64_t)split * 16 * threads * (f->across ? 1 : vec))
         split *= 2;
     stage_set(s, "split", 0, split);
-    if (!is_legal(r, t, s, &why))
+    if (!gpu_reduce_legal(f, t, s, &why))
         stage_set(s, "split", 0, 1);
 }
 
 struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
-    struct figures f;
-    const struct gemm_form *product;  // what is summed is this product; NULL: a reduction
-    enum op op;                       // the reduction's
-    enum loop_dtype type;             // what it is computed in
-    const char *name;                 // and its name
+    struct gpu_reduction f;
+    enum op op;            // the reduction's
+    enum loop_dtype type;  // what it is computed in
+    const char *name;      // and its name
     struct gpu_fold fold;
     int threads, results, vec;
     int64_t span, n_splits;
@@ -182,7 +144,7 @@ static const struct loop_expr *integer(const struct build *x, int64_t value) {
 static void store_values(struct build *x, struct scope *s, const struct loop_expr *result) {
     const struct region *r = x->l->region;
     struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
-    point_define(s, x->f.form.anchor, &x->f.form.at, result);
+    point_define(s, x->f.anchor, &x->f.at, result);
     for (int i = 0; i < r->n_values; i++)
         point_store(s, i, &map, false);
 }
@@ -194,11 +156,11 @@ static const struct loop_expr *term(struct build *x, struct scope *outer, struct
     scope_split(&s, j, x->f.n_kept, x->l->space.n_groups);
     s.lanes = x->vec;
     s.lane_group = x->f.across ? x->f.n_kept - 1 : x->l->space.n_groups - 1;
-    const struct gemm_form *p = x->product;
+    const struct gemm_form *p = x->f.product;
     if (p)
         return op2(x, LOOP_MUL, point_value(&s, p->lhs, &p->lhs_map),
                    point_value(&s, p->rhs, &p->rhs_map));
-    node_id arg = x->l->region->graph->nodes[x->f.form.anchor].arg[0];
+    node_id arg = x->l->region->graph->nodes[x->f.anchor].arg[0];
     return point_value(&s, arg, &x->f.arg);
 }
 
@@ -418,11 +380,11 @@ static void lower_ending(struct build *x) {
     loop_close(&b, &guarded);
 }
 
-static void build(struct build x) {
-    struct lowering *l = x.l;
-    const struct kernel_stage *stage = x.stage;
-    const struct node *anchor = &l->region->graph->nodes[x.f.form.anchor];
-    x.op = x.product ? OP_RSUM : anchor->op;
+void gpu_reduce_lower(struct lowering *l, const struct gpu_reduction *f,
+                      const struct kernel_stage *stage) {
+    struct build x = {.l = l, .stage = stage, .f = *f};
+    const struct node *anchor = &l->region->graph->nodes[x.f.anchor];
+    x.op = x.f.product ? OP_RSUM : anchor->op;
     x.type = loop_arithmetic(anchor->dtype);
     x.name = anchor->name;
     x.threads = stage_number(stage, "threads", 0);
@@ -444,48 +406,17 @@ static void build(struct build x) {
         lower_ending(&x);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
-    struct build x = {.l = l, .stage = stage};
-    find_figures(l, &x.f);
-    build(x);
-}
-
-void gpu_reduce_product(struct lowering *l, const struct gemm_form *p,
-                        const struct kernel_stage *stage) {
-    struct build x = {.l = l, .stage = stage, .product = p};
-    x.f.form = (struct reduce_form){.region = l->region, .anchor = p->anchor, .at = p->at};
-    x.f.n_kept = p->group_k;
-    x.f.n_results = p->batch * p->m * p->n;
-    x.f.n_terms = x.f.n_neighbours = p->k;
-    build(x);
-}
-
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
-    struct region_work w;
-    region_count(r, &w);
-    struct figures f = figures_of(r);
+double gpu_reduce_estimate(const struct gpu_reduction *f, const struct target *t,
+                           const struct kernel_stage *s, double bytes) {
     int threads = stage_number(s, "threads", 0), results = stage_number(s, "results", 0);
     int vec = stage_number(s, "vec", 0), split = stage_number(s, "split", 0);
-    struct gpu_traffic traffic = {.bytes = w.bytes_read + w.bytes_written,
-                                  .threads = threads * results};
-    traffic.blocks = (double)f.n_results / (results * (f.across ? vec : 1)) * split;
+    struct gpu_traffic traffic = {.bytes = bytes, .threads = threads * results};
+    traffic.blocks = (double)f->n_results / (results * (f->across ? vec : 1)) * split;
     if (traffic.blocks < 1)
         traffic.blocks = 1;
     traffic.in_flight = 4.0 * vec * 4;
     double seconds = gpu_estimate_traffic(t, &traffic);
     // Rows of a warp's width are read well, narrower ones badly.
-    double width = f.across ? results * vec : threads * vec;
+    double width = f->across ? results * vec : threads * vec;
     return seconds * (width < 32 ? 32 / width : 1) + (split > 1 ? 3e-6 + 2e-9 * split : 0);
 }
-
-const struct family gpu_reduce = {
-    .name = "reduce",
-    .summary = "one reduction over any axes",
-    .knobs = knobs,
-    .accepts = accepts,
-    .defaults = defaults,
-    .is_legal = is_legal,
-    .lower = lower,
-    .estimate = estimate,
-};

@@ -75,7 +75,7 @@ bool index_same(const struct index *x, const struct index *y) {
     case INDEX_SUM:
         return same_sum(x, y);
     case INDEX_QUOTIENT:
-    case INDEX_REST:
+    case INDEX_REMAINDER:
         return x->number == y->number && index_same(x->part, y->part);
     case INDEX_WITHIN:
         return x->low == y->low && x->high == y->high && index_same(x->part, y->part);
@@ -89,7 +89,7 @@ bool index_same(const struct index *x, const struct index *y) {
 
 static struct digit digit_of(const struct index *part) {
     struct digit d = {part, 1, 0};
-    if (part->kind == INDEX_REST) {
+    if (part->kind == INDEX_REMAINDER) {
         d.mod = part->number;
         d.base = part->part;
     }
@@ -114,7 +114,7 @@ static void add_all(struct draft *d, int64_t scale, const struct index *x) {
 
 static const struct index *take_digit(struct arena *a, const struct digit *d) {
     const struct index *x = index_quotient(a, d->base, d->by);
-    return d->mod ? index_rest(a, x, d->mod) : x;
+    return d->mod ? index_remainder(a, x, d->mod) : x;
 }
 
 // Is `low` the digit just below `high`, with a scale to fit?
@@ -254,19 +254,19 @@ const struct index *index_quotient(struct arena *a, const struct index *x, int64
     return q;
 }
 
-const struct index *index_rest(struct arena *a, const struct index *x, int64_t by) {
+const struct index *index_remainder(struct arena *a, const struct index *x, int64_t by) {
     assert(by > 0 && x->low >= 0);
     const struct index *whole, *left;
     if (x->low / by == x->high / by)
         return index_shift(a, x, -(x->low / by * by));
-    if (x->kind == INDEX_REST && x->number % by == 0)
-        return index_rest(a, x->part, by);
+    if (x->kind == INDEX_REMAINDER && x->number % by == 0)
+        return index_remainder(a, x->part, by);
     if (split(a, x, by, &whole, &left) && !is_zero(whole))
-        return index_rest(a, left, by);
+        return index_remainder(a, left, by);
     int64_t d = common_factor(a, x, by, &whole, &left);
     if (d)
-        return index_add(a, index_scale(a, index_rest(a, whole, by / d), d), left);
-    struct index *r = new_index(a, INDEX_REST, 0, by - 1);
+        return index_add(a, index_scale(a, index_remainder(a, whole, by / d), d), left);
+    struct index *r = new_index(a, INDEX_REMAINDER, 0, by - 1);
     r->number = by;
     r->part = x;
     return r;
@@ -309,15 +309,15 @@ bool index_uses(const struct index *x, int axis) {
     }
 }
 
-bool index_bends(const struct index *x, int axis) {
+bool index_is_affine(const struct index *x, int axis) {
     if (x->kind == INDEX_AXIS)
-        return false;
+        return true;
     if (x->kind != INDEX_SUM)
-        return index_uses(x, axis);
+        return !index_uses(x, axis);
     for (int i = 0; i < x->n_terms; i++)
-        if (index_bends(x->term[i].part, axis))
-            return true;
-    return false;
+        if (!index_is_affine(x->term[i].part, axis))
+            return false;
+    return true;
 }
 
 int64_t index_factor(const struct index *x, int axis) {

@@ -19,12 +19,12 @@ struct arena;
 struct axis_map;
 
 enum index_kind {
-    INDEX_AXIS,      // of the space
-    INDEX_SUM,       // number + scale * part ...; no parts: a constant
-    INDEX_QUOTIENT,  // part / number
-    INDEX_REST,      // part % number
-    INDEX_WITHIN,    // part, or the nearest of [low, high]
-    INDEX_VALUE,     // the value of `node` where `map` puts it, brought into [low, high]
+    INDEX_AXIS,       // of the space
+    INDEX_SUM,        // number + scale * part ...; no parts: a constant
+    INDEX_QUOTIENT,   // part / number
+    INDEX_REMAINDER,  // part % number
+    INDEX_WITHIN,     // part, or the nearest of [low, high]
+    INDEX_VALUE,      // the value of `node` where `map` puts it, brought into [low, high]
 };
 
 struct index_term {
@@ -51,7 +51,7 @@ const struct index *index_scale(struct arena *a, const struct index *x, int64_t 
 const struct index *index_shift(struct arena *a, const struct index *x, int64_t by);
 // requires: x is never negative, by > 0.
 const struct index *index_quotient(struct arena *a, const struct index *x, int64_t by);
-const struct index *index_rest(struct arena *a, const struct index *x, int64_t by);
+const struct index *index_remainder(struct arena *a, const struct index *x, int64_t by);
 const struct index *index_within(struct arena *a, const struct index *x, int64_t low, int64_t high);
 const struct index *index_value(struct arena *a, node_id node, const struct axis_map *map,
                                 int64_t high);
@@ -60,8 +60,9 @@ bool index_same(const struct index *x, const struct index *y);
 // True and the value when it has only one.
 bool index_constant(const struct index *x, int64_t *value);
 
-// Does it depend on the axis at all; and on more than a multiple of it?
+// Does it depend on the axis at all; and is it affine in it (a multiple and a rest that does not
+// depend on it)?
 bool index_uses(const struct index *x, int axis);
-bool index_bends(const struct index *x, int axis);
-// The axis' factor where it does not bend.
+bool index_is_affine(const struct index *x, int axis);
+// The axis' factor where it is affine in it.
 int64_t index_factor(const struct index *x, int axis);

@@ -36,7 +36,6 @@ struct law {
     const char *pattern;               // in words
     const char *effect;                // what happens instead
     const char *roles[LAW_NODES_MAX];  // of law_match.node; NULL ends them
-    bool changes_form;                 // a region may fit with it that does not without
     // Called with each node of the region in turn: does the pattern end there?
     bool (*matches)(const struct region *r, node_id n, struct law_match *m);
     // Called when the pattern fits nowhere and before it is looked for: why this target

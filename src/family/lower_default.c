@@ -22,18 +22,21 @@ struct choice {
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
-        const struct family *f = family_on(family_for(r), c->target);
+        const struct form *f = family_first_form(r);
+        struct kernel_stage any = {0};
+        struct objection why;
+        const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;
         if (c->kernel->n_stages == STAGES_MAX)
             return;
-        node_id slow = f && f->takes_all ? nest_cut(r) : -1;
+        node_id slow = e && f->family->kinds == FORM_ANY ? nest_cut(r) : -1;
         if (slow >= 0) {
             materialise(c, c->problem->graph.nodes[slow].name);
             continue;
         }
-        if (f) {
+        if (e) {
             struct kernel_stage *s = kernel_add_stage(c->arena, c->kernel, c->kernel->n_stages);
-            *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->name};
-            family_complete(f, r, c->target, s);
+            *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->family->name};
+            family_complete(e, f, c->target, s);
             c->is_ready[r->value[0]] = true;
             return;
         }

@@ -4,15 +4,24 @@
 #include "base/arena.h"
 #include "family/access.h"
 
-bool map_accepts(const struct region *r, struct objection *why) {
+// Lanes along the innermost group.
+static int64_t count_lanes(const struct region *r) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    map_build_space(&l);
+    int64_t lanes = space_lanes(&l.space, l.space.n_groups - 1);
+    arena_reset(&scratch);
+    return lanes;
+}
+
+bool map_find(struct form *f, struct objection *why) {
+    const struct region *r = f->region;
     const struct graph *g = r->graph;
-    if (r->n_anchors > 0)
-        return objection(why, NULL, "map computes elementwise values, but %s is a %s",
-                         g->nodes[r->anchor[0]].name, op_infos[g->nodes[r->anchor[0]].op].name);
     for (int i = 1; i < r->n_values; i++)
         if (!shape_equal(&g->nodes[r->value[i]].shape, &g->nodes[r->value[0]].shape))
             return objection(why, NULL, "%s and %s have different shapes", r->value_name[0],
                              r->value_name[i]);
+    f->lanes = count_lanes(r);
     return true;
 }
 
@@ -35,13 +44,4 @@ void map_build_space(struct lowering *l) {
     for (int i = 0; i < l->region->n_values; i++)
         point_visit(&visit, l->region->value[i], &map);
     space_finish(l->arena, &l->space);
-}
-
-int64_t map_lanes(const struct region *r) {
-    struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
-    map_build_space(&l);
-    int64_t lanes = space_lanes(&l.space, l.space.n_groups - 1);
-    arena_reset(&scratch);
-    return lanes;
 }

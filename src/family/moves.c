@@ -38,7 +38,10 @@ static uint64_t text_hash(const struct kernel *k) {
 
 static double stage_seconds(const struct list *l, const struct region *r,
                             const struct kernel_stage *s) {
-    return family_on(family_find(s->family), l->target)->estimate(r, l->target, s);
+    struct objection why;
+    const struct form *f = family_form(family_find(s->family), r, &why);
+    assert(f);
+    return stage_emitter(s, l->target)->estimate(f, l->target, s);
 }
 
 // Seconds of all stages; those that are as they were are not reckoned again.
@@ -142,8 +145,8 @@ static int n_parts(const struct knob *k) {
 // Turning other knobs as little as possible until a stage is legal. The knob `fixed` keeps
 // what the move gave it.
 struct repair {
-    const struct family *family;
-    const struct region *region;
+    const struct emitter *emitter;
+    const struct form *form;
     const struct target *target;
     const struct knob *fixed;
     struct kernel_stage best;
@@ -154,14 +157,14 @@ static void search_repair(struct repair *r, const struct kernel_stage *s, int de
     struct objection why;
     if (cost >= r->best_cost)
         return;
-    if (family_is_legal(r->family, r->region, r->target, s, &why)) {
+    if (emitter_is_legal(r->emitter, r->form, r->target, s, &why)) {
         r->best = *s;
         r->best_cost = cost;
         return;
     }
     if (depth == 0)
         return;
-    for (const struct knob *k = r->family->knobs; k->name; k++)
+    for (const struct knob *k = r->emitter->knobs; k->name; k++)
         for (int part = 0; k != r->fixed && part < n_parts(k); part++) {
             int now = get_choice(k, s, part);
             for (int c = 0; c < knob_choices(k, part); c++) {
@@ -174,9 +177,9 @@ static void search_repair(struct repair *r, const struct kernel_stage *s, int de
         }
 }
 
-static bool repair(struct list *l, const struct family *f, const struct region *region,
+static bool repair(struct list *l, const struct emitter *e, const struct form *form,
                    const struct knob *fixed, struct kernel_stage *s) {
-    struct repair r = {f, region, l->target, fixed, .best_cost = 100};
+    struct repair r = {e, form, l->target, fixed, .best_cost = 100};
     // One other knob is nearly always enough; two in the worst case.
     for (int depth = 0; depth <= 2 && r.best_cost == 100; depth++)
         search_repair(&r, s, depth, 0);
@@ -202,12 +205,12 @@ static const char *value_text(struct arena *a, const struct kernel_stage *s, con
     return "";
 }
 
-static const char *turn_text(struct list *l, const struct family *f, const struct knob *k,
+static const char *turn_text(struct list *l, const struct emitter *e, const struct knob *k,
                              const struct kernel_stage *old, const struct kernel_stage *now) {
     const char *words =
         arena_printf(l->arena, "%s: %s %s -> %s", old->values[0], k->name,
                      value_text(l->arena, old, k->name), value_text(l->arena, now, k->name));
-    for (const struct knob *other = f->knobs; other->name; other++) {
+    for (const struct knob *other = e->knobs; other->name; other++) {
         const char *was = value_text(l->arena, old, other->name);
         const char *is = value_text(l->arena, now, other->name);
         if (other != k && strcmp(was, is) != 0)
@@ -219,8 +222,8 @@ static const char *turn_text(struct list *l, const struct family *f, const struc
 // A stage whose knobs are turned.
 struct turning {
     int stage;
-    const struct family *family;
-    const struct region *region;
+    const struct emitter *emitter;
+    const struct form *form;
 };
 
 static void turn(struct list *l, const struct turning *t, const struct knob *k, int part,
@@ -230,27 +233,26 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     struct kernel_stage turned = *l->from->stages[t->stage], *s = &turned;
     int now = get_choice(k, s, part);
     set_choice(k, s, part, choice);
-    if (!repair(l, t->family, t->region, k, s))
+    if (!repair(l, t->emitter, t->form, k, s))
         return;
     struct move m = {.stage = s->values[0], .knob = k->name};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;
     m.word = k->words ? k->words[choice] : NULL;
-    m.words = turn_text(l, t->family, k, l->from->stages[t->stage], s);
+    m.words = turn_text(l, t->emitter, k, l->from->stages[t->stage], s);
     struct arena scratch = {0};
     struct kernel next = kernel_copy(&scratch, l->from);
     double seconds = 0;
     next.stages[t->stage] = s;
     for (int i = 0; i < next.n_stages; i++)
-        seconds += i == t->stage ? stage_seconds(l, t->region, s) : l->seconds[i];
+        seconds += i == t->stage ? stage_seconds(l, t->form->region, s) : l->seconds[i];
     add(l, m, &next, seconds);
     arena_reset(&scratch);
 }
 
 static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
-    struct turning t = {stage, family_on(family_find(s->family), l->target),
-                        l->base->stages[stage].region};
-    for (const struct knob *k = t.family->knobs; k->name; k++)
+    struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].form};
+    for (const struct knob *k = t.emitter->knobs; k->name; k++)
         for (int part = 0; part < n_parts(k); part++) {
             int now = get_choice(k, s, part);
             if (!k->words) {
@@ -284,13 +286,21 @@ static void split(struct list *l, struct stages_edit *edit, node_id n) {
     add(l, m, &next, estimate(l, &next));
 }
 
-static void change_family(struct list *l, struct stages_edit *edit, const char *family) {
+// "gemm", or "gemm as dot" where the family has several emitters.
+static const char *emitter_text(struct arena *a, const struct kernel_stage *s) {
+    return s->emitter ? arena_printf(a, "%s as %s", s->family, s->emitter) : s->family;
+}
+
+static void change_emitter(struct list *l, struct stages_edit *edit, const struct family *f,
+                           const struct emitter *e) {
     struct kernel next;
     const struct kernel_stage *s = l->from->stages[edit->stage];
-    if (strcmp(family, s->family) == 0 || !stages_change_family(edit, family, &next))
+    if (!e->runs_on(l->target) || e == stage_emitter(s, l->target) ||
+        !stages_change_emitter(edit, f->name, e->name, &next))
         return;
     struct move m = {.stage = s->values[0]};
-    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], s->family, family);
+    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], emitter_text(l->arena, s),
+                           emitter_text(l->arena, next.stages[edit->stage]));
     add(l, m, &next, estimate(l, &next));
 }
 
@@ -306,10 +316,11 @@ static void change_stages(struct list *l, int stage) {
         arena_reset(&scratch);
         split(l, &edit, n);
     }
-    for (const struct family *const *f = families; *f; f++) {
-        arena_reset(&scratch);
-        change_family(l, &edit, (*f)->name);
-    }
+    for (const struct family *f = families; f->name; f++)
+        for (int i = 0; f->emitters[i]; i++) {
+            arena_reset(&scratch);
+            change_emitter(l, &edit, f, f->emitters[i]);
+        }
     arena_reset(&scratch);
 }
 

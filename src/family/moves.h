@@ -2,7 +2,8 @@
 //
 // Every move gives a legal block: one that breaks a rule is repaired to the nearest
 // legal one, and the repair belongs to the move. Moves turn knobs, merge a stage into
-// the next one, split a stage at a value, and change the family where another accepts.
+// the next one, split a stage at a value, and go to another emitter, of the same family or of
+// another one, where that takes the region.
 #pragma once
 
 #include <stdbool.h>

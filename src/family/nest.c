@@ -573,3 +573,25 @@ double nest_estimate(const struct region *r, double rate, double bytes_per_s) {
     region_count(r, &work);
     return work.flops / rate + (work.bytes_read + work.bytes_written) / bytes_per_s;
 }
+
+// ---- the form
+
+// Lanes along the last group of the values, as space_lanes() says.
+static int64_t count_lanes(const struct region *r) {
+    if (nest_walker(r) >= 0)
+        return 1;
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    struct nest n;
+    nest_build_space(&n, &l, false);
+    int64_t lanes = space_lanes(&l.space, n.n_kept - 1);
+    arena_reset(&scratch);
+    return lanes;
+}
+
+bool nest_find(struct form *f, struct objection *why) {
+    if (!nest_accepts(f->region, why))
+        return false;
+    f->lanes = count_lanes(f->region);
+    return true;
+}

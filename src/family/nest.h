@@ -8,7 +8,7 @@
 // their argument instead (nest_walk.h): scans, orders and scatters.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/terms.h"
 
 struct nest {
@@ -20,7 +20,9 @@ struct nest {
     struct axis_map tile_at;
 };
 
-bool nest_accepts(const struct region *r, struct objection *why);
+// Whether it is one nest, and how many lanes lie along the last group of the values.
+bool nest_find(struct form *f, struct objection *why);
+bool nest_accepts(const struct region *r, struct objection *why);  // the first of these alone
 
 // What is worth materialising before the region becomes a nest: an argument of a product that
 // takes long to compute and would be computed for every use; -1: nothing.

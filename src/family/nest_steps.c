@@ -288,7 +288,7 @@ static void make(struct steps *x, struct loop_builder *b, node_id n) {
 // Is a node of the body needed for a result of the region?
 static void find_needed(const struct steps *x, bool *needed) {
     const struct graph *g = &x->body->graph;
-    // A state that nobody asks for is carried along: it is small work beside finding out.
+    // A state that nobody asks for is carried along: that costs less than finding out.
     for (int i = 0; i < x->body->n_outputs; i++)
         needed[output_of(x, i)] = true;
     for (node_id n = g->n_nodes - 1; n >= 0; n--)

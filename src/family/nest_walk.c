@@ -367,21 +367,6 @@ static void add_at(struct lines *x, struct scope *s, const struct loop_expr *row
     loop_close(s->builder, &b);
 }
 
-static void scatter_range(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
-    struct lines *x = ctx;
-    struct scope line = open_item(x, b, item);
-    const struct loop_expr *end, *begin = fill_range(x, &line, &end);
-    struct loop_builder c;
-    struct loop_for f = {"q", number(x, 0), number(x, x->l->space.size[x->own].value), 1, false};
-    const struct loop_expr *q = loop_open_for(b, &f, &c);
-    struct scope s = scope_inside(&line, &c);
-    fix(x, &s, x->own, q);
-    const struct loop_expr *row = argument(x, &s, 1, 0, LOOP_I64);
-    row = loop_let(&c, "row", loop_to_index(x->l->arena, row, 0, x->length - 1));
-    add_at(x, &s, row, begin, end, argument(x, &s, 2, 0, x->type));
-    loop_close(b, &c);
-}
-
 // A value of one axis, whose index is own axis `k` of the scope, moved by `shift`.
 static const struct loop_expr *entry(const struct lines *x, struct scope *s, int arg, int k,
                                      int64_t shift) {
@@ -397,6 +382,13 @@ static const struct loop_expr *place(const struct lines *x, struct scope *s, con
                                      const struct loop_expr *e, int64_t high) {
     e = loop_to_index(x->l->arena, convert(x, e, LOOP_I64), 0, high);
     return loop_let(s->builder, name, e);
+}
+
+// One element of what is scattered: the own axis is its place along the axis.
+static void scatter_element(struct lines *x, struct scope *s, const struct loop_expr *begin,
+                            const struct loop_expr *end) {
+    const struct loop_expr *row = place(x, s, "row", argument(x, s, 1, 0, LOOP_I64), x->length - 1);
+    add_at(x, s, row, begin, end, argument(x, s, 2, 0, x->type));
 }
 
 // One list of one query: own axes are the query's entry, the list and the posting.
@@ -422,7 +414,8 @@ static void scatter_list(struct lines *x, struct scope *line, const struct loop_
     loop_close(line->builder, &b);
 }
 
-static void scatter_lists(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
+// The results of one item: all that is scattered goes by, and what falls into its range is added.
+static void scatter_range(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
     struct lines *x = ctx;
     struct scope line = open_item(x, b, item);
     const struct loop_expr *end, *begin = fill_range(x, &line, &end);
@@ -431,7 +424,10 @@ static void scatter_lists(void *ctx, struct loop_builder *b, const struct loop_e
     const struct loop_expr *q = loop_open_for(b, &f, &c);
     struct scope s = scope_inside(&line, &c);
     fix(x, &s, x->own, q);
-    scatter_list(x, &s, begin, end);
+    if (x->node->op == OP_SCATTER_ADD)
+        scatter_element(x, &s, begin, end);
+    else
+        scatter_list(x, &s, begin, end);
     loop_close(b, &c);
 }
 
@@ -450,7 +446,7 @@ static void lower_scatter(struct lines *x) {
     if (x->storage != x->node->dtype)
         x->sums = scratch(x, "sums", count);
     nest_kernel(x->l, arena_printf(a, "%s_scatter", x->name), x->threads, items_count(x),
-                x->node->op == OP_SCATTER_ADD ? scatter_range : scatter_lists, x);
+                scatter_range, x);
     if (x->sums)
         nest_kernel(x->l, arena_printf(a, "%s_round", x->name), x->threads, number(x, count),
                     round_sum, x);

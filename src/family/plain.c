@@ -23,64 +23,64 @@ static void set_if_there(struct kernel_stage *s, const char *knob, int value) {
         k->part[0] = value;
 }
 
-static void add_nest(struct program_state *s, const struct target *t, const struct region *r,
-                     const struct family *f) {
+static void add_nest(struct program_state *s, const struct target *t, const struct form *f) {
+    const struct region *r = f->region;
     struct lowering l;
     program_prepare(s, r, NULL, &l);
-    if (t->is_gpu && !f->takes_all) {
+    if (t->is_gpu && f->family->kinds != FORM_ANY) {
         gpu_plain_lower(&l, t, r->value_name[0]);
         program_done(s, r, &l);
         return;
     }
-    struct kernel_stage stage = {.values = {r->value_name[0]}, .n_values = 1, .family = f->name};
-    f = family_on(f, t);
-    family_complete(f, r, t, &stage);
+    struct kernel_stage stage = {
+        .values = {r->value_name[0]}, .n_values = 1, .family = f->family->name};
+    const struct emitter *e = stage_emitter(&stage, t);
+    emitter_complete(e, f, t, &stage);
     set_if_there(&stage, "vec", 1);
     set_if_there(&stage, "unroll", 1);
     set_if_there(&stage, "rows", 1);
     set_if_there(&stage, "items", 1);
-    if (f == &family_rowwise) {
+    if (f->rows) {
         struct objection why;
         // Nobody computes an exponential twice by hand.
         stage_set_word(&stage, "keep", "local");
-        if (!family_is_legal(f, r, t, &stage, &why))
+        if (!emitter_is_legal(e, f, t, &stage, &why))
             stage_set_word(&stage, "keep", "reread");
     }
-    if (f == &family_gemm)
-        plain_product_lower(&l, t, r->value_name[0]);
+    if (f->gemm)
+        plain_product_lower(&l, f->gemm, t, r->value_name[0]);
     else
-        f->lower(&l, &stage);
+        e->lower(&l, f, &stage);
     program_done(s, r, &l);
 }
 
 // Fewer rows than threads, each of which could use them all?
-static bool has_few_rows(const struct region *r, const struct family *f, const struct target *t) {
-    struct rows_form form;
-    struct objection why;
-    if (f != &family_rowwise || !rows_find_form(r, &form, &why))
-        return false;
-    int64_t n_columns = form.full->size[form.column];
-    return shape_count(form.full) / n_columns < t->n_threads && n_columns >= LONG_ROW;
+static bool has_few_rows(const struct form *f, const struct target *t) {
+    return f && f->rows && f->rows->n_rows < t->n_threads && f->rows->n_columns >= LONG_ROW;
+}
+
+// What is materialised before the region of a form; -1: nothing.
+static node_id find_cut(const struct form *f) {
+    if (f->family->kinds == FORM_ANY)
+        return nest_cut(f->region);
+    // A product reads each operand often, so none is computed on the way in.
+    if (f->gemm && !f->gemm->rhs_is_plain)
+        return f->gemm->rhs;
+    return f->gemm && !f->gemm->lhs_is_plain ? f->gemm->lhs : -1;
 }
 
 static void materialise(struct program_state *s, const struct target *t, const char *name) {
     struct kernel_stage stage = {.values = {name}, .n_values = 1};
     for (;;) {
         struct region *r = program_region(s, &stage);
-        const struct family *f = family_for(r);
-        struct gemm_form form;
+        const struct form *f = family_first_form(r);
         struct objection why;
-        if (!t->is_gpu && has_few_rows(r, f, t))
-            f = family_accepts(&family_reduce, r, &why) ? &family_reduce : NULL;
-        bool takes = f && (!t->is_gpu || f->takes_all || gpu_plain_accepts(r));
-        node_id cut = !takes ? region_cut(r) : f->takes_all ? nest_cut(r) : -1;
-        // A product reads each operand often, so none is computed on the way in.
-        if (f == &family_gemm && gemm_find_form(r, &form, &why)) {
-            cut = form.lhs_is_plain ? -1 : form.lhs;
-            cut = form.rhs_is_plain ? cut : form.rhs;
-        }
+        if (!t->is_gpu && has_few_rows(f, t))
+            f = family_form(&families[FAMILY_REDUCE], r, &why);
+        bool takes = f && (!t->is_gpu || f->family->kinds == FORM_ANY || gpu_plain_accepts(r));
+        node_id cut = takes ? find_cut(f) : region_cut(r);
         if (cut < 0) {
-            add_nest(s, t, r, f);
+            add_nest(s, t, f);
             return;
         }
         materialise(s, t, s->problem->graph.nodes[cut].name);

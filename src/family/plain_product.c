@@ -19,7 +19,7 @@ enum { WIDTH = 1024, CHUNK_TERMS = 1024, CHUNK_RADIX = 8, SPLIT_TERMS = 1 << 15 
 struct nest {
     struct lowering *l;
     struct arena *a;
-    struct gemm_form form;
+    const struct gemm_form *form;
     bool by_rows;
     struct cascade cascade;
     struct loop_buffer *part;                       // one row of sums, or one sum
@@ -48,7 +48,7 @@ static void each(struct nest *n, struct scope *outer, each_fn fn) {
     struct loop_for f = {"j", zero, n->columns, 1, false};
     const struct loop_expr *j = loop_open_for(outer->builder, &f, &b);
     struct scope s = scope_inside(outer, &b);
-    s.index[n->form.group_n] = op2(n, LOOP_ADD, n->column0, j);
+    s.index[n->form->group_n] = op2(n, LOOP_ADD, n->column0, j);
     fn(n, &s, j);
     loop_close(outer->builder, &b);
 }
@@ -78,8 +78,8 @@ static void clear_levels(struct nest *n, struct scope *s, const struct loop_expr
 }
 
 static void add_term(struct nest *n, struct scope *s, const struct loop_expr *at) {
-    const struct loop_expr *x = point_value(s, n->form.lhs, &n->form.lhs_map);
-    const struct loop_expr *y = point_value(s, n->form.rhs, &n->form.rhs_map);
+    const struct loop_expr *x = point_value(s, n->form->lhs, &n->form->lhs_map);
+    const struct loop_expr *y = point_value(s, n->form->rhs, &n->form->rhs_map);
     add(n, s, n->part, at, op2(n, LOOP_MUL, x, y));
 }
 
@@ -109,21 +109,21 @@ static void carry(void *ctx, struct loop_builder *b, int level) {
 
 static void store(struct nest *n, struct scope *s, const struct loop_expr *at) {
     const struct region *r = n->l->region;
-    const struct node *anchor = &r->graph->nodes[n->form.anchor];
+    const struct node *anchor = &r->graph->nodes[n->form->anchor];
     const struct loop_expr *e = get(n, n->level[0] ? n->level[0] : n->part, at);
     for (int i = 1; n->level[0] && i < n->cascade.n_levels; i++)
         e = op2(n, LOOP_ADD, e, get(n, n->level[i], at));
     if (n->partial) {
-        const struct loop_expr *extent = n->l->space.extent[n->form.group_n];
+        const struct loop_expr *extent = n->l->space.extent[n->form->group_n];
         const struct loop_expr *result =
-            op2(n, LOOP_ADD, op2(n, LOOP_MUL, n->row, extent), s->index[n->form.group_n]);
-        const struct loop_expr *all = scope_count(s, 0, n->form.group_k);
+            op2(n, LOOP_ADD, op2(n, LOOP_MUL, n->row, extent), s->index[n->form->group_n]);
+        const struct loop_expr *all = scope_count(s, 0, n->form->group_k);
         loop_store(s->builder, n->partial,
                    op2(n, LOOP_ADD, op2(n, LOOP_MUL, n->split, all), result), e, false);
         return;
     }
     struct axis_map map = map_identity(anchor->shape.rank);
-    point_define(s, n->form.anchor, &n->form.at, loop_let(s->builder, anchor->name, e));
+    point_define(s, n->form->anchor, &n->form->at, loop_let(s->builder, anchor->name, e));
     for (int i = 0; i < r->n_values; i++)
         point_store(s, i, &map, false);
 }
@@ -135,13 +135,13 @@ static void build_terms(struct nest *n, struct scope *outer, const struct loop_e
     struct loop_for f = {"k", begin, end, 1, false};
     const struct loop_expr *k = loop_open_for(outer->builder, &f, &b);
     struct scope s = scope_inside(outer, &b);
-    s.index[n->form.group_k] = k;
+    s.index[n->form->group_k] = k;
     each(n, &s, add_term);
     loop_close(outer->builder, &b);
 }
 
 static void build_sums(struct nest *n, struct scope *outer) {
-    const struct loop_expr *first = loop_int(n->a, 0), *end = n->l->space.extent[n->form.group_k];
+    const struct loop_expr *first = loop_int(n->a, 0), *end = n->l->space.extent[n->form->group_k];
     if (n->partial) {
         first = op2(n, LOOP_MUL, n->split, loop_int(n->a, n->span));
         end = op2(n, LOOP_MIN, end, op2(n, LOOP_ADD, first, loop_int(n->a, n->span)));
@@ -172,15 +172,15 @@ static struct loop_buffer *row_of_sums(struct nest *n, const char *name, struct 
 }
 
 static void plan_splits(struct nest *n, const struct target *t, int64_t n_blocks) {
-    int64_t k = n->l->space.count[n->form.group_k], split = 1;
+    int64_t k = n->l->space.count[n->form->group_k], split = 1;
     while (n_blocks * split < 2 * (int64_t)t->n_threads && k >= 2 * split * SPLIT_TERMS)
         split *= 2;
     n->span = (k + split - 1) / split;
     n->n_splits = (k + n->span - 1) / n->span;
     struct loop_size shape[] = {{n->n_splits, NULL}, {1, NULL}};
-    for (int i = 0; i < n->form.group_k; i++)
+    for (int i = 0; i < n->form->group_k; i++)
         shape[1].value *= n->l->space.count[i];
-    const char *name = n->l->region->graph->nodes[n->form.anchor].name;
+    const char *name = n->l->region->graph->nodes[n->form->anchor].name;
     if (n->n_splits > 1)
         n->partial = loop_global(n->l->program, arena_printf(n->a, "%s_parts", name), LOOP_SCRATCH,
                                  shape, 2);
@@ -189,7 +189,7 @@ static void plan_splits(struct nest *n, const struct target *t, int64_t n_blocks
 // Add up the parts of every result; there are few of both.
 static void lower_ending(struct nest *n, const char *name) {
     struct scope outer = {.lowering = n->l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *count = scope_count(&outer, 0, n->form.group_k);
+    const struct loop_expr *count = scope_count(&outer, 0, n->form->group_k);
     struct nest ending = *n;
     ending.partial = NULL;
     ending.by_rows = false;
@@ -202,7 +202,7 @@ static void lower_ending(struct nest *n, const char *name) {
     outer.builder = &b;
     struct scope s = scope_inside(&outer, &b);
     const struct loop_expr *block = loop_ref(n->a, k->block), *zero = loop_int(n->a, 0);
-    scope_split(&s, block, 0, n->form.group_k);
+    scope_split(&s, block, 0, n->form->group_k);
     clear_levels(&ending, &s, zero);
     struct loop_for f = {"part", zero, loop_int(n->a, n->n_splits), 1, false};
     const struct loop_expr *part = loop_open_for(&b, &f, &inner);
@@ -215,16 +215,14 @@ static void lower_ending(struct nest *n, const char *name) {
     store(&ending, &s, zero);
 }
 
-void plain_product_lower(struct lowering *l, const struct target *t, const char *name) {
+void plain_product_lower(struct lowering *l, const struct gemm_form *form, const struct target *t,
+                         const char *name) {
     struct arena *a = l->arena;
-    struct nest n = {.l = l, .a = a};
-    struct objection why;
-    bool ok = gemm_find_form(l->region, &n.form, &why);
-    assert(ok);
-    gemm_build_space(l, &n.form);
-    n.by_rows = n.form.rhs_is_contiguous && n.form.n > 1;
-    int group = n.form.group_n, end = n.form.group_m + 1;
-    const struct shape *result = &l->region->graph->nodes[n.form.anchor].shape;
+    struct nest n = {.l = l, .a = a, .form = form};
+    gemm_build_space(l, form);
+    n.by_rows = n.form->rhs_is_contiguous && n.form->n > 1;
+    int group = n.form->group_n, end = n.form->group_m + 1;
+    const struct shape *result = &l->region->graph->nodes[n.form->anchor].shape;
     struct loop_size size = point_size(l, result, result->rank - 1);
     if (size.value > WIDTH)
         size = (struct loop_size){WIDTH, NULL};

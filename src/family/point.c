@@ -83,7 +83,7 @@ void point_define(struct scope *s, node_id n, const struct axis_map *map,
 
 // Does the node, or one that it is computed from, have a definition in this very scope? Then
 // it cannot be computed further out.
-static bool hangs_on(const struct scope *s, node_id n, bool *seen) {
+static bool depends_on_definition(const struct scope *s, node_id n, bool *seen) {
     const struct region *r = s->lowering->region;
     if (seen[n])
         return false;
@@ -96,7 +96,7 @@ static bool hangs_on(const struct scope *s, node_id n, bool *seen) {
     if (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT)
         return false;
     for (int i = 0; r->is_member[n] && i < r->graph->nodes[n].n_args; i++)
-        if (hangs_on(s, r->graph->nodes[n].arg[i], seen))
+        if (depends_on_definition(s, r->graph->nodes[n].arg[i], seen))
             return true;
     return false;
 }
@@ -108,7 +108,7 @@ static bool is_bound_to(const struct scope *s, node_id n) {
     if (!any)
         return false;
     bool *seen = arena_array(s->lowering->arena, bool, s->lowering->region->graph->n_nodes);
-    return hangs_on(s, n, seen);
+    return depends_on_definition(s, n, seen);
 }
 
 // The last axis of a group that has more than one element: the one that its index counts.
@@ -126,7 +126,7 @@ static const struct loop_expr *add_scaled(struct arena *a, const struct loop_exp
     return loop_binary(a, minus ? LOOP_SUB : LOOP_ADD, sum, e);
 }
 
-// Groups first, each by the factor of its last axis, then what bends, then the number.
+// Groups first, each by the factor of its last axis, then what is not affine, then the number.
 static const struct loop_expr *lower_sum(struct scope *s, const struct index *x) {
     const struct space *space = &s->lowering->space;
     struct arena *a = s->lowering->arena;
@@ -157,9 +157,9 @@ const struct loop_expr *point_lower(struct scope *s, const struct index *x) {
     case INDEX_SUM:
         return lower_sum(s, x);
     case INDEX_QUOTIENT:
-    case INDEX_REST:
+    case INDEX_REMAINDER:
         e = point_lower(s, x->part);
-        return loop_binary(a, x->kind == INDEX_REST ? LOOP_MOD : LOOP_DIV, e,
+        return loop_binary(a, x->kind == INDEX_REMAINDER ? LOOP_MOD : LOOP_DIV, e,
                            loop_int(a, x->number));
     case INDEX_WITHIN:
         e = loop_binary(a, LOOP_MAX, point_lower(s, x->part), loop_int(a, x->low));

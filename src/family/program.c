@@ -125,9 +125,10 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p, con
         const struct region *r = program_region(&s, k->stages[i]);
         struct lowering l;
         program_prepare(&s, r, k->stages[i]->type, &l);
-        const struct family *f = family_on(family_find(k->stages[i]->family), t);
+        struct objection why;
+        const struct form *f = family_form(family_find(k->stages[i]->family), r, &why);
         assert(f);
-        f->lower(&l, k->stages[i]);
+        stage_emitter(k->stages[i], t)->lower(&l, f, k->stages[i]);
         program_done(&s, r, &l);
     }
     return s.program;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "family/family.h"
 #include "ir/work.h"
 
 node_id region_find_value(const struct problem *p, const char *name) {
@@ -38,6 +39,7 @@ struct region *region_build(struct arena *a, const struct problem *p, const char
     r->is_member = arena_array(a, bool, g->n_nodes);
     r->is_leaf = arena_array(a, bool, g->n_nodes);
     r->anchor = arena_array(a, node_id, g->n_nodes);
+    r->forms = arena_array(a, struct region_form, FAMILY_COUNT);
     bool *wanted = arena_array(a, bool, g->n_nodes);
     r->n_values = n_values;
     for (int i = 0; i < n_values; i++) {

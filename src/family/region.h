@@ -10,6 +10,14 @@
 #include "lang/kernel.h"
 
 struct arena;
+struct form;
+
+// What a family made of a region.
+struct region_form {
+    bool is_known;
+    const struct form *form;  // NULL: it does not take it
+    const char *why_not;
+};
 
 struct region {
     struct arena *arena;  // it lives in, and the index expressions of its accesses
@@ -26,6 +34,7 @@ struct region {
     node_id first, last;  // all but inputs and constants lie between: a few of many
     int *level;    // per node: anchors of the region on the longest way to it, itself included
     int n_levels;  // the largest of them
+    struct region_form *forms;  // per family, as far as asked: family_form()
 };
 
 // Limits of one stage. Lowering recurses along chains of operations, and every level of

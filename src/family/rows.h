@@ -5,36 +5,29 @@
 // n_levels + 1.
 #pragma once
 
-#include "family/family.h"
+#include "family/emitter.h"
+
+struct rows_walks {
+    int n_levels;
+    int *first;     // per node: the walk that computes or reads it first, from 1; 0: none
+    int *last;      // per node: the last walk that needs it
+    bool *is_kept;  // per node: an earlier walk's value that a later one needs
+};
 
 struct rows_form {
     const struct region *region;
     const struct shape *full;  // rows and column
     int column;                // the axis that is reduced: the last
-    const char *mistake;       // while it is being found out
-    node_id culprit;
+    int64_t n_rows, n_columns;
+    struct rows_walks walks;
 };
 
-struct rows_walks {
-    const struct rows_form *form;
-    int n_levels;
-    int *first;     // per node: the walk that computes or reads it first, from 1; 0: none
-    int *last;      // per node: the last walk that needs it
-    bool *is_kept;  // per node: an earlier walk's value that a later one needs
-    int now;
-};
-
-bool rows_find_form(const struct region *r, struct rows_form *f, struct objection *why);
+bool rows_find(struct form *form, struct objection *why);
 
 // How a value of the stage lies in the rows: full shape, or one element per row. False: neither.
 bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map);
 bool rows_is_full(const struct rows_form *f, node_id n);
 bool rows_any_full_value(const struct rows_form *f);
-
-// Lanes along the column, as space_lanes() says.
-int64_t rows_lanes(const struct rows_form *f);
-
-void rows_plan_walks(struct arena *a, const struct rows_form *f, struct rows_walks *w);
 
 // The space: row axes grouped where they can be, the column alone.
 void rows_build_space(struct lowering *l, const struct rows_form *f);

@@ -94,7 +94,7 @@ void space_join(struct space *s, int first, int n_axes) {
         s->is_joined[i] = true;
 }
 
-// Axes of one element are walked by nobody and join whatever is beside them.
+// Axes of one element are walked by nobody and join their neighbours.
 static int axis_before(const struct space *s, int axis) {
     do
         axis--;
@@ -136,12 +136,12 @@ void space_separate(struct space *s, int axis) {
 
 static void cut_around(struct space *s, int axis) {
     space_separate(s, axis);
-    s->is_bent[axis] = true;
+    s->is_scalar[axis] = true;
 }
 
-void space_bend(struct space *s, int rank, const struct axis_map *map) {
+void space_forbid_lanes(struct space *s, int rank, const struct axis_map *map) {
     for (int i = 0; i < s->n_axes; i++)
-        s->is_bent[i] |= map_uses(map, rank, i);
+        s->is_scalar[i] |= map_uses(map, rank, i);
 }
 
 void space_cut_index(struct space *s, const struct index *x) {
@@ -179,7 +179,7 @@ static void cut_flat(struct space *s, const struct index *flat) {
         int before = axis_before(s, i);
         if (s->size[i].value == 1)
             continue;
-        if (index_bends(flat, i)) {
+        if (!index_is_affine(flat, i)) {
             cut_around(s, i);
             continue;
         }
@@ -202,7 +202,7 @@ int64_t space_lanes(const struct space *s, int group) {
     for (int i = 0; i < s->n_axes; i++) {
         if (s->group[i] != group || s->size[i].value == 1)
             continue;
-        if (s->is_bent[i])
+        if (s->is_scalar[i])
             return 1;
         // Only the last axis of a group has factor 1.
         if (s->aligned[i] && axis_after(s, i) >= s->n_axes)

@@ -29,9 +29,10 @@ struct space {
     int group[SPACE_AXES_MAX];                       // of each axis
     const struct loop_expr *extent[SPACE_AXES_MAX];  // per group
     int64_t count[SPACE_AXES_MAX];                   // per group
-    // Vectors along an axis, as the accesses seen so far allow them: none where an index bends or
-    // a guard depends on it; else they begin at multiples of `aligned` elements (0: of any).
-    bool is_bent[SPACE_AXES_MAX];
+    // Vectors along an axis, as the accesses seen so far allow them: none where an index is not
+    // affine in it or a guard depends on it; else they begin at multiples of `aligned` elements (0:
+    // of any).
+    bool is_scalar[SPACE_AXES_MAX];
     int64_t aligned[SPACE_AXES_MAX];
 };
 
@@ -63,7 +64,7 @@ void space_cut(struct arena *a, struct space *s, const struct shape *shape,
 // The axis is a group by itself.
 void space_separate(struct space *s, int axis);
 // Vectors cannot lie along the axes that this node walks.
-void space_bend(struct space *s, int rank, const struct axis_map *map);
+void space_forbid_lanes(struct space *s, int rank, const struct axis_map *map);
 // A condition or a gather depends on this index: its axes are walked one by one.
 void space_cut_index(struct space *s, const struct index *x);
 void space_finish(struct arena *a, struct space *s);

@@ -34,23 +34,38 @@ static struct region *region_near(const struct stages_edit *e, const struct kern
                         is_ready);
 }
 
+// The emitter that the stage has, where the family is still the same and takes the region by it.
+static const struct emitter *keep_emitter(const struct form *f, const struct target *t,
+                                          const struct kernel_stage *s) {
+    struct objection why;
+    struct kernel_stage any = {0};
+    const struct emitter *e = NULL;
+    if (s->family && strcmp(s->family, f->family->name) == 0)
+        e = family_emitter(f->family, f, t, s, &why);
+    return e ? e : family_emitter(f->family, f, t, &any, &why);
+}
+
 // Choose a family for stage `i`, keep the knobs that it knows and that stay legal, check all.
 static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     struct arena *a = e->arena;
     const struct problem *p = e->problem;
     const struct target *t = e->target;
     struct region *r = region_near(e, k, i);
-    const struct family *f = family_on(family_for(r), t);
+    const struct form *f = family_first_form(r);
     struct error err;
     if (!f)
         return false;
     struct kernel_stage *s = kernel_own_stage(a, k, i);
+    const struct emitter *emitter = keep_emitter(f, t, s);
+    if (!emitter)
+        return false;
     int n = 0;
     for (int j = 0; j < s->n_knobs; j++)
-        if (family_knob(f, s->knobs[j].name))
+        if (emitter_knob(emitter, s->knobs[j].name))
             s->knobs[n++] = s->knobs[j];
     s->n_knobs = n;
-    s->family = f->name;
+    s->family = f->family->name;
+    s->emitter = emitter->name;
     struct kernel attempt = *k;
     if (lower_check_near(a, p, t, e->base, &attempt, &err)) {
         *k = attempt;
@@ -88,19 +103,23 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     struct kernel_stage *first = kernel_add_stage(e->arena, out, i);
     first->values[first->n_values++] = p->graph.nodes[node].name;
     struct region *r = region_near(e, out, i);
-    const struct family *f = family_on(family_for(r), e->target);
-    if (!f)
+    const struct form *f = family_first_form(r);
+    struct objection why;
+    const struct emitter *emitter = f ? family_emitter(f->family, f, e->target, first, &why) : NULL;
+    if (!emitter)
         return false;
-    first->family = f->name;
-    family_complete(f, r, e->target, first);
+    first->family = f->family->name;
+    family_complete(emitter, f, e->target, first);
     return settle(e, out, i + 1);
 }
 
-bool stages_change_family(const struct stages_edit *e, const char *family, struct kernel *out) {
+bool stages_change_emitter(const struct stages_edit *e, const char *family, const char *emitter,
+                           struct kernel *out) {
     struct error err;
     *out = kernel_copy(e->arena, e->kernel);
     struct kernel_stage *s = kernel_own_stage(e->arena, out, e->stage);
     s->family = family;
+    s->emitter = emitter;
     s->n_knobs = 0;
     return lower_check_near(e->arena, e->problem, e->target, e->base, out, &err);
 }

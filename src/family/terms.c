@@ -135,7 +135,7 @@ static void find_tap(struct search *s, int i, int tap) {
     int64_t high = at->high < 0 ? 0 : at->high;
     access_guard(s->t->guard, &s->t->n_guards, at, 0, high);
     at = index_within(a, at, 0, high);
-    const struct index *rest = index_rest(a, at, w->stride[i]);
+    const struct index *rest = index_remainder(a, at, w->stride[i]);
     if (rest->low != 0 || rest->high != 0)
         s->t->multiple[s->t->n_multiples++] = (struct multiple){at, w->stride[i]};
     read_inside(s, axis, index_quotient(a, at, w->stride[i]));
@@ -151,7 +151,7 @@ static void find_convolution(struct search *s) {
     read_at(s, 0, 1, in);
     bool transposed = s->n->op == OP_CONV_T;
     read_at(s, 1, 0, transposed ? in : out);
-    read_at(s, 1, 1, transposed ? index_rest(a, out, per_group) : own(s, 0));
+    read_at(s, 1, 1, transposed ? index_remainder(a, out, per_group) : own(s, 0));
     for (int i = 0; i < w->n_axes; i++) {
         find_tap(s, i, i + 1);
         read_at(s, 1, 2 + i, own(s, i + 1));

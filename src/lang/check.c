@@ -393,6 +393,7 @@ static void check_uses(struct checker *c) {
 static void end_problem(struct checker *c, const struct statement *end) {
     int before = c->mistakes->count;
     check_uses(c);
+    check_indices(c);
     if (c->mistakes->count > before)
         return;
     for (struct steps *l = c->loops; l; l = l->next)

@@ -1,4 +1,5 @@
-// What the files of the checker share: check.c (blocks and statements) and check_steps.c (loops).
+// What the files of the checker share: check.c (blocks and statements), check_steps.c
+// (loops) and check_index.c (inputs that are indices).
 #pragma once
 
 #include "lang/check.h"
@@ -45,6 +46,9 @@ node_id check_value(struct checker *c, struct value_scope *scope, const struct s
                     const char *name);
 void check_bind(struct checker *c, const struct statement *st, struct symbol *s, bool is_output,
                 node_id id);
+
+// Are inputs that serve as indices drawn from their axes?
+void check_indices(struct checker *c);
 
 // Loops: the `for`, a statement of its body, the end; and what a mistake in a statement of the body
 // leaves behind.

@@ -3,7 +3,7 @@
 //     kernel for softmax on cpu
 //     stage y : rowwise  vec 16  rows 4  store stream
 //
-// In full: stage VALUE[, VALUE...] [as TYPE] [layout AXES] : FAMILY  knob value ...
+// In full: stage VALUE[, VALUE...] [as TYPE] [layout AXES] : FAMILY [as EMITTER]  knob value ...
 // [combine HOW] [laws LAW, ...].
 //
 // What the words mean is decided in family/, which resolves values against the
@@ -48,13 +48,14 @@ struct kernel_stage {
     const char *layout[RANK_MAX];  // axes from slowest to fastest, by dim or number
     int n_layout;                  // 0: as declared
     const char *family;
+    const char *emitter;  // `as` behind the family; NULL: not named
     struct kernel_knob knobs[KNOBS_MAX];
     int n_knobs;
     enum combine combine;
     const char *laws[STAGE_LAWS_MAX];
     struct place law_at[STAGE_LAWS_MAX];
     int n_laws;
-    struct place at, type_at, layout_at, family_at, combine_at;
+    struct place at, type_at, layout_at, family_at, emitter_at, combine_at;
 };
 
 struct kernel {

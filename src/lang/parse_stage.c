@@ -125,9 +125,10 @@ static void laws(struct parser *p, struct kernel_stage *s) {
 
 // option = combine | laws | knob
 static void option(struct parser *p, struct kernel_stage *s) {
-    if (at_word(p, "as") || at_word(p, "layout"))
-        parser_fail(p, "'%.*s' belongs to the values and stands before ':'", (int)p->token.text.len,
-                    p->token.text.ptr);
+    if (at_word(p, "as"))
+        parser_fail(p, "'as' with an emitter stands behind the family, with a type before ':'");
+    if (at_word(p, "layout"))
+        parser_fail(p, "'layout' belongs to the values and stands before ':'");
     if (at_word(p, "combine"))
         combine(p, s);
     else if (at_word(p, "laws"))
@@ -136,7 +137,7 @@ static void option(struct parser *p, struct kernel_stage *s) {
         knob(p, s);
 }
 
-// stage = "stage" value ("," value)* [as] [layout] ":" name option*
+// stage = "stage" value ("," value)* [as] [layout] ":" name ["as" name] option*
 struct kernel_stage *parser_stage(struct parser *p, struct spot at) {
     struct kernel_stage *s = arena_new(p->arena, struct kernel_stage);
     s->at = at.at;
@@ -154,7 +155,12 @@ struct kernel_stage *parser_stage(struct parser *p, struct spot at) {
         parser_fail(p, "'as' stands before 'layout'");
     parser_expect(p, ":");
     s->family_at = p->token.at.at;
-    s->family = parser_name(p, "a family: map, rowwise, reduce or gemm");
+    s->family = parser_name(p, "a family: map, rowwise, reduce, gemm or nest");
+    if (at_word(p, "as")) {
+        parser_advance(p);
+        s->emitter_at = p->token.at.at;
+        s->emitter = parser_name(p, "an emitter of the family, such as simt");
+    }
     while (!at_line_end(p))
         option(p, s);
     return s;

@@ -48,5 +48,5 @@ struct expr *parser_name_expr(struct parser *p, struct spot at, const char *name
 // sum = product (("+" | "-") product)*
 struct expr *parser_sum(struct parser *p);
 
-// stage = "stage" value ("," value)* [as] [layout] ":" name option*
+// stage = "stage" value ("," value)* [as] [layout] ":" name ["as" name] option*
 struct kernel_stage *parser_stage(struct parser *p, struct spot at);

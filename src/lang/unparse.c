@@ -33,12 +33,16 @@ static bool has_options(const struct kernel_stage *s) {
     return s->n_knobs || s->combine || s->n_laws;
 }
 
+static size_t family_width(const struct kernel_stage *s) {
+    return strlen(s->family) + (s->emitter ? strlen(" as ") + strlen(s->emitter) : 0);
+}
+
 void print_stage_measure(const struct kernel_stage *s, struct stage_widths *w) {
     struct str values = {0};
     print_values(&values, s);
     w->values = wider(w->values, values.len);
     if (has_options(s))
-        w->family = wider(w->family, strlen(s->family));
+        w->family = wider(w->family, family_width(s));
     str_reset(&values);
 }
 
@@ -58,6 +62,8 @@ void print_stage(struct str *out, const struct kernel_stage *s, const struct sta
     str_puts(out, " : ");
     start = out->len;
     str_puts(out, s->family);
+    if (s->emitter)
+        str_printf(out, " as %s", s->emitter);
     if (has_options(s))
         pad_to(out, start, w->family);
     for (int i = 0; i < s->n_knobs; i++) {

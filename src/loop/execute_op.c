@@ -50,79 +50,46 @@ static const struct function functions[LOOP_OP_COUNT] = {
     FUNCTION(TRUNC, trunc),
 };
 
-static float mod_single(float x, float y) {
-    float r = fmodf(x, y);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
-}
-
-static double mod_wide(double x, double y) {
-    double r = fmod(x, y);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
-}
-
-static float single_op(enum loop_op op, float x, float y, float z) {
-    if (functions[op].single)
-        return functions[op].single(x);
-    switch (op) {
-    case LOOP_ADD:
-        return x + y;
-    case LOOP_SUB:
-        return x - y;
-    case LOOP_MUL:
-        return x * y;
-    case LOOP_DIV:
-        return x / y;
-    case LOOP_MOD:
-        return mod_single(x, y);
-    case LOOP_FLOORDIV:
-        return floorf(x / y);
-    case LOOP_MIN:
-        return x != x || x < y ? x : y;
-    case LOOP_MAX:
-        return x != x || x > y ? x : y;
-    case LOOP_NEG:
-        return -x;
-    case LOOP_FMA:
-        return fmaf(x, y, z);
-    case LOOP_POW:
-        return powf(x, y);
-    default:
-        assert(op == LOOP_ATAN2);
-        return atan2f(x, y);
+// The same operations in both precisions: `f` ends the names of the library's functions.
+#define FLOAT_OPS(name, type, field, f)                              \
+    static type name##_modulo(type x, type y) {                      \
+        type r = fmod##f(x, y);                                      \
+        return r != 0 && (r < 0) != (y < 0) ? r + y : r;             \
+    }                                                                \
+                                                                     \
+    static type name##_op(enum loop_op op, type x, type y, type z) { \
+        if (functions[op].field)                                     \
+            return functions[op].field(x);                           \
+        switch (op) {                                                \
+        case LOOP_ADD:                                               \
+            return x + y;                                            \
+        case LOOP_SUB:                                               \
+            return x - y;                                            \
+        case LOOP_MUL:                                               \
+            return x * y;                                            \
+        case LOOP_DIV:                                               \
+            return x / y;                                            \
+        case LOOP_MOD:                                               \
+            return name##_modulo(x, y);                              \
+        case LOOP_FLOORDIV:                                          \
+            return floor##f(x / y);                                  \
+        case LOOP_MIN:                                               \
+            return x != x || x < y ? x : y;                          \
+        case LOOP_MAX:                                               \
+            return x != x || x > y ? x : y;                          \
+        case LOOP_NEG:                                               \
+            return -x;                                               \
+        case LOOP_FMA:                                               \
+            return fma##f(x, y, z);                                  \
+        case LOOP_POW:                                               \
+            return pow##f(x, y);                                     \
+        default:                                                     \
+            assert(op == LOOP_ATAN2);                                \
+            return atan2##f(x, y);                                   \
+        }                                                            \
     }
-}
-
-static double wide_op(enum loop_op op, double x, double y, double z) {
-    if (functions[op].wide)
-        return functions[op].wide(x);
-    switch (op) {
-    case LOOP_ADD:
-        return x + y;
-    case LOOP_SUB:
-        return x - y;
-    case LOOP_MUL:
-        return x * y;
-    case LOOP_DIV:
-        return x / y;
-    case LOOP_MOD:
-        return mod_wide(x, y);
-    case LOOP_FLOORDIV:
-        return floor(x / y);
-    case LOOP_MIN:
-        return x != x || x < y ? x : y;
-    case LOOP_MAX:
-        return x != x || x > y ? x : y;
-    case LOOP_NEG:
-        return -x;
-    case LOOP_FMA:
-        return fma(x, y, z);
-    case LOOP_POW:
-        return pow(x, y);
-    default:
-        assert(op == LOOP_ATAN2);
-        return atan2(x, y);
-    }
-}
+FLOAT_OPS(single, float, single, f)
+FLOAT_OPS(wide, double, wide, )
 
 static int64_t floor_divide(int64_t x, int64_t y) {
     if (y == 0 || y == -1)

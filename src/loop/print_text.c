@@ -30,7 +30,7 @@ void text_bind(struct printer *p, const struct loop_var *var, const char *name) 
 const char *text_declare(struct printer *p, const struct loop_var *var, const char *stem) {
     stem = loop_identifier(p->arena, stem);
     const char *name = stem;
-    // A value beside the array that it is an element of.
+    // A value next to the array that it is an element of.
     if (loop_name_is_taken(p->program, name))
         name = arena_printf(p->arena, "%s_v", stem);
     for (int i = 2; is_in_use(p, name); i++)
@@ -61,10 +61,10 @@ const char *text_register(struct printer *p, const struct loop_buffer *b, int64_
     return arena_printf(p->arena, p->is_cuda ? "%s[%lld]" : "%s_%lld", b->name, (long long)i);
 }
 
-// An operand beside a vector: C brings a scalar to the vector's lanes by itself.
-static void operand(struct printer *p, const struct loop_expr *e, const struct loop_expr *beside,
+// One operand of two, the other a vector: C brings a scalar to the vector's lanes by itself.
+static void operand(struct printer *p, const struct loop_expr *e, const struct loop_expr *other,
                     int bind) {
-    bool implicit = e->op == LOOP_BROADCAST && beside->op != LOOP_BROADCAST;
+    bool implicit = e->op == LOOP_BROADCAST && other->op != LOOP_BROADCAST;
     text_expr(p, implicit ? e->arg[0] : e, bind);
 }
 

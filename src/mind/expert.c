@@ -1,27 +1,9 @@
 // The expert: findings first, in their order of rank, each action as the move that it names;
 // then whatever move the closed-form prior likes best.
-#include <string.h>
-
 #include "base/arena.h"
 #include "mind/moves_untried.h"
 #include "record/finding.h"
-
-static bool is_merge(const struct move *m) {
-    return !m->knob && strncmp(m->words, "merge", 5) == 0;
-}
-
-static bool stands_for(const struct action *action, const struct move *m) {
-    if (!action->knob)
-        return false;
-    if (strcmp(action->knob, "merge") == 0)
-        return is_merge(m);
-    if (!m->knob || strcmp(action->knob, m->knob) != 0)
-        return false;
-    if (action->word)
-        return m->word && strcmp(action->word, m->word) == 0;
-    // A knob of words has no larger and smaller: any other word is the move.
-    return action->direction == 0 || m->direction == action->direction;
-}
+#include "tools/tool.h"
 
 // Of the moves that an action (NULL: any) stands for, the one with the best prior; the first
 // of equals.
@@ -29,7 +11,8 @@ static const struct move *best_move(const struct action *action, const struct mo
                                     int n_moves) {
     const struct move *best = NULL;
     for (int i = 0; i < n_moves; i++)
-        if ((!action || stands_for(action, &moves[i])) && (!best || moves[i].prior > best->prior))
+        if ((!action || action_stands_for(action, &moves[i])) &&
+            (!best || moves[i].prior > best->prior))
             best = &moves[i];
     return best;
 }
@@ -48,8 +31,12 @@ static bool propose(struct arena *a, const struct brief *brief, struct proposal 
                 continue;
             const char *reason = arena_printf(a, "%s: %s; %s", finding->tool, finding->cause,
                                               finding->actions[i].words);
-            *out = (struct proposal){
-                .kernel = m->kernel, .move = m->words, .reason = reason, .by = "expert"};
+            *out = (struct proposal){.kernel = m->kernel,
+                                     .move = m->words,
+                                     .reason = reason,
+                                     .by = "expert",
+                                     .tool = finding->tool,
+                                     .expected = finding->expected_gain};
             return true;
         }
     }

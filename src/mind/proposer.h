@@ -56,7 +56,9 @@ struct proposal {
     const char *move;
     const char *change;  // the move in full, where it was cut short; NULL: it was not
     const char *reason;
-    const char *by;  // who: "expert", "team", "debug"
+    const char *by;    // who: "expert", "team", "debug"
+    const char *tool;  // whose finding is behind it; NULL: none
+    double expected;   // speed-up over the node; 0 or NAN: nobody said
 };
 
 struct proposer {

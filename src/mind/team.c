@@ -230,6 +230,8 @@ static bool plan_and_code(struct team *t, struct arena *a, const struct brief *b
         arena_printf(a, "%s%s%s", h.finding > 0 ? b->node->findings[h.finding - 1].tool : "",
                      h.finding > 0 ? ": " : "", h.cause);
     out->reason = search_node_reason(a, why, h.speedup, h.roi);
+    out->tool = h.finding > 0 ? b->node->findings[h.finding - 1].tool : NULL;
+    out->expected = h.speedup;
     return true;
 }
 

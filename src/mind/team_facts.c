@@ -59,26 +59,30 @@ static const struct plan_step *find_step(const struct plan *p, const char *name,
 }
 
 static void put_resources(struct str *out, const struct profile_launch *l) {
-    if (isfinite(l->registers))
-        str_printf(out, ", %.0f registers a thread", l->registers);
-    if (isfinite(l->local_bytes))
-        str_printf(out, ", %.0f bytes of local memory", l->local_bytes);
-    if (isfinite(l->shared_bytes))
-        str_printf(out, ", %.0f bytes of shared memory a block", l->shared_bytes);
-    if (isfinite(l->occupancy))
-        str_printf(out, ", occupancy %.0f%%", 100 * l->occupancy);
+    static const struct {
+        enum metric_id id;
+        const char *words;
+    } rows[] = {{METRIC_REGISTERS, "registers a thread"},
+                {METRIC_LOCAL_BYTES, "bytes of local memory"},
+                {METRIC_SHARED_BYTES, "bytes of shared memory a block"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (metrics_has(&l->metrics, rows[i].id))
+            str_printf(out, ", %.0f %s", launch_get(l, rows[i].id), rows[i].words);
+    if (metrics_has(&l->metrics, METRIC_OCCUPANCY))
+        str_printf(out, ", occupancy %.0f%%", 100 * launch_get(l, METRIC_OCCUPANCY));
 }
 
 static void put_launch(struct str *out, struct arena *a, const struct profile_launch *l,
                        double total_s) {
+    double time_s = launch_get(l, METRIC_TIME), blocks = launch_get(l, METRIC_BLOCKS);
     str_printf(out, "  - %s", l->name);
-    if (isfinite(l->time_s) && total_s > 0)
-        str_printf(out, ": %s, %.0f%% of them", clock_duration(a, l->time_s * 1e9),
-                   100 * l->time_s / total_s);
-    if (isfinite(l->blocks))
-        str_printf(out, "; %.0f block%s", l->blocks, l->blocks == 1 ? "" : "s");
-    if (isfinite(l->threads))
-        str_printf(out, " of %.0f threads", l->threads);
+    if (isfinite(time_s) && total_s > 0)
+        str_printf(out, ": %s, %.0f%% of them", clock_duration(a, time_s * 1e9),
+                   100 * time_s / total_s);
+    if (isfinite(blocks))
+        str_printf(out, "; %.0f block%s", blocks, blocks == 1 ? "" : "s");
+    if (metrics_has(&l->metrics, METRIC_BLOCK_THREADS))
+        str_printf(out, " of %.0f threads", launch_get(l, METRIC_BLOCK_THREADS));
     put_resources(out, l);
 }
 
@@ -87,7 +91,9 @@ static void put_launches(struct str *out, struct arena *a, const struct brief *b
     double total_s = 0;
     int next = 0;
     for (int i = 0; i < p->n_launches; i++)
-        total_s += isfinite(p->launches[i].time_s) ? p->launches[i].time_s : 0;
+        total_s += metrics_has(&p->launches[i].metrics, METRIC_TIME)
+                       ? launch_get(&p->launches[i], METRIC_TIME)
+                       : 0;
     if (p->n_launches > 0)
         str_printf(out, "- launches, in order%s%s:\n",
                    total_s > 0 ? ", each with its own time" : "",
@@ -101,8 +107,9 @@ static void put_launches(struct str *out, struct arena *a, const struct brief *b
         if (s) {
             double bytes = step_bytes(plan, s);
             str_printf(out, "; names buffers of %s", bound_quantity(a, bytes, "B"));
-            if (l->time_s > 0)
-                str_printf(out, " (once each: %s)", bound_quantity(a, bytes / l->time_s, "B/s"));
+            double time_s = launch_get(l, METRIC_TIME);
+            if (time_s > 0)
+                str_printf(out, " (once each: %s)", bound_quantity(a, bytes / time_s, "B/s"));
         }
         str_puts(out, "\n");
     }
@@ -127,9 +134,9 @@ static void put_traffic(struct str *out, struct arena *a, const struct brief *b,
 // ---- all of it
 
 static void put_code(struct str *out, const struct profile *p) {
-    double scalar = profile_get(p, "hot_scalar"), vector = profile_get(p, "hot_vector");
-    double spilled = profile_get(p, "spill_bytes"), stack = profile_get(p, "stack_bytes");
-    double busy = profile_get(p, "thread_busy");
+    double scalar = profile_get(p, METRIC_HOT_SCALAR), vector = profile_get(p, METRIC_HOT_VECTOR);
+    double spilled = profile_get(p, METRIC_SPILL_BYTES), stack = profile_get(p, METRIC_STACK_BYTES);
+    double busy = profile_get(p, METRIC_THREAD_BUSY);
     if (isfinite(scalar + vector))
         str_printf(out,
                    "- its innermost loops, as compiled, hold %.0f floating point instructions on "
@@ -150,8 +157,8 @@ void facts_put(struct str *out, const struct brief *b, const struct search_node 
     struct error ignored = {0};
     bool has_plan = n->candidate.source &&
                     source_plan(&a, b->problem, b->target, n->candidate.source, &plan, &ignored);
-    if (n->profile.n_metrics > 0) {
-        put_rate(out, &a, b, profile_get(&n->profile, "time_s"));
+    if (metrics_count(&n->profile.call) > 0) {
+        put_rate(out, &a, b, profile_get(&n->profile, METRIC_TIME));
         put_launches(out, &a, b, &n->profile, has_plan ? &plan : NULL);
         if (has_plan)
             put_traffic(out, &a, b, &plan);

@@ -35,13 +35,17 @@ static void put_knob(struct str *out, const struct knob *k) {
 }
 
 static void put_families(struct str *out, const struct target *t) {
-    for (int i = 0; families[i]; i++) {
-        const struct family *f = family_on(families[i], t);
-        if (!f)
-            continue;
-        str_printf(out, "- **%s**: %s\n", families[i]->name, f->summary);
-        for (const struct knob *k = f->knobs; k && k->name; k++)
-            put_knob(out, k);
+    for (const struct family *f = families; f->name; f++) {
+        bool has_many = family_count_emitters(f, t) > 1;
+        for (int i = 0; f->emitters[i]; i++) {
+            const struct emitter *e = f->emitters[i];
+            if (!e->runs_on(t))
+                continue;
+            str_printf(out, "- **%s%s%s**: %s\n", f->name, has_many ? " as " : "",
+                       has_many ? e->name : "", e->summary);
+            for (const struct knob *k = e->knobs; k->name; k++)
+                put_knob(out, k);
+        }
     }
 }
 

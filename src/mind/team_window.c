@@ -140,9 +140,9 @@ static const struct search_node *parent_of(const struct brief *b, const struct s
 
 // What its planner expected over its parent, and what came of it.
 static void put_expected(struct str *out, const struct brief *b, const struct search_node *n) {
-    double expected = search_node_expected(n);
+    double expected = n->by && strcmp(n->by, "team") == 0 ? n->expected : NAN;
     const struct search_node *parent = parent_of(b, n);
-    if (!isfinite(expected) || !parent)
+    if (!(expected > 0) || !parent)
         return;
     str_printf(out, " (expected %.2fx over node %d", expected, n->parent);
     if (isfinite(parent->time_s / n->time_s))
@@ -246,8 +246,9 @@ void window_findings(struct str *out, const struct team_settings *s, const struc
             str_printf(out, "\nMeasured:\n%s", str_text(&facts));
         str_reset(&facts);
     } else if (strcmp(s->feedback, "raw") == 0)
-        for (int i = 0; i < n->profile.n_metrics; i++)
-            str_printf(out, "%s %.6g\n", n->profile.metrics[i].name, n->profile.metrics[i].value);
+        for (int i = 0; i < METRIC_COUNT; i++)
+            if (metrics_has(&n->profile.call, (enum metric_id)i))
+                str_printf(out, "%s %.6g\n", metric_table[i].name, n->profile.call.value[i]);
 }
 
 static void add_findings(struct window *w, const struct team_settings *s, const struct brief *b) {

@@ -31,6 +31,7 @@
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
 #include "ops/op_resolution.h"
+#include "profile/source.h"
 #include "store/store.h"
 
 const char *const part_state_names[PART_STATE_COUNT] = {"ok", "absent", "broken"};
@@ -345,6 +346,17 @@ static void check_nvml(struct visit *v) {
     add(v, part);
 }
 
+// What can be said of a GPU's kernels here, source by source.
+static void check_sources(struct visit *v) {
+    for (int i = 0; i < n_sources; i++) {
+        const char *why = NULL, *found = sources[i].find(v->a, &why);
+        add(v, (struct doctor_part){.name = sources[i].name,
+                                    .state = found ? PART_OK : PART_ABSENT,
+                                    .found = found ? found : why,
+                                    .advice = sources[i].without});
+    }
+}
+
 static void check_curl(struct visit *v) {
     struct error err = {0};
     struct http *http;
@@ -417,6 +429,7 @@ bool op_doctor(struct arena *a, const struct doctor_request *q, struct doctor *d
     check_cpu(&v);
     check_nvrtc(&v, check_gpu(&v));
     check_nvml(&v);
+    check_sources(&v);
     check_curl(&v);
     if (q->llm)
         check_llm(&v, q->llm);

@@ -411,13 +411,14 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
 // What the driver and the assembler say about the largest launch of a GPU's candidate.
 static void put_resources(struct str *s, const struct profile *p) {
     static const struct {
-        const char *metric, *words;
-    } rows[] = {{"blocks", "blocks"},           {"threads_per_block", "threads each"},
-                {"registers", "registers"},     {"shared_bytes", "bytes shared"},
-                {"local_bytes", "bytes local"}, {"spill_bytes", "bytes spilled"}};
-    double occupancy = profile_get(p, "occupancy");
+        enum metric_id metric;
+        const char *words;
+    } rows[] = {{METRIC_BLOCKS, "blocks"},           {METRIC_BLOCK_THREADS, "threads each"},
+                {METRIC_REGISTERS, "registers"},     {METRIC_SHARED_BYTES, "bytes shared"},
+                {METRIC_LOCAL_BYTES, "bytes local"}, {METRIC_SPILL_BYTES, "bytes spilled"}};
+    double occupancy = profile_get(p, METRIC_OCCUPANCY);
     const char *between = "  launch    ";
-    if (isnan(profile_get(p, "threads_per_block")))
+    if (isnan(profile_get(p, METRIC_BLOCK_THREADS)))
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double value = profile_get(p, rows[i].metric);
@@ -508,7 +509,7 @@ const char *op_eval_text(struct arena *a, const struct eval_report *r) {
     put_resources(&s, &r->result.profile);
     put_launches(a, &s, &r->result.profile);
     put_findings(&s, r);
-    double restart_s = profile_get(&r->result.profile, "restart_s");
+    double restart_s = profile_get(&r->result.profile, METRIC_RESTART);
     if (isfinite(restart_s))
         str_printf(&s, "  restart   %s from the loss of a runner to the first call after it\n",
                    clock_duration(a, restart_s * 1e9));

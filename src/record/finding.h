@@ -10,7 +10,7 @@ struct error;
 
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
 
-enum { FINDING_ACTIONS_MAX = 10 };
+enum { FINDING_ACTIONS_MAX = 10, FINDING_NUMBERS_MAX = 6 };
 
 // One thing to try. `knob` and `direction` name a move on the stage's knobs
 // ("vec", +1: the next larger legal value; "store", "stream": that word).
@@ -19,14 +19,26 @@ struct action {
     const char *knob;  // NULL when only words help
     int direction;     // +1, -1, or 0 with `word`
     const char *word;
+    const char *move;  // the legal edit of this very block that it stands for; NULL: none known
+};
+
+// A number that a finding rests on.
+struct evidence {
+    const char *metric;  // its name in record/metrics.def
+    double value;
+    double limit;  // the line that it is on the wrong side of; NAN: none
 };
 
 struct finding {
     const char *tool;
     enum severity severity;
     const char *cause;     // one sentence
-    const char *evidence;  // the numbers behind it
-    double expected_gain;  // speed-up if it is fixed, e.g. 1.4; NAN: not known
+    const char *evidence;  // the numbers behind it, in words
+    struct evidence numbers[FINDING_NUMBERS_MAX];
+    int n_numbers;
+    const char *launch;    // that it is about; NULL: the call
+    double share;          // of that launch in the time; NAN: not known
+    double expected_gain;  // speed-up of the call if it is fixed, e.g. 1.4; NAN: not known
     struct action actions[FINDING_ACTIONS_MAX];
     int n_actions;
 };

@@ -43,7 +43,8 @@ const char *search_node_reason(struct arena *a, const char *why, double speedup,
     return arena_printf(a, "%s%s%.2fx, return %.2f", why, expected_words, speedup, roi);
 }
 
-double search_node_expected(const struct search_node *n) {
+// Records of earlier versions have a model's expectation in the reason alone.
+static double expected_of_reason(const struct search_node *n) {
     const char *last = NULL;
     if (!n->by || strcmp(n->by, "team") != 0 || !n->reason)
         return NAN;
@@ -70,6 +71,12 @@ json_t *search_node_to_json(const struct search_node *n) {
         findings, "time_s", is_evaluated ? json_optional_real(n->time_s) : json_null());
     if (n->change)
         json_object_set_new(json, "change", json_optional_text(n->change));
+    if (n->tool)
+        json_object_set_new(json, "tool", json_optional_text(n->tool));
+    if (n->expected > 0)
+        json_object_set_new(json, "expected", json_real(n->expected));
+    if (n->gain > 0)
+        json_object_set_new(json, "gain", json_real(n->gain));
     return json;
 }
 
@@ -99,6 +106,11 @@ bool search_node_from_json(struct arena *a, const json_t *json, struct search_no
     n->change = json_read_optional_string(&r, a, json, "change");
     n->reason = json_read_string(&r, a, json, "reason");
     n->by = json_read_optional_string(&r, a, json, "by");
+    n->tool = json_read_optional_string(&r, a, json, "tool");
+    n->expected = json_read_optional_number(&r, json, "expected");
+    n->gain = json_read_optional_number(&r, json, "gain");
+    if (!r.failed && isnan(n->expected))
+        n->expected = expected_of_reason(n);
     n->time_s = json_read_optional_number(&r, json, "time_s");
     if (r.failed)
         return json_reader_done(&r, err);

@@ -30,6 +30,9 @@ struct search_node {
     const char *change;  // the move in full, where a model's words were cut; NULL: they were not
     const char *reason;  // why: the finding or rule behind it
     const char *by;      // who proposed it: "expert", "team", "debug"; NULL: not recorded
+    const char *tool;    // whose finding of the parent is behind it; NULL: none, or not recorded
+    double expected;     // speed-up over the parent that was expected; NAN: nobody said
+    double gain;         // speed-up over the parent that came of it; NAN: not measured
     struct candidate candidate;
     struct verdict verdict;
     struct measurement measurement;  // against the root
@@ -85,10 +88,8 @@ struct run {
     struct run_llm llm;
 };
 
-// Why a node was proposed, with what was expected of it over its parent; and that expectation,
-// read back: NAN where nobody had one.
+// Why a node was proposed, with what was expected of it over its parent.
 const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi);
-double search_node_expected(const struct search_node *n);
 
 const char *run_state_name(enum run_state s);
 json_t *search_node_to_json(const struct search_node *n);

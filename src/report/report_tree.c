@@ -86,8 +86,9 @@ static void say_expectations(struct str *out, const struct run_view *v) {
     bool is_first = true;
     for (int i = 1; i < v->n_nodes; i++) {
         const struct search_node *n = &v->nodes[i];
-        double expected = search_node_expected(n);
-        if (!isfinite(expected) || n->state != NODE_EVALUATED)
+        double expected = n->expected;
+        bool is_model = n->by && strcmp(n->by, "team") == 0;
+        if (!is_model || !(expected > 0) || n->state != NODE_EVALUATED)
             continue;
         if (is_first)
             str_puts(out, "\nexpected  measured  over the node that it was proposed for\n");
@@ -188,13 +189,26 @@ static void say_launches(struct str *out, const struct profile *p) {
 
 static void say_profile(struct str *out, const struct profile *p) {
     struct str line = {0};
-    for (int i = 0; i < p->n_metrics; i++)
-        str_printf(&line, "%s%s=%.4g", i ? " " : "", p->metrics[i].name, p->metrics[i].value);
-    if (p->n_metrics > 0) {
+    for (int i = 0; i < METRIC_COUNT; i++)
+        if (metrics_has(&p->call, (enum metric_id)i))
+            str_printf(&line, "%s%s=%.4g", line.len ? " " : "", metric_table[i].name,
+                       p->call.value[i]);
+    if (line.len > 0) {
         str_puts(out, "profile   ");
         report_wrap(out, str_text(&line), 10, 10);
     }
     str_reset(&line);
+}
+
+// What came of the finding behind it, next to what its tool expected.
+static void say_gain(struct str *out, const struct run_view *v, const struct search_node *n) {
+    if (!(n->gain > 0))
+        return;
+    str_printf(out, "gain      %.2fx over %lld.%d", n->gain, (long long)v->run.id, n->parent);
+    if (n->expected > 0)
+        str_printf(out, "; %.2fx was expected%s%s", n->expected, n->tool ? " of the tool " : "",
+                   n->tool ? n->tool : "");
+    str_puts(out, "\n");
 }
 
 void report_node(struct str *out, const struct run_view *v, int number, bool with_source) {
@@ -211,6 +225,7 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
         str_puts(out, "change    ");
         report_wrap(out, n->change, 10, 10);
     }
+    say_gain(out, v, n);
     if (n->state == NODE_EVALUATED) {
         str_printf(out, "verdict   %s%s%s\n", verdict_kind_name(n->verdict.kind),
                    n->verdict.rule ? ", rule " : "", n->verdict.rule ? n->verdict.rule : "");

@@ -242,7 +242,7 @@ bool decide(const struct decide_input *in, struct decision *out) {
         if (parent < 0)
             return false;
         repair = -1;
-        struct proposal proposal;
+        struct proposal proposal = {0};
         struct candidate c;
         if (!propose_from(in, parent, &tried, &rng, &proposal)) {
             if (!is_repair)
@@ -256,6 +256,8 @@ bool decide(const struct decide_input *in, struct decision *out) {
                                  .change = proposal.change,
                                  .reason = proposal.reason,
                                  .by = proposal.by,
+                                 .tool = proposal.tool,
+                                 .expected = proposal.expected,
                                  .candidate = c};
         return true;
     }

@@ -39,7 +39,8 @@ struct decide_input {
 
 struct decision {
     int parent;
-    const char *move, *change, *reason, *by;  // as in the proposal
+    const char *move, *change, *reason, *by, *tool;  // as in the proposal
+    double expected;
     struct candidate candidate;
 };
 

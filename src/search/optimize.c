@@ -78,7 +78,8 @@ static struct search_node *add_node(struct loop *l) {
         l->room = room;
     }
     struct search_node *n = &l->nodes[l->n_nodes];
-    *n = (struct search_node){.number = l->n_nodes, .parent = -1, .time_s = NAN};
+    *n = (struct search_node){
+        .number = l->n_nodes, .parent = -1, .expected = NAN, .gain = NAN, .time_s = NAN};
     l->n_nodes++;
     l->run->n_nodes = l->n_nodes;
     return n;
@@ -160,7 +161,7 @@ static double time_of(const struct loop *l, const struct search_node *n) {
 static void explain(struct loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
-    profile_set(&n->profile, "time_s", n->measurement.median_s);
+    profile_set(&n->profile, METRIC_TIME, n->measurement.median_s);
     struct tool_input in = {.problem = l->job->problem,
                             .target = l->job->target,
                             .bound = l->job->bound,
@@ -228,6 +229,7 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     n->measurement = result.measurement;
     n->profile = result.profile;
     n->time_s = time_of(l, n);
+    n->gain = n->parent >= 0 ? l->nodes[n->parent].time_s / n->time_s : NAN;
     explain(l, n);
     n->state = NODE_EVALUATED;
     update_elapsed(l);
@@ -330,6 +332,8 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     n->change = d->change ? arena_strdup(l->a, d->change) : NULL;
     n->reason = arena_strdup(l->a, d->reason);
     n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
+    n->tool = d->tool ? arena_strdup(l->a, d->tool) : NULL;
+    n->expected = d->expected > 0 ? d->expected : NAN;
     n->candidate = (struct candidate){
         .tier = d->candidate.tier,
         .source = arena_strdup(l->a, d->candidate.source),

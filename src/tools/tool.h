@@ -1,18 +1,25 @@
-// A micro-profiling tool: a pure function from a profile to findings.
+// A micro-profiling tool: a pure function from a profile to a finding.
 //
-// To add one: write tools/tool_<name>.c, declare it below, name it in tools.c.
-// A tool stays silent when a metric that it needs is absent.
+// To add one: write tools/tool_<name>.c, declare it below, name it in tools.c. It says for which
+// classes it speaks and which metrics it needs; where one of those is absent it is not asked. A
+// tool of launches is asked about each launch that takes a share of the time, the others about the
+// call. Findings are then ranked, their actions reduced to legal moves of the candidate's block,
+// and what contradicts a higher one is left out.
 #pragma once
 
+#include "family/moves.h"
 #include "ir/problem.h"
 #include "model/bound.h"
 #include "model/target.h"
+#include "profile/classify.h"
 #include "record/candidate.h"
 #include "record/finding.h"
 #include "record/profile.h"
 
 struct arena;
 
+// What is to be explained. `problem` and `bound` may be NULL: of a program that somebody else
+// wrote only its profile is known.
 struct tool_input {
     const struct problem *problem;
     const struct target *target;
@@ -21,15 +28,38 @@ struct tool_input {
     const struct profile *profile;
 };
 
+// What a tool sees: one call, or one launch of it.
+struct tool_subject {
+    const struct tool_input *in;
+    const struct target *target;
+    const struct kernel *kernel;    // the candidate's block; NULL: it has none
+    const struct metrics *metrics;  // of the launch where the tool is one of launches
+    const char *launch;             // its name; NULL: the call
+    double share;                   // of the launch in the time, 1 for the call
+    struct class_of analytic, measured;
+    // Time over reach: nothing gains more. NAN where either is unknown.
+    double gap;
+};
+
+enum { CLASS_ANY = 0, ON_CPU = 1, ON_GPU = 2, NEEDS_MAX = 8 };
+#define CLASS_BIT(kind) (1u << (kind))
+
 struct tool {
     const char *name;
     const char *summary;
-    // Called for every measured candidate; writes at most `room` findings to `out` and
-    // returns how many.
-    int (*examine)(struct arena *a, const struct tool_input *in, struct finding *out, int room);
+    unsigned devices;  // ON_CPU, ON_GPU
+    unsigned classes;  // CLASS_BITs under which it speaks; CLASS_ANY: all
+    bool of_launches;
+    int n_needs;
+    enum metric_id needs[NEEDS_MAX];
+    // Called when all that it needs is there; true: `f` holds what it found, with a gain on the
+    // subject alone.
+    bool (*examine)(struct arena *a, const struct tool_subject *s, struct finding *f);
 };
 
-extern const struct tool tool_reach;   // far from reach, and on which side
+extern const struct tool tool_reach;     // far from reach, and on which side
+extern const struct tool tool_disagree;  // busy with something else than the problem needs
+// On a CPU:
 extern const struct tool tool_scalar;  // scalar code in the hot loop
 extern const struct tool tool_idle;    // threads idle
 // On a GPU:
@@ -43,3 +73,10 @@ extern const struct tool *const tools[];  // NULL-terminated
 
 // Run every tool, rank by severity and expected gain, keep at most `room`.
 int tools_examine(struct arena *a, const struct tool_input *in, struct finding *out, int room);
+
+// One tool, about the launch that it has most to say of; for tests.
+bool tool_examine(struct arena *a, const struct tool *t, const struct tool_input *in,
+                  struct finding *f);
+
+// Is this move what the action means?
+bool action_stands_for(const struct action *action, const struct move *m);

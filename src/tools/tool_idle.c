@@ -11,48 +11,47 @@
 static const double BUSY = 0.9, FEW = 8, MANY = 64;
 
 static const struct action smaller[] = {
-    {"smaller blocks: less work per block", "grain", -1, NULL},
-    {"smaller blocks: fewer rows each", "rows", -1, NULL},
-    {"smaller tiles: more blocks", "tile", -1, NULL},
-    {"a larger grid of smaller blocks, several for each thread", NULL, 0, NULL},
+    TURN("grain", -1, "smaller blocks: less work per block"),
+    TURN("rows", -1, "smaller blocks: fewer rows each"),
+    TURN("tile", -1, "smaller tiles: more blocks"),
+    WORDS("a larger grid of smaller blocks, several for each thread"),
 };
 
 static const struct action larger[] = {
-    {"larger blocks: fewer to hand out", "grain", +1, NULL},
-    {"larger blocks: more rows each", "rows", +1, NULL},
-    {"larger tiles: fewer blocks", "tile", +1, NULL},
-    {"a smaller grid of larger blocks", NULL, 0, NULL},
+    TURN("grain", +1, "larger blocks: fewer to hand out"),
+    TURN("rows", +1, "larger blocks: more rows each"),
+    TURN("tile", +1, "larger tiles: fewer blocks"),
+    WORDS("a smaller grid of larger blocks"),
 };
 
-static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double busy = profile_get(in->profile, "thread_busy");
-    double blocks = profile_get(in->profile, "blocks");
-    double threads = profile_get(in->profile, "threads");
-    double each = blocks / threads;
-    if (room < 1 || !(busy > 0 && busy < BUSY) || !isfinite(each))
-        return 0;
-    bool few = each<FEW, many = each> MANY;
-    *out = (struct finding){
-        .tool = "idle",
-        .severity = busy < 0.6 ? SEVERITY_HIGH : SEVERITY_MEDIUM,
-        .cause = few    ? "threads wait at the end: too few blocks to share out"
-                 : many ? "threads wait between blocks: so many small ones"
-                        : "threads wait: blocks take unequal time, or the machine is shared",
-        .evidence = arena_printf(a,
-                                 "threads are busy %.0f%% of the time; %.0f blocks for %.0f "
-                                 "threads",
-                                 100 * busy, blocks, threads),
-        .expected_gain = 1 / busy,
-    };
-    if (few)
-        tool_add_actions(out, in->candidate, smaller, ARRAY_LEN(smaller));
-    if (many)
-        tool_add_actions(out, in->candidate, larger, ARRAY_LEN(larger));
-    return 1;
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double busy = subject_get(s, METRIC_THREAD_BUSY), blocks = subject_get(s, METRIC_BLOCKS);
+    double threads = subject_get(s, METRIC_THREADS), each = blocks / threads;
+    if (!(busy > 0 && busy < BUSY) || !isfinite(each))
+        return false;
+    bool is_few = each<FEW, is_many = each> MANY;
+    f->severity = busy < 0.6 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = is_few    ? "threads wait at the end: too few blocks to share out"
+               : is_many ? "threads wait between blocks: so many small ones"
+                         : "threads wait: blocks take unequal time, or the machine is shared";
+    f->evidence =
+        arena_printf(a, "threads are busy %.0f%% of the time; %.0f blocks for %.0f threads",
+                     100 * busy, blocks, threads);
+    f->expected_gain = 1 / busy;
+    tool_add_number(f, METRIC_THREAD_BUSY, busy, BUSY);
+    tool_add_number(f, METRIC_BLOCKS, blocks, NAN);
+    if (is_few)
+        tool_add_actions(f, s, smaller, ARRAY_LEN(smaller));
+    if (is_many)
+        tool_add_actions(f, s, larger, ARRAY_LEN(larger));
+    return true;
 }
 
 const struct tool tool_idle = {
     .name = "idle",
     .summary = "threads that wait for others or for work",
+    .devices = ON_CPU,
+    .n_needs = 3,
+    .needs = {METRIC_THREAD_BUSY, METRIC_BLOCKS, METRIC_THREADS},
     .examine = examine,
 };

@@ -9,40 +9,41 @@
 static const double WORTH = 0.1, MOST = 0.5;
 
 static const struct action fewer[] = {
-    {"merge stages: fewer launches", "merge", 0, NULL},
-    {"do not split results: no second kernel brings them together", "split", -1, NULL},
-    {"do in one launch what is done in several", NULL, 0, NULL},
+    MERGE("merge stages: fewer launches"),
+    TURN("split", -1, "do not split results: no second kernel brings them together"),
+    WORDS("do in one launch what is done in several"),
 };
 
-static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double launches = profile_get(in->profile, "launches");
-    double time_s = profile_get(in->profile, "time_s");
-    double each_s = in->target->ceilings.present ? in->target->ceilings.launch_s : NAN;
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double launches = subject_get(s, METRIC_LAUNCHES), time_s = subject_get(s, METRIC_TIME);
+    double each_s = s->target->ceilings.present ? s->target->ceilings.launch_s : NAN;
     double spare_s = (launches - 1) * each_s;
     bool several = spare_s > WORTH * time_s, alone = launches == 1 && each_s > MOST * time_s;
-    if (room < 1 || !(several || alone))
-        return 0;
-    *out = (struct finding){
-        .tool = "launch",
-        .severity = !several                  ? SEVERITY_LOW
-                    : spare_s > MOST * time_s ? SEVERITY_HIGH
-                                              : SEVERITY_MEDIUM,
-        .cause = several ? "launching takes a good part of the time"
-                         : "the launch itself is most of the time",
-        .evidence = arena_printf(a, "%.0f launch%s of about %.3g us in %.3g us", launches,
-                                 launches == 1 ? "" : "es", each_s * 1e6, time_s * 1e6),
-        .expected_gain = several ? fmin(time_s / fmax(time_s - spare_s, each_s), launches) : NAN,
-    };
+    if (!several && !alone)
+        return false;
+    f->severity = !several                  ? SEVERITY_LOW
+                  : spare_s > MOST * time_s ? SEVERITY_HIGH
+                                            : SEVERITY_MEDIUM;
+    f->cause = several ? "launching takes a good part of the time"
+                       : "the launch itself is most of the time";
+    f->evidence = arena_printf(a, "%.0f launch%s of about %.3g us in %.3g us", launches,
+                               launches == 1 ? "" : "es", each_s * 1e6, time_s * 1e6);
+    f->expected_gain = several ? fmin(time_s / fmax(time_s - spare_s, each_s), launches) : NAN;
+    tool_add_number(f, METRIC_LAUNCHES, launches, 1);
+    tool_add_number(f, METRIC_TIME, time_s, NAN);
     if (several)
-        tool_add_actions(out, in->candidate, fewer, ARRAY_LEN(fewer));
+        tool_add_actions(f, s, fewer, ARRAY_LEN(fewer));
     else
-        out->actions[out->n_actions++] = (struct action){
+        f->actions[f->n_actions++] = (struct action){
             .words = "nothing in this kernel: fuse the problem with what comes before or after"};
-    return 1;
+    return true;
 }
 
 const struct tool tool_launch = {
     .name = "launch",
     .summary = "time that goes into launching",
+    .devices = ON_GPU,
+    .n_needs = 2,
+    .needs = {METRIC_LAUNCHES, METRIC_TIME},
     .examine = examine,
 };

@@ -7,34 +7,31 @@
 #include "tools/tool_private.h"
 
 enum { WIDEST_BYTES = 16, ELEMENT_BYTES = 4 };
-static const double NEAR = 0.95;
 
 static const struct action wider[] = {
-    {"load and store wider vectors", "vec", +1, NULL},
-    {"more vectors per thread, so that more is under way", "items", +1, NULL},
+    TURN("vec", +1, "load and store wider vectors"),
+    TURN("items", +1, "more vectors per thread, so that more is under way"),
 };
 
-static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double gap = profile_get(in->profile, "time_s") / in->bound->reach_s;
-    int vec = tool_knob(in->candidate, "vec");
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    int vec = tool_knob(s->kernel, "vec");
     // The width is the kernel block's: without one there is nothing to read it off.
-    if (room < 1 || !in->target->is_gpu || in->bound->side != BOUND_MEMORY || vec < 1 ||
-        vec * ELEMENT_BYTES >= WIDEST_BYTES || !(1 / gap < NEAR))
-        return 0;
-    *out = (struct finding){
-        .tool = "narrow",
-        .severity = 1 / gap < 0.8 ? SEVERITY_MEDIUM : SEVERITY_LOW,
-        .cause = "accesses to memory are narrow",
-        .evidence =
-            arena_printf(a, "%d bytes at once; %d are possible", vec * ELEMENT_BYTES, WIDEST_BYTES),
-        .expected_gain = NAN,
-    };
-    tool_add_actions(out, in->candidate, wider, ARRAY_LEN(wider));
-    return 1;
+    if (vec < 1 || vec * ELEMENT_BYTES >= WIDEST_BYTES || !(1 / s->gap < NEAR_REACH))
+        return false;
+    f->severity = 1 / s->gap < 0.8 ? SEVERITY_MEDIUM : SEVERITY_LOW;
+    f->cause = "accesses to memory are narrow";
+    f->evidence =
+        arena_printf(a, "%d bytes at once; %d are possible", vec * ELEMENT_BYTES, WIDEST_BYTES);
+    tool_add_actions(f, s, wider, ARRAY_LEN(wider));
+    return true;
 }
 
 const struct tool tool_narrow = {
     .name = "narrow",
     .summary = "accesses to memory narrower than they could be",
+    .devices = ON_GPU,
+    .classes = CLASS_BIT(CLASS_MEMORY),
+    .n_needs = 1,
+    .needs = {METRIC_TIME},
     .examine = examine,
 };

@@ -8,7 +8,7 @@
 
 // Streams from memory want half of the threads; arithmetic in registers hides its own latency
 // with a quarter.
-static const double MEMORY_ENOUGH = 0.5, COMPUTE_ENOUGH = 0.25, NEAR = 0.95;
+static const double MEMORY_ENOUGH = 0.5, COMPUTE_ENOUGH = 0.25;
 
 // How a multiprocessor hands out what it has: registers by 256 to a warp, warps to four parts,
 // and 1 KiB of shared memory to each block besides its own (compute capability 8.0 and later).
@@ -18,30 +18,30 @@ enum { WARP = 32, REGISTER_UNIT = 256, PARTS = 4, SHARED_RESERVED = 1024 };
 enum limiter { BY_REGISTERS, BY_SHARED, BY_SLOTS, LIMITERS };
 
 static const struct action fewer_registers[] = {
-    {"let the compiler use fewer registers", "minblocks", +1, NULL},
-    {"fewer values per thread", "items", -1, NULL},
-    {"a smaller tile per thread", "micro", -1, NULL},
-    {"share a row among more threads", "threads", +1, NULL},
-    {"keep the row in shared memory instead of registers", "keep", 0, "shared"},
-    {"narrower vectors", "vec", -1, NULL},
-    {"smaller blocks, which fit more evenly", "block", -1, NULL},
-    {"hold fewer values per thread, or bound the registers (__launch_bounds__(threads, blocks))",
-     NULL, 0, NULL},
+    TURN("minblocks", +1, "let the compiler use fewer registers"),
+    TURN("items", -1, "fewer values per thread"),
+    TURN("micro", -1, "a smaller tile per thread"),
+    TURN("threads", +1, "share a row among more threads"),
+    WORD("keep", "shared", "keep the row in shared memory instead of registers"),
+    TURN("vec", -1, "narrower vectors"),
+    TURN("block", -1, "smaller blocks, which fit more evenly"),
+    WORDS("hold fewer values per thread, or bound the registers (__launch_bounds__(threads, "
+          "blocks))"),
 };
 static const struct action less_shared[] = {
-    {"smaller tiles in shared memory", "tile", -1, NULL},
-    {"fewer slices in shared memory", "stages", -1, NULL},
-    {"keep the row in registers instead of shared memory", "keep", 0, "register"},
-    {"fewer rows per block", "rows", -1, NULL},
-    {"less shared memory a block: smaller tiles, fewer of them, or registers", NULL, 0, NULL},
+    TURN("tile", -1, "smaller tiles in shared memory"),
+    TURN("stages", -1, "fewer slices in shared memory"),
+    WORD("keep", "register", "keep the row in registers instead of shared memory"),
+    TURN("rows", -1, "fewer rows per block"),
+    WORDS("less shared memory a block: smaller tiles, fewer of them, or registers"),
 };
 static const struct action larger_blocks[] = {
-    {"larger blocks: only so many fit at a time", "block", +1, NULL},
-    {"more rows per block", "rows", +1, NULL},
-    {"more results per block", "results", +1, NULL},
-    {"more threads per row", "threads", +1, NULL},
-    {"larger tiles", "tile", +1, NULL},
-    {"more threads a block", NULL, 0, NULL},
+    TURN("block", +1, "larger blocks: only so many fit at a time"),
+    TURN("rows", +1, "more rows per block"),
+    TURN("results", +1, "more results per block"),
+    TURN("threads", +1, "more threads per row"),
+    TURN("tile", +1, "larger tiles"),
+    WORDS("more threads a block"),
 };
 
 static const struct {
@@ -55,58 +55,64 @@ static const struct {
 };
 
 // Blocks that would fit on a multiprocessor if only this were in the way.
-static double fits_by(enum limiter which, const struct target *t, const struct profile *p) {
-    double warps = ceil(profile_get(p, "threads_per_block") / WARP);
-    double per_warp = profile_get(p, "registers") * WARP;
+static double fits_by(enum limiter which, const struct target *t, const struct metrics *m) {
+    double warps = ceil(metrics_get(m, METRIC_BLOCK_THREADS) / WARP);
+    double per_warp = metrics_get(m, METRIC_REGISTERS) * WARP;
     switch (which) {
     case BY_REGISTERS:
         per_warp = ceil(per_warp / REGISTER_UNIT) * REGISTER_UNIT;
         return floor(floor(t->registers_per_sm / per_warp / PARTS) * PARTS / warps);
     case BY_SHARED:
-        return floor((double)t->shared_per_sm / (profile_get(p, "shared_bytes") + SHARED_RESERVED));
+        return floor((double)t->shared_per_sm /
+                     (metrics_get(m, METRIC_SHARED_BYTES) + SHARED_RESERVED));
     default:
         return t->blocks_per_sm > 0 ? t->blocks_per_sm : INFINITY;
     }
 }
 
-static enum limiter find_limiter(const struct target *t, const struct profile *p) {
+static enum limiter find_limiter(const struct target *t, const struct metrics *m) {
     enum limiter least = BY_REGISTERS;
     for (int i = 1; i < LIMITERS; i++)
-        if (fits_by((enum limiter)i, t, p) < fits_by(least, t, p))
+        if (fits_by((enum limiter)i, t, m) < fits_by(least, t, m))
             least = (enum limiter)i;
     return least;
 }
 
-static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    const struct profile *p = in->profile;
-    double occupancy = profile_get(p, "occupancy"), per_sm = profile_get(p, "blocks_per_sm");
-    double enough = in->bound->side == BOUND_COMPUTE ? COMPUTE_ENOUGH : MEMORY_ENOUGH;
-    double gap = profile_get(p, "time_s") / in->bound->reach_s;
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    const struct metrics *m = s->metrics;
+    double occupancy = metrics_get(m, METRIC_OCCUPANCY);
+    double per_sm = metrics_get(m, METRIC_BLOCKS_PER_SM);
+    double enough = s->analytic.kind == CLASS_COMPUTE ? COMPUTE_ENOUGH : MEMORY_ENOUGH;
     // Where the grid does not even fill what fits, more fitting is of no use.
-    bool is_filled = profile_get(p, "blocks") > per_sm * in->target->sms;
-    if (room < 1 || !(occupancy < enough) || !is_filled || 1 / gap >= NEAR ||
-        isnan(profile_get(p, "registers") + profile_get(p, "shared_bytes")))
-        return 0;
-    enum limiter by = find_limiter(in->target, p);
-    *out = (struct finding){
-        .tool = "occupancy",
-        .severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM,
-        .cause = arena_printf(a, "%s keeps a multiprocessor from holding more threads",
-                              limiters[by].name),
-        .evidence = arena_printf(a,
-                                 "occupancy %.0f%%: %.0f block%s of %.0f threads at a time; %.0f "
-                                 "registers a thread, %.0f bytes of shared memory a block",
-                                 100 * occupancy, per_sm, per_sm == 1 ? "" : "s",
-                                 profile_get(p, "threads_per_block"), profile_get(p, "registers"),
-                                 profile_get(p, "shared_bytes")),
-        .expected_gain = isfinite(gap) ? fmin(enough / occupancy, gap) : enough / occupancy,
-    };
-    tool_add_actions(out, in->candidate, limiters[by].actions, limiters[by].n_actions);
-    return 1;
+    bool is_filled = metrics_get(m, METRIC_BLOCKS) > per_sm * s->target->sms;
+    if (!(occupancy < enough) || !is_filled || subject_is_near(s))
+        return false;
+    enum limiter by = find_limiter(s->target, m);
+    f->severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause =
+        arena_printf(a, "%s keeps a multiprocessor from holding more threads", limiters[by].name);
+    f->evidence = arena_printf(
+        a,
+        "occupancy %.0f%%: %.0f block%s of %.0f threads at a time; %.0f registers a "
+        "thread, %.0f bytes of shared memory a block",
+        100 * occupancy, per_sm, per_sm == 1 ? "" : "s", metrics_get(m, METRIC_BLOCK_THREADS),
+        metrics_get(m, METRIC_REGISTERS), metrics_get(m, METRIC_SHARED_BYTES));
+    f->expected_gain = enough / occupancy;
+    tool_add_number(f, METRIC_OCCUPANCY, occupancy, enough);
+    tool_add_number(f, METRIC_REGISTERS, metrics_get(m, METRIC_REGISTERS), NAN);
+    tool_add_number(f, METRIC_SHARED_BYTES, metrics_get(m, METRIC_SHARED_BYTES), NAN);
+    tool_add_number(f, METRIC_BLOCKS_PER_SM, per_sm, NAN);
+    tool_add_actions(f, s, limiters[by].actions, limiters[by].n_actions);
+    return true;
 }
 
 const struct tool tool_occupancy = {
     .name = "occupancy",
     .summary = "what keeps a multiprocessor from holding enough threads",
+    .devices = ON_GPU,
+    .of_launches = true,
+    .n_needs = 6,
+    .needs = {METRIC_OCCUPANCY, METRIC_BLOCKS_PER_SM, METRIC_BLOCKS, METRIC_BLOCK_THREADS,
+              METRIC_REGISTERS, METRIC_SHARED_BYTES},
     .examine = examine,
 };

@@ -1,16 +1,43 @@
 // What the tools share.
 #pragma once
 
-#include "record/candidate.h"
-#include "record/finding.h"
+#include "tools/tool.h"
 
 #define ARRAY_LEN(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-// Add those actions whose knob the candidate's kernel block has and does not already have set
-// to the action's word. Actions without a knob are for source that somebody wrote, which has no
-// knobs: a candidate without a block gets those, and no other does.
-void tool_add_actions(struct finding *f, const struct candidate *c, const struct action *actions,
+// Rows of a table of actions: turn a knob (+1, -1; 0: any other value), set it to a word, merge two
+// stages, or words alone, for source that somebody wrote.
+#define TURN(knob_, direction_, words_) \
+    { .words = words_, .knob = knob_, .direction = direction_ }
+#define WORD(knob_, word_, words_) \
+    { .words = words_, .knob = knob_, .word = word_ }
+#define MERGE(words_) \
+    { .words = words_, .knob = "merge" }
+#define WORDS(words_) \
+    { .words = words_ }
+
+// Nearer to reach than this there is nothing to gain.
+#define NEAR_REACH 0.95
+
+static inline double subject_get(const struct tool_subject *s, enum metric_id id) {
+    return metrics_get(s->metrics, id);
+}
+
+// Is the call as fast as this machine can be expected to be?
+bool subject_is_near(const struct tool_subject *s);
+
+// A gain, capped by what the bound leaves; NAN stays.
+double subject_gain(const struct tool_subject *s, double gain);
+
+// Add those actions that the subject's block has a knob for and is not already set to. Actions
+// without a knob are for source that somebody wrote, which has no knobs: a candidate without a
+// block gets those, and no other does. An action that turns a knob the other way than one before
+// is left out.
+void tool_add_actions(struct finding *f, const struct tool_subject *s, const struct action *actions,
                       int n_actions);
 
-// The least number that a knob has in the stages of the candidate's block; -1: it has none.
-int tool_knob(const struct candidate *c, const char *knob);
+// A number that the finding rests on, and the line that it is on the wrong side of (NAN: none).
+void tool_add_number(struct finding *f, enum metric_id id, double value, double limit);
+
+// The least number that the first part of a knob has in the stages of the block; -1: none has it.
+int tool_knob(const struct kernel *k, const char *knob);

@@ -1,117 +1,150 @@
 // Far from reach, and on which side. The side is the bound's, not a counter's: it says
 // what the problem needs, whatever this candidate happens to do.
 #include <math.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "tools/tool.h"
 #include "tools/tool_private.h"
 
-// Nearer than this the rest is noise; the other two are where words change.
-static const double NEAR = 0.95, MEDIUM = 0.8, FAR = 0.5;
+// Where words change. Nearer than NEAR_REACH the rest is noise.
+static const double MEDIUM = 0.8, FAR = 0.5;
+// Arithmetic hides its own latency with this share of a multiprocessor's threads.
+static const double CROWDED = 0.25;
 
 static const struct action memory_actions[] = {
-    {"write past the caches: the result is not read again", "store", 0, "stream"},
-    {"load and store wider vectors", "vec", +1, NULL},
-    {"keep the row close instead of reading it again", "keep", 0, "local"},
-    {"compute on one row while the next arrives", "overlap", 0, "rows"},
-    {"fetch rows before they are needed", "ahead", +1, NULL},
-    {"larger blocks, so that fetching ahead is not cut short", "rows", +1, NULL},
-    {"keep more loads in flight", "unroll", +1, NULL},
-    {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
-    {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
-    {"count the bytes that the source moves: everything read twice, and every line of an output "
-     "that is read before it is written, is more than the least",
-     NULL, 0, NULL},
-    {"bring loops over the same data together, and keep what is read again in a local array that "
-     "fits the first caches",
-     NULL, 0, NULL},
-    {"write results past the caches (hone_stream16)", NULL, 0, NULL},
-    {"fetch ahead (__builtin_prefetch), and keep arithmetic from waiting for it", NULL, 0, NULL},
+    WORD("store", "stream", "write past the caches: the result is not read again"),
+    TURN("vec", +1, "load and store wider vectors"),
+    WORD("keep", "local", "keep the row close instead of reading it again"),
+    WORD("overlap", "rows", "compute on one row while the next arrives"),
+    TURN("ahead", +1, "fetch rows before they are needed"),
+    TURN("rows", +1, "larger blocks, so that fetching ahead is not cut short"),
+    TURN("unroll", +1, "keep more loads in flight"),
+    MERGE("merge stages, so that no value goes to memory and back"),
+    WORD("divide", "reciprocal", "multiply by a reciprocal instead of dividing"),
+    WORDS(
+        "count the bytes that the source moves: everything read twice, and every line of an output "
+        "that is read before it is written, is more than the least"),
+    WORDS("bring loops over the same data together, and keep what is read again in a local array "
+          "that fits the first caches"),
+    WORDS("write results past the caches (hone_stream16)"),
+    WORDS("fetch ahead (__builtin_prefetch), and keep arithmetic from waiting for it"),
 };
 
 static const struct action compute_actions[] = {
-    {"use wider vectors", "vec", +1, NULL},
-    {"more independent sums per step", "micro", +1, NULL},
-    {"work on larger tiles, so that data are used more often while they are near", "tile", +1,
-     NULL},
-    {"smaller tiles, so that they stay in the near caches", "tile", -1, NULL},
-    {"lay the operand out in the order in which it is read", "pack", 0, NULL},
-    {"more independent work per step", "unroll", +1, NULL},
-    {"more independent sums in the innermost loop: enough of them to cover the latency of a "
-     "multiply-add",
-     NULL, 0, NULL},
-    {"use what is loaded into registers more often before the next load", NULL, 0, NULL},
-    {"pack operands once into the order in which they are read, in scratch", NULL, 0, NULL},
-    {"block the loops so that what is read again lies in the nearest cache that holds it", NULL, 0,
-     NULL},
+    TURN("vec", +1, "use wider vectors"),
+    TURN("micro", +1, "more independent sums per step"),
+    TURN("tile", +1, "work on larger tiles, so that data are used more often while they are near"),
+    TURN("pack", 0, "lay the operand out in the order in which it is read"),
+    TURN("unroll", +1, "more independent work per step"),
+    WORDS("more independent sums in the innermost loop: enough of them to cover the latency of a "
+          "multiply-add"),
+    WORDS("use what is loaded into registers more often before the next load"),
+    WORDS("pack operands once into the order in which they are read, in scratch"),
+    WORDS("block the loops so that what is read again lies in the nearest cache that holds it"),
 };
 
 // On a GPU knobs have other names, and other things are in the way.
 static const struct action gpu_memory_actions[] = {
-    {"load and store wider vectors", "vec", +1, NULL},
-    {"keep the row in registers instead of reading it again", "keep", 0, "register"},
-    {"more vectors per thread, so that more is under way", "items", +1, NULL},
-    {"merge stages, so that no value goes to memory and back", "merge", 0, NULL},
-    {"write past the caches: the result is not read again", "store", 0, "stream"},
-    {"more threads per row, so that more is under way", "threads", +1, NULL},
-    {"more rows per block", "rows", +1, NULL},
-    {"split each result over more blocks", "split", +1, NULL},
-    {"larger blocks", "block", +1, NULL},
-    {"multiply by a reciprocal instead of dividing", "divide", 0, "reciprocal"},
-    {"count the bytes that the source moves: what is read twice is more than the least; keep it in "
-     "registers or shared memory",
-     NULL, 0, NULL},
-    {"move 16 bytes at a time and thread (float4), neighbours by neighbours", NULL, 0, NULL},
-    {"more loads under way before the first is used: several per thread, or asynchronous copies",
-     NULL, 0, NULL},
-    {"fewer launches: what one writes and the next reads goes through memory", NULL, 0, NULL},
+    TURN("vec", +1, "load and store wider vectors"),
+    WORD("keep", "register", "keep the row in registers instead of reading it again"),
+    TURN("items", +1, "more vectors per thread, so that more is under way"),
+    MERGE("merge stages, so that no value goes to memory and back"),
+    WORD("store", "stream", "write past the caches: the result is not read again"),
+    TURN("threads", +1, "more threads per row, so that more is under way"),
+    TURN("rows", +1, "more rows per block"),
+    TURN("split", +1, "split each result over more blocks"),
+    TURN("block", +1, "larger blocks"),
+    WORD("divide", "reciprocal", "multiply by a reciprocal instead of dividing"),
+    WORDS("count the bytes that the source moves: what is read twice is more than the least; keep "
+          "it in "
+          "registers or shared memory"),
+    WORDS("move 16 bytes at a time and thread (float4), neighbours by neighbours"),
+    WORDS("more loads under way before the first is used: several per thread, or asynchronous "
+          "copies"),
+    WORDS("fewer launches: what one writes and the next reads goes through memory"),
 };
 
 static const struct action gpu_compute_actions[] = {
-    {"load the next slice while this one is used", "stages", +1, NULL},
-    {"more independent sums per thread", "micro", +1, NULL},
-    {"larger tiles, so that data are used more often while they are near", "tile", +1, NULL},
-    {"load wider vectors", "vec", +1, NULL},
-    {"more blocks at a time", "minblocks", +1, NULL},
-    {"smaller tiles, so that more blocks fit", "tile", -1, NULL},
-    {"a smaller tile per thread, so that more threads fit", "micro", -1, NULL},
-    {"load the next tile (asynchronous copies) while this one is used", NULL, 0, NULL},
-    {"more sums per thread for each value read from shared memory", NULL, 0, NULL},
-    {"read shared memory 16 bytes at a time, without conflicts between its banks", NULL, 0, NULL},
-    {"use the matrix units, where the precision that the problem asks for allows it", NULL, 0,
-     NULL},
+    TURN("stages", +1, "load the next slice while this one is used"),
+    TURN("micro", +1, "more independent sums per thread"),
+    TURN("tile", +1, "larger tiles, so that data are used more often while they are near"),
+    TURN("vec", +1, "load wider vectors"),
+    TURN("minblocks", +1, "more blocks at a time"),
+    WORDS("load the next tile (asynchronous copies) while this one is used"),
+    WORDS("more sums per thread for each value read from shared memory"),
+    WORDS("read shared memory 16 bytes at a time, without conflicts between its banks"),
+    WORDS("use the matrix units, where the precision that the problem asks for allows it"),
+};
+
+// Put before those where what is held per thread and block is already too much.
+static const struct action smaller_tiles[] = {
+    TURN("tile", -1, "smaller tiles, so that they stay in the near caches"),
+};
+static const struct action gpu_crowded_actions[] = {
+    TURN("minblocks", +1, "more blocks at a time"),
+    TURN("tile", -1, "smaller tiles, so that more blocks fit"),
+    TURN("micro", -1, "a smaller tile per thread, so that more threads fit"),
 };
 
 static const struct action launch_actions[] = {
-    {"larger blocks: fewer to hand out", "grain", +1, NULL},
-    {"larger blocks: more rows each", "rows", +1, NULL},
-    {"merge stages: fewer launches", "merge", 0, NULL},
-    {"fewer launches, and fewer blocks to hand out", NULL, 0, NULL},
+    TURN("grain", +1, "larger blocks: fewer to hand out"),
+    TURN("rows", +1, "larger blocks: more rows each"),
+    MERGE("merge stages: fewer launches"),
+    WORDS("fewer launches, and fewer blocks to hand out"),
 };
 
 static const struct action chain_actions[] = {
-    {"all steps in one launch, the state in registers or shared memory", NULL, 0, NULL},
-    {"what a step does not need the state for before the loop, for all steps at once", NULL, 0,
-     NULL},
-    {"weights that every step reads kept on the chip", NULL, 0, NULL},
+    WORDS("all steps in one launch, the state in registers or shared memory"),
+    WORDS("what a step does not need the state for before the loop, for all steps at once"),
+    WORDS("weights that every step reads kept on the chip"),
 };
 
-static void add_actions(const struct tool_input *in, struct finding *f) {
-    bool gpu = in->target->is_gpu;
-    switch (in->bound->side) {
+// Do the two operand slices of some tile no longer fit the second cache, which one thread has to
+// itself?
+static bool tiles_overflow(const struct tool_subject *s) {
+    for (int i = 0; s->kernel && i < s->kernel->n_stages; i++) {
+        const struct kernel_stage *stage = s->kernel->stages[i];
+        for (int k = 0; k < stage->n_knobs; k++) {
+            const int *part = stage->knobs[k].part;
+            bool is_tile =
+                strcmp(stage->knobs[k].name, "tile") == 0 && stage->knobs[k].n_parts == 3;
+            double bytes = 4.0 * ((double)part[0] + part[1]) * part[2];
+            if (is_tile && s->target->l2_bytes > 0 && bytes > (double)s->target->l2_bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void add_compute_actions(const struct tool_subject *s, struct finding *f) {
+    if (!s->target->is_gpu) {
+        if (tiles_overflow(s))
+            tool_add_actions(f, s, smaller_tiles, ARRAY_LEN(smaller_tiles));
+        tool_add_actions(f, s, compute_actions, ARRAY_LEN(compute_actions));
+        return;
+    }
+    if (subject_get(s, METRIC_OCCUPANCY) < CROWDED)
+        tool_add_actions(f, s, gpu_crowded_actions, ARRAY_LEN(gpu_crowded_actions));
+    tool_add_actions(f, s, gpu_compute_actions, ARRAY_LEN(gpu_compute_actions));
+}
+
+static void add_actions(const struct tool_subject *s, struct finding *f) {
+    switch (s->in->bound->side) {
     case BOUND_MEMORY:
-        tool_add_actions(f, in->candidate, gpu ? gpu_memory_actions : memory_actions,
-                         gpu ? ARRAY_LEN(gpu_memory_actions) : ARRAY_LEN(memory_actions));
+        if (s->target->is_gpu)
+            tool_add_actions(f, s, gpu_memory_actions, ARRAY_LEN(gpu_memory_actions));
+        else
+            tool_add_actions(f, s, memory_actions, ARRAY_LEN(memory_actions));
         break;
     case BOUND_COMPUTE:
-        tool_add_actions(f, in->candidate, gpu ? gpu_compute_actions : compute_actions,
-                         gpu ? ARRAY_LEN(gpu_compute_actions) : ARRAY_LEN(compute_actions));
+        add_compute_actions(s, f);
         break;
     case BOUND_LAUNCH:
-        tool_add_actions(f, in->candidate, launch_actions, ARRAY_LEN(launch_actions));
+        tool_add_actions(f, s, launch_actions, ARRAY_LEN(launch_actions));
         break;
     case BOUND_CHAIN:
-        tool_add_actions(f, in->candidate, chain_actions, ARRAY_LEN(chain_actions));
+        tool_add_actions(f, s, chain_actions, ARRAY_LEN(chain_actions));
         break;
     }
 }
@@ -132,27 +165,27 @@ static const char *evidence(struct arena *a, const struct bound *b, double time_
     return arena_printf(a, "%s; a launch costs %.3g us", head, b->reach_fixed_s * 1e6);
 }
 
-static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double time_s = profile_get(in->profile, "time_s");
-    double fraction = in->bound->reach_s / time_s;
-    if (room < 1 || !isfinite(fraction) || fraction >= NEAR)
-        return 0;
-    *out = (struct finding){
-        .tool = "reach",
-        .severity = fraction < FAR      ? SEVERITY_HIGH
-                    : fraction < MEDIUM ? SEVERITY_MEDIUM
-                                        : SEVERITY_LOW,
-        .cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
-                              bound_side_name(in->bound->side), 100 * fraction),
-        .evidence = evidence(a, in->bound, time_s),
-        .expected_gain = 1 / fraction,
-    };
-    add_actions(in, out);
-    return 1;
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double fraction = 1 / s->gap;
+    if (!isfinite(fraction) || fraction >= NEAR_REACH)
+        return false;
+    f->severity = fraction < FAR      ? SEVERITY_HIGH
+                  : fraction < MEDIUM ? SEVERITY_MEDIUM
+                                      : SEVERITY_LOW;
+    f->cause = arena_printf(a, "%s-bound, at %.0f%% of what this machine reaches",
+                            bound_side_name(s->in->bound->side), 100 * fraction);
+    f->evidence = evidence(a, s->in->bound, subject_get(s, METRIC_TIME));
+    f->expected_gain = s->gap;
+    tool_add_number(f, METRIC_TIME, subject_get(s, METRIC_TIME), s->in->bound->reach_s);
+    add_actions(s, f);
+    return true;
 }
 
 const struct tool tool_reach = {
     .name = "reach",
     .summary = "how far from reach, and whether memory or arithmetic is in the way",
+    .devices = ON_CPU | ON_GPU,
+    .n_needs = 1,
+    .needs = {METRIC_TIME},
     .examine = examine,
 };

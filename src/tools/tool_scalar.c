@@ -9,34 +9,34 @@
 static const double TOLERATED = 0.25, MOST = 0.75;
 
 static const struct action actions[] = {
-    {"ask for vectors of more lanes", "vec", +1, NULL},
-    {"unroll, so that tails weigh less", "unroll", +1, NULL},
-    {"write the innermost loops in vectors (f32x16 of hone_math.h); the compiler does not sum in "
-     "another order by itself, nor vectorise around calls of the C library",
-     NULL, 0, NULL},
+    TURN("vec", +1, "ask for vectors of more lanes"),
+    TURN("unroll", +1, "unroll, so that tails weigh less"),
+    WORDS("write the innermost loops in vectors (f32x16 of hone_math.h); the compiler does not sum "
+          "in "
+          "another order by itself, nor vectorise around calls of the C library"),
 };
 
-static int examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    double scalar = profile_get(in->profile, "hot_scalar");
-    double vector = profile_get(in->profile, "hot_vector");
-    double share = scalar / (scalar + vector);
-    if (room < 1 || !isfinite(share) || share <= TOLERATED)
-        return 0;
-    double lanes = in->target->vector_bytes / 4.0;
-    *out = (struct finding){
-        .tool = "scalar",
-        .severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM,
-        .cause = "innermost loops compute one element at a time",
-        .evidence = arena_printf(a, "%.0f of %.0f floating point instructions there are scalar",
-                                 scalar, scalar + vector),
-        .expected_gain = (scalar + vector) / (scalar / lanes + vector),
-    };
-    tool_add_actions(out, in->candidate, actions, ARRAY_LEN(actions));
-    return 1;
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double scalar = subject_get(s, METRIC_HOT_SCALAR), vector = subject_get(s, METRIC_HOT_VECTOR);
+    double share = scalar / (scalar + vector), lanes = s->target->vector_bytes / 4.0;
+    if (!isfinite(share) || share <= TOLERATED)
+        return false;
+    f->severity = share > MOST ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = "innermost loops compute one element at a time";
+    f->evidence = arena_printf(a, "%.0f of %.0f floating point instructions there are scalar",
+                               scalar, scalar + vector);
+    f->expected_gain = (scalar + vector) / (scalar / lanes + vector);
+    tool_add_number(f, METRIC_HOT_SCALAR, scalar, TOLERATED * (scalar + vector));
+    tool_add_number(f, METRIC_HOT_VECTOR, vector, NAN);
+    tool_add_actions(f, s, actions, ARRAY_LEN(actions));
+    return true;
 }
 
 const struct tool tool_scalar = {
     .name = "scalar",
     .summary = "scalar arithmetic where vectors could be",
+    .devices = ON_CPU,
+    .n_needs = 2,
+    .needs = {METRIC_HOT_SCALAR, METRIC_HOT_VECTOR},
     .examine = examine,
 };

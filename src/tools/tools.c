@@ -1,70 +1,170 @@
-// The list of tools, which of them apply, and the ranking of their findings; actions that no knob
-// of the block allows are left out.
-#include <limits.h>
+// The list of tools, who of them is asked about what, and the ranking of what they found.
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "family/block.h"
+#include "lang/lang.h"
 #include "tools/tool.h"
+#include "tools/tool_actions.h"
 #include "tools/tool_private.h"
 
-const struct tool *const tools[] = {&tool_reach,     &tool_scalar, &tool_idle,
-                                    &tool_occupancy, &tool_waves,  &tool_spill,
-                                    &tool_narrow,    &tool_launch, NULL};
+// Of equals the earlier ranks first: what names a cause stands before what only says how far.
+const struct tool *const tools[] = {&tool_scalar, &tool_idle,   &tool_spill,  &tool_occupancy,
+                                    &tool_waves,  &tool_narrow, &tool_launch, &tool_disagree,
+                                    &tool_reach,  NULL};
 
-enum { FOUND_MAX = 32 };
+enum { FOUND_MAX = 64 };
 
-// What stands behind the next word `knob` of the block, or NULL.
-static const char *next_value(const char *block, const char *knob) {
-    size_t len = strlen(knob);
-    for (const char *at = block; (at = strstr(at, knob)); at += len)
-        if (at > block && at[-1] == ' ' && at[len] == ' ')
-            return at + len + strspn(at + len, " ");
-    return NULL;
-}
+// A launch of less than SMALL of the time yields nothing above low severity, and of less than TINY
+// nothing at all.
+static const double SMALL = 0.05, TINY = 0.01;
 
-// Does the block hold the words `knob` and, right behind it unless NULL, `value`?
-static bool has_words(const char *block, const char *knob, const char *value) {
-    for (const char *at = block; (at = next_value(at, knob));)
-        if (!value ||
-            (strncmp(at, value, strlen(value)) == 0 && strcspn(at, " \n") == strlen(value)))
-            return true;
-    return false;
-}
-
-int tool_knob(const struct candidate *c, const char *knob) {
-    int least = -1;
-    for (const char *at = c->kernel; at && (at = next_value(at, knob));) {
-        long value = strtol(at, NULL, 10);
-        if (value > 0 && value < INT_MAX && (least < 0 || value < least))
-            least = (int)value;
+// The candidate's block, read back from its text. What was lowered was legal, so a mistake means
+// that another version's language wrote it: then there is nothing to turn.
+static const struct kernel *read_block(struct arena *a, const struct candidate *c) {
+    struct lang_file file = {0};
+    const char *diagnostics;
+    struct error ignored = {0};
+    if (!c || !c->kernel)
+        return NULL;
+    struct lang_source source = {
+        .file = "stored kernel", .text = c->kernel, .len = strlen(c->kernel)};
+    if (!lang_parse(a, &source, &file, &diagnostics, &ignored) || file.n_kernels != 1) {
+        log_info("kernel block of a candidate: %s", ignored.text);
+        return NULL;
     }
-    return least;
+    return file.kernels[0];
 }
 
-static int count_stages(const char *block) {
-    int n = 0;
-    for (const char *at = block; (at = strstr(at, "\nstage ")); at++)
-        n++;
-    return n;
+bool subject_is_near(const struct tool_subject *s) {
+    return 1 / s->gap >= NEAR_REACH;
 }
 
-static bool applies(const struct candidate *c, const struct action *action) {
-    if (!c->kernel || !action->knob)
-        return !c->kernel && !action->knob;
-    if (strcmp(action->knob, "merge") == 0)
-        return count_stages(c->kernel) > 1;
-    return has_words(c->kernel, action->knob, NULL) &&
-           !(action->word && has_words(c->kernel, action->knob, action->word));
+double subject_gain(const struct tool_subject *s, double gain) {
+    return isfinite(s->gap) ? fmin(gain, s->gap) : gain;
 }
 
-void tool_add_actions(struct finding *f, const struct candidate *c, const struct action *actions,
-                      int n_actions) {
-    for (int i = 0; i < n_actions && f->n_actions < FINDING_ACTIONS_MAX; i++)
-        if (applies(c, &actions[i]))
-            f->actions[f->n_actions++] = actions[i];
+void tool_add_number(struct finding *f, enum metric_id id, double value, double limit) {
+    if (f->n_numbers < FINDING_NUMBERS_MAX && isfinite(value))
+        f->numbers[f->n_numbers++] = (struct evidence){metric_table[id].name, value, limit};
+}
+
+static bool admits(const struct tool *t, const struct tool_subject *s) {
+    bool is_known = s->analytic.kind != CLASS_UNKNOWN || s->measured.kind != CLASS_UNKNOWN;
+    unsigned bits = CLASS_BIT(s->analytic.kind) | CLASS_BIT(s->measured.kind);
+    return t->classes == CLASS_ANY || !is_known || (t->classes & bits);
+}
+
+static bool ask(struct arena *a, const struct tool *t, const struct tool_subject *s,
+                struct finding *f) {
+    unsigned device = s->target->is_gpu ? ON_GPU : ON_CPU;
+    bool has_all = true;
+    for (int i = 0; i < t->n_needs; i++)
+        has_all &= metrics_has(s->metrics, t->needs[i]);
+    *f = (struct finding){.tool = t->name, .evidence = "", .expected_gain = NAN, .share = NAN};
+    if (!has_all || !(t->devices & device) || !admits(t, s) || !t->examine(a, s, f))
+        return false;
+    if (s->launch && isfinite(s->share)) {
+        f->launch = s->launch;
+        f->share = s->share;
+        // What is gained on a part of the time.
+        f->expected_gain = 1 / (1 - s->share + s->share / f->expected_gain);
+        if (s->share < SMALL)
+            f->severity = SEVERITY_LOW;
+    }
+    f->expected_gain = subject_gain(s, f->expected_gain);
+    return true;
+}
+
+struct examination {
+    const struct tool_input *in;
+    struct classes classes;
+    struct tool_subject call;
+    // Of each launch: its own metrics, and where it is alone what is known of the call.
+    struct metrics *views;
+    struct finding found[FOUND_MAX];
+    int n;
+};
+
+static bool is_kernel(const struct profile_launch *l) {
+    return metrics_has(&l->metrics, METRIC_BLOCKS);
+}
+
+static void open_views(struct arena *a, struct examination *e) {
+    const struct profile *p = e->in->profile;
+    int n_kernels = 0;
+    e->views = arena_array(a, struct metrics, p->n_launches + 1);
+    for (int i = 0; i < p->n_launches; i++)
+        n_kernels += is_kernel(&p->launches[i]);
+    for (int i = 0; i < p->n_launches; i++) {
+        if (n_kernels == 1 && is_kernel(&p->launches[i]))
+            e->views[i] = p->call;
+        metrics_merge(&e->views[i], &p->launches[i].metrics);
+    }
+}
+
+static void open(struct arena *a, const struct tool_input *in, struct examination *e) {
+    *e = (struct examination){.in = in};
+    classify(a, in->profile, in->bound, in->target, &e->classes);
+    e->call = (struct tool_subject){
+        .in = in,
+        .target = in->target,
+        .kernel = read_block(a, in->candidate),
+        .metrics = &in->profile->call,
+        .share = 1,
+        .analytic = e->classes.analytic,
+        .measured = e->classes.measured,
+        .gap = in->bound ? profile_get(in->profile, METRIC_TIME) / in->bound->reach_s : NAN};
+    open_views(a, e);
+}
+
+static void add(struct examination *e, const struct finding *f) {
+    if (e->n < FOUND_MAX)
+        e->found[e->n++] = *f;
+}
+
+// Of several launches a tool reports the one where there is most to gain.
+static bool ask_launches(struct arena *a, const struct tool *t, struct examination *e,
+                         struct finding *best) {
+    const struct profile *p = e->in->profile;
+    bool is_found = false;
+    double most = -1;
+    for (int i = 0; i < p->n_launches; i++) {
+        struct tool_subject s = e->call;
+        struct finding f;
+        double share = p->n_launches == 1 ? 1 : profile_share(p, i);
+        s.metrics = &e->views[i];
+        s.launch = p->launches[i].name;
+        s.share = share;
+        s.measured = e->classes.launches[i];
+        if (share < TINY || !ask(a, t, &s, &f))
+            continue;
+        double weight = (isfinite(share) ? share : 1) * (1 + (double)f.severity);
+        if (weight <= most)
+            continue;
+        most = weight;
+        *best = f;
+        is_found = true;
+    }
+    return is_found;
+}
+
+static bool ask_tool(struct arena *a, const struct tool *t, struct examination *e,
+                     struct finding *f) {
+    bool by_launch = t->of_launches && e->in->profile->n_launches > 0;
+    return by_launch ? ask_launches(a, t, e, f) : ask(a, t, &e->call, f);
+}
+
+bool tool_examine(struct arena *a, const struct tool *t, const struct tool_input *in,
+                  struct finding *f) {
+    struct examination e;
+    open(a, in, &e);
+    return ask_tool(a, t, &e, f);
 }
 
 static bool ranks_before(const struct finding *a, const struct finding *b) {
@@ -74,13 +174,8 @@ static bool ranks_before(const struct finding *a, const struct finding *b) {
            (isnan(b->expected_gain) && !isnan(a->expected_gain));
 }
 
-int tools_examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
-    struct finding found[FOUND_MAX];
-    int n = 0;
-    for (const struct tool *const *t = tools; *t; t++)
-        n += (*t)->examine(a, in, found + n, FOUND_MAX - n);
-    int n_out = n < room ? n : room;
-    // Insertion: stable, and there are few.
+// Insertion: stable, and there are few.
+static void rank(struct finding *found, int n) {
     for (int i = 1; i < n; i++) {
         struct finding f = found[i];
         int j = i;
@@ -88,6 +183,45 @@ int tools_examine(struct arena *a, const struct tool_input *in, struct finding *
             found[j] = found[j - 1];
         found[j] = f;
     }
-    memcpy(out, found, sizeof *out * (size_t)n_out);
-    return n_out;
+}
+
+static bool has_turns(const struct finding *found, int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < found[i].n_actions; k++)
+            if (found[i].actions[k].knob)
+                return true;
+    return false;
+}
+
+// The moves of a block are many: they are listed only where some action asks for one.
+static void keep_legal(struct arena *a, struct examination *e) {
+    if (!e->call.kernel || !e->in->problem || !has_turns(e->found, e->n))
+        return;
+    struct arena scratch = {0};
+    struct mistakes mistakes = {.arena = &scratch, .source = &(struct lang_source){0}};
+    int n_moves = 0;
+    const struct move *moves = NULL;
+    // A block of another version may not be legal here, and then has no moves.
+    block_resolve(&scratch, e->in->problem, e->in->target, e->call.kernel, &mistakes);
+    if (mistakes.count == 0)
+        moves = moves_list(&scratch, e->in->problem, e->in->target, e->call.kernel, &n_moves);
+    for (int i = 0; i < e->n; i++)
+        actions_keep_legal(a, &e->found[i], moves, n_moves);
+    arena_reset(&scratch);
+}
+
+int tools_examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
+    struct examination e;
+    struct finding f;
+    open(a, in, &e);
+    for (const struct tool *const *t = tools; *t; t++)
+        if (ask_tool(a, *t, &e, &f))
+            add(&e, &f);
+    rank(e.found, e.n);
+    if (e.n > room)
+        e.n = room;
+    keep_legal(a, &e);
+    actions_drop_contradictions(e.found, e.n);
+    memcpy(out, e.found, sizeof *out * (size_t)e.n);
+    return e.n;
 }

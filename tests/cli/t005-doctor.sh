@@ -53,6 +53,12 @@ printf '#!/bin/sh\nexit 1\n' >bin/objdump
 chmod +x bin/objdump
 expect_match 1 '^objdump   broken' env PATH="$TMP/bin" "$HONE" doctor
 
+# What can be said of a GPU's kernels: the code always, a listing where the vendor's program is.
+expect_match 1 '^cubin     ok      read by hone itself' env PATH="$TMP/bin" "$HONE" doctor
+printf '#!/bin/sh\n' >bin/nvdisasm
+chmod +x bin/nvdisasm
+expect_match 1 '^nvdisasm  ok      .*bin/nvdisasm$' env PATH="$TMP/bin" "$HONE" doctor
+
 # Places that cannot be written, settings that make no sense, a store that is none.
 expect_match 1 '^cache     broken' env XDG_CACHE_HOME=/dev/null "$HONE" doctor
 expect_match 1 '^cache     broken' env -u HOME -u XDG_CACHE_HOME "$HONE" doctor

@@ -353,7 +353,7 @@ dim N = 10
 in  x : f32[N] ~ normal
 in  i : i64[N] ~ integers(0, 20)
 out y : f32[N]
-y = take(x, i)
+y = take(x, i + 0 * i)
 P
 kernel outside_any <<'C'
 #pragma hone launch k grid(1) args(x, i, y)

@@ -91,8 +91,8 @@ static _Noreturn void fail(const char *what, const struct error *err) {
 }
 
 static void draw_knobs(struct bench *b, struct kernel_stage *s) {
-    const struct family *f = family_on(family_find(s->family), &b->target);
-    for (const struct knob *k = f->knobs; k->name; k++) {
+    const struct emitter *e = stage_emitter(s, &b->target);
+    for (const struct knob *k = e->knobs; k->name; k++) {
         int n = 0;
         if (k->words) {
             while (k->words[n])

@@ -173,8 +173,8 @@ const char *random_problem(struct arena *a, struct rng *r) {
 
 // Set every knob of a stage to some value of its grid.
 static void shuffle_knobs(struct rng *r, const struct target *t, struct kernel_stage *s) {
-    const struct family *f = family_on(family_find(s->family), t);
-    for (const struct knob *k = f->knobs; k->name; k++) {
+    const struct emitter *e = stage_emitter(s, t);
+    for (const struct knob *k = e->knobs; k->name; k++) {
         int n = 0;
         if (k->words) {
             while (k->words[n])

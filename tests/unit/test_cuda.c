@@ -243,6 +243,10 @@ static const struct {
     {"problem chunks\ndim M = 16, N = 32, K = 4104\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
      "stage c : gemm  tile 16x32x16  micro 2x4  stages 2  vec 4\n"},
+    {"problem dots\ndim M = 3, N = 5, K = 3004\nin a : f32[M, K] ~ normal\n"
+     "in b : f32[N, K] ~ normal\nin d : f32[N] ~ normal\nout c : f32[M, N]\nc = relu(a @ b.T + "
+     "d)\n",
+     "stage c : gemm as dot  threads 32  results 2  vec 4  split 2\n"},
     {"problem plain\ndim M = 5, N = 1500\nin x : f32[M, N] ~ normal\nout y : f32[M]\n"
      "y = sum(x, axis=1)\n",
      NULL},

@@ -39,5 +39,5 @@ Test(environment, tells_of_this_machine) {
     cr_expect(environment_steal(&e) >= 0);
     environment_close(&e);
     environment_describe(&p);
-    cr_expect(profile_get(&p, "machine_load") >= 0);
+    cr_expect(profile_get(&p, METRIC_MACHINE_LOAD) >= 0);
 }

@@ -189,22 +189,28 @@ Test(gpu_layout, differs_from_slot_to_slot) {
 }
 
 Test(compile_cuda, reads_resources_off_the_log) {
-    struct profile p = {0};
-    cuda_read_resources("ptxas info    : 0 bytes gmem\n"
-                        "ptxas info    : Compiling entry function 'a' for 'sm_90a'\n"
-                        "ptxas         .     8 bytes stack frame, 16 bytes spill stores, 4 bytes "
-                        "spill loads\n"
-                        "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n"
-                        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                        "ptxas info    : Used 12 registers, used 0 barriers",
-                        &p);
-    cr_expect_eq(profile_get(&p, "registers"), 40);
-    cr_expect_eq(profile_get(&p, "static_shared_bytes"), 1024);
-    cr_expect_eq(profile_get(&p, "stack_bytes"), 8);
-    cr_expect_eq(profile_get(&p, "spill_bytes"), 16);
-    struct profile none = {0};
-    cuda_read_resources("no such words: registers, bytes smem\n", &none);
-    cr_expect_eq(none.n_metrics, 0);
+    static const char log[] =
+        "ptxas info    : 0 bytes gmem\n"
+        "ptxas info    : Compiling entry function 'a' for 'sm_90a'\n"
+        "ptxas         .     8 bytes stack frame, 16 bytes spill stores, 4 bytes spill loads\n"
+        "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem\n"
+        "ptxas info    : Compiling entry function 'ab' for 'sm_90a'\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 12 registers, used 0 barriers";
+    struct metrics p = {0}, ab = {0};
+    cuda_read_resources(log, NULL, &p);
+    cr_expect_eq(metrics_get(&p, METRIC_REGISTERS), 40);
+    cr_expect_eq(metrics_get(&p, METRIC_STATIC_SHARED_BYTES), 1024);
+    cr_expect_eq(metrics_get(&p, METRIC_STACK_BYTES), 8);
+    cr_expect_eq(metrics_get(&p, METRIC_SPILL_BYTES), 16);
+    cuda_read_resources(log, "ab", &ab);
+    cr_expect_eq(metrics_get(&ab, METRIC_REGISTERS), 12);
+    cr_expect_eq(metrics_get(&ab, METRIC_SPILL_BYTES), 0);
+    cr_expect(!metrics_has(&ab, METRIC_STATIC_SHARED_BYTES));
+    struct metrics none = {0};
+    cuda_read_resources(log, "c", &none);
+    cuda_read_resources("no such words: registers, bytes smem\n", NULL, &none);
+    cr_expect_eq(metrics_count(&none), 0);
 }
 
 Test(scan, refuses_what_cuda_may_not_include) {

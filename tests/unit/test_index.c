@@ -15,11 +15,11 @@ static const struct index *flat(struct arena *a) {
 Test(index, takes_a_split_back) {
     struct arena a = {0};
     const struct index *i = index_axis(&a, 3, 96);
-    const struct index *high = index_quotient(&a, i, 12), *low = index_rest(&a, i, 12);
+    const struct index *high = index_quotient(&a, i, 12), *low = index_remainder(&a, i, 12);
     cr_assert(index_same(index_add(&a, index_scale(&a, high, 12), low), i));
     // Three digits, in any order.
-    const struct index *middle = index_rest(&a, index_quotient(&a, i, 4), 3);
-    const struct index *last = index_rest(&a, i, 4);
+    const struct index *middle = index_remainder(&a, index_quotient(&a, i, 4), 3);
+    const struct index *last = index_remainder(&a, i, 4);
     const struct index *sum = index_add(&a, last, index_scale(&a, high, 12));
     cr_assert(index_same(index_add(&a, sum, index_scale(&a, middle, 4)), i));
     arena_reset(&a);
@@ -28,9 +28,9 @@ Test(index, takes_a_split_back) {
 Test(index, divides_sums_by_their_parts) {
     struct arena a = {0};
     cr_assert(index_same(index_quotient(&a, flat(&a), 16), index_axis(&a, 0, 8)));
-    cr_assert(index_same(index_rest(&a, flat(&a), 16), index_axis(&a, 1, 16)));
+    cr_assert(index_same(index_remainder(&a, flat(&a), 16), index_axis(&a, 1, 16)));
     // A part of a quotient: (row * 16 + column) / 4 % 4 is column / 4.
-    const struct index *x = index_rest(&a, index_quotient(&a, flat(&a), 4), 4);
+    const struct index *x = index_remainder(&a, index_quotient(&a, flat(&a), 4), 4);
     cr_assert(index_same(x, index_quotient(&a, index_axis(&a, 1, 16), 4)));
     cr_assert(x->low == 0 && x->high == 3);
     arena_reset(&a);
@@ -44,8 +44,9 @@ Test(index, divides_by_what_several_axes_make) {
         index_add(&a, index_scale(&a, index_axis(&a, 1, 3), 4), index_axis(&a, 2, 4));
     const struct index *x = index_add(&a, index_scale(&a, c, 12), within);
     cr_assert(index_same(index_quotient(&a, x, 24), index_quotient(&a, c, 2)));
-    const struct index *rest = index_add(&a, index_scale(&a, index_rest(&a, c, 2), 12), within);
-    cr_assert(index_same(index_rest(&a, x, 24), rest));
+    const struct index *rest =
+        index_add(&a, index_scale(&a, index_remainder(&a, c, 2), 12), within);
+    cr_assert(index_same(index_remainder(&a, x, 24), rest));
     arena_reset(&a);
 }
 
@@ -62,12 +63,12 @@ Test(index, knows_its_interval) {
     arena_reset(&a);
 }
 
-Test(index, tells_multiples_from_bends) {
+Test(index, tells_affine_axes_from_others) {
     struct arena a = {0};
     const struct index *x = index_add(&a, index_scale(&a, index_axis(&a, 0, 8), 6),
                                       index_quotient(&a, index_axis(&a, 1, 16), 4));
-    cr_assert(index_uses(x, 0) && !index_bends(x, 0) && index_factor(x, 0) == 6);
-    cr_assert(index_uses(x, 1) && index_bends(x, 1));
+    cr_assert(index_uses(x, 0) && index_is_affine(x, 0) && index_factor(x, 0) == 6);
+    cr_assert(index_uses(x, 1) && !index_is_affine(x, 1));
     cr_assert(!index_uses(x, 2) && index_factor(x, 2) == 0);
     arena_reset(&a);
 }
@@ -87,7 +88,7 @@ Test(index, a_reshape_of_whole_groups_is_affine) {
     const struct node *n = &p->graph.nodes[r->value[0]];
     const struct index *at = map_flat(&a, &p->graph.nodes[n->arg[0]].shape, &x.map[0]);
     for (int i = 0; i < 3; i++)
-        cr_assert(!index_bends(at, i));
+        cr_assert(index_is_affine(at, i));
     cr_assert(index_factor(at, 0) == 160 && index_factor(at, 1) == 80 && index_factor(at, 2) == 1);
     arena_reset(&a);
 }

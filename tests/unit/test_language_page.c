@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/embedded.h"
-#include "family/form.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "family/family.h"
 #include "family/laws.h"
 #include "ir/types.h"
 #include "lang/kernel.h"
@@ -15,9 +18,8 @@ static bool in_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-// Does the page have the word as a whole, inside `code`?
-static bool page_names(const char *word) {
-    const char *page = embedded_text("language.md");
+// Does a page have the word as a whole, inside `code`?
+static bool text_names(const char *page, const char *word) {
     size_t len = strlen(word);
     for (const char *p = strstr(page, word); p; p = strstr(p + 1, word)) {
         int ticks = 0;
@@ -27,6 +29,10 @@ static bool page_names(const char *word) {
             return true;
     }
     return false;
+}
+
+static bool page_names(const char *word) {
+    return text_names(embedded_text("language.md"), word);
 }
 
 // `conv1d(...)`, `2d`, `3d` names three.
@@ -48,15 +54,48 @@ Test(language_page, names_every_function) {
     cr_assert_gt(n, 150);
 }
 
-Test(language_page, names_every_distribution_type_and_word) {
+Test(language_page, names_every_distribution_and_type) {
     for (const char *const *name = lang_distribution_names(); *name; name++)
         cr_expect(is_named(*name), "no word about %s", *name);
     for (int t = 0; t < DTYPE_COUNT; t++)
         cr_expect(is_named(dtype_name(t)), "no word about %s", dtype_name(t));
+}
+
+// `attention` is one, and no family that has an emitter.
+static bool is_function(const char *word) {
+    for (const char *const *name = lang_function_names(); *name; name++)
+        if (strcmp(*name, word) == 0)
+            return true;
+    return false;
+}
+
+Test(language_page, names_what_has_an_emitter_and_nothing_else) {
+    for (const struct family *f = families; f->name; f++) {
+        if (!is_function(f->name))
+            cr_expect_eq(is_named(f->name), f->find != NULL, "%s", f->name);
+        for (int i = 0; f->emitters[i]; i++)
+            cr_expect(is_named(f->emitters[i]->name), "no word about %s", f->emitters[i]->name);
+    }
+    // No emitter takes these yet.
     for (const char *const *name = combine_names; *name; name++)
-        cr_expect(is_named(*name), "no word about %s", *name);
+        cr_expect(!is_named(*name), "%s", *name);
     for (const struct law *law = laws; law->name; law++)
-        cr_expect(is_named(law->name), "no word about %s", law->name);
-    for (const struct form_family *f = form_families; f->name; f++)
-        cr_expect(is_named(f->name), "no word about %s", f->name);
+        cr_expect(!is_named(law->name), "%s", law->name);
+    cr_expect(!is_named("layout") && !is_named("combine") && !is_named("laws"));
+}
+
+// The page of families has every family, emitter and knob.
+Test(language_page, families_have_a_page_with_all_knobs) {
+    struct arena a = {0};
+    struct error err;
+    const char *page = file_read(&a, "docs/families.md", 1 << 20, NULL, &err);
+    cr_assert(page, "%s", err.text);
+    for (const struct family *f = families; f->name; f++)
+        for (int i = 0; f->emitters[i]; i++) {
+            cr_expect(text_names(page, f->name) && text_names(page, f->emitters[i]->name));
+            for (const struct knob *k = f->emitters[i]->knobs; k->name; k++)
+                cr_expect(text_names(page, k->name), "%s: no word about %s", f->name, k->name);
+        }
+    cr_expect(!text_names(page, "laws") && !text_names(page, "library"));
+    arena_reset(&a);
 }

@@ -53,7 +53,7 @@ static const struct {
     double (*exact)(double);
     double ulps;
 } functions[FUNCTIONS] = {{"exp", exp, 1.1},   {"log", log, 1.0},   {"erf", erf, 1.9},
-                          {"tanh", tanh, 2.6}, {"sqrt", sqrt, 0.5}, {"rsqrt", inverse_root, 1.5}};
+                          {"tanh", tanh, 2.0}, {"sqrt", sqrt, 0.5}, {"rsqrt", inverse_root, 1.5}};
 
 static const int widths[WIDTHS] = {1, 4, 8, 16};
 
@@ -145,6 +145,9 @@ static void check_functions(struct arena *a, void *handle, const struct samples 
             float at = 0;
             for (long i = 0; i < s->n; i++) {
                 double error = error_ulps(s->y[i], s->exact[f][i]);
+                if (s->exact[f][i] == 0 && s->y[i] == 0)
+                    cr_assert_eq(!!signbit(s->y[i]), !!signbit(s->exact[f][i]), "%s %s(%a)", where,
+                                 name, (double)s->x[i]);
                 // Where erf is 1 in float64, nothing is rounded: 1 it must be.
                 if (functions[f].exact == erf && fabs(s->exact[f][i]) == 1)
                     cr_assert_eq(fabsf(s->y[i]), 1.0f, "%s %s(%a)", where, name, (double)s->x[i]);

@@ -121,10 +121,10 @@ Test(mind, expert_relieves_what_limits_a_gpu_kernel) {
     lower_default(&a, file.problems[0], &gpu, &k);
     cr_assert(lower_kernel(&a, file.problems[0], &gpu, &k, &c, &err), "%s", err.text);
     node = (struct search_node){.state = NODE_EVALUATED, .candidate = c};
-    profile_set(&node.profile, "time_s", 1e-3);
-    profile_set(&node.profile, "local_bytes", 128);
-    profile_set(&node.profile, "spill_bytes", 128);
-    profile_set(&node.profile, "registers", 128);
+    profile_set(&node.profile, METRIC_TIME, 1e-3);
+    profile_set(&node.profile, METRIC_LOCAL_BYTES, 128);
+    profile_set(&node.profile, METRIC_SPILL_BYTES, 128);
+    profile_set(&node.profile, METRIC_REGISTERS, 128);
     struct bound bound;
     bound_compute(file.problems[0], &gpu, &bound);
     struct tool_input in = {.problem = file.problems[0],

@@ -160,7 +160,7 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
                                  .speedup_high = (1 + doubt) * baseline / time,
                                  .confidence = 0.99,
                                  .method = "table"};
-        profile_set(&r->profile, "threads", 2);
+        profile_set(&r->profile, METRIC_THREADS, 2);
     }
     maybe_die(t);
     return true;

@@ -8,8 +8,8 @@
 #include "base/rng.h"
 #include "eval/derived.h"
 #include "eval/describe_set.h"
-#include "eval/novelty.h"
 #include "eval/null_trial.h"
+#include "eval/oracle_compare.h"
 #include "eval/oracle_private.h"
 #include "lang/lang.h"
 
@@ -118,9 +118,11 @@ Test(oracle, poison_and_nan_are_never_right) {
     const char *words = oracle_evidence(&f.arena, &f.oracle, SET_DECLARED, 0, f.out, &c);
     cr_expect(strstr(words, "1 of 480 elements of c were not written"), "%s", words);
     cr_expect(strstr(words, "c[0, 5] is"), "%s", words);
-    f.out[5] = NAN;
+    f.out[5] = -NAN;
     cr_expect(!oracle_compare(e, f.out, poison, &c));
     cr_expect_eq(c.n_unwritten, 0);
+    words = oracle_evidence(&f.arena, &f.oracle, SET_DECLARED, 0, f.out, &c);
+    cr_expect(strstr(words, "c[0, 5] is nan"), "%s", words);
     f.out[5] = INFINITY;
     cr_expect(!oracle_compare(e, f.out, poison, &c));
     close_fixture(&f);
@@ -509,115 +511,5 @@ Test(oracle, moves_rows_in_bundles) {
     cr_expect(oracle_compare(e, f.out, 1, &c));
     derived_reset(&law);
     cr_expect(!derived_find(&f.oracle, SET_DECLARED, &law));
-    close_fixture(&f);
-}
-
-static bool has_row(const int64_t *rows, int n, int64_t row) {
-    for (int i = 0; i < n; i++)
-        if (rows[i] == row)
-            return true;
-    return false;
-}
-
-Test(novelty, looks_at_rows_that_changed) {
-    struct fixture f;
-    struct rng rng;
-    open_fixture(&f, gemm, SET_DECLARED);
-    rng_init(&rng, 3);
-    for (uint64_t salt = 1; salt < 50; salt++) {
-        struct novelty n;
-        int64_t rows[NOVEL_ROWS];
-        novelty_draw(&f.oracle, salt, &n);
-        int n_rows = novelty_rows(f.problem, &n, &rng, rows);
-        cr_assert(n_rows > 1 && n_rows <= NOVEL_ROWS);
-        for (int i = 1; i < n_rows; i++)
-            cr_expect(rows[i - 1] < rows[i] && rows[i] < M);
-        // Rows of `a` are those of the result; one of `b` has a part in all.
-        cr_expect(has_row(rows, n_rows, n.patches[0][0].index / K));
-        cr_expect(has_row(rows, n_rows, n.patches[0][1].index / K));
-    }
-    close_fixture(&f);
-    open_fixture(&f,
-                 "problem p\ndim M = 9, N = 5\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
-                 "y = softmax(x, axis=0)\n",
-                 SET_DECLARED);
-    struct novelty n;
-    int64_t rows[NOVEL_ROWS];
-    novelty_draw(&f.oracle, 1, &n);
-    cr_expect_eq(novelty_rows(f.problem, &n, &rng, rows), 0);
-    close_fixture(&f);
-}
-
-Test(novelty, looks_at_rows_by_chance_where_everything_changed) {
-    struct fixture f;
-    struct rng rng;
-    bool seen[M] = {false};
-    int n_seen = 0;
-    open_fixture(&f, gemm, SET_DECLARED);
-    rng_init(&rng, 3);
-    for (int i = 0; i < 200; i++) {
-        int64_t rows[NOVEL_ROWS];
-        int n_rows = novelty_rows(f.problem, NULL, &rng, rows);
-        cr_assert(n_rows >= 1 && n_rows <= NOVEL_ROWS);
-        for (int k = 0; k < n_rows; k++) {
-            n_seen += !seen[rows[k]];
-            seen[rows[k]] = true;
-        }
-    }
-    cr_expect_eq(n_seen, M);
-    close_fixture(&f);
-}
-
-Test(novelty, nudges_every_element_within_its_range) {
-    struct fixture f;
-    open_fixture(&f,
-                 "problem p\ndim N = 1000\nin x : f32[N] ~ normal\nin y : f32[N] ~ uniform(1, 2)\n"
-                 "in k : f32[N] ~ integers(0, 9)\nout z : f32[N]\nz = x * y + k\n",
-                 SET_DECLARED);
-    cr_expect(novelty_can_nudge(f.problem));
-    int n_kept[3] = {0};
-    for (int i = 0; i < 3; i++) {
-        float before[1000];
-        memcpy(before, f.inputs[i], sizeof before);
-        novelty_nudge(f.problem, i, 7, f.inputs[i]);
-        for (int k = 0; k < 1000; k++) {
-            float b = before[k], n = f.inputs[i][k];
-            n_kept[i] += b == n;
-            cr_expect(fabsf(n - b) <= 1.001F / 64 * fabsf(b), "%g became %g", (double)b, (double)n);
-            cr_expect(i != 1 || (n >= 1 && n < 2), "%g", (double)n);
-        }
-    }
-    // Whole numbers mean something; what would leave its range stays.
-    cr_expect(n_kept[0] < 10 && n_kept[1] < 50 && n_kept[2] == 1000, "%d %d %d", n_kept[0],
-              n_kept[1], n_kept[2]);
-    close_fixture(&f);
-}
-
-Test(novelty, finds_the_row_that_is_wrong_and_names_its_elements) {
-    struct fixture f;
-    open_fixture(&f, gemm, SET_DECLARED);
-    multiply(&f, f.out, K, UINT32_MAX);
-    static const int64_t rows[] = {2, 7, 11};
-    struct novel_data d = {
-        .inputs = {f.inputs[0], f.inputs[1]}, .outputs = {f.out}, .rows = rows, .n_rows = 3};
-    struct novel_look look;
-    novelty_compare(&f.arena, &f.oracle, &d, &look);
-    cr_expect_eq(look.output, -1);
-    f.out[8 * N + 3] += 1;  // nobody looks there
-    novelty_compare(&f.arena, &f.oracle, &d, &look);
-    cr_expect_eq(look.output, -1);
-    f.out[7 * N + 3] += 1;
-    novelty_compare(&f.arena, &f.oracle, &d, &look);
-    cr_expect_eq(look.output, 0);
-    cr_expect_eq(look.comparison.n_wrong, 1);
-    cr_expect(strstr(look.elements, "c[7, 3] is "), "%s", look.elements);
-    // Without rows all of it, of a problem that is small enough.
-    d.n_rows = 0;
-    novelty_compare(&f.arena, &f.oracle, &d, &look);
-    cr_expect_eq(look.output, -1);
-    d.most = M * K + K * N;
-    novelty_compare(&f.arena, &f.oracle, &d, &look);
-    cr_expect_eq(look.comparison.n_wrong, 2);
-    cr_expect(strstr(look.elements, "c[8, 3] is "), "%s", look.elements);
     close_fixture(&f);
 }

@@ -316,7 +316,7 @@ Test(oracle_typed, an_index_outside_its_axis_is_nobodys_answer) {
     struct fixture f = {0};
     f.problem =
         parsed(&f.arena, "problem p\ndim N = 20\nin x : f32[N] ~ normal\n"
-                         "in i : i64[N] ~ integers(0, 30)\nout y : f32[N]\ny = take(x, i)\n");
+                         "in i : i64[N] ~ integers(0, 30)\nout y : f32[N]\ny = take(x, i * 1)\n");
     oracle_init(&f.oracle, f.problem, 1);
     oracle_compute(&f.oracle, 1U << SET_DECLARED, 1);
     cr_expect(strstr(f.oracle.sets[SET_DECLARED].fault, "is outside [0, 20)") != NULL, "%s",

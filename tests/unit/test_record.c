@@ -181,15 +181,18 @@ Test(record, profile_keeps_what_is_present) {
     struct arena a = {0};
     struct error err = {0};
     struct profile p = {0}, q;
-    profile_set(&p, "time_s", 1);
-    profile_set(&p, "time_s", 2);
-    profile_set(&p, "thread_busy", NAN);
-    cr_expect_eq(profile_get(&p, "time_s"), 2);
-    cr_expect(isnan(profile_get(&p, "blocks")));
+    profile_set(&p, METRIC_TIME, 1);
+    profile_set(&p, METRIC_TIME, 2);
+    profile_set(&p, METRIC_THREAD_BUSY, NAN);
+    cr_expect_eq(profile_get(&p, METRIC_TIME), 2);
+    cr_expect(isnan(profile_get(&p, METRIC_BLOCKS)));
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err));
-    cr_expect_eq(q.n_metrics, 1);
+    cr_expect_eq(metrics_count(&q.call), 1);
     cr_expect_eq(q.n_launches, 0);
+    json_object_set_new(json_object_get(json, "metrics"), "of_tomorrow", json_real(1));
+    cr_assert(profile_from_json(&a, json, &q, &err), "a metric that is not known is left out");
+    cr_expect_eq(metrics_count(&q.call), 1);
     json_object_set_new(json_object_get(json, "metrics"), "bad", json_string("x"));
     cr_expect(!profile_from_json(&a, json, &q, &err));
     json_decref(json);
@@ -200,28 +203,87 @@ Test(record, profile_has_launches_one_by_one) {
     struct arena a = {0};
     struct error err = {0};
     struct profile p = {0}, q;
-    struct profile_launch *l = profile_add_launch(&p, "sums");
-    l->time_s = 3e-6;
-    l->registers = 40;
+    struct profile_launch *l = profile_add_launch(&a, &p, "sums");
+    metrics_set(&l->metrics, METRIC_TIME, 3e-6);
+    metrics_set(&l->metrics, METRIC_REGISTERS, 40);
+    metrics_set(&l->metrics, METRIC_BLOCK_THREADS, 96);
     cr_expect_str_eq(profile_launch_text(&a, &p), "", "of one there is nothing to say");
-    profile_add_launch(&p, "scale");
+    profile_add_launch(&a, &p, "scale");
+    cr_expect(isnan(profile_share(&p, 0)));
     cr_expect_str_eq(profile_launch_text(&a, &p), "", "nobody timed the second");
-    p.launches[1].time_s = 1e-6;
+    metrics_set(&p.launches[1].metrics, METRIC_TIME, 1e-6);
+    cr_expect_float_eq(profile_share(&p, 0), 0.75, 1e-12);
     cr_expect_str_eq(profile_launch_text(&a, &p), "sums 3 µs (75%), scale 1 µs (25%)");
     json_t *json = profile_to_json(&p);
     cr_assert(profile_from_json(&a, json, &q, &err), "%s", err.text);
     cr_expect_eq(q.n_launches, 2);
     cr_expect_str_eq(q.launches[1].name, "scale");
-    cr_expect(q.launches[0].registers == 40 && isnan(q.launches[0].occupancy));
+    cr_expect_eq(launch_get(&q.launches[0], METRIC_REGISTERS), 40);
+    cr_expect_eq(launch_get(&q.launches[0], METRIC_BLOCK_THREADS), 96);
+    cr_expect(isnan(launch_get(&q.launches[0], METRIC_OCCUPANCY)));
     json_array_append_new(json_object_get(json, "launches"), json_pack("{s:f}", "time_s", 1.0));
     cr_expect(!profile_from_json(&a, json, &q, &err), "a launch without a name");
     json_object_set_new(json, "launches", json_string("none"));
     cr_expect(!profile_from_json(&a, json, &q, &err));
     json_decref(json);
-    while (profile_add_launch(&p, "more"))
-        continue;
-    cr_expect_eq(p.n_launches, LAUNCHES_MAX);
+    for (int i = p.n_launches; i < 5000; i++)
+        metrics_set(&profile_add_launch(&a, &p, "more")->metrics, METRIC_BLOCKS, i);
+    cr_expect_eq(launch_get(&p.launches[0], METRIC_REGISTERS), 40);
+    cr_expect_eq(launch_get(&p.launches[4999], METRIC_BLOCKS), 4999);
     arena_reset(&a);
+}
+
+Test(record, a_launch_of_an_earlier_version_has_threads_of_a_block) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct profile p;
+    json_t *json = json_pack("{s:s, s:{s:f}, s:[{s:s, s:f}]}", "schema", "hone.profile/1",
+                             "metrics", "threads", 2.0, "launches", "name", "k", "threads", 256.0);
+    cr_assert(profile_from_json(&a, json, &p, &err), "%s", err.text);
+    cr_expect_eq(profile_get(&p, METRIC_THREADS), 2);
+    cr_expect_eq(launch_get(&p.launches[0], METRIC_BLOCK_THREADS), 256);
+    cr_expect(isnan(launch_get(&p.launches[0], METRIC_THREADS)));
+    json_decref(json);
+    arena_reset(&a);
+}
+
+Test(metrics, have_each_name_once) {
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        enum metric_id id;
+        int rank;
+        cr_assert(metric_find(metric_table[i].name, &id) && (int)id == i, "%s",
+                  metric_table[i].name);
+        for (const char *at = metric_table[i].counter; at && *at;) {
+            char counter[128];
+            size_t len = strcspn(at, "|");
+            cr_assert_lt(len, sizeof counter);
+            memcpy(counter, at, len);
+            counter[len] = '\0';
+            cr_expect(metric_find_counter(counter, &id, &rank) && (int)id == i, "%s", counter);
+            at += len + (at[len] == '|');
+        }
+    }
+    enum metric_id id;
+    int rank;
+    cr_expect(!metric_find("", &id) && !metric_find_counter("", &id, &rank));
+    cr_expect(
+        metric_find_counter("dram__throughput.avg.pct_of_peak_sustained_elapsed", &id, &rank));
+    cr_expect(id == METRIC_DRAM_BUSY && rank == 1);
+}
+
+Test(metrics, are_present_or_absent) {
+    struct metrics m = {0}, n = {0};
+    cr_expect(isnan(metrics_get(&m, METRIC_TIME)));
+    metrics_set(&m, METRIC_TIME, 0);
+    metrics_set(&m, METRIC_STALL_WAIT, 3);
+    metrics_set(&m, METRIC_STALL_WAIT, NAN);
+    cr_expect(metrics_has(&m, METRIC_TIME) && metrics_get(&m, METRIC_TIME) == 0);
+    cr_expect_eq(metrics_get(&m, METRIC_STALL_WAIT), 3);
+    metrics_set(&n, METRIC_TIME, 5);
+    metrics_merge(&n, &m);
+    cr_expect(metrics_count(&n) == 2 && metrics_get(&n, METRIC_TIME) == 0);
+    metrics_clear(&n, METRIC_TIME);
+    cr_expect_eq(metrics_count(&n), 1);
 }
 
 Test(record, candidate_is_sealed_by_its_source) {
@@ -250,14 +312,22 @@ Test(record, node_with_findings_survives_its_json_form) {
     candidate_seal(&a, &n.candidate);
     n.verdict = (struct verdict){.kind = VERDICT_OK, .evidence = "fine"};
     n.measurement = example_measurement();
-    profile_set(&n.profile, "blocks", 7);
-    n.findings[0] = (struct finding){.tool = "reach",
-                                     .severity = SEVERITY_HIGH,
-                                     .cause = "far",
-                                     .evidence = "3x",
-                                     .expected_gain = NAN,
-                                     .actions = {{.words = "wider", .knob = "vec", .direction = 1}},
-                                     .n_actions = 1};
+    profile_set(&n.profile, METRIC_BLOCKS, 7);
+    n.findings[0] = (struct finding){
+        .tool = "reach",
+        .severity = SEVERITY_HIGH,
+        .cause = "far",
+        .evidence = "3x",
+        .expected_gain = NAN,
+        .actions = {{.words = "wider", .knob = "vec", .direction = 1, .move = "y: vec 8 -> 16"}},
+        .n_actions = 1,
+        .numbers = {{"time_s", 2e-3, 1e-3}, {"blocks", 7, NAN}},
+        .n_numbers = 2,
+        .launch = "rows",
+        .share = 0.25};
+    n.tool = "reach";
+    n.expected = 1.5;
+    n.gain = 1.25;
     n.n_findings = 1;
     n.time_s = 2e-3;
     json_t *json = search_node_to_json(&n);
@@ -267,10 +337,26 @@ Test(record, node_with_findings_survives_its_json_form) {
     cr_expect_eq(m.state, NODE_EVALUATED);
     cr_expect_str_eq(m.findings[0].actions[0].knob, "vec");
     cr_expect(!m.findings[0].actions[0].word);
+    cr_expect_str_eq(m.findings[0].actions[0].move, "y: vec 8 -> 16");
     cr_expect(isnan(m.findings[0].expected_gain));
+    cr_expect_eq(m.findings[0].n_numbers, 2);
+    cr_expect_str_eq(m.findings[0].numbers[1].metric, "blocks");
+    cr_expect(m.findings[0].numbers[0].limit == 1e-3 && isnan(m.findings[0].numbers[1].limit));
+    cr_expect(strcmp(m.findings[0].launch, "rows") == 0 && m.findings[0].share == 0.25);
+    cr_expect_str_eq(m.tool, "reach");
+    cr_expect(m.expected == 1.5 && m.gain == 1.25);
     cr_expect_eq(m.measurement.n_pairs, 3);
     cr_expect_str_eq(m.change, n.change);
-    cr_expect_eq(profile_get(&m.profile, "blocks"), 7);
+    cr_expect_eq(profile_get(&m.profile, METRIC_BLOCKS), 7);
+
+    // A model's expectation once stood in its words alone.
+    n.by = "team";
+    n.expected = n.gain = NAN;
+    n.reason = search_node_reason(&a, "x; expected 9x, y", 1.75, 0.7);
+    json = search_node_to_json(&n);
+    cr_assert(search_node_from_json(&a, json, &m, &err), "%s", err.text);
+    json_decref(json);
+    cr_expect(m.expected == 1.75 && isnan(m.gain));
 
     n.state = NODE_PROPOSED;
     json = search_node_to_json(&n);

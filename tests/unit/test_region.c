@@ -106,7 +106,7 @@ static bool choose_family(struct arena *a, const struct problem *p, const bool *
     bool splits = rng_below(r, 2);
     if (splits && law_use(law_find("online_softmax"), region, &uses))
         s->laws[s->n_laws++] = "online_softmax";
-    for (const struct form_family *f = form_families; f->name; f++) {
+    for (const struct family *f = families; f->name; f++) {
         struct form_request q = {.family = f, .laws = &uses};
         struct form form;
         struct form_reject why;

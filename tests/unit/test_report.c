@@ -56,6 +56,9 @@ static struct run_view sample_view(void) {
     static struct search_node nodes[4];
     nodes[0] = sample_node(0, -1, 2e-3);
     nodes[1] = sample_node(1, 0, 1e-3);
+    nodes[1].tool = "narrow";
+    nodes[1].expected = 1.5;
+    nodes[1].gain = 2;
     nodes[2] = sample_node(2, 1, NAN);
     nodes[2].verdict.kind = VERDICT_NO_COMPILE;
     nodes[2].measurement.present = false;
@@ -204,8 +207,8 @@ Test(report, shows_what_a_model_expected_beside_what_came_of_it) {
     str_reset(&out);
     struct search_node *nodes = (struct search_node *)v.nodes;
     nodes[1].by = nodes[2].by = "team";
-    nodes[1].reason = search_node_reason(&a, "scalar: narrow; expected 9x by all", 3.2, 1.6);
-    nodes[2].reason = search_node_reason(&a, "bold", 5, 1);
+    nodes[1].expected = 3.2;
+    nodes[2].expected = 5;
     nodes[0].time_s = 2e-3;
     nodes[1].time_s = 1e-3;
     nodes[2].time_s = NAN;
@@ -224,6 +227,7 @@ Test(report, shows_a_node_with_findings_and_source) {
     expect_in(&out, "node      7.1, from 7.0 by y: vec 8 -> 16 (champion)");
     expect_in(&out, "speed-up  2.000x (1.900 to 2.100, 99% interval)");
     expect_in(&out, "- try harder");
+    expect_in(&out, "\ngain      2.00x over 7.0; 1.50x was expected of the tool narrow\n");
     expect_in(&out, "stage y : map  vec 16");
     expect_in(&out, "int source;");
     expect_narrow(&out);

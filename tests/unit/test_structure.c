@@ -91,19 +91,18 @@ Test(structure, looks_up_and_scatters) {
     static const int32_t index[4] = {1, 0, 1, 1};
     static const int64_t along[2] = {2, 0};
     static const float base[3] = {10, 20, 30}, add[4] = {1, 2, 4, 8};
-    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[4] ~ integers(0, 7)\nout y : f32[4, 3]\ny = "
+    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[4] ~ index(2)\nout y : f32[4, 3]\ny = "
           "embedding(x, i)\n",
           WITH(SIX, index), 4, 5, 6, 1, 2, 3, 4, 5, 6, 4, 5, 6);
-    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[2, 2] ~ integers(0, 7)\nout y : f32[2, 2, 2]\n"
+    CHECK("problem p\nin x : f32[2, 3]\nin i : i32[2, 2] ~ index(3)\nout y : f32[2, 2, 2]\n"
           "y = take(x, i, axis=1)\n",
           WITH(SIX, index), 2, 1, 2, 2, 5, 4, 5, 5);
-    CHECK("problem p\nin x : f32[2, 3]\nin i : i64[2, 1] ~ integers(0, 7)\nout y : f32[2, 1]\n"
+    CHECK("problem p\nin x : f32[2, 3]\nin i : i64[2, 1] ~ index(3)\nout y : f32[2, 1]\n"
           "y = take_along_axis(x, i)\n",
           WITH(SIX, along), 3, 4);
-    CHECK(
-        "problem p\nin b : f32[3]\nin i : i32[4] ~ integers(0, 7)\nin s : f32[4]\nout y : f32[3]\n"
-        "y = scatter_add(b, i, s)\n",
-        WITH(base, index, add), 12, 33, 30);
+    CHECK("problem p\nin b : f32[3]\nin i : i32[4] ~ index(3)\nin s : f32[4]\nout y : f32[3]\n"
+          "y = scatter_add(b, i, s)\n",
+          WITH(base, index, add), 12, 33, 30);
     CHECK("problem p\nin i : i32[4] ~ integers(0, 7)\nout y : f32[4, 2]\ny = one_hot(i, 2)\n",
           index, 0, 1, 1, 0, 0, 1, 0, 1);
 }
@@ -142,8 +141,8 @@ Test(structure, an_i64_beyond_what_is_exact_is_a_fault) {
 Test(structure, an_index_out_of_range_is_a_fault) {
     struct arena a = {0};
     static const int32_t index[2] = {1, 3};
-    const struct problem *p = parsed(&a, "problem p\nin x : f32[2, 3]\nin i : i32[2] ~ integers(0, "
-                                         "7)\nout y : f32[2, 3]\ny = take(x, i)\n");
+    const struct problem *p = parsed(&a, "problem p\nin x : f32[2, 3]\nin i : i32[2] ~ index(2)\n"
+                                         "out y : f32[2, 3]\ny = take(x, i)\n");
     struct interpret_data data = {.inputs = {SIX, index}};
     struct interpret_result r;
     interpret(p, &data, &r);
@@ -250,8 +249,8 @@ Test(structure, adds_up_posting_lists) {
     // Lists: {doc 0: 1, doc 2: 2}, {}, {doc 2: 4}.
     static const int32_t docs[3] = {0, 2, 2}, offsets[4] = {0, 2, 2, 3}, lists[4] = {0, 2, 1, 2};
     static const float weights[3] = {1, 2, 4}, factors[4] = {10, 100, 5, 1};
-    CHECK("problem p\nin d : i32[3] ~ integers(0, 7)\nin w : f32[3]\nin o : i32[4] ~ integers(0, "
-          "7)\nin l : i32[2, 2] ~ integers(0, 7)\n"
+    CHECK("problem p\nin d : i32[3] ~ index(3)\nin w : f32[3]\nin o : i32[4] ~ integers(0, "
+          "7)\nin l : i32[2, 2] ~ index(3)\n"
           "in f : f32[2, 2]\nout y : f32[2, 3]\ny = ragged_scatter(d, w, o, l, f, 3)\n",
           WITH(docs, weights, offsets, lists, factors), 10, 0, 420, 0, 0, 4);
 }

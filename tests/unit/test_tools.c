@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
+#include "family/lower.h"
+#include "lang/lang.h"
 #include "tools/tool.h"
 
 static struct arena a;
@@ -10,9 +13,11 @@ static struct target target = {.vector_bytes = 64, .n_threads = 2};
 static struct candidate candidate = {
     .kernel = "kernel for p on cpu\nstage y : map  vec 8  unroll 1  grain 64  store plain\n"};
 
+static double reach_s = 1e-3;
+
 static struct bound bound_of(enum bound_side side) {
     return (struct bound){.work = {.bytes_read = 4e6, .bytes_written = 4e6, .flops = 1e6},
-                          .reach_s = 1e-3,
+                          .reach_s = reach_s,
                           .reach_memory_s = 0.9e-3,
                           .reach_compute_s = 0.9e-3,
                           .reach_fixed_s = 1e-5,
@@ -22,7 +27,7 @@ static struct bound bound_of(enum bound_side side) {
 static int examine(const struct tool *tool, const struct bound *b, const struct profile *p,
                    struct finding *out) {
     struct tool_input in = {.target = &target, .bound = b, .candidate = &candidate, .profile = p};
-    return tool ? tool->examine(&a, &in, out, 1) : tools_examine(&a, &in, out, 5);
+    return tool ? tool_examine(&a, tool, &in, out) : tools_examine(&a, &in, out, 5);
 }
 
 static const struct action *find_action(const struct finding *f, const char *knob) {
@@ -38,15 +43,15 @@ Test(tools, are_silent_when_metrics_are_absent) {
     struct finding out[5];
     cr_assert_eq(examine(NULL, &b, &empty, out), 0);
     struct profile half = {0};
-    profile_set(&half, "hot_scalar", 10);
-    profile_set(&half, "thread_busy", 0.2);
-    profile_set(&half, "threads", 2);
+    profile_set(&half, METRIC_HOT_SCALAR, 10);
+    profile_set(&half, METRIC_THREAD_BUSY, 0.2);
+    profile_set(&half, METRIC_THREADS, 2);
     cr_assert_eq(examine(NULL, &b, &half, out), 0);
 }
 
 Test(tools, reach_needs_ceilings) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 1);
+    profile_set(&p, METRIC_TIME, 1);
     struct bound b = bound_of(BOUND_MEMORY);
     b.reach_s = NAN;
     struct finding f;
@@ -55,7 +60,7 @@ Test(tools, reach_needs_ceilings) {
 
 Test(tools, reach_knows_chains_of_steps) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, METRIC_TIME, 4e-3);
     struct bound b = bound_of(BOUND_CHAIN);
     b.reach_s = 1e-3;
     b.work.chain_ops = 1000;
@@ -78,7 +83,7 @@ Test(tools, reach_says_how_far_and_on_which_side) {
                  {4e-3, 1, SEVERITY_HIGH}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
-        profile_set(&p, "time_s", cases[i].time_s);
+        profile_set(&p, METRIC_TIME, cases[i].time_s);
         struct bound b = bound_of(BOUND_MEMORY);
         struct finding f = {0};
         cr_assert_eq(examine(&tool_reach, &b, &p, &f), cases[i].n, "%g", cases[i].time_s);
@@ -86,7 +91,7 @@ Test(tools, reach_says_how_far_and_on_which_side) {
             cr_assert_eq(f.severity, cases[i].severity, "%g", cases[i].time_s);
     }
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, METRIC_TIME, 4e-3);
     struct finding f;
     struct bound b = bound_of(BOUND_MEMORY);
     examine(&tool_reach, &b, &p, &f);
@@ -100,7 +105,7 @@ Test(tools, reach_says_how_far_and_on_which_side) {
 
 Test(tools, name_only_knobs_that_the_block_has_and_words_it_does_not) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
+    profile_set(&p, METRIC_TIME, 4e-3);
     struct bound b = bound_of(BOUND_MEMORY);
     struct finding f;
     examine(&tool_reach, &b, &p, &f);
@@ -118,12 +123,12 @@ Test(tools, name_only_knobs_that_the_block_has_and_words_it_does_not) {
 // Source that somebody wrote has no knobs to turn: what it is told names none.
 Test(tools, speak_of_source_where_there_is_no_block) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 4e-3);
-    profile_set(&p, "hot_scalar", 10);
-    profile_set(&p, "hot_vector", 0);
-    profile_set(&p, "thread_busy", 0.5);
-    profile_set(&p, "blocks", 3);
-    profile_set(&p, "threads", 2);
+    profile_set(&p, METRIC_TIME, 4e-3);
+    profile_set(&p, METRIC_HOT_SCALAR, 10);
+    profile_set(&p, METRIC_HOT_VECTOR, 0);
+    profile_set(&p, METRIC_THREAD_BUSY, 0.5);
+    profile_set(&p, METRIC_BLOCKS, 3);
+    profile_set(&p, METRIC_THREADS, 2);
     candidate.kernel = NULL;
     for (int side = 0; side < 2; side++) {
         struct bound b = bound_of(side ? BOUND_MEMORY : BOUND_COMPUTE);
@@ -147,13 +152,13 @@ Test(tools, scalar_speaks_when_vectors_are_few) {
     } cases[] = {{0, 10, 0}, {2, 10, 0}, {5, 10, 1}, {10, 0, 1}, {0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
-        profile_set(&p, "hot_scalar", cases[i].scalar);
-        profile_set(&p, "hot_vector", cases[i].vector);
+        profile_set(&p, METRIC_HOT_SCALAR, cases[i].scalar);
+        profile_set(&p, METRIC_HOT_VECTOR, cases[i].vector);
         cr_assert_eq(examine(&tool_scalar, &b, &p, &f), cases[i].n, "case %zu", i);
     }
     struct profile p = {0};
-    profile_set(&p, "hot_scalar", 10);
-    profile_set(&p, "hot_vector", 0);
+    profile_set(&p, METRIC_HOT_SCALAR, 10);
+    profile_set(&p, METRIC_HOT_VECTOR, 0);
     examine(&tool_scalar, &b, &p, &f);
     cr_assert_float_eq(f.expected_gain, 16, 1e-9);
     cr_assert_eq(find_action(&f, "vec")->direction, 1);
@@ -168,9 +173,9 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
     } cases[] = {{0.95, 2, 0, 0}, {0.5, 3, 1, -1}, {0.5, 100000, 1, 1}, {0.8, 40, 1, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct profile p = {0};
-        profile_set(&p, "thread_busy", cases[i].busy);
-        profile_set(&p, "blocks", cases[i].blocks);
-        profile_set(&p, "threads", 2);
+        profile_set(&p, METRIC_THREAD_BUSY, cases[i].busy);
+        profile_set(&p, METRIC_BLOCKS, cases[i].blocks);
+        profile_set(&p, METRIC_THREADS, 2);
         cr_assert_eq(examine(&tool_idle, &b, &p, &f), cases[i].n, "case %zu", i);
         if (!cases[i].n)
             continue;
@@ -181,12 +186,12 @@ Test(tools, idle_tells_too_few_blocks_from_too_many) {
 
 Test(tools, rank_by_severity_then_gain_and_keep_what_fits) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 1.3e-3);
-    profile_set(&p, "hot_scalar", 10);
-    profile_set(&p, "hot_vector", 0);
-    profile_set(&p, "thread_busy", 0.7);
-    profile_set(&p, "blocks", 2);
-    profile_set(&p, "threads", 2);
+    profile_set(&p, METRIC_TIME, 1.3e-3);
+    profile_set(&p, METRIC_HOT_SCALAR, 10);
+    profile_set(&p, METRIC_HOT_VECTOR, 0);
+    profile_set(&p, METRIC_THREAD_BUSY, 0.7);
+    profile_set(&p, METRIC_BLOCKS, 2);
+    profile_set(&p, METRIC_THREADS, 2);
     struct bound b = bound_of(BOUND_COMPUTE);
     struct finding out[5];
     cr_assert_eq(examine(NULL, &b, &p, out), 3);
@@ -220,15 +225,15 @@ struct launch {
 
 static struct profile profile_of(struct launch l) {
     struct profile p = {0};
-    profile_set(&p, "time_s", 2e-3);
-    profile_set(&p, "launches", 1);
-    profile_set(&p, "blocks", l.blocks);
-    profile_set(&p, "threads_per_block", l.threads);
-    profile_set(&p, "registers", l.registers);
-    profile_set(&p, "shared_bytes", l.shared);
-    profile_set(&p, "local_bytes", 0);
-    profile_set(&p, "blocks_per_sm", l.per_sm);
-    profile_set(&p, "occupancy", l.per_sm * l.threads / 2048);
+    profile_set(&p, METRIC_TIME, 2e-3);
+    profile_set(&p, METRIC_LAUNCHES, 1);
+    profile_set(&p, METRIC_BLOCKS, l.blocks);
+    profile_set(&p, METRIC_BLOCK_THREADS, l.threads);
+    profile_set(&p, METRIC_REGISTERS, l.registers);
+    profile_set(&p, METRIC_SHARED_BYTES, l.shared);
+    profile_set(&p, METRIC_LOCAL_BYTES, 0);
+    profile_set(&p, METRIC_BLOCKS_PER_SM, l.per_sm);
+    profile_set(&p, METRIC_OCCUPANCY, l.per_sm * l.threads / 2048);
     return p;
 }
 
@@ -237,7 +242,7 @@ static int examine_gpu(const struct tool *tool, const char *block, const struct 
     struct bound b = bound_of(side);
     struct candidate c = {.kernel = block};
     struct tool_input in = {.target = &gpu, .bound = &b, .candidate = &c, .profile = p};
-    return tool->examine(&a, &in, out, 1);
+    return tool_examine(&a, tool, &in, out);
 }
 
 Test(tools, occupancy_names_what_is_in_the_way_and_the_move) {
@@ -275,7 +280,7 @@ Test(tools, occupancy_names_what_is_in_the_way_and_the_move) {
     p = profile_of((struct launch){200, 256, 128, 0, 2});
     cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
     p = profile_of((struct launch){9999, 256, 128, 0, 2});
-    profile_set(&p, "time_s", 1.01e-3);
+    profile_set(&p, METRIC_TIME, 1.01e-3);
     cr_assert_eq(examine_gpu(&tool_occupancy, gemm_block, &p, BOUND_MEMORY, &f), 0);
 }
 
@@ -313,10 +318,10 @@ Test(tools, spill_tells_spills_from_arrays) {
     struct profile p = profile_of((struct launch){9999, 256, 255, 0, 1});
     struct finding f;
     cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 0);
-    profile_set(&p, "local_bytes", 64);
+    profile_set(&p, METRIC_LOCAL_BYTES, 64);
     cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 1);
     cr_expect_eq(f.severity, SEVERITY_MEDIUM);
-    profile_set(&p, "spill_bytes", 48);
+    profile_set(&p, METRIC_SPILL_BYTES, 48);
     cr_assert_eq(examine_gpu(&tool_spill, gemm_block, &p, BOUND_COMPUTE, &f), 1);
     cr_expect_eq(f.severity, SEVERITY_HIGH);
     cr_expect(strstr(f.evidence, "48 bytes per thread, at 255 registers"), "%s", f.evidence);
@@ -343,15 +348,16 @@ Test(tools, launch_speaks_when_launching_is_the_time) {
     static const char two[] =
         "kernel for p on sm_90a\nstage t : map  vec 4\nstage y : map  vec 4\n";
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);
-    profile_set(&p, "launches", 2);
+    profile_set(&p, METRIC_LAUNCHES, 2);
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 0);  // 3 us of 2 ms
-    profile_set(&p, "time_s", 9e-6);
+    profile_set(&p, METRIC_TIME, 9e-6);
+    reach_s = 3e-6;
     cr_assert_eq(examine_gpu(&tool_launch, two, &p, BOUND_MEMORY, &f), 1);
     cr_expect(find_action(&f, "merge"));
     cr_expect_float_eq(f.expected_gain, 1.5, 1e-9);
-    profile_set(&p, "launches", 1);
+    profile_set(&p, METRIC_LAUNCHES, 1);
     cr_assert_eq(examine_gpu(&tool_launch, map_block, &p, BOUND_MEMORY, &f), 0);
-    profile_set(&p, "time_s", 4e-6);
+    profile_set(&p, METRIC_TIME, 4e-6);
     cr_assert_eq(examine_gpu(&tool_launch, map_block, &p, BOUND_MEMORY, &f), 1);
     cr_expect_eq(f.severity, SEVERITY_LOW);
 }
@@ -362,13 +368,161 @@ Test(tools, of_a_gpu_are_silent_on_a_kernel_at_reach_and_without_facts) {
     struct profile p = profile_of((struct launch){4096, 256, 40, 0, 6});
     struct tool_input in = {.target = &gpu, .bound = &b, .candidate = &c, .profile = &p};
     struct finding out[5];
-    profile_set(&p, "time_s", 1.01e-3);
+    profile_set(&p, METRIC_TIME, 1.01e-3);
     cr_assert_eq(tools_examine(&a, &in, out, 5), 0);
     // Far from reach, but nothing is known beyond the time: only reach speaks.
     struct profile bare = {0};
-    profile_set(&bare, "time_s", 4e-3);
+    profile_set(&bare, METRIC_TIME, 4e-3);
     in.profile = &bare;
     cr_assert_eq(tools_examine(&a, &in, out, 5), 1);
     cr_assert_str_eq(out[0].tool, "reach");
     cr_assert(find_action(&out[0], "items"));
+}
+
+// ---- what is said of the block
+
+// A problem and its block, read as the tools read it.
+struct known {
+    struct problem *problem;
+    struct candidate candidate;
+};
+
+static struct known known_block(const struct target *t, const char *problem, const char *block) {
+    struct lang_file file;
+    const char *diagnostics;
+    struct error err;
+    struct known k = {0};
+    const char *text = arena_printf(&a, "%s%s", problem, block);
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    k.problem = file.problems[0];
+    cr_assert(lower_kernel(&a, k.problem, t, file.kernels[0], &k.candidate, &err), "%s", err.text);
+    return k;
+}
+
+static const char product[] = "problem g\ndim N = 1024\nin x : f32[N, N] ~ normal\n"
+                              "in w : f32[N, N] ~ normal\nout y : f32[N, N]\ny = x @ w\n";
+
+// Findings of a slow call, everything known.
+static int examine_known(const struct target *t, const struct known *k, const struct profile *p,
+                         struct finding *out) {
+    struct bound b;
+    bound_compute(k->problem, t, &b);
+    b.reach_s = 1e-3;
+    b.side = BOUND_COMPUTE;
+    struct tool_input in = {
+        .problem = k->problem, .target = t, .bound = &b, .candidate = &k->candidate, .profile = p};
+    return tools_examine(&a, &in, out, 5);
+}
+
+static const struct action *find_turn(const struct finding *found, int n, const char *knob,
+                                      int direction) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < found[i].n_actions; j++) {
+            const struct action *act = &found[i].actions[j];
+            if (act->knob && strcmp(act->knob, knob) == 0 && act->direction == direction)
+                return act;
+        }
+    return NULL;
+}
+
+Test(tools, do_not_advise_what_no_knob_allows) {
+    struct target cpu = {.name = "cpu",
+                         .vector_bytes = 64,
+                         .n_threads = 2,
+                         .l1_bytes = 32 << 10,
+                         .l2_bytes = 1 << 20,
+                         .llc_bytes = 32 << 20,
+                         .cc = "cc"};
+    struct profile p = {0};
+    struct finding out[5];
+    profile_set(&p, METRIC_TIME, 4e-3);
+    struct known narrow =
+        known_block(&cpu, product, "kernel for g on cpu\nstage y : gemm  vec 8\n");
+    int n = examine_known(&cpu, &narrow, &p, out);
+    cr_assert_eq(n, 1);
+    const struct action *wider = find_turn(out, n, "vec", +1);
+    cr_assert(wider && wider->move && strstr(wider->move, "vec 8 -> 16"), "a move of this block");
+    // The widest there is.
+    struct known widest =
+        known_block(&cpu, product, "kernel for g on cpu\nstage y : gemm  vec 16\n");
+    n = examine_known(&cpu, &widest, &p, out);
+    cr_assert_eq(n, 1);
+    cr_expect_null(find_turn(out, n, "vec", +1));
+    cr_expect_gt(out[0].n_actions, 0);
+    for (int i = 0; i < out[0].n_actions; i++)
+        cr_expect(out[0].actions[i].move, "%s", out[0].actions[i].words);
+}
+
+Test(tools, do_not_advise_larger_and_smaller_at_once) {
+    struct target card;
+    cr_assert(target_of_arch("sm_90a", &card));
+    struct known k = known_block(&card, product, "kernel for g on sm_90a\nstage y : gemm\n");
+    static const struct launch launches[] = {
+        {9999, 256, 64, 0, 4},        // enough threads: larger tiles
+        {9999, 256, 255, 0, 1},       // too few of them fit
+        {16, 256, 128, 0, 2},         // too few blocks
+        {140, 256, 64, 48 << 10, 4},  // a last wave that is not full
+    };
+    static const int tile[] = {+1, -1, -1, -1};
+    for (size_t i = 0; i < sizeof launches / sizeof launches[0]; i++) {
+        struct profile p = profile_of(launches[i]);
+        struct finding out[5];
+        int n = examine_known(&card, &k, &p, out);
+        cr_assert_gt(n, 0, "case %zu", i);
+        cr_expect(find_turn(out, n, "tile", tile[i]), "case %zu", i);
+        for (int f = 0; f < n; f++)
+            for (int j = 0; j < out[f].n_actions; j++) {
+                const struct action *act = &out[f].actions[j];
+                if (act->knob && act->direction)
+                    cr_expect_null(find_turn(out, n, act->knob, -act->direction),
+                                   "case %zu: %s both ways", i, act->knob);
+            }
+    }
+}
+
+Test(tools, weigh_a_launch_by_its_share) {
+    struct profile p = {0};
+    profile_set(&p, METRIC_TIME, 2e-3);
+    static const double times[] = {1.2e-3, 0.77e-3, 0.03e-3};
+    for (int i = 0; i < 3; i++) {
+        struct profile_launch *l = profile_add_launch(&a, &p, i == 0 ? "even" : "few");
+        l->metrics = profile_of((struct launch){i == 0 ? 132 : 66, 256, 32, 0, 8}).call;
+        metrics_set(&l->metrics, METRIC_TIME, times[i]);
+    }
+    struct finding f;
+    cr_assert(examine_gpu(&tool_waves, NULL, &p, BOUND_MEMORY, &f));
+    cr_expect_str_eq(f.launch, "few");
+    cr_expect_float_eq(f.share, 0.385, 1e-9);
+    cr_expect_float_eq(f.expected_gain, 1 / (1 - 0.385 / 2), 1e-9, "half of that launch");
+    cr_expect(f.n_numbers > 0 && strcmp(f.numbers[0].metric, "blocks") == 0 &&
+              f.numbers[0].value == 66 && f.numbers[0].limit == 132);
+    // A launch that is next to nothing is nothing to worry about.
+    metrics_set(&p.launches[1].metrics, METRIC_BLOCKS, 132);
+    cr_assert(examine_gpu(&tool_waves, NULL, &p, BOUND_MEMORY, &f));
+    cr_expect_eq(f.severity, SEVERITY_LOW);
+    metrics_set(&p.launches[2].metrics, METRIC_TIME, 0.01e-3);
+    cr_expect(!examine_gpu(&tool_waves, NULL, &p, BOUND_MEMORY, &f));
+}
+
+Test(tools, say_where_class_and_bound_disagree) {
+    struct profile p = {0};
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 4e-3);
+    struct profile_launch *l = profile_add_launch(&a, &p, "k");
+    metrics_set(&l->metrics, METRIC_TIME, 4e-3);
+    cr_expect(!examine_gpu(&tool_disagree, NULL, &p, BOUND_MEMORY, &f), "no counters");
+    metrics_set(&l->metrics, METRIC_DRAM_BUSY, 0.2);
+    metrics_set(&l->metrics, METRIC_L2_BUSY, 0.2);
+    metrics_set(&l->metrics, METRIC_ISSUE_BUSY, 0.95);
+    metrics_set(&l->metrics, METRIC_PIPE_ALU_BUSY, 0.9);
+    cr_assert(examine_gpu(&tool_disagree, NULL, &p, BOUND_MEMORY, &f));
+    cr_expect(strstr(f.cause, "the problem is memory-bound, this kernel is compute-bound"), "%s",
+              f.cause);
+    cr_expect(strstr(f.actions[0].words, "fewer instructions"), "%s", f.actions[0].words);
+    cr_expect(!examine_gpu(&tool_disagree, NULL, &p, BOUND_COMPUTE, &f));
+    metrics_set(&l->metrics, METRIC_ISSUE_BUSY, 0.1);
+    metrics_set(&l->metrics, METRIC_PIPE_ALU_BUSY, 0.1);
+    cr_assert(examine_gpu(&tool_disagree, NULL, &p, BOUND_COMPUTE, &f));
+    cr_expect(strstr(f.cause, "latency-bound"), "%s", f.cause);
 }

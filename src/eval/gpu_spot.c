@@ -1,19 +1,22 @@
-// Is what a kernel made of data that exist for one call only right, on a GPU? The rows to look at
-// are gathered, of the inputs and of the results, what is expected of them is computed by the same
-// kernels as everything else, and both are compared; about twenty launches over a few rows.
+// Are the results of a call right whose inputs existed for that call alone, on a GPU? Where the
+// kernels know the problem and rows are independent, some rows by chance are gathered, of the
+// inputs and of the results, what is expected of them is computed by the same kernels as everything
+// else, and both are compared; about twenty launches over a few rows. Else the host computes a few
+// elements (spot_check.h), whose inputs are gathered word by word.
 //
-// Inputs are the judge's own: those in the slot can be written to by device code.
+// Inputs are those in the slot, once their digest has shown that nobody changed them.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/rng.h"
 #include "base/str.h"
 #include "eval/device_gpu.h"
 #include "eval/gpu_derived.h"
 #include "eval/oracle_plan.h"
 #include "ir/interpret.h"
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, ROWS = 4 };
 
 // Where rows depend on one another all of them are computed, of problems with so few elements.
 static const int64_t few_elements = (int64_t)1 << 22;
@@ -23,7 +26,7 @@ struct looking {
     struct arena *a;
     struct subject *s;
     int slot;
-    int64_t rows[NOVEL_ROWS];
+    int64_t rows[ROWS];
     int n_rows;     // 0: all of them
     bool *carries;  // per node
     cuda_pointer row_numbers;
@@ -77,27 +80,13 @@ static cuda_pointer lay_out(struct looking *l, cuda_pointer at) {
 static bool take_memory(struct looking *l) {
     struct judge_gpu *g = l->j->gpu;
     int64_t bytes = (int64_t)lay_out(l, 0);
-    if (bytes > g->novel_bytes) {
-        gpu_forget_novel(l->j);
-        if (!gpu_check(l->j, g->bench.cu.allocate(&g->novel, (size_t)bytes), "take memory"))
-            return false;
-        g->novel_bytes = bytes;
-    }
-    lay_out(l, g->novel);
+    if (!gpu_take_spots(l->j, bytes))
+        return false;
+    lay_out(l, g->spots);
     return true;
 }
 
 // ---- looking
-
-// Change the judge's own declared data, or take that back.
-static bool change_own(struct judge *j, const struct novelty *n, bool is_back) {
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        for (int k = 0; k < n->n[i]; k++)
-            if (!gpu_put_element(j, i, j->gpu->sets[SET_DECLARED].inputs[i], &n->patches[i][k],
-                                 is_back))
-                return false;
-    return true;
-}
 
 static bool gather(struct looking *l, struct error *err) {
     struct judge *j = l->j;
@@ -108,7 +97,7 @@ static bool gather(struct looking *l, struct error *err) {
                    "name rows"))
         return false;
     for (int i = 0; i < p->n_inputs; i++) {
-        l->inputs[i] = j->gpu->sets[SET_DECLARED].inputs[i];
+        l->inputs[i] = gpu_input_at(j, l->slot, i);
         if (!l->gathered[i])
             continue;
         r.length = count_of(l, p->inputs[i].node) / l->n_rows;
@@ -133,7 +122,7 @@ static const float *fetch(struct looking *l, cuda_pointer from, int64_t count) {
     return to;
 }
 
-static void list_wrong(struct looking *l, int output, struct novel_look *look) {
+static void list_wrong(struct looking *l, int output, struct spot_result *look) {
     struct judge_expected *e = &l->expected[output];
     int64_t count = count_of(l, l->j->problem->outputs[output].node);
     struct oracle_output expected = {.count = count,
@@ -151,10 +140,11 @@ static void list_wrong(struct looking *l, int output, struct novel_look *look) {
     look->elements = str_take(l->a, &words);
 }
 
-static bool compare(struct looking *l, int output, struct novel_look *look, struct error *err) {
+static bool compare(struct looking *l, int output, struct spot_result *look, struct error *err) {
     struct judge_part sum = {0};
     struct error_stats *s = &l->stats[output];
     oracle_widen(s, &l->j->oracle, output);
+    s->limit_max *= SPOT_SLACK;
     l->expected[output].limit = s->limit_max;
     struct gpu_results r = {.at = l->results[output],
                             .n = count_of(l, l->j->problem->outputs[output].node),
@@ -169,7 +159,7 @@ static bool compare(struct looking *l, int output, struct novel_look *look, stru
     return true;
 }
 
-static bool look_at(struct looking *l, struct novel_look *look, struct error *err) {
+static bool look_at(struct looking *l, struct spot_result *look, struct error *err) {
     struct gpu_oracle_request request = {.problem = l->j->problem,
                                          .inputs = l->inputs,
                                          .expected = l->expected,
@@ -183,55 +173,112 @@ static bool look_at(struct looking *l, struct novel_look *look, struct error *er
     return true;
 }
 
-// Problems whose truth the host computes: it looks at fewer rows, since a row may take it long.
-static void look_by_host(struct looking *l, const struct novelty *n, struct novel_look *look) {
-    enum { ROWS_OF_HOST = 2 };
-    struct judge *j = l->j;
-    struct novel_data d = {.rows = l->rows,
-                           .most = NOVEL_SMALL,
-                           .n_rows = l->n_rows < ROWS_OF_HOST ? l->n_rows : ROWS_OF_HOST};
-    void *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        d.inputs[i] = inputs[i] = malloc((size_t)j->context.buffers[i].size_bytes);
-        if (!inputs[i])
-            abort();
-        oracle_fill(&j->oracle, SET_DECLARED, i, inputs[i]);
-        for (int k = 0; k < n->n[i]; k++)
-            dtype_put(j->context.buffers[i].type, inputs[i], n->patches[i][k].index,
-                      n->patches[i][k].after);
+// ---- by the host
+
+struct called {
+    struct judge *j;
+    struct subject *s;
+    int slot;
+};
+
+// The words of four bytes that hold the elements of a box, one after the other, and on the host the
+// elements out of them. Elements of 8 bytes take two words each.
+static bool gather_words(struct judge *j, cuda_pointer from, const struct node *n,
+                         const struct box *b, void *out) {
+    int64_t count = box_count(b, n->shape.rank);
+    int bits = dtype_infos[n->dtype].bits, per_element = bits == 64 ? 2 : 1;
+    int64_t n_words = count * per_element;
+    struct arena a = {0};
+    struct error err = {0};
+    int64_t *numbers = arena_array(&a, int64_t, n_words);
+    uint32_t *words = arena_array(&a, uint32_t, n_words);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = box_place(b, &n->shape, i);
+        for (int k = 0; k < per_element; k++)
+            numbers[i * per_element + k] = at * bits / 32 + k;
     }
-    for (int i = 0; i < j->problem->n_outputs; i++) {
-        size_t bytes = (size_t)j->context.buffers[j->problem->n_inputs + i].size_bytes;
-        d.outputs[i] = outputs[i] = malloc(bytes);
-        if (!outputs[i])
-            abort();
-        gpu_check(j,
-                  j->gpu->bench.cu.copy_from(outputs[i], gpu_output_at(j, l->s, l->slot, i), bytes),
-                  "copy results");
+    cuda_pointer at = gpu_take_spots(j, 12 * n_words + ALIGNMENT);
+    cuda_pointer gathered = at + (cuda_pointer)(8 * n_words);
+    struct gpu_rows r = {at, n_words, 1};
+    const struct cuda *cu = &j->gpu->bench.cu;
+    bool ok = at && gpu_check(j, cu->copy_to(at, numbers, 8 * (size_t)n_words), "name elements");
+    if (ok && !gpu_take_rows(&j->gpu->oracle, &r, from, gathered, &err)) {
+        gpu_fail(j, &err);
+        ok = false;
     }
-    novelty_compare(l->a, &j->oracle, &d, look);
-    for (int i = 0; i < j->problem->n_inputs; i++)
-        free(inputs[i]);
-    for (int i = 0; i < j->problem->n_outputs; i++)
-        free(outputs[i]);
+    ok = ok && gpu_check(j, cu->copy_from(words, gathered, 4 * (size_t)n_words), "copy elements");
+    for (int64_t i = 0; ok && i < count; i++) {
+        int64_t first = box_place(b, &n->shape, i) * bits % 32 / bits;
+        const uint32_t *word = words + i * per_element;
+        dtype_put(n->dtype, out, i, dtype_get(n->dtype, word, bits == 64 ? 0 : first));
+    }
+    arena_reset(&a);
+    return ok;
 }
 
-void gpu_compare_novel(struct judge *j, struct arena *a, struct subject *s,
-                       const struct novel_call *call, struct novel_look *look) {
+// All of a buffer, and the box out of that: where our kernels could not be loaded.
+static bool copy_all(struct judge *j, cuda_pointer from, const struct node *n, const struct box *b,
+                     void *out) {
+    size_t bytes = (size_t)dtype_size(n->dtype, shape_count(&n->shape));
+    void *all = malloc(bytes + 8);
+    if (!all)
+        abort();
+    bool ok = gpu_check(j, j->gpu->bench.cu.copy_from(all, from, bytes), "copy data");
+    if (ok)
+        box_gather(b, &n->shape, n->dtype, all, out);
+    free(all);
+    return ok;
+}
+
+static void fetch_part(void *ctx, bool is_output, int number, const struct box *b, void *out) {
+    const struct called *c = ctx;
+    struct judge *j = c->j;
     const struct problem *p = j->problem;
+    const struct node *n =
+        &p->graph.nodes[is_output ? p->outputs[number].node : p->inputs[number].node];
+    cuda_pointer from =
+        is_output ? gpu_output_at(j, c->s, c->slot, number) : gpu_input_at(j, c->slot, number);
+    int64_t last = shape_count(&n->shape) * dtype_infos[n->dtype].bits;
+    // A last word that is not whole cannot be read as one.
+    bool is_whole = last % 32 == 0;
+    if (!j->gpu->has_kernels || !is_whole || box_count(b, n->shape.rank) == shape_count(&n->shape))
+        copy_all(j, from, n, b, out);
+    else
+        gather_words(j, from, n, b, out);
+}
+
+static int choose_rows(struct looking *l) {
+    const struct shape *s = &l->j->problem->graph.nodes[l->j->problem->outputs[0].node].shape;
+    int n = 0;
+    if (!interpret_carriers(l->j->problem, l->carries))
+        return 0;
+    for (int i = 0; i < ROWS; i++) {
+        int64_t row = (int64_t)rng_below(&l->j->rng, (uint64_t)s->size[0]);
+        bool is_new = true;
+        for (int k = 0; k < n; k++)
+            is_new = is_new && l->rows[k] != row;
+        if (is_new)
+            l->rows[n++] = row;
+    }
+    return n;
+}
+
+void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
+                    struct spot_result *r) {
     struct error err = {0};
-    struct looking l = {.j = j, .a = a, .s = s, .slot = call->slot};
-    *look = (struct novel_look){.output = -1, .elements = ""};
-    l.n_rows = novelty_rows(p, call->changes, &j->rng, l.rows);
-    l.carries = arena_array(a, bool, p->graph.n_nodes);
-    interpret_carriers(p, l.carries);
-    if (!j->gpu->has_oracle) {
-        look_by_host(&l, call->changes, look);
+    struct looking l = {.j = j, .a = a, .s = s, .slot = slot};
+    *r = (struct spot_result){.output = -1, .elements = ""};
+    l.carries = arena_array(a, bool, j->problem->graph.n_nodes);
+    l.n_rows = choose_rows(&l);
+    bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem));
+    if (by_card && gpu_declared_is_ready(j) && take_memory(&l)) {
+        if (!look_at(&l, r, &err))
+            gpu_fail(j, &err);
+        for (int i = 0; i < j->problem->n_outputs; i++)
+            r->n_checked += count_of(&l, j->problem->outputs[i].node);
         return;
     }
-    if ((!l.n_rows && !is_few(p)) || !gpu_declared_is_ready(j) || !take_memory(&l))
-        return;
-    if (change_own(j, call->changes, false) && !look_at(&l, look, &err))
-        gpu_fail(j, &err);
-    change_own(j, call->changes, true);
+    struct called c = {j, s, slot};
+    spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, spot_budget(call_s), &j->rng,
+               r);
 }

@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "family/cascade.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/gemm_form.h"
 #include "family/sweep.h"
 #include "loop/range.h"
@@ -40,13 +40,8 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct gemm_form f;
-    return gemm_find_form(r, &f, why);
-}
-
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    (void)r;
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    (void)f;
     int vec = t->vector_bytes >= 32 ? 8 : 4;
     stage_set(s, "vec", 0, vec);
     stage_set(s, "tile", 0, 64);
@@ -156,15 +151,14 @@ static struct kernel_stage shrink(const struct gemm_form *f, const struct kernel
     }
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *form, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    struct gemm_form f;
-    if (!legal_vector(t, s, why) || !legal_micro(t, s, why) || !legal_tile(s, why) ||
-        !gemm_find_form(r, &f, why))
+    const struct gemm_form *f = form->gemm;
+    if (!legal_vector(t, s, why) || !legal_micro(t, s, why) || !legal_tile(s, why))
         return false;
-    struct sizes z = read_sizes(&f, s);
+    struct sizes z = read_sizes(f, s);
     if (local_bytes(&z) > LOCAL_BYTES_MAX) {
-        struct kernel_stage fits = shrink(&f, s);
+        struct kernel_stage fits = shrink(f, s);
         return objection(why, "tile",
                          "tile %dx%dx%d needs %lld bytes of local arrays, above %d: the nearest is "
                          "%dx%dx%d",
@@ -173,18 +167,18 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
                          stage_number(&fits, "tile", 0), stage_number(&fits, "tile", 1),
                          stage_number(&fits, "tile", 2));
     }
-    if (!z.pack_lhs && !f.lhs_is_plain)
+    if (!z.pack_lhs && !f->lhs_is_plain)
         return objection(why, "pack",
                          "the left operand is computed on the way in: it needs pack "
                          "both");
-    if (!z.pack_rhs && (!f.rhs_is_plain || !f.rhs_is_contiguous))
+    if (!z.pack_rhs && (!f->rhs_is_plain || !f->rhs_is_contiguous))
         return objection(why, "pack", "the right operand is %s: it needs pack rhs",
-                         f.rhs_is_plain ? "transposed" : "computed on the way in");
-    if (!z.pack_rhs && f.n % z.micro_n != 0)
+                         f->rhs_is_plain ? "transposed" : "computed on the way in");
+    if (!z.pack_rhs && f->n % z.micro_n != 0)
         return objection(why, "pack",
                          "without packing %lld columns must be a multiple of the %d of "
                          "micro: the nearest is pack rhs",
-                         (long long)f.n, z.micro_n);
+                         (long long)f->n, z.micro_n);
     return true;
 }
 
@@ -500,28 +494,25 @@ static void build_epilogue(struct build *b, struct scope *outer) {
     loop_close(outer->builder, &by_row);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    struct gemm_form form;
-    struct objection why;
-    bool ok = gemm_find_form(l->region, &form, &why);
-    assert(ok);
-    gemm_build_space(l, &form);
-    struct build b = {.l = l, .a = a, .form = &form, .z = read_sizes(&form, stage)};
+    const struct gemm_form *f = form->gemm;
+    gemm_build_space(l, f);
+    struct build b = {.l = l, .a = a, .form = f, .z = read_sizes(f, stage)};
     const struct sizes *z = &b.z;
     struct scope s = {.lowering = l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *m = l->space.extent[form.group_m], *n = l->space.extent[form.group_n];
+    const struct loop_expr *m = l->space.extent[f->group_m], *n = l->space.extent[f->group_n];
     const struct loop_expr *across = loop_ceildiv(a, n, z->tile_n);
     const struct loop_expr *down = loop_ceildiv(a, m, z->tile_m);
     const struct loop_expr *tiles = loop_binary(a, LOOP_MUL, down, across);
-    const struct loop_expr *batch = scope_count(&s, 0, form.group_m);
+    const struct loop_expr *batch = scope_count(&s, 0, f->group_m);
     struct loop_builder builder;
     struct loop_kernel *k =
         loop_kernel_new(l->program, arena_printf(a, "%s_gemm", stage->values[0]),
                         loop_binary(a, LOOP_MUL, batch, tiles), &builder);
     s.builder = &builder;
     const struct loop_expr *block = loop_ref(a, k->block);
-    scope_split(&s, loop_binary(a, LOOP_DIV, block, tiles), 0, form.group_m);
+    scope_split(&s, loop_binary(a, LOOP_DIV, block, tiles), 0, f->group_m);
     const struct loop_expr *tile = loop_binary(a, LOOP_MOD, block, tiles);
     b.row0 =
         loop_let(&builder, "row0", times(&b, loop_binary(a, LOOP_DIV, tile, across), z->tile_m));
@@ -547,13 +538,10 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     build_epilogue(&b, &s);
 }
 
-static double estimate(const struct region *r, const struct target *t,
+static double estimate(const struct form *form, const struct target *t,
                        const struct kernel_stage *s) {
-    struct gemm_form f;
-    struct objection why;
-    if (!gemm_find_form(r, &f, &why))
-        return 1;
-    struct sizes z = read_sizes(&f, s);
+    const struct gemm_form *f = form->gemm;
+    struct sizes z = read_sizes(f, s);
     double threads = t->n_threads > 0 ? t->n_threads : 1;
     double peak = t->ceilings.present ? t->ceilings.f32_flops_per_s : 1e11 * threads;
     // A micro-kernel wants enough sums in flight and few loads for each of them.
@@ -561,8 +549,8 @@ static double estimate(const struct region *r, const struct target *t,
     double loads = (double)(z.micro_m + z.n_vectors) / sums;
     double share =
         fmin(1, 4.0 * z.lanes / t->vector_bytes) * fmin(1, sums / 8) / fmax(1, loads * 1.2);
-    double flops = 2.0 * (double)f.batch * (double)f.m * (double)f.n * (double)f.k;
-    double tiles = (double)f.batch * ceil((double)z.m / (double)z.tile_m) *
+    double flops = 2.0 * (double)f->batch * (double)f->m * (double)f->n * (double)f->k;
+    double tiles = (double)f->batch * ceil((double)z.m / (double)z.tile_m) *
                    ceil((double)z.n / (double)z.tile_n);
     double waves = ceil(tiles / threads) * threads / tiles;
     // Every element that is packed takes about two cycles, seen against the peak rate.
@@ -572,14 +560,13 @@ static double estimate(const struct region *r, const struct target *t,
     return flops / (peak * share) * waves * spill * (1 + 16 * packed);
 }
 
-const struct family family_gemm = {
-    .name = "gemm",
+const struct emitter gemm_cpu = {
+    .name = "cpu",
     .summary = "a matrix product with elementwise work before and after",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_gemm,
 };

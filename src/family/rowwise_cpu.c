@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/fold.h"
 #include "family/rows.h"
 #include "family/sweep.h"
@@ -47,19 +47,9 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct rows_form f;
-    return rows_find_form(r, &f, why);
-}
-
 // Blocks as large as they can be with sixteen left for each thread: fetching ahead and
 // overlapping stop at the end of a block.
-static int default_rows(const struct region *r, const struct target *t) {
-    struct rows_form f;
-    struct objection why;
-    bool ok = rows_find_form(r, &f, &why);
-    assert(ok);
-    int64_t n_rows = shape_count(f.full) / f.full->size[f.full->rank - 1];
+static int default_rows(int64_t n_rows, const struct target *t) {
     int best = rows_grid[0];
     for (const int *rows = rows_grid; *rows > 0 && *rows <= 64; rows++)
         if (n_rows / *rows >= 16 * (int64_t)t->n_threads)
@@ -67,37 +57,24 @@ static int default_rows(const struct region *r, const struct target *t) {
     return best;
 }
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    struct rows_form f;
-    struct objection why;
-    bool vectors = rows_find_form(r, &f, &why) && rows_lanes(&f) > 1;
-    stage_set(s, "vec", 0, !vectors ? 1 : t->vector_bytes >= 32 ? 8 : 4);
-    stage_set(s, "rows", 0, default_rows(r, t));
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    stage_set(s, "vec", 0, f->lanes <= 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "rows", 0, default_rows(f->rows->n_rows, t));
 }
 
-static int64_t kept_bytes(const struct region *r) {
-    struct arena scratch = {0};
-    struct rows_form f;
-    struct objection why;
-    struct rows_walks w;
-    bool ok = rows_find_form(r, &f, &why);
-    assert(ok);
-    rows_plan_walks(&scratch, &f, &w);
+static int64_t kept_bytes(const struct rows_form *f) {
     int64_t bytes = 0;
-    for (node_id n = 0; n < r->graph->n_nodes; n++)
-        if (w.is_kept[n])
-            bytes += 4 * f.full->size[f.column];
-    arena_reset(&scratch);
+    for (node_id n = 0; n < f->region->graph->n_nodes; n++)
+        if (f->walks.is_kept[n])
+            bytes += 4 * f->n_columns;
     return bytes;
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    struct rows_form f;
-    if (!legal_vector(t, s, why) || !rows_find_form(r, &f, why) ||
-        !legal_lanes(s, rows_lanes(&f), why))
+    if (!legal_vector(t, s, why) || !legal_lanes(s, f->lanes, why))
         return false;
-    int64_t bytes = stage_word_is(s, "keep", "local") ? kept_bytes(r) : 0;
+    int64_t bytes = stage_word_is(s, "keep", "local") ? kept_bytes(f->rows) : 0;
     bytes *= stage_word_is(s, "overlap", "rows") ? 2 : 1;
     if (bytes > LOCAL_BYTES_MAX)
         return objection(why, "keep",
@@ -105,7 +82,7 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
                          "is keep reread",
                          (long long)bytes, LOCAL_BYTES_MAX);
     if (stage_word_is(s, "store", "stream"))
-        return legal_stream(s, f.full->size[f.column], why);
+        return legal_stream(s, f->rows->n_columns, why);
     return true;
 }
 
@@ -113,7 +90,6 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
 struct build {
     struct lowering *l;
     const struct rows_form *form;
-    struct rows_walks walks;
     struct sweep sweep;         // over one row
     struct loop_buffer **kept;  // per node: its local row, or two of them; NULL: none
     bool stream, overlap;
@@ -156,7 +132,7 @@ static void prefetch(const struct build *b, struct scope *s) {
 // With `overlap`, a row kept by an early walk is still needed when the next row's is written:
 // there are two, used in turn. One kept by the last walk is read just before, at every place.
 static bool is_double(const struct build *b, node_id n) {
-    return b->overlap && b->walks.first[n] < b->walks.n_levels;
+    return b->overlap && b->form->walks.first[n] < b->form->walks.n_levels;
 }
 
 // Where in a kept row the scope stands.
@@ -175,7 +151,7 @@ static void use_kept(const struct build *b, struct scope *s, int walk) {
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank);
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
-        if (!b->kept[n] || b->walks.first[n] >= walk)
+        if (!b->kept[n] || b->form->walks.first[n] >= walk)
             continue;
         const struct loop_expr *e =
             loop_load(b->l->arena, b->kept[n], kept_index(b, s, n), s->lanes, 1);
@@ -194,7 +170,7 @@ static void store_values(const struct build *b, struct scope *s) {
 static void store_body(void *ctx, struct scope *s, const struct loop_expr *copy) {
     const struct build *b = ctx;
     (void)copy;
-    use_kept(b, s, b->walks.n_levels + 1);
+    use_kept(b, s, b->form->walks.n_levels + 1);
     store_values(b, s);
 }
 
@@ -212,7 +188,7 @@ static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy
     const struct region *r = b->form->region;
     struct axis_map identity = map_identity(b->form->full->rank);
     // The first walk waits for memory; the next has time to ask for rows to come.
-    bool asks = b->walk == (b->walks.n_levels > 1 ? 2 : 1);
+    bool asks = b->walk == (b->form->walks.n_levels > 1 ? 2 : 1);
     if (b->ahead && asks && s->lanes > 1)
         prefetch(b, s);
     // What the row before kept is read before its place is written, and stored at the end:
@@ -220,7 +196,7 @@ static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy
     struct scope before = *s;
     if (b->before) {
         before = place_before(b, s);
-        use_kept(b, &before, b->walks.n_levels + 1);
+        use_kept(b, &before, b->form->walks.n_levels + 1);
     }
     use_kept(b, s, b->walk);
     for (int i = 0; i < b->folds.n; i++) {
@@ -228,7 +204,7 @@ static void reduce_body(void *ctx, struct scope *s, const struct loop_expr *copy
         fold_add(&b->folds.fold[i], s, point_value(s, arg, &identity), copy);
     }
     for (node_id n = 0; n < r->graph->n_nodes; n++)
-        if (b->kept[n] && b->walks.first[n] == b->walk)
+        if (b->kept[n] && b->form->walks.first[n] == b->walk)
             loop_store(s->builder, b->kept[n], kept_index(b, s, n),
                        loop_broadcast(b->l->arena, point_value(s, n, &identity), s->lanes), false);
     if (b->before)
@@ -255,7 +231,7 @@ static struct scope carried_row(const struct build *b, struct loop_builder *buil
 static void walk_sweeps(void *ctx, struct scope *s, const struct sweep *w) {
     struct build *b = ctx;
     struct arena *a = b->l->arena;
-    if (!b->overlap || b->walk < b->walks.n_levels) {
+    if (!b->overlap || b->walk < b->form->walks.n_levels) {
         sweep_build(s, w, reduce_body, b);
         return;
     }
@@ -288,7 +264,7 @@ static void build_walk(struct build *b, struct scope *row) {
 static void build_row(struct build *b, struct scope *row) {
     const struct region *r = b->form->region;
     struct axis_map map = map_identity(b->form->full->rank - 1);
-    for (b->walk = 1; b->walk <= b->walks.n_levels; b->walk++)
+    for (b->walk = 1; b->walk <= b->form->walks.n_levels; b->walk++)
         build_walk(b, row);
     for (int i = 0; b->overlap && i < r->n_anchors; i++)
         loop_store(row->builder, b->carry[i], loop_int(b->l->arena, 0),
@@ -308,7 +284,7 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
     b->kept = arena_array(a, struct loop_buffer *, r->graph->n_nodes);
     b->carry = arena_array(a, struct loop_buffer *, r->n_anchors);
     for (node_id n = 0; n < r->graph->n_nodes; n++)
-        if (b->walks.is_kept[n] && stage_word_is(stage, "keep", "local"))
+        if (b->form->walks.is_kept[n] && stage_word_is(stage, "keep", "local"))
             b->kept[n] = loop_local(p, arena_printf(a, "%s_row", r->graph->nodes[n].name),
                                     is_double(b, n) ? size : size + 1, is_double(b, n) ? 2 : 1);
     for (int i = 0; b->overlap && i < r->n_anchors; i++)
@@ -317,19 +293,14 @@ static void add_buffers(struct build *b, const struct kernel_stage *stage) {
                              1, loop_arithmetic(r->graph->nodes[r->anchor[i]].dtype));
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    struct rows_form form;
-    struct objection why;
-    bool ok = rows_find_form(l->region, &form, &why);
-    assert(ok);
-    rows_build_space(l, &form);
+    rows_build_space(l, form->rows);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
-    struct build b = {.l = l, .form = &form};
-    rows_plan_walks(a, &form, &b.walks);
+    struct build b = {.l = l, .form = form->rows};
     b.stream = stage_word_is(stage, "store", "stream");
     b.ahead = stage_number(stage, "ahead", 0);
-    b.overlap = stage_word_is(stage, "overlap", "rows") && rows_any_full_value(&form);
+    b.overlap = stage_word_is(stage, "overlap", "rows") && rows_any_full_value(form->rows);
     add_buffers(&b, stage);
 
     int last = l->space.n_groups - 1, rows = stage_number(stage, "rows", 0);
@@ -363,33 +334,26 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     }
 }
 
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
-    struct rows_form f;
-    struct objection why;
-    if (!rows_find_form(r, &f, &why))
-        return 1;
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     // Walks wait for each other; asking ahead and storing meanwhile is what hides that.
     double work = stage_word_is(s, "keep", "local") ? 1 : 1.8;
     work *= stage_word_is(s, "divide", "exact") ? 1.15 : 1;
     double serial = 0.9 - (stage_number(s, "ahead", 0) > 0 ? 0.3 : 0) -
                     (stage_word_is(s, "overlap", "rows") ? 0.3 : 0);
-    double seconds = estimate_stream(r, t, s, work, serial);
-    double n_rows = (double)shape_count(f.full) / (double)f.full->size[f.column];
-    double blocks = n_rows / stage_number(s, "rows", 0);
+    double seconds = estimate_stream(f->region, t, s, work, serial);
+    double blocks = (double)f->rows->n_rows / stage_number(s, "rows", 0);
     double chains = stage_number(s, "unroll", 0);
     return seconds * (1 + 0.5 * t->n_threads / (blocks + t->n_threads) + 0.1 / chains) +
            blocks * 100e-9;
 }
 
-const struct family family_rowwise = {
-    .name = "rowwise",
+const struct emitter rowwise_cpu = {
+    .name = "cpu",
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_rowwise,
 };

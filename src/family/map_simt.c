@@ -53,10 +53,10 @@ static int64_t count(const struct region *r) {
     return shape_count(&r->graph->nodes[r->value[0]].shape);
 }
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     (void)t;
     stage_set(s, "block", 0, 256);
-    stage_set(s, "vec", 0, gpu_largest_vec(map_lanes(r)));
+    stage_set(s, "vec", 0, gpu_largest_vec(f->lanes));
 }
 
 static int64_t n_blocks(const struct region *r, const struct kernel_stage *s) {
@@ -65,20 +65,20 @@ static int64_t n_blocks(const struct region *r, const struct kernel_stage *s) {
     return (count(r) + each - 1) / each;
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct reads reads;
-    find_reads(r, &reads);
+    find_reads(f->region, &reads);
     int vec = stage_number(s, "vec", 0), items = stage_number(s, "items", 0);
-    int block = stage_number(s, "block", 0), each = (reads.n + r->n_values) * vec;
+    int block = stage_number(s, "block", 0), each = (reads.n + f->region->n_values) * vec;
     char nearest[32];
     int fits = knob_at_most(&knobs[2], 0, (int)(gpu_registers_for(t, block) / each));
     snprintf(nearest, sizeof nearest, "items %d", fits);
     struct gpu_demand demand = {"items", block, (int64_t)each * items, nearest};
     // A single item goes through registers as it comes, however many values there are.
-    return gpu_legal_vec(s, map_lanes(r), why) &&
+    return gpu_legal_vec(s, f->lanes, why) &&
            (items == 1 || gpu_legal_registers(t, &demand, why)) &&
-           gpu_legal_grid("items", n_blocks(r, s), why);
+           gpu_legal_grid("items", n_blocks(f->region, s), why);
 }
 
 struct build {
@@ -146,7 +146,8 @@ static void store_items(struct build *x, struct scope *outer) {
     loop_close(outer->builder, &inner);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
+    (void)f;
     struct arena *a = l->arena;
     map_build_space(l);
     struct build x = {.l = l, .stage = stage};
@@ -168,14 +169,13 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     store_items(&x, &outer);
 }
 
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     struct region_work w;
     struct reads reads;
-    region_count(r, &w);
-    find_reads(r, &reads);
+    region_count(f->region, &w);
+    find_reads(f->region, &reads);
     struct gpu_traffic traffic = {.bytes = w.bytes_read + w.bytes_written,
-                                  .blocks = (double)n_blocks(r, s),
+                                  .blocks = (double)n_blocks(f->region, s),
                                   .threads = stage_number(s, "block", 0)};
     traffic.in_flight = 4.0 * reads.n * stage_number(s, "vec", 0) * stage_number(s, "items", 0);
     double compute = (w.flops + 16 * w.slow_flops) / (0.5 * gpu_flops_per_s(t));
@@ -185,11 +185,11 @@ static double estimate(const struct region *r, const struct target *t,
     return memory > compute ? memory + 0.2 * compute : compute + 0.2 * memory;
 }
 
-const struct family gpu_map = {
-    .name = "map",
+const struct emitter map_simt = {
+    .name = "simt",
     .summary = "elementwise values",
     .knobs = knobs,
-    .accepts = map_accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

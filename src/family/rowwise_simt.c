@@ -39,8 +39,9 @@ struct keeping {
 
 // Nodes whose lives do not overlap share an array: one may be written in the very walk that
 // reads the other for the last time, since each thread reads its element first.
-static void plan_keeping(struct arena *a, const struct rows_walks *w, struct keeping *k) {
-    const struct region *r = w->form->region;
+static void plan_keeping(struct arena *a, const struct rows_form *f, struct keeping *k) {
+    const struct rows_walks *w = &f->walks;
+    const struct region *r = f->region;
     int n_nodes = r->graph->n_nodes;
     *k = (struct keeping){0};
     k->is_kept = arena_array(a, bool, n_nodes);
@@ -64,31 +65,18 @@ static void plan_keeping(struct arena *a, const struct rows_walks *w, struct kee
 
 struct figures {
     int64_t n_rows, n_columns;
-    int64_t lanes;  // along a row, as space_lanes() says
     int n_slots, n_kept;
 };
 
-static bool find_figures(const struct region *r, struct figures *f, struct objection *why) {
+static struct figures find_figures(const struct form *form) {
     struct arena scratch = {0};
-    struct rows_form form;
-    struct rows_walks walks;
     struct keeping keeping;
-    if (!rows_find_form(r, &form, why))
-        return false;
-    rows_plan_walks(&scratch, &form, &walks);
-    plan_keeping(&scratch, &walks, &keeping);
-    f->n_columns = form.full->size[form.column];
-    f->n_rows = shape_count(form.full) / f->n_columns;
-    f->lanes = rows_lanes(&form);
-    f->n_slots = keeping.n_slots;
-    f->n_kept = keeping.n_kept;
+    plan_keeping(&scratch, form->rows, &keeping);
     arena_reset(&scratch);
-    return true;
-}
-
-static bool accepts(const struct region *r, struct objection *why) {
-    struct rows_form f;
-    return rows_find_form(r, &f, why);
+    return (struct figures){.n_rows = form->rows->n_rows,
+                            .n_columns = form->rows->n_columns,
+                            .n_slots = keeping.n_slots,
+                            .n_kept = keeping.n_kept};
 }
 
 // Floats of kept rows in the registers of one thread: at most two generations live at once.
@@ -115,11 +103,11 @@ static bool legal_keep(const struct target *t, const struct kernel_stage *s,
     return gpu_legal_shared(t, "keep", bytes, "keep reread", why);
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *form, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     int threads = stage_number(s, "threads", 0), rows = stage_number(s, "rows", 0);
-    struct figures f;
-    if (!find_figures(r, &f, why) || !gpu_legal_vec(s, f.lanes, why))
+    struct figures f = find_figures(form);
+    if (!gpu_legal_vec(s, form->lanes, why))
         return false;
     if (threads * rows > GPU_BLOCK_MAX)
         return objection(why, "rows",
@@ -139,12 +127,10 @@ static bool is_legal(const struct region *r, const struct target *t, const struc
     return legal_keep(t, s, &f, why) && gpu_legal_grid("rows", f.n_rows / rows, why);
 }
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    struct figures f;
+static void defaults(const struct form *form, const struct target *t, struct kernel_stage *s) {
+    struct figures f = find_figures(form);
     struct objection why;
-    if (!find_figures(r, &f, &why))
-        return;
-    int vec = gpu_largest_vec(f.lanes), threads = 32;
+    int vec = gpu_largest_vec(form->lanes), threads = 32;
     stage_set(s, "vec", 0, vec);
     // About four vectors a thread: enough loads under way, and registers for them.
     while (threads < GPU_BLOCK_MAX && gpu_walk_steps(f.n_columns, vec, threads) > 4)
@@ -153,11 +139,11 @@ static void defaults(const struct region *r, const struct target *t, struct kern
     if (threads < 128)
         stage_set(s, "rows", 0, 128 / threads);
     stage_set_word(s, "keep", "register");
-    if (!is_legal(r, t, s, &why))
+    if (!is_legal(form, t, s, &why))
         stage_set(s, "rows", 0, 1);
-    if (!is_legal(r, t, s, &why))
+    if (!is_legal(form, t, s, &why))
         stage_set_word(s, "keep", "shared");
-    if (!is_legal(r, t, s, &why))
+    if (!is_legal(form, t, s, &why))
         stage_set_word(s, "keep", "reread");
 }
 
@@ -165,8 +151,7 @@ static void defaults(const struct region *r, const struct target *t, struct kern
 struct build {
     struct lowering *l;
     const struct kernel_stage *stage;
-    struct rows_form form;
-    struct rows_walks walks;
+    const struct rows_form *form;
     struct keeping keeping;
     struct gpu_team team;
     struct gpu_walk walk;
@@ -187,7 +172,7 @@ static const struct loop_expr *kept_index(const struct build *x, node_id n,
 }
 
 static bool keeps_from_here(const struct build *x, node_id n) {
-    return x->kept[n] && x->walks.first[n] == x->now;
+    return x->kept[n] && x->form->walks.first[n] == x->now;
 }
 
 static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr *j,
@@ -195,13 +180,13 @@ static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr 
     struct build *x = ctx;
     struct arena *a = x->l->arena;
     const struct region *r = x->l->region;
-    struct axis_map identity = map_identity(x->form.full->rank);
+    struct axis_map identity = map_identity(x->form->full->rank);
     struct scope s = scope_inside(x->row, b);
     s.lane_group = x->l->space.n_groups - 1;
     s.index[s.lane_group] = j;
     s.lanes = x->walk.vec;
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
-        bool needed = x->walks.first[n] < x->now && x->walks.last[n] >= x->now;
+        bool needed = x->form->walks.first[n] < x->now && x->form->walks.last[n] >= x->now;
         if (!x->kept[n] || !needed)
             continue;
         const struct loop_expr *e = loop_load(a, x->kept[n], kept_index(x, n, j, item), s.lanes, 1);
@@ -222,14 +207,14 @@ static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr 
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (keeps_from_here(x, n))
             loop_store(b, x->kept[n], kept_index(x, n, j, item), values[n_values++], false);
-    for (int i = 0; i < r->n_values && x->now > x->walks.n_levels; i++)
-        if (rows_is_full(&x->form, r->value[i]))
+    for (int i = 0; i < r->n_values && x->now > x->form->walks.n_levels; i++)
+        if (rows_is_full(x->form, r->value[i]))
             point_store(&s, i, &identity, stage_word_is(x->stage, "store", "stream"));
 }
 
 static void build_walk(struct build *x) {
     const struct region *r = x->l->region;
-    struct axis_map identity = map_identity(x->form.full->rank - 1);
+    struct axis_map identity = map_identity(x->form->full->rank - 1);
     struct gpu_walk *w = &x->walk;
     w->folds = arena_array(x->l->arena, struct gpu_fold, r->n_anchors + 1);
     w->n_folds = 0;
@@ -252,7 +237,7 @@ static void store_row_values(struct build *x) {
     struct scope s = scope_inside(x->row, &first);
     for (int i = 0; i < r->n_values; i++) {
         struct axis_map map;
-        if (!rows_is_full(&x->form, r->value[i]) && rows_value_map(&x->form, r->value[i], &map))
+        if (!rows_is_full(x->form, r->value[i]) && rows_value_map(x->form, r->value[i], &map))
             point_store(&s, i, &map, false);
     }
     loop_close(x->row->builder, &first);
@@ -267,7 +252,7 @@ static void make_kept(struct build *x) {
     bool in_registers = stage_word_is(x->stage, "keep", "register");
     struct loop_buffer **slots = arena_array(a, struct loop_buffer *, x->keeping.n_slots);
     struct loop_size shape[] = {{x->team.rows, NULL},
-                                point_size(x->l, x->form.full, x->form.column)};
+                                point_size(x->l, x->form->full, x->form->column)};
     for (node_id n = 0; n < g->n_nodes; n++) {
         if (!x->keeping.is_kept[n])
             continue;
@@ -284,27 +269,23 @@ static void make_kept(struct build *x) {
 }
 
 static void build_rows(struct build *x) {
-    for (x->now = 1; x->now <= x->walks.n_levels; x->now++)
+    for (x->now = 1; x->now <= x->form->walks.n_levels; x->now++)
         build_walk(x);
-    if (rows_any_full_value(&x->form))
+    if (rows_any_full_value(x->form))
         build_walk(x);
     store_row_values(x);
 }
 
 static void prepare(struct build *x) {
-    struct objection why;
     struct arena *a = x->l->arena;
-    bool ok = rows_find_form(x->l->region, &x->form, &why);
-    assert(ok);
-    rows_plan_walks(a, &x->form, &x->walks);
-    plan_keeping(a, &x->walks, &x->keeping);
-    rows_build_space(x->l, &x->form);
+    plan_keeping(a, x->form, &x->keeping);
+    rows_build_space(x->l, x->form);
     x->folded = arena_array(a, node_id, x->l->region->n_anchors + 1);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    struct build x = {.l = l, .stage = stage};
+    struct build x = {.l = l, .stage = stage, .form = form->rows};
     prepare(&x);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
     int last = l->space.n_groups - 1;
@@ -333,14 +314,11 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     loop_close(&b, &guarded);
 }
 
-static double estimate(const struct region *r, const struct target *t,
+static double estimate(const struct form *form, const struct target *t,
                        const struct kernel_stage *s) {
     struct region_work w;
-    struct figures f;
-    struct objection why;
-    region_count(r, &w);
-    if (!find_figures(r, &f, &why))
-        return 1;
+    struct figures f = find_figures(form);
+    region_count(form->region, &w);
     int threads = stage_number(s, "threads", 0), rows = stage_number(s, "rows", 0);
     int vec = stage_number(s, "vec", 0);
     double steps = (double)gpu_walk_steps(f.n_columns, vec, threads);
@@ -358,11 +336,11 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + 0.02 * threads / 256) * (1 + 0.2 * (idle - 1));
 }
 
-const struct family gpu_rowwise = {
-    .name = "rowwise",
+const struct emitter rowwise_simt = {
+    .name = "simt",
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

@@ -107,11 +107,6 @@ static struct sizes read_sizes(const struct gemm_form *f, const struct kernel_st
     return z;
 }
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct gemm_form f;
-    return gemm_find_form(r, &f, why);
-}
-
 static int64_t register_floats(const struct sizes *z) {
     return (int64_t)z->lhs.micro * z->rhs.micro + z->lhs.micro + z->rhs.micro +
            (z->lhs.items + z->rhs.items) * z->vec;
@@ -181,12 +176,9 @@ static int64_t shared_bytes(const struct sizes *z) {
                 z->n_chunk_floats * z->cascade.n_levels);
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    struct gemm_form f;
-    if (!gemm_find_form(r, &f, why))
-        return false;
-    struct sizes z = read_sizes(&f, s);
+    struct sizes z = read_sizes(f->gemm, s);
     int resident = stage_number(s, "minblocks", 0);
     if (!legal_micro(t, &z, why) || !legal_loads(&z, why) ||
         !gpu_legal_shared(t, "tile", shared_bytes(&z), "half the depth", why))
@@ -208,36 +200,34 @@ static void set_tile(struct kernel_stage *s, const int *tile, int micro) {
     stage_set(s, "micro", 1, micro);
 }
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
+static void defaults(const struct form *form, const struct target *t, struct kernel_stage *s) {
     static const int large[] = {128, 128, 8}, small[] = {64, 64, 16}, tiny[] = {32, 32, 32};
-    struct gemm_form f;
+    const struct gemm_form *f = form->gemm;
     struct objection why;
-    if (!gemm_find_form(r, &f, &why))
-        return;
     // As large as leaves every multiprocessor a tile.
-    double tiles = (double)f.batch * (double)f.m * (double)f.n / (128 * 128);
+    double tiles = (double)f->batch * (double)f->m * (double)f->n / (128 * 128);
     bool is_large = tiles >= t->sms, is_small = tiles * 4 >= t->sms;
     set_tile(s, is_large ? large : is_small ? small : tiny, is_large ? 8 : is_small ? 4 : 2);
     stage_set(s, "stages", 0, 2);
     int vec = 4;
     for (; vec > 1; vec /= 2) {
         stage_set(s, "vec", 0, vec);
-        if (is_legal(r, t, s, &why))
+        if (is_legal(form, t, s, &why))
             break;
     }
     stage_set(s, "vec", 0, vec);
     // Two blocks hide each other's barriers, where both fit.
     stage_set(s, "minblocks", 0, 2);
-    if (!is_legal(r, t, s, &why))
+    if (!is_legal(form, t, s, &why))
         stage_set(s, "minblocks", 0, 1);
-    if (!is_legal(r, t, s, &why))
+    if (!is_legal(form, t, s, &why))
         set_tile(s, tiny, 2);
 }
 
 struct build {
     struct lowering *l;
     struct arena *a;
-    struct gemm_form form;
+    const struct gemm_form *form;
     struct sizes z;
     struct scope *outer;  // batch fixed
     const struct loop_expr *thread;
@@ -302,7 +292,7 @@ static void load_slice(const struct build *x, const struct side *s, struct loop_
     if (ragged) {
         k = loop_let(&inner, "k", k);
         loop_store(&inner, s->incoming, item, loop_real(x->a, 0), false);
-        loop_open_if(&inner, k, x->l->space.extent[x->form.group_k], &guarded);
+        loop_open_if(&inner, k, x->l->space.extent[x->form->group_k], &guarded);
     }
     struct scope scope = scope_inside(x->outer, ragged ? &guarded : &inner);
     const struct loop_expr *last = loop_binary(x->a, LOOP_SUB, x->l->space.extent[s->group],
@@ -311,8 +301,8 @@ static void load_slice(const struct build *x, const struct side *s, struct loop_
     if (s->size % s->width != 0)
         stay = loop_binary(x->a, LOOP_MIN, stay, last);
     scope.index[s->group] = stay;
-    scope.index[x->form.group_k] = k;
-    scope.lane_group = s->along_k ? x->form.group_k : s->group;
+    scope.index[x->form->group_k] = k;
+    scope.lane_group = s->along_k ? x->form->group_k : s->group;
     scope.lanes = x->z.vec;
     const struct loop_expr *e = point_value(&scope, s->node, s->map);
     loop_store(scope.builder, s->incoming, item, loop_broadcast(x->a, e, x->z.vec), false);
@@ -517,7 +507,7 @@ static void walk(const struct build *x, struct loop_builder *b, const struct loo
 }
 
 static void walk_all(struct build *x, struct loop_builder *b) {
-    const struct loop_expr *end = x->l->space.extent[x->form.group_k];
+    const struct loop_expr *end = x->l->space.extent[x->form->group_k];
     if (!x->total) {
         walk(x, b, num(x, 0), end);
         return;
@@ -539,7 +529,7 @@ static void store_tile(const struct build *x, struct loop_builder *b) {
     const struct region *region = x->l->region;
     const struct side *l = &x->z.lhs, *r = &x->z.rhs;
     int lanes = x->z.n % r->lanes == 0 ? r->lanes : 1;
-    struct axis_map map = map_identity(region->graph->nodes[x->form.anchor].shape.rank);
+    struct axis_map map = map_identity(region->graph->nodes[x->form->anchor].shape.rank);
     struct loop_builder by_row, row_guard, by_column, column_guard;
     const struct loop_expr *i = open_unrolled(x, b, "i", l->micro, &by_row);
     const struct loop_expr *row = loop_let(&by_row, "row", add(x, l->first, own_position(x, l, i)));
@@ -558,8 +548,8 @@ static void store_tile(const struct build *x, struct loop_builder *b) {
     const struct loop_expr *e = result_at(x, at);
     if (lanes == 1)
         e = loop_lane(x->a, e, rest(x, j, r->lanes));
-    point_define(&s, x->form.anchor, &x->form.at,
-                 loop_let(s.builder, region->graph->nodes[x->form.anchor].name, e));
+    point_define(&s, x->form->anchor, &x->form->at,
+                 loop_let(s.builder, region->graph->nodes[x->form->anchor].name, e));
     for (int v = 0; v < region->n_values; v++)
         point_store(&s, v, &map, false);
     loop_close(&by_column, &column_guard);
@@ -588,23 +578,20 @@ static void make_buffers(struct build *x) {
         x->total = loop_shared(x->l->program, "total", &totals, 1);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
-    struct build x = {.l = l, .a = l->arena};
-    struct objection why;
-    bool ok = gemm_find_form(l->region, &x.form, &why);
-    assert(ok);
-    gemm_build_space(l, &x.form);
-    x.z = read_sizes(&x.form, stage);
+static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
+    struct build x = {.l = l, .a = l->arena, .form = form->gemm};
+    gemm_build_space(l, x.form);
+    x.z = read_sizes(x.form, stage);
     struct side *lhs = &x.z.lhs, *rhs = &x.z.rhs;
-    lhs->group = x.form.group_m;
-    rhs->group = x.form.group_n;
+    lhs->group = x.form->group_m;
+    rhs->group = x.form->group_n;
 
     struct scope top = {.lowering = l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *down = loop_ceildiv(x.a, l->space.extent[lhs->group], lhs->width);
     const struct loop_expr *right = loop_ceildiv(x.a, l->space.extent[rhs->group], rhs->width);
     const struct loop_expr *tiles = loop_binary(x.a, LOOP_MUL, down, right);
     const struct loop_expr *grid =
-        loop_binary(x.a, LOOP_MUL, scope_count(&top, 0, x.form.group_m), tiles);
+        loop_binary(x.a, LOOP_MUL, scope_count(&top, 0, x.form->group_m), tiles);
     struct loop_builder b;
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]), grid, x.z.threads, &b);
@@ -612,7 +599,7 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
         k.kernel->min_blocks = stage_number(stage, "minblocks", 0);
     top.builder = &b;
     struct scope batch = scope_inside(&top, &b);
-    scope_split(&batch, loop_binary(x.a, LOOP_DIV, k.block, tiles), 0, x.form.group_m);
+    scope_split(&batch, loop_binary(x.a, LOOP_DIV, k.block, tiles), 0, x.form->group_m);
     x.outer = &batch;
     x.thread = k.thread;
     const struct loop_expr *tile = loop_binary(x.a, LOOP_MOD, k.block, tiles);
@@ -627,21 +614,18 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     store_tile(&x, &b);
 }
 
-static double estimate(const struct region *r, const struct target *t,
+static double estimate(const struct form *form, const struct target *t,
                        const struct kernel_stage *s) {
-    struct gemm_form f;
-    struct objection why;
-    if (!gemm_find_form(r, &f, &why))
-        return 1;
-    struct sizes z = read_sizes(&f, s);
+    const struct gemm_form *f = form->gemm;
+    struct sizes z = read_sizes(f, s);
     double tiles =
-        (double)f.batch * ceil((double)f.m / z.lhs.width) * ceil((double)f.n / z.rhs.width);
+        (double)f->batch * ceil((double)f->m / z.lhs.width) * ceil((double)f->n / z.rhs.width);
     double registers = (double)(register_floats(&z) + 40) * z.threads;
     double resident = fmin(
         fmin(t->registers_per_sm / registers, (double)t->shared_per_sm / (double)shared_bytes(&z)),
         (double)t->threads_per_sm / z.threads);
     resident = fmax(1, floor(resident));
-    double flops = 2.0 * z.lhs.width * z.rhs.width * (double)f.k;
+    double flops = 2.0 * z.lhs.width * z.rhs.width * (double)f->k;
     // Multiply-adds against reads of shared memory; few threads cannot hide their latency.
     double useful = 1 / (1 + 1.2 / z.lhs.micro + 1.2 / z.rhs.micro);
     double hidden = fmin(1, 0.4 + resident * z.threads / 640) * (z.stages == 2 ? 1 : 0.85);
@@ -651,11 +635,11 @@ static double estimate(const struct region *r, const struct target *t,
     return waves * flops / per_sm * narrow + 3e-6;
 }
 
-const struct family gpu_gemm = {
-    .name = "gemm",
+const struct emitter gemm_simt = {
+    .name = "simt",
     .summary = "a matrix product with elementwise work before and after",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

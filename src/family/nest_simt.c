@@ -27,7 +27,8 @@ static int64_t tile_size(const struct region *r) {
     return axis < 0 ? 1 : r->graph->nodes[r->value[0]].shape.size[axis];
 }
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    const struct region *r = f->region;
     (void)t;
     stage_set(s, "block", 0, 128);
     if (nest_walker(r) < 0) {
@@ -56,8 +57,9 @@ static void defaults(const struct region *r, const struct target *t, struct kern
     stage_set(s, "split", 0, split);
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
+    const struct region *r = f->region;
     if (!nest_steps_legal(r, why))
         return false;
     (void)t;
@@ -117,7 +119,8 @@ static void store_tile(void *ctx, struct loop_builder *b, const struct loop_expr
     nest_store_tile(&x->nest, &s, first, x->items);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
+    (void)f;
     struct build x = {.nest = {.l = l}, .items = stage_number(stage, "items", 0)};
     const char *name = stage->values[0];
     struct nest_threads t = {.is_gpu = true, .per_block = stage_number(stage, "block", 0)};
@@ -135,8 +138,8 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
                 x.items > 1 ? store_tile : store_values, &x);
 }
 
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    const struct region *r = f->region;
     double seconds = nest_estimate(r, 0.05 * gpu_flops_per_s(t), 0.5 * gpu_bytes_per_s(t));
     // Small blocks begin often, large ones wait for their slowest thread.
     int block = stage_number(s, "block", 0);
@@ -146,12 +149,11 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + 0.05 * (block > 256) + 0.1 * (block < 64)) + 3e-6;
 }
 
-const struct family gpu_nest = {
-    .name = "nest",
+const struct emitter nest_simt = {
+    .name = "simt",
     .summary = "whatever no other family takes, a thread for each result",
     .knobs = knobs,
-    .takes_all = true,
-    .accepts = nest_accepts,
+    .runs_on = emitter_runs_on_gpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

@@ -2,7 +2,7 @@
 // a block takes a run of the innermost group, or several whole ones.
 #include "base/arena.h"
 #include "family/deal.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/map_form.h"
 
 static const int vec_grid[] = {1, 4, 8, 16, -1};
@@ -22,19 +22,19 @@ static const struct knob knobs[] = {
     {0},
 };
 
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    stage_set(s, "vec", 0, map_lanes(r) == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    stage_set(s, "vec", 0, f->lanes == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
     stage_set(s, "grain", 0, 16384);
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
-    if (!legal_vector(t, s, why) || !legal_lanes(s, map_lanes(r), why))
+    if (!legal_vector(t, s, why) || !legal_lanes(s, f->lanes, why))
         return false;
     if (stage_word_is(s, "store", "cached"))
         return true;
     struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
+    struct lowering l = {.arena = &scratch, .region = f->region};
     map_build_space(&l);
     struct deal d = deal_out(&l.space, l.space.n_groups, stage_number(s, "grain", 0));
     arena_reset(&scratch);
@@ -56,7 +56,8 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
     }
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
+    (void)f;
     map_build_space(l);
     struct body body = {l->region, stage_word_is(stage, "store", "stream")};
     struct deal_kernel k = {.name = arena_printf(l->arena, "%s_map", stage->values[0]),
@@ -67,9 +68,9 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     deal_kernel(l, &k, store_values, &body);
 }
 
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
-    double seconds = estimate_stream(r, t, s, 1, 0.3);
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    double seconds = estimate_stream(f->region, t, s, 1, 0.3);
+    const struct region *r = f->region;
     double count = (double)shape_count(&r->graph->nodes[r->value[0]].shape);
     double blocks = count / stage_number(s, "grain", 0);
     // Too few blocks leave threads idle at the end, each costs a little.
@@ -77,14 +78,13 @@ static double estimate(const struct region *r, const struct target *t,
            seconds * 0.05 / stage_number(s, "unroll", 0);
 }
 
-const struct family family_map = {
-    .name = "map",
+const struct emitter map_cpu = {
+    .name = "cpu",
     .summary = "elementwise values, with broadcasts and transposes",
     .knobs = knobs,
-    .accepts = map_accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_map,
 };

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "family/cascade.h"
-#include "family/family.h"
+#include "family/emitter.h"
 #include "family/fold.h"
 #include "family/reduce_form.h"
 #include "family/sweep.h"
@@ -34,16 +34,9 @@ enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
 // block of that.
 enum { SPLIT_TERMS = 64, SPLIT_WORTH = 1 << 15, FINISH_RESULTS = 64 };
 
-static bool accepts(const struct region *r, struct objection *why) {
-    struct reduce_form f;
-    return reduce_find_form(r, &f, why);
-}
-
 struct build {
     struct lowering *l;
     const struct reduce_form *form;
-    struct axis_map arg;  // of the reduction's argument
-    int n_kept;           // groups
     struct sweep sweep;
     struct fold fold;
     struct cascade cascade;        // of chunks of terms
@@ -59,7 +52,7 @@ static void plan_splits(struct build *b, int64_t count, int64_t by) {
     b->span = (b->span + by - 1) / by * by;
     b->n_splits = (count + b->span - 1) / b->span;
     struct loop_size shape[] = {{b->n_splits, NULL}, {1, NULL}};
-    for (int i = 0; i < b->n_kept; i++)
+    for (int i = 0; i < b->form->n_kept; i++)
         shape[1].value *= b->l->space.count[i];
     const char *name = b->l->region->graph->nodes[b->form->anchor].name;
     if (b->n_splits > 1)
@@ -72,8 +65,8 @@ static const struct loop_expr *partial_index(const struct build *b, struct scope
                                              const struct loop_expr *part,
                                              const struct loop_expr *result) {
     struct arena *a = b->l->arena;
-    return loop_binary(a, LOOP_ADD, loop_binary(a, LOOP_MUL, part, scope_count(s, 0, b->n_kept)),
-                       result);
+    return loop_binary(a, LOOP_ADD,
+                       loop_binary(a, LOOP_MUL, part, scope_count(s, 0, b->form->n_kept)), result);
 }
 
 static void store_values(const struct build *b, struct scope *s, const struct loop_expr *result) {
@@ -86,7 +79,7 @@ static void store_values(const struct build *b, struct scope *s, const struct lo
 
 static const struct loop_expr *argument(const struct build *b, struct scope *s) {
     node_id arg = b->l->region->graph->nodes[b->form->anchor].arg[0];
-    return point_value(s, arg, &b->arg);
+    return point_value(s, arg, &b->form->arg);
 }
 
 // Lanes across results. `part` takes up to CHUNK_TERMS terms, the levels of a cascade the parts.
@@ -156,7 +149,7 @@ static void finish(void *ctx, struct scope *s, const struct loop_expr *copy) {
         store_values(b, s, loop_let(s->builder, name, e));
         return;
     }
-    int last = b->n_kept - 1;
+    int last = b->form->n_kept - 1;
     const struct loop_expr *result = loop_binary(
         a, LOOP_ADD, loop_binary(a, LOOP_MUL, x->row, b->l->space.extent[last]), s->index[last]);
     loop_store(s->builder, b->partial, partial_index(b, s, b->part, result), e, false);
@@ -170,7 +163,7 @@ static void build_terms(struct across *x, struct scope *s, const struct loop_exp
     struct loop_for terms = {"r", begin, end, 1, false};
     const struct loop_expr *r = loop_open_for(s->builder, &terms, &inner);
     struct scope term = scope_inside(s, &inner);
-    scope_split(&term, r, b->n_kept, b->l->space.n_groups);
+    scope_split(&term, r, b->form->n_kept, b->l->space.n_groups);
     sweep_build(&term, &b->sweep, add_part, x);
     loop_close(s->builder, &inner);
 }
@@ -202,7 +195,7 @@ static void build_chunks(struct across *x, struct scope *s, const struct loop_ex
 static void build_across(struct build *b, struct scope *s, const struct loop_expr *row,
                          int64_t grain) {
     struct arena *a = b->l->arena;
-    const struct loop_expr *count = scope_count(s, b->n_kept, b->l->space.n_groups);
+    const struct loop_expr *count = scope_count(s, b->form->n_kept, b->l->space.n_groups);
     const struct loop_expr *first = loop_int(a, 0), *last = count;
     if (b->partial) {
         first = loop_binary(a, LOOP_MUL, b->part, loop_int(a, b->span));
@@ -293,7 +286,7 @@ static void build_result(struct build *b, struct scope *s, const struct loop_exp
     struct loop_for outer = {"r", first, end, 1, false};
     const struct loop_expr *r = loop_open_for(s->builder, &outer, &inner);
     struct scope term = scope_inside(s, &inner);
-    scope_split(&term, r, b->n_kept, last);
+    scope_split(&term, r, b->form->n_kept, last);
     fold_init(&b->fold, b->l, b->form->anchor, &b->sweep);
     folds_build(&(struct folds){&b->fold, 1}, &term, &b->sweep, sweep_terms, b);
     add_number(&t, &inner, b->fold.result, loop_binary(a, LOOP_SUB, r, first));
@@ -310,7 +303,7 @@ static void lower_ending(struct build *b, const char *value) {
     struct arena *a = b->l->arena;
     const struct loop_buffer *partial = b->partial;
     struct scope s = {.lowering = b->l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *count = scope_count(&s, 0, b->n_kept), *zero = loop_int(a, 0);
+    const struct loop_expr *count = scope_count(&s, 0, b->form->n_kept), *zero = loop_int(a, 0);
     struct loop_builder builder, by_result, by_part;
     struct loop_kernel *k = loop_kernel_new(b->l->program, arena_printf(a, "%s_finish", value),
                                             loop_ceildiv(a, count, FINISH_RESULTS), &builder);
@@ -321,7 +314,7 @@ static void lower_ending(struct build *b, const char *value) {
     struct loop_for f = {"row", first, loop_binary(a, LOOP_MIN, count, end), 1, false};
     const struct loop_expr *row = loop_open_for(&builder, &f, &by_result);
     struct scope each = scope_inside(&s, &by_result);
-    scope_split(&each, row, 0, b->n_kept);
+    scope_split(&each, row, 0, b->form->n_kept);
     struct totals t = begin_totals(b, &by_result, b->n_splits);
     struct loop_for g = {"part", zero, loop_int(a, b->n_splits), 1, false};
     const struct loop_expr *part = loop_open_for(&by_result, &g, &by_part);
@@ -333,20 +326,6 @@ static void lower_ending(struct build *b, const char *value) {
 }
 
 // Lanes may lie across results when the argument's last axis is the results' last.
-static bool lanes_across(const struct build *b) {
-    const struct graph *g = b->l->region->graph;
-    const struct shape *arg = &g->nodes[g->nodes[b->form->anchor].arg[0]].shape;
-    int axis = b->arg.axis[arg->rank - 1];
-    return b->n_kept > 0 && axis >= 0 && b->l->space.group[axis] == b->n_kept - 1;
-}
-
-static int64_t n_terms(const struct build *b) {
-    int64_t n = 1;
-    for (int i = b->n_kept; i < b->l->space.n_groups; i++)
-        n *= b->l->space.count[i];
-    return n;
-}
-
 // The kernel for `groups` blocks of results; each of them is as many blocks as there are parts.
 // Returns the number of the block of results.
 static const struct loop_expr *open_kernel(struct build *b, const struct kernel_stage *stage,
@@ -365,11 +344,11 @@ static const struct loop_expr *open_kernel(struct build *b, const struct kernel_
 static void lower_across(struct build *b, const struct kernel_stage *stage) {
     struct arena *a = b->l->arena;
     struct space *space = &b->l->space;
-    int last = b->n_kept - 1;
+    int last = b->form->n_kept - 1;
     int64_t grain = stage_number(stage, "grain", 0), columns = space->count[last];
     if (grain > columns)
         grain = columns;
-    plan_splits(b, n_terms(b), 1);
+    plan_splits(b, b->form->n_terms, 1);
     struct scope s = {.lowering = b->l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *runs = loop_ceildiv(a, space->extent[last], grain);
     struct loop_builder builder;
@@ -392,7 +371,7 @@ static void lower_across(struct build *b, const struct kernel_stage *stage) {
 static void plan_along(struct build *b, bool *by_turns) {
     const struct space *space = &b->l->space;
     int last = space->n_groups - 1;
-    int64_t turns = n_terms(b) / space->count[last];
+    int64_t turns = b->form->n_terms / space->count[last];
     *by_turns = turns >= space->count[last];
     plan_splits(b, *by_turns ? turns : space->count[last],
                 *by_turns ? 1 : (int64_t)b->sweep.lanes * b->sweep.unroll);
@@ -405,7 +384,7 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
     bool by_turns;
     plan_along(b, &by_turns);
     struct scope s = {.lowering = b->l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *count = scope_count(&s, 0, b->n_kept);
+    const struct loop_expr *count = scope_count(&s, 0, b->form->n_kept);
     struct loop_builder builder, inner;
     const struct loop_expr *block = open_kernel(b, stage, loop_ceildiv(a, count, grain), &builder);
     s.builder = &builder;
@@ -414,13 +393,13 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
     struct loop_for f = {"row", first, loop_binary(a, LOOP_MIN, count, end), 1, false};
     const struct loop_expr *row = loop_open_for(&builder, &f, &inner);
     struct scope each = scope_inside(&s, &inner);
-    scope_split(&each, row, 0, b->n_kept);
+    scope_split(&each, row, 0, b->form->n_kept);
     struct sweep *w = &b->sweep;
     w->group = last;
     w->begin = loop_int(a, 0);
     w->end = space->extent[last];
     w->multiple = space->count[last];
-    const struct loop_expr *turn = loop_int(a, 0), *turns = scope_count(&s, b->n_kept, last);
+    const struct loop_expr *turn = loop_int(a, 0), *turns = scope_count(&s, b->form->n_kept, last);
     const struct loop_expr *span = loop_int(a, b->span);
     if (b->partial && by_turns) {
         turn = loop_binary(a, LOOP_MUL, b->part, span);
@@ -435,22 +414,19 @@ static void lower_along(struct build *b, const struct kernel_stage *stage) {
     loop_close(&builder, &inner);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
-    struct reduce_form form;
-    struct objection why;
-    bool ok = reduce_find_form(l->region, &form, &why);
-    assert(ok);
-    struct build b = {.l = l, .form = &form};
-    b.arg = reduce_build_space(l, &form);
-    b.n_kept = reduce_group_space(l, &form, &b.arg);
+static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
+    const struct node *anchor = &l->region->graph->nodes[form->anchor];
+    struct build b = {.l = l, .form = form->reduce};
+    reduce_build_space(l, form->reduce);
+    reduce_group_space(l, form->reduce);
     b.sweep = (struct sweep){.name = "j", .begin = loop_int(l->arena, 0), .multiple = 1};
     b.sweep.end = loop_int(l->arena, 1);
     b.sweep.lanes = stage_number(stage, "vec", 0);
     b.sweep.unroll = stage_number(stage, "unroll", 0);
     b.split = stage_number(stage, "split", 0);
-    fold_choose(&b.fold, l->region->graph->nodes[form.anchor].op);
-    b.fold.type = loop_arithmetic(l->region->graph->nodes[form.anchor].dtype);
-    if (lanes_across(&b))
+    fold_choose(&b.fold, anchor->op);
+    b.fold.type = loop_arithmetic(anchor->dtype);
+    if (form->reduce->across)
         lower_across(&b, stage);
     else
         lower_along(&b, stage);
@@ -458,59 +434,37 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
         lower_ending(&b, stage->values[0]);
 }
 
-static int64_t terms_of(const struct region *r) {
-    const struct node *n = &r->graph->nodes[r->anchor[0]];
-    int64_t results = shape_count(&n->shape);
-    return results ? shape_count(&r->graph->nodes[n->arg[0]].shape) / results : 0;
-}
-
-// Lanes along the axis that vectors lie on, as space_lanes() says.
-static int64_t count_lanes(const struct region *r) {
-    struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
-    struct reduce_form form;
-    struct objection why;
-    bool ok = reduce_find_form(r, &form, &why);
-    assert(ok);
-    struct build b = {.l = &l, .form = &form, .arg = reduce_build_space(&l, &form)};
-    b.n_kept = reduce_group_space(&l, &form, &b.arg);
-    int group = lanes_across(&b) ? b.n_kept - 1 : l.space.n_groups - 1;
-    int64_t lanes = space_lanes(&l.space, group);
-    arena_reset(&scratch);
-    return lanes;
-}
-
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
-    const struct node *n = &r->graph->nodes[r->anchor[0]];
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    const struct region *r = f->region;
+    const struct node *n = &r->graph->nodes[f->anchor];
     int rank = r->graph->nodes[n->arg[0]].shape.rank;
-    stage_set(s, "vec", 0, count_lanes(r) == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "vec", 0, f->lanes == 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
     int grain = n->axes >> (rank - 1) & 1 ? 4 : 128, split = 1;
     stage_set(s, "grain", 0, grain);
     // Few results leave threads idle unless blocks share them.
     int64_t blocks = shape_count(&n->shape) / grain + 1;
     while (split < 256 && blocks * split < 4 * (int64_t)t->n_threads &&
-           terms_of(r) >= 2 * split * (int64_t)SPLIT_WORTH)
+           f->reduce->n_terms >= 2 * split * (int64_t)SPLIT_WORTH)
         split *= 2;
     stage_set(s, "split", 0, split);
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     int split = stage_number(s, "split", 0);
-    if (split > 1 && terms_of(r) < (int64_t)split * SPLIT_TERMS)
+    if (split > 1 && f->reduce->n_terms < (int64_t)split * SPLIT_TERMS)
         return objection(why, "split",
                          "%lld terms are too few for %d parts of %d at least: the nearest is split "
                          "%d",
-                         (long long)terms_of(r), split, SPLIT_TERMS,
-                         knob_at_most(&knobs[3], 0, (int)(terms_of(r) / SPLIT_TERMS)));
-    return legal_vector(t, s, why) && legal_lanes(s, count_lanes(r), why);
+                         (long long)f->reduce->n_terms, split, SPLIT_TERMS,
+                         knob_at_most(&knobs[3], 0, (int)(f->reduce->n_terms / SPLIT_TERMS)));
+    return legal_vector(t, s, why) && legal_lanes(s, f->lanes, why);
 }
 
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     struct region_work w;
-    region_count(r, &w);
-    double results = (double)shape_count(&r->graph->nodes[r->value[0]].shape);
+    region_count(f->region, &w);
+    double results = (double)f->reduce->n_results;
     double split = stage_number(s, "split", 0);
     double blocks = results / stage_number(s, "grain", 0) * split;
     double lanes = stage_number(s, "vec", 0) * stage_number(s, "unroll", 0);
@@ -519,14 +473,13 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + t->n_threads / (blocks + 0.1)) + blocks * 100e-9 + (split > 1 ? 5e-6 : 0);
 }
 
-const struct family family_reduce = {
-    .name = "reduce",
+const struct emitter reduce_cpu = {
+    .name = "cpu",
     .summary = "one reduction over any axes",
     .knobs = knobs,
-    .accepts = accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_reduce,
 };

@@ -24,21 +24,9 @@ static double flops_per_result(const struct region *r) {
     return w.flops / (double)shape_count(&r->graph->nodes[r->value[0]].shape);
 }
 
-// Lanes along the last group of the values, as space_lanes() says.
-static int64_t count_lanes(const struct region *r) {
-    if (nest_walker(r) >= 0)
-        return 1;
-    struct arena scratch = {0};
-    struct lowering l = {.arena = &scratch, .region = r};
-    struct nest n;
-    nest_build_space(&n, &l, false);
-    int64_t lanes = space_lanes(&l.space, n.n_kept - 1);
-    arena_reset(&scratch);
-    return lanes;
-}
-
 // Blocks of some ten thousand operations, and a few for every thread.
-static void defaults(const struct region *r, const struct target *t, struct kernel_stage *s) {
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    const struct region *r = f->region;
     int64_t length, threads = t->n_threads > 0 ? t->n_threads : 1;
     if (nest_walker(r) >= 0) {
         int64_t lines = nest_lines(r, &length);
@@ -49,7 +37,7 @@ static void defaults(const struct region *r, const struct target *t, struct kern
         return;
     }
     int vec = t->vector_bytes >= 32 ? 8 : 4;
-    stage_set(s, "vec", 0, count_lanes(r) >= vec ? vec : 1);
+    stage_set(s, "vec", 0, f->lanes >= vec ? vec : 1);
     double each = flops_per_result(r);
     int64_t count = shape_count(&r->graph->nodes[r->value[0]].shape);
     int grain = 1;
@@ -58,11 +46,12 @@ static void defaults(const struct region *r, const struct target *t, struct kern
     stage_set(s, "grain", 0, grain);
 }
 
-static bool is_legal(const struct region *r, const struct target *t, const struct kernel_stage *s,
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
+    const struct region *r = f->region;
     if (!nest_steps_legal(r, why))
         return false;
-    if (!legal_vector(t, s, why) || !legal_lanes(s, count_lanes(r), why))
+    if (!legal_vector(t, s, why) || !legal_lanes(s, f->lanes, why))
         return false;
     int split = stage_number(s, "split", 0);
     int64_t length = 1;
@@ -81,7 +70,8 @@ static void store_values(void *ctx, struct scope *s, const struct loop_expr *cop
     nest_store(ctx, s);
 }
 
-static void lower(struct lowering *l, const struct kernel_stage *stage) {
+static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
+    (void)f;
     struct nest n = {.l = l};
     const char *name = stage->values[0];
     int64_t grain = stage_number(stage, "grain", 0);
@@ -99,8 +89,8 @@ static void lower(struct lowering *l, const struct kernel_stage *stage) {
     deal_kernel(l, &k, store_values, &n);
 }
 
-static double estimate(const struct region *r, const struct target *t,
-                       const struct kernel_stage *s) {
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    const struct region *r = f->region;
     double threads = t->n_threads > 0 ? t->n_threads : 1;
     double blocks =
         (double)shape_count(&r->graph->nodes[r->value[0]].shape) / stage_number(s, "grain", 0);
@@ -108,15 +98,13 @@ static double estimate(const struct region *r, const struct target *t,
     return seconds * (1 + 0.5 * threads / (blocks + threads)) + blocks * 100e-9;
 }
 
-const struct family family_nest = {
-    .name = "nest",
+const struct emitter nest_cpu = {
+    .name = "cpu",
     .summary = "whatever no other family takes, a result at a time",
     .knobs = knobs,
-    .takes_all = true,
-    .accepts = nest_accepts,
+    .runs_on = emitter_runs_on_cpu,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,
     .estimate = estimate,
-    .gpu = &gpu_nest,
 };

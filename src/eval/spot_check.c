@@ -1,0 +1,153 @@
+// A box grows from one element by chance, along the last axis first, while what it takes stays
+// within the budget: rows of a softmax, a few elements of a product, everything of what is small.
+#include "eval/spot_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "eval/oracle_choice.h"
+#include "eval/oracle_private.h"
+
+enum { OUTPUTS_A_CALL = 4, CALLS_A_LOOK = 16, SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
+
+static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
+
+double spot_budget(double call_s) {
+    return fmin(fmax(call_s / seconds_of_work, SPOTS_LEAST), SPOTS_MOST);
+}
+
+static struct box box_by_chance(const struct shape *s, struct rng *rng) {
+    struct box b = {0};
+    for (int i = 0; i < s->rank; i++) {
+        b.first[i] = (int64_t)rng_below(rng, (uint64_t)s->size[i]);
+        b.size[i] = 1;
+    }
+    return b;
+}
+
+// As long along an axis as the budget allows, around where it is. False: not all of the axis.
+static bool grow(const struct problem *p, int output, const struct shape *s, int axis,
+                 double budget, struct box *b) {
+    struct box longer = *b;
+    int64_t size = s->size[axis];
+    longer.first[axis] = 0;
+    longer.size[axis] = size;
+    double work = cut_work(p, output, &longer);
+    if (work <= budget) {
+        *b = longer;
+        return true;
+    }
+    longer.size[axis] = (int64_t)(budget / work * (double)size);
+    if (longer.size[axis] < 2)
+        return false;
+    int64_t last = size - longer.size[axis], half = b->first[axis] - longer.size[axis] / 2;
+    longer.first[axis] = half < 0 ? 0 : half > last ? last : half;
+    if (cut_work(p, output, &longer) <= budget)
+        *b = longer;
+    return false;
+}
+
+// False: it is not looked at this time.
+static bool choose_box(const struct problem *p, int output, double budget, struct rng *rng,
+                       struct box *b) {
+    const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
+    *b = box_by_chance(s, rng);
+    double work = cut_work(p, output, b);
+    if (work > budget) {
+        double share = fmax(budget / work, 1.0 / CALLS_A_LOOK);
+        return (double)rng_below(rng, 1 << 20) < share * (1 << 20);
+    }
+    for (int axis = s->rank - 1; axis >= 0; axis--)
+        if (!grow(p, output, s, axis, budget, b))
+            break;
+    return true;
+}
+
+static void *fetch_part(struct arena *a, const struct spot_source *s, bool is_output, int number,
+                        const struct node *n, const struct box *b) {
+    int64_t count = box_count(b, n->shape.rank);
+    void *values = arena_alloc(a, (size_t)dtype_size(n->dtype, count) + 1);
+    s->fetch(s->ctx, is_output, number, b, values);
+    return values;
+}
+
+// Of an output that is places the whole line must be there that they were chosen from.
+static struct cut *cut_out(struct arena *a, const struct problem *p, int output, struct box *b) {
+    const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
+    struct cut *c = cut_problem(a, p, output, b);
+    for (int axis = s->rank - 1;
+         axis >= 0 && oracle_choice_is(p, output) && !oracle_choice_is(&c->problem, 0); axis--) {
+        b->first[axis] = 0;
+        b->size[axis] = s->size[axis];
+        c = cut_problem(a, p, output, b);
+    }
+    return c;
+}
+
+static void check_output(struct arena *a, const struct oracle *o, const struct spot_source *s,
+                         int output, struct box *b, struct spot_result *r) {
+    const struct problem *p = o->problem;
+    struct cut *c = cut_out(a, p, output, b);
+    struct interpret_data data = {0};
+    struct interpret_result result;
+    for (int i = 0; i < c->problem.n_inputs; i++) {
+        const struct node *n = &p->graph.nodes[p->inputs[c->input[i]].node];
+        data.inputs[i] = fetch_part(a, s, false, c->input[i], n, &c->boxes[i]);
+    }
+    interpret(&c->problem, &data, &result);
+    // Where an index is outside its axis, nothing can be expected of anybody.
+    if (!result.fault[0]) {
+        const struct node *n = &p->graph.nodes[p->outputs[output].node];
+        const void *values = fetch_part(a, s, true, output, n, &c->box);
+        const uint32_t no_poison = 0x7f800001;  // not a number, so wrong in any case
+        struct oracle_output e;
+        struct comparison comparison;
+        oracle_store_expected(&e,
+                              &(struct oracle_source_data){.problem = &c->problem,
+                                                           .data = &data,
+                                                           .result = &result,
+                                                           .set = SET_DECLARED,
+                                                           .row = -1,
+                                                           .n_threads = 1},
+                              0);
+        oracle_widen(&e.stats, o, output);
+        e.stats.limit_max *= SPOT_SLACK;
+        e.stats.limit_rms *= SPOT_SLACK;
+        r->n_checked += e.count;
+        if (!oracle_compare(&e, values, no_poison, &comparison)) {
+            struct str words = {0};
+            oracle_list(&words, o,
+                        &(struct oracle_listing){.expected = &e,
+                                                 .values = values,
+                                                 .output = output,
+                                                 .above = e.stats.limit_max,
+                                                 .box = &c->box});
+            r->output = output;
+            r->comparison = comparison;
+            r->elements = str_take(a, &words);
+        }
+        oracle_output_reset(&e);
+    }
+    interpret_reset(&result);
+}
+
+void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s, double budget,
+                struct rng *rng, struct spot_result *r) {
+    const struct problem *p = o->problem;
+    int n = p->n_outputs < OUTPUTS_A_CALL ? p->n_outputs : OUTPUTS_A_CALL;
+    int first = n < p->n_outputs ? (int)rng_below(rng, (uint64_t)p->n_outputs) : 0;
+    *r = (struct spot_result){.output = -1, .elements = ""};
+    for (int i = 0; i < n && r->output < 0; i++) {
+        struct arena own = {0};
+        struct box b;
+        int output = (first + i) % p->n_outputs;
+        if (choose_box(p, output, budget / n, rng, &b)) {
+            check_output(&own, o, s, output, &b, r);
+            r->elements = arena_strdup(a, r->elements);
+        }
+        arena_reset(&own);
+    }
+}

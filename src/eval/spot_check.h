@@ -1,0 +1,37 @@
+// Are the results of a call right whose inputs existed for that call alone? Elements are drawn when
+// the call is over, so nobody knows them before; the problem is cut down to these (ir/cut.h),
+// computed, and compared. Where all of it is cheap, all of it is.
+//
+// Stale or rough results are off by far more than rounding, so limits are wider here than on the
+// sets that verify a candidate: over thousands of calls honest rounding has its outliers.
+#pragma once
+
+#include "eval/oracle_compare.h"
+#include "ir/cut.h"
+
+struct arena;
+struct rng;
+
+enum { SPOT_SLACK = 8 };  // times the limit of the declared set
+
+struct spot_source {
+    // Called for a part of an input or an output of the call: its elements one after the other.
+    void (*fetch)(void *ctx, bool is_output, int number, const struct box *b, void *out);
+    void *ctx;
+};
+
+struct spot_result {
+    int output;                    // that is wrong, or -1
+    struct comparison comparison;  // of that one
+    const char *elements;          // its first wrong elements, a line each
+    int64_t n_checked;
+};
+
+// Work (cut_work) that a look may take, for a call of so many seconds: about as long as the call.
+double spot_budget(double call_s);
+
+// Look at some elements of every output, within the budget. Where a single element takes more than
+// that (a norm of everything), it is looked at by chance, as often as the budget allows on average,
+// and at least once in 16 calls.
+void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s, double budget,
+                struct rng *rng, struct spot_result *r);

@@ -1,0 +1,73 @@
+// The table, and how each is found.
+#include "profile/source.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "gpu/cupti.h"
+#include "gpu/library.h"
+
+const char *source_find_program(struct arena *a, const char *name) {
+    const char *found = file_find_program(a, name);
+    const char *dirs[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    for (size_t i = 0; !found && i < sizeof dirs / sizeof dirs[0]; i++) {
+        const char *path = dirs[i] ? arena_printf(a, "%s/bin/%s", dirs[i], name) : NULL;
+        if (path && access(path, X_OK) == 0)
+            found = path;
+    }
+    return found;
+}
+
+static const char *find_cubin(struct arena *a, const char **why) {
+    (void)a, (void)why;
+    return "read by hone itself, sm_75 to sm_120: instruction mix, widths, loops, loads in flight";
+}
+
+static const char *find_nvdisasm(struct arena *a, const char **why) {
+    const char *path = source_find_program(a, "nvdisasm");
+    *why = "no nvdisasm along PATH or in the toolkit";
+    return path;
+}
+
+static const char *find_ncu(struct arena *a, const char **why) {
+    const char *path = source_find_program(a, "ncu");
+    *why = "no ncu along PATH or in the toolkit";
+    return path;
+}
+
+static const char *find_cupti(struct arena *a, const char **why) {
+    struct cupti c;
+    struct error err = {0};
+    if (!cupti_open(&c, &err)) {
+        *why = arena_strdup(a, err.text);
+        return NULL;
+    }
+    const char *path = library_path(c.handle);
+    const char *text = arena_printf(a,
+                                    "API %u: %s; it tells which counters a chip has, hone does not "
+                                    "read them on a card yet",
+                                    c.version, path ? path : "libcupti");
+    cupti_close(&c);
+    return text;
+}
+
+const struct source sources[] = {
+    {.name = "cubin", .gives = "machine code", .without = NULL, .find = find_cubin},
+    {.name = "nvdisasm",
+     .gives = "listings with operands",
+     .without = "machine code is listed without operands: install CUDA's nvdisasm, or the Python "
+                "package nvidia-cuda-nvdisasm",
+     .find = find_nvdisasm},
+    {.name = "ncu",
+     .gives = "reading .ncu-rep files",
+     .without = ".ncu-rep files are not read; CSV that ncu printed elsewhere is",
+     .find = find_ncu},
+    {.name = "cupti",
+     .gives = "hardware counters",
+     .without = "no hardware counters are read here; those of a CSV from ncu are",
+     .find = find_cupti},
+};
+const int n_sources = sizeof sources / sizeof sources[0];

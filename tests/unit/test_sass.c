@@ -1,0 +1,249 @@
+// Machine code of GPUs: real cubins against what the vendor's disassembler says of them, and
+// damaged ones.
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "gpu/cupti.h"
+#include "profile/sass.h"
+#include "profile/source.h"
+
+static struct arena a;
+
+static const char *fixture(const char *name, size_t *len) {
+    struct error err = {0};
+    const char *path = arena_printf(&a, "tests/fixtures/cubin/%s", name);
+    const char *bytes = file_read(&a, path, 1 << 20, len, &err);
+    cr_assert(bytes, "%s", err.text);
+    return bytes;
+}
+
+static struct sass read_fixture(const char *name) {
+    size_t len;
+    struct sass s;
+    struct error err = {0};
+    const char *bytes = fixture(name, &len);
+    cr_assert(sass_read(&a, bytes, len, &s, &err), "%s", err.text);
+    return s;
+}
+
+// "IMAD.WIDE.U32" and "IMAD" are one; so are RED and REDG, which a later disassembler calls so.
+static bool is_same(const char *ours, const char *theirs) {
+    size_t len = strcspn(ours, ".");
+    return strncmp(ours, theirs, len) == 0;
+}
+
+static void expect_agreement(const char *cubin, const char *listing, int capability) {
+    size_t len;
+    struct sass s = read_fixture(cubin);
+    const struct sass_kernel *k = NULL;
+    int n = 0, n_guarded = 0;
+    cr_assert_eq(s.capability, capability);
+    char *text = arena_strdup(&a, fixture(listing, &len)), *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, ".text.", 6) == 0) {
+            line[strlen(line) - 1] = '\0';
+            k = sass_find(&s, line + 6);
+            cr_assert(k, "%s", line);
+            continue;
+        }
+        int at = (int)strtol(line + 2, NULL, 16) / SASS_BYTES;
+        const char *name = strchr(line, ' ') + 1;
+        bool is_guarded = *name == '@';
+        if (is_guarded)
+            name = strchr(name, ' ') + 1;
+        if (at >= k->n) {
+            cr_expect(is_same("NOP", name) || is_same("BRA", name), "%s: %s", k->name, line);
+            continue;
+        }
+        const struct sass_instruction *i = &k->code[at];
+        cr_expect(is_same(sass_name(i->code), name), "%s: %s, not %s", k->name, line,
+                  sass_name(i->code));
+        cr_expect_eq(i->is_guarded, is_guarded, "%s: %s", k->name, line);
+        if (strstr(name, ".128") && i->bytes)
+            cr_expect_eq(i->bytes, 16, "%s: %s", k->name, line);
+        n++;
+        n_guarded += is_guarded;
+    }
+    cr_expect(n > 1000 && n_guarded > 50, "%d %d", n, n_guarded);
+}
+
+Test(sass, names_what_the_disassembler_names) {
+    expect_agreement("twins_80.cubin", "twins_80.sass", 80);
+    expect_agreement("twins_90a.cubin", "twins_90a.sass", 90);
+}
+
+static struct metrics metrics_of(const struct sass *s, const char *name) {
+    struct metrics m = {0};
+    const struct sass_kernel *k = sass_find(s, name);
+    cr_assert(k, "%s", name);
+    sass_metrics(k, &m);
+    return m;
+}
+
+Test(sass, knows_widths_loops_and_resources) {
+    struct sass s = read_fixture("twins_90a.cubin");
+    static const struct {
+        const char *kernel;
+        enum metric_id id;
+        double value;
+    } rows[] = {
+        {"narrow_sick", METRIC_HOT_LOAD_BYTES, 4},
+        {"narrow_sick", METRIC_HOT_STORE_BYTES, 4},
+        {"narrow_sick", METRIC_CODE_LOOPS, 1},
+        {"narrow_sick", METRIC_HOT_INSTRUCTIONS, 8},
+        {"narrow_sick", METRIC_REGISTERS, 14},
+        {"narrow_well", METRIC_HOT_LOAD_BYTES, 16},
+        {"array_sick", METRIC_STACK_BYTES, 64},
+        {"array_sick", METRIC_HOT_LOCAL, 12},
+        {"array_well", METRIC_STACK_BYTES, 0},
+        {"array_well", METRIC_CODE_LOCAL, 0},
+        {"flight_sick", METRIC_LOADS_IN_FLIGHT, 1},
+        {"flight_sick", METRIC_BYTES_IN_FLIGHT, 4},
+        // Eight loads stand in the loop; the compiler waits for the first when five are under way.
+        {"flight_well", METRIC_HOT_LOADS, 8},
+        {"flight_well", METRIC_LOADS_IN_FLIGHT, 5},
+        {"flight_well", METRIC_BYTES_IN_FLIGHT, 80},
+        {"divide_sick", METRIC_HOT_DIVISIONS, 2},  // of integers, and of f32
+        {"divide_sick", METRIC_HOT_CALLS, 1},
+        {"divide_well", METRIC_HOT_DIVISIONS, 0},
+        {"atomic_sick", METRIC_HOT_ATOMICS, 1},
+        {"atomic_well", METRIC_HOT_ATOMICS, 0},
+        {"atomic_well", METRIC_CODE_ATOMICS, 1},
+        {"reuse_sick", METRIC_HOT_FMA, 32},
+        {"reuse_sick", METRIC_HOT_SHARED_LOADS, 64},
+        {"reuse_sick", METRIC_HOT_BARRIERS, 2},
+        {"reuse_well", METRIC_HOT_FMA, 512},
+        {"reuse_well", METRIC_HOT_SHARED_LOAD_BYTES, 16},
+        {"mma_sick", METRIC_CODE_TENSOR, 5},
+        {"mma_sick", METRIC_CODE_TENSOR_GROUP, 0},
+        {"mma_well", METRIC_CODE_TENSOR, 0},
+        {"mma_well", METRIC_HOT_TENSOR_GROUP, 16},
+        {"convert_sick", METRIC_HOT_CONVERSIONS, 4},
+        {"convert_well", METRIC_HOT_CONVERSIONS, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct metrics m = metrics_of(&s, rows[i].kernel);
+        cr_expect_eq(metrics_get(&m, rows[i].id), rows[i].value, "%s: %s is %g, not %g",
+                     rows[i].kernel, metric_table[rows[i].id].name, metrics_get(&m, rows[i].id),
+                     rows[i].value);
+    }
+    cr_expect_null(sass_find(&s, "nobody"));
+    // What waits for copies past the registers is not seen here: nothing is said of loads.
+    struct metrics m = metrics_of(&s, "array_well");
+    cr_expect(!metrics_has(&m, METRIC_LOADS_IN_FLIGHT) && !metrics_has(&m, METRIC_HOT_LOAD_BYTES));
+}
+
+Test(sass, reads_an_earlier_architecture_alike) {
+    struct sass s = read_fixture("twins_80.cubin");
+    struct metrics m = metrics_of(&s, "flight_well");
+    cr_expect_gt(metrics_get(&m, METRIC_LOADS_IN_FLIGHT), 3);
+    cr_expect_eq(metrics_get(&m, METRIC_CODE_LOOPS), 1);
+    m = metrics_of(&s, "divide_sick");
+    cr_expect_eq(metrics_get(&m, METRIC_HOT_DIVISIONS), 2);
+}
+
+Test(sass, refuses_what_is_no_cubin) {
+    struct sass s;
+    struct error err = {0};
+    static const char text[] =
+        "this is a text of more than sixty-four bytes, and not a file in ELF";
+    cr_expect(!sass_read(&a, text, sizeof text, &s, &err));
+    cr_expect(strstr(err.text, "no cubin"), "%s", err.text);
+    cr_expect(!sass_read(&a, "", 0, &s, &err));
+    size_t len;
+    const char *bytes = fixture("twins_90a.cubin", &len);
+    cr_expect(!sass_read(&a, bytes, len / 2, &s, &err));
+    cr_expect(strstr(err.text, "damaged"), "%s", err.text);
+    char *old = arena_copy(&a, bytes, len);
+    old[49] = 70;  // compute capability 7.0
+    cr_expect(!sass_read(&a, old, len, &s, &err));
+    cr_expect(strstr(err.text, "code for sm_70"), "%s", err.text);
+}
+
+// Code of which too much is not known says nothing rather than something wrong.
+Test(sass, is_silent_on_instructions_that_it_does_not_know) {
+    struct sass s = read_fixture("twins_90a.cubin");
+    struct sass_kernel k = *sass_find(&s, "narrow_sick");
+    struct metrics m = {0};
+    k.n_unknown = 1;
+    sass_metrics(&k, &m);
+    cr_expect_eq(metrics_count(&m), 0);
+    cr_expect_str_eq(sass_name(0x1ff), "?");
+}
+
+// Every byte of every header and of some code turned into something else: an answer or an error.
+Test(sass, survives_damage) {
+    size_t len;
+    const char *whole = fixture("twins_80.cubin", &len);
+    char *bytes = arena_copy(&a, whole, len);
+    for (size_t at = 0; at < len; at += at < 64 || at > len - 4000 ? 1 : 997) {
+        char was = bytes[at];
+        for (int value = 1; value < 256; value += 127) {
+            struct arena scratch = {0};
+            struct sass s;
+            struct error err = {0};
+            bytes[at] = (char)value;
+            if (!sass_read(&scratch, bytes, len, &s, &err))
+                cr_assert(*err.text);
+            for (int i = 0; i < s.n_kernels; i++) {
+                struct metrics m = {0};
+                sass_metrics(&s.kernels[i], &m);
+            }
+            arena_reset(&scratch);
+        }
+        bytes[at] = was;
+    }
+}
+
+// ---- other sources
+
+// Names that ncu makes itself, or that stand in its details page.
+static bool is_of_ncu(const char *counter) {
+    static const char *const made[] = {"launch__", "sm__maximum_warps", NULL};
+    for (const char *const *m = made; *m; m++)
+        if (strncmp(counter, *m, strlen(*m)) == 0)
+            return true;
+    return !strstr(counter, "__");
+}
+
+// Every counter of the table is one that the vendor's library knows, on the chip of H100 and H200;
+// without a card.
+Test(sources, counters_are_known_to_cupti) {
+    struct cupti c;
+    struct cupti_chip chip;
+    struct error err = {0};
+    if (!cupti_open(&c, &err))
+        cr_skip_test("%s", err.text);
+    cr_assert(cupti_chip_open(&c, "GH100", &chip, &err), "%s", err.text);
+    int n = 0;
+    for (int i = 0; i < METRIC_COUNT; i++)
+        for (const char *at = metric_table[i].counter; at && *at;) {
+            size_t len = strcspn(at, "|");
+            const char *counter = arena_strndup(&a, at, len);
+            at += len + (at[len] == '|');
+            if (is_of_ncu(counter))
+                continue;
+            n++;
+            cr_expect(cupti_chip_has(&chip, counter), "%s", counter);
+        }
+    cr_expect_gt(n, 50);
+    cr_expect(!cupti_chip_has(&chip, "dram__bytes_invented.sum"));
+    cupti_chip_close(&chip);
+    cr_expect(!cupti_chip_open(&c, "XX100", &chip, &err));
+    cr_expect(strstr(err.text, "does not know the chip XX100"), "%s", err.text);
+    cupti_close(&c);
+}
+
+Test(sources, say_what_they_give_and_what_is_missing_without) {
+    for (int i = 0; i < n_sources; i++) {
+        const char *why = NULL, *found = sources[i].find(&a, &why);
+        cr_expect(found || (why && *why && sources[i].without), "%s", sources[i].name);
+        cr_expect(*sources[i].gives);
+    }
+}
