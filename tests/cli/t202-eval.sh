@@ -64,7 +64,7 @@ void rows(long block, const float *x, float *y) {
         for (int i = 0; i < N; i++)
             s += y[r * N + i] = expf(x[r * N + i] - m);
         for (int i = 0; i < N; i++)
-            y[r * N + i] /= n_calls == 4 ? 2 * s : s;
+            y[r * N + i] /= n_calls == 4 ? NAN : s;
     }
     n_calls++;
 }
