@@ -286,7 +286,7 @@ static double spread_of(const char *text, const void *const *inputs, int64_t at)
 }
 
 Test(structure, spread_moves_with_the_data) {
-    static const float x[2] = {1, 0};
+    static const float x[2] = {0.7f, 0};
     const void *inputs[] = {x};
     const char *plain = "problem p\nin x : f32[2]\nout y : f32[2]\ny = x * 0.3\n";
     const char *flipped = "problem p\nin x : f32[2]\nout y : f32[2]\ny = (x * 0.3)[::-1]\n";
