@@ -26,6 +26,7 @@ static const struct command *const commands[] = {
     &cmd_sol,
     &cmd_emit,
     &cmd_eval,
+    &cmd_diagnose,
     &cmd_optimize,
     &cmd_runs,
     &cmd_show,

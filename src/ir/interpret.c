@@ -292,18 +292,7 @@ static struct reading operand(struct interpreter *in, node_id id, int64_t start)
 
 // Does it make numbers that are not among its arguments?
 static bool makes_numbers(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_ELEMENTWISE:
-        return n->op != OP_CAST && n->op != OP_WHERE;
-    case OP_CLASS_REDUCE:
-    case OP_CLASS_CONTRACT:
-    case OP_CLASS_SCAN:
-    case OP_CLASS_SCATTER:
-    case OP_CLASS_RAGGED:
-        return true;
-    default:
-        return false;
-    }
+    return op_class_of(n->op)->makes_numbers && n->op != OP_CAST && n->op != OP_WHERE;
 }
 
 // A double holds whole numbers up to 2^53: what an operation makes beyond that may be wrong in its

@@ -67,8 +67,7 @@ double work_flops(const struct graph *g, const struct node *n) {
 }
 
 bool work_is_contraction(const struct node *n) {
-    return op_infos[n->op].class == OP_CLASS_CONTRACT || op_infos[n->op].class == OP_CLASS_RAGGED ||
-           n->op == OP_CONV || n->op == OP_CONV_T;
+    return op_class_of(n->op)->has_terms && op_infos[n->op].arity > 1;
 }
 
 bool work_is_mean(const struct graph *g, node_id id) {

@@ -133,6 +133,10 @@ Test(structure, an_i64_beyond_what_is_exact_is_a_fault) {
     check_fault("i64\ny = prod(x + 8192)", large,
                 arena_printf(&a, "y: 9008298833485824 is beyond 2^53%s", exact));
     check_fault("i64[2]\ny = cumsum(x * 8191)", large, "");
+    static const char window[] =
+        "i64[1, 1, 1]\ny = conv1d(reshape(x, (1, 1, 2)), reshape(x * 0 + 16384, (1, 1, 2)))";
+    check_fault(window, small, "");
+    check_fault(window, large, arena_printf(&a, "y: 18014398509498368 is beyond 2^53%s", exact));
     // What a float was cut to is exact, however large.
     check_fault("i64[2]\ny = i64(x * 1e12)", large, "");
     arena_reset(&a);
