@@ -139,8 +139,9 @@ const struct emitter *stage_emitter(const struct kernel_stage *s, const struct t
 }
 
 static bool is_f32_fold(const struct node *n) {
-    bool folds = n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD;
-    return (folds || n->op == OP_MATMUL) && loop_arithmetic(n->dtype) == LOOP_F32;
+    enum op_class class = op_infos[n->op].class;
+    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT) &&
+           op_infos[n->op].joins != OP_COUNT && loop_arithmetic(n->dtype) == LOOP_F32;
 }
 
 // The anchors that most families were written for; which of those, each says itself.
