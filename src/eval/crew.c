@@ -305,8 +305,8 @@ static void pin(int index) {
     }
 }
 
-// What blocks left right below. By no other function: the judge may overwrite what lies below `rest`
-// as soon as there is an answer, so nothing that is needed may be there.
+// What blocks left right below. By no other function: the judge may overwrite what lies below
+// `rest` as soon as there is an answer, so nothing that is needed may be there.
 static __attribute__((noinline)) void clear_stack(void) {
     volatile uint64_t below[(OWN_BYTES + 512) / sizeof(uint64_t)];
     for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
