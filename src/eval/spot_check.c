@@ -73,9 +73,18 @@ static int count_boxes(const struct spot_look *l, int output, double budget) {
     struct box whole = box_whole(s), one = box_by_chance(s, l->rng);
     if (cut_work(p, output, &whole) <= budget)
         return 1;
-    double n = budget / cut_work(p, output, &one);
+    // A line of a softmax takes little more than one of its elements.
+    double of_one = cut_work(p, output, &one), of_line = of_one;
+    if (s->rank > 0) {
+        one.first[s->rank - 1] = 0;
+        one.size[s->rank - 1] = s->size[s->rank - 1];
+        of_line = cut_work(p, output, &one);
+    }
+    double n = budget / of_one, n_lines = budget / of_line;
+    if (n >= 1 && of_line < 2 * of_one)
+        return (int)fmin(fmax(n_lines, 1), BOXES_MOST);
     if (n >= 1)
-        return n < BOXES_MOST ? (int)n : BOXES_MOST;
+        return (int)fmin(n, BOXES_MOST);
     double share = fmax(n, 1.0 / CALLS_A_LOOK);
     bool by_chance = (double)rng_below(l->rng, 1 << 20) < share * (1 << 20);
     return by_chance || l->memory->calls_left == 0;

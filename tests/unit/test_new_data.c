@@ -269,6 +269,24 @@ Test(spot_check, looks_at_several_rows_where_it_cannot_look_at_all) {
     close_looked(&l);
 }
 
+Test(spot_check, looks_at_whole_lines_where_elements_share_their_work) {
+    struct looked l;
+    open_looked(&l, "problem p\ndim M = 24, N = 20\nin x : f32[M, N] ~ normal\n"
+                    "out y : f32[M, N]\ny = softmax(x)\n");
+    for (int i = 0; i < M; i++) {
+        double sum = 0;
+        for (int j = 0; j < N; j++)
+            sum += exp((double)l.inputs[0][i * N + j]);
+        for (int j = 0; j < N; j++)
+            l.out[i * N + j] = (float)(exp((double)l.inputs[0][i * N + j]) / sum);
+    }
+    for (int i = 0; i < 20; i++) {
+        struct spot_result r = look(&l, 1000);
+        cr_expect(r.n_checked >= 3 * N && r.n_checked % N == 0, "%d elements", (int)r.n_checked);
+    }
+    close_looked(&l);
+}
+
 Test(spot_check, says_what_is_rougher_in_the_mean_than_declared_data_may_be) {
     struct looked l;
     open_product(&l);
