@@ -138,16 +138,19 @@ const struct emitter *stage_emitter(const struct kernel_stage *s, const struct t
     return NULL;
 }
 
-static bool is_f32_fold(const struct node *n) {
+// Sums, products and extremes; of one reduction in every type of numbers (fold.h), elsewhere as f32.
+static bool is_known_fold(const struct family *f, const struct node *n) {
     bool folds = n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD;
-    return (folds || n->op == OP_MATMUL) && loop_arithmetic(n->dtype) == LOOP_F32;
+    enum loop_dtype t = loop_arithmetic(n->dtype);
+    bool any_type = folds && f == &families[FAMILY_REDUCE] && t != LOOP_MASK;
+    return any_type || ((folds || n->op == OP_MATMUL) && t == LOOP_F32);
 }
 
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
     for (int i = 0; i < r->n_anchors && f->kinds != FORM_ANY; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
-        if (!is_f32_fold(n))
+        if (!is_known_fold(f, n))
             return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,
                              op_infos[n->op].name, dtype_name(n->dtype), n->name);
     }
