@@ -10,6 +10,7 @@ enum {
     HONE_UNIFORM,
     HONE_INTEGERS,
     HONE_SIGN,
+    HONE_DIGITS,  // 1 and 2, and `odds` / 2^32 of them odd numbers of 19 bits
     HONE_CONSTANT,
     // From here on an element may depend on where it stands. `columns` is the last axis.
     HONE_BERNOULLI,     // 1 with probability `odds` / 2^32, else 0
@@ -46,6 +47,16 @@ HONE_DEVICE static inline int64_t hone_whole(uint32_t word, int64_t lo, int64_t 
     return lo + (int64_t)((word * (uint64_t)(hi - lo + 1)) >> 32);
 }
 
+// `lo` < 0: either sign; `hi` < 0: negative.
+HONE_DEVICE static inline float hone_digits(const struct hone_source *s, uint32_t word) {
+    uint32_t bits = word * 0x9E3779B1u;  // those above the odds say nothing of those below
+    bits ^= bits >> 15;
+    uint32_t top = 1u << 18;
+    uint32_t v = word < s->odds[0] ? top | (bits >> 4 & (top / 2 - 1)) | 1 : 1 + (bits >> 1 & 1);
+    int is_negative = s->lo < 0 ? (int)(bits & 1) : s->hi < 0;
+    return (is_negative ? -(float)v : (float)v) * s->step;
+}
+
 HONE_DEVICE static inline float hone_draw(const struct hone_source *s, uint32_t word) {
     switch (s->kind) {
     case HONE_NORMAL:
@@ -56,6 +67,8 @@ HONE_DEVICE static inline float hone_draw(const struct hone_source *s, uint32_t 
         return hone_integer(word, s->lo, s->hi) * s->step;
     case HONE_SIGN:
         return hone_sign(word);
+    case HONE_DIGITS:
+        return hone_digits(s, word);
     default:
         return s->a * s->step;
     }
@@ -146,6 +159,13 @@ HONE_DEVICE static inline int hone_promised(const struct hone_source *s, uint64_
     return 1;
 }
 
+// One element of each row; never its first, from which a shifted variance takes all differences.
+HONE_DEVICE static inline int hone_stands_out(const struct hone_source *s, uint64_t index) {
+    uint64_t row = index / s->columns, others = s->columns > 1 ? s->columns - 1 : 1;
+    uint32_t word = hone_random(s->seed, s->input, HONE_STREAM_SCALE, row);
+    return index % s->columns == s->columns - 1 - word % others;
+}
+
 // One element. A source of normal or uniform draws for f64 asks for `fine` ones.
 HONE_DEVICE static inline double hone_input(const struct hone_source *s, uint64_t index, int fine) {
     uint64_t at = index;
@@ -165,9 +185,7 @@ HONE_DEVICE static inline double hone_input(const struct hone_source *s, uint64_
     }
     if (s->pattern == HONE_ALTERNATING)
         v = (v < 0) == (int)(index & 1) ? v : -v;
-    if (s->pattern == HONE_SPIKE &&
-        index % s->columns !=
-            hone_random(s->seed, s->input, HONE_STREAM_SCALE, index / s->columns) % s->columns)
+    if (s->pattern == HONE_SPIKE && !hone_stands_out(s, index))
         v *= 1.0f / 4096.0f;
     if (!fine || s->kind > HONE_UNIFORM)
         return (double)v;

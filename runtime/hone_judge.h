@@ -32,10 +32,12 @@ JUDGE_FN double judge_error(float value, double truth, double spread) {
         return spread > 0 && isfinite(value) ? fabs((double)value - truth) / spread : 0;
     if (isnan(rounded))
         return isnan(value) ? 0 : JUDGE_INFINITY;
-    if (isinf(rounded) || !(spread > 0))
-        return JUDGE_INFINITY;
     if (value == 0 && fabsf(rounded) < 1.17549435e-38f)
         return 0;
+    if (isinf(value) && fabsf(rounded) > 3.40282347e38f / 4 && (value < 0) == (rounded < 0))
+        return 0;
+    if (isinf(rounded) || !(spread > 0))
+        return JUDGE_INFINITY;
     double e = fabs((double)value - truth) / spread;
     return isnan(e) ? JUDGE_INFINITY : e;
 }

@@ -36,6 +36,7 @@ struct oracle_operand {
 
 struct oracle_map {
     int op, n_args;
+    int is_exponent, unused;  // is_exponent: a difference of which the exponential is taken
     struct oracle_operand args[ORACLE_ARGS];  // axes: those of the result
     struct oracle_array out;
     unsigned long long n;
@@ -44,6 +45,7 @@ struct oracle_map {
 // The result's elements stand at `kept`, and each gathers those of `reduced`.
 struct oracle_reduce {
     int op, n_runs;
+    int is_mean, unused;            // is_mean: work_is_mean() of ir/work.h
     struct oracle_array from, out;  // out: of oracle_join alone
     struct oracle_axes kept, reduced;
     unsigned long long n, length;         // results; elements of each

@@ -78,15 +78,16 @@ JUDGE_KERNEL oracle_edges(const float *high, float *spread, u64 n) {
 #define ORACLE_ROUND (3.552713678800501e-15 / 3)     // 2^-48 / 3
 #define ORACLE_QUANTUM (1.9636373861190906e-90 / 12)  // 2^-298 / 12
 enum { ORACLE_NO_BIT = 1 << 20, ORACLE_ALL_BITS = -(1 << 20), ORACLE_STRAYS = 4 };
+enum { ORACLE_NOTHING = -104 };  // exponents below have no exponential in f32
 
 struct oracle_point {
     double value, variance;
     float honest;
 };
 
+// Of a sum `variance` is what its terms bring; oracle_vary() adds what rounding partial sums does.
 struct oracle_partial {
-    double value, variance, size;
-    double sums;  // of a product: what rounding its partial sums would add
+    double value, variance, size, squares;
     float honest;
     int low;
 };
@@ -164,7 +165,9 @@ JUDGE_FN double op_modulo(double a, double b) {
 }
 
 // What each operation is. Those on integers are left to the host.
-enum { ORACLE_SMOOTH, ORACLE_JUMPS, ORACLE_PICKS };
+enum { ORACLE_SMOOTH, ORACLE_JUMPS, ORACLE_PICKS, ORACLE_ROUGH };
+#define ORACLE_KIND_VECTOR ORACLE_SMOOTH
+#define ORACLE_KIND_TRANSCENDENTAL ORACLE_ROUGH
 #define ORACLE_CASE(id, result) \
     case OP_##id:               \
         return result;
@@ -174,9 +177,9 @@ enum { ORACLE_SMOOTH, ORACLE_JUMPS, ORACLE_PICKS };
 JUDGE_FN int oracle_kind(int op) {
     switch (op) {
 #define OP(id, name, class, arity, types, flops, pipe)
-#define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, ORACLE_SMOOTH)
+#define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, ORACLE_KIND_##pipe)
 #define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) \
-    ORACLE_CASE(id, ORACLE_SMOOTH)
+    ORACLE_CASE(id, OP_##id == OP_DIV ? ORACLE_ROUGH : ORACLE_KIND_##pipe)
 #define STEP1(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, ORACLE_JUMPS)
 #define STEP2(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, ORACLE_JUMPS)
 #define PICK(id, name, flops, takes_a) ORACLE_CASE(id, ORACLE_PICKS)
@@ -270,7 +273,8 @@ ORACLE_RARE double oracle_jump(int op, struct oracle_point x, struct oracle_poin
 JUDGE_FN struct oracle_point oracle_apply(int op, struct oracle_point x, struct oracle_point y) {
     double Y = oracle_value(op, x.value, y.value), V = x.variance, W = y.variance, c;
     struct oracle_point p = {Y, 0, (float)oracle_value(op, (double)x.honest, (double)y.honest)};
-    switch (oracle_kind(op)) {
+    int kind = oracle_kind(op);
+    switch (kind) {
     case ORACLE_PICKS:
         p.variance = oracle_slope_a(op, x.value, y.value, Y) != 0 ? V : W;
         return p;
@@ -280,7 +284,10 @@ JUDGE_FN struct oracle_point oracle_apply(int op, struct oracle_point x, struct 
     default:
         c = V == 0 ? 0 : oracle_carried(oracle_slope_a(op, x.value, y.value, Y), V);
         c += W == 0 ? 0 : oracle_carried(oracle_slope_b(op, x.value, y.value, Y), W);
-        p.variance = c + oracle_rounding(Y, c);
+        p.variance = c + oracle_rounding(Y, kind == ORACLE_ROUGH ? 1 : c);
+        if ((op == OP_EXP || op == OP_EXP2) && V > 1 &&
+            x.value + ORACLE_STRAYS * sqrt(V) > ORACLE_NOTHING)
+            p.variance = JUDGE_INFINITY;
         return p;
     }
 }
@@ -305,8 +312,12 @@ JUDGE_KERNEL oracle_map(struct oracle_map m) {
             y = oracle_read(&m.args[1].array, oracle_place(&m.args[1].axes, i));
         if (m.n_args > 2)
             x = oracle_where(x, y, oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i)));
-        else if (m.op != ORACLE_COPY)
+        else if (m.op != ORACLE_COPY) {
+            double sizes = x.value * x.value + y.value * y.value;
             x = oracle_apply(m.op, x, y);
+            if (m.is_exponent)
+                x.variance += sizes * ORACLE_ROUND;
+        }
         oracle_write(&m.out, i, x);
     }
 }
@@ -317,11 +328,19 @@ JUDGE_FN struct oracle_partial oracle_plus(struct oracle_partial p, struct oracl
     p.value += q.value;
     p.variance += q.variance;
     p.honest = ORACLE_PLUS(p.honest, q.honest);
+    p.squares += q.squares;
     p.size += q.size;
     p.low = p.low < q.low ? p.low : q.low;
-    if (p.variance > 0 || !oracle_sums_exactly(p.size, p.low))
-        p.variance += p.value * p.value * ORACLE_ROUND + ORACLE_QUANTUM;
     return p;
+}
+
+// The variance of a sum of n terms: one chain of them, in any order.
+JUDGE_FN double oracle_vary(struct oracle_partial p, double n) {
+    if (!(p.variance > 0) && oracle_sums_exactly(p.size, p.low))
+        return p.variance;  // 0, or nothing is known
+    return p.variance +
+           (n - 1) * ((p.squares / 2 + (p.value * p.value - p.squares) / 3) * ORACLE_ROUND +
+                      ORACLE_QUANTUM);
 }
 
 JUDGE_FN struct oracle_partial oracle_times(struct oracle_partial p, struct oracle_partial q) {
@@ -380,13 +399,13 @@ JUDGE_FN void oracle_step(struct oracle_walk *w, const struct oracle_axes *a) {
 }
 
 JUDGE_FN struct oracle_partial oracle_partial_of(struct oracle_point x) {
-    struct oracle_partial p = {x.value, x.variance, 0, 0, x.honest, 0};
+    struct oracle_partial p = {x.value, x.variance, 0, x.value * x.value, x.honest, 0};
     return p;
 }
 
-JUDGE_FN void oracle_add_term(struct oracle_partial *p, double *squares, struct oracle_point x) {
+JUDGE_FN void oracle_add_term(struct oracle_partial *p, struct oracle_point x) {
     p->value += x.value;
-    *squares += x.value * x.value;
+    p->squares += x.value * x.value;
     p->variance += x.variance;
     p->honest = ORACLE_PLUS(p->honest, x.honest);
 }
@@ -397,16 +416,14 @@ JUDGE_FN struct oracle_partial oracle_sum_run(const struct oracle_reduce *r, u64
     struct oracle_walk w;
     oracle_walk_to(&w, &r->reduced, base, start);
     struct oracle_partial p = oracle_partial_of(oracle_read(&r->from, w.place));
-    double squares = p.value * p.value;
     if (r->reduced.rank == 1) {
 #pragma unroll 4
         for (int i = 1; i < n; i++)
-            oracle_add_term(&p, &squares,
-                            oracle_read(&r->from, w.place + (u64)i * r->reduced.stride[0]));
+            oracle_add_term(&p, oracle_read(&r->from, w.place + (u64)i * r->reduced.stride[0]));
     } else {
         for (int i = 1; i < n; i++) {
             oracle_step(&w, &r->reduced);
-            oracle_add_term(&p, &squares, oracle_read(&r->from, w.place));
+            oracle_add_term(&p, oracle_read(&r->from, w.place));
         }
     }
     if (!(p.variance > 0)) {
@@ -420,9 +437,8 @@ JUDGE_FN struct oracle_partial oracle_sum_run(const struct oracle_reduce *r, u64
             oracle_step(&w, &r->reduced);
         }
     }
-    if (p.variance > 0 || !oracle_sums_exactly(p.size, p.low))
-        p.variance += (n - 1) * ((squares / 2 + (p.value * p.value - squares) / 3) * ORACLE_ROUND +
-                                 ORACLE_QUANTUM);
+    if (r->is_mean)
+        p.low = ORACLE_ALL_BITS;
     return p;
 }
 
@@ -495,6 +511,8 @@ JUDGE_KERNEL oracle_join(struct oracle_reduce r) {
             joined[i] = p;
         } else {
             struct oracle_point x = {p.value, p.variance, p.honest};
+            if (r.op == OP_RSUM)
+                x.variance = oracle_vary(p, (double)r.length);
             oracle_write(&r.out, result, x);
         }
     }
@@ -555,17 +573,15 @@ JUDGE_FN void oracle_multiply(const struct oracle_product *p, struct oracle_piec
 }
 
 // The sums of one run, each to its place among the partial results; oracle_finish does the rest.
-JUDGE_FN void oracle_end_run(const struct oracle_product *p, const struct oracle_piece *t, int n,
+JUDGE_FN void oracle_end_run(const struct oracle_product *p, const struct oracle_piece *t,
                              int is_exact) {
     struct oracle_partial *partials = (struct oracle_partial *)p->partials;
 #pragma unroll
     for (int i = 0; i < ORACLE_SIDE; i++)
 #pragma unroll
         for (int j = 0; j < ORACLE_SIDE; j++) {
-            double sum = t->value[i][j], squares = t->squares[i][j];
-            struct oracle_partial s = {sum, t->products[i][j] * ORACLE_ROUND, t->fourth[i][j],
-                                       (double)(n - 1) *
-                                           (squares / 2 + (sum * sum - squares) / 3),
+            struct oracle_partial s = {t->value[i][j],   t->products[i][j] * ORACLE_ROUND,
+                                       t->fourth[i][j],  t->squares[i][j],
                                        t->honest[i][j], 0};
             if (!is_exact) {
                 s.variance += s.size;
@@ -583,7 +599,7 @@ JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece
     oracle_clear(t);
     for (int k = 0; k < n; k++)
         oracle_multiply(p, t, start + k, is_exact);
-    oracle_end_run(p, t, n, is_exact);
+    oracle_end_run(p, t, is_exact);
 }
 
 JUDGE_FN u64 oracle_least(u64 a, u64 b) {
@@ -615,8 +631,8 @@ JUDGE_KERNEL oracle_matmul(struct oracle_product p) {
     }
 }
 
-// Whether a sum of products is exact, and its variance. The lowest bits are looked for only where
-// no product was rounded.
+// Sizes and lowest bits of the products, which say whether their sum is exact: looked for only where
+// none was rounded.
 JUDGE_KERNEL oracle_finish(struct oracle_product p) {
     struct oracle_partial *partials = (struct oracle_partial *)p.partials;
     u64 n_runs = (p.k + ORACLE_RUN - 1) / ORACLE_RUN, results = p.batch * p.m * p.n;
@@ -636,8 +652,6 @@ JUDGE_KERNEL oracle_finish(struct oracle_product p) {
         }
         int is_zero = low_left == ORACLE_NO_BIT || low_right == ORACLE_NO_BIT;
         s.low = is_zero ? ORACLE_NO_BIT : low_left + low_right;
-        if (!is_exact || !oracle_sums_exactly(s.size, s.low))
-            s.variance += s.sums * ORACLE_ROUND;
         partials[t] = s;
     }
 }
@@ -654,6 +668,8 @@ JUDGE_KERNEL oracle_put(struct oracle_put o, struct judge_part *parts) {
         float s = (float)(deviation > 0 && deviation < 1.401298464324817e-45
                               ? 1.401298464324817e-45
                               : deviation);
+        if (isinf(s))
+            s = ORACLE_NAN;
         double error = judge_error(x.honest, (double)h + (double)l, s);
         if (!isfinite(error) || (o.allows_overflow && !isfinite(h)))
             s = ORACLE_NAN;

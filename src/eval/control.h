@@ -8,8 +8,8 @@
 //
 // Messages from the judge, before the candidate is there:
 //     hone.load/1    {"plan": hone.plan/1, "slots": 4, "threads": 2}
-//                    with descriptors: control page, inputs (read-only), outputs, scratch, and
-//                    perhaps a pipe that ends when the pages of inputs and outputs are made
+//                    with descriptors: control page, inputs (read-only), outputs, scratch, stacks,
+//                    and perhaps a pipe that ends when the pages of inputs and outputs are made
 //     hone.object/1  {} with the object's descriptor, once it is compiled
 #pragma once
 
@@ -56,6 +56,8 @@ struct control {
     uint64_t busy_ns[THREADS_MAX];
     uint64_t step_ns[CONTROL_STEPS_MAX];  // of the last call, each from the end of the one before
     char text[CONTROL_TEXT];
+    uint64_t rest[THREADS_MAX];  // between calls nothing below this address of a stack is needed
+    uint64_t stacks;             // where they begin
 };
 
 // Sleep until *word is no longer `value` or the time has passed (-1: no limit); may

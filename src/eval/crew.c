@@ -30,6 +30,7 @@ enum {
     STACK_BYTES = 32 << 20,
     STACK_GUARD = 1 << 20,
     ALT_STACK_BYTES = 64 << 10,
+    OWN_BYTES = 8192,  // of a stack, below what is needed while it sleeps: a thread clears these
 };
 
 struct crew_step {
@@ -47,7 +48,7 @@ struct crew {
     int n_threads;
     struct crew_step steps[CONTROL_STEPS_MAX];
     int n_steps;
-    char *stacks;  // of all threads, each with a guard below it
+    char *stacks;  // of all threads, each with a stack for signals and a guard below it
 
     _Alignas(64) _Atomic uint64_t ticket;
     _Alignas(64) _Atomic int64_t n_finished;  // blocks of the step in progress
@@ -304,13 +305,21 @@ static void pin(int index) {
     }
 }
 
+// What blocks left right below.
+static __attribute__((noinline)) void clear_stack(void) {
+    volatile char below[OWN_BYTES + 512];
+    memset((char *)below, 0xff, sizeof below);
+    __asm__ volatile("" : : "r"(below) : "memory");
+}
+
 static void *member_main(void *argument) {
     struct crew_member *m = argument;
     struct control *control = m->crew->control;
     pin(m->index);
-    static _Thread_local char alt_stack[ALT_STACK_BYTES];
-    stack_t alt = {.ss_sp = alt_stack, .ss_size = sizeof alt_stack};
+    char *alt_stack = m->crew->stacks + crew_stack_begin(m->index);
+    stack_t alt = {.ss_sp = alt_stack, .ss_size = ALT_STACK_BYTES};
     sigaltstack(&alt, NULL);
+    control->rest[m->index] = ((uint64_t)(uintptr_t)__builtin_frame_address(0) - OWN_BYTES) & -64;
     control->tid[m->index] = (int32_t)syscall(SYS_gettid);
     for (uint32_t seen = 0;;) {
         while (control->call == seen)
@@ -319,6 +328,7 @@ static void *member_main(void *argument) {
         m->busy_ns = 0;
         control->busy_ns[m->index] = 0;
         join_call(m, seen);
+        clear_stack();
     }
     return NULL;
 }
@@ -358,8 +368,16 @@ int64_t crew_address_bytes(int n_threads) {
     return (int64_t)n_threads * (STACK_GUARD + STACK_BYTES);
 }
 
+int64_t crew_stack_begin(int thread) {
+    return crew_address_bytes(thread);
+}
+
+int64_t crew_stack_end(int thread) {
+    return crew_address_bytes(thread + 1);
+}
+
 static bool start_member(struct crew *c, int index, struct error *err) {
-    char *stack = c->stacks + (size_t)index * (STACK_GUARD + STACK_BYTES) + STACK_GUARD;
+    char *stack = c->stacks + crew_stack_begin(index) + STACK_GUARD;
     struct crew_member *m = calloc(1, sizeof *m);
     *m = (struct crew_member){.crew = c, .index = index};
     pthread_attr_t attr;
@@ -367,32 +385,35 @@ static bool start_member(struct crew *c, int index, struct error *err) {
     pthread_attr_init(&attr);
     int why = pthread_attr_setstack(&attr, stack, STACK_BYTES);
     if (!why)
-        why = mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) ? errno : 0;
+        why = mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) ||
+                      mprotect(stack - STACK_GUARD, ALT_STACK_BYTES, PROT_READ | PROT_WRITE)
+                  ? errno
+                  : 0;
     if (!why)
         why = pthread_create(&thread, &attr, member_main, m);
     pthread_attr_destroy(&attr);
     return !why || error_set(err, ERROR_IO, "start thread %d: %s", index, strerror(why));
 }
 
-bool crew_start(struct crew **out, struct control *control, const struct crew_plan *plan,
-                const struct layout *layout, int n_threads, struct error *err) {
+bool crew_start(struct crew **out, const struct crew_spec *spec, struct error *err) {
     // Lives as long as the process.
     struct crew *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
     memset(c, 0, sizeof *c);
-    c->control = control;
-    c->plan = plan;
-    c->layout = layout;
-    c->n_threads = n_threads;
+    c->control = spec->control;
+    c->plan = spec->plan;
+    c->layout = spec->layout;
+    c->n_threads = spec->n_threads;
     list_steps(c);
     c->stacks = mmap(NULL, (size_t)crew_address_bytes(c->n_threads), PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                     MAP_SHARED | MAP_NORESERVE, spec->stacks, 0);
     if (c->stacks == MAP_FAILED)
         return error_set(err, ERROR_IO, "map stacks: %s", strerror(errno));
-    for (int i = 0; i < n_threads; i++)
+    c->control->stacks = (uint64_t)(uintptr_t)c->stacks;
+    for (int i = 0; i < c->n_threads; i++)
         if (!start_member(c, i, err))
             return false;
-    for (int i = 0; i < n_threads; i++)  // each has its stack for signals once it has its number
-        while (!*(volatile int32_t *)&control->tid[i])
+    for (int i = 0; i < c->n_threads; i++)  // each has its stack for signals once it has its number
+        while (!*(volatile int32_t *)&c->control->tid[i])
             sched_yield();
     *out = c;
     return true;

@@ -20,10 +20,24 @@ struct crew_plan {
 
 // Start `n_threads` threads that wait for calls on the control page. They read `plan` and
 // the bases on the page only when a call comes.
-bool crew_start(struct crew **out, struct control *control, const struct crew_plan *plan,
-                const struct layout *layout, int n_threads, struct error *err);
+//
+// Their stacks are in the memory file `stacks`, which the judge has too: it takes away what a call
+// left there.
+struct crew_spec {
+    struct control *control;
+    const struct crew_plan *plan;
+    const struct layout *layout;
+    int n_threads;
+    int stacks;  // descriptor
+};
+bool crew_start(struct crew **out, const struct crew_spec *spec, struct error *err);
 
-// Address space that so many threads take.
+// What one thread has in their file, guard and stack for signals included: where it begins and
+// ends.
+int64_t crew_stack_begin(int thread);
+int64_t crew_stack_end(int thread);
+
+// Address space that so many threads take, and the size of that file.
 int64_t crew_address_bytes(int n_threads);
 
 // Does this address lie at the end of a thread's stack?

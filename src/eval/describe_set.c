@@ -9,6 +9,8 @@ static const char *const plain[SET_COUNT] = {
     [SET_DECLARED] = "drawn as the problem declares",
     [SET_INTEGERS] = "small whole numbers, on which f32 makes no error that an order of sums could "
                      "excuse",
+    [SET_DIGITS] = "ones and twos and a few whole numbers of up to 19 bits, on which f32 makes no "
+                   "error either and any lower precision does",
     [SET_WIDE] = "mixed magnitudes: each draw times a power of two from 1/64 to 64",
     [SET_SHIFTED] = "all of one sign and away from zero, where dropped precision shows",
     [SET_EQUAL] = "one draw everywhere",

@@ -11,6 +11,7 @@
 #include "eval/oracle.h"
 #include "eval/oracle_plan.h"
 #include "hone_inputs.h"
+#include "ir/work.h"
 
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
@@ -130,6 +131,7 @@ static bool do_map(struct computation *l, node_id id, struct error *err) {
     bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
     struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
                            .n_args = is_copy ? 1 : n->n_args,
+                           .is_exponent = work_is_exponent(&l->request->problem->graph, id),
                            .out = own_array(l, id),
                            .n = (uint64_t)count_of(l, id)};
     for (int i = 0; i < m.n_args; i++)
@@ -160,6 +162,7 @@ static struct oracle_reduce reduction(const struct computation *l, node_id id) {
     oracle_plan_runs(&l->plan, id, l->rows, &results, &length);
     return (struct oracle_reduce){
         .op = (int)node_at(l, id)->op,
+        .is_mean = work_is_mean(&l->request->problem->graph, id),
         .n_runs = (int)((length + ORACLE_RUN - 1) / ORACLE_RUN),
         .out = own_array(l, id),
         .n = (uint64_t)results,
@@ -360,7 +363,7 @@ static bool compute_all(struct computation *l, struct error *err) {
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
         oracle_set_limits(s, l->request->allows_overflow ? 1 : oracle_independent(p, i, count));
-        oracle_allow_alike(s, p, l->request->set, i);
+        oracle_allow_sums(s, p, l->request->set);
     }
     return true;
 }

@@ -18,18 +18,16 @@
 #include "eval/oracle_private.h"
 #include "eval/oracle_typed.h"
 #include "hone_inputs.h"
+#include "ir/relations.h"
 #include "ir/work.h"
 
-enum { SETS_KEPT = 8 };
+enum { SETS_KEPT = 9 };
 
-// How much more than the honest computation a candidate may err. No correct order of
-// summation was seen above 1.2; the cheapest downgrade of precision lies far above 10.
+// How much more than the honest computation a candidate may err, or than one chain of additions,
+// which errs by a spread in the root mean square and, of a million elements, by five at the worst.
 static const double tolerance = 4;
-// What a chain of additions of equal terms may err by, in spreads, where honest arithmetic happens
-// to err less: orders that are in use were seen at 20 where the honest one was at 2.4. Half-width
-// formats are above a thousand.
-static const double alike = 16;
-enum { SUM_OF_MANY = 64 };
+// So many elements that err independently say something about their mean.
+enum { MANY = 64 };
 
 static const int64_t INPUTS_KEPT_BYTES = (int64_t)1 << 30;
 
@@ -59,19 +57,13 @@ void oracle_reset(struct oracle *o) {
 
 static enum input_set input_set_of(enum oracle_set set) {
     static const enum input_set of[SET_COUNT] = {
-        [SET_DECLARED] = INPUT_SET_DECLARED,
-        [SET_PATCHED] = INPUT_SET_DECLARED,
-        [SET_INTEGERS] = INPUT_SET_INTEGERS,
-        [SET_WIDE] = INPUT_SET_WIDE,
-        [SET_SHIFTED] = INPUT_SET_SHIFTED,
-        [SET_EQUAL] = INPUT_SET_EQUAL,
-        [SET_HUGE] = INPUT_SET_HUGE,
-        [SET_TINY] = INPUT_SET_TINY,
-        [SET_ALTERNATING] = INPUT_SET_ALTERNATING,
-        [SET_SPIKE] = INPUT_SET_SPIKE,
-        [SET_SCALED] = INPUT_SET_DECLARED,
-        [SET_PERMUTED] = INPUT_SET_DECLARED,
-        [SET_SUMMED] = INPUT_SET_INTEGERS,
+        [SET_DECLARED] = INPUT_SET_DECLARED, [SET_PATCHED] = INPUT_SET_DECLARED,
+        [SET_INTEGERS] = INPUT_SET_INTEGERS, [SET_DIGITS] = INPUT_SET_DIGITS,
+        [SET_WIDE] = INPUT_SET_WIDE,         [SET_SHIFTED] = INPUT_SET_SHIFTED,
+        [SET_EQUAL] = INPUT_SET_EQUAL,       [SET_HUGE] = INPUT_SET_HUGE,
+        [SET_TINY] = INPUT_SET_TINY,         [SET_ALTERNATING] = INPUT_SET_ALTERNATING,
+        [SET_SPIKE] = INPUT_SET_SPIKE,       [SET_SCALED] = INPUT_SET_DECLARED,
+        [SET_PERMUTED] = INPUT_SET_DECLARED, [SET_SUMMED] = INPUT_SET_INTEGERS,
     };
     return of[set];
 }
@@ -181,39 +173,43 @@ void oracle_fill(const struct oracle *o, enum oracle_set set, int input, void *o
         fill(o, set, input, out, NULL);
 }
 
-// As a float; where something is rounded, at least the step of the smallest numbers.
+// As a float; where something is rounded, at least the step of the smallest numbers; NAN where
+// nothing is known.
 static float spread_of(double spread) {
-    return spread > 0 ? (float)fmax(spread, FLT_TRUE_MIN) : (float)spread;
+    float f = spread > 0 ? (float)fmax(spread, FLT_TRUE_MIN) : (float)spread;
+    return isinf(f) ? NAN : f;
 }
 
 void oracle_set_limits(struct error_stats *s, int64_t count) {
-    // With few elements the honest error may be small by luck, or none. (Where nothing is rounded,
-    // the spread is 0 and only the exact value will do, whatever the limit.)
-    bool is_exact = s->honest_max == 0 && count >= 64;
-    double floor_rms = is_exact ? 0 : count >= 64 ? 0.25 : 1;
-    double floor_max = is_exact ? 0 : 1;
-    s->limit_rms = tolerance * fmax(s->honest_rms, floor_rms);
-    s->limit_max = tolerance * fmax(s->honest_max, floor_max);
+    // Where nothing is rounded, the spread is 0 and only the exact value will do, whatever the
+    // limit.
+    s->limit_max = tolerance * fmax(s->honest_max, 4);
+    s->limit_rms = tolerance * fmax(s->honest_rms, count >= MANY ? 1 : 4);
 }
 
-// Are there only a few different values in some input?
-static bool has_few_values(const struct problem *p, enum oracle_set set) {
-    bool few = set == SET_INTEGERS || set == SET_SUMMED;
+// Are there only a few different values in some input, or few large ones among many small?
+static bool has_biased_sums(const struct problem *p, enum oracle_set set) {
+    bool is_biased = set == SET_INTEGERS || set == SET_DIGITS || set == SET_SUMMED ||
+                     set == SET_EQUAL || set == SET_ALTERNATING || set == SET_WIDE ||
+                     set == SET_SPIKE;
     for (int i = 0; i < p->n_inputs; i++) {
         enum distribution_kind kind = p->inputs[i].distribution.kind;
-        few |= kind != DISTRIBUTION_NORMAL && kind != DISTRIBUTION_UNIFORM &&
-               dtype_is_float(p->graph.nodes[p->inputs[i].node].dtype);
+        is_biased |= kind != DISTRIBUTION_NORMAL && kind != DISTRIBUTION_UNIFORM &&
+                     dtype_is_float(p->graph.nodes[p->inputs[i].node].dtype);
     }
-    return few;
+    return is_biased;
 }
 
-void oracle_allow_alike(struct error_stats *s, const struct problem *p, enum oracle_set set,
-                        int output) {
-    bool is_long = work_longest_sum(&p->graph, p->outputs[output].node) > SUM_OF_MANY;
-    if (s->honest_max > 0 && is_long && has_few_values(p, set)) {
-        s->limit_rms = fmax(s->limit_rms, tolerance * alike);
-        s->limit_max = fmax(s->limit_max, tolerance * alike);
-    }
+void oracle_allow_sums(struct error_stats *s, const struct problem *p, enum oracle_set set) {
+    double root = sqrt((double)relations_longest_sum(p));
+    bool is_biased = has_biased_sums(p, set), has_mean = work_has_mean(&p->graph);
+    if (root <= 1)
+        return;
+    double worst = has_mean ? 256 : 64, mean = fmax(root / 8, has_mean ? 16 : 0);
+    if (is_biased)
+        worst = mean = has_mean ? 1024 : fmax(64, root);
+    s->limit_rms = fmax(s->limit_rms, mean);
+    s->limit_max = fmax(s->limit_max, worst);
 }
 
 int64_t oracle_independent(const struct problem *p, int output, int64_t count) {
@@ -297,6 +293,8 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
         oracle_typed_store(e, &(struct oracle_typed_source){
                                   l->result, output, oracle_allows_overflow(l->set), l->n_threads,
                                   oracle_independent(l->problem, output, count)});
+        if (dtype_is_float(type))
+            oracle_allow_sums(&e->stats, l->problem, l->set);
         e->choice = oracle_choice_make(l->problem, e, output, l->data, l->row);
         return;
     }
@@ -315,7 +313,7 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
     oracle_set_limits(&e->stats, oracle_allows_overflow(l->set)
                                      ? 1
                                      : oracle_independent(l->problem, output, count));
-    oracle_allow_alike(&e->stats, l->problem, l->set, output);
+    oracle_allow_sums(&e->stats, l->problem, l->set);
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
@@ -383,7 +381,7 @@ static bool compute_patched_rows(struct oracle *o) {
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
             oracle_set_limits(&outputs[i].stats,
                               oracle_independent(o->problem, i, outputs[i].count));
-            oracle_allow_alike(&outputs[i].stats, o->problem, SET_PATCHED, i);
+            oracle_allow_sums(&outputs[i].stats, o->problem, SET_PATCHED);
         }
         interpret_reset(&row);
     }

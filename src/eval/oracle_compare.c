@@ -34,7 +34,8 @@ struct tally {
 // value will do; where the truth is no number or beyond the type, only the same will. Where
 // the honest computation overflows on its way (spread NAN) anything will. A result below the
 // smallest normal number may be flushed to zero: fast exponentials do that, and nothing is
-// lost that a float could show.
+// lost that a float could show. One within a factor of four of the largest may be infinite: a
+// hyperbolic sine is half of an exponential.
 double oracle_error(float value, double truth, double spread) {
     float rounded = (float)truth;
     if (isnan(spread))
@@ -44,10 +45,12 @@ double oracle_error(float value, double truth, double spread) {
         return spread > 0 && isfinite(value) ? fabs((double)value - truth) / spread : 0;
     if (isnan(rounded))
         return isnan(value) ? 0 : INFINITY;
-    if (isinf(rounded) || !(spread > 0))
-        return INFINITY;
     if (value == 0 && fabsf(rounded) < FLT_MIN)
         return 0;
+    if (isinf(value) && fabsf(rounded) > FLT_MAX / 4 && signbit(value) == signbit(rounded))
+        return 0;
+    if (isinf(rounded) || !(spread > 0))
+        return INFINITY;
     double e = fabs((double)value - truth) / spread;
     return isnan(e) ? INFINITY : e;
 }

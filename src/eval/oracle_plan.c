@@ -28,8 +28,7 @@ static bool takes_node(const struct problem *p, const struct node *n) {
     case OP_CLASS_ELEMENTWISE:
         return n->op != OP_CAST && op_infos[n->op].types != OP_TYPES_WHOLE && is_plain(n->dtype);
     case OP_CLASS_REDUCE:
-        return (n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD) &&
-               n->dtype == DTYPE_F32;
+        return op_infos[n->op].joins != OP_COUNT && n->dtype == DTYPE_F32;
     case OP_CLASS_CONTRACT:
         return n->op == OP_MATMUL && n->dtype == DTYPE_F32 &&
                p->precision.operand == PRECISION_STORED;

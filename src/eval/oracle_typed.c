@@ -15,18 +15,12 @@ enum { GRAIN = 1 << 14 };
 // How much more than the honest computation a candidate may err, as for f32.
 static const double tolerance = 4;
 
-// Where the storage type is this much coarser than the arithmetic, hardly any element shows the
-// honest computation's error, and the largest that is seen says nothing of the largest there is:
-// sums of many terms were seen to err by up to 5 units.
-static const double blind_share = 1.0 / 16;
-static const double blind_max = 4;
-
 // Two computations in float64 that know nothing of each other: the difference of both.
 static const double wide_max = 8, wide_rms = 1.4142135623730951;
 
 struct tally {
     double sum, max;
-    int64_t n_wrong, n_unwritten, n_blind;
+    int64_t n_wrong, n_unwritten;
 };
 
 static void add(struct tally *t, const struct tally *part) {
@@ -34,7 +28,6 @@ static void add(struct tally *t, const struct tally *part) {
     t->max = fmax(t->max, part->max);
     t->n_wrong += part->n_wrong;
     t->n_unwritten += part->n_unwritten;
-    t->n_blind += part->n_blind;
 }
 
 static void *allocate(int64_t count, size_t size) {
@@ -106,11 +99,6 @@ static double honest_at(const struct storing *l, int64_t i) {
     return r->wide[l->output] ? r->wide[l->output][i] : (double)r->honest[l->output][i];
 }
 
-static bool is_blind(const struct oracle_output *e, int64_t i) {
-    double step = sqrt(interpret_rounding(e->type, e->truth[i]));
-    return e->unit[i] < blind_share * step;
-}
-
 static void store_piece(void *ctx, int64_t begin, int64_t end) {
     const struct storing *l = ctx;
     struct oracle_output *e = l->e;
@@ -127,7 +115,6 @@ static void store_piece(void *ctx, int64_t begin, int64_t end) {
         }
         t.sum += error * error;
         t.max = fmax(t.max, error);
-        t.n_blind += is_float && e->type != DTYPE_F64 && is_blind(e, i);
     }
     l->pieces[begin / GRAIN] = t;
 }
@@ -144,17 +131,14 @@ static struct tally in_pieces(parallel_fn work, void *ctx, struct tally **pieces
     return t;
 }
 
-static void set_limits(struct oracle_output *e, bool is_few, int64_t n_blind) {
+static void set_limits(struct oracle_output *e, bool is_few) {
     struct error_stats *s = &e->stats;
-    double floor_max = 1, floor_rms = is_few ? 1 : 0.25;
+    double floor_max = 4, floor_rms = is_few ? 4 : 1;
     if (!dtype_is_float(e->type))
         floor_max = floor_rms = 0;
     else if (e->type == DTYPE_F64) {
         floor_max = wide_max;
         floor_rms = wide_rms;
-    } else if (2 * n_blind >= e->count) {
-        floor_max = blind_max;
-        floor_rms = 1;
     }
     s->limit_max = tolerance * fmax(s->honest_max, floor_max);
     s->limit_rms = tolerance * fmax(s->honest_rms, floor_rms);
@@ -172,7 +156,7 @@ void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_sourc
     struct tally t = in_pieces(store_piece, &l, &l.pieces, e->count, source->n_threads);
     e->stats.honest_rms = e->count ? sqrt(t.sum / (double)e->count) : 0;
     e->stats.honest_max = t.max;
-    set_limits(e, source->allows_overflow || source->n_independent < 64, t.n_blind);
+    set_limits(e, source->allows_overflow || source->n_independent < 64);
 }
 
 // ---- comparing

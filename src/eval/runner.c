@@ -21,7 +21,14 @@
 #include "eval/evaluate.h"
 
 enum { JUDGE = 3, ALT_STACK = 64 << 10 };
-enum { FD_CONTROL, FD_FILES, FD_COUNT = FD_FILES + FILE_COUNT, FD_MADE = FD_COUNT, FD_MOST };
+enum {
+    FD_CONTROL,
+    FD_FILES,
+    FD_STACKS = FD_FILES + FILE_COUNT,
+    FD_COUNT,
+    FD_MADE = FD_COUNT,
+    FD_MOST
+};
 
 struct runner_state {
     struct control *control;
@@ -148,14 +155,18 @@ static bool prepare(struct arena *a, struct runner_state *r, int *fds, struct er
     if (!map_buffers(a, r, fds, err))
         return false;
     for (int i = 0; i < FD_MOST && fds[i] >= 0; i++)
-        close(fds[i]);
+        if (i != FD_STACKS)
+            close(fds[i]);
     if (!receive_object(r, err))
         return false;
     close(JUDGE);
     clearenv();
     r->crew_plan.plan = &r->plan;
     int level = sandbox_enter(crew_address_bytes(r->n_threads));
-    if (!crew_start(&r->crew, r->control, &r->crew_plan, &r->layout, r->n_threads, err))
+    struct crew_spec crew = {r->control, &r->crew_plan, &r->layout, r->n_threads, fds[FD_STACKS]};
+    bool ok = crew_start(&r->crew, &crew, err);
+    close(fds[FD_STACKS]);
+    if (!ok)
         return false;
     struct error unfiltered = {0};
     r->control->sandbox_level = sandbox_filter_loading(&unfiltered) ? (level ? 2 : 1) : 0;

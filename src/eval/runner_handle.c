@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "base/file.h"
 #include "base/frame.h"
 #include "base/str.h"
+#include "eval/crew.h"
 
 enum { GRACE_MOST = 9 };  // times what a call may take
 
@@ -62,12 +64,13 @@ bool runner_is_alive(struct runner *r) {
 }
 
 static bool send_plan(struct runner *r, const struct runner_spec *spec, struct error *err) {
-    int fds[] = {r->control_fd, spec->inputs->read_only_fd, spec->outputs->fd, r->scratch.fd,
-                 spec->made_fd};
+    int fds[] = {r->control_fd,     spec->inputs->read_only_fd,
+                 spec->outputs->fd, r->scratch.fd,
+                 r->stacks.fd,      spec->made_fd};
     json_t *message =
         json_pack("{s:s, s:o, s:i, s:i}", "schema", "hone.load/1", "plan", plan_to_json(spec->plan),
                   "slots", spec->n_slots, "threads", spec->n_threads);
-    bool ok = frame_write(r->process.socket, message, fds, spec->made_fd < 0 ? 4 : 5, err);
+    bool ok = frame_write(r->process.socket, message, fds, spec->made_fd < 0 ? 5 : 6, err);
     json_decref(message);
     // Killed before it heard a word: that is found out like any other end of a runner.
     return ok || frame_was_closed(err);
@@ -133,6 +136,10 @@ static void watch_threads(struct runner *r) {
 // Keep what must not be read again from a page that the candidate can write.
 static void note_facts(struct runner *r) {
     r->sandbox_level = r->control->sandbox_level;
+    r->loaded = malloc(sizeof *r->loaded);
+    if (!r->loaded)
+        abort();
+    memcpy(r->loaded, r->control, sizeof *r->loaded);
     clockid_t clock;
     r->cpu_clock = clock_getcpuclockid(r->process.pid, &clock) == 0 ? (int)clock : 0;
     watch_threads(r);
@@ -157,7 +164,8 @@ bool runner_begin(struct runner *r, const struct runner_spec *spec, struct error
         r->control = map_file(r->control_fd, sizeof *r->control);
         ok = r->control || fail_errno(err, "map the control page");
     }
-    ok = ok && memory_file_open(&r->scratch, r->layout.file_bytes[FILE_SCRATCH], err);
+    ok = ok && memory_file_open(&r->scratch, r->layout.file_bytes[FILE_SCRATCH], err) &&
+         memory_file_open(&r->stacks, crew_address_bytes(r->n_threads), err);
     const char *argv[] = {self, "_runner", NULL};
     ok = ok && process_start(&r->process, &(struct process_spec){.argv = argv}, err) &&
          send_plan(r, spec, err);
@@ -200,6 +208,8 @@ void runner_close(struct runner *r) {
     if (r->control_fd > 0)
         close(r->control_fd);
     memory_file_close(&r->scratch);
+    memory_file_close(&r->stacks);
+    free(r->loaded);
     arena_reset(&r->arena);
     *r = (struct runner){.process = {.socket = -1}, .control_fd = -1};
 }
@@ -314,6 +324,33 @@ void runner_note_rest(struct runner *r) {
         r->rested_ns[i] = now.ran_ns[i];
 }
 
+// Nothing of a call is there for the next one: stacks hold no number below what sleeping threads
+// need, and the page is as it was once the candidate was loaded. Pages that were touched stay, so
+// that a call does not find fewer of them than the one before.
+static void wipe(const struct runner *r) {
+    size_t kept = offsetof(struct control, sandbox_level), page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t used = sizeof *r->control, end = (used + page - 1) / page * page;
+    char *bytes = (char *)r->control;
+    // Writing would take these lines away from the threads that read them.
+    if (memcmp(bytes + kept, (char *)r->loaded + kept, used - kept) != 0)
+        memcpy(bytes + kept, (char *)r->loaded + kept, used - kept);
+    for (size_t i = used; i < end; i++)
+        if (bytes[i])
+            bytes[i] = 0;
+    for (int i = 0; i < r->n_threads; i++) {
+        int64_t end_of_use = (int64_t)(r->loaded->rest[i] - r->loaded->stacks);
+        int64_t at = crew_stack_begin(i);
+        if (end_of_use <= at || end_of_use > crew_stack_end(i))
+            continue;
+        while ((at = lseek(r->stacks.fd, at, SEEK_DATA)) >= 0 && at < end_of_use) {
+            int64_t hole = lseek(r->stacks.fd, at, SEEK_HOLE);
+            hole = hole < 0 || hole > end_of_use ? end_of_use : hole;
+            memset(r->stacks.bytes + at, 0xff, (size_t)(hole - at));
+            at = hole;
+        }
+    }
+}
+
 // A call that is waited for.
 struct waiting {
     uint32_t call;
@@ -396,6 +433,7 @@ void runner_call(struct runner *r, int slot, int64_t timeout_ns, struct call_res
     struct thread_times before, after;
     *result = (struct call_result){0};
     runner_resume(r);
+    wipe(r);
     r->cpu_ns = cpu_ns(r);
     read_times(r, &before);
     note_lingering(r, &before);

@@ -36,7 +36,8 @@ struct runner {
     struct layout layout;
     int n_threads;
     struct control *control;
-    struct memory_file scratch;
+    struct memory_file scratch, stacks;
+    struct control *loaded;             // the page as it was once the candidate was loaded
     const struct memory_file *outputs;  // the judge's
     int control_fd;
     // /proc/PID/task/TID/schedstat, -1 when it cannot be read; the last is the first thread's,

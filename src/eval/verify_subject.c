@@ -4,7 +4,8 @@
 //   a few elements changed              results kept by a sample of the data
 //   the same again, in another order    chance, state carried from call to call
 //
-// Screening takes the declared data, patched ones and one hard set; a ranking all hard sets, two
+// Screening takes the declared data, patched ones and one hard set (of problems with long sums that
+// of many digits); a ranking all hard sets, two
 // adversarial ones and those that follow by laws of the graph; confirmation and `--verify` all
 // that there are. Which ones is drawn for each job; so is, beyond screening, the order of the calls
 // after the first two.
@@ -14,7 +15,7 @@
 #include "eval/judge.h"
 #include "ir/relations.h"
 
-enum { CALLS_MAX = 2 * SET_COUNT, RANKING_EXTRA = 2, LONG_SUM = 64 };
+enum { CALLS_MAX = 2 * SET_COUNT, RANKING_EXTRA = 2, LONG_SUM = 64, DROWNING_SUM = 1024 };
 
 // Sets are kept in memory: of problems larger than this a confirmation takes as few as a ranking,
 // and rankings take the same ones until everything is drawn anew.
@@ -56,8 +57,11 @@ static bool is_small(const struct judge *j) {
 }
 
 void verify_draw(struct judge *j) {
+    // In the rounding of longer sums lower precision drowns but on this one.
     j->screening_set =
-        (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_EQUAL - SET_INTEGERS));
+        relations_longest_sum(j->problem) > DROWNING_SUM
+            ? SET_DIGITS
+            : (enum oracle_set)(SET_INTEGERS + rng_below(&j->rng, SET_EQUAL - SET_INTEGERS));
     if (j->ranking_sets && !is_small(j))
         return;
     j->ranking_sets = 0;

@@ -6,15 +6,7 @@
 #include "ir/detail.h"
 
 bool access_moves(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_VIEW:
-    case OP_CLASS_IOTA:
-    case OP_CLASS_MOVE:
-    case OP_CLASS_GATHER:
-        return true;
-    default:
-        return false;
-    }
+    return op_class_of(n->op)->role == OP_ROLE_INDEX;
 }
 
 void access_guard(struct guard *guards, int *n, const struct index *index, int64_t low,

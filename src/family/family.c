@@ -138,12 +138,13 @@ const struct emitter *stage_emitter(const struct kernel_stage *s, const struct t
     return NULL;
 }
 
-// Sums, products and extremes; of one reduction in every type of numbers (fold.h), elsewhere as f32.
+// What joins two by two: of one reduction in every type of numbers (fold.h), elsewhere as f32.
 static bool is_known_fold(const struct family *f, const struct node *n) {
-    bool folds = n->op == OP_RSUM || n->op == OP_RMAX || n->op == OP_RMIN || n->op == OP_RPROD;
+    enum op_class class = op_infos[n->op].class;
     enum loop_dtype t = loop_arithmetic(n->dtype);
-    bool any_type = folds && f == &families[FAMILY_REDUCE] && t != LOOP_MASK;
-    return any_type || ((folds || n->op == OP_MATMUL) && t == LOOP_F32);
+    bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
+    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT) &&
+           op_infos[n->op].joins != OP_COUNT && (t == LOOP_F32 || (is_one && t != LOOP_MASK));
 }
 
 // The anchors that most families were written for; which of those, each says itself.

@@ -13,26 +13,18 @@
 enum { CHUNK_TERMS = 1024, CHUNK_RADIX = 8 };
 
 void fold_choose(struct fold *f, enum op op) {
-    switch (op) {
-    case OP_RSUM:
-        f->op = LOOP_ADD, f->across = LOOP_LANES_SUM, f->identity = 0;
-        break;
-    case OP_RPROD:
-        f->op = LOOP_MUL, f->across = LOOP_LANES_PROD, f->identity = 1;
-        break;
-    case OP_RMIN:
-        f->op = LOOP_MIN, f->across = LOOP_LANES_MIN, f->identity = INFINITY;
-        break;
-    case OP_ANY:
-        f->op = LOOP_OR, f->across = LOOP_LANES_ANY, f->identity = 0;
-        break;
-    case OP_ALL:
-        f->op = LOOP_AND, f->across = LOOP_LANES_ALL, f->identity = 1;
-        break;
-    default:
-        f->op = LOOP_MAX, f->across = LOOP_LANES_MAX, f->identity = -INFINITY;
-        break;
-    }
+    static const struct {
+        enum loop_op op, across;
+    } joins[OP_COUNT] = {
+        [OP_ADD] = {LOOP_ADD, LOOP_LANES_SUM}, [OP_MUL] = {LOOP_MUL, LOOP_LANES_PROD},
+        [OP_MIN] = {LOOP_MIN, LOOP_LANES_MIN}, [OP_MAX] = {LOOP_MAX, LOOP_LANES_MAX},
+        [OP_OR] = {LOOP_OR, LOOP_LANES_ANY},   [OP_AND] = {LOOP_AND, LOOP_LANES_ALL},
+    };
+    const struct op_info *info = &op_infos[op];
+    assert(info->joins != OP_COUNT);
+    f->op = joins[info->joins].op;
+    f->across = joins[info->joins].across;
+    f->identity = info->identity;
 }
 
 enum dtype fold_storage(enum loop_dtype type) {

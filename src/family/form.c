@@ -26,22 +26,13 @@ const char *form_noun(enum anchor_kind k) {
 }
 
 enum anchor_kind form_node_kind(const struct graph *g, node_id n) {
-    switch (op_infos[g->nodes[n].op].class) {
-    case OP_CLASS_REDUCE:
-        return ANCHOR_REDUCTION;
-    case OP_CLASS_CONTRACT:
-    case OP_CLASS_RAGGED:
-        return ANCHOR_CONTRACTION;
-    case OP_CLASS_WINDOW:
-        return ANCHOR_WINDOW;
-    case OP_CLASS_SCAN:
-    case OP_CLASS_ORDER:  // it walks along an axis as well
-        return ANCHOR_SCAN;
-    case OP_CLASS_SCATTER:
-        return ANCHOR_SCATTER;
-    default:
-        return ANCHOR_NONE;
-    }
+    static const enum anchor_kind kinds[OP_CLASS_COUNT] = {
+        [OP_CLASS_REDUCE] = ANCHOR_REDUCTION,   [OP_CLASS_CONTRACT] = ANCHOR_CONTRACTION,
+        [OP_CLASS_RAGGED] = ANCHOR_CONTRACTION, [OP_CLASS_WINDOW] = ANCHOR_WINDOW,
+        [OP_CLASS_SCAN] = ANCHOR_SCAN,          [OP_CLASS_ORDER] = ANCHOR_SCAN,  // along an axis
+        [OP_CLASS_SCATTER] = ANCHOR_SCATTER,
+    };
+    return kinds[op_infos[g->nodes[n].op].class];
 }
 
 const char *form_axes_print(struct arena *a, const struct graph *g, const struct shape *s,

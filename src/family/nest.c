@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "family/fold.h"
 #include "family/nest_steps.h"
 #include "ir/work.h"
 #include "loop/range.h"
@@ -493,29 +494,13 @@ static void choose(struct walk *w) {
     const struct graph *g = w->nest->l->region->graph;
     w->type = loop_arithmetic(w->node->dtype);
     w->op = LOOP_ADD;
-    switch (w->node->op) {
-    case OP_RMAX:
-    case OP_POOL_MAX:
-        w->op = LOOP_MAX, w->identity = -INFINITY;
-        break;
-    case OP_RMIN:
-        w->op = LOOP_MIN, w->identity = INFINITY;
-        break;
-    case OP_RPROD:
-        w->op = LOOP_MUL, w->identity = 1;
-        break;
-    case OP_ANY:
-        w->op = LOOP_OR;
-        break;
-    case OP_ALL:
-        w->op = LOOP_AND, w->identity = 1;
-        break;
-    case OP_ARGMAX:
-    case OP_ARGMIN:
+    if (op_infos[w->node->op].joins == OP_COUNT) {  // argmax and argmin compare
         w->type = loop_arithmetic(g->nodes[w->node->arg[0]].dtype);
-        break;
-    default:
-        break;
+    } else {
+        struct fold f = {0};
+        fold_choose(&f, w->node->op);
+        w->op = f.op;
+        w->identity = f.identity;
     }
     w->is_sum = w->op == LOOP_ADD && (w->type == LOOP_F32 || w->type == LOOP_F64);
 }

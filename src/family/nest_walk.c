@@ -150,11 +150,11 @@ static void store(const struct lines *x, struct scope *s, const struct loop_expr
 // ---- scans
 
 static enum loop_op scan_op(const struct lines *x) {
-    return x->node->op == OP_CUMSUM ? LOOP_ADD : LOOP_MUL;
+    return op_infos[x->node->op].joins == OP_ADD ? LOOP_ADD : LOOP_MUL;
 }
 
 static const struct loop_expr *neutral(const struct lines *x) {
-    return loop_number(x->l->arena, x->type, x->node->op == OP_CUMPROD);
+    return loop_number(x->l->arena, x->type, op_infos[x->node->op].identity);
 }
 
 // Steps [begin, end) in runs; `before` holds what came before, and in the end all. With `stores`

@@ -16,17 +16,7 @@ node_id region_find_value(const struct problem *p, const char *name) {
 }
 
 static bool is_anchor(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-    case OP_CLASS_IOTA:
-    case OP_CLASS_VIEW:
-    case OP_CLASS_MOVE:
-    case OP_CLASS_GATHER:
-    case OP_CLASS_ELEMENTWISE:
-        return false;
-    default:
-        return true;
-    }
+    return op_class_of(n->op)->role == OP_ROLE_ANCHOR;
 }
 
 struct region *region_build(struct arena *a, const struct problem *p, const char *const *values,

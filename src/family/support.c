@@ -4,24 +4,13 @@
 #include "base/error.h"
 #include "family/nest_steps.h"
 #include "family/point.h"
-#include "family/terms.h"
 #include "ir/recurrence.h"
 
 static bool has_lowering(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-        return true;
-    case OP_CLASS_ELEMENTWISE:
+    if (op_class_of(n->op)->role == OP_ROLE_ELEMENTWISE)
         return point_has_op(n->op);
-    case OP_CLASS_RECUR:
-        return nest_steps_unsupported(n->detail->recurrence) < 0;
-    case OP_CLASS_SCAN:
-    case OP_CLASS_ORDER:
-    case OP_CLASS_SCATTER:
-        return true;
-    default:
-        return access_moves(n) || terms_has(n);
-    }
+    // Every anchor has: by its terms, or along its lines.
+    return n->op != OP_RECUR || nest_steps_unsupported(n->detail->recurrence) < 0;
 }
 
 bool support_node(const struct problem *p, node_id i, struct error *err) {

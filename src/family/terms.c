@@ -6,19 +6,11 @@
 #include "ir/detail.h"
 
 bool terms_has(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_REDUCE:
-    case OP_CLASS_CONTRACT:
-    case OP_CLASS_WINDOW:
-    case OP_CLASS_RAGGED:
-        return true;
-    default:
-        return false;
-    }
+    return op_class_of(n->op)->has_terms;
 }
 
 bool terms_are_products(const struct node *n) {
-    return op_infos[n->op].class != OP_CLASS_REDUCE && n->op != OP_POOL_MAX && n->op != OP_POOL_SUM;
+    return op_infos[n->op].arity > 1;
 }
 
 static const struct shape *shape_of(const struct region *r, const struct node *n, int arg) {

@@ -11,13 +11,6 @@
 #include "ir/detail.h"
 #include "ir/recurrence.h"
 
-const struct op_info op_infos[OP_COUNT] = {
-#define OP(id, name, class, arity, types, flops, pipe) \
-    {name, OP_CLASS_##class, arity, OP_TYPES_##types, flops, OP_PIPE_##pipe},
-#include "ir/ops.def"
-#undef OP
-};
-
 int64_t shape_count(const struct shape *s) {
     int64_t count = 1;
     for (int i = 0; i < s->rank; i++)

@@ -11,6 +11,8 @@
 #include "hone_inputs.h"
 #include "ir/interpret.h"
 #include "ir/reading.h"
+#include "ir/relations.h"
+#include "ir/work.h"
 
 enum { FILL_GRAIN = 1 << 16 };  // elements that a thread draws at a time
 
@@ -117,13 +119,35 @@ static void small_integers(const struct distribution *d, struct hone_source *s) 
     s->step = (float)step;
 }
 
+// Where zero is among the declared draws: multiples of a power of two so small that 19 digits end
+// where these end. Not for problems with means, which are not exact whatever the data, and where a
+// long number in the first place is too much for a shifted variance. A sum has some four long
+// numbers of each input, and two of them seldom meet in a product.
+static bool digits(const struct problem *p, const struct distribution *d, struct hone_source *s) {
+    bool is_normal = d->kind == DISTRIBUTION_NORMAL;
+    bool is_uniform = d->kind == DISTRIBUTION_UNIFORM && d->b > d->a;
+    double lo = is_normal ? d->a - 2 * d->b : d->a, hi = is_normal ? d->a + 2 * d->b : d->b;
+    if (!(is_normal && d->b > 0) && !is_uniform)
+        return false;
+    if (lo > 0 || hi < 0 || work_has_mean(&p->graph))
+        return false;
+    double top = lo < 0 && hi > 0 ? fmin(-lo, hi) : fmax(-lo, hi);
+    double odds = 4.0 / (double)relations_longest_sum(p);
+    s->kind = HONE_DIGITS;
+    s->lo = lo < 0 && hi > 0 ? -1 : 0;
+    s->hi = hi > 0 ? 1 : -1;
+    s->step = (float)(power_of_two(top) * 0x1p-19);
+    s->odds[0] = (uint32_t)(fmin(odds, 0.125) * 0x1p32);
+    return true;
+}
+
 // All of one sign, away from zero, inside the declared range where there is one.
 static struct hone_source shifted(const struct distribution *d) {
     struct distribution out = *d;
     double larger = fabs(d->a) > fabs(d->b) ? d->a : d->b;
     double half = d->kind == DISTRIBUTION_INTEGERS ? trunc(larger / 2) : larger / 2;
     if (d->kind == DISTRIBUTION_NORMAL) {
-        out.a = d->a < 0 ? d->a - 4 * d->b : d->a + 4 * d->b;
+        out.a = d->a < 0 ? d->a - 16 * d->b : d->a + 16 * d->b;
         out.b = d->b / 2;
     } else if (d->kind == DISTRIBUTION_UNIFORM || d->kind == DISTRIBUTION_INTEGERS) {
         if (larger > 0)
@@ -135,8 +159,8 @@ static struct hone_source shifted(const struct distribution *d) {
 }
 
 const char *input_set_name(enum input_set set) {
-    static const char *const names[] = {"declared", "integers", "wide",        "shifted", "equal",
-                                        "huge",     "tiny",     "alternating", "spike"};
+    static const char *const names[] = {"declared", "integers", "digits", "wide",        "shifted",
+                                        "equal",    "huge",     "tiny",   "alternating", "spike"};
     assert((unsigned)set < INPUT_SET_COUNT);
     return names[set];
 }
@@ -170,7 +194,8 @@ struct hone_source inputs_source(const struct inputs_job *job) {
     const struct problem_input *in = &job->problem->inputs[job->input];
     assert(!in->maker);
     struct hone_source s = source_of(&in->distribution, dtype_is_integer(n->dtype));
-    if (job->set == INPUT_SET_INTEGERS)
+    bool has_digits = job->set == INPUT_SET_DIGITS && digits(job->problem, &in->distribution, &s);
+    if (job->set == INPUT_SET_INTEGERS || (job->set == INPUT_SET_DIGITS && !has_digits))
         small_integers(&in->distribution, &s);
     else if (job->set == INPUT_SET_SHIFTED && in->distribution.kind < DISTRIBUTION_INDEX)
         s = shifted(&in->distribution);

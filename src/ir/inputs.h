@@ -16,6 +16,8 @@ enum input_set {
     INPUT_SET_DECLARED,
     INPUT_SET_INTEGERS,  // small integers: sums and products exact in f32, order cannot excuse an
                          // error
+    INPUT_SET_DIGITS,    // mostly 1 and 2, some whole numbers of many digits: so few that sums stay
+                         // exact, and products with 1 and 2, so that any lower precision shows
     INPUT_SET_WIDE,      // mixed magnitudes: each element times a power of two from 2^-6 to 2^6
     INPUT_SET_SHIFTED,   // all of one sign, away from zero: dropped precision shows
     // Adversarial ones. Whole numbers, signs and places mean something: they stay as declared.

@@ -16,6 +16,7 @@
 #include "ir/interpret_precision.h"
 #include "ir/recurrence.h"
 #include "ir/structural.h"
+#include "ir/work.h"
 
 // Larger groups would fall out of the cache again.
 enum { GROUP_MAX = 24 };
@@ -291,18 +292,7 @@ static struct reading operand(struct interpreter *in, node_id id, int64_t start)
 
 // Does it make numbers that are not among its arguments?
 static bool makes_numbers(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_ELEMENTWISE:
-        return n->op != OP_CAST && n->op != OP_WHERE;
-    case OP_CLASS_REDUCE:
-    case OP_CLASS_CONTRACT:
-    case OP_CLASS_SCAN:
-    case OP_CLASS_SCATTER:
-    case OP_CLASS_RAGGED:
-        return true;
-    default:
-        return false;
-    }
+    return op_class_of(n->op)->makes_numbers && n->op != OP_CAST && n->op != OP_WHERE;
 }
 
 // A double holds whole numbers up to 2^53: what an operation makes beyond that may be wrong in its
@@ -345,6 +335,10 @@ static void run_group(struct interpreter *in, int64_t start, int n) {
             for (int j = 0; j < node->n_args; j++)
                 args[j] = operand(in, node->arg[j], start);
             reading_elementwise(node->op, *out, args, n);
+            if (work_is_exponent(&in->problem->graph, in->steps[i].node))
+                reading_exponent(*out, args, n);
+            if (node->op == OP_EXP || node->op == OP_EXP2)
+                reading_doubt(*out, args, n);
             check_whole(in, node, *out, n);
         }
     }
@@ -401,12 +395,13 @@ static void store_input(struct interpreter *in, node_id id) {
 // What is reduced lies together: the argument is computed on the way.
 static void store_row_reduction(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
+    bool is_mean = work_is_mean(&in->problem->graph, id);
     int64_t rows = shape_count(&n->shape), row = shape_count(&node_at(in, n->arg[0])->shape) / rows;
     in->arrays[id] = new_array(rows, n->dtype);
     if (!in->is_stored[n->arg[0]])
         open_step(in, n->arg[0], new_array(RUN_MAX, node_at(in, n->arg[0])->dtype));
     for (int64_t i = 0; i < rows; i++) {
-        struct reading_fold fold = {.op = n->op, .type = n->dtype};
+        struct reading_fold fold = {.op = n->op, .type = n->dtype, .is_mean = is_mean};
         for (int64_t start = 0; start < row; start += RUN_MAX) {
             int len = row - start < RUN_MAX ? (int)(row - start) : RUN_MAX;
             run_group(in, i * row + start, len);
@@ -434,6 +429,7 @@ static int64_t masked_offset(const struct shape *s, unsigned mask, int64_t i) {
 // argument, since elements are read out of order.
 static void store_scattered_reduction(struct interpreter *in, node_id id) {
     const struct node *n = node_at(in, id);
+    bool is_mean = work_is_mean(&in->problem->graph, id);
     const struct shape *s = &node_at(in, n->arg[0])->shape;
     struct number number;
     struct reading from = whole(in, n->arg[0], &number), run = new_array(RUN_MAX, from.type);
@@ -443,7 +439,7 @@ static void store_scattered_reduction(struct interpreter *in, node_id id) {
         offsets[i] = masked_offset(s, n->axes, i);
     in->arrays[id] = new_array(count, n->dtype);
     for (int64_t i = 0; i < count; i++) {
-        struct reading_fold fold = {.op = n->op, .type = n->dtype};
+        struct reading_fold fold = {.op = n->op, .type = n->dtype, .is_mean = is_mean};
         struct reading base = at_offset(from, masked_offset(s, ~n->axes, i));
         for (int64_t start = 0; start < length; start += RUN_MAX) {
             int len = length - start < RUN_MAX ? (int)(length - start) : RUN_MAX;

@@ -14,10 +14,14 @@ static inline double carried(double slope, double variance) {
     return variance == 0 ? 0 : slope * slope * variance;
 }
 
-// Carried variance c, and what rounding the result v adds.
-static inline double rounded(double v, double c) {
-    return c + reading_round_from(v, c);
+// Carried variance c, and what rounding the result v adds. That a function, or a quotient, happens
+// to be a number that f32 holds is no promise: others take reciprocals and polynomials.
+static inline double rounded(double v, double c, bool is_rough) {
+    return c + reading_round_from(v, is_rough ? 1 : c);
 }
+#define ROUGH_VECTOR 0
+#define ROUGH_TRANSCENDENTAL 1
+#define ROUGH(id, pipe) (ROUGH_##pipe || OP_##id == OP_DIV)
 
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 
@@ -61,9 +65,9 @@ static inline double rounded(double v, double c) {
 
 #define OP(id, name, class, arity, types, flops, pipe)
 #define UNARY(id, name, types, flops, pipe, value, slope) \
-    LOOP1(id, value, rounded(Y, carried(slope, V)))
+    LOOP1(id, value, rounded(Y, carried(slope, V), ROUGH(id, pipe)))
 #define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) \
-    LOOP2(id, value, rounded(Y, carried(slope_a, V) + carried(slope_b, W)))
+    LOOP2(id, value, rounded(Y, carried(slope_a, V) + carried(slope_b, W), ROUGH(id, pipe)))
 #define STEP1(id, name, types, flops, pipe, value) LOOP1(id, value, JUMP1(id))
 #define STEP2(id, name, types, flops, pipe, value) LOOP2(id, value, JUMP2(id))
 // A choice does not round.
@@ -112,6 +116,21 @@ static const run_fn runs[OP_COUNT] = {
 #undef TEST
     [OP_WHERE] = run_WHERE,
 };
+
+void reading_exponent(struct reading out, const struct reading *args, int n) {
+    EACH(i, n) {
+        double A = args[0].value[i], B = args[1].value[i];
+        out.variance[i] += (A * A + B * B) * READING_ROUND;
+    }
+}
+
+void reading_doubt(struct reading out, const struct reading *args, int n) {
+    EACH(i, n) {
+        double V = args[0].variance[i];
+        if (V > 1 && args[0].value[i] + READING_STRAYS * sqrt(V) > READING_NOTHING)
+            out.variance[i] = INFINITY;
+    }
+}
 
 void reading_elementwise(enum op op, struct reading out, const struct reading *args, int n) {
     bool is_plain = runs[op] && (out.type == DTYPE_F32 || out.type == DTYPE_BOOL);

@@ -82,34 +82,12 @@ void structural_gather(struct structural *s) {
 // A sum that grows in any order, one per element of the result.
 struct heap {
     struct reading_partial sum;
-    double squares;
-    int64_t n;
+    bool is_begun;
 };
 
 static void heap_add(struct heap *h, const struct reading_fold *f, struct reading_partial p) {
-    bool is_plain = f->type == DTYPE_F32;
-    if (h->n++ == 0) {
-        h->sum = p;
-    } else if (!is_plain) {
-        h->sum = reading_join_typed(f, h->sum, p);
-    } else {
-        h->sum.value += p.value;
-        h->sum.variance += p.variance;
-        h->sum.honest += p.honest;
-        h->sum.size += p.size;
-        h->sum.low = p.low < h->sum.low ? p.low : h->sum.low;
-    }
-    h->squares += p.value * p.value;
-}
-
-// What the additions rounded, in whatever order they were made.
-static void heap_end(struct heap *h, const struct reading_fold *f) {
-    if (f->type != DTYPE_F32 || h->n < 2)
-        return;
-    if (h->sum.variance > 0 || !reading_sums_exactly(h->sum.size, h->sum.low))
-        h->sum.variance +=
-            (double)(h->n - 1) *
-            (reading_sum_square(h->sum.value, h->squares) * READING_ROUND + READING_QUANTUM);
+    h->sum = h->is_begun ? reading_join(f, h->sum, p) : p;
+    h->is_begun = true;
 }
 
 // One pass per reading: `honest` says whose indices are followed. The other reading's numbers of
@@ -118,13 +96,12 @@ static void put_heaps(struct structural *s, struct heap *heaps, const struct rea
                       bool honest) {
     int64_t count = shape_count(&s->node->shape);
     for (int64_t i = 0; i < count; i++) {
-        heap_end(&heaps[i], f);
+        const struct reading_partial *sum = &heaps[i].sum;
         if (honest) {
-            reading_set_honest(
-                &s->out, i, f->type == DTYPE_F32 ? (double)heaps[i].sum.honest : heaps[i].sum.wide);
+            reading_set_honest(&s->out, i, f->type == DTYPE_F32 ? (double)sum->honest : sum->wide);
         } else {
-            s->out.value[i] = heaps[i].sum.value;
-            s->out.variance[i] = heaps[i].sum.variance;
+            s->out.value[i] = sum->value;
+            s->out.variance[i] = sum->variance;
         }
     }
 }
@@ -178,6 +155,9 @@ static struct reading_partial posting(const struct structural *s, int64_t p, int
     t.honest = (float)t.wide;
     t.variance = b * b * structural_variance(w, p) + a * a * structural_variance(f, q);
     t.variance += reading_round_to(s->out.type, t.value, t.variance);
+    t.terms = 1;
+    t.carried = t.variance;
+    t.squares = t.value * t.value;
     t.size = fabs(t.value);
     t.low = reading_low(t.value);
     return t;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/reading.h"
+#include "ir/reading_fold.h"
 
 enum { COLUMNS = 8, ROWS = 4 };
 
@@ -15,10 +15,10 @@ typedef double vector __attribute__((vector_size(64)));
 typedef long long mask __attribute__((vector_size(64)));
 typedef float vector_f32 __attribute__((vector_size(32)));
 
-// Sums of one run: of the products, their sizes, and the squares of what is rounded, products
-// and partial sums apart.
+// Sums of one run: of the products, their sizes, their squares, and the squares of those that are
+// rounded.
 struct tile {
-    vector value[ROWS], size[ROWS], products[ROWS], sums[ROWS], carried[ROWS];
+    vector value[ROWS], size[ROWS], products[ROWS], squares[ROWS], carried[ROWS];
     vector_f32 honest[ROWS];
 };
 
@@ -58,7 +58,7 @@ READING_HOT static void run_exact(const struct strip *s, struct tile *t) {
         t->value[r] = sum;
         t->size[r] = size;
         t->products[r] = rounded;
-        t->sums[r] = (double)(s->n - 1) * (squares / 2 + (sum * sum - squares) / 3);
+        t->squares[r] = squares;
         t->honest[r] = honest;
     }
 }
@@ -115,18 +115,20 @@ static void store(const struct reading_matmul *mm, struct reading_fold *folds, i
 
 // `low` has the lowest bits of the row and of the panel's columns: every product is a multiple of
 // their product.
-static void add_tile(const struct tile *t, int row, const int *low, struct reading_fold *folds) {
+static void add_tile(const struct tile *t, int row, int n, const int *low,
+                     struct reading_fold *folds) {
     for (int j = 0; j < COLUMNS; j++) {
         int low_left = low[0], low_right = low[1 + j];
         bool zero = low_left == READING_NO_BIT || low_right == READING_NO_BIT;
         struct reading_partial p = {.value = t->value[row][j],
-                                    .variance =
+                                    .terms = n,
+                                    .carried =
                                         t->products[row][j] * READING_ROUND + t->carried[row][j],
+                                    .squares = t->squares[row][j],
                                     .honest = t->honest[row][j],
                                     .size = t->size[row][j],
                                     .low = zero ? READING_NO_BIT : low_left + low_right};
-        if (p.variance > 0 || !reading_sums_exactly(p.size, p.low))
-            p.variance += t->sums[row][j] * READING_ROUND;
+        reading_vary(&p);
         reading_fold_add(&folds[j], p);
     }
 }
@@ -172,7 +174,7 @@ static void multiply_tile(const struct reading_matmul *mm, struct reading panel,
         }
         for (int r = 0; r < n_rows; r++) {
             low[0] = lows->rows[(row + r) * lows->n_runs + k / RUN_MAX];
-            add_tile(&t, r, low, folds[r]);
+            add_tile(&t, r, s.n, low, folds[r]);
         }
     }
     for (int r = 0; r < n_rows; r++)

@@ -1,11 +1,11 @@
 // Sums as an honest program makes them: in sequence within a run, runs pairwise.
 //
-// The variance of a sum is that of its terms, plus what each rounding of a partial sum adds:
-// one per addition, each as large as partial sums are in the mean over all orders. None where
-// the terms are such that no order rounds anything.
+// The variance of a sum is that of its terms, plus what each rounding of a partial sum adds in one
+// chain of all of them: one per addition, each as large as partial sums are in the mean over all
+// orders. None where the terms are such that no order rounds anything.
 #include <assert.h>
 
-#include "ir/reading.h"
+#include "ir/reading_fold.h"
 
 static struct reading_partial first(struct reading x) {
     return (struct reading_partial){
@@ -22,32 +22,35 @@ static void measure_terms(struct reading x, int n, struct reading_partial *p) {
     }
 }
 
-static struct reading_partial run_sum(struct reading x, int n) {
+static struct reading_partial run_sum(struct reading x, int n, bool is_mean) {
     struct reading_partial p = first(x);
-    double squares = p.value * p.value;
+    p.terms = n;
+    p.carried = p.variance;
+    p.squares = p.value * p.value;
     for (int i = 1; i < n; i++) {
         p.value += x.value[i];
-        squares += x.value[i] * x.value[i];
-        p.variance += x.variance[i];
+        p.squares += x.value[i] * x.value[i];
+        p.carried += x.variance[i];
         p.honest += x.honest[i];
     }
-    if (!(p.variance > 0))
+    if (!(p.carried > 0))
         measure_terms(x, n, &p);
-    if (p.variance > 0 || !reading_sums_exactly(p.size, p.low))
-        p.variance +=
-            (n - 1) * (reading_sum_square(p.value, squares) * READING_ROUND + READING_QUANTUM);
+    if (is_mean)
+        p.low = READING_ALL_BITS;
+    reading_vary(&p);
     return p;
 }
 
 // Two sums become one.
 static struct reading_partial plus(struct reading_partial p, struct reading_partial q) {
     struct reading_partial r = {.value = p.value + q.value,
-                                .variance = p.variance + q.variance,
                                 .honest = p.honest + q.honest,
+                                .terms = p.terms + q.terms,
+                                .carried = p.carried + q.carried,
+                                .squares = p.squares + q.squares,
                                 .size = p.size + q.size,
                                 .low = p.low < q.low ? p.low : q.low};
-    if (r.variance > 0 || !reading_sums_exactly(r.size, r.low))
-        r.variance += r.value * r.value * READING_ROUND + READING_QUANTUM;
+    reading_vary(&r);
     return r;
 }
 
@@ -97,7 +100,7 @@ struct reading_partial reading_run(const struct reading_fold *f, struct reading 
     if (!is_plain(f))
         return reading_run_typed(f, x, n);
     if (op == OP_RSUM)
-        return run_sum(x, n);
+        return run_sum(x, n, f->is_mean);
     if (op == OP_RPROD)
         return run_prod(x, n);
     struct reading_partial p = first(x);

@@ -10,7 +10,7 @@
 
 #include "ir/interpret.h"
 #include "ir/op_functions.h"
-#include "ir/reading.h"
+#include "ir/reading_fold.h"
 
 double reading_round_to(enum dtype t, double v, double carried) {
     const struct dtype_info *i = &dtype_infos[t];
@@ -148,7 +148,8 @@ static void compute(enum op op, enum dtype t, struct element *e) {
     } else if (f->slope_a) {
         double c = carried(f->slope_a(e->a, e->b, e->value), e->va);
         c += f->slope_b ? carried(f->slope_b(e->a, e->b, e->value), e->vb) : 0;
-        e->variance = c + reading_round_to(t, e->value, c);
+        bool is_rough = op_infos[op].pipe == OP_PIPE_TRANSCENDENTAL || op == OP_DIV;
+        e->variance = c + reading_round_to(t, e->value, is_rough ? 1 : c);
     } else {
         e->variance = jump(op, e);
     }
@@ -245,6 +246,24 @@ static struct reading_partial better(enum op op, struct reading_partial p,
     return r;
 }
 
+// Two sums of floats become one: as of f32 (reading_vary()), with the steps of the type.
+static struct reading_partial plus(enum dtype t, struct reading_partial p,
+                                   struct reading_partial q) {
+    struct reading_partial r = {.value = p.value + q.value,
+                                .wide = dtype_round(t, p.wide + q.wide),
+                                .terms = p.terms + q.terms,
+                                .carried = p.carried + q.carried,
+                                .squares = p.squares + q.squares,
+                                .size = p.size + q.size,
+                                .low = p.low < q.low ? p.low : q.low};
+    bool is_exact = r.low == READING_NO_BIT || r.size <= ldexp(1, dtype_infos[t].digits + r.low);
+    r.variance = r.carried;
+    if (r.carried > 0 || t == DTYPE_F64 || !is_exact)
+        r.variance +=
+            (r.terms - 1) * reading_round_to(t, sqrt(reading_sum_square(r.value, r.squares)), 1);
+    return r;
+}
+
 struct reading_partial reading_join_typed(const struct reading_fold *f, struct reading_partial p,
                                           struct reading_partial q) {
     struct reading_partial r = {0};
@@ -258,23 +277,33 @@ struct reading_partial reading_join_typed(const struct reading_fold *f, struct r
         r.variance = p.variance + q.variance;
         return r;
     }
-    r.value = adds ? p.value + q.value : p.value * q.value;
-    r.wide = dtype_round(f->type, adds ? p.wide + q.wide : p.wide * q.wide);
-    r.variance = adds ? p.variance + q.variance
-                      : carried(q.value, p.variance) + carried(p.value, q.variance);
+    if (adds)
+        return plus(f->type, p, q);
+    r.value = p.value * q.value;
+    r.wide = dtype_round(f->type, p.wide * q.wide);
+    r.variance = carried(q.value, p.variance) + carried(p.value, q.variance);
     r.variance += reading_round_to(f->type, r.value, r.variance);
     return r;
+}
+
+// A term of a sum, or one of those of whom the best is looked for.
+static struct reading_partial term(double value, double variance, double honest) {
+    return (struct reading_partial){.value = value,
+                                    .variance = variance,
+                                    .wide = honest,
+                                    .terms = 1,
+                                    .carried = variance,
+                                    .squares = value * value,
+                                    .size = fabs(value),
+                                    .low = reading_low(value)};
 }
 
 struct reading_partial reading_run_typed(const struct reading_fold *f, struct reading x, int n) {
     struct reading_partial p = {0};
     for (int i = 0; i < n; i++) {
-        struct reading_partial q = {.value = x.value[i],
-                                    .variance = x.variance[i],
-                                    .wide = reading_honest(&x, i),
-                                    .at = f->n_runs * RUN_MAX + i,
-                                    .honest_at = f->n_runs * RUN_MAX + i,
-                                    .other = NAN};
+        struct reading_partial q = term(x.value[i], x.variance[i], reading_honest(&x, i));
+        q.at = q.honest_at = f->n_runs * RUN_MAX + i;
+        q.other = NAN;
         p = i ? reading_join_typed(f, p, q) : q;
     }
     return p;
@@ -291,14 +320,13 @@ void reading_matmul_typed(const struct reading_matmul *mm) {
             int64_t l = i / mm->n * mm->k + k, r = k * mm->n + i % mm->n;
             double a = mm->left.value[l], b = mm->right.value[r];
             double h = reading_honest(&mm->left, l), g = reading_honest(&mm->right, r);
-            struct reading_partial p = {.value = a * b, .wide = dtype_round(f.type, h * g)};
-            if (is_whole) {
-                p.value = whole_value(OP_MUL, f.type, a, b);
-                p.wide = whole_value(OP_MUL, f.type, h, g);
-            }
-            p.variance = mm->left.variance ? carried(b, mm->left.variance[l]) : 0;
-            p.variance += mm->right.variance ? carried(a, mm->right.variance[r]) : 0;
-            p.variance += reading_round_to(f.type, p.value, p.variance);
+            double value = is_whole ? whole_value(OP_MUL, f.type, a, b) : a * b;
+            double honest =
+                is_whole ? whole_value(OP_MUL, f.type, h, g) : dtype_round(f.type, h * g);
+            double variance = mm->left.variance ? carried(b, mm->left.variance[l]) : 0;
+            variance += mm->right.variance ? carried(a, mm->right.variance[r]) : 0;
+            variance += reading_round_to(f.type, value, variance);
+            struct reading_partial p = term(value, variance, honest);
             sum = k ? reading_join_typed(&f, sum, p) : p;
         }
         mm->out.value[i] = sum.value;

@@ -143,23 +143,16 @@ bool relations_find_scaling(const struct problem *p, struct relations_scaling *s
 static int64_t sum_length(const struct graph *g, const struct node *n) {
     const struct shape *in = n->n_args ? &g->nodes[n->arg[0]].shape : &n->shape;
     int64_t result = shape_count(&n->shape);
+    enum op joins = op_infos[n->op].joins;
     switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-    case OP_CLASS_VIEW:
-    case OP_CLASS_ELEMENTWISE:
-    case OP_CLASS_IOTA:
-    case OP_CLASS_MOVE:
-    case OP_CLASS_GATHER:
-    case OP_CLASS_ORDER:
-        return 1;
     case OP_CLASS_REDUCE:
-        return n->op == OP_RSUM || n->op == OP_RPROD ? shape_count(in) / (result ? result : 1) : 1;
+        return joins == OP_ADD || joins == OP_MUL ? shape_count(in) / (result ? result : 1) : 1;
     case OP_CLASS_CONTRACT:
         return in->size[in->rank - 1];
     case OP_CLASS_RECUR:  // a state may be the sum of all that the steps add up
         return n->detail->recurrence->n_steps * relations_longest_sum(n->detail->recurrence->body);
     default:
-        return shape_count(in);  // more than it has, which is safe
+        return joins == OP_COUNT ? 1 : shape_count(in);  // more than it has, which is safe
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include "ir/detail.h"
 #include "ir/interpret.h"
-#include "ir/reading.h"
+#include "ir/reading_fold.h"
 #include "ir/recurrence.h"
 
 // One node with its arguments. `variance` of an argument may be NULL: then it is exact.
@@ -81,6 +81,9 @@ static inline struct reading_partial structural_element(const struct reading *r,
     struct reading_partial p = {.value = r->value[i], .variance = structural_variance(r, i)};
     p.wide = reading_honest(r, i);
     p.honest = (float)p.wide;
+    p.terms = 1;
+    p.carried = p.variance;
+    p.squares = p.value * p.value;
     p.size = fabs(p.value);
     p.low = reading_low(p.value);
     return p;

@@ -1,7 +1,6 @@
 // Counts per operation, from shapes and details alone.
 #include "ir/work.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "ir/detail.h"
@@ -68,8 +67,30 @@ double work_flops(const struct graph *g, const struct node *n) {
 }
 
 bool work_is_contraction(const struct node *n) {
-    return op_infos[n->op].class == OP_CLASS_CONTRACT || op_infos[n->op].class == OP_CLASS_RAGGED ||
-           n->op == OP_CONV || n->op == OP_CONV_T;
+    return op_class_of(n->op)->has_terms && op_infos[n->op].arity > 1;
+}
+
+bool work_is_mean(const struct graph *g, node_id id) {
+    bool is = false;
+    for (node_id n = id + 1; g->nodes[id].op == OP_RSUM && n < g->n_nodes && !is; n++)
+        is = g->nodes[n].op == OP_DIV && g->nodes[n].arg[0] == id;
+    return is;
+}
+
+bool work_has_mean(const struct graph *g) {
+    bool has = false;
+    for (node_id i = 0; i < g->n_nodes && !has; i++)
+        has = work_is_mean(g, i);
+    return has;
+}
+
+bool work_is_exponent(const struct graph *g, node_id id) {
+    bool is = false;
+    if (g->nodes[id].op != OP_SUB || !dtype_is_float(g->nodes[id].dtype))
+        return false;
+    for (node_id n = id + 1; n < g->n_nodes && !is; n++)
+        is = (g->nodes[n].op == OP_EXP || g->nodes[n].op == OP_EXP2) && g->nodes[n].arg[0] == id;
+    return is;
 }
 
 // The nodes that the output is made of; the caller frees it.
@@ -96,16 +117,4 @@ int64_t work_fewest_sums(const struct graph *g, node_id output) {
             fewest = shape_count(&g->nodes[n].shape);
     free(needed);
     return fewest;
-}
-
-double work_longest_sum(const struct graph *g, node_id output) {
-    double longest = 0;
-    bool *needed = needed_for(g, output);
-    for (node_id n = 0; n <= output; n++) {
-        double results = (double)shape_count(&g->nodes[n].shape);
-        if (needed[n] && is_sum(&g->nodes[n]) && results > 0)
-            longest = fmax(longest, unit_count(g, &g->nodes[n]) / results);
-    }
-    free(needed);
-    return longest;
 }

@@ -12,8 +12,13 @@ double work_flops(const struct graph *g, const struct node *n);
 // count where nothing is summed.
 int64_t work_fewest_sums(const struct graph *g, node_id output);
 
-// The most terms that a sum has on the way to the output; 0: there is none.
-double work_longest_sum(const struct graph *g, node_id output);
+// Is it a sum that is divided? A mean may be computed without the sum, from mean to mean; so it
+// is not exact where the sum is.
+bool work_is_mean(const struct graph *g, node_id id);
+bool work_has_mean(const struct graph *g);
+
+// Is it a difference of floats of which the exponential is taken?
+bool work_is_exponent(const struct graph *g, node_id id);
 
 // Is it a sum of products that matrix units can do: matmul, convolutions, ragged products?
 bool work_is_contraction(const struct node *n);

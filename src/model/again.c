@@ -21,15 +21,10 @@ struct sets {
     struct seen *seen;  // per node
 };
 
+// Does an element hang on elements of its arguments at places that are known?
 static bool is_direct(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_VIEW:
-    case OP_CLASS_ELEMENTWISE:
-    case OP_CLASS_MOVE:
-        return true;
-    default:
-        return false;
-    }
+    const struct op_class_info *c = op_class_of(n->op);
+    return c->role == OP_ROLE_ELEMENTWISE || (c->role == OP_ROLE_INDEX && !c->is_by_data);
 }
 
 // Is one group of an input, all that makes one element of the result, too large for the chip?

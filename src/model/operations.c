@@ -54,20 +54,13 @@ static double levels(double n) {
 static double depth(const struct graph *g, const struct node *n) {
     const struct shape *arg = n->n_args ? &g->nodes[n->arg[0]].shape : &n->shape;
     double flops = work_flops(g, n), count = (double)shape_count(&n->shape);
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_LEAF:
-    case OP_CLASS_VIEW:
-    case OP_CLASS_IOTA:
-    case OP_CLASS_MOVE:
-    case OP_CLASS_GATHER:
-        return 0;
-    case OP_CLASS_ELEMENTWISE:
+    if (op_class_of(n->op)->role == OP_ROLE_ELEMENTWISE)
         return op_infos[n->op].pipe == OP_PIPE_TRANSCENDENTAL || n->op == OP_DIV ? 4 : 1;
-    case OP_CLASS_REDUCE:
+    if (op_class_of(n->op)->role != OP_ROLE_ANCHOR)
+        return 0;
+    if (op_infos[n->op].class == OP_CLASS_REDUCE)
         return levels((double)shape_count(arg) / count);
-    default:
-        return work_is_contraction(n) ? 1 + levels(fmax(1, flops / 2 / count)) : 1;
-    }
+    return work_is_contraction(n) ? 1 + levels(fmax(1, flops / 2 / count)) : 1;
 }
 
 // The longest way from a state to itself or to another, in operations; -1: none.

@@ -31,15 +31,9 @@ struct limit_reason losses_reason(const struct losses *l) {
 }
 
 static enum limit_cause cause_of_op(const struct node *n) {
-    switch (op_infos[n->op].class) {
-    case OP_CLASS_GATHER:
-    case OP_CLASS_RAGGED:
-    case OP_CLASS_SCATTER:
-    case OP_CLASS_ORDER:
+    if (op_class_of(n->op)->is_by_data)
         return CAUSE_INDICES;
-    default:
-        return n->op == OP_WHERE ? CAUSE_MASK : CAUSE_PART;
-    }
+    return n->op == OP_WHERE ? CAUSE_MASK : CAUSE_PART;
 }
 
 const struct need_cause *reason_needs(struct arena *a, const struct problem *p,

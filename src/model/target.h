@@ -59,6 +59,8 @@ bool target_of_arch(const char *arch, struct target *t);
 // A card by name (`h200`), as its vendor describes it: enough for a limit, not for a reach.
 // False: not in the table.
 bool target_of_card(const char *name, struct target *t);
+// The same by what its driver calls it: "NVIDIA H200".
+bool target_of_device(const char *device, struct target *t);
 extern const char *const card_names[];  // NULL-terminated
 
 // Peaks of an architecture at a number of multiprocessors and a clock.

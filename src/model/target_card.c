@@ -89,6 +89,13 @@ bool target_of_card(const char *name, struct target *t) {
     return false;
 }
 
+bool target_of_device(const char *device, struct target *t) {
+    for (int i = 0; i < CARDS; i++)
+        if (strcmp(cards[i].driver_name, device) == 0)
+            return target_of_card(cards[i].name, t);
+    return false;
+}
+
 bool sheet_of_card(const struct target *t, struct sheet *s, const char **source) {
     for (int i = 0; i < CARDS; i++) {
         const struct card *c = &cards[i];

@@ -90,9 +90,11 @@ const char *metric_unit_name(enum metric_unit u) {
 
 const char *metric_source_name(enum metric_source s) {
     static const char *const names[] = {
-        [SOURCE_TIMING] = "timing", [SOURCE_MACHINE] = "machine",     [SOURCE_PLAN] = "plan",
-        [SOURCE_DRIVER] = "driver", [SOURCE_ASSEMBLER] = "assembler", [SOURCE_CODE] = "code",
-        [SOURCE_SASS] = "cubin",    [SOURCE_COUNTER] = "counters",
+        [SOURCE_TIMING] = "timing",    [SOURCE_TIMELINE] = "timeline",
+        [SOURCE_MACHINE] = "machine",  [SOURCE_PLAN] = "plan",
+        [SOURCE_DRIVER] = "driver",    [SOURCE_ASSEMBLER] = "assembler",
+        [SOURCE_CODE] = "code",        [SOURCE_SASS] = "cubin",
+        [SOURCE_COUNTER] = "counters",
     };
     return names[s];
 }

@@ -17,6 +17,7 @@ enum metric_scope { SCOPE_CALL, SCOPE_LAUNCH, SCOPE_EITHER };
 // Who gives a metric.
 enum metric_source {
     SOURCE_TIMING,     // the judge's clock
+    SOURCE_TIMELINE,   // records of launches and copies
     SOURCE_MACHINE,    // the operating system
     SOURCE_PLAN,       // the candidate's plan of launches
     SOURCE_DRIVER,     // the driver, of a loaded kernel

@@ -34,17 +34,23 @@ struct profile_launch *profile_add_launch(struct arena *a, struct profile *p, co
     return &p->launches[p->n_launches++];
 }
 
+// Of all launches that this one stands for; NAN: not timed.
+static double launch_total_s(const struct profile_launch *l) {
+    double calls = launch_get(l, METRIC_CALLS);
+    return launch_get(l, METRIC_TIME) * (isfinite(calls) ? calls : 1);
+}
+
 // NAN where some launch was not timed.
 static double total_s(const struct profile *p) {
     double sum = 0;
     for (int i = 0; i < p->n_launches; i++)
-        sum += launch_get(&p->launches[i], METRIC_TIME);
+        sum += launch_total_s(&p->launches[i]);
     return sum;
 }
 
 double profile_share(const struct profile *p, int launch) {
     double sum = total_s(p);
-    return sum > 0 ? launch_get(&p->launches[launch], METRIC_TIME) / sum : NAN;
+    return sum > 0 ? launch_total_s(&p->launches[launch]) / sum : NAN;
 }
 
 const char *profile_launch_text(struct arena *a, const struct profile *p) {

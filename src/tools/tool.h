@@ -68,6 +68,22 @@ extern const struct tool tool_waves;      // multiprocessors without work
 extern const struct tool tool_spill;      // values that do not stay in registers
 extern const struct tool tool_narrow;     // narrow accesses to memory
 extern const struct tool tool_launch;     // launching takes the time
+// On a GPU, from machine code or counters:
+extern const struct tool tool_coalesce;    // scattered global accesses
+extern const struct tool tool_banks;       // conflicts in shared memory
+extern const struct tool tool_flight;      // too few loads under way
+extern const struct tool tool_reuse;       // too little arithmetic for each shared read
+extern const struct tool tool_tensor;      // matrix units not used, not fully, or not fed
+extern const struct tool tool_slow;        // divisions, functions, 64-bit indices
+extern const struct tool tool_convert;     // conversions between types
+extern const struct tool tool_atomics;     // atomics in the loop
+extern const struct tool tool_barrier;     // time at barriers
+extern const struct tool tool_divergence;  // warps that go different ways
+extern const struct tool tool_stall;       // what warps wait for most
+extern const struct tool tool_uneven;      // unequal work
+extern const struct tool tool_reread;      // traffic beyond the least
+extern const struct tool tool_gaps;        // the card waits between kernels
+extern const struct tool tool_saturated;   // near the card's limit
 
 extern const struct tool *const tools[];  // NULL-terminated
 

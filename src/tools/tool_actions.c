@@ -40,6 +40,8 @@ static bool applies(const struct kernel *k, const struct action *action) {
         return !k && !action->knob;
     if (strcmp(action->knob, "merge") == 0)
         return k->n_stages > 1;
+    if (strcmp(action->knob, "emitter") == 0)
+        return true;  // whether there is such a one the legal moves say
     return has_knob(k, action);
 }
 
@@ -66,11 +68,20 @@ static bool is_merge(const struct move *m) {
     return !m->knob && strncmp(m->words, "merge", 5) == 0;
 }
 
+// "y: gemm as simt -> gemm as mma".
+static bool is_emitter(const struct move *m, const char *name) {
+    const char *as = m->knob ? NULL : strstr(m->words, " -> ");
+    as = as ? strstr(as, " as ") : NULL;
+    return as && strncmp(as + 4, name, strlen(name)) == 0 && strcspn(as + 4, " ,") == strlen(name);
+}
+
 bool action_stands_for(const struct action *action, const struct move *m) {
     if (!action->knob)
         return false;
     if (strcmp(action->knob, "merge") == 0)
         return is_merge(m);
+    if (strcmp(action->knob, "emitter") == 0)
+        return is_emitter(m, action->word);
     if (!m->knob || strcmp(action->knob, m->knob) != 0)
         return false;
     if (action->word)

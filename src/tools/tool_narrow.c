@@ -1,5 +1,6 @@
-// Narrow accesses on a GPU: a memory-bound kernel that moves less than 16 bytes at once needs
-// more instructions, and more of them under way, for the same traffic.
+// Narrow accesses on a GPU: a memory-bound kernel that moves less than 16 bytes at once needs more
+// instructions, and more of them under way, for the same traffic. The width is that of the
+// instructions in the hot loop; before a kernel was compiled, its block's.
 #include <math.h>
 
 #include "base/arena.h"
@@ -11,17 +12,31 @@ enum { WIDEST_BYTES = 16, ELEMENT_BYTES = 4 };
 static const struct action wider[] = {
     TURN("vec", +1, "load and store wider vectors"),
     TURN("items", +1, "more vectors per thread, so that more is under way"),
+    WORDS("load and store 16 bytes a thread (float4), where addresses are multiples of that"),
 };
 
-static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+// Bytes at once, loads or stores whichever are narrower; NAN: not known.
+static double width_of(const struct tool_subject *s) {
+    double load = subject_get(s, METRIC_HOT_LOAD_BYTES);
+    double store = subject_get(s, METRIC_HOT_STORE_BYTES);
     int vec = tool_knob(s->kernel, "vec");
-    // The width is the kernel block's: without one there is nothing to read it off.
-    if (vec < 1 || vec * ELEMENT_BYTES >= WIDEST_BYTES || !(1 / s->gap < NEAR_REACH))
+    if (isfinite(load) || isfinite(store))
+        return fmin(load, store);
+    return vec > 0 ? vec * ELEMENT_BYTES : NAN;
+}
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double width = width_of(s);
+    bool is_full = s->measured.memory_busy > 0.85;
+    if (!(width < WIDEST_BYTES) || subject_is_near(s) || is_full)
         return false;
-    f->severity = 1 / s->gap < 0.8 ? SEVERITY_MEDIUM : SEVERITY_LOW;
+    bool is_known = s->analytic.kind != CLASS_UNKNOWN || s->measured.kind != CLASS_UNKNOWN;
+    f->severity = !is_known || 1 / s->gap >= 0.8 ? SEVERITY_LOW : SEVERITY_MEDIUM;
     f->cause = "accesses to memory are narrow";
-    f->evidence =
-        arena_printf(a, "%d bytes at once; %d are possible", vec * ELEMENT_BYTES, WIDEST_BYTES);
+    f->evidence = arena_printf(a, "%.3g bytes at once; %d are possible", width, WIDEST_BYTES);
+    tool_add_number(f, METRIC_HOT_LOAD_BYTES, subject_get(s, METRIC_HOT_LOAD_BYTES), WIDEST_BYTES);
+    tool_add_number(f, METRIC_HOT_STORE_BYTES, subject_get(s, METRIC_HOT_STORE_BYTES),
+                    WIDEST_BYTES);
     tool_add_actions(f, s, wider, ARRAY_LEN(wider));
     return true;
 }
@@ -30,8 +45,7 @@ const struct tool tool_narrow = {
     .name = "narrow",
     .summary = "accesses to memory narrower than they could be",
     .devices = ON_GPU,
-    .classes = CLASS_BIT(CLASS_MEMORY),
-    .n_needs = 1,
-    .needs = {METRIC_TIME},
+    .classes = CLASS_BIT(CLASS_MEMORY) | CLASS_BIT(CLASS_LATENCY),
+    .of_launches = true,
     .examine = examine,
 };

@@ -3,19 +3,13 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "profile/occupancy.h"
 #include "tools/tool.h"
 #include "tools/tool_private.h"
 
 // Streams from memory want half of the threads; arithmetic in registers hides its own latency
 // with a quarter.
 static const double MEMORY_ENOUGH = 0.5, COMPUTE_ENOUGH = 0.25;
-
-// How a multiprocessor hands out what it has: registers by 256 to a warp, warps to four parts,
-// and 1 KiB of shared memory to each block besides its own (compute capability 8.0 and later).
-enum { WARP = 32, REGISTER_UNIT = 256, PARTS = 4, SHARED_RESERVED = 1024 };
-
-// A block has at most half of the threads, so that its size alone is never in the way.
-enum limiter { BY_REGISTERS, BY_SHARED, BY_SLOTS, LIMITERS };
 
 static const struct action fewer_registers[] = {
     TURN("minblocks", +1, "let the compiler use fewer registers"),
@@ -44,39 +38,18 @@ static const struct action larger_blocks[] = {
     WORDS("more threads a block"),
 };
 
+// A block has at most half of the threads, so that its size alone is in the way only where larger
+// ones would fit worse still.
 static const struct {
     const char *name;
     const struct action *actions;
     int n_actions;
-} limiters[LIMITERS] = {
-    [BY_REGISTERS] = {"registers", fewer_registers, ARRAY_LEN(fewer_registers)},
-    [BY_SHARED] = {"shared memory", less_shared, ARRAY_LEN(less_shared)},
-    [BY_SLOTS] = {"the number of blocks it can hold", larger_blocks, ARRAY_LEN(larger_blocks)},
+} limiters[LIMIT_COUNT] = {
+    [LIMIT_REGISTERS] = {"registers", fewer_registers, ARRAY_LEN(fewer_registers)},
+    [LIMIT_SHARED] = {"shared memory", less_shared, ARRAY_LEN(less_shared)},
+    [LIMIT_BLOCKS] = {"the number of blocks it can hold", larger_blocks, ARRAY_LEN(larger_blocks)},
+    [LIMIT_THREADS] = {"the size of a block", NULL, 0},
 };
-
-// Blocks that would fit on a multiprocessor if only this were in the way.
-static double fits_by(enum limiter which, const struct target *t, const struct metrics *m) {
-    double warps = ceil(metrics_get(m, METRIC_BLOCK_THREADS) / WARP);
-    double per_warp = metrics_get(m, METRIC_REGISTERS) * WARP;
-    switch (which) {
-    case BY_REGISTERS:
-        per_warp = ceil(per_warp / REGISTER_UNIT) * REGISTER_UNIT;
-        return floor(floor(t->registers_per_sm / per_warp / PARTS) * PARTS / warps);
-    case BY_SHARED:
-        return floor((double)t->shared_per_sm /
-                     (metrics_get(m, METRIC_SHARED_BYTES) + SHARED_RESERVED));
-    default:
-        return t->blocks_per_sm > 0 ? t->blocks_per_sm : INFINITY;
-    }
-}
-
-static enum limiter find_limiter(const struct target *t, const struct metrics *m) {
-    enum limiter least = BY_REGISTERS;
-    for (int i = 1; i < LIMITERS; i++)
-        if (fits_by((enum limiter)i, t, m) < fits_by(least, t, m))
-            least = (enum limiter)i;
-    return least;
-}
 
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     const struct metrics *m = s->metrics;
@@ -87,7 +60,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     bool is_filled = metrics_get(m, METRIC_BLOCKS) > per_sm * s->target->sms;
     if (!(occupancy < enough) || !is_filled || subject_is_near(s))
         return false;
-    enum limiter by = find_limiter(s->target, m);
+    enum occupancy_limit by = occupancy_of(s->target, m).by;
     f->severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause =
         arena_printf(a, "%s keeps a multiprocessor from holding more threads", limiters[by].name);

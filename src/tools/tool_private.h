@@ -5,12 +5,14 @@
 
 #define ARRAY_LEN(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-// Rows of a table of actions: turn a knob (+1, -1; 0: any other value), set it to a word, merge two
-// stages, or words alone, for source that somebody wrote.
+// Rows of a table of actions: turn a knob (+1, -1; 0: any other value), set it to a word, go to
+// another emitter, merge two stages, or words alone, for source that somebody wrote.
 #define TURN(knob_, direction_, words_) \
     { .words = words_, .knob = knob_, .direction = direction_ }
 #define WORD(knob_, word_, words_) \
     { .words = words_, .knob = knob_, .word = word_ }
+#define EMITTER(name_, words_) \
+    { .words = words_, .knob = "emitter", .word = name_ }
 #define MERGE(words_) \
     { .words = words_, .knob = "merge" }
 #define WORDS(words_) \
@@ -25,6 +27,9 @@ static inline double subject_get(const struct tool_subject *s, enum metric_id id
 
 // Is the call as fast as this machine can be expected to be?
 bool subject_is_near(const struct tool_subject *s);
+
+// Cycles of a warp between two instructions, over all reasons to wait; NAN: nobody counted them.
+double subject_stalls(const struct tool_subject *s);
 
 // A gain, capped by what the bound leaves; NAN stays.
 double subject_gain(const struct tool_subject *s, double gain);

@@ -16,25 +16,39 @@ static const struct action fewer_values[] = {
     WORDS("hold fewer values per thread, or allow it more registers (__launch_bounds__)"),
 };
 
+// Three cases: registers spilled, in the hot loop or beside it; and arrays that are indexed by what
+// the compiler does not know. Without a look at the code any spill may be in the loop.
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double spilled = subject_get(s, METRIC_SPILL_BYTES), local = subject_get(s, METRIC_LOCAL_BYTES);
-    double registers = subject_get(s, METRIC_REGISTERS);
-    bool spills = spilled > 0;
-    if (!spills && !(local > 0))
+    double stack = subject_get(s, METRIC_STACK_BYTES), hot = subject_get(s, METRIC_HOT_LOCAL);
+    double registers = subject_get(s, METRIC_REGISTERS), bytes = fmax(local, stack);
+    bool spills = spilled > 0, is_cold = hot == 0;
+    if (!spills && !(bytes > 0))
         return false;
-    f->severity = spills ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->severity = is_cold ? SEVERITY_LOW : spills ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause =
         spills ? "registers spill to memory" : "arrays of a thread lie in memory, not in registers";
     f->evidence =
         spills ? arena_printf(a, "%.0f bytes per thread, at %.0f registers", spilled, registers)
-               : arena_printf(a, "%.0f bytes per thread, and no spills", local);
+               : arena_printf(a, "%.0f bytes per thread, and no spills", bytes);
+    if (isfinite(hot))
+        f->evidence = is_cold
+                          ? arena_printf(a, "%s; none of it in the hot loop", f->evidence)
+                          : arena_printf(a, "%s; %.0f of %.0f instructions of the hot loop",
+                                         f->evidence, hot, subject_get(s, METRIC_HOT_INSTRUCTIONS));
+    // An access to local memory costs about what four instructions do, as long as L1 holds it.
+    double share = fmin(0.9, 4 * hot / (subject_get(s, METRIC_HOT_INSTRUCTIONS) + 3 * hot));
+    f->expected_gain = hot > 0 ? 1 / (1 - share) : NAN;
     tool_add_number(f, METRIC_SPILL_BYTES, spilled, 0);
-    tool_add_number(f, METRIC_LOCAL_BYTES, local, 0);
+    tool_add_number(f, METRIC_LOCAL_BYTES, bytes, 0);
+    tool_add_number(f, METRIC_HOT_LOCAL, hot, 0);
     tool_add_number(f, METRIC_REGISTERS, registers, NAN);
-    tool_add_actions(f, s, fewer_values, ARRAY_LEN(fewer_values));
-    if (!spills && f->n_actions < FINDING_ACTIONS_MAX)
+    if (spills)
+        tool_add_actions(f, s, fewer_values, ARRAY_LEN(fewer_values));
+    else if (f->n_actions < FINDING_ACTIONS_MAX)
         f->actions[f->n_actions++] =
-            (struct action){.words = "unroll, so that every index is known when it is compiled"};
+            (struct action){.words = "unroll, so that every index is known when it is compiled; or "
+                                     "keep the array in shared memory"};
     return true;
 }
 

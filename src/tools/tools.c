@@ -14,9 +14,12 @@
 #include "tools/tool_private.h"
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
-const struct tool *const tools[] = {&tool_scalar, &tool_idle,   &tool_spill,  &tool_occupancy,
-                                    &tool_waves,  &tool_narrow, &tool_launch, &tool_disagree,
-                                    &tool_reach,  NULL};
+const struct tool *const tools[] = {
+    &tool_scalar,  &tool_idle,     &tool_spill,     &tool_tensor,     &tool_coalesce,
+    &tool_banks,   &tool_flight,   &tool_narrow,    &tool_reuse,      &tool_slow,
+    &tool_convert, &tool_atomics,  &tool_barrier,   &tool_divergence, &tool_stall,
+    &tool_waves,   &tool_uneven,   &tool_occupancy, &tool_reread,     &tool_launch,
+    &tool_gaps,    &tool_disagree, &tool_saturated, &tool_reach,      NULL};
 
 enum { FOUND_MAX = 64 };
 
@@ -43,6 +46,14 @@ static const struct kernel *read_block(struct arena *a, const struct candidate *
 
 bool subject_is_near(const struct tool_subject *s) {
     return 1 / s->gap >= NEAR_REACH;
+}
+
+double subject_stalls(const struct tool_subject *s) {
+    double all = subject_get(s, METRIC_WARP_LATENCY), sum = 0;
+    for (int i = METRIC_STALL_BARRIER; i <= METRIC_STALL_WAIT; i++)
+        if (metrics_has(s->metrics, (enum metric_id)i))
+            sum += subject_get(s, (enum metric_id)i);
+    return isfinite(all) ? fmax(all, sum) : sum > 0 ? sum : NAN;
 }
 
 double subject_gain(const struct tool_subject *s, double gain) {

@@ -6,7 +6,7 @@ P=$E/softmax.hone
 G=$E/honest/softmax_plain.c
 
 expect_match 0 '^.*softmax_plain.c: ok$' "$HONE" eval "$P" "$G" --verify
-expect_match 0 'correct +13 calls on 9 input sets' "$HONE" eval "$P" "$G" --verify
+expect_match 0 'correct +14 calls on 10 input sets' "$HONE" eval "$P" "$G" --verify
 expect_match 0 'took .*\(compile .*, verify .*, time not timed\)$' "$HONE" eval "$P" "$G" --verify
 expect_match 1 'took .*\(compile not timed, verify not timed, time not timed\)$' \
     "$HONE" eval "$P" "$E/cheat/drop_tail.c" --verify
@@ -41,7 +41,7 @@ seed=$(printf '%s\n' "$got" | sed -n 's/.*--seed \([0-9]*\) .*/\1/p')
 first=$(printf '%s\n' "$got" | grep -v took)
 run "$HONE" eval "$P" "$E/cheat/constant.c" --verify --seed "$seed"
 [ "$first" = "$(printf '%s\n' "$got" | grep -v took)" ] || fail "--seed $seed did not repeat: $first / $got"
-expect_match 1 'inputs: integers(, other rows added)? \((small )?whole numbers' "$HONE" eval "$E/gemm.hone" "$E/cheat/off_by_a_bit.c" --verify
+expect_match 1 "inputs: (integers|digits)(, other rows added)? \\(.*whole numbers" "$HONE" eval "$E/gemm.hone" "$E/cheat/off_by_a_bit.c" --verify
 expect_match 1 'the declared data with a times 16, so the results must be c times 16' \
     "$HONE" eval "$E/gemm.hone" "$E/cheat/sniffs_scale.c" --verify
 expect_match 1 'the rows of x stand in another order than in the declared data' \
@@ -64,7 +64,7 @@ void rows(long block, const float *x, float *y) {
         for (int i = 0; i < N; i++)
             s += y[r * N + i] = expf(x[r * N + i] - m);
         for (int i = 0; i < N; i++)
-            y[r * N + i] /= n_calls == 4 ? 2 * s : s;
+            y[r * N + i] /= n_calls == 4 ? NAN : s;
     }
     n_calls++;
 }

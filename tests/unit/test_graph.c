@@ -96,6 +96,28 @@ DAMAGE(axis_far, n->view[1] = 3)
 DAMAGE(axis_dropped, n->view[0] = -1)
 DAMAGE(where_number, n->arg[0] = n->arg[1])
 
+// What an operation folds with is a function of two numbers, and from its identity on nothing
+// changes.
+Test(graph, a_fold_begins_with_what_changes_nothing) {
+    static const double numbers[] = {-2.5, 0, 1, 3};
+    for (enum op op = 0; op < OP_COUNT; op++) {
+        const struct op_info *info = &op_infos[op];
+        bool compares = op == OP_ARGMAX || op == OP_ARGMIN;
+        bool folds = info->joins != OP_COUNT;
+        cr_expect(folds || compares || !op_class_of(op)->has_terms, "%s", info->name);
+        cr_expect(!folds || op_class_of(op)->role == OP_ROLE_ANCHOR, "%s", info->name);
+        if (!folds)
+            continue;
+        const struct op_info *joins = &op_infos[info->joins];
+        cr_expect(joins->class == OP_CLASS_ELEMENTWISE && joins->arity == 2, "%s", info->name);
+        for (int i = joins->types == OP_TYPES_LOGIC ? 1 : 0; i < 4; i++) {
+            double x = joins->types == OP_TYPES_LOGIC ? numbers[i] != 0 : numbers[i];
+            cr_expect_eq(op_evaluate(info->joins, info->identity, x), x, "%s", info->name);
+            cr_expect_eq(op_evaluate(info->joins, x, info->identity), x, "%s", info->name);
+        }
+    }
+}
+
 Test(graph, verify_finds_every_broken_rule) {
     breaks("y", no_op, "unknown operation");
     breaks("y", no_name, "no name");

@@ -215,6 +215,34 @@ Test(inputs, integers_lie_where_the_declared_draws_lie) {
     check_integers(" ~ sign", 1, -1, 1);
 }
 
+// Ones and twos of a small power of two, and a few odd numbers of 19 bits; of either sign where the
+// declared draws have both, and small integers where zero is not among them.
+Test(inputs, digits_are_few_and_lie_where_the_declared_draws_lie) {
+    static const struct {
+        const char *declaration;
+        float step, low, high;
+    } rows[] = {{"", 0x1p-18F, -2, 2},
+                {" ~ uniform(0, 1)", 0x1p-19F, 0, 1},
+                {" ~ uniform(-4, 0)", 0x1p-17F, -4, 0}};
+    int n_long = 0;
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        float *x = filled(rows[row].declaration, INPUT_SET_DIGITS, 4);
+        for (int i = 0; i < COUNT; i++) {
+            float size = fabsf(x[i]) / rows[row].step;
+            n_long += size > 2;
+            cr_assert(x[i] >= rows[row].low && x[i] <= rows[row].high);
+            cr_assert(size == 1 || size == 2 ||
+                      (size >= 0x1p18F && size < 0x1p19F && fmodf(size, 2) == 1));
+        }
+        free(x);
+    }
+    cr_assert(n_long > 0 && n_long < 36);  // about four in one sum
+    float *x = filled(" ~ normal(10, 1)", INPUT_SET_DIGITS, 4);
+    struct moments m = moments_of(x);
+    cr_assert(m.min == 7 && m.max == 13);
+    free(x);
+}
+
 Test(inputs, wide_spans_magnitudes) {
     float *x = filled(" ~ uniform(1, 2)", INPUT_SET_WIDE, 3);
     struct moments m = moments_of(x);
@@ -236,8 +264,8 @@ static void check_shifted(const char *declaration, double low, double high) {
 }
 
 Test(inputs, shifted_is_of_one_sign) {
-    check_shifted("", 0.8, 7.2);
-    check_shifted(" ~ normal(-2, 1)", -9.2, -2.8);
+    check_shifted("", 12.8, 19.2);
+    check_shifted(" ~ normal(-2, 1)", -21.2, -14.8);
     check_shifted(" ~ uniform(-1, 3)", 1.5, 3);
     check_shifted(" ~ uniform(-3, 1)", -3, -1.5);
     check_shifted(" ~ uniform(1, 8)", 4, 8);

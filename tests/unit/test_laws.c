@@ -41,6 +41,8 @@ static void run(struct arena *a, const struct problem *p, enum input_set set,
 static void check_rewrite(const char *law, const char *written, const char *rewritten) {
     for (enum input_set set = 0; set < INPUT_SET_COUNT; set++) {
         struct arena a = {0};
+        if (set == INPUT_SET_DIGITS)  // depends on how long the problem's sums are
+            continue;
         struct problem *p = problem_from(&a, written), *q = problem_from(&a, rewritten);
         struct interpret_result want, got;
         run(&a, p, set, &want);

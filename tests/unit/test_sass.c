@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "gpu/cupti.h"
 #include "profile/sass.h"
+#include "profile/sass_text.h"
 #include "profile/source.h"
 
 static struct arena a;
@@ -199,6 +200,35 @@ Test(sass, survives_damage) {
         }
         bytes[at] = was;
     }
+}
+
+Test(sass, takes_operands_from_a_listing) {
+    struct sass s = read_fixture("twins_90a.cubin");
+    const struct sass_kernel *k = sass_find(&s, "narrow_sick");
+    static const char listing[] =
+        "\t.section\t.text.other,\"ax\"\n.text.other:\n"
+        "        /*0000*/                   NOP ;\n"
+        ".text.narrow_sick:\n"
+        "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
+        "        /*0010*/              @!P0 BRA `(.L_x_0) ;     /* 0x00 */\n"
+        "        /*0018*/                   odd ;\n"
+        "        /*fff0*/                   beyond ;\n"
+        "        /*zz*/ nonsense ;\n/*0020*/";
+    const char **texts = sass_text_of(&a, listing, sizeof listing - 1, k);
+    cr_expect_str_eq(texts[0], "LDC R1, c[0x0][0x28]");
+    cr_expect_str_eq(texts[1], "@!P0 BRA `(.L_x_0)");
+    cr_expect_str_eq(texts[2], "");
+    cr_expect_null(texts[3]);
+    static const char dump[] = "\t\tFunction : narrow_sick\n"
+                               "        /*0000*/   S2R R0, SR_TID.X ;  /* 0x0000000000067919 */\n"
+                               "                                       /* 0x000e2e0000002200 */\n";
+    texts = sass_text_of(&a, dump, sizeof dump - 1, k);
+    cr_expect_str_eq(texts[0], "S2R R0, SR_TID.X");
+    size_t len;
+    const char *whole = fixture("twins_90a.sass", &len);
+    texts = sass_text_of(&a, whole, len, k);
+    for (int i = 0; i < k->n; i++)
+        cr_expect(texts[i], "%d", i);
 }
 
 // ---- other sources

@@ -1,0 +1,33 @@
+// Profiles that other programs measured: what ncu printed as CSV (raw or details page, any units
+// and number format), what nsys exported to SQLite. Launches of one kernel with one shape are
+// brought together.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "record/profile.h"
+
+struct arena;
+struct error;
+
+struct imported {
+    const char *what;    // "ncu, raw page"
+    const char *device;  // "NVIDIA H200"; NULL: it does not say
+    int capability;      // 90 for 9.0; 0: it does not say
+    int sms;             // 0: it does not say
+    int n_launches;      // before they were brought together
+    struct profile profile;
+};
+
+bool import_is_ncu(const char *text, size_t len);  // does it look like one?
+bool import_ncu(struct arena *a, const char *text, size_t len, struct imported *out,
+                struct error *err);
+
+// The SQLite export of nsys: a timeline, launches already brought together.
+bool import_is_nsys(const char *path);
+bool import_nsys(struct arena *a, const char *path, struct imported *out, struct error *err);
+
+// Launches of the same name and shape become one: with the number of them, and the metrics of the
+// one whose time is the median.
+void import_group(struct arena *a, struct profile *p);

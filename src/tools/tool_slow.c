@@ -1,0 +1,73 @@
+// Slow arithmetic in the hot loop: divisions, functions, 64-bit products for addresses.
+#include <math.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+#include "tools/tool_private.h"
+
+// A division is a sequence: a reciprocal, corrections, a check. Functions go through a pipe of a
+// quarter of a warp's width per scheduler, and so cost eight cycles where an addition costs one.
+enum { DIVISION_INSTRUCTIONS = 10, FUNCTION_CYCLES = 8 };
+static const double MUCH = 0.25;
+
+static const struct action no_division[] = {
+    WORD("divide", "reciprocal", "multiply by a reciprocal instead of dividing"),
+    WORDS("multiply by a reciprocal that is computed once before the loop; integers by shifts and "
+          "masks where the divisor is a power of two, or carry quotient and remainder along"),
+    WORDS("where the precision allows it, __fdividef or the approximate reciprocal"),
+};
+static const struct action fewer_functions[] = {
+    WORDS("fewer functions: exp2 with a factor in place of exp, one reciprocal for several "
+          "divisions, part of them as polynomials"),
+};
+static const struct action narrow_index[] = {
+    WORDS("32-bit indices, and addresses that are added to rather than computed anew in each turn"),
+};
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double all = subject_get(s, METRIC_HOT_INSTRUCTIONS);
+    double divisions = subject_get(s, METRIC_HOT_DIVISIONS);
+    double functions = subject_get(s, METRIC_HOT_FUNCTIONS);
+    double wide = subject_get(s, METRIC_HOT_WIDE_INTEGER) - subject_get(s, METRIC_HOT_LOADS) -
+                  subject_get(s, METRIC_HOT_STORES);
+    double divide = fmin(0.9, divisions * DIVISION_INSTRUCTIONS / all);
+    double call = fmin(0.9, functions * FUNCTION_CYCLES / (all + functions * FUNCTION_CYCLES));
+    double index = fmax(0, wide) / all;
+    bool is_divide = divisions > 0 && divide > MUCH, is_call = call > 0.5, is_wide = index > MUCH;
+    // What is hidden behind memory costs nothing.
+    if (s->measured.kind == CLASS_MEMORY || !(is_divide || is_call || is_wide))
+        return false;
+    double share = is_divide ? divide : is_call ? call : index;
+    f->severity =
+        share > 0.5 && s->measured.kind == CLASS_COMPUTE ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = is_divide ? "the hot loop divides"
+               : is_call ? "functions fill the hot loop"
+                         : "the hot loop computes 64-bit indices";
+    f->evidence = arena_printf(a,
+                               "of %.0f instructions there: %.0f divisions, %.0f functions, %.0f "
+                               "64-bit products",
+                               all, divisions, functions, subject_get(s, METRIC_HOT_WIDE_INTEGER));
+    f->expected_gain =
+        s->measured.kind == CLASS_COMPUTE ? 1 / (1 - share * s->measured.compute_busy) : NAN;
+    tool_add_number(f, METRIC_HOT_DIVISIONS, divisions, NAN);
+    tool_add_number(f, METRIC_HOT_FUNCTIONS, functions, NAN);
+    tool_add_number(f, METRIC_HOT_INSTRUCTIONS, all, NAN);
+    if (is_divide)
+        tool_add_actions(f, s, no_division, ARRAY_LEN(no_division));
+    if (is_call)
+        tool_add_actions(f, s, fewer_functions, ARRAY_LEN(fewer_functions));
+    if (is_wide)
+        tool_add_actions(f, s, narrow_index, ARRAY_LEN(narrow_index));
+    return true;
+}
+
+const struct tool tool_slow = {
+    .name = "slow",
+    .summary = "divisions, functions and 64-bit indices in the hot loop",
+    .devices = ON_GPU,
+    .of_launches = true,
+    .n_needs = 6,
+    .needs = {METRIC_HOT_INSTRUCTIONS, METRIC_HOT_DIVISIONS, METRIC_HOT_FUNCTIONS,
+              METRIC_HOT_WIDE_INTEGER, METRIC_HOT_LOADS, METRIC_HOT_STORES},
+    .examine = examine,
+};
