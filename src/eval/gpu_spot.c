@@ -266,8 +266,8 @@ static int choose_rows(struct looking *l) {
     return n;
 }
 
-void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
-                    struct spot_result *r) {
+void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot,
+                    const struct spot_call *call, struct spot_result *r) {
     struct error err = {0};
     struct looking l = {.j = j, .a = a, .s = s, .slot = slot};
     *r = (struct spot_result){.output = -1, .elements = ""};
@@ -282,6 +282,5 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
         return;
     }
     struct called c = {j, s, slot};
-    struct spot_look look = {&j->oracle, {fetch_part, &c}, spot_budget(call_s), &j->rng, &s->spots};
-    spot_check(a, &look, r);
+    spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, call, &j->rng, r);
 }

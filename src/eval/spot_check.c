@@ -13,7 +13,7 @@
 #include "eval/oracle_choice.h"
 #include "eval/oracle_private.h"
 
-enum { OUTPUTS_A_CALL = 4, BOXES_MOST = 8, FIRST_LOOK = 4, CALLS_A_LOOK = 16 };
+enum { OUTPUTS_A_CALL = 4, BOXES_MOST = 8, DEAR_LOOKS = 4 };
 enum { SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
 
 static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
@@ -21,7 +21,8 @@ static const double seconds_of_work = 20e-9;  // an element of the interpreter's
 // Times what is allowed in the mean, since a mean over few elements varies.
 static const double rough = 1.5;
 
-double spot_budget(double call_s) {
+// Work (cut_work) that a look may take.
+static double budget_of(double call_s) {
     return fmin(fmax(call_s / seconds_of_work, SPOTS_LEAST), SPOTS_MOST);
 }
 
@@ -46,13 +47,14 @@ static bool grow(const struct problem *p, int output, const struct shape *s, int
         *b = longer;
         return true;
     }
-    longer.size[axis] = (int64_t)(budget / work * (double)size);
-    if (longer.size[axis] < 2)
-        return false;
-    int64_t last = size - longer.size[axis], half = b->first[axis] - longer.size[axis] / 2;
-    longer.first[axis] = half < 0 ? 0 : half > last ? last : half;
-    if (cut_work(p, output, &longer) <= budget)
+    for (longer.size[axis] = size / 2; longer.size[axis] > 1; longer.size[axis] /= 2) {
+        int64_t last = size - longer.size[axis], half = b->first[axis] - longer.size[axis] / 2;
+        longer.first[axis] = half < 0 ? 0 : half > last ? last : half;
+        if (cut_work(p, output, &longer) > budget)
+            continue;
         *b = longer;
+        break;
+    }
     return false;
 }
 
@@ -66,38 +68,25 @@ static void choose_box(const struct problem *p, int output, double budget, struc
             break;
 }
 
-// How many boxes of an output are looked at in this call.
-static int count_boxes(const struct spot_look *l, int output, double budget) {
-    const struct problem *p = l->oracle->problem;
+// How many boxes of an output are looked at in this call; none: it takes too long.
+static int count_boxes(const struct problem *p, int output, double budget, bool must_look,
+                       struct rng *rng) {
     const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
-    struct box whole = box_whole(s), one = box_by_chance(s, l->rng);
+    struct box whole = box_whole(s), b = box_by_chance(s, rng);
     if (cut_work(p, output, &whole) <= budget)
         return 1;
-    // A line of a softmax takes little more than one of its elements.
-    double of_one = cut_work(p, output, &one), of_line = of_one;
+    double of_one = cut_work(p, output, &b), of_line = of_one;
+    if (of_one > budget)
+        return must_look ||
+               (double)rng_below(rng, 1 << 20) < DEAR_LOOKS * budget / of_one * (1 << 20);
     if (s->rank > 0) {
-        one.first[s->rank - 1] = 0;
-        one.size[s->rank - 1] = s->size[s->rank - 1];
-        of_line = cut_work(p, output, &one);
+        b.first[s->rank - 1] = 0;
+        b.size[s->rank - 1] = s->size[s->rank - 1];
+        of_line = cut_work(p, output, &b);
     }
-    double n = budget / of_one, n_lines = budget / of_line;
-    if (n >= 1 && of_line < 2 * of_one)
-        return (int)fmin(fmax(n_lines, 1), BOXES_MOST);
-    if (n >= 1)
-        return (int)fmin(n, BOXES_MOST);
-    double share = fmax(n, 1.0 / CALLS_A_LOOK);
-    bool by_chance = (double)rng_below(l->rng, 1 << 20) < share * (1 << 20);
-    return by_chance || l->memory->calls_left == 0;
-}
-
-// Does this call have to be looked at, whatever that takes? Then chance says when the next one
-// does.
-static void count_call(const struct spot_look *l) {
-    struct spot_memory *m = l->memory;
-    m->calls_left = m->is_begun && m->calls_left > 0
-                        ? m->calls_left - 1
-                        : (int)rng_below(l->rng, m->is_begun ? 2 * CALLS_A_LOOK : FIRST_LOOK);
-    m->is_begun = true;
+    // A line of a softmax takes little more than one of its elements.
+    double n = budget / (of_line < 2 * of_one ? of_line : of_one);
+    return (int)fmin(fmax(n, 1), BOXES_MOST);
 }
 
 static void *fetch_part(struct arena *a, const struct spot_source *s, bool is_output, int number,
@@ -177,30 +166,40 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
     interpret_reset(&result);
 }
 
-static void check_boxes(struct arena *a, const struct spot_look *l, int output, double budget,
+// What an output's looks share.
+struct look {
+    const struct oracle *oracle;
+    const struct spot_source *source;
+    double budget;
+    int n_boxes;
+};
+
+static void check_boxes(struct arena *a, const struct look *l, int output, struct rng *rng,
                         struct spot_result *r) {
-    int n = count_boxes(l, output, budget);
     int64_t n_before = r->n_checked;
     r->squares = r->limit_rms = 0;
-    for (int i = 0; i < n && r->output < 0; i++) {
+    for (int i = 0; i < l->n_boxes && r->output < 0; i++) {
         struct arena own = {0};
         struct box b;
-        choose_box(l->oracle->problem, output, budget / n, l->rng, &b);
-        check_output(&own, l->oracle, &l->source, output, &b, r);
+        choose_box(l->oracle->problem, output, l->budget / l->n_boxes, rng, &b);
+        check_output(&own, l->oracle, l->source, output, &b, r);
         r->elements = arena_strdup(a, r->elements);
         arena_reset(&own);
     }
-    double n_elements = (double)(r->n_checked - n_before);
-    r->is_rough |= n_elements > 0 &&
-                   spot_is_rough(l->oracle, output, sqrt(r->squares / n_elements), r->limit_rms);
+    double n = (double)(r->n_checked - n_before);
+    r->is_rough |= n > 0 && spot_is_rough(l->oracle, output, sqrt(r->squares / n), r->limit_rms);
 }
 
-void spot_check(struct arena *a, const struct spot_look *l, struct spot_result *r) {
-    const struct problem *p = l->oracle->problem;
+void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
+                const struct spot_call *call, struct rng *rng, struct spot_result *r) {
+    const struct problem *p = o->problem;
     int n = p->n_outputs < OUTPUTS_A_CALL ? p->n_outputs : OUTPUTS_A_CALL;
-    int first = n < p->n_outputs ? (int)rng_below(l->rng, (uint64_t)p->n_outputs) : 0;
+    int first = n < p->n_outputs ? (int)rng_below(rng, (uint64_t)p->n_outputs) : 0;
     *r = (struct spot_result){.output = -1, .elements = ""};
-    count_call(l);
-    for (int i = 0; i < n && r->output < 0; i++)
-        check_boxes(a, l, (first + i) % p->n_outputs, l->budget / n, r);
+    for (int i = 0; i < n && r->output < 0; i++) {
+        int output = (first + i) % p->n_outputs;
+        struct look l = {o, s, budget_of(call->call_s / n), 0};
+        l.n_boxes = count_boxes(p, output, l.budget, call->must_look, rng);
+        check_boxes(a, &l, output, rng, r);
+    }
 }

@@ -4,8 +4,8 @@
 //
 // Stale results are off by far more than rounding, so the limit of a single element is wider here
 // than on the sets that verify a candidate: over thousands of calls honest rounding has its
-// outliers. Its mean has none: where many calls are rougher in the mean than the
-// declared set may be, the candidate knows timed data by something and is less precise on them.
+// outliers. Its mean has none: where many calls are rougher in the mean than the declared set may
+// be, the candidate knows timed data by something and is less precise on them.
 #pragma once
 
 #include "eval/oracle_compare.h"
@@ -31,29 +31,18 @@ struct spot_result {
     double squares, limit_rms;  // of one output: errors, and what they may be in the mean
 };
 
-// What is kept from look to look at one candidate's calls.
-struct spot_memory {
-    bool is_begun;
-    int calls_left;  // until a call that is looked at whatever that takes
-    int n_looked;    // calls of which elements were compared
-    int n_rough;     // of these, less precise in the mean than the declared set may be
+// A call that is looked at.
+struct spot_call {
+    double call_s;
+    bool must_look;  // even where a single element takes long
 };
-
-// Work (cut_work) that a look may take, for a call of so many seconds: about as long as the call.
-double spot_budget(double call_s);
-
-// Look at some elements of every output, at a few places, within the budget. Where a single element
-// takes more than that (a norm of everything), it is looked at by chance, as often as the budget
-// allows on average, and about once in 16 calls; once in the first four, whatever it takes.
-struct spot_look {
-    const struct oracle *oracle;
-    struct spot_source source;
-    double budget;
-    struct rng *rng;
-    struct spot_memory *memory;
-};
-void spot_check(struct arena *a, const struct spot_look *l, struct spot_result *r);
 
 // Is an error in the mean beyond what the declared set may have? `limit_rms`: what the elements
 // that were looked at grant by themselves.
 bool spot_is_rough(const struct oracle *o, int output, double rms, double limit_rms);
+
+// Look at some elements of every output, at a few places, as many as take about as long as the
+// call. Where a single element takes longer than that (a norm of everything), it is looked at by
+// chance, so often that looks take four times as long as calls, on average.
+void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
+                const struct spot_call *call, struct rng *rng, struct spot_result *r);
