@@ -372,6 +372,12 @@ HONE_FN int hone_block(void) {
 
 #define hone_barrier() hone_dev_stop(HONE_DEV_AT_BARRIER, __LINE__)
 
+// Let others go on, now and then: for tests, between statements that no barrier keeps apart.
+static __attribute__((unused)) void hone_dev_yield(int line) {
+    if (hone_dev_random(4) == 0)
+        hone_dev_stop(HONE_DEV_READY, line);
+}
+
 static __attribute__((unused)) void hone_dev_exchanged(int source, int line) {
     hone_dev.now->source = source;
     hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);

@@ -62,11 +62,11 @@ struct judge_device {
     uint64_t (*digest)(struct judge *j, struct subject *s, int slot);
     bool (*compare)(struct judge *j, struct subject *s, int slot, int output, uint32_t poison,
                     struct comparison *c);
-    // Called after a call on new data, of so many seconds: how many elements of the outputs still
+    // Called after a call on new data: how many elements of the outputs still
     // hold the poison? Then, is what was made of the data right, at places drawn by chance?
     int64_t (*count_unwritten)(struct judge *j, struct subject *s, int slot, uint32_t poison);
-    void (*spot_check)(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
-                       struct spot_result *r);
+    void (*spot_check)(struct judge *j, struct arena *a, struct subject *s, int slot,
+                       const struct spot_call *call, struct spot_result *r);
     // An output's values, for evidence; valid until the next call. What was expected is in the
     // oracle's own memory afterwards.
     const void *(*values)(struct judge *j, struct subject *s, int slot, int output);

@@ -358,9 +358,9 @@ static void fetch(void *ctx, bool is_output, int number, const struct box *b, vo
 }
 
 static void check_spots(struct judge *j, struct arena *a, struct subject *s, int slot,
-                        double call_s, struct spot_result *r) {
+                        const struct spot_call *call, struct spot_result *r) {
     struct called c = {j, s, slot};
-    spot_check(a, &j->oracle, &(struct spot_source){fetch, &c}, spot_budget(call_s), &j->rng, r);
+    spot_check(a, &j->oracle, &(struct spot_source){fetch, &c}, call, &j->rng, r);
 }
 
 static void pause_runner(struct subject *s) {

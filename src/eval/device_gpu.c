@@ -443,6 +443,7 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
     struct error ignored = {0};  // of an architecture that is not known: nothing is said of it
     sass_read(a, s->gpu->cubin.bytes, s->gpu->cubin.len, &sass, &ignored);
     metrics_merge(&result->profile.call, &p->call);
+    profile_reserve(a, &result->profile, p->n_launches);
     for (int i = 0; i < p->n_launches; i++) {
         struct profile_launch *l = profile_add_launch(a, &result->profile, NULL);
         bool is_fill = s->plan.steps[i].kind == STEP_FILL;

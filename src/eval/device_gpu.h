@@ -86,6 +86,6 @@ uint64_t gpu_digest(struct judge *j, struct subject *s, int slot);
 bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint32_t word,
                  struct comparison *c);
 int64_t gpu_count_unwritten(struct judge *j, struct subject *s, int slot, uint32_t word);
-void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
-                    struct spot_result *r);
+void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot,
+                    const struct spot_call *call, struct spot_result *r);
 const void *gpu_values(struct judge *j, struct subject *s, int slot, int output);

@@ -221,6 +221,7 @@ static void read_facts(const struct gpu_load_spec *load, const json_t *told, str
     int64_t most = 0;
     size_t next = 0;
     p->n_launches = 0;  // it may be loaded a second time, elsewhere
+    profile_reserve(load->arena, p, load->plan->n_steps);
     profile_set(p, METRIC_LAUNCHES, (double)json_array_size(launches));
     for (int i = 0; i < load->plan->n_steps; i++) {
         const struct plan_step *s = &load->plan->steps[i];

@@ -263,8 +263,8 @@ static int choose_rows(struct looking *l) {
     return n;
 }
 
-void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot, double call_s,
-                    struct spot_result *r) {
+void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slot,
+                    const struct spot_call *call, struct spot_result *r) {
     struct error err = {0};
     struct looking l = {.j = j, .a = a, .s = s, .slot = slot};
     *r = (struct spot_result){.output = -1, .elements = ""};
@@ -279,6 +279,5 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
         return;
     }
     struct called c = {j, s, slot};
-    spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, spot_budget(call_s), &j->rng,
-               r);
+    spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, call, &j->rng, r);
 }

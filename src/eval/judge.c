@@ -288,6 +288,9 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
     if (v->kind == VERDICT_OK && j->device->audit)
         j->device->audit(j, a, s, v);
     j->device->describe(j, a, s, result);
+    result->measurement.method =
+        arena_printf(a, "%s; inputs drawn for each call, %lld elements of these verified",
+                     result->measurement.method, (long long)s->n_spots);
     if (waited_s > 0.001)
         profile_set(&result->profile, METRIC_LEASE_WAIT, waited_s);
     if (!is_alone)

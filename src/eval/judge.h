@@ -1,6 +1,5 @@
 // The judge: for one problem, turns candidates into verdicts and measurements. It owns
 // the secret seed, the expected outputs, the memory of the inputs and the clock.
-//
 //     judge_open -> (judge_candidate)* -> judge_close
 //
 // A *subject* is a candidate in its runner. The subject of a job ends with the job; the
@@ -46,7 +45,8 @@ struct subject {
     int n_calls;                 // checked so far
     int n_late;                  // calls after which it went on working
     int n_nudged;                // calls in which it woke the judge before it had an answer
-    int64_t n_spots;             // elements of calls on new data that were compared
+    int look_at;                 // the call on new data that must be looked at
+    int64_t n_spots;             // elements of such calls that were compared
     int n_varied;                // calls that gave other bits than before, and were right
     struct error_stats worst;    // nearest to its limit so far
     struct clock_counts clocks;  // GPU: while it was timed

@@ -11,11 +11,12 @@
 #include "eval/oracle_choice.h"
 #include "eval/oracle_private.h"
 
-enum { OUTPUTS_A_CALL = 4, CALLS_A_LOOK = 16, SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
+enum { OUTPUTS_A_CALL = 4, DEAR_LOOKS = 4, SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
 
 static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
 
-double spot_budget(double call_s) {
+// Work (cut_work) that a look may take.
+static double budget_of(double call_s) {
     return fmin(fmax(call_s / seconds_of_work, SPOTS_LEAST), SPOTS_MOST);
 }
 
@@ -40,26 +41,26 @@ static bool grow(const struct problem *p, int output, const struct shape *s, int
         *b = longer;
         return true;
     }
-    longer.size[axis] = (int64_t)(budget / work * (double)size);
-    if (longer.size[axis] < 2)
-        return false;
-    int64_t last = size - longer.size[axis], half = b->first[axis] - longer.size[axis] / 2;
-    longer.first[axis] = half < 0 ? 0 : half > last ? last : half;
-    if (cut_work(p, output, &longer) <= budget)
+    for (longer.size[axis] = size / 2; longer.size[axis] > 1; longer.size[axis] /= 2) {
+        int64_t last = size - longer.size[axis], half = b->first[axis] - longer.size[axis] / 2;
+        longer.first[axis] = half < 0 ? 0 : half > last ? last : half;
+        if (cut_work(p, output, &longer) > budget)
+            continue;
         *b = longer;
+        break;
+    }
     return false;
 }
 
 // False: it is not looked at this time.
-static bool choose_box(const struct problem *p, int output, double budget, struct rng *rng,
-                       struct box *b) {
+static bool choose_box(const struct problem *p, int output, const struct spot_call *call,
+                       struct rng *rng, struct box *b) {
     const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
     *b = box_by_chance(s, rng);
-    double work = cut_work(p, output, b);
-    if (work > budget) {
-        double share = fmax(budget / work, 1.0 / CALLS_A_LOOK);
-        return (double)rng_below(rng, 1 << 20) < share * (1 << 20);
-    }
+    double work = cut_work(p, output, b), budget = budget_of(call->call_s);
+    if (work > budget)
+        return call->must_look ||
+               (double)rng_below(rng, 1 << 20) < DEAR_LOOKS * budget / work * (1 << 20);
     for (int axis = s->rank - 1; axis >= 0; axis--)
         if (!grow(p, output, s, axis, budget, b))
             break;
@@ -134,8 +135,8 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
     interpret_reset(&result);
 }
 
-void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s, double budget,
-                struct rng *rng, struct spot_result *r) {
+void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
+                const struct spot_call *call, struct rng *rng, struct spot_result *r) {
     const struct problem *p = o->problem;
     int n = p->n_outputs < OUTPUTS_A_CALL ? p->n_outputs : OUTPUTS_A_CALL;
     int first = n < p->n_outputs ? (int)rng_below(rng, (uint64_t)p->n_outputs) : 0;
@@ -144,7 +145,8 @@ void spot_check(struct arena *a, const struct oracle *o, const struct spot_sourc
         struct arena own = {0};
         struct box b;
         int output = (first + i) % p->n_outputs;
-        if (choose_box(p, output, budget / n, rng, &b)) {
+        struct spot_call share = {call->call_s / n, call->must_look};
+        if (choose_box(p, output, &share, rng, &b)) {
             check_output(&own, o, s, output, &b, r);
             r->elements = arena_strdup(a, r->elements);
         }

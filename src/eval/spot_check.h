@@ -27,11 +27,14 @@ struct spot_result {
     int64_t n_checked;
 };
 
-// Work (cut_work) that a look may take, for a call of so many seconds: about as long as the call.
-double spot_budget(double call_s);
+// A call that is looked at.
+struct spot_call {
+    double call_s;
+    bool must_look;  // even where a single element takes long
+};
 
-// Look at some elements of every output, within the budget. Where a single element takes more than
-// that (a norm of everything), it is looked at by chance, as often as the budget allows on average,
-// and at least once in 16 calls.
-void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s, double budget,
-                struct rng *rng, struct spot_result *r);
+// Look at some elements of every output, as many as take about as long as the call. Where a single
+// element takes longer than that (a norm of everything), it is looked at by chance, so often that
+// looks take four times as long as calls, on average.
+void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
+                const struct spot_call *call, struct rng *rng, struct spot_result *r);

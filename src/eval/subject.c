@@ -21,6 +21,9 @@ static const double late_far = 8;
 // moment between an answer and the word of it.
 enum { NUDGED_SHARE = 16 };
 
+// Among so many calls on new data is the first one that is looked at, however long that takes.
+enum { LOOK_EARLY = 6 };
+
 static const char *illegal_tier(const struct judge *j, enum tier tier) {
     if (tier == TIER_C && j->settings.is_gpu)
         return "this is C for the CPU; a GPU takes CUDA (tier D)";
@@ -182,7 +185,11 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
                                    "on inputs that were drawn for one call %lld elements were not "
                                    "written",
                                    (long long)n_unwritten));
-    j->device->spot_check(j, a, s, slot, c->call_s, &r);
+    // One call of the first ones is looked at in any case; which nobody knows.
+    if (!s->look_at)
+        s->look_at = s->n_calls + 1 + (int)rng_below(&j->rng, LOOK_EARLY);
+    struct spot_call call = {c->call_s, s->n_calls == s->look_at};
+    j->device->spot_check(j, a, s, slot, &call, &r);
     s->n_spots += r.n_checked;
     if (r.output < 0)
         return true;

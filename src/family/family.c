@@ -138,17 +138,20 @@ const struct emitter *stage_emitter(const struct kernel_stage *s, const struct t
     return NULL;
 }
 
-static bool is_f32_fold(const struct node *n) {
+// What joins two by two: of one reduction in every type of numbers (fold.h), elsewhere as f32.
+static bool is_known_fold(const struct family *f, const struct node *n) {
     enum op_class class = op_infos[n->op].class;
+    enum loop_dtype t = loop_arithmetic(n->dtype);
+    bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
     return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT) &&
-           op_infos[n->op].joins != OP_COUNT && loop_arithmetic(n->dtype) == LOOP_F32;
+           op_infos[n->op].joins != OP_COUNT && (t == LOOP_F32 || (is_one && t != LOOP_MASK));
 }
 
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
     for (int i = 0; i < r->n_anchors && f->kinds != FORM_ANY; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
-        if (!is_f32_fold(n))
+        if (!is_known_fold(f, n))
             return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,
                              op_infos[n->op].name, dtype_name(n->dtype), n->name);
     }

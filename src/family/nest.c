@@ -311,11 +311,11 @@ static void add_position(const struct walk *w, struct scope *s, struct loop_buff
 static void add_to_item(const struct walk *w, struct scope *s, struct loop_buffer *to,
                         const struct loop_expr *item) {
     struct arena *a = w->nest->l->arena;
-    const struct loop_expr *exists = term_exists(w, s), *old = get_item(w, to, item);
-    const struct loop_expr *x = argument(w, s, 0, w->type), *e = x;
+    const struct loop_expr *x = argument(w, s, 0, w->type), *e = x, *old = get_item(w, to, item);
     bool products = terms_are_products(w->node);
     bool floats = w->type == LOOP_F32 || w->type == LOOP_F64;
     const struct loop_expr *y = products ? argument(w, s, 1, w->type) : NULL;
+    const struct loop_expr *exists = term_exists(w, s);  // of indices that arguments have named
     if (products && floats && !exists) {
         loop_store(s->builder, to, item, loop_ternary(a, LOOP_FMA, x, y, old), false);
         return;

@@ -112,6 +112,7 @@ struct steps {
     struct loop_buffer **buffer;
     const struct loop_expr **offset;
     bool *is_ready;
+    char *touched;                // per node: since threads last met
     int64_t *place;               // per node: where in a row of the work buffer of its type
     int64_t n_work[DTYPE_COUNT];  // elements of a row
     struct loop_buffer *work[DTYPE_COUNT];
@@ -172,7 +173,57 @@ static void place(struct steps *x, node_id n) {
     x->offset[n] = op2(x, LOOP_ADD, row, number(x, x->place[n]));
 }
 
-// Call for every element of a value of the body; threads share them, and meet afterwards.
+// ---- barriers
+//
+// Threads share the elements of every value in the same way, so what a thread wrote it may read and
+// overwrite at any time. They must meet before one reads elements of others that were written since
+// they last met, and before one writes what others may still read.
+
+enum { TOUCH_WRITTEN = 1, TOUCH_READ = 2 };  // since the last barrier; read: by other threads too
+
+static void meet(struct steps *x, struct loop_builder *b) {
+    if (x->threads->is_gpu)
+        loop_barrier(b);
+    memset(x->touched, 0, sizeof *x->touched * (size_t)x->body->graph.n_nodes);
+}
+
+// Before a stage that writes the node and reads others' elements of these.
+static void meet_if_needed(struct steps *x, struct loop_builder *b, node_id writes,
+                           const bool *reads) {
+    int n = x->body->graph.n_nodes;
+    bool must = x->touched[writes] & TOUCH_READ;
+    for (node_id i = 0; reads && i < n; i++)
+        must |= reads[i] && (x->touched[i] & TOUCH_WRITTEN);
+    if (must)
+        meet(x, b);
+    x->touched[writes] |= TOUCH_WRITTEN;
+    for (node_id i = 0; reads && i < n; i++)
+        x->touched[i] |= reads[i] ? TOUCH_READ : 0;
+}
+
+// Does it read arguments at its own place alone?
+static bool stays_in_place(const struct node *n) {
+    bool in_place = op_infos[n->op].class == OP_CLASS_ELEMENTWISE || n->op == OP_VIEW;
+    for (int i = 0; n->op == OP_VIEW && i < n->shape.rank; i++)
+        in_place &= n->view[i] == i;
+    return in_place;
+}
+
+// Which values does the region read elements of other places of? All but those that reach it by
+// operations by element alone. `others`: per node, is it needed at other places?
+static void find_reads(const struct region *r, node_id value, bool *others) {
+    const struct graph *g = r->graph;
+    const struct shape *shape = &g->nodes[value].shape;
+    for (node_id n = value; n >= 0; n--) {
+        for (int i = 0; r->is_member[n] && i < g->nodes[n].n_args; i++) {
+            node_id arg = g->nodes[n].arg[i];
+            others[arg] |= others[n] || !stays_in_place(&g->nodes[n]) ||
+                           !shape_equal(&g->nodes[arg].shape, shape);
+        }
+    }
+}
+
+// Call for every element of a value of the body; threads share them.
 typedef void (*element_fn)(struct steps *x, struct loop_builder *b, const struct loop_expr *e,
                            void *ctx);
 static void each_element(struct steps *x, struct loop_builder *b, int64_t count, element_fn fn,
@@ -184,8 +235,6 @@ static void each_element(struct steps *x, struct loop_builder *b, int64_t count,
     const struct loop_expr *e = loop_open_for(b, &f, &inner);
     fn(x, &inner, e, ctx);
     loop_close(b, &inner);
-    if (x->threads->is_gpu)
-        loop_barrier(b);
 }
 
 // ---- arguments into the work buffer
@@ -231,6 +280,7 @@ static void take(struct steps *x, struct loop_builder *b, int input, const struc
     if (from->rank == 0)
         space_add(&k.outer.space, (struct loop_size){1, NULL});
     space_finish(x->l->arena, &k.outer.space);
+    meet_if_needed(x, b, input_of(x, input), NULL);
     each_element(x, b, inner_count(x, input_of(x, input)), take_element, &k);
 }
 
@@ -281,6 +331,9 @@ static void make(struct steps *x, struct loop_builder *b, node_id n) {
                                      .target = {x->buffer[n]},
                                      .target_offset = {x->offset[n]}};
         nest_build_space(&m->nest, &m->inner, false);
+        bool *reads = arena_array(a, bool, x->body->graph.n_nodes);
+        find_reads(r, n, reads);
+        meet_if_needed(x, b, n, reads);
         each_element(x, b, inner_count(x, n), make_element, m);
     }
 }
@@ -352,7 +405,6 @@ static void keep(struct steps *x, struct loop_builder *b, const struct keeping *
         each_element(x, b, count, keep_element, (void *)k);
         return;
     }
-    // Barriers are for all threads of a block, which go the same way here: its row decides.
     loop_open_if(b, x->row, number(x, 1), &first);
     each_element(x, &first, count, keep_element, (void *)k);
     loop_close(b, &first);
@@ -393,6 +445,7 @@ static void plan_work(struct steps *x) {
     x->offset = arena_array(a, const struct loop_expr *, n);
     x->is_ready = arena_array(a, bool, n);
     x->place = arena_array(a, int64_t, n);
+    x->touched = arena_array(a, char, n);
     for (int i = 0; i < x->body->n_inputs; i++) {
         node_id in = input_of(x, i);
         enum dtype t = inner_node(x, in)->dtype;
@@ -420,8 +473,11 @@ static void build_step(struct steps *x, struct loop_builder *b, const struct loo
         take(x, b, i, t);
     make_all(x, b);
     keep_results(x, b, t);
-    for (int i = 0; i < x->loop->n_states; i++)
+    for (int i = 0; i < x->loop->n_states; i++) {
+        meet_if_needed(x, b, input_of(x, i), NULL);
         each_element(x, b, inner_count(x, input_of(x, i)), next_element, &i);
+    }
+    meet(x, b);  // once a step at least: the next begins as if nothing had been touched
 }
 
 void nest_lower_steps(struct lowering *l, const char *name, const struct nest_threads *t) {
@@ -445,6 +501,7 @@ void nest_lower_steps(struct lowering *l, const char *name, const struct nest_th
     for (int i = 0; i < x.body->n_inputs; i++)
         if (is_taken(&x, i) && !recurrence_is_slice(x.loop, i))
             take(&x, &b, i, NULL);
+    meet(&x, &b);
     struct loop_for f = {"step", loop_int(a, 0), loop_int(a, x.loop->n_steps), 1, false};
     const struct loop_expr *step = loop_open_for(&b, &f, &inner);
     build_step(&x, &inner, step);

@@ -19,11 +19,18 @@ struct memo {
     bool is_inverse;     // 1 / the node's value
 };
 
+// A clamped index and the variable that holds it.
+struct clamped {
+    struct clamped *next;
+    const struct loop_expr *value, *name;
+};
+
 struct scope scope_inside(struct scope *outer, struct loop_builder *b) {
     struct scope s = *outer;
     s.outer = outer;
     s.builder = b;
     s.memo = NULL;
+    s.clamps = NULL;
     s.lane_group = -1;
     s.lanes = 1;
     return s;
@@ -147,6 +154,33 @@ static const struct loop_expr *lower_sum(struct scope *s, const struct index *x)
                        loop_int(a, minus ? -x->number : x->number));
 }
 
+// Made of the same variables in the same way; what is loaded may have changed.
+static bool is_same(const struct loop_expr *x, const struct loop_expr *y) {
+    if (x == y)
+        return true;
+    if (x->op != y->op || x->op == LOOP_LOAD || x->dtype != y->dtype || x->lanes != y->lanes ||
+        x->var != y->var || x->integer != y->integer || x->low != y->low || x->high != y->high)
+        return false;
+    for (int i = 0; i < loop_ops[x->op].arity; i++)
+        if (!is_same(x->arg[i], y->arg[i]))
+            return false;
+    return true;
+}
+
+// A name for a clamped index: the address and the conditions of one point share it.
+static const struct loop_expr *name_clamped(struct scope *s, const struct loop_expr *e) {
+    if (e->op == LOOP_CONST || e->op == LOOP_VAR)
+        return e;
+    for (const struct scope *o = s; o; o = o->outer)
+        for (const struct clamped *p = o->clamps; p; p = p->next)
+            if (is_same(p->value, e))
+                return p->name;
+    struct clamped *p = arena_new(s->lowering->arena, struct clamped);
+    *p = (struct clamped){s->clamps, e, loop_let(s->builder, "at", e)};
+    s->clamps = p;
+    return p->name;
+}
+
 const struct loop_expr *point_lower(struct scope *s, const struct index *x) {
     struct arena *a = s->lowering->arena;
     const struct loop_expr *e;
@@ -163,7 +197,7 @@ const struct loop_expr *point_lower(struct scope *s, const struct index *x) {
                            loop_int(a, x->number));
     case INDEX_WITHIN:
         e = loop_binary(a, LOOP_MAX, point_lower(s, x->part), loop_int(a, x->low));
-        return loop_let(s->builder, "at", loop_binary(a, LOOP_MIN, e, loop_int(a, x->high)));
+        return name_clamped(s, loop_binary(a, LOOP_MIN, e, loop_int(a, x->high)));
     case INDEX_VALUE:
         break;
     }

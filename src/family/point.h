@@ -46,6 +46,7 @@ struct scope {
     int lane_group;                                 // -1: scalar
     int lanes;
     struct memo *memo;
+    struct clamped *clamps;  // indices that have a name here
 };
 
 // A scope inside `outer`: its indices, scalar unless changed.

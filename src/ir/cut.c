@@ -1,11 +1,15 @@
 // Two passes: from the output back, which box of every node is needed; then forward, a node for
-// each that is, with slices where a user wants less than there is.
+// each that is, with slices where a user wants less than there is. What is computed whole (loops,
+// and so on) is computed for the rows alone that are asked for, where rows are independent: then
+// all of this goes by a problem of these rows.
 #include "ir/cut.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "ir/detail.h"
+#include "ir/interpret.h"
+#include "ir/work.h"
 
 struct cutting {
     const struct graph *graph;
@@ -355,6 +359,36 @@ static void widen(struct cutting *c, node_id id) {
     }
 }
 
+static bool has_whole(const struct problem *p) {
+    for (node_id id = 0; id < p->graph.n_nodes; id++)
+        if (is_whole(&p->graph.nodes[id]))
+            return true;
+    return false;
+}
+
+// The problem that is cut, with the box in it: the rows of the box alone, or everything.
+struct rows_cut {
+    const struct problem *problem;
+    struct box box;
+    bool *carries;      // per node, or NULL: rows are as they were
+    int64_t first_row;  // of those that are left
+};
+
+static struct rows_cut cut_rows(struct arena *a, const struct problem *p, const struct box *box) {
+    struct rows_cut r = {.problem = p, .box = *box};
+    if (!has_whole(p))
+        return r;
+    struct problem *piece = arena_new(a, struct problem);
+    bool *carries = arena_array(a, bool, p->graph.n_nodes);
+    if (!interpret_rows_piece(a, p, box->size[0], carries, piece))
+        return r;
+    r.problem = piece;
+    r.carries = carries;
+    r.first_row = box->first[0];
+    r.box.first[0] = 0;
+    return r;
+}
+
 static void find_needs(struct arena *a, struct cutting *c, const struct problem *p, int output,
                        const struct box *box) {
     c->graph = &p->graph;
@@ -384,6 +418,8 @@ static void find_needs(struct arena *a, struct cutting *c, const struct problem 
 
 // ---- work
 
+static const double product_work = 0.1;  // of a multiply-add, where an operation by element takes 1
+
 static double node_work(const struct cutting *c, node_id id) {
     const struct node *n = &c->graph->nodes[id];
     double own = (double)box_count(&c->need[id], n->shape.rank), of_argument = 0;
@@ -391,7 +427,7 @@ static double node_work(const struct cutting *c, node_id id) {
     if (n->n_args && argument_box(c, id, 0, &b))
         of_argument = (double)box_count(&b, shape_of(c, n, 0)->rank);
     if (n->op == OP_MATMUL)
-        return own * (double)shape_of(c, n, 0)->size[n->shape.rank - 1];
+        return own * (1 + product_work * (double)shape_of(c, n, 0)->size[n->shape.rank - 1]);
     if (is_window_of_own_place(n) || n->op == OP_CONV_T) {
         const struct window *w = &n->detail->window;
         double taps = n->op == OP_CONV ? (double)shape_of(c, n, 1)->size[1] : 1;
@@ -399,10 +435,10 @@ static double node_work(const struct cutting *c, node_id id) {
             taps = (double)shape_of(c, n, 0)->size[1] / (double)w->groups;
         for (int i = 0; i < w->n_axes; i++)
             taps *= (double)w->size[i];
-        return own * taps;
+        return own * (1 + (n->op == OP_CONV || n->op == OP_CONV_T ? product_work : 1) * taps);
     }
     if (n->op == OP_RECUR || op_infos[n->op].class == OP_CLASS_RAGGED)
-        return 64 * (own + of_argument);
+        return work_flops(c->graph, n) * product_work + own + of_argument;
     return own > of_argument ? own : of_argument;
 }
 
@@ -410,7 +446,8 @@ double cut_work(const struct problem *p, int output, const struct box *box) {
     struct arena a = {0};
     struct cutting c = {0};
     double work = 0;
-    find_needs(&a, &c, p, output, box);
+    struct rows_cut r = cut_rows(&a, p, box);
+    find_needs(&a, &c, r.problem, output, &r.box);
     for (node_id id = 0; id < p->graph.n_nodes; id++)
         work += c.is_used[id] ? node_work(&c, id) : 0;
     arena_reset(&a);
@@ -525,7 +562,8 @@ struct cut *cut_problem(struct arena *a, const struct problem *p, int output,
                         const struct box *box) {
     struct cutting c = {0};
     struct cut *cut = arena_new(a, struct cut);
-    find_needs(a, &c, p, output, box);
+    struct rows_cut r = cut_rows(a, p, box);
+    find_needs(a, &c, r.problem, output, &r.box);
     struct problem *q = &cut->problem;
     q->name = p->name;
     q->precision = p->precision;
@@ -542,6 +580,8 @@ struct cut *cut_problem(struct arena *a, const struct problem *p, int output,
             continue;
         cut->input[q->n_inputs] = i;
         cut->boxes[q->n_inputs] = c.need[old];
+        if (r.carries && r.carries[old])
+            cut->boxes[q->n_inputs].first[0] += r.first_row;
         q->inputs[q->n_inputs] = p->inputs[i];
         q->inputs[q->n_inputs++].node = j.new_id[old];
     }
@@ -549,5 +589,6 @@ struct cut *cut_problem(struct arena *a, const struct problem *p, int output,
     q->n_outputs = 1;
     q->outputs[0] = (struct problem_output){p->outputs[output].name, j.new_id[last]};
     cut->box = c.need[last];
+    cut->box.first[0] += r.first_row;
     return cut;
 }

@@ -5,7 +5,8 @@
 // A part is a box: a range along each axis. Boxes go from the output back to the inputs, each
 // operation saying which box of its arguments a box of its result takes; where two users want
 // different boxes of a value, the smallest box around both is computed, and each takes its slice.
-// What depends on data (scatter, ragged products, loops) is computed whole.
+// What depends on data (scatter, ragged products, loops) is computed whole, or for the rows alone
+// that are asked for, where rows are independent.
 #pragma once
 
 #include "ir/problem.h"
@@ -23,8 +24,8 @@ struct cut {
     struct box boxes[INPUTS_MAX];  // and which part of that
 };
 
-// Elements that are computed for a box of an output, products of a contraction counted each: what
-// it costs to interpret the cut, about.
+// Elements that are computed for a box of an output, ten multiply-adds of a product counted as one:
+// what it costs to interpret the cut, about.
 double cut_work(const struct problem *p, int output, const struct box *box);
 
 // The cut itself. It lives in the arena and shares details with the problem.

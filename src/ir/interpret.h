@@ -48,6 +48,11 @@ bool interpret_rows_independent(const struct problem *p);
 // The nodes whose axis 0 is that of the outputs, row for row; false when rows are not independent.
 bool interpret_carriers(const struct problem *p, bool *carries);
 
+// The problem of `n` of the rows alone, in `piece`, which the arena keeps: the same graph, in which
+// axis 0 of the carriers is as long. False when rows are not independent. `carries`: per node.
+bool interpret_rows_piece(struct arena *a, const struct problem *p, int64_t n, bool *carries,
+                          struct problem *piece);
+
 // The nodes of a loop's body whose axis 0 is that of `n_rows` rows, given which of its inputs have
 // them; false when a step looks at several rows, or a state has rows in one step and not in
 // another.

@@ -190,6 +190,18 @@ static void cut(struct arena *a, const struct rows *r, int64_t first, int64_t n,
     }
 }
 
+bool interpret_rows_piece(struct arena *a, const struct problem *p, int64_t n, bool *carries,
+                          struct problem *piece) {
+    const struct shape *s = &p->graph.nodes[p->outputs[0].node].shape;
+    struct interpret_data none = {0}, ignored;
+    if (s->rank == 0 || !find_carriers(p, s->size[0], carries))
+        return false;
+    struct rows r = {.problem = p, .data = &none, .carries = carries, .n_rows = s->size[0]};
+    *piece = *p;
+    cut(a, &r, 0, n, piece, &ignored);
+    return true;
+}
+
 static void put(const struct rows *r, int64_t first, struct interpret_result *piece) {
     for (int i = 0; i < piece->n_outputs; i++) {
         const struct node *n = &r->problem->graph.nodes[r->problem->outputs[i].node];

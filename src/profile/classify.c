@@ -148,21 +148,18 @@ struct class_of classify_launch(const struct metrics *m, const struct target *t)
 }
 
 // The class that most of the time is spent in, and the launch of it that takes longest.
-static void weigh(const struct profile *p, struct classes *out) {
+static void weigh(const struct profile *p, const double *shares, struct classes *out) {
     double share[CLASS_KINDS] = {0}, longest = -1;
-    for (int i = 0; i < p->n_launches; i++) {
-        double s = p->n_launches == 1 ? 1 : profile_share(p, i);
-        share[out->launches[i].kind] += isfinite(s) ? s : 0;
-    }
+    for (int i = 0; i < p->n_launches; i++)
+        share[out->launches[i].kind] += isfinite(shares[i]) ? shares[i] : 0;
     enum class_kind most = CLASS_UNKNOWN;
     for (int k = CLASS_UNKNOWN + 1; k < CLASS_KINDS; k++)
         if (share[k] > (most == CLASS_UNKNOWN ? 0 : share[most]))
             most = (enum class_kind)k;
     for (int i = 0; most != CLASS_UNKNOWN && i < p->n_launches; i++) {
-        double s = p->n_launches == 1 ? 1 : profile_share(p, i);
-        if (out->launches[i].kind != most || !(s > longest))
+        if (out->launches[i].kind != most || !(shares[i] > longest))
             continue;
-        longest = s;
+        longest = shares[i];
         out->measured = out->launches[i];
     }
     out->measured_share = most == CLASS_UNKNOWN ? NAN : share[most];
@@ -174,7 +171,11 @@ void classify(struct arena *a, const struct profile *p, const struct bound *b,
     out->launches = arena_array(a, struct class_of, p->n_launches + 1);
     for (int i = 0; i < p->n_launches; i++)
         out->launches[i] = classify_launch(&p->launches[i].metrics, t);
-    weigh(p, out);
+    out->shares = arena_array(a, double, p->n_launches + 1);
+    profile_shares(p, out->shares);
+    if (p->n_launches == 1)
+        out->shares[0] = 1;
+    weigh(p, out->shares, out);
 }
 
 bool classes_disagree(const struct class_of *x, const struct class_of *y) {

@@ -51,6 +51,7 @@ struct classes {
     struct class_of measured;   // of the call: the class with most of the time
     double measured_share;      // of the time that is in launches of that class
     struct class_of *launches;  // measured, one for each launch of the profile
+    double *shares;             // of each in the time; NAN where some was not timed
 };
 
 const char *class_name(enum class_kind k);       // "memory"

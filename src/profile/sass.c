@@ -67,6 +67,7 @@ static struct sass_instruction decode(const unsigned char *bytes, int at, int n,
     i.bytes = access_bytes((enum sass_kind)i.kind, high);
     i.is_guarded = (low >> 12 & 15) != 7;
     i.sets = control >> 5 & 7;
+    i.frees = control >> 8 & 7;
     i.waits = control >> 11 & 63;
     if (i.code == BRANCH_CODE)
         i.target = branch_target(low, high, at, n, capability);

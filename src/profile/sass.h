@@ -61,6 +61,7 @@ struct sass_instruction {
     uint8_t bytes;    // that a thread accesses; 0: it does not
     bool is_guarded;  // by a predicate
     uint8_t sets;     // barrier that its result will release, 0..5; 7: none
+    uint8_t frees;    // barrier that it releases once its operands are read; 7: none
     uint8_t waits;    // barriers that it waits for, a bit each
     int32_t target;   // of a branch, in instructions from the start; -1: none, or not known
 };

@@ -22,14 +22,19 @@ double launch_get(const struct profile_launch *l, enum metric_id id) {
     return metrics_get(&l->metrics, id);
 }
 
+void profile_reserve(struct arena *a, struct profile *p, int n_launches) {
+    if (n_launches <= p->room)
+        return;
+    struct profile_launch *more = arena_array(a, struct profile_launch, n_launches);
+    if (p->n_launches > 0)
+        memcpy(more, p->launches, sizeof *more * (size_t)p->n_launches);
+    p->launches = more;
+    p->room = n_launches;
+}
+
 struct profile_launch *profile_add_launch(struct arena *a, struct profile *p, const char *name) {
-    if (p->n_launches == p->room) {
-        p->room = p->room * 2 + 4;
-        struct profile_launch *more = arena_array(a, struct profile_launch, p->room);
-        if (p->n_launches > 0)
-            memcpy(more, p->launches, sizeof *more * (size_t)p->n_launches);
-        p->launches = more;
-    }
+    if (p->n_launches == p->room)
+        profile_reserve(a, p, p->room * 2 + 4);
     p->launches[p->n_launches] = (struct profile_launch){.name = name};
     return &p->launches[p->n_launches++];
 }
@@ -51,6 +56,12 @@ static double total_s(const struct profile *p) {
 double profile_share(const struct profile *p, int launch) {
     double sum = total_s(p);
     return sum > 0 ? launch_total_s(&p->launches[launch]) / sum : NAN;
+}
+
+void profile_shares(const struct profile *p, double *shares) {
+    double sum = total_s(p);
+    for (int i = 0; i < p->n_launches; i++)
+        shares[i] = sum > 0 ? launch_total_s(&p->launches[i]) / sum : NAN;
 }
 
 const char *profile_launch_text(struct arena *a, const struct profile *p) {
@@ -107,6 +118,7 @@ static void launches_from_json(struct json_reader *r, struct arena *a, const jso
     if (r->failed || !json_object_get(json, "launches"))
         return;
     const json_t *array = json_read_array(r, json, "launches");
+    profile_reserve(a, p, (int)json_array_size(array));
     for (size_t i = 0; !r->failed && i < json_array_size(array); i++) {
         const json_t *launch = json_array_get(array, i);
         const char *name = json_read_string(r, a, launch, "name");

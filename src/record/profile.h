@@ -31,8 +31,12 @@ double profile_get(const struct profile *p, enum metric_id id);  // NAN when abs
 struct profile_launch *profile_add_launch(struct arena *a, struct profile *p, const char *name);
 double launch_get(const struct profile_launch *l, enum metric_id id);  // NAN when absent
 
-// The share of a launch in the time of all; NAN where some was not timed.
+// Room for so many launches in all, where that is known beforehand.
+void profile_reserve(struct arena *a, struct profile *p, int n_launches);
+
+// The share of a launch in the time of all; NAN where some was not timed. And those of all.
 double profile_share(const struct profile *p, int launch);
+void profile_shares(const struct profile *p, double *shares);
 
 // "sums 105 µs (48%), scale 114 µs (52%)"; "" where there is but one, or nobody timed them.
 const char *profile_launch_text(struct arena *a, const struct profile *p);

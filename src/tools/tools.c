@@ -148,7 +148,7 @@ static bool ask_launches(struct arena *a, const struct tool *t, struct examinati
     for (int i = 0; i < p->n_launches; i++) {
         struct tool_subject s = e->call;
         struct finding f;
-        double share = p->n_launches == 1 ? 1 : profile_share(p, i);
+        double share = e->classes.shares[i];
         s.metrics = &e->views[i];
         s.launch = p->launches[i].name;
         s.share = share;
@@ -174,8 +174,11 @@ static bool ask_tool(struct arena *a, const struct tool *t, struct examination *
 bool tool_examine(struct arena *a, const struct tool *t, const struct tool_input *in,
                   struct finding *f) {
     struct examination e;
-    open(a, in, &e);
-    return ask_tool(a, t, &e, f);
+    struct arena scratch = {0};
+    open(&scratch, in, &e);
+    bool is_found = ask_tool(a, t, &e, f);
+    arena_reset(&scratch);
+    return is_found;
 }
 
 static bool ranks_before(const struct finding *a, const struct finding *b) {
@@ -224,7 +227,8 @@ static void keep_legal(struct arena *a, struct examination *e) {
 int tools_examine(struct arena *a, const struct tool_input *in, struct finding *out, int room) {
     struct examination e;
     struct finding f;
-    open(a, in, &e);
+    struct arena scratch = {0};  // a run has many nodes, and a network many launches
+    open(&scratch, in, &e);
     for (const struct tool *const *t = tools; *t; t++)
         if (ask_tool(a, *t, &e, &f))
             add(&e, &f);
@@ -234,5 +238,6 @@ int tools_examine(struct arena *a, const struct tool_input *in, struct finding *
     keep_legal(a, &e);
     actions_drop_contradictions(e.found, e.n);
     memcpy(out, e.found, sizeof *out * (size_t)e.n);
+    arena_reset(&scratch);
     return e.n;
 }

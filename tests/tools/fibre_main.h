@@ -27,6 +27,7 @@ struct hone_step {
 
 // Which mutation of the text is switched on; 0: none.
 static int hone_mutant;
+static int hone_yields;
 
 static long ceildiv(long a, long b) {
     return (a + b - 1) / b;
@@ -55,6 +56,7 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
     (void)ceildiv;
     void *data[64], *arg[24];
     hone_mutant = (int)strtol(argv[4], NULL, 10);
+    hone_yields = strtoull(argv[3], NULL, 10) % 4 >= 2;
     hone_dev_prepare(strtoull(argv[3], NULL, 10));
     FILE *in = fopen(argv[1], "rb");
     if (!in)

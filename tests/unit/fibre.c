@@ -115,11 +115,13 @@ static const char *find_outside(const char *text, const char *what) {
 
 static const char *with_switches(struct writer *w, const char *text);
 
-// `X < Y ? X : Y` as one of which X or Y alone is left by a mutant, or NULL. Values are never
-// printed like that: their minimum is a function, and a `where` has its condition computed before.
+// `X < Y ? X : Y` or `X > Y ? X : Y` as one of which X or Y alone is left by a mutant, or NULL.
+// Values are never printed like that: their minimum is a function, and a `where` has its condition
+// computed before.
 static const char *switch_minimum(struct writer *w, const char *text) {
     const char *less = find_outside(text, " < "), *then = find_outside(text, " ? ");
     const char *otherwise = then ? find_outside(then + 3, " : ") : NULL;
+    less = less ? less : find_outside(text, " > ");
     if (!less || !otherwise || less > then)
         return NULL;
     const char *x = arena_strndup(w->arena, text, (size_t)(less - text));
@@ -133,8 +135,55 @@ static const char *switch_minimum(struct writer *w, const char *text) {
     x = with_switches(w, x);
     y = with_switches(w, y);
     return arena_printf(w->arena,
-                        "hone_mutant == %d ? %s : hone_mutant == %d ? %s : %s < %s ? %s : %s", m, x,
-                        m + 1, y, x, y, x, y);
+                        "hone_mutant == %d ? %s : hone_mutant == %d ? %s : %s %c %s ? %s : %s", m,
+                        x, m + 1, y, x, less[1], y, x, y);
+}
+
+// A whole number, as sizes and offsets of indices are printed; those of values have a suffix.
+static bool is_number(const char *text) {
+    text += *text == '-';
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+// Is it a comparison of an index with a number?
+static bool is_condition(struct writer *w, const char *text) {
+    static const char *const signs[] = {" <= ", " < ", " == ", " != "};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        const char *at = find_outside(text, signs[i]);
+        if (at)
+            return is_number(arena_strndup(w->arena, text, (size_t)(at - text))) ||
+                   is_number(at + strlen(signs[i]));
+    }
+    return false;
+}
+
+// Conditions that must hold together, each of which a mutant takes for granted.
+static const char *switch_conditions(struct writer *w, const char *text) {
+    const char *both = find_outside(text, " & ");
+    const char *end = *text == '(' ? find_outside(text + 1, ")") : NULL;
+    if (both)
+        return arena_printf(
+            w->arena, "%s & %s",
+            switch_conditions(w, arena_strndup(w->arena, text, (size_t)(both - text))),
+            switch_conditions(w, both + 3));
+    if (end && end[1] == '\0')
+        return arena_printf(
+            w->arena, "(%s)",
+            switch_conditions(w, arena_strndup(w->arena, text + 1, strlen(text) - 2)));
+    if (!is_condition(w, text))
+        return with_switches(w, text);
+    int m = add_mutant(w, FIBRE_MASK, text);
+    return arena_printf(w->arena, "(hone_mutant == %d || (%s))", m, with_switches(w, text));
+}
+
+// `CONDITIONS ? X : Y`, or NULL.
+static const char *switch_mask(struct writer *w, const char *text) {
+    const char *then = find_outside(text, " ? ");
+    if (!then)
+        return NULL;
+    const char *mask = arena_strndup(w->arena, text, (size_t)(then - text));
+    mask = switch_conditions(w, mask);
+    return arena_printf(w->arena, "%s%s", mask, with_switches(w, then));
 }
 
 // The text, and whatever is the smaller of two indices in it as something that a mutant changes.
@@ -145,6 +194,7 @@ static const char *with_switches(struct writer *w, const char *text) {
         if (end) {
             const char *inner = arena_strndup(w->arena, text + 1, (size_t)(end - text - 1));
             const char *changed = switch_minimum(w, inner);
+            changed = changed ? changed : switch_mask(w, inner);
             str_printf(&out, "(%s)", changed ? changed : with_switches(w, inner));
             text = end + 1;
         } else {
@@ -171,7 +221,10 @@ static void copy_line(struct writer *w, const char *line) {
         str_printf(&w->text, "%*sif (hone_mutant == %d || (%s)) {\n", indent, "", m,
                    with_switches(w, condition));
     } else {
-        str_printf(&w->text, "%s\n", with_switches(w, line));
+        str_printf(&w->text, "%s", with_switches(w, line));
+        // Threads take turns in loops too; in every other run, since it takes its time.
+        bool is_loop = starts_with(word, "for (") && line[len - 1] == '{';
+        str_puts(&w->text, is_loop ? " if (hone_yields) hone_dev_yield(__LINE__);\n" : "\n");
     }
 }
 
@@ -198,7 +251,7 @@ static void compile(struct arena *a, const char *cc, const struct fibre_program 
     // Variables that are never written read as something that shows.
     const char *argv[] = {file_find_program(a, cc),
                           "-std=gnu17",
-                          "-O1",
+                          "-O0",
                           "-w",
                           "-ffp-contract=off",
                           "-ftrivial-auto-var-init=pattern",

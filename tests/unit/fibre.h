@@ -20,9 +20,10 @@ struct fibre_buffer {
     enum dtype dtype;
 };
 
-// What can be taken out of a text: a barrier or wait, an `if`, and one side of the smaller of two
-// indices, which is how ends of loops and clamps are printed. A smaller of two values is no guard.
-enum fibre_kind { FIBRE_BARRIER, FIBRE_GUARD, FIBRE_MINIMUM, FIBRE_KINDS };
+// What can be taken out of a text: a barrier or wait, an `if`, one side of the smaller or larger of
+// two indices, which is how ends of loops and clamps are printed, and a condition on an index of a
+// value that is chosen (padding). A smaller of two values is no guard.
+enum fibre_kind { FIBRE_BARRIER, FIBRE_GUARD, FIBRE_MINIMUM, FIBRE_MASK, FIBRE_KINDS };
 
 struct fibre_mutant {
     enum fibre_kind kind;

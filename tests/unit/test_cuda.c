@@ -2,8 +2,6 @@
 // reference, and texts without one of their barriers or guards, which must fail.
 #include <criterion/criterion.h>
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,88 +9,18 @@
 #include "family/plain.h"
 #include "family/program.h"
 #include "family/support.h"
-#include "fibre.h"
 #include "loop/execute.h"
 #include "loop/passes.h"
 #include "lowering.h"
 #include "record/plan.h"
+#include "text_mutants.h"
 
 static const char *const archs[] = {"sm_90a", "sm_80", "sm_100a"};
 
-// A text to run, and what it should compute.
-struct subject {
-    struct arena arena;
-    struct problem *problem;
-    struct candidate candidate;
-    struct expectation expected;
-    double limit;  // of the error, in spreads
-};
-
-// Largest error in units of the spread. An element that the reference happens to get without
-// rounding is not exact in another order of summation: the unit is at least the mean spread.
-static double error_of(const struct subject *s, float *const *outputs) {
-    const struct interpret_result *r = &s->expected.result;
-    double worst = 0;
-    for (int o = 0; o < r->n_outputs; o++) {
-        double mean = 0;
-        for (int64_t i = 0; i < r->count[o]; i++)
-            mean += r->spread[o][i] / (double)r->count[o];
-        for (int64_t i = 0; i < r->count[o]; i++) {
-            double want = r->value[o][i], unit = fmax(r->spread[o][i], mean);
-            double error = fabs(outputs[o][i] - want) / (unit + fabs(want) * 0x1p-25 + 1e-30);
-            worst = isnan(error) ? INFINITY : fmax(worst, error);
-        }
-    }
-    return worst;
-}
-
-// Four times what the honest computation is off by, as a judge allows.
-static void expect(struct subject *s, uint64_t seed) {
-    expect_open(&s->expected, &s->arena, s->problem, seed);
-    s->limit = 4 * fmax(4, error_of(s, s->expected.result.honest));
-}
-
-static void add_text(struct fibre_program *p, const struct subject *s) {
-    const struct problem *q = s->problem;
-    struct fibre_text *t = &p->texts[p->n_texts++];
-    *t = (struct fibre_text){.source = s->candidate.source};
-    for (int i = 0; i < q->n_inputs; i++) {
-        const struct node *n = &q->graph.nodes[q->inputs[i].node];
-        t->buffers[t->n_buffers++] =
-            (struct fibre_buffer){n->name, shape_count(&n->shape), s->expected.inputs[i], n->dtype};
-    }
-    for (int i = 0; i < q->n_outputs; i++)
-        t->buffers[t->n_buffers++] =
-            (struct fibre_buffer){q->outputs[i].name, s->expected.result.count[i], NULL,
-                                  q->graph.nodes[q->outputs[i].node].dtype};
-}
-
-// Run it; the error in spreads, or -1 and the fault.
-static double run(struct subject *s, const struct fibre_program *p, struct fibre_run r,
-                  const char **fault) {
-    float *all, *outputs[OUTPUTS_MAX];
-    if (!fibre_run(&s->arena, p, r, &all, fault))
-        return -1;
-    for (int i = 0; i < s->problem->n_outputs; i++) {
-        outputs[i] = all;
-        all += s->expected.result.count[i];
-    }
-    *fault = "";
-    return error_of(s, outputs);
-}
-
-static bool is_right(struct subject *s, const struct fibre_program *p, struct fibre_run r,
-                     const char **fault) {
-    double error = run(s, p, r, fault);
-    if (error >= 0 && error > s->limit)
-        *fault = arena_printf(&s->arena, "error %g, at most %g", error, s->limit);
-    return error >= 0 && error <= s->limit;
-}
-
-enum { BATCHES = 5, BATCH = 12 };
+enum { BATCHES = 4, BATCH = 12 };
 
 // As the text is printed, but as loops: every race between threads is an error there.
-static void check_races(struct subject *s, const struct target *t, const struct kernel *k) {
+static void check_races(struct text_subject *s, const struct target *t, const struct kernel *k) {
     char message[1200] = "";
     struct loop_program *program = program_lower(&s->arena, s->problem, t, k);
     double error =
@@ -101,7 +29,7 @@ static void check_races(struct subject *s, const struct target *t, const struct 
 }
 
 // The plan in the text is one that the runner can read.
-static void check_plan(struct subject *s, const struct target *t) {
+static void check_plan(struct text_subject *s, const struct target *t) {
     const struct problem *q = s->problem;
     struct plan_buffer buffers[INPUTS_MAX + OUTPUTS_MAX];
     const char *names[DIMS_MAX];
@@ -136,13 +64,13 @@ static void check_plan(struct subject *s, const struct target *t) {
         cr_assert(plan->steps[i].shape.block[0] >= 32);
 }
 
-static void make_random(struct subject *s, struct rng *r, int i) {
+static void make_random(struct text_subject *s, struct rng *r, int i) {
     struct target t;
     struct error err = {0};
-    *s = (struct subject){0};
+    *s = (struct text_subject){0};
     target_of_arch(archs[i % 3], &t);
     s->problem = problem_from(&s->arena, random_problem(&s->arena, r));
-    expect(s, (uint64_t)i);
+    text_expect(s, (uint64_t)i);
     if (i % 6 == 5) {
         lower_plain(&s->arena, s->problem, &t, &s->candidate);
         check_plan(s, &t);
@@ -159,23 +87,22 @@ Test(cuda_text, random_blocks_of_random_problems_compute_the_problem) {
     rng_init(&r, 20261116);
     for (int b = 0; b < BATCHES; b++) {
         struct arena a = {0};
-        struct subject *s = arena_array(&a, struct subject, BATCH);
+        struct text_subject *s = arena_array(&a, struct text_subject, BATCH);
         struct fibre_program *p = arena_new(&a, struct fibre_program);
         for (int i = 0; i < BATCH; i++) {
             make_random(&s[i], &r, b * BATCH + i);
-            add_text(p, &s[i]);
+            text_add(p, &s[i]);
         }
         fibre_build(&a, b % 2 ? "clang" : "gcc", p);
         for (int i = 0; i < BATCH; i++)
             // Buffers end at a page for even seeds and begin at one for odd ones.
             for (uint64_t seed = 0; seed < 2; seed++) {
                 const char *fault;
-                cr_assert(is_right(&s[i], p, (struct fibre_run){i, seed, 0}, &fault), "%s%s\n%s",
-                          s[i].problem->text, s[i].candidate.source, fault);
+                cr_assert(text_is_right(&s[i], p, (struct fibre_run){i, seed, 0}, &fault),
+                          "%s%s\n%s", s[i].problem->text, s[i].candidate.source, fault);
             }
         for (int i = 0; i < BATCH; i++) {
-            expect_close(&s[i].expected);
-            arena_reset(&s[i].arena);
+            text_close(&s[i]);
         }
         fibre_remove(p);
         arena_reset(&a);
@@ -185,9 +112,7 @@ Test(cuda_text, random_blocks_of_random_problems_compute_the_problem) {
 // Kernels with every kind of barrier and guard that the families emit, in sizes where each of them
 // is needed: a clamp beyond which other rows of the same buffer lie is not missed. Without stages:
 // plain.
-static const struct {
-    const char *problem, *stages;
-} kernels[] = {
+static const struct mutant_kernel kernels[] = {
     // Its `where` is the smaller of two values, and no guard.
     {"problem map\ndim M = 30, N = 7\nin x : f32[M, N] ~ normal\nin b : f32[N] ~ normal\n"
      "out y : f32[M, N]\ny = exp(x) * where(x < b, x, b)\n",
@@ -253,213 +178,22 @@ static const struct {
 };
 
 // What can be missing from a text without a difference.
-static const struct {
-    const char *problem, *what;
-} same[] = {
+static const struct mutant_same same[] = {
     // Every slice but the first is zeros beyond K, so more of them only take time.
     {"ragged", "K of K < chunk + 2048 ? K : chunk + 2048"},
 };
-enum { SAME = sizeof same / sizeof *same };
-
-enum { KERNELS = sizeof kernels / sizeof *kernels, SEEDS = 6 };
-
-static struct kernel *make_kernel(struct subject *s, const struct target *t, int i) {
-    struct error err = {0};
-    const char *text = arena_printf(&s->arena, "%skernel for %s on %s\n%s", kernels[i].problem,
-                                    s->problem->name, t->name, kernels[i].stages);
-    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
-    struct lang_file file;
-    const char *diagnostics = "";
-    cr_assert(lang_parse(&s->arena, &source, &file, &diagnostics, &err), "%s", diagnostics);
-    return file.kernels[0];
-}
-
-static void make_subject(struct subject *s, int i) {
-    struct target t;
-    struct error err = {0};
-    *s = (struct subject){0};
-    target_of_arch("sm_90a", &t);
-    s->problem = problem_from(&s->arena, kernels[i].problem);
-    expect(s, (uint64_t)i);
-    if (!kernels[i].stages)
-        lower_plain(&s->arena, s->problem, &t, &s->candidate);
-    else
-        cr_assert(
-            lower_kernel(&s->arena, s->problem, &t, make_kernel(s, &t, i), &s->candidate, &err),
-            "%s", err.text);
-}
-
-// The loops that the text was printed from.
-static struct loop_program *loops_of(struct subject *s, int i) {
-    struct target t;
-    struct error err = {0};
-    target_of_arch("sm_90a", &t);
-    struct loop_program *p;
-    if (!kernels[i].stages) {
-        p = plain_program(&s->arena, s->problem, &t);
-    } else {
-        struct kernel *k = make_kernel(s, &t, i);
-        cr_assert(lower_check(&s->arena, s->problem, &t, k, &err), "%s", err.text);
-        p = program_lower(&s->arena, s->problem, &t, k);
-    }
-    pass_prune(p);
-    return p;
-}
-
-static void count_expr(const struct loop_expr *e, int *n) {
-    if (!e)
-        return;
-    bool chooses = e->op == LOOP_MIN || e->op == LOOP_MAX || e->op == LOOP_SELECT;
-    n[FIBRE_MINIMUM] += e->dtype == LOOP_INDEX && chooses ? 2 : 0;
-    for (int i = 0; i < loop_ops[e->op].arity; i++)
-        count_expr(e->arg[i], n);
-}
-
-static void count_block(const struct loop_block *b, int *n) {
-    for (const struct loop_stmt *s = b->first; s; s = s->next) {
-        const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->value, s->index};
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-            count_expr(all[i], n);
-        n[FIBRE_GUARD] += s->kind == LOOP_IF;
-        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER;
-        count_block(&s->body, n);
-    }
-}
-
-// Were all found in the text that there are in the loops, and nothing else?
-static void check_mutants(struct subject *s, const struct fibre_text *t, int i) {
-    int there[FIBRE_KINDS] = {0}, found[FIBRE_KINDS] = {0};
-    struct loop_program *p = loops_of(s, i);
-    for (int k = 0; k < p->n_kernels; k++)
-        count_block(&p->kernels[k]->body, there);
-    for (int m = 0; m < t->n_mutants; m++)
-        found[t->mutants[m].kind]++;
-    for (int kind = 0; kind < FIBRE_KINDS; kind++)
-        cr_assert_eq(found[kind], there[kind], "kind %d: %d of %d\n%s", kind, found[kind],
-                     there[kind], t->source);
-}
-
-// Take guard number `*n` (in the order of the text) out of the loops.
-static bool take_out(struct loop_block *b, int *n) {
-    struct loop_stmt **at = &b->first;
-    for (struct loop_stmt *s = b->first; s; at = &s->next, s = s->next) {
-        if (s->kind == LOOP_IF && --*n == 0) {
-            s->body.last->next = s->next;
-            *at = s->body.first;
-            b->last = s->next ? b->last : s->body.last;
-            return true;
-        }
-        if (take_out(&s->body, n))
-            return true;
-    }
-    return false;
-}
-
-// Does the interpreter of loops object when guard number `n` of the text is missing?
-static bool races_without(struct subject *s, int i, int n) {
-    char message[1200] = "";
-    struct loop_program *p = loops_of(s, i);
-    bool found = false;
-    for (int j = 0; j < p->n_kernels && !found; j++)
-        found = take_out(&p->kernels[j]->body, &n);
-    cr_assert(found);
-    double error = expect_execute(&s->expected, &s->arena, s->problem, p, message, sizeof message);
-    return error < 0 && strstr(message, "is written by two threads");
-}
-
-// Which of the text's guards mutant `m` leaves out, from 1; 0: it is no guard.
-static int guard_number(const struct fibre_text *t, int m) {
-    int n = 0;
-    for (int i = 0; i < m; i++)
-        n += t->mutants[i].kind == FIBRE_GUARD;
-    return t->mutants[m - 1].kind == FIBRE_GUARD ? n : 0;
-}
-
-static bool fails_for_some_seed(struct subject *s, const struct fibre_program *p, int text,
-                                int mutant) {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        const char *fault;
-        if (!is_right(s, p, (struct fibre_run){text, seed, mutant}, &fault))
-            return true;
-    }
-    return false;
-}
-
-static bool makes_no_difference(const struct problem *p, const struct fibre_mutant *m) {
-    for (int i = 0; i < SAME; i++)
-        if (strcmp(same[i].problem, p->name) == 0 && strcmp(same[i].what, m->what) == 0)
-            return true;
-    return false;
-}
-
-struct tally {
-    int all[FIBRE_KINDS], killed[FIBRE_KINDS];
-    int races, same;
-};
-
-// A guard by which one thread of many stores what all of them know is not missed by the
-// result, which is stored many times then; it is missed by the interpreter of loops, which
-// lets no two threads write the same place.
-static void try_mutant(struct subject *s, const struct fibre_program *p, struct fibre_run r,
-                       struct tally *tally) {
-    const struct fibre_text *t = &p->texts[r.text];
-    const struct fibre_mutant *m = &t->mutants[r.mutant - 1];
-    int guard = guard_number(t, r.mutant);
-    bool fails = fails_for_some_seed(s, p, r.text, r.mutant);
-    if (makes_no_difference(s->problem, m)) {
-        cr_expect(!fails, "it makes a difference: %s\n%s", m->what, t->source);
-        tally->same++;
-        return;
-    }
-    tally->all[m->kind]++;
-    if (!fails && guard > 0 && races_without(s, r.text, guard)) {
-        tally->races++;
-        fails = true;
-    }
-    tally->killed[m->kind] += fails;
-    cr_expect(fails, "survives without `%s`:\n%s", m->what, t->source);
-}
-
 Test(cuda_text, fails_without_any_one_barrier_or_guard) {
-    struct arena a = {0};
-    struct subject *s = arena_array(&a, struct subject, KERNELS);
-    struct fibre_program *p = arena_new(&a, struct fibre_program);
-    struct tally tally = {0};
-    int all = 0, killed = 0;
-    for (int i = 0; i < KERNELS; i++) {
-        make_subject(&s[i], i);
-        add_text(p, &s[i]);
-    }
-    cr_assert_not_null(strstr(s[0].candidate.source, "? x_v : b_v)"));
-    // Clang makes NaN of registers that are read before they are written.
-    fibre_build(&a, "clang", p);
-    for (int i = 0; i < KERNELS; i++) {
-        const char *fault;
-        check_mutants(&s[i], &p->texts[i], i);
-        for (uint64_t seed = 0; seed < SEEDS; seed++)
-            cr_assert(is_right(&s[i], p, (struct fibre_run){i, seed, 0}, &fault), "%s\n%s",
-                      s[i].candidate.source, fault);
-        for (int m = 1; m <= p->texts[i].n_mutants; m++)
-            try_mutant(&s[i], p, (struct fibre_run){.text = i, .mutant = m}, &tally);
-        expect_close(&s[i].expected);
-        arena_reset(&s[i].arena);
-    }
-    for (int kind = 0; kind < FIBRE_KINDS; kind++) {
-        all += tally.all[kind];
-        killed += tally.killed[kind];
+    static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same,
+                                          sizeof same / sizeof *same};
+    struct text_subject s;
+    struct mutant_tally tally;
+    mutants_subject(&s, &kernels[0], 0);
+    cr_assert_not_null(strstr(s.candidate.source, "? x_v : b_v)"));
+    text_close(&s);
+    mutants_try(&set, &tally);
+    for (int kind = 0; kind <= FIBRE_MINIMUM; kind++)
         cr_assert_gt(tally.all[kind], 15);
-    }
-    fprintf(
-        stderr,
-        "mutants: %d of %d killed (%d of %d barriers, %d of %d guards, %d of %d sides of minima), "
-        "%d of them by the check for races; %d more that only takes time\n",
-        killed, all, tally.killed[FIBRE_BARRIER], tally.all[FIBRE_BARRIER],
-        tally.killed[FIBRE_GUARD], tally.all[FIBRE_GUARD], tally.killed[FIBRE_MINIMUM],
-        tally.all[FIBRE_MINIMUM], tally.races, tally.same);
-    cr_assert_eq(killed, all);
-    cr_assert_eq(tally.same, SAME);
-    fibre_remove(p);
-    arena_reset(&a);
+    cr_assert_eq(tally.same, set.n_same);
 }
 
 static void check_file(const char *path) {

@@ -141,6 +141,21 @@ Test(cut, takes_no_more_than_an_element_needs) {
                  8);
 }
 
+// A loop over time for each row of a batch: one row of it.
+Test(cut, loops_are_cut_to_the_rows_that_are_asked_for) {
+    static const char text[] = "problem p\ndim B = 64, T = 16, H = 8\nin x : f32[B, T, H]\n"
+                               "in h0 : f32[B, H]\nin w : f32[H, H]\nout y : f32[B, H]\n"
+                               "for t in T with h = h0:\n    h = tanh(h @ w + x[:, t])\ny = h\n";
+    struct arena a = {0};
+    const struct problem *p = parsed(&a, text);
+    struct box all = {.size = {64, 8}}, one = {.first = {5, 2}, .size = {1, 1}};
+    cr_assert_lt(cut_work(p, 0, &one), cut_work(p, 0, &all) / 32);
+    struct rng r;
+    rng_init(&r, 1);
+    cr_assert_gt(check_problem(&r, p, text), 3);
+    arena_reset(&a);
+}
+
 Test(cut, boxes_of_packed_elements_are_gathered) {
     uint8_t all[8], out[2] = {0};
     struct shape s = {.rank = 2, .size = {3, 5}};

@@ -66,3 +66,24 @@ Test(nest, random_problems_of_all_operations_and_types_3, .timeout = 300) {
 Test(nest, random_problems_of_all_operations_and_types_4, .timeout = 300) {
     check_cases(4);
 }
+
+// A sum of everything has one result: by `nest` it would be one thread's.
+Test(nest, leaves_sums_of_every_type_to_reduce) {
+    static const char *const types[] = {"f64", "f32", "f16", "i64", "i32", "i8", "u8", "i4"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int gpu = 0; gpu < 2; gpu++) {
+            struct arena a = {0};
+            struct target t = test_target(32);
+            struct kernel k;
+            if (gpu)
+                target_of_arch("sm_90a", &t);
+            const struct problem *p = problem_from(
+                &a,
+                arena_printf(&a, "problem p\nin x : %s[4096, 4096]\nout y : f64\ny = f64(sum(x))\n",
+                             types[i]));
+            lower_default(&a, p, &t, &k);
+            cr_assert_str_eq(k.stages[0]->family, "reduce", "%s", types[i]);
+            cr_assert_gt(stage_number(k.stages[0], "split", 0), 1, "%s", types[i]);
+            arena_reset(&a);
+        }
+}

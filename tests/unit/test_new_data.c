@@ -137,7 +137,7 @@ static void fetch(void *ctx, bool is_output, int number, const struct box *b, vo
                out);
 }
 
-enum { M = 24, N = 20, K = 300 };
+enum { M = 24, N = 20, K = 3000 };
 
 static void open_looked(struct looked *l, const char *text) {
     *l = (struct looked){0};
@@ -154,7 +154,7 @@ static void open_looked(struct looked *l, const char *text) {
 }
 
 static void open_product(struct looked *l) {
-    open_looked(l, "problem gemm\ndim M = 24, N = 20, K = 300\nin a : f32[K, M] ~ normal\n"
+    open_looked(l, "problem gemm\ndim M = 24, N = 20, K = 3000\nin a : f32[K, M] ~ normal\n"
                    "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a.T @ b\n");
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++)
@@ -167,20 +167,21 @@ static void close_looked(struct looked *l) {
     arena_reset(&l->arena);
 }
 
-static struct spot_result look(struct looked *l, double budget) {
+static struct spot_result look(struct looked *l, double call_s) {
     struct spot_result r;
-    spot_check(&l->arena, &l->oracle, &(struct spot_source){fetch, l}, budget, &l->rng, &r);
+    spot_check(&l->arena, &l->oracle, &(struct spot_source){fetch, l},
+               &(struct spot_call){call_s, false}, &l->rng, &r);
     return r;
 }
 
 Test(spot_check, accepts_what_is_right_and_finds_what_is_not) {
     struct looked l;
     open_product(&l);
-    struct spot_result r = look(&l, 1e9);
+    struct spot_result r = look(&l, 1);
     cr_expect_eq(r.output, -1, "%s", r.elements);
     cr_expect_eq(r.n_checked, M * N, "all of it, where it is cheap");
     l.out[7 * N + 3] *= 1.01F;
-    r = look(&l, 1e9);
+    r = look(&l, 1);
     cr_expect_eq(r.output, 0);
     cr_expect_eq(r.comparison.n_wrong, 1);
     cr_expect(strstr(r.elements, "c[7, 3] is "), "%s", r.elements);
@@ -194,7 +195,7 @@ Test(spot_check, looks_at_other_elements_each_time) {
     int n_found = 0, n_calls = 0;
     // One element of a product, or a few.
     for (; n_calls < 4000 && n_found < 5; n_calls++) {
-        struct spot_result r = look(&l, 4 * K);
+        struct spot_result r = look(&l, 0);
         cr_assert(r.n_checked > 0 && r.n_checked < N);
         n_found += r.output == 0;
     }
@@ -204,19 +205,25 @@ Test(spot_check, looks_at_other_elements_each_time) {
 }
 
 Test(spot_check, what_is_dear_is_looked_at_by_chance) {
+    enum { COUNT_DEAR = 1 << 18 };
     struct looked l;
-    open_looked(&l, "problem p\ndim N = 4096\nin x : f32[N] ~ normal\nout y : f32\n"
+    open_looked(&l, "problem p\ndim N = 262144\nin x : f32[N] ~ normal\nout y : f32\n"
                     "y = sum(x * x)\n");
     double sum = 0;
-    for (int i = 0; i < 4096; i++)
+    for (int i = 0; i < COUNT_DEAR; i++)
         sum += (double)l.inputs[0][i] * (double)l.inputs[0][i];
-    l.out[0] = (float)(1.001 * sum);
+    l.out[0] = (float)(1.05 * sum);
     int n_looks = 0;
-    for (int i = 0; i < 1600; i++) {
-        struct spot_result r = look(&l, 16);
+    for (int i = 0; i < 500; i++) {
+        struct spot_result r = look(&l, 0);
         n_looks += r.n_checked > 0;
         cr_expect_eq(r.output, r.n_checked ? 0 : -1);
     }
-    cr_expect(n_looks > 50 && n_looks < 200, "%d of 1600, not about a sixteenth", n_looks);
+    // Four times the budget over three operations for each element.
+    cr_expect(n_looks > 5 && n_looks < 60, "%d of 500", n_looks);
+    struct spot_result r;
+    spot_check(&l.arena, &l.oracle, &(struct spot_source){fetch, &l}, &(struct spot_call){0, true},
+               &l.rng, &r);
+    cr_expect_eq(r.output, 0, "where it must, it looks");
     close_looked(&l);
 }

@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "gpu/cupti.h"
+#include "profile/counters.h"
 #include "profile/sass.h"
+#include "profile/sass_text.h"
 #include "profile/source.h"
 
 static struct arena a;
@@ -201,7 +203,46 @@ Test(sass, survives_damage) {
     }
 }
 
+Test(sass, takes_operands_from_a_listing) {
+    struct sass s = read_fixture("twins_90a.cubin");
+    const struct sass_kernel *k = sass_find(&s, "narrow_sick");
+    static const char listing[] =
+        "\t.section\t.text.other,\"ax\"\n.text.other:\n"
+        "        /*0000*/                   NOP ;\n"
+        ".text.narrow_sick:\n"
+        "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
+        "        /*0010*/              @!P0 BRA `(.L_x_0) ;     /* 0x00 */\n"
+        "        /*0018*/                   odd ;\n"
+        "        /*fff0*/                   beyond ;\n"
+        "        /*zz*/ nonsense ;\n/*0020*/";
+    const char **texts = sass_text_of(&a, listing, sizeof listing - 1, k);
+    cr_expect_str_eq(texts[0], "LDC R1, c[0x0][0x28]");
+    cr_expect_str_eq(texts[1], "@!P0 BRA `(.L_x_0)");
+    cr_expect_str_eq(texts[2], "");
+    cr_expect_null(texts[3]);
+    static const char dump[] = "\t\tFunction : narrow_sick\n"
+                               "        /*0000*/   S2R R0, SR_TID.X ;  /* 0x0000000000067919 */\n"
+                               "                                       /* 0x000e2e0000002200 */\n";
+    texts = sass_text_of(&a, dump, sizeof dump - 1, k);
+    cr_expect_str_eq(texts[0], "S2R R0, SR_TID.X");
+    size_t len;
+    const char *whole = fixture("twins_90a.sass", &len);
+    texts = sass_text_of(&a, whole, len, k);
+    for (int i = 0; i < k->n; i++)
+        cr_expect(texts[i], "%d", i);
+}
+
 // ---- other sources
+
+// CUPTI opens a library of its own in a way that sanitizers end the process for.
+static void open_cupti(struct cupti *c) {
+    struct error err = {0};
+#if defined(__SANITIZE_ADDRESS__)
+    cr_skip_test("CUPTI and sanitizers do not go together");
+#endif
+    if (!cupti_open(c, &err))
+        cr_skip_test("%s", err.text);
+}
 
 // Names that ncu makes itself, or that stand in its details page.
 static bool is_of_ncu(const char *counter) {
@@ -218,8 +259,7 @@ Test(sources, counters_are_known_to_cupti) {
     struct cupti c;
     struct cupti_chip chip;
     struct error err = {0};
-    if (!cupti_open(&c, &err))
-        cr_skip_test("%s", err.text);
+    open_cupti(&c);
     cr_assert(cupti_chip_open(&c, "GH100", &chip, &err), "%s", err.text);
     int n = 0;
     for (int i = 0; i < METRIC_COUNT; i++)
@@ -246,4 +286,36 @@ Test(sources, say_what_they_give_and_what_is_missing_without) {
         cr_expect(found || (why && *why && sources[i].without), "%s", sources[i].name);
         cr_expect(*sources[i].gives);
     }
+}
+
+Test(sources, counters_are_chosen_for_few_passes) {
+    // GH100: H100 and H200. GA100: A100. AD102: L40S. GB202 has no counters of bytes to memory.
+    static const struct {
+        const char *chip, *set;
+        int passes, n_absent;
+    } cases[] = {
+        {"GH100", "basic", 1, 0},  {"GA100", "basic", 1, 0},  {"AD102", "basic", 1, 0},
+        {"GB202", "basic", 1, 2},  {"GH100", "class", 3, 0},  {"GH100", "memory", 5, 0},
+        {"GH100", "stalls", 6, 0}, {"GA100", "stalls", 6, 1}, {"GH100", "code", 1, 0},
+    };
+    struct cupti c;
+    struct error err = {0};
+    open_cupti(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct counter_plan plan;
+        const struct counter_set *set = counter_set_find(cases[i].set);
+        cr_assert(set && counter_plan(&a, &c, cases[i].chip, set, &plan, &err), "%s", err.text);
+        cr_expect_leq(plan.passes, cases[i].passes, "%s on %s: %d passes", cases[i].set,
+                      cases[i].chip, plan.passes);
+        cr_expect_eq(plan.n_absent, cases[i].n_absent, "%s on %s: %d absent", cases[i].set,
+                     cases[i].chip, plan.n_absent);
+        cr_expect_eq(plan.n + plan.n_absent, set->n);
+    }
+    int passes;
+    const char *const bad[] = {"dram__bytes_read.sum", "dram__bytes_invented.sum"};
+    cr_expect(cupti_passes(&c, "GH100", bad, 1, &passes, &err) && passes == 1);
+    cr_expect(!cupti_passes(&c, "GH100", bad, 2, &passes, &err));
+    cr_expect(strstr(err.text, "refuses 2 counters"), "%s", err.text);
+    cr_expect_null(counter_set_find("none"));
+    cupti_close(&c);
 }

@@ -526,3 +526,23 @@ Test(tools, say_where_class_and_bound_disagree) {
     cr_assert(examine_gpu(&tool_disagree, NULL, &p, BOUND_COMPUTE, &f));
     cr_expect(strstr(f.cause, "latency-bound"), "%s", f.cause);
 }
+
+// A network has thousands of launches, and every node of a run is explained.
+Test(tools, explain_many_launches_at_once) {
+    enum { LAUNCHES = 20000 };
+    struct profile p = {0};
+    struct finding out[5];
+    struct bound b = bound_of(BOUND_MEMORY);
+    struct tool_input in = {.target = &gpu, .bound = &b, .profile = &p};
+    profile_set(&p, METRIC_TIME, 2e-3);
+    for (int i = 0; i < LAUNCHES; i++) {
+        struct profile_launch *l = profile_add_launch(&a, &p, i == 77 ? "few" : "even");
+        l->metrics = profile_of((struct launch){i == 77 ? 66 : 132, 256, 32, 0, 8}).call;
+        metrics_set(&l->metrics, METRIC_TIME, i == 77 ? 1e-3 : 1e-3 / LAUNCHES);
+    }
+    int n = tools_examine(&a, &in, out, 5);
+    cr_assert_eq(n, 2);
+    cr_expect_str_eq(out[0].tool, "reach");
+    cr_expect_str_eq(out[1].tool, "waves");
+    cr_expect_str_eq(out[1].launch, "few");
+}

@@ -60,7 +60,6 @@ HONE_KERNEL(32) y_steps(const float *__restrict__ u, float *__restrict__ y, floa
             float xw_v = xw[(block * T + t) * H + e];
             y_work_f32[block * 40 + 10 + e] = xw_v;
         }
-        hone_barrier();
         for (int e = thread; e < 10; e += 32) {
             float xw_step1 = y_work_f32[block * 40 + 10 + e];
             t_1_sum = 0.0f;
@@ -74,12 +73,10 @@ HONE_KERNEL(32) y_steps(const float *__restrict__ u, float *__restrict__ y, floa
             float h_next = hone_tanh1(t_2);
             y_work_f32[block * 40 + 20 + e] = h_next;
         }
-        hone_barrier();
         for (int e = thread; e < 10; e += 32) {
             float h_next = y_work_f32[block * 40 + 20 + e];
             y_work_f32[block * 40 + 30 + e] = h_next;
         }
-        hone_barrier();
         for (int e = thread; e < 10; e += 32) {
             y[((block * 10 + e) / 10 * 8 + t) * 10 + (block * 10 + e) % 10] = y_work_f32[block * 40 + 30 + e];
         }
@@ -92,5 +89,4 @@ HONE_KERNEL(32) y_steps(const float *__restrict__ u, float *__restrict__ y, floa
     for (int e = thread; e < 10; e += 32) {
         last[block * 10 + e] = y_work_f32[block * 40 + e];
     }
-    hone_barrier();
 }

@@ -1,0 +1,62 @@
+// `hone sass`: the machine code of a cubin, annotated, over ops/op_sass.h.
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "ops/op_sass.h"
+
+struct sass_options {
+    const char *kernel;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {.name = "kernel",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "only this one",
+     .offset = offsetof(struct sass_options, kernel)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print one hone.sass/1 document: the metrics, without the listing",
+     .offset = offsetof(struct sass_options, json)},
+    {0},
+};
+
+static const struct command_options options = {
+    .command = "sass",
+    .arguments = "CUBIN",
+    .summary = "list the machine code of a GPU's kernels, annotated",
+    .text =
+        "Each instruction with its offset, the bytes that a thread accesses, and which load or\n"
+        "other slow instruction it waits for, as the compiler wrote it into the code. A bar\n"
+        "marks the hot loop: the innermost one with most work in it. Operands are there where\n"
+        "nvdisasm is installed. hone diagnose says what it means.",
+    .rows = rows,
+    .min_arguments = 1,
+    .max_arguments = 1,
+};
+
+static bool run(int argc, char **argv, struct error *err) {
+    struct sass_options o = {0};
+    struct arguments args;
+    if (!options_parse(&options, argc, argv, &o, &args, err))
+        return false;
+
+    struct arena a = {0};
+    struct sass_listing list;
+    bool ok = op_sass(&a, args.values[0], o.kernel, &list, err);
+    if (ok && o.json) {
+        json_t *document = op_sass_json(&list);
+        printf("%s\n", json_print_pretty(&a, document));
+        json_decref(document);
+    } else if (ok) {
+        printf("%s", op_sass_text(&a, &list, o.kernel));
+    }
+    arena_reset(&a);
+    return ok;
+}
+
+const struct command cmd_sass = {.group = GROUP_KNOW, .options = &options, .run = run};

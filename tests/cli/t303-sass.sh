@@ -1,0 +1,25 @@
+#!/bin/sh
+# Machine code listed: names by hone itself, operands where nvdisasm is.
+. "$(dirname "$0")/lib.sh"
+cubin=$ROOT/tests/fixtures/cubin/twins_90a.cubin
+mkdir bin
+list() {
+    env PATH="$TMP/bin:/usr/bin:/bin" CUDA_HOME="$TMP" CUDA_PATH="$TMP" "$HONE" sass "$@"
+}
+
+expect_match 0 '^flight_sick: sm_90, 25 instructions, 10 registers; 1 loop, . marks the hot one$' \
+    list --kernel flight_sick "$cubin"
+expect_match 0 '^  . 00f0  LDG +4 bytes$' list --kernel flight_sick "$cubin"
+expect_match 0 'FADD +waits for LDG at 00f0$' list --kernel flight_sick "$cubin"
+valid sass "$HONE" sass --json "$cubin"
+expect_match 2 "there is no kernel 'none' in it" list --kernel none "$cubin"
+expect_match 2 'this is no cubin' list "$ROOT/README.md"
+expect_match 2 'no-such-file' list no-such-file
+
+# A disassembler gives operands; one that fails is done without.
+printf '#!/bin/sh\nprintf ".text.flight_sick:\\n /*00f0*/ LDG.E R3, desc[UR4][R2.64] ;\\n"\n' >bin/nvdisasm
+chmod +x bin/nvdisasm
+expect_match 0 '00f0  LDG.E R3, desc.UR4..R2.64. +4 bytes$' list --kernel flight_sick "$cubin"
+printf '#!/bin/sh\nexit 1\n' >bin/nvdisasm
+[ -x /usr/local/cuda/bin/nvdisasm ] ||
+    expect_match 0 '^names only: nvdisasm is not here' list --kernel flight_sick "$cubin"
