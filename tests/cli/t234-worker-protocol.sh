@@ -31,7 +31,7 @@ for type in i32:int f64:double i8:'signed char'; do
     text=$(printf '%s' "$code" | sed "s/\<T\>/${type#*:}/g")
     type=${type%%:*}
     got=$({
-        opened "problem p\\ndim N = 64\\nin x : $type[N] ~ $draw\\nout y : $type[N]\\ny = x + 1\\n" 1
+        opened "problem p\\ndim N = 64\\nin x : ${type}[N] ~ $draw\\nout y : ${type}[N]\\ny = x + 1\\n" 1
         job "$text" verify 0
     } | talk) || fail "$type: $got"
     printf '%s\n' "$got" | grep -q '"kind":"ok"' || fail "$type: $got"
