@@ -153,7 +153,8 @@ static bool compare(struct looking *l, int output, struct spot_result *look, str
                             .poison = 0x7f800001};  // not a number, so wrong in any case
     if (!gpu_bench_compare(&l->j->gpu->bench, &r, &l->expected[output], &sum, err))
         return false;
-    look->is_rough |= spot_is_rough(&l->j->oracle, output, sqrt(sum.sum / (double)r.n), limit_rms);
+    struct spot_mean m = {output, sqrt(sum.sum / (double)r.n), limit_rms, l->s->own_rms[output]};
+    look->is_rough |= spot_is_rough(&l->j->oracle, &m);
     if (sum.max <= s->limit_max)
         return true;
     look->output = output;

@@ -20,6 +20,12 @@ static const double seconds_of_work = 20e-9;  // an element of the interpreter's
 
 // Times what is allowed in the mean, since a mean over few elements varies.
 static const double rough = 1.5;
+// Times what the candidate's own error is where it is verified, and at least so many spreads. By
+// chance at most one mean square in nine is nine times what it is on average.
+static const double rougher = 3, own_least = 0.25;
+// The same of outputs with too few elements for a mean: one may be right by luck.
+static const double rougher_few = 16, own_least_few = 1;
+enum { MANY_ELEMENTS = 64 };
 
 // Work (cut_work) that a look may take.
 static double budget_of(double call_s) {
@@ -110,9 +116,15 @@ static struct cut *cut_out(struct arena *a, const struct problem *p, int output,
     return c;
 }
 
-bool spot_is_rough(const struct oracle *o, int output, double rms, double limit_rms) {
-    const struct error_stats *declared = &o->sets[SET_DECLARED].outputs[output].stats;
-    return rms > rough * fmax(limit_rms, declared->limit_rms);
+bool spot_is_rough(const struct oracle *o, const struct spot_mean *m) {
+    const struct oracle_output *declared = &o->sets[SET_DECLARED].outputs[m->output];
+    double limit = rough * fmax(m->limit_rms, declared->stats.limit_rms);
+    const struct node *n = &o->problem->graph.nodes[o->problem->outputs[m->output].node];
+    bool is_mean =
+        oracle_independent(o->problem, m->output, shape_count(&n->shape)) >= MANY_ELEMENTS;
+    double own = is_mean ? rougher * fmax(m->own_rms, own_least)
+                         : rougher_few * fmax(m->own_rms, own_least_few);
+    return m->rms > fmin(limit, own);
 }
 
 static void check_output(struct arena *a, const struct oracle *o, const struct spot_source *s,
@@ -170,7 +182,7 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
 struct look {
     const struct oracle *oracle;
     const struct spot_source *source;
-    double budget;
+    double budget, own_rms;
     int n_boxes;
 };
 
@@ -187,7 +199,8 @@ static void check_boxes(struct arena *a, const struct look *l, int output, struc
         arena_reset(&own);
     }
     double n = (double)(r->n_checked - n_before);
-    r->is_rough |= n > 0 && spot_is_rough(l->oracle, output, sqrt(r->squares / n), r->limit_rms);
+    struct spot_mean m = {output, sqrt(r->squares / n), r->limit_rms, l->own_rms};
+    r->is_rough |= n > 0 && spot_is_rough(l->oracle, &m);
 }
 
 void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
@@ -198,7 +211,7 @@ void spot_check(struct arena *a, const struct oracle *o, const struct spot_sourc
     *r = (struct spot_result){.output = -1, .elements = ""};
     for (int i = 0; i < n && r->output < 0; i++) {
         int output = (first + i) % p->n_outputs;
-        struct look l = {o, s, budget_of(call->call_s / n), 0};
+        struct look l = {o, s, budget_of(call->call_s / n), call->own_rms[output], 0};
         l.n_boxes = count_boxes(p, output, l.budget, call->must_look, rng);
         check_boxes(a, &l, output, rng, r);
     }

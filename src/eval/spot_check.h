@@ -27,19 +27,25 @@ struct spot_result {
     struct comparison comparison;  // of that one
     const char *elements;          // its first wrong elements, a line each
     int64_t n_checked;
-    bool is_rough;  // an output's error is beyond what the declared set may have in the mean
+    bool is_rough;              // an output errs more in the mean than declared data say it should
     double squares, limit_rms;  // of one output: errors, and what they may be in the mean
 };
 
 // A call that is looked at.
 struct spot_call {
     double call_s;
-    bool must_look;  // even where a single element takes long
+    bool must_look;         // even where a single element takes long
+    const double *own_rms;  // of each output: the candidate's error on the declared set
 };
 
-// Is an error in the mean beyond what the declared set may have? `limit_rms`: what the elements
+// Is an error in the mean beyond what the declared set may have, or far beyond what the candidate
+// itself had there? `limit_rms`: what the elements
 // that were looked at grant by themselves.
-bool spot_is_rough(const struct oracle *o, int output, double rms, double limit_rms);
+struct spot_mean {
+    int output;
+    double rms, limit_rms, own_rms;
+};
+bool spot_is_rough(const struct oracle *o, const struct spot_mean *m);
 
 // Look at some elements of every output, at a few places, as many as take about as long as the
 // call. Where a single element takes longer than that (a norm of everything), it is looked at by

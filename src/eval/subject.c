@@ -21,7 +21,7 @@ static const double late_far = 8;
 // moment between an answer and the word of it.
 enum { NUDGED_SHARE = 16 };
 
-// An error in the mean beyond what is allowed on declared data: so many of the calls that were
+// An error in the mean beyond what declared data say: so many of the calls that were
 // looked at, and more than one in so many.
 enum { ROUGH_LEAST = 3, ROUGH_SHARE = 4 };
 
@@ -117,6 +117,8 @@ static int compare_outputs(struct judge *j, struct subject *s, int slot, uint32_
     for (int i = 0; i < j->problem->n_outputs; i++) {
         bool ok = j->device->compare(j, s, slot, i, poison, c);
         keep_worst(&s->worst, &c->stats);
+        if (j->slot_set[slot] == SET_DECLARED)
+            s->own_rms[i] = c->stats.rms;
         if (!ok) {
             s->worst = c->stats;
             return i;
@@ -192,7 +194,7 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
     // One call of the first ones is looked at in any case; which nobody knows.
     if (!s->look_at)
         s->look_at = s->n_calls + 1 + (int)rng_below(&j->rng, LOOK_EARLY);
-    struct spot_call call = {c->call_s, s->n_calls == s->look_at};
+    struct spot_call call = {c->call_s, s->n_calls == s->look_at, s->own_rms};
     j->device->spot_check(j, a, s, slot, &call, &r);
     s->n_spots += r.n_checked;
     s->n_looked += r.n_checked > 0;

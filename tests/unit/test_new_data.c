@@ -152,6 +152,7 @@ struct looked {
     struct oracle oracle;
     float *inputs[2], *out;
     struct rng rng;
+    double own_rms[1];
 };
 
 static void fetch(void *ctx, bool is_output, int number, const struct box *b, void *out) {
@@ -196,7 +197,7 @@ static void close_looked(struct looked *l) {
 static struct spot_result look(struct looked *l, double call_s) {
     struct spot_result r;
     spot_check(&l->arena, &l->oracle, &(struct spot_source){fetch, l},
-               &(struct spot_call){call_s, false}, &l->rng, &r);
+               &(struct spot_call){call_s, false, l->own_rms}, &l->rng, &r);
     return r;
 }
 
@@ -248,8 +249,8 @@ Test(spot_check, what_is_dear_is_looked_at_by_chance) {
     // Four times the budget over three operations for each element.
     cr_expect(n_looks > 5 && n_looks < 60, "%d of 500", n_looks);
     struct spot_result r;
-    spot_check(&l.arena, &l.oracle, &(struct spot_source){fetch, &l}, &(struct spot_call){0, true},
-               &l.rng, &r);
+    spot_check(&l.arena, &l.oracle, &(struct spot_source){fetch, &l},
+               &(struct spot_call){0, true, l.own_rms}, &l.rng, &r);
     cr_expect_eq(r.output, 0, "where it must, it looks");
     close_looked(&l);
 }
@@ -289,6 +290,7 @@ Test(spot_check, looks_at_whole_lines_where_elements_share_their_work) {
 Test(spot_check, says_what_is_rougher_in_the_mean_than_declared_data_may_be) {
     struct looked l;
     open_product(&l);
+    l.own_rms[0] = 1;
     cr_expect(!look(&l, 1).is_rough);
     // Factors of 12 bits: every element is within its limit.
     memset(l.out, 0, sizeof(float) * M * N);
@@ -301,5 +303,18 @@ Test(spot_check, says_what_is_rougher_in_the_mean_than_declared_data_may_be) {
     struct spot_result r = look(&l, 1);
     cr_expect_eq(r.output, -1, "%s", r.elements);
     cr_expect(r.is_rough);
+    close_looked(&l);
+}
+
+Test(spot_check, says_what_is_rougher_than_the_candidate_was_where_it_was_verified) {
+    struct looked l;
+    open_product(&l);
+    // Within what anybody may err by, but not who is more precise elsewhere.
+    for (int i = 0; i < M * N; i++)
+        l.out[i] *= 1 + 0x1p-18F;
+    l.own_rms[0] = 1;
+    cr_expect(!look(&l, 1).is_rough);
+    l.own_rms[0] = 0.01;
+    cr_expect(look(&l, 1).is_rough);
     close_looked(&l);
 }
