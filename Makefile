@@ -33,11 +33,11 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
 FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
-FUZZ_DIR  = base ir lang model record loop family gpu profile tools store llm mind
+FUZZ_DIR  = base build calibrate eval ir lang model record loop family gpu profile tools store llm mind
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check mutants)
+TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check worker-talk mutants)
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -66,7 +66,7 @@ $(BUILD)/llm-server: tests/tools/llm_server.c $(BUILD)/config
 # Write runs of a GPU into a store, where there is none; the interpreter's results, for comparison
 # with NumPy and PyTorch; the agreement of a GPU's expected outputs with the host's.
 $(BUILD)/oracle-check: $(BUILD)/tests/unit/gpu_agreement.o
-$(BUILD)/gpu-run $(BUILD)/reference $(BUILD)/oracle-check: $(LIB) $(BUILD)/config $(wildcard tests/tools/*.c)
+$(BUILD)/gpu-run $(BUILD)/reference $(BUILD)/oracle-check $(BUILD)/worker-talk: $(LIB) $(BUILD)/config $(wildcard tests/tools/*.c)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ \
 	    tests/tools/$(subst -,_,$(@F)).c $(filter %.o,$^) $(LDLIBS)
 

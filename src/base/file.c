@@ -34,17 +34,20 @@ static bool read_all(int fd, struct str *s) {
     return true;
 }
 
-char *file_read(struct arena *a, const char *path, size_t max, size_t *len, struct error *err) {
+// `flags`: for open(2), besides reading.
+static char *read_file(struct arena *a, const char *path, size_t max, size_t *len, int flags,
+                       struct error *err) {
     assert(max > 0);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
     struct stat st;
     if (fd < 0) {
         error_set(err, ERROR_USAGE, "%s: %s", path, strerror(errno));
         return NULL;
     }
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+    bool is_known = fstat(fd, &st) == 0, is_dir = is_known && S_ISDIR(st.st_mode);
+    if (is_dir || (flags && !(is_known && S_ISREG(st.st_mode)))) {
         close(fd);
-        error_set(err, ERROR_USAGE, "%s: is a directory", path);
+        error_set(err, ERROR_USAGE, is_dir ? "%s: is a directory" : "%s: is no plain file", path);
         return NULL;
     }
 
@@ -62,6 +65,15 @@ char *file_read(struct arena *a, const char *path, size_t max, size_t *len, stru
     if (len)
         *len = s.len;
     return str_take(a, &s);
+}
+
+char *file_read(struct arena *a, const char *path, size_t max, size_t *len, struct error *err) {
+    return read_file(a, path, max, len, 0, err);
+}
+
+char *file_read_plain(struct arena *a, const char *path, size_t max, size_t *len,
+                      struct error *err) {
+    return read_file(a, path, max, len, O_NONBLOCK, err);
 }
 
 static bool write_all(int fd, const char *bytes, size_t len) {

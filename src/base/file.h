@@ -13,6 +13,11 @@ struct error;
 // named it; a read that fails later is ERROR_IO.
 char *file_read(struct arena *a, const char *path, size_t max, size_t *len, struct error *err);
 
+// The same where others may have put something else in its place: only a plain file is read, and
+// nothing (a FIFO that nobody writes to) can make us wait.
+char *file_read_plain(struct arena *a, const char *path, size_t max, size_t *len,
+                      struct error *err);
+
 // Write so that a reader sees the old file or the new one, never a part: temporary file
 // in the same directory, fsync, rename. A full disk leaves the old one. Removes what a killed
 // process has left there (base/stray.h).

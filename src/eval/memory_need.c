@@ -9,12 +9,39 @@
 #include "base/error.h"
 #include "ir/interpret.h"
 #include "ir/problem.h"
+#include "ir/work.h"
 
-// Sets of a screening: declared, patched, a hard one. Elements of f32 are kept in 12 bytes.
-enum { SETS = 3, F32_BYTES = 12, TYPED_BYTES = 16 };
+// Sets of a ranking, all kept: declared, patched, four hard ones, two adversarial ones, three that
+// follow from others. Elements of f32 are kept in 12 bytes.
+enum { SETS = 11, F32_BYTES = 12, TYPED_BYTES = 16 };
+
+// Operations that interpreting does in a second on one thread, and how long one set may take.
+static const double pace = 1e9, patience_s = 600;
+
+// An input that is computed takes what computing it takes.
+static int64_t made_bytes(const struct problem *maker, int n_threads) {
+    int64_t bytes = interpret_bytes(maker, n_threads);
+    for (int i = 0; i < maker->n_inputs; i++) {
+        const struct node *node = &maker->graph.nodes[maker->inputs[i].node];
+        bytes += dtype_size(node->dtype, shape_count(&node->shape));
+    }
+    return bytes;
+}
+
+static double count_flops(const struct problem *p) {
+    double flops = 0;
+    for (node_id i = 0; i < p->graph.n_nodes; i++)
+        flops += work_flops(&p->graph, &p->graph.nodes[i]);
+    for (int i = 0; i < p->n_inputs; i++)
+        flops += p->inputs[i].maker ? count_flops(p->inputs[i].maker) : 0;
+    return flops;
+}
 
 struct memory_need memory_need_of(const struct problem *p, int64_t data_bytes, int n_threads) {
-    struct memory_need n = {.data = data_bytes, .work = interpret_bytes(p, n_threads)};
+    int64_t most_made = 0;
+    struct memory_need n = {.data = data_bytes,
+                            .work = interpret_bytes(p, n_threads),
+                            .seconds = count_flops(p) / pace / (n_threads > 0 ? n_threads : 1)};
     for (int i = 0; i < p->n_outputs; i++) {
         const struct node *node = &p->graph.nodes[p->outputs[i].node];
         n.expected +=
@@ -23,7 +50,10 @@ struct memory_need memory_need_of(const struct problem *p, int64_t data_bytes, i
     for (int i = 0; i < p->n_inputs; i++) {
         const struct node *node = &p->graph.nodes[p->inputs[i].node];
         n.work += dtype_size(node->dtype, shape_count(&node->shape));
+        int64_t made = p->inputs[i].maker ? made_bytes(p->inputs[i].maker, n_threads) : 0;
+        most_made = made > most_made ? made : most_made;
     }
+    n.work += most_made;
     return n;
 }
 
@@ -74,6 +104,11 @@ int64_t memory_available(void) {
 bool memory_need_fits(const struct problem *p, const struct memory_need *n, int64_t have,
                       const char *where, struct error *err) {
     int64_t need = n->data + n->expected + n->work;
+    if (n->seconds > patience_s)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "problem %s: computing what is expected takes about %.1f hours for each "
+                         "set of inputs; --dim sets smaller sizes",
+                         p->name, n->seconds / 3600);
     if (have < 0 || need <= have)
         return true;
     return error_set(err, ERROR_UNSUPPORTED,

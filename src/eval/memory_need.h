@@ -1,5 +1,6 @@
-// How much memory judging a problem takes, found out before any of it is taken: a problem that is
-// larger than the machine is told so, instead of being killed half way.
+// How much memory judging a problem takes, and how long, found out before any of it is taken: who
+// asks for more than the machine has is told so, instead of being killed half way or waiting for
+// days.
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +11,9 @@ struct problem;
 
 struct memory_need {
     int64_t data;      // inputs and outputs, in as many copies as there are slots
-    int64_t expected;  // what is expected of outputs, of the sets that a screening takes
-    int64_t work;      // computing that: the widest cut of the graph
+    int64_t expected;  // what is expected of outputs, of the sets that a ranking takes
+    int64_t work;      // computing that: the widest cut of the graph, and of inputs' own graphs
+    double seconds;    // to compute one set, about
 };
 
 // What the host needs; `data_bytes` is the caller's. Nothing is `expected` where a card computes

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "eval/control.h"
 #include "eval/judge.h"
 #include "lang/lang.h"
 
@@ -154,8 +155,9 @@ const struct problem *worker_read_problem(struct arena *a, const json_t *message
 static bool open_judge(struct arena *a, const json_t *message, struct judge *j, struct error *err) {
     struct json_reader r = {.where = "open"};
     json_read_schema(&r, message, "hone.open/1");
+    int64_t n_threads = json_read_int(&r, message, "threads");
     struct judge_settings s = {
-        .n_threads = (int)json_read_int(&r, message, "threads"),
+        .n_threads = (int)n_threads,
         .cc = json_read_string(&r, a, message, "cc"),
         .machine = json_read_string(&r, a, message, "machine"),
         .cache = json_read_string(&r, a, message, "cache"),
@@ -168,17 +170,29 @@ static bool open_judge(struct arena *a, const json_t *message, struct judge *j, 
         .is_gpu = json_read_bool(&r, message, "gpu"),
         .ordinal = (int)json_read_int(&r, message, "ordinal"),
     };
+    if (n_threads < 1 || n_threads > THREADS_MAX)
+        json_reader_fail(&r, "%lld threads, expected 1 to %d", (long long)n_threads, THREADS_MAX);
+    if (s.llc_bytes < 0)
+        json_reader_fail(&r, "a cache of %lld bytes", (long long)s.llc_bytes);
     const struct problem *p =
         json_reader_done(&r, err) ? worker_read_problem(a, message, err) : NULL;
     return p && judge_open(j, p, &s, err);
+}
+
+static void check_seconds(struct json_reader *r, double s) {
+    const double day = 86400;
+    if (!(s >= 0 && s <= day))
+        json_reader_fail(r, "%g seconds, expected 0 to %g", s, day);
 }
 
 static void read_trials(struct json_reader *r, const json_t *trials, struct eval_job *job) {
     job->n_trials = (int)json_array_size(trials);
     if (job->n_trials > EVAL_TRIALS_MAX)
         json_reader_fail(r, "%d trials, expected at most %d", job->n_trials, EVAL_TRIALS_MAX);
-    for (int i = 0; i < job->n_trials && !r->failed; i++)
+    for (int i = 0; i < job->n_trials && !r->failed; i++) {
         job->trials_s[i] = json_number_value(json_array_get(trials, (size_t)i));
+        check_seconds(r, job->trials_s[i]);
+    }
 }
 
 bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *job,
@@ -194,9 +208,11 @@ bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *jo
     if (strcmp(depth, eval_depth_name(job->depth)) != 0)
         json_reader_fail(&r, "unknown depth '%s'", depth);
     job->seconds = json_read_number(&r, message, "seconds");
+    check_seconds(&r, job->seconds);
     job->uses_all_time = json_is_true(json_object_get(message, "uses_all_time"));
     job->resolution = json_number_value(json_object_get(message, "resolution"));
     job->least_s = json_number_value(json_object_get(message, "least_s"));
+    check_seconds(&r, job->least_s);
     job->keeps_all = json_is_true(json_object_get(message, "keeps_all"));
     read_trials(&r, json_object_get(message, "trials_s"), job);
     json_t *other = json_object_get(message, "rival");

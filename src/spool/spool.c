@@ -146,7 +146,8 @@ bool spool_place(const struct spool *s, const char *temporary, const char *path,
 static bool note_wanted(const struct spool *s, const char *id, const char *who, struct error *err) {
     char path[SPOOL_PATH], name[SPOOL_NAME_MAX];
     snprintf(name, sizeof name, "%s.%s", id, who);
-    int fd = open(spool_path(s, path, "wanted", name), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(spool_path(s, path, "wanted", name), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK,
+                  0666);
     if (fd < 0)
         return error_set(err, ERROR_IO, "spool %s: write %s: %s", s->dir, path, strerror(errno));
     close(fd);
@@ -210,7 +211,7 @@ char *spool_peek(struct spool *s, struct arena *a, const char *id, size_t *len, 
     snprintf(name, sizeof name, "%.*s.json", SPOOL_NAME_MAX - 8, id);
     if (!file_exists(spool_path(s, path, "done", name)))
         return NULL;
-    char *text = file_read(a, path, SPOOL_FILE_MAX, len, err);
+    char *text = file_read_plain(a, path, SPOOL_FILE_MAX, len, err);
     if (!text)
         err->kind = ERROR_IO;
     return text;
@@ -327,7 +328,7 @@ char *spool_read(struct arena *a, const struct spool_claim *c, size_t *len, bool
                  struct error *err) {
     char hex[SHA256_HEX];
     struct sha256 h;
-    char *text = file_read(a, c->path, SPOOL_FILE_MAX, len, err);
+    char *text = file_read_plain(a, c->path, SPOOL_FILE_MAX, len, err);
     *is_whole = false;
     if (!text)
         return NULL;

@@ -62,7 +62,7 @@ static bool make_new(struct spool *s, const char *version, struct error *err) {
 static bool check_version(struct spool *s, const char *version, struct error *err) {
     struct arena a = {0};
     size_t len;
-    char *text = file_read(&a, version, 4096, &len, err);
+    char *text = file_read_plain(&a, version, 4096, &len, err);
     json_t *json = text ? json_parse(text, len, err) : NULL;
     const char *schema = json_string_value(json_object_get(json, "schema"));
     bool ok = json && schema && strcmp(schema, SCHEMA) == 0;

@@ -26,7 +26,7 @@ static bool file_system_now(struct spool *s, struct timespec *now, struct error 
     struct stat st;
     snprintf(name, sizeof name, "%s.clock", s->owner);
     spool_path(s, path, "tmp", name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     bool ok = fd >= 0 && futimens(fd, NULL) == 0 && fstat(fd, &st) == 0;
     int why = errno;
     if (fd >= 0)
@@ -184,8 +184,8 @@ bool spool_machines(struct spool *s, struct arena *a, struct spool_machine **lis
     for (int i = l->n - 1; i >= 0; i--) {
         struct spool_machine *m = &(*list)[*n];
         struct error ignored = {0};
-        m->text = file_read(a, spool_path(s, path, "machines", l->entries[i].name), SPOOL_FILE_MAX,
-                            &m->len, &ignored);
+        m->text = file_read_plain(a, spool_path(s, path, "machines", l->entries[i].name),
+                                  SPOOL_FILE_MAX, &m->len, &ignored);
         m->age_s = seconds_between(&l->entries[i].mtime, &now);
         m->is_live = m->age_s < SPOOL_STALE_S / 2;
         *n += m->text != NULL;

@@ -24,15 +24,34 @@ Test(memory_need, says_how_much_is_needed_and_how_much_there_is) {
     const struct problem *p = parsed(&a, "problem big\ndim N = 1000000000\nin x : f32[N] ~ normal\n"
                                          "out y : f32[N]\ny = x * 2\n");
     struct memory_need n = memory_need_of(p, 16000000000, 1);
-    cr_expect_eq(n.expected, 36000000000);
+    cr_expect_eq(n.expected, 132000000000);
     cr_expect_eq(n.work, 20000000000 + 4000000000);
     cr_expect(memory_need_fits(p, &n, -1, "of memory", &err));
-    cr_expect(memory_need_fits(p, &n, 76000000000, "of memory", &err));
-    cr_expect_not(memory_need_fits(p, &n, 75000000000, "of memory", &err));
+    cr_expect(memory_need_fits(p, &n, 172000000000, "of memory", &err));
+    cr_expect_not(memory_need_fits(p, &n, 171000000000, "of memory", &err));
     cr_expect(strstr(err.text,
-                     "takes about 76.0 GB of memory (16.0 for inputs and outputs, 36.0 for "
-                     "what is expected of them, 24.0 to compute that), and 75.0 GB are free"),
+                     "takes about 172.0 GB of memory (16.0 for inputs and outputs, 132.0 for "
+                     "what is expected of them, 24.0 to compute that), and 171.0 GB are free"),
               "%s", err.text);
+    arena_reset(&a);
+}
+
+// What an input is computed from counts, and so does the time that a set takes.
+Test(memory_need, counts_hidden_draws_and_hours) {
+    struct arena a = {0};
+    struct error err = {0};
+    const struct problem *p =
+        parsed(&a, "problem p\ndim M = 1048576, N = 1048576\n"
+                   "in p : f32[M] = sum(u, axis=1) where u : f32[M, N] ~ normal\n"
+                   "out y : f32[M]\ny = p * 2\n");
+    struct memory_need n = memory_need_of(p, 0, 1);
+    cr_expect_gt(n.work, (int64_t)4 << 40);
+    cr_expect_not(memory_need_fits(p, &n, -1, "of memory", &err));
+    cr_expect(strstr(err.text, "computing what is expected takes about 0.3 hours for each set"),
+              "%s", err.text);
+    n.seconds = 599;
+    cr_expect_not(memory_need_fits(p, &n, (int64_t)1 << 40, "of memory", &err));
+    cr_expect(memory_need_fits(p, &n, (int64_t)16 << 40, "of memory", &err));
     arena_reset(&a);
 }
 

@@ -408,6 +408,34 @@ Test(spool, sees_what_is_damaged_or_no_job) {
     arena_reset(&a);
 }
 
+// Nobody writes to a FIFO in the place of a file, and nobody waits for that.
+Test(spool, does_not_wait_for_a_fifo_in_the_place_of_a_file) {
+    struct arena a = {0};
+    struct error err = {0};
+    const char *dir = scratch_make(&a);
+    struct spool *s = open_spool(dir);
+    struct spool_claim c;
+    struct spool_machine *machines;
+    size_t len;
+    bool is_whole;
+    int n;
+    const char *id = put(&a, s, &cpu, "question", false);
+    cr_assert(claim(s, &c));
+    shell(arena_printf(&a, "rm %s && mkfifo %s %s/done/%s.json %s/machines/pipe.json", c.path,
+                       c.path, dir, id, dir));
+    cr_assert_null(spool_read(&a, &c, &len, &is_whole, &err));
+    cr_assert_not_null(strstr(err.text, "is no plain file"), "%s", err.text);
+    err = (struct error){0};
+    cr_assert_null(spool_peek(s, &a, id, &len, &err));
+    cr_assert(spool_machines(s, &a, &machines, &n, &err), "%s", err.text);
+    cr_assert_eq(n, 0);
+    shell(arena_printf(&a, "rm -f %s/wanted/*; cd %s/tmp && mkfifo pipe.clock", dir, dir));
+    cr_assert(spool_tidy(s, &err), "%s", err.text);
+    spool_close(s);
+    scratch_remove(dir);
+    arena_reset(&a);
+}
+
 Test(spool, refuses_what_is_no_spool_of_ours) {
     struct arena a = {0};
     const char *dir = scratch_make(&a);
@@ -419,6 +447,7 @@ Test(spool, refuses_what_is_no_spool_of_ours) {
          "it is hone.spool/2, and this hone knows hone.spool/1", ERROR_USAGE},
         {"echo '{}' >x/spool.json", "x", "of no version", ERROR_USAGE},
         {"echo 'no json' >x/spool.json", "x", "spool.json", ERROR_USAGE},
+        {"rm x/spool.json && mkfifo x/spool.json", "x", "is no plain file", ERROR_USAGE},
         {"mkdir y && touch y/thesis.tex", "y", "holds other things", ERROR_USAGE},
         {"touch z", "z", "is not a directory", ERROR_USAGE},
         {"true", "no/such", "No such file", ERROR_USAGE},
