@@ -30,7 +30,9 @@ enum {
     STACK_BYTES = 32 << 20,
     STACK_GUARD = 1 << 20,
     ALT_STACK_BYTES = 64 << 10,
-    OWN_BYTES = 8192,  // of a stack, below what is needed while it sleeps: a thread clears these
+    // Of a stack, from where a thread sleeps: its own frames are there, which the judge leaves
+    // alone, and what is below these it clears itself.
+    OWN_BYTES = 16 << 10,
 };
 
 struct crew_step {
@@ -305,10 +307,10 @@ static void pin(int index) {
     }
 }
 
-// What blocks left right below. By no other function: the judge may overwrite what lies below
-// `rest` as soon as there is an answer, so nothing that is needed may be there.
-static __attribute__((noinline)) void clear_stack(void) {
-    volatile uint64_t below[(OWN_BYTES + 512) / sizeof(uint64_t)];
+// What blocks left right below. No call, and nothing kept below the array: the judge may write
+// there at the same moment, when this thread had to wait for its processor.
+static __attribute__((noinline, no_sanitize("address", "undefined"))) void clear_stack(void) {
+    volatile uint64_t below[OWN_BYTES / sizeof(uint64_t)];
     for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
         below[i] = UINT64_MAX;
 }
