@@ -271,10 +271,26 @@ static bool is_untouched(struct judge *j, struct subject *s, int slot) {
     return true;
 }
 
+// What one of its threads may run outside of a call of so many seconds, and once it rests.
+static double linger_most_ns(double call_s) {
+    return (double)linger_ns + 0.01e9 * call_s;
+}
+
+static double stir_most_ns(double call_s) {
+    return (double)stir_ns + 0.05e9 * call_s;
+}
+
+static double outside_s(const struct subject *s, double call_s) {
+    double linger = (double)s->runner.lingered_ns - linger_most_ns(call_s);
+    double stir = (double)s->runner.stirred_ns - stir_most_ns(call_s);
+    return 1e-9 * fmax(0, fmax(linger, stir));
+}
+
 static void call(struct judge *j, struct subject *s, int slot, int64_t timeout_ns,
                  struct call_result *result) {
     (void)j;
     runner_call(&s->runner, slot, timeout_ns, result);
+    result->outside_s = outside_s(s, result->time_s);
 }
 
 static void explain(struct arena *a, struct subject *s, enum runner_status status,
@@ -375,8 +391,8 @@ static double lateness(struct subject *s, const struct call_result *result) {
     double excess_ns = (double)runner_excess_ns(&s->runner);
     runner_note_rest(&s->runner);
     double excess = excess_ns / ((double)late_ns + 0.05e9 * result->time_s);
-    double linger = (double)s->runner.lingered_ns / ((double)linger_ns + 0.01e9 * result->time_s);
-    double stir = (double)s->runner.stirred_ns / ((double)stir_ns + 0.05e9 * result->time_s);
+    double linger = (double)s->runner.lingered_ns / linger_most_ns(result->time_s);
+    double stir = (double)s->runner.stirred_ns / stir_most_ns(result->time_s);
     return fmax(excess, fmax(linger, stir));
 }
 

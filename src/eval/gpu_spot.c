@@ -5,6 +5,7 @@
 // elements (spot_check.h), whose inputs are gathered word by word.
 //
 // Inputs are those in the slot, once their digest has shown that nobody changed them.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,7 @@ static void list_wrong(struct looking *l, int output, struct spot_result *look) 
 static bool compare(struct looking *l, int output, struct spot_result *look, struct error *err) {
     struct judge_part sum = {0};
     struct error_stats *s = &l->stats[output];
+    double limit_rms = s->limit_rms;
     oracle_widen(s, &l->j->oracle, output);
     s->limit_max *= SPOT_SLACK;
     l->expected[output].limit = s->limit_max;
@@ -151,6 +153,7 @@ static bool compare(struct looking *l, int output, struct spot_result *look, str
                             .poison = 0x7f800001};  // not a number, so wrong in any case
     if (!gpu_bench_compare(&l->j->gpu->bench, &r, &l->expected[output], &sum, err))
         return false;
+    look->is_rough |= spot_is_rough(&l->j->oracle, output, sqrt(sum.sum / (double)r.n), limit_rms);
     if (sum.max <= s->limit_max)
         return true;
     look->output = output;

@@ -43,9 +43,9 @@ struct subject {
     // What its own memory holds (CPU: scratch, GPU: outputs too); 0: something else.
     uint32_t own_poison[SLOTS_MAX];
     int n_calls;                 // checked so far
-    int n_late;                  // calls after which it went on working
-    int n_nudged;                // calls in which it woke the judge before it had an answer
+    int n_late, n_nudged;        // calls after which it worked on; in which it woke us too early
     int look_at;                 // the call on new data that must be looked at
+    int n_looked, n_rough;       // of these calls: looked at; found too rough
     int64_t n_spots;             // elements of such calls that were compared
     int n_varied;                // calls that gave other bits than before, and were right
     struct error_stats worst;    // nearest to its limit so far

@@ -3,9 +3,11 @@
 #include "eval/new_data.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/parallel.h"
+#include "hone_inputs.h"
 #include "ir/inputs.h"
 
 #if defined(__x86_64__)
@@ -19,7 +21,7 @@ typedef uint32_t words8 __attribute__((vector_size(4 * LANES)));
 typedef int32_t wholes8 __attribute__((vector_size(4 * LANES)));
 typedef float floats8 __attribute__((vector_size(4 * LANES)));
 
-// What elements are made of: words give numbers in [-1, 1] or so, these times `scale` plus `shift`.
+// What elements are made of: words give numbers, these times `scale` plus `shift`.
 struct draw {
     bool is_normal;
     float scale, shift, low, high;  // and within these
@@ -31,23 +33,56 @@ struct draw {
 
 // ---- making a piece. Compiled twice: for any machine, and for those with wider vectors.
 
+// What a table of straight lines needs of each: where it begins, and by how much it falls.
+struct line {
+    float begin, fall;
+};
+
+// Of the quantiles of hone_normal(), which has 32 to the octave.
+enum { LINES = 864, FIRST_LINE = 32, STEP_BITS = 18 };
+static struct line lines[LINES];
+
+static void make_lines(void) {
+    for (int i = 0; i < LINES; i++) {
+        float begin = (float)hone_normal_quantile(i), end = (float)hone_normal_quantile(i + 1);
+        lines[i] = (struct line){begin, begin - end};
+    }
+}
+
+// As hone_normal() has it, but for the last bit: on the same grid, with the same tails. The octave
+// and the step in it are the exponent and first bits of a float.
+static inline __attribute__((always_inline)) void to_normal(const words8 *word, floats8 *out) {
+    wholes8 tail = (wholes8)(*word & 0x7FFFFFFFu) | FIRST_LINE;
+    floats8 wide = __builtin_convertvector(tail, floats8), begin, fall;
+    wholes8 bits;
+    memcpy(&bits, &wide, sizeof bits);
+    wholes8 i = (bits >> STEP_BITS) - ((127 + 4) << 5);
+    for (int k = 0; k < LANES; k++) {
+        begin[k] = lines[i[k]].begin;
+        fall[k] = lines[i[k]].fall;
+    }
+    floats8 part = __builtin_convertvector(bits & ((1 << STEP_BITS) - 1), floats8);
+    floats8 z = (begin - fall * (part * 0x1p-18F)) * 0x1p-7F + 0.5F;
+    floats8 v = __builtin_convertvector(__builtin_convertvector(z, wholes8), floats8) * 0x1p-21F;
+    *out = (floats8)((words8)v | (*word & 0x80000000u));
+}
+
 #define MIX(h, s1, m1, s2, m2) (h ^= h >> (s1), h *= (m1), h ^= h >> (s2), h *= (m2), h ^= h >> 16)
 
+// Twice mixed: to make a piece again takes longer than to read it.
 static inline __attribute__((always_inline)) void make_floats(const struct draw *d, uint32_t key,
                                                               uint32_t first, float *out) {
     words8 index = {0, 1, 2, 3, 4, 5, 6, 7};
     for (int i = 0; i < PIECE; i += LANES) {
         words8 h = (index + (first + (uint32_t)i)) * 0x9E3779B1u + key;
-        floats8 v;
         MIX(h, 16, 0x85EBCA6Bu, 13, 0xC2B2AE35u);
-        if (d->is_normal) {
-            words8 g = h ^ d->key[1];
-            MIX(g, 15, 0x2C1B3C6Du, 12, 0x297A2D39u);
-            wholes8 sum = (wholes8)((h & 0xFFFFu) + (h >> 16) + (g & 0xFFFFu) + (g >> 16)) - 131070;
-            v = __builtin_convertvector(sum, floats8);
-        } else {
-            v = __builtin_convertvector((wholes8)(h >> 8), floats8);
-        }
+        h ^= d->key[1];
+        MIX(h, 15, 0x2C1B3C6Du, 12, 0x297A2D39u);
+        floats8 v;
+        if (d->is_normal)
+            to_normal(&h, &v);
+        else
+            v = __builtin_convertvector((wholes8)(h >> 8), floats8) * 0x1p-24F;
         v = v * d->scale + d->shift;
         memcpy(out + i, &v, sizeof v);
     }
@@ -174,27 +209,25 @@ static bool is_quick(const struct problem_input *in, enum dtype type) {
 static struct draw draw_of(const struct new_data *d, void *out) {
     const struct problem_input *in = &d->problem->inputs[d->input];
     float a = (float)in->distribution.a, b = (float)in->distribution.b;
-    uint64_t key = (d->seed + (uint64_t)d->input) * UINT64_C(0x9E3779B97F4A7C15);
-    struct draw draw = {.type = d->problem->graph.nodes[in->node].dtype,
-                        .key = {(uint32_t)(key >> 32), (uint32_t)key},
+    struct draw draw = {.is_normal = in->distribution.kind == DISTRIBUTION_NORMAL,
+                        .type = d->problem->graph.nodes[in->node].dtype,
                         .bypasses_caches = d->bypasses_caches,
                         .out = out};
-    if (in->distribution.kind == DISTRIBUTION_NORMAL) {
-        draw.is_normal = true;
-        draw.scale = b / 37836.8F;  // deviation of four numbers of 16 bits, added
-        draw.shift = a;
-        draw.low = -INFINITY;
-        draw.high = INFINITY;
-    } else {
-        draw.scale = (b - a) * 0x1p-24F;
-        draw.shift = a;
-        draw.low = a;
-        draw.high = nextafterf(b, a);
-    }
+    // One way: who works out the key from the data still does not know the seed, nor what will be
+    // drawn after it.
+    uint32_t words[4];
+    hone_random4(d->seed, (uint32_t)d->input, HONE_STREAM_VALUE, 0, words);
+    memcpy(draw.key, words, sizeof draw.key);
+    draw.scale = draw.is_normal ? b : b - a;
+    draw.shift = a;
+    draw.low = draw.is_normal ? -INFINITY : a;
+    draw.high = draw.is_normal ? INFINITY : nextafterf(b, a);
     return draw;
 }
 
 void new_data_fill(const struct new_data *d, void *out) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_lines);
     const struct problem *p = d->problem;
     const struct node *n = &p->graph.nodes[p->inputs[d->input].node];
     if (is_quick(&p->inputs[d->input], n->dtype)) {

@@ -331,6 +331,8 @@ static void wipe(const struct runner *r) {
     size_t kept = offsetof(struct control, sandbox_level), page = (size_t)sysconf(_SC_PAGESIZE);
     size_t used = sizeof *r->control, end = (used + page - 1) / page * page;
     char *bytes = (char *)r->control;
+    if (r->control->state != CONTROL_READY)
+        return;  // what it says of a fault is needed
     // Writing would take these lines away from the threads that read them.
     if (memcmp(bytes + kept, (char *)r->loaded + kept, used - kept) != 0)
         memcpy(bytes + kept, (char *)r->loaded + kept, used - kept);

@@ -80,6 +80,7 @@ bool runner_is_alive(struct runner *r);
 struct call_result {
     enum runner_status status;
     double time_s;       // CPU: judge's clock, from the command to the answer; GPU: by events
+    double outside_s;    // CPU: what a thread ran before it, since the last one, beyond waking up
     int64_t delayed_ns;  // the longest that one of its threads waited for a processor
     double thread_busy;  // as the runner tells it; NAN on a GPU
     bool fp_changed;

@@ -1,5 +1,7 @@
 // A box grows from one element by chance, along the last axis first, while what it takes stays
 // within the budget: rows of a softmax, a few elements of a product, everything of what is small.
+// Where one box cannot have everything there are several: who leaves out one row of thirty would
+// be met by one box in thirty.
 #include "eval/spot_check.h"
 
 #include <math.h>
@@ -11,9 +13,13 @@
 #include "eval/oracle_choice.h"
 #include "eval/oracle_private.h"
 
-enum { OUTPUTS_A_CALL = 4, DEAR_LOOKS = 4, SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
+enum { OUTPUTS_A_CALL = 4, BOXES_MOST = 8, DEAR_LOOKS = 4 };
+enum { SPOTS_LEAST = 1 << 13, SPOTS_MOST = 1 << 20 };
 
 static const double seconds_of_work = 20e-9;  // an element of the interpreter's takes about as long
+
+// Times what is allowed in the mean, since a mean over few elements varies.
+static const double rough = 1.5;
 
 // Work (cut_work) that a look may take.
 static double budget_of(double call_s) {
@@ -52,19 +58,35 @@ static bool grow(const struct problem *p, int output, const struct shape *s, int
     return false;
 }
 
-// False: it is not looked at this time.
-static bool choose_box(const struct problem *p, int output, const struct spot_call *call,
-                       struct rng *rng, struct box *b) {
+// Around an element by chance.
+static void choose_box(const struct problem *p, int output, double budget, struct rng *rng,
+                       struct box *b) {
     const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
     *b = box_by_chance(s, rng);
-    double work = cut_work(p, output, b), budget = budget_of(call->call_s);
-    if (work > budget)
-        return call->must_look ||
-               (double)rng_below(rng, 1 << 20) < DEAR_LOOKS * budget / work * (1 << 20);
     for (int axis = s->rank - 1; axis >= 0; axis--)
         if (!grow(p, output, s, axis, budget, b))
             break;
-    return true;
+}
+
+// How many boxes of an output are looked at in this call; none: it takes too long.
+static int count_boxes(const struct problem *p, int output, double budget, bool must_look,
+                       struct rng *rng) {
+    const struct shape *s = &p->graph.nodes[p->outputs[output].node].shape;
+    struct box whole = box_whole(s), b = box_by_chance(s, rng);
+    if (cut_work(p, output, &whole) <= budget)
+        return 1;
+    double of_one = cut_work(p, output, &b), of_line = of_one;
+    if (of_one > budget)
+        return must_look ||
+               (double)rng_below(rng, 1 << 20) < DEAR_LOOKS * budget / of_one * (1 << 20);
+    if (s->rank > 0) {
+        b.first[s->rank - 1] = 0;
+        b.size[s->rank - 1] = s->size[s->rank - 1];
+        of_line = cut_work(p, output, &b);
+    }
+    // A line of a softmax takes little more than one of its elements.
+    double n = budget / (of_line < 2 * of_one ? of_line : of_one);
+    return (int)fmin(fmax(n, 1), BOXES_MOST);
 }
 
 static void *fetch_part(struct arena *a, const struct spot_source *s, bool is_output, int number,
@@ -86,6 +108,11 @@ static struct cut *cut_out(struct arena *a, const struct problem *p, int output,
         c = cut_problem(a, p, output, b);
     }
     return c;
+}
+
+bool spot_is_rough(const struct oracle *o, int output, double rms, double limit_rms) {
+    const struct error_stats *declared = &o->sets[SET_DECLARED].outputs[output].stats;
+    return rms > rough * fmax(limit_rms, declared->limit_rms);
 }
 
 static void check_output(struct arena *a, const struct oracle *o, const struct spot_source *s,
@@ -114,11 +141,15 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
                                                            .row = -1,
                                                            .n_threads = 1},
                               0);
+        double limit_rms = e.stats.limit_rms;
         oracle_widen(&e.stats, o, output);
         e.stats.limit_max *= SPOT_SLACK;
         e.stats.limit_rms *= SPOT_SLACK;
         r->n_checked += e.count;
-        if (!oracle_compare(&e, values, no_poison, &comparison)) {
+        bool is_ok = oracle_compare(&e, values, no_poison, &comparison);
+        r->squares += comparison.stats.rms * comparison.stats.rms * (double)e.count;
+        r->limit_rms = fmax(r->limit_rms, limit_rms);
+        if (!is_ok) {
             struct str words = {0};
             oracle_list(&words, o,
                         &(struct oracle_listing){.expected = &e,
@@ -135,6 +166,30 @@ static void check_output(struct arena *a, const struct oracle *o, const struct s
     interpret_reset(&result);
 }
 
+// What an output's looks share.
+struct look {
+    const struct oracle *oracle;
+    const struct spot_source *source;
+    double budget;
+    int n_boxes;
+};
+
+static void check_boxes(struct arena *a, const struct look *l, int output, struct rng *rng,
+                        struct spot_result *r) {
+    int64_t n_before = r->n_checked;
+    r->squares = r->limit_rms = 0;
+    for (int i = 0; i < l->n_boxes && r->output < 0; i++) {
+        struct arena own = {0};
+        struct box b;
+        choose_box(l->oracle->problem, output, l->budget / l->n_boxes, rng, &b);
+        check_output(&own, l->oracle, l->source, output, &b, r);
+        r->elements = arena_strdup(a, r->elements);
+        arena_reset(&own);
+    }
+    double n = (double)(r->n_checked - n_before);
+    r->is_rough |= n > 0 && spot_is_rough(l->oracle, output, sqrt(r->squares / n), r->limit_rms);
+}
+
 void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
                 const struct spot_call *call, struct rng *rng, struct spot_result *r) {
     const struct problem *p = o->problem;
@@ -142,14 +197,9 @@ void spot_check(struct arena *a, const struct oracle *o, const struct spot_sourc
     int first = n < p->n_outputs ? (int)rng_below(rng, (uint64_t)p->n_outputs) : 0;
     *r = (struct spot_result){.output = -1, .elements = ""};
     for (int i = 0; i < n && r->output < 0; i++) {
-        struct arena own = {0};
-        struct box b;
         int output = (first + i) % p->n_outputs;
-        struct spot_call share = {call->call_s / n, call->must_look};
-        if (choose_box(p, output, &share, rng, &b)) {
-            check_output(&own, o, s, output, &b, r);
-            r->elements = arena_strdup(a, r->elements);
-        }
-        arena_reset(&own);
+        struct look l = {o, s, budget_of(call->call_s / n), 0};
+        l.n_boxes = count_boxes(p, output, l.budget, call->must_look, rng);
+        check_boxes(a, &l, output, rng, r);
     }
 }

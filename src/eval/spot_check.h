@@ -2,8 +2,10 @@
 // the call is over, so nobody knows them before; the problem is cut down to these (ir/cut.h),
 // computed, and compared. Where all of it is cheap, all of it is.
 //
-// Stale or rough results are off by far more than rounding, so limits are wider here than on the
-// sets that verify a candidate: over thousands of calls honest rounding has its outliers.
+// Stale results are off by far more than rounding, so the limit of a single element is wider here
+// than on the sets that verify a candidate: over thousands of calls honest rounding has its
+// outliers. Its mean has none: where many calls are rougher in the mean than the declared set may
+// be, the candidate knows timed data by something and is less precise on them.
 #pragma once
 
 #include "eval/oracle_compare.h"
@@ -25,6 +27,8 @@ struct spot_result {
     struct comparison comparison;  // of that one
     const char *elements;          // its first wrong elements, a line each
     int64_t n_checked;
+    bool is_rough;  // an output's error is beyond what the declared set may have in the mean
+    double squares, limit_rms;  // of one output: errors, and what they may be in the mean
 };
 
 // A call that is looked at.
@@ -33,8 +37,12 @@ struct spot_call {
     bool must_look;  // even where a single element takes long
 };
 
-// Look at some elements of every output, as many as take about as long as the call. Where a single
-// element takes longer than that (a norm of everything), it is looked at by chance, so often that
-// looks take four times as long as calls, on average.
+// Is an error in the mean beyond what the declared set may have? `limit_rms`: what the elements
+// that were looked at grant by themselves.
+bool spot_is_rough(const struct oracle *o, int output, double rms, double limit_rms);
+
+// Look at some elements of every output, at a few places, as many as take about as long as the
+// call. Where a single element takes longer than that (a norm of everything), it is looked at by
+// chance, so often that looks take four times as long as calls, on average.
 void spot_check(struct arena *a, const struct oracle *o, const struct spot_source *s,
                 const struct spot_call *call, struct rng *rng, struct spot_result *r);

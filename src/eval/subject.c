@@ -21,6 +21,10 @@ static const double late_far = 8;
 // moment between an answer and the word of it.
 enum { NUDGED_SHARE = 16 };
 
+// An error in the mean beyond what is allowed on declared data: so many of the calls that were
+// looked at, and more than one in so many.
+enum { ROUGH_LEAST = 3, ROUGH_SHARE = 4 };
+
 // Among so many calls on new data is the first one that is looked at, however long that takes.
 enum { LOOK_EARLY = 6 };
 
@@ -191,6 +195,14 @@ static bool check_new_outputs(struct judge *j, struct arena *a, struct subject *
     struct spot_call call = {c->call_s, s->n_calls == s->look_at};
     j->device->spot_check(j, a, s, slot, &call, &r);
     s->n_spots += r.n_checked;
+    s->n_looked += r.n_checked > 0;
+    s->n_rough += r.is_rough;
+    if (s->n_rough >= ROUGH_LEAST && ROUGH_SHARE * s->n_rough > s->n_looked)
+        return reject(v, VERDICT_CHEAT, "hidden-state",
+                      arena_printf(a,
+                                   "is less precise on inputs that were drawn for one timed call "
+                                   "than it may be on those that verify it, in %d of %d calls",
+                                   s->n_rough, s->n_looked));
     if (r.output < 0)
         return true;
     bool stale = is_stale(j, s, slot);

@@ -117,7 +117,8 @@ static bool call_on(struct timing *t, struct subject *s, int set, double *second
         return false;
     }
     prepare(t, slot);
-    *seconds = call.time_s;
+    // What was done outside of calls is part of their price.
+    *seconds = call.time_s + call.outside_s;
     trouble->is_disturbed |= is_disturbed(&call);
     trouble->clocks |= call.clocks > 0 ? call.clocks : 0;
     if (s == t->subject && t->n_busy < BUSY_ROOM && !isnan(call.thread_busy))

@@ -2,6 +2,7 @@
 // takes its region, the region is cut at its first anchor and both parts are tried again.
 // This ends because a region with one anchor at its end, or none, is always taken.
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -18,6 +19,25 @@ struct choice {
     struct kernel *kernel;
     bool *is_ready;
 };
+
+// The stage by the emitter that should be fastest, of those that take the region.
+static void choose_emitter(const struct choice *c, const struct form *f, struct kernel_stage *s) {
+    double least = INFINITY;
+    struct kernel_stage plain = *s;
+    for (const struct emitter *const *e = f->family->emitters; *e; e++) {
+        struct kernel_stage named = plain;
+        struct objection why;
+        named.emitter = (*e)->name;
+        if (family_emitter(f->family, f, c->target, &named, &why) != *e)
+            continue;
+        family_complete(*e, f, c->target, &named);
+        double seconds = (*e)->estimate(f, c->target, &named);
+        if (seconds >= least)
+            continue;
+        least = seconds;
+        *s = named;
+    }
+}
 
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
@@ -36,7 +56,7 @@ static void materialise(struct choice *c, const char *name) {
         if (e) {
             struct kernel_stage *s = kernel_add_stage(c->arena, c->kernel, c->kernel->n_stages);
             *s = (struct kernel_stage){.values = {name}, .n_values = 1, .family = f->family->name};
-            family_complete(e, f, c->target, s);
+            choose_emitter(c, f, s);
             c->is_ready[r->value[0]] = true;
             return;
         }

@@ -463,3 +463,26 @@ Test(family, scaffold_explains_the_contract) {
     cr_assert(strstr(text, "expf("));
     arena_reset(&a);
 }
+
+static const char *default_on(struct arena *a, const char *text, const char *arch) {
+    struct target t = {0};
+    struct kernel k;
+    target_of_arch(arch, &t);
+    lower_default(a, problem_from(a, text), &t, &k);
+    return kernel_print(a, &k);
+}
+
+Test(family, the_default_takes_the_emitter_that_should_be_fastest) {
+    struct arena a = {0};
+    const char *tall = default_on(&a,
+                                  "problem p\nin a : f32[2048, 65536]\nin x : f32[65536, 1]\n"
+                                  "out y : f32[2048, 1]\ny = a @ x\n",
+                                  "sm_90a");
+    cr_expect(strstr(tall, "gemm as dot"), "%s", tall);
+    const char *square = default_on(&a,
+                                    "problem p\nin a : f32[2048, 2048]\nin x : f32[2048, 2048]\n"
+                                    "out y : f32[2048, 2048]\ny = a @ x\n",
+                                    "sm_90a");
+    cr_expect(strstr(square, "gemm as simt"), "%s", square);
+    arena_reset(&a);
+}

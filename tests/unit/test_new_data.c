@@ -62,6 +62,31 @@ Test(new_data, is_drawn_from_the_declared_distribution) {
     arena_reset(&a);
 }
 
+// By what values there are nobody tells them from the declared set: the same grid, the same tails.
+Test(new_data, has_the_grid_and_the_tails_of_declared_data) {
+    struct arena a = {0};
+    const struct problem *p = parsed(&a, "problem p\ndim N = 2000000\nin x : f32[N] ~ normal\n"
+                                         "out z : f32[N]\nz = x\n");
+    enum { MANY = 2000000, TAILS = 6 };
+    float *values = arena_array(&a, float, MANY);
+    static const double beyond[TAILS] = {1, 0.317311, 0.0455003, 0.0026998, 6.3342e-5, 5.733e-7};
+    int n_beyond[TAILS] = {0}, n_off = 0;
+    fill(p, 0, 4, values);
+    for (int i = 0; i < MANY; i++) {
+        float v = values[i];
+        n_off += v * 0x1p21F != nearbyintf(v * 0x1p21F);
+        for (int t = 0; t < TAILS; t++)
+            n_beyond[t] += fabsf(v) >= (float)t;
+    }
+    cr_expect_eq(n_off, 0);
+    for (int t = 0; t < TAILS; t++) {
+        double want = beyond[t] * MANY, four = 4 * sqrt(want) + 3;
+        cr_expect(fabs(n_beyond[t] - want) <= four, "%d beyond %d, not about %g", n_beyond[t], t,
+                  want);
+    }
+    arena_reset(&a);
+}
+
 Test(new_data, differs_from_seed_to_seed_and_from_input_to_input_in_nearly_every_element) {
     struct arena a = {0};
     const struct problem *p = parsed(&a, "problem p\ndim N = 70001\nin x : f32[N] ~ normal\n"
@@ -150,7 +175,8 @@ static void open_looked(struct looked *l, const char *text) {
         l->inputs[i] = arena_array(&l->arena, float, shape_count(&n->shape));
         fill(l->problem, i, 77, l->inputs[i]);
     }
-    l->out = arena_array(&l->arena, float, M *N);
+    const struct node *n = &l->problem->graph.nodes[l->problem->outputs[0].node];
+    l->out = arena_array(&l->arena, float, shape_count(&n->shape));
 }
 
 static void open_product(struct looked *l) {
@@ -194,7 +220,7 @@ Test(spot_check, looks_at_other_elements_each_time) {
     l.out[7 * N + 3] *= 1.01F;
     int n_found = 0, n_calls = 0;
     // One element of a product, or a few.
-    for (; n_calls < 4000 && n_found < 5; n_calls++) {
+    for (; n_calls < 10000 && n_found < 5; n_calls++) {
         struct spot_result r = look(&l, 0);
         cr_assert(r.n_checked > 0 && r.n_checked < N);
         n_found += r.output == 0;
@@ -225,5 +251,55 @@ Test(spot_check, what_is_dear_is_looked_at_by_chance) {
     spot_check(&l.arena, &l.oracle, &(struct spot_source){fetch, &l}, &(struct spot_call){0, true},
                &l.rng, &r);
     cr_expect_eq(r.output, 0, "where it must, it looks");
+    close_looked(&l);
+}
+
+Test(spot_check, looks_at_several_rows_where_it_cannot_look_at_all) {
+    struct looked l;
+    open_product(&l);
+    for (int i = 0; i < N; i++)
+        l.out[7 * N + i] *= 1.01F;
+    int n_found = 0;
+    for (int i = 0; i < 400; i++)
+        n_found += look(&l, 2e-3).output == 0;
+    // One of 24 rows, eight looks: in 400 * (1 - (23 / 24)^8) calls; by one look it would be 17.
+    cr_expect(n_found > 80 && n_found < 160, "found in %d of 400 calls", n_found);
+    close_looked(&l);
+}
+
+Test(spot_check, looks_at_whole_lines_where_elements_share_their_work) {
+    struct looked l;
+    open_looked(&l, "problem p\ndim M = 400, N = 20\nin x : f32[M, N] ~ normal\n"
+                    "out y : f32[M, N]\ny = softmax(x)\n");
+    for (int i = 0; i < 400; i++) {
+        double sum = 0;
+        for (int j = 0; j < N; j++)
+            sum += exp((double)l.inputs[0][i * N + j]);
+        for (int j = 0; j < N; j++)
+            l.out[i * N + j] = (float)(exp((double)l.inputs[0][i * N + j]) / sum);
+    }
+    for (int i = 0; i < 20; i++) {
+        struct spot_result r = look(&l, 0);
+        cr_expect(r.n_checked >= 8 * N && r.n_checked < 400 * N && r.n_checked % N == 0,
+                  "%d elements", (int)r.n_checked);
+    }
+    close_looked(&l);
+}
+
+Test(spot_check, says_what_is_rougher_in_the_mean_than_declared_data_may_be) {
+    struct looked l;
+    open_product(&l);
+    cr_expect(!look(&l, 1).is_rough);
+    // Factors of 12 bits: every element is within its limit.
+    memset(l.out, 0, sizeof(float) * M * N);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < K; k++) {
+                float x = l.inputs[0][k * M + i];
+                l.out[i * N + j] += (x + 4096 * x - 4096 * x) * l.inputs[1][k * N + j];
+            }
+    struct spot_result r = look(&l, 1);
+    cr_expect_eq(r.output, -1, "%s", r.elements);
+    cr_expect(r.is_rough);
     close_looked(&l);
 }
