@@ -448,13 +448,13 @@ static void gpu_describe(struct judge *j, struct arena *a, struct subject *s,
         struct profile_launch *l = profile_add_launch(a, &result->profile, NULL);
         bool is_fill = s->plan.steps[i].kind == STEP_FILL;
         l->metrics = p->launches[i].metrics;
+        l->name = arena_printf(a, "%s%s", is_fill ? "fill " : "", p->launches[i].name);
         if (is_fill)
             continue;
         const struct sass_kernel *code = sass_find(&sass, p->launches[i].name);
         cuda_read_resources(s->gpu->cubin.log, p->launches[i].name, &l->metrics);
         if (code)
             sass_metrics(code, &l->metrics);
-        l->name = arena_printf(a, "%s%s", is_fill ? "fill " : "", p->launches[i].name);
     }
     if (result->verdict.kind == VERDICT_OK)
         time_launches(j, s, result->measurement.median_s, &result->profile);
