@@ -125,7 +125,8 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
 
 void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
                      struct kernel_stage *s) {
-    s->emitter = family_count_emitters(f->family, t) > 1 ? e->name : NULL;
+    const struct emitter *first = stage_emitter(&(struct kernel_stage){.family = s->family}, t);
+    s->emitter = e == first ? NULL : e->name;
     emitter_complete(e, f, t, s);
 }
 

@@ -62,7 +62,8 @@ const struct emitter *family_emitter(const struct family *f, const struct form *
                                      const struct target *t, const struct kernel_stage *s,
                                      struct objection *why);
 
-// Fill in what the author of a stage left out: the emitter, where there are several, and knobs.
+// Fill in what the author of a stage left out: knobs, and the emitter where it is not the family's
+// first (so a block means, and is written, as it did before there were others).
 void family_complete(const struct emitter *e, const struct form *f, const struct target *t,
                      struct kernel_stage *s);
 

@@ -287,8 +287,10 @@ static void split(struct list *l, struct stages_edit *edit, node_id n) {
 }
 
 // "gemm", or "gemm as dot" where the family has several emitters.
-static const char *emitter_text(struct arena *a, const struct kernel_stage *s) {
-    return s->emitter ? arena_printf(a, "%s as %s", s->family, s->emitter) : s->family;
+static const char *emitter_text(const struct list *l, const struct kernel_stage *s) {
+    bool is_one_of_many = family_count_emitters(family_find(s->family), l->target) > 1;
+    const char *name = stage_emitter(s, l->target)->name;
+    return is_one_of_many ? arena_printf(l->arena, "%s as %s", s->family, name) : s->family;
 }
 
 static void change_emitter(struct list *l, struct stages_edit *edit, const struct family *f,
@@ -299,8 +301,8 @@ static void change_emitter(struct list *l, struct stages_edit *edit, const struc
         !stages_change_emitter(edit, f->name, e->name, &next))
         return;
     struct move m = {.stage = s->values[0]};
-    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], emitter_text(l->arena, s),
-                           emitter_text(l->arena, next.stages[edit->stage]));
+    m.words = arena_printf(l->arena, "%s: %s -> %s", s->values[0], emitter_text(l, s),
+                           emitter_text(l, next.stages[edit->stage]));
     add(l, m, &next, estimate(l, &next));
 }
 

@@ -1,6 +1,6 @@
 // product, by hone VERSION.
 // kernel for product on sm_90a
-// stage c : gemm as simt  tile 128x128x8  micro 8x8  stages 2  vec 4  minblocks 2
+// stage c : gemm  tile 128x128x8  micro 8x8  stages 2  vec 4  minblocks 2
 #include "dev.h"
 
 #ifndef M

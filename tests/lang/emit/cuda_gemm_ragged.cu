@@ -1,6 +1,6 @@
 // product, by hone VERSION.
 // kernel for product on sm_80
-// stage c : gemm as simt  tile 32x32x8  micro 4x4  stages 1  vec 1  minblocks 1
+// stage c : gemm  tile 32x32x8  micro 4x4  stages 1  vec 1  minblocks 1
 #include "dev.h"
 
 #ifndef B

@@ -1,6 +1,6 @@
 // product, by hone VERSION.
 // kernel for product on sm_100a
-// stage c : gemm as simt  tile 32x32x32  micro 2x2  stages 2  vec 2  minblocks 2
+// stage c : gemm  tile 32x32x32  micro 2x2  stages 2  vec 2  minblocks 2
 #include "dev.h"
 
 #ifndef M
