@@ -40,13 +40,15 @@ struct line {
 
 // Of the quantiles of hone_normal(), which has 32 to the octave.
 enum { LINES = 864, FIRST_LINE = 32, STEP_BITS = 18 };
-static struct line lines[LINES];
+// One more for the words that become 2^31 when they are rounded to a float: the end of the last.
+static struct line lines[LINES + 1];
 
 static void make_lines(void) {
     for (int i = 0; i < LINES; i++) {
         float begin = (float)hone_normal_quantile(i), end = (float)hone_normal_quantile(i + 1);
         lines[i] = (struct line){begin, begin - end};
     }
+    lines[LINES] = (struct line){(float)hone_normal_quantile(LINES), 0};
 }
 
 // As hone_normal() has it, but for the last bit: on the same grid, with the same tails. The octave
