@@ -133,12 +133,14 @@ cli() {
         wanted "$test" && tests+=("$test")
     done
     # A judge wants two processors for itself: verdicts go by times and by who waits for whom. What
-    # mostly asks a model that is not there, or judges little, can share them.
+    # mostly asks a model that is not there, or judges little, or by a card that is not there, can
+    # share them.
     [ "$mode" = fast ] || [ "$(nproc)" -ge 4 ] || jobs=1
+    local sharing='/t[015]\|-gpu-\|-cuda'
     # shellcheck disable=SC2016  # expanded by the inner shell
     {
-        printf '%s\n' "${tests[@]}" | grep '/t[015]' | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"
-        printf '%s\n' "${tests[@]}" | grep -v '/t[015]' | sort -r | xargs -r -P "$jobs" -I{} bash -c 'one {} "$0"' "$logs"
+        printf '%s\n' "${tests[@]}" | grep "$sharing" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"
+        printf '%s\n' "${tests[@]}" | grep -v "$sharing" | sort -r | xargs -r -P "$jobs" -I{} bash -c 'one {} "$0"' "$logs"
     } >"$logs/cli.txt"
     grep -v '^ok$\|^left out$' "$logs/cli.txt"
     sort -rn "$logs/seconds.txt" >"$build/cli-seconds.txt"
