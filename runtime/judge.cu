@@ -94,6 +94,25 @@ JUDGE_KERNEL judge_fold(const struct judge_part *parts, u64 n, struct judge_part
     judge_leave(out, p);
 }
 
+// What a call leaves in shared and local memory, which nobody sets, the next one would find: every
+// word of it is overwritten in between. A block with all of its shared memory is alone on a
+// multiprocessor; so many threads are all that run at a time, each with its own local memory.
+#ifdef __CUDACC__
+JUDGE_KERNEL judge_wipe_shared(unsigned n) {
+    extern __shared__ volatile unsigned words[];
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+        words[i] = 0;
+}
+#define JUDGE_WIPE_LOCAL(bytes)                                                           \
+    extern "C" __global__ void __launch_bounds__(256, 8) judge_wipe_##bytes(unsigned n) { \
+        volatile unsigned words[bytes / 4];                                               \
+        for (unsigned i = 0; i < n; i++)                                                  \
+            words[i % (bytes / 4)] = 0;                                                   \
+    }
+JUDGE_WIPE_LOCAL(256)
+JUDGE_WIPE_LOCAL(2048)
+#endif
+
 JUDGE_KERNEL judge_flush(const float4 *buffer, u64 n, float *out) {
     float s = 0;
 #pragma unroll 8
