@@ -8,7 +8,6 @@
 //
 // Families build programs, passes.h improves them, execute.h runs them and print_c.h and
 // print_cuda.h turn them into text. Nothing here knows tensors. Indices are 64-bit.
-//
 // `enum dtype` (ir/types.h) is how memory stores an element, `enum loop_dtype` what a value is
 // while computed with. A load converts one to the other (loop_arithmetic), a store back: floats
 // round to nearest even, integers wrap. Only LOOP_F32 and LOOP_MASK have several lanes (4, 8, 16;
