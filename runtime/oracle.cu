@@ -410,25 +410,31 @@ JUDGE_FN void oracle_add_term(struct oracle_partial *p, struct oracle_point x) {
     p->honest = ORACLE_PLUS(p->honest, x.honest);
 }
 
-// The next elements of a walk, read before the first of them is used: who adds in sequence would
-// wait for memory at every term.
+// The next elements of a walk, all of them read before the first is used: who adds in sequence would
+// wait for memory at every term. What kind of array it is is asked once, since the compiler moves no
+// load across a question.
 enum { ORACLE_AHEAD = 8 };
+#define ORACLE_EACH_AHEAD _Pragma("unroll") for (int i = 0; i < ORACLE_AHEAD; i++)
 JUDGE_FN void oracle_read_ahead(const struct oracle_reduce *r, struct oracle_walk *w, int n,
                                 struct oracle_point *points) {
-    if (n >= ORACLE_AHEAD) {
-#pragma unroll
-        for (int i = 0; i < ORACLE_AHEAD; i++) {
-            points[i] = oracle_read(&r->from, w->place);
+    const struct oracle_array *a = &r->from;
+    u64 place[ORACLE_AHEAD];
+    ORACLE_EACH_AHEAD {
+        place[i] = w->place;
+        if (i + 1 < n)
             oracle_step(w, &r->reduced);
-        }
-        return;
     }
-#pragma unroll
-    for (int i = 0; i < ORACLE_AHEAD; i++)
-        if (i < n) {
-            points[i] = oracle_read(&r->from, w->place);
-            oracle_step(w, &r->reduced);
-        }
+    if (a->value && a->variance && a->honest) {
+        const double *value = (const double *)a->value, *variance = (const double *)a->variance;
+        const float *honest = (const float *)a->honest;
+        ORACLE_EACH_AHEAD points[i].value = value[place[i]];
+        ORACLE_EACH_AHEAD points[i].variance = variance[place[i]];
+        ORACLE_EACH_AHEAD points[i].honest = honest[place[i]];
+    } else if (a->honest && !a->value) {
+        ORACLE_EACH_AHEAD points[i] = oracle_input(a, place[i]);
+    } else {
+        ORACLE_EACH_AHEAD points[i] = oracle_read(a, place[i]);
+    }
 }
 
 JUDGE_FN void oracle_measure_term(struct oracle_partial *p, double v) {
