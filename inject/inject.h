@@ -12,7 +12,7 @@
 //     code NAME                   keep the cubin that has this kernel; samples: of this kernel
 //     period P                    samples: every 2^P cycles
 //
-// What was seen goes to `out.PID`, a line each (profile/program.c reads it), and cubins to
+// What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and cubins to
 // CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and the program
 // runs on.
 #pragma once

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/foreground.h"
-#include "profile/program.h"
+#include "profile/injected.h"
 #include "record/profile.h"
 
 struct arena;

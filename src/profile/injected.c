@@ -1,6 +1,6 @@
 // Lines to structs. A program that was killed leaves a line that is cut off, and a program that
 // forks a file for each process.
-#include "profile/program.h"
+#include "profile/injected.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
