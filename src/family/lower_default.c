@@ -42,7 +42,7 @@ static void choose_emitter(const struct choice *c, const struct form *f, struct 
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
-        const struct form *f = family_first_form(r);
+        const struct form *f = family_first_form(r, c->target);
         struct kernel_stage any = {0};
         struct objection why;
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;

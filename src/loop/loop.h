@@ -1,15 +1,13 @@
 // The loop language: what stands between a graph and emitted text.
 //
-// A program is buffers and kernels; a kernel is a body that runs once for every
-// block of its grid, in any order and at the same time. Expressions have a type and
-// a number of lanes (1: scalar), so vector code is written down, not hoped for.
-// Values are let-bound and never change; whatever changes lives in a buffer, which
-// is global (input, output, scratch), local (an array of one block) or a register
-// array, whose indices are constants once loops marked `unroll` are unrolled.
+// A program is buffers and kernels; a kernel is a body that runs once for every block of its grid,
+// in any order and at the same time. Expressions have a type and a number of lanes (1: scalar), so
+// vector code is written down, not hoped for. Values are let-bound and never change; whatever
+// changes lives in a buffer, which is global (input, output, scratch), local (an array of one
+// block) or a register array, whose indices are constants once loops marked `unroll` are unrolled.
 //
-// Families build programs, passes.h improves them, execute.h runs them and
-// print_c.h and print_cuda.h turn them into text. Nothing here knows tensors. Indices
-// are 64-bit.
+// Families build programs, passes.h improves them, execute.h runs them and print_c.h and
+// print_cuda.h turn them into text. Nothing here knows tensors. Indices are 64-bit.
 //
 // `enum dtype` (ir/types.h) is how memory stores an element, `enum loop_dtype` what a value is
 // while computed with. A load converts one to the other (loop_arithmetic), a store back: floats
@@ -17,9 +15,10 @@
 // with threads 2, 4, 8), and only memory of f32, f16, bf16 and bool is accessed by them. A store to
 // i4 writes the whole byte, so both its elements belong to one thread (execute.h checks it).
 //
-// A kernel for a GPU has threads: its body runs once for every thread of a block, at
-// the same time. Registers are then a thread's own, shared arrays are the block's, and
-// what one thread wrote to them another may read after a barrier that all come to.
+// A kernel for a GPU has threads: its body runs once for every thread of a block, at the same
+// time. Registers are then a thread's own, shared arrays are the block's, and what one thread wrote
+// to them another may read after a barrier that all come to. Gangs are neighbouring blocks that run
+// at the same time; after a meeting each may read what the others wrote to global memory.
 #pragma once
 
 #include "ir/types.h"
@@ -65,6 +64,7 @@ struct loop_buffer {
     int64_t count;          // elements
     int lanes;              // register: lanes of each element; else 1
     int id;                 // position in its program
+    bool is_zeroed;         // scratch: zeros when the first kernel begins
 };
 
 // A name bound once: by a let, by a for, or `block` and `thread` by the launch.
@@ -99,6 +99,7 @@ enum loop_kind {
     LOOP_PREFETCH,  // a hint that buffer[index] is wanted soon; need not exist
     LOOP_NOTE,      // a comment
     LOOP_BARRIER,   // all threads of the block come by here before one goes on
+    LOOP_MEET,      // the same of all blocks of the gang; buffer[index] counts them, or NULL
 };
 
 struct loop_block {
@@ -115,8 +116,8 @@ struct loop_stmt {
     struct loop_block body;               // FOR, IF
     const struct loop_expr *low, *high;   // IF low < high
     const struct loop_expr *value;        // LET, STORE
-    const struct loop_buffer *buffer;     // STORE, PREFETCH
-    const struct loop_expr *index;        // STORE, PREFETCH
+    const struct loop_buffer *buffer;     // STORE, PREFETCH, MEET
+    const struct loop_expr *index;        // STORE, PREFETCH, MEET
     bool stream;                          // STORE: past the caches
     const char *text;                     // NOTE
 };
@@ -129,6 +130,8 @@ struct loop_kernel {
     int threads;              // of a block; 0: not for a GPU
     int min_blocks;           // that a multiprocessor shall hold at once; 0: as it comes
     struct loop_var *thread;  // NULL when there are no threads
+    int gang;                 // neighbouring blocks that meet; 0: none do
+    bool is_cluster;  // a gang is a cluster of the hardware; else the whole grid is resident
     struct loop_block body;
 };
 
@@ -138,13 +141,10 @@ struct loop_program {
     struct arena *arena;
     const char *about;                     // lines for the comment at the head
     struct loop_size dims[LOOP_DIMS_MAX];  // defined by name at the head of the text
-    int n_dims;
     struct loop_buffer **buffers;
-    int n_buffers, cap_buffers;
     struct loop_kernel **kernels;
-    int n_kernels, cap_kernels;
+    int n_dims, n_buffers, cap_buffers, n_kernels, cap_kernels;
     bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
     const char **names;  // every identifier taken so far
-    int n_names, cap_names;
-    int n_vars;
+    int n_names, cap_names, n_vars;
 };

@@ -8,7 +8,7 @@
 
 #include "dev.h"
 
-enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH };
+enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH, HONE_ZEROED };
 
 struct hone_buffer {
     const char *name;
@@ -20,7 +20,7 @@ struct hone_buffer {
 struct hone_step {
     const char *name;
     hone_dev_kernel kernel;
-    long grid, threads, shared;
+    long grid, threads, shared, together;
     int args[24];
     int n_args;
 };
@@ -41,6 +41,8 @@ static void *hone_make(const struct hone_buffer *b, FILE *in) {
     size_t bytes = hone_bytes(b);
     void *data = hone_dev_guarded(bytes);
     hone_dev_poison(data, bytes);
+    if (b->role == HONE_ZEROED)
+        memset(data, 0, bytes);
     if (b->role != HONE_IN)
         return data;
     if (fread(data, 1, bytes, in) != bytes)
@@ -71,7 +73,7 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
             arg[j] = data[steps[i].args[j]];
         hone_dev_launch(&(struct hone_dev_launch){steps[i].name, steps[i].kernel, arg,
                                                   steps[i].grid, (int)steps[i].threads,
-                                                  steps[i].shared});
+                                                  steps[i].shared, steps[i].together});
     }
     FILE *out = fopen(argv[2], "wb");
     if (!out)

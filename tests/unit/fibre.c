@@ -62,22 +62,25 @@ static void scratch_line(struct writer *w, const char *line) {
     bool known = dtype_find(arena_strndup(w->arena, type_name, strcspn(type_name, "[")), &type);
     cr_assert(known, "%s", line);
     w->names[w->n_names++] = arena_strndup(w->arena, name, len);
-    str_printf(&w->buffers, "    {\"%.*s\", HONE_SCRATCH, 1L", (int)len, name);
+    str_printf(&w->buffers, "    {\"%.*s\", %s, 1L", (int)len, name,
+               strstr(line, "] = 0") ? "HONE_ZEROED" : "HONE_SCRATCH");
     for (; *shape && *shape != ']'; shape += strcspn(shape, ",]"), shape += *shape == ',')
         str_printf(&w->buffers, " * (%.*s)", (int)strcspn(shape, ",]"), shape);
     str_printf(&w->buffers, ", %d},\n", dtype_infos[type].bits);
 }
 
-// #pragma hone launch NAME grid(e) block(e) [shared(e)] args(...)
+// #pragma hone launch NAME grid(e) block(e) [shared(e)] [cluster(e) | cooperative] args(...)
 static void launch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone launch ");
     int len = (int)strcspn(name, " "), n_args = 0;
     const char *args = clause(w->arena, line, "args"), *shared = clause(w->arena, line, "shared");
     str_printf(&w->tail, "static void hone_run_%d_%d(void *const *arg) {\n    %.*s(", w->number,
                w->n_steps, len, name);
-    str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, {", len, name, w->number,
-               w->n_steps, clause(w->arena, line, "grid"), clause(w->arena, line, "block"),
-               shared ? shared : "0");
+    const char *grid = clause(w->arena, line, "grid");
+    const char *together = clause(w->arena, line, "cluster");
+    together = strstr(line, " cooperative ") ? grid : together ? together : "1";
+    str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, %s, {", len, name, w->number,
+               w->n_steps, grid, clause(w->arena, line, "block"), shared ? shared : "0", together);
     for (; *args; args += strspn(args, ", "), n_args++) {
         size_t word = strcspn(args, ",");
         str_printf(&w->tail, "%sarg[%d]", n_args ? ", " : "", n_args);
@@ -212,7 +215,9 @@ static void copy_line(struct writer *w, const char *line) {
     if (starts_with(word, "#") || starts_with(word, "//")) {
         str_printf(&w->text, "%s\n", line);
     } else if (starts_with(word, "hone_barrier();") || starts_with(word, "hone_async_wait(") ||
-               starts_with(word, "hone_async_commit();")) {
+               starts_with(word, "hone_async_commit();") ||
+               starts_with(word, "hone_cluster_barrier();") ||
+               starts_with(word, "hone_gang_barrier(")) {
         str_printf(&w->text, "%*sif (hone_mutant != %d) %s\n", indent, "",
                    add_mutant(w, FIBRE_BARRIER, word), word);
     } else if (starts_with(word, "if (") && strcmp(line + len - 3, ") {") == 0) {

@@ -82,7 +82,7 @@ static void count_block(const struct loop_block *b, int *n) {
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             count_expr(all[i], n);
         n[FIBRE_GUARD] += s->kind == LOOP_IF;
-        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER;
+        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || s->kind == LOOP_MEET;
         count_block(&s->body, n);
     }
 }
