@@ -410,49 +410,76 @@ JUDGE_FN void oracle_add_term(struct oracle_partial *p, struct oracle_point x) {
     p->honest = ORACLE_PLUS(p->honest, x.honest);
 }
 
-// One block of a sum: `n` terms in sequence.
-JUDGE_FN struct oracle_partial oracle_sum_run(const struct oracle_reduce *r, u64 base, u64 start,
-                                              int n) {
-    struct oracle_walk w;
-    oracle_walk_to(&w, &r->reduced, base, start);
-    struct oracle_partial p = oracle_partial_of(oracle_read(&r->from, w.place));
-    if (r->reduced.rank == 1) {
-#pragma unroll 4
-        for (int i = 1; i < n; i++)
-            oracle_add_term(&p, oracle_read(&r->from, w.place + (u64)i * r->reduced.stride[0]));
+// The next elements of a walk, all of them read before the first is used: who adds in sequence would
+// wait for memory at every term. What kind of array it is is asked once, since the compiler moves no
+// load across a question.
+enum { ORACLE_AHEAD = 8 };
+#define ORACLE_EACH_AHEAD _Pragma("unroll") for (int i = 0; i < ORACLE_AHEAD; i++)
+JUDGE_FN void oracle_read_ahead(const struct oracle_reduce *r, struct oracle_walk *w, int n,
+                                struct oracle_point *points) {
+    const struct oracle_array *a = &r->from;
+    u64 place[ORACLE_AHEAD];
+    ORACLE_EACH_AHEAD {
+        place[i] = w->place;
+        if (i + 1 < n)
+            oracle_step(w, &r->reduced);
+    }
+    if (a->value && a->variance && a->honest) {
+        const double *value = (const double *)a->value, *variance = (const double *)a->variance;
+        const float *honest = (const float *)a->honest;
+        ORACLE_EACH_AHEAD points[i].value = value[place[i]];
+        ORACLE_EACH_AHEAD points[i].variance = variance[place[i]];
+        ORACLE_EACH_AHEAD points[i].honest = honest[place[i]];
+    } else if (a->honest && !a->value) {
+        ORACLE_EACH_AHEAD points[i] = oracle_input(a, place[i]);
     } else {
-        for (int i = 1; i < n; i++) {
-            oracle_step(&w, &r->reduced);
-            oracle_add_term(&p, oracle_read(&r->from, w.place));
-        }
+        ORACLE_EACH_AHEAD points[i] = oracle_read(a, place[i]);
     }
-    if (!(p.variance > 0)) {
-        p.low = ORACLE_NO_BIT;
-        oracle_walk_to(&w, &r->reduced, base, start);
-        for (int i = 0; i < n; i++) {
-            double v = oracle_read(&r->from, w.place).value;
-            int low = oracle_low_bit(v);
-            p.low = low < p.low ? low : p.low;
-            p.size += fabs(v);
-            oracle_step(&w, &r->reduced);
-        }
-    }
-    if (r->is_mean)
-        p.low = ORACLE_ALL_BITS;
-    return p;
 }
 
+JUDGE_FN void oracle_measure_term(struct oracle_partial *p, double v) {
+    int low = oracle_low_bit(v);
+    p->low = low < p->low ? low : p->low;
+    p->size += fabs(v);
+}
+
+// Sizes and lowest bit of exact terms.
+JUDGE_FN void oracle_measure_run(const struct oracle_reduce *r, u64 base, u64 start, int n,
+                                 struct oracle_partial *p) {
+    struct oracle_walk w;
+    struct oracle_point x[ORACLE_AHEAD];
+    p->low = ORACLE_NO_BIT;
+    oracle_walk_to(&w, &r->reduced, base, start);
+    for (int done = 0; done < n; done += ORACLE_AHEAD) {
+        oracle_read_ahead(r, &w, n - done, x);
+#pragma unroll
+        for (int i = 0; i < ORACLE_AHEAD; i++)
+            if (done + i < n)
+                oracle_measure_term(p, x[i].value);
+    }
+}
+
+// One block of a reduction: `n` terms in sequence.
 JUDGE_FN struct oracle_partial oracle_run(const struct oracle_reduce *r, u64 base, u64 start,
                                           int n) {
     struct oracle_walk w;
-    if (r->op == OP_RSUM)
-        return oracle_sum_run(r, base, start, n);
+    struct oracle_point x[ORACLE_AHEAD];
     oracle_walk_to(&w, &r->reduced, base, start);
     struct oracle_partial p = oracle_partial_of(oracle_read(&r->from, w.place));
-    for (int i = 1; i < n; i++) {
-        oracle_step(&w, &r->reduced);
-        p = oracle_pair(r->op, p, oracle_partial_of(oracle_read(&r->from, w.place)));
+    oracle_step(&w, &r->reduced);
+    for (int done = 1; done < n; done += ORACLE_AHEAD) {
+        oracle_read_ahead(r, &w, n - done, x);
+#pragma unroll
+        for (int i = 0; i < ORACLE_AHEAD; i++)
+            if (done + i < n && r->op == OP_RSUM)
+                oracle_add_term(&p, x[i]);
+            else if (done + i < n)
+                p = oracle_pair(r->op, p, oracle_partial_of(x[i]));
     }
+    if (r->op == OP_RSUM && !(p.variance > 0))
+        oracle_measure_run(r, base, start, n, &p);
+    if (r->op == OP_RSUM && r->is_mean)
+        p.low = ORACLE_ALL_BITS;
     return p;
 }
 
@@ -681,14 +708,14 @@ JUDGE_KERNEL oracle_put(struct oracle_put o, struct judge_part *parts) {
         part.sum += error * error;
         part.max = error > part.max ? error : part.max;
     }
-    parts[first()] = part;
+    judge_leave(parts, part);
 }
 
 JUDGE_KERNEL oracle_mean(const float *high, const float *low, u64 n, struct judge_part *parts) {
     struct judge_part part = {0, 0, 0, 0, 0, 0};
     for (u64 i = first(); i < n; i += stride())
         part.sum += (double)high[i] + (double)low[i];
-    parts[first()] = part;
+    judge_leave(parts, part);
 }
 
 JUDGE_KERNEL oracle_guess(struct oracle_guess g, struct judge_part *parts) {
@@ -702,5 +729,5 @@ JUDGE_KERNEL oracle_guess(struct oracle_guess g, struct judge_part *parts) {
         part.sum += error * error;
         part.max = error > part.max ? error : part.max;
     }
-    parts[first()] = part;
+    judge_leave(parts, part);
 }

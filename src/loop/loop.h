@@ -5,7 +5,6 @@
 // vector code is written down, not hoped for. Values are let-bound and never change; whatever
 // changes lives in a buffer, which is global (input, output, scratch), local (an array of one
 // block) or a register array, whose indices are constants once loops marked `unroll` are unrolled.
-//
 // Families build programs, passes.h improves them, execute.h runs them and print_c.h and
 // print_cuda.h turn them into text. Nothing here knows tensors. Indices are 64-bit.
 //
@@ -19,16 +18,16 @@
 // time. Registers are then a thread's own, shared arrays are the block's, and what one thread wrote
 // to them another may read after a barrier that all come to. Gangs are neighbouring blocks that run
 // at the same time; after a meeting each may read what the others wrote to global memory.
+// Asynchronous copies, matrix fragments (elements of a register array) and products on tensor cores
+// are LOOP_INTRINSIC, one kind of statement driven by the table intrinsics.def.
 #pragma once
 
 #include "ir/types.h"
+#include "loop/intrinsic.h"
 
 struct arena;
 
 enum { LANES_MAX = 16, BUFFER_RANK_MAX = 8 };
-
-// A mask is a truth value, an index what addresses memory and counts loops.
-enum loop_dtype { LOOP_F32, LOOP_F64, LOOP_I32, LOOP_I64, LOOP_MASK, LOOP_INDEX, LOOP_DTYPE_COUNT };
 
 enum loop_op {
 #define LOOP_OP(id, arity, takes, text) LOOP_##id,
@@ -49,7 +48,6 @@ struct loop_size {
     const char *name;  // NULL: none
 };
 
-enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER, LOOP_SHARED };
 enum loop_role { LOOP_INPUT, LOOP_OUTPUT, LOOP_SCRATCH };  // of a global buffer
 
 struct loop_buffer {
@@ -92,14 +90,15 @@ struct loop_expr {
 };
 
 enum loop_kind {
-    LOOP_FOR,       // var from begin to end (not reached) by step
-    LOOP_IF,        // index condition
-    LOOP_LET,       // var = value
-    LOOP_STORE,     // buffer[index ...] = value
-    LOOP_PREFETCH,  // a hint that buffer[index] is wanted soon; need not exist
-    LOOP_NOTE,      // a comment
-    LOOP_BARRIER,   // all threads of the block come by here before one goes on
-    LOOP_MEET,      // the same of all blocks of the gang; buffer[index] counts them, or NULL
+    LOOP_FOR,        // var from begin to end (not reached) by step
+    LOOP_IF,         // index condition
+    LOOP_LET,        // var = value
+    LOOP_STORE,      // buffer[index ...] = value
+    LOOP_PREFETCH,   // a hint that buffer[index] is wanted soon; need not exist
+    LOOP_NOTE,       // a comment
+    LOOP_BARRIER,    // all threads of the block come by here before one goes on
+    LOOP_INTRINSIC,  // an operation of the hardware, with its operands
+    LOOP_MEET,       // a barrier of all blocks of the gang; buffer[index] counts them, or NULL
 };
 
 struct loop_block {
@@ -112,14 +111,15 @@ struct loop_stmt {
     struct loop_var *var;                 // FOR, LET
     const struct loop_expr *begin, *end;  // FOR
     int64_t step;                         // FOR
-    bool unroll;                          // FOR
+    bool unroll, stream;                  // FOR; STORE: past the caches
     struct loop_block body;               // FOR, IF
     const struct loop_expr *low, *high;   // IF low < high
     const struct loop_expr *value;        // LET, STORE
     const struct loop_buffer *buffer;     // STORE, PREFETCH, MEET
     const struct loop_expr *index;        // STORE, PREFETCH, MEET
-    bool stream;                          // STORE: past the caches
     const char *text;                     // NOTE
+    enum loop_intrinsic intrinsic;        // INTRINSIC, and its operands
+    struct loop_operand operand[INTRINSIC_OPERANDS_MAX];
 };
 
 struct loop_kernel {

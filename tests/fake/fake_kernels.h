@@ -49,6 +49,14 @@ static void run_scan(void **a) {
 static void run_fold(void **a) {
     judge_fold(*(const struct judge_part **)a[0], *(u64 *)a[1], *(struct judge_part **)a[2]);
 }
+// The fake card's shared and local memory: a word of each.
+static unsigned shared_word, local_word;
+static void run_wipe_shared(void **a) {
+    shared_word = *(unsigned *)a[0] ? 0 : shared_word;
+}
+static void run_wipe_local(void **a) {
+    local_word = *(unsigned *)a[0] ? 0 : local_word;
+}
 static void run_flush(void **a) {
     (void)a;  // it only reads
 }
@@ -155,6 +163,19 @@ static void stale(void **a) {
         memcpy(kept, *(float **)a[1], sizeof kept);
     has_kept = 1;
     memcpy(*(float **)a[1], kept, sizeof kept);
+}
+
+// Count calls in memory that they never set, and leave an element out from the fourth on.
+static void counts_in(unsigned *word, void **a) {
+    right(a);
+    if (++*word > 3)
+        (*(float **)a[1])[0] += 1;
+}
+static void counts_in_shared(void **a) {
+    counts_in(&shared_word, a);
+}
+static void counts_in_local(void **a) {
+    counts_in(&local_word, a);
 }
 
 // Of y = 2 x. Half of the bits for data that look as if they had been multiplied: of ordinary size,
@@ -384,6 +405,9 @@ static const struct kernel kernels[] = {
     {"judge_scan", run_scan, 2},
     {"judge_fold", run_fold, 3},
     {"judge_flush", run_flush, 3},
+    {"judge_wipe_shared", run_wipe_shared, 1},
+    {"judge_wipe_256", run_wipe_local, 1},
+    {"judge_wipe_2048", run_wipe_local, 1},
     {"oracle_fill", run_oracle_fill, 3},
     {"oracle_rows", run_oracle_rows, 5},
     {"oracle_scale", run_oracle_scale, 4},
@@ -407,6 +431,8 @@ static const struct kernel kernels[] = {
     {"stumbles", stumbles, 2},
     {"ends", ends, 2},
     {"stale", stale, 2},
+    {"counts_in_shared", counts_in_shared, 2},
+    {"counts_in_local", counts_in_local, 2},
     {"slow", slow, 2},
     {"twice", twice, 2},
     {"sniffs_scale", sniffs_scale, 2},
