@@ -34,7 +34,7 @@
 enum {
     HONE_DEV_FAULT = 3,
     HONE_DEV_THREADS_MAX = 1024,
-    HONE_DEV_FIBRES_MAX = 4096,  // of all blocks that run at the same time
+    HONE_DEV_FIBRES_MAX = 16384,  // of all blocks that run at the same time
     HONE_DEV_STACK_BYTES = 64 << 10,
     HONE_DEV_ARRAYS_MAX = 1024,
     HONE_DEV_GAPS_MAX = 1024,
@@ -164,9 +164,9 @@ static unsigned hone_dev_random(unsigned below) {
     return (unsigned)((hone_dev.random * 0x2545f4914f6cdd1dull >> 33) % below);
 }
 
-// `bytes` that end where a page begins that nobody may touch (or up to 15 bytes before it:
-// memory of a device is aligned); for odd seeds they begin where one ends.
-static void *hone_dev_guarded(size_t bytes) {
+// `bytes` that end where a page begins that nobody may touch, less what brings their beginning to a
+// multiple of `align`; for odd seeds they begin where one ends.
+static void *hone_dev_guarded(size_t bytes, size_t align) {
     size_t pages = (bytes + HONE_DEV_PAGE - 1) / HONE_DEV_PAGE * HONE_DEV_PAGE;
     char *all = mmap(NULL, pages + 2 * HONE_DEV_PAGE, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -176,7 +176,7 @@ static void *hone_dev_guarded(size_t bytes) {
         exit(4);
     }
     memset(all + HONE_DEV_PAGE, HONE_DEV_GAP, pages);
-    size_t at = HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : (pages - bytes) / 16 * 16);
+    size_t at = HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : (pages - bytes) / align * align);
     if (hone_dev.n_gaps < HONE_DEV_GAPS_MAX)
         hone_dev.gaps[hone_dev.n_gaps++] = (struct hone_dev_gap){
             (unsigned char *)all + at + bytes, HONE_DEV_PAGE + pages - at - bytes};
@@ -440,7 +440,7 @@ static void *hone_dev_shared(const char *name, size_t bytes) {
     if (hone_dev.n_arrays == HONE_DEV_ARRAYS_MAX)
         hone_dev_fault("has too many arrays in shared memory");
     struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
-    *a = (struct hone_dev_array){name, block, hone_dev_guarded(bytes), bytes};
+    *a = (struct hone_dev_array){name, block, hone_dev_guarded(bytes, 1), bytes};
     hone_dev_poison(a->data, bytes);
     return a->data;
 }

@@ -309,6 +309,8 @@ static void walk_loop(struct gpu_walk *w, struct loop_builder *b, const struct l
     struct loop_builder inner, one;
     const struct loop_expr *own = loop_binary(a, LOOP_MUL, w->team->lane, loop_int(a, w->vec));
     if (w->unroll > 1) {
+        if (end->op == LOOP_MIN)  // said once
+            end = loop_let(b, "end", end);
         // Whole batches of the team first: no thread has to ask whether it is beyond the end.
         const struct loop_expr *batch = loop_int(a, stride(w) * w->unroll);
         const struct loop_expr *n = loop_binary(a, LOOP_SUB, end, begin);

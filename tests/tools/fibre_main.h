@@ -15,6 +15,7 @@ struct hone_buffer {
     enum hone_role role;
     long count;
     int bits;  // of an element
+    int align;
 };
 
 struct hone_step {
@@ -39,7 +40,7 @@ static size_t hone_bytes(const struct hone_buffer *b) {
 
 static void *hone_make(const struct hone_buffer *b, FILE *in) {
     size_t bytes = hone_bytes(b);
-    void *data = hone_dev_guarded(bytes);
+    void *data = hone_dev_guarded(bytes, (size_t)b->align);
     hone_dev_poison(data, bytes);
     if (b->role == HONE_ZEROED)
         memset(data, 0, bytes);

@@ -53,6 +53,21 @@ static int find_name(const struct writer *w, const char *name, size_t len) {
     return -1;
 }
 
+// Buffers that the text moves vectors from or to are aligned, as those of a device are.
+static int alignment(struct writer *w, const char *source, const char *name) {
+    static const char *const moves[] = {"hone_load", "hone_store", "hone_stream", "hone_async"};
+    const char *what = arena_printf(w->arena, "(&%s[", name);
+    for (const char *at = strstr(source, what); at; at = strstr(at + 1, what)) {
+        const char *word = at;
+        while (word > source && strchr("_abcdefghijklmnopqrstuvwxyz0123456789", word[-1]))
+            word--;
+        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+            if (strncmp(word, moves[i], strlen(moves[i])) == 0)
+                return 16;
+    }
+    return 1;
+}
+
 // #pragma hone scratch NAME TYPE[a, b]
 static void scratch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone scratch "), *shape = strchr(name, '[') + 1;
@@ -66,7 +81,8 @@ static void scratch_line(struct writer *w, const char *line) {
                strstr(line, "] = 0") ? "HONE_ZEROED" : "HONE_SCRATCH");
     for (; *shape && *shape != ']'; shape += strcspn(shape, ",]"), shape += *shape == ',')
         str_printf(&w->buffers, " * (%.*s)", (int)strcspn(shape, ",]"), shape);
-    str_printf(&w->buffers, ", %d},\n", dtype_infos[type].bits);
+    str_printf(&w->buffers, ", %d, %d},\n", dtype_infos[type].bits,
+               alignment(w, w->now->source, w->names[w->n_names - 1]));
 }
 
 // #pragma hone launch NAME grid(e) block(e) [shared(e)] [cluster(e) | cooperative] args(...)
@@ -281,9 +297,10 @@ static void add_text(struct writer *w, struct fibre_text *t, int number) {
     w->n_names = w->n_steps = t->n_mutants = 0;
     for (int i = 0; i < t->n_buffers; i++) {
         w->names[w->n_names++] = t->buffers[i].name;
-        str_printf(&w->buffers, "    {\"%s\", %s, %lld, %d},\n", t->buffers[i].name,
+        str_printf(&w->buffers, "    {\"%s\", %s, %lld, %d, %d},\n", t->buffers[i].name,
                    t->buffers[i].data ? "HONE_IN" : "HONE_OUT", (long long)t->buffers[i].count,
-                   dtype_infos[t->buffers[i].dtype].bits);
+                   dtype_infos[t->buffers[i].dtype].bits,
+                   alignment(w, t->source, t->buffers[i].name));
     }
     for (const char *source = t->source; *source;) {
         const char *line = next_line(w->arena, &source);

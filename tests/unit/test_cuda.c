@@ -173,6 +173,13 @@ static const struct mutant_kernel kernels[] = {
      "None]\n",
      "stage y : rowwise as blocks  threads 32  blocks 2  meet cluster  vec 4  unroll 2  keep "
      "shared\n"},
+    // Rows across memory: kept in registers, shared by threads; the last rows follow others.
+    {"problem columns\ndim A = 3, M = 19, N = 50\nin x : f32[A, M, N] ~ normal\n"
+     "out y : f32[A, M, N]\ny = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1)\n",
+     "stage y : rowwise as columns  columns 32  threads 4  vec 2  unroll 1  keep register\n"},
+    {"problem again2\ndim M = 37, N = 43\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+     "out m : f32[N]\nm = max(x, axis=0)\ny = softmax(x, axis=0)\n",
+     "stage y, m : rowwise as columns  columns 32  threads 2  vec 1  unroll 4  keep reread\n"},
     {"problem single\ndim M = 70, N = 50, K = 37\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
      "stage c : gemm  tile 32x32x8  micro 4x4  stages 1  vec 1\n"},
