@@ -17,11 +17,9 @@ static const struct move *best_move(const struct action *action, const struct mo
     return best;
 }
 
-static bool propose(struct arena *a, const struct brief *brief, struct proposal *out) {
-    if (!brief->kernel)
-        return false;  // source that somebody wrote has no moves
-    int n_moves;
-    const struct move *moves = moves_untried(a, brief, &n_moves);
+// The next proposal from the moves that are left; NULL: none is.
+static const struct move *pick(struct arena *a, const struct brief *brief, const struct move *moves,
+                               int n_moves, struct proposal *out) {
     const struct search_node *node = brief->node;
     for (int f = 0; f < node->n_findings; f++) {
         const struct finding *finding = &node->findings[f];
@@ -37,17 +35,26 @@ static bool propose(struct arena *a, const struct brief *brief, struct proposal 
                                      .by = "expert",
                                      .tool = finding->tool,
                                      .expected = finding->expected_gain};
-            return true;
+            return m;
         }
     }
     const struct move *m = best_move(NULL, moves, n_moves);
-    if (!m)
-        return false;
-    *out = (struct proposal){.kernel = m->kernel,
-                             .move = m->words,
-                             .reason = "best of the untried moves by its prior",
-                             .by = "expert"};
-    return true;
+    if (m)
+        *out = (struct proposal){.kernel = m->kernel,
+                                 .move = m->words,
+                                 .reason = "best of the untried moves by its prior",
+                                 .by = "expert"};
+    return m;
+}
+
+static int propose(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
+    int n_moves, n = 0;
+    if (!brief->kernel)
+        return 0;  // source that somebody wrote has no moves
+    struct move *moves = moves_untried(a, brief, &n_moves);
+    for (const struct move *m; n < room && (m = pick(a, brief, moves, n_moves, &out[n])); n++)
+        moves_remove(moves, &n_moves, (int)(m - moves));
+    return n;
 }
 
 const struct proposer proposer_expert = {.name = "expert", .propose = propose};

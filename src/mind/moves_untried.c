@@ -24,3 +24,8 @@ struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_mo
     *n_moves = n;
     return moves;
 }
+
+void moves_remove(struct move *moves, int *n_moves, int i) {
+    memmove(moves + i, moves + i + 1, sizeof *moves * (size_t)(*n_moves - i - 1));
+    --*n_moves;
+}

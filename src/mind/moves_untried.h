@@ -6,3 +6,6 @@
 
 // In the order of moves_list.
 struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_moves);
+
+// Take one out of such a list; the others keep their order.
+void moves_remove(struct move *moves, int *n_moves, int i);

@@ -369,7 +369,7 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .mind_since = l->run->llm.since,
                               .scratch = &l->scratch};
     struct decision decision;
-    *more = decide(&in, &decision);
+    *more = decide(&in, &decision, 1) > 0;
     bool ok = !*more || add_decided(l, &decision, err);
     arena_reset(&l->scratch);
     return ok;

@@ -437,11 +437,12 @@ Test(optimize, a_batch_is_proposed_before_it_is_judged) {
 }
 
 // One that repairs what did not pass, as a model would.
-static bool repair(struct arena *into, const struct brief *b, struct proposal *out) {
-    if (!proposer_blind.propose(into, b, out))
-        return false;
+static int repair(struct arena *into, const struct brief *b, struct proposal *out, int room) {
+    (void)room;
+    if (proposer_blind.propose(into, b, out, 1) == 0)
+        return 0;
     out->by = b->is_repair ? "debug" : "team";
-    return true;
+    return 1;
 }
 
 static const struct proposer proposer_repairing = {
