@@ -330,8 +330,58 @@ HONE_FN void hone_async4(float *to, const float *from) {
         "l"(from)
         : "memory");
 }
+// The first `valid` bytes from there, the others zeros; 0: the source is not touched.
+#define HONE_COPY(bytes, kind)                                                   \
+    HONE_FN void hone_async_copy##bytes(void *to, const void *from, int valid) { \
+        asm volatile("cp.async." kind ".shared.global [%0], [%1], " #bytes       \
+                     ", %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),      \
+                     "l"(from), "r"(valid)                                       \
+                     : "memory");                                                \
+    }
+HONE_COPY(4, "ca")
+HONE_COPY(8, "ca")
+HONE_COPY(16, "cg")
+#undef HONE_COPY
 #define hone_async_commit() asm volatile("cp.async.commit_group;" ::: "memory")
 #define hone_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+
+// Fragments of matrices and their products (sm_80 on); intrinsics.def of the loop language says
+// which thread has which element. The threads of a warp come together.
+HONE_FN void hone_ldmatrix(int *to, const void *from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(from))
+                 : "memory");
+}
+HONE_FN void hone_ldmatrix_transposed(int *to, const void *from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(from))
+                 : "memory");
+}
+#define HONE_MMA(name, shape, type)                                                         \
+    HONE_FN void hone_mma_##name(float2 *c, const int *a, const int *b) {                   \
+        asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                \
+                     ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                     : "+f"(c[0].x), "+f"(c[0].y), "+f"(c[1].x), "+f"(c[1].y)               \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));   \
+    }
+HONE_MMA(f16, "m16n8k16", "f16")
+HONE_MMA(bf16, "m16n8k16", "bf16")
+HONE_MMA(tf32, "m16n8k8", "tf32")
+#undef HONE_MMA
+HONE_FN int hone_to_tf32(int word) {
+    int r;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(__int_as_float(word)));
+    return r;
+}
+HONE_FN void hone_round_tf32(int *word) {
+    *word = hone_to_tf32(*word);
+}
+HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
+    *high = hone_to_tf32(*word);
+    *low = hone_to_tf32(__float_as_int(__int_as_float(*word) - __int_as_float(*high)));
+}
 
 // NaN when either argument is.
 HONE_FN float hone_max1(float a, float b) {

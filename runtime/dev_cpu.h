@@ -4,9 +4,11 @@
 // end. Which warp goes on, and in which order its threads do, is drawn from the seed, and so is
 // the order of the blocks, so that whatever lacks a barrier computes something else for some
 // seeds. Shared memory is NaN when a block begins, and every array of it ends (or, for odd seeds,
-// begins) at a page that cannot be touched. Asynchronous copies land as late as they may: when
-// somebody waits. A barrier or shuffle that some threads do not come to, a misaligned vector, an
-// access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
+// begins) at a page that cannot be touched. Asynchronous copies land as late as they may, when
+// their thread waits, or for every fourth seed at once, so that both a missing wait and a
+// slot that is filled while it is read show. Operations of a warp (fragments, products) happen when
+// all its threads have come. A barrier or shuffle that some threads do not come to, a misaligned
+// vector, an access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
 //
 // For one source that is a program of its own. Needs glibc and gcc 12 or clang; run on x86-64 so
 // far.
@@ -40,9 +42,9 @@ enum {
 enum hone_dev_state { HONE_DEV_READY, HONE_DEV_AT_BARRIER, HONE_DEV_AT_SHUFFLE, HONE_DEV_DONE };
 
 struct hone_dev_copy {
-    float *to;
-    const float *from;
-    int count;
+    void *to;
+    const void *from;
+    int bytes, valid;  // those beyond `valid` become zeros
     int group;
 };
 
@@ -54,6 +56,9 @@ union hone_dev_cell {
     long long i64;
 };
 
+struct hone_dev_fibre;
+typedef void (*hone_dev_together)(struct hone_dev_fibre *warp);
+
 struct hone_dev_fibre {
     jmp_buf at;
     ucontext_t start;
@@ -63,6 +68,10 @@ struct hone_dev_fibre {
     int line;                     // of the barrier or shuffle it stands at
     int source;                   // lane whose offer it wants
     union hone_dev_cell offered;  // to the other threads of its warp
+    hone_dev_together together;   // what the warp does once all have come; NULL: a shuffle
+    const void *row;              // that it names for the warp
+    int word[4], other[2];        // its fragments
+    float sum[4];
     struct hone_dev_copy copies[HONE_DEV_COPIES_MAX];
     int n_copies, group;
 };
@@ -95,6 +104,7 @@ static struct {
     long block;
     uint64_t random;
     int begins_at_page;
+    int copies_at_once;
     struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
     int n_arrays;
 } hone_dev;
@@ -218,8 +228,11 @@ static void hone_dev_exchange(int warp) {
             hone_dev_fault("shuffles at line %d, but thread %d at line %d", f[i].line, f[0].thread,
                            f[0].line);
     }
+    if (f[0].together)
+        f[0].together(f);
     for (int i = 0; i < HONE_DEV_WARP; i++) {
-        f[i].offered = offer[f[i].source];
+        if (!f[i].together)
+            f[i].offered = offer[f[i].source];
         f[i].state = HONE_DEV_READY;
     }
     hone_dev.now = NULL;
@@ -262,7 +275,7 @@ __attribute__((noreturn)) static void hone_dev_stuck(void) {
 }
 
 static void hone_dev_run_block(void) {
-    int n_warps = hone_dev.launch->threads / HONE_DEV_WARP;
+    int n_warps = hone_dev.launch->threads / HONE_DEV_WARP, last = -1;
     for (int i = 0; i < hone_dev.n_arrays; i++)
         hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.launch->threads; i++) {
@@ -281,8 +294,14 @@ static void hone_dev_run_block(void) {
         }
         if (done == n_warps)
             return;
+        // With copies that land at once one warp goes as far ahead of the others as it can.
+        for (int i = 0; i < n && hone_dev.copies_at_once; i++)
+            if (runnable[i] == last && hone_dev_random(512)) {
+                runnable[0] = last;
+                n = 1;
+            }
         if (n > 0)
-            hone_dev_run_warp(runnable[hone_dev_random((unsigned)n)]);
+            hone_dev_run_warp(last = runnable[hone_dev_random((unsigned)n)]);
         else if (!hone_dev_release())
             hone_dev_stuck();
     }
@@ -305,6 +324,7 @@ static void hone_dev_prepare(uint64_t seed) {
     sigaction(SIGFPE, &action, NULL);
     sigaction(SIGVTALRM, &action, NULL);
     hone_dev.begins_at_page = seed & 1;
+    hone_dev.copies_at_once = seed % 4 == 2;
     hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
     if (!hone_dev.fibres)
         hone_dev.fibres = calloc(HONE_DEV_THREADS_MAX, sizeof *hone_dev.fibres);
@@ -380,6 +400,7 @@ static __attribute__((unused)) void hone_dev_yield(int line) {
 
 static __attribute__((unused)) void hone_dev_exchanged(int source, int line) {
     hone_dev.now->source = source;
+    hone_dev.now->together = NULL;
     hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
 }
 #define HONE_DEV_SHUFFLE(type, t)                                                            \
@@ -509,19 +530,39 @@ HONE_FN void hone_prefetch(const void *from) {
     (void)from;
 }
 
-static __attribute__((unused)) void hone_dev_copy(float *to, const float *from, int count) {
+static void hone_dev_land(const struct hone_dev_copy *c) {
+    memcpy(c->to, c->from, (size_t)c->valid);
+    memset((char *)c->to + c->valid, 0, (size_t)(c->bytes - c->valid));
+}
+static __attribute__((unused)) void hone_dev_copy(void *to, const void *from, int bytes,
+                                                  int valid) {
     struct hone_dev_fibre *f = hone_dev.now;
-    hone_dev_aligned(to, (size_t)count * 4);
-    hone_dev_aligned(from, (size_t)count * 4);
+    struct hone_dev_copy c = {to, from, bytes, valid, f->group};
+    hone_dev_aligned(to, (size_t)bytes);
+    hone_dev_aligned(from, (size_t)bytes);
+    if (valid < 0 || valid > bytes)
+        hone_dev_fault("copies %d of %d bytes", valid, bytes);
     if (f->n_copies == HONE_DEV_COPIES_MAX)
         hone_dev_fault("has more than %d asynchronous copies under way", HONE_DEV_COPIES_MAX);
-    f->copies[f->n_copies++] = (struct hone_dev_copy){to, from, count, f->group};
+    if (hone_dev.copies_at_once)
+        hone_dev_land(&c);
+    else
+        f->copies[f->n_copies++] = c;
 }
 HONE_FN void hone_async1(float *to, const float *from) {
-    hone_dev_copy(to, from, 1);
+    hone_dev_copy(to, from, 4, 4);
 }
 HONE_FN void hone_async4(float *to, const float *from) {
-    hone_dev_copy(to, from, 4);
+    hone_dev_copy(to, from, 16, 16);
+}
+HONE_FN void hone_async_copy4(void *to, const void *from, int valid) {
+    hone_dev_copy(to, from, 4, valid);
+}
+HONE_FN void hone_async_copy8(void *to, const void *from, int valid) {
+    hone_dev_copy(to, from, 8, valid);
+}
+HONE_FN void hone_async_copy16(void *to, const void *from, int valid) {
+    hone_dev_copy(to, from, 16, valid);
 }
 HONE_FN void hone_async_commit(void) {
     hone_dev.now->group++;
@@ -533,11 +574,116 @@ HONE_FN void hone_async_wait(int groups) {
     for (int i = 0; i < f->n_copies; i++) {
         struct hone_dev_copy *c = &f->copies[i];
         if (c->group < f->group - groups)
-            memcpy(c->to, c->from, (size_t)c->count * 4);
+            hone_dev_land(c);
         else
             f->copies[kept++] = *c;
     }
     f->n_copies = kept;
+}
+
+// Fragments and their products: each thread leaves its operands in its fibre, the last one that
+// comes does the work for all, and each takes its results.
+static __attribute__((unused)) void hone_dev_meet(hone_dev_together together, int line) {
+    hone_dev.now->together = together;
+    hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
+}
+
+static void hone_dev_load_matrices(struct hone_dev_fibre *f, int transposed) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++)
+        for (int i = 0; i < 4; i++) {
+            int g = lane / 4, q = lane % 4;
+            uint16_t half[2];
+            for (int j = 0; j < 2; j++) {
+                int row = transposed ? 2 * q + j : g, column = transposed ? g : 2 * q + j;
+                memcpy(&half[j], (const char *)f[8 * i + row].row + 2 * column, 2);
+            }
+            memcpy(&f[lane].word[i], half, 4);
+        }
+}
+static __attribute__((unused)) void hone_dev_rows(struct hone_dev_fibre *f) {
+    hone_dev_load_matrices(f, 0);
+}
+static __attribute__((unused)) void hone_dev_columns(struct hone_dev_fibre *f) {
+    hone_dev_load_matrices(f, 1);
+}
+static __attribute__((unused)) void hone_dev_ldmatrix(int *to, const void *from,
+                                                      hone_dev_together how, int line) {
+    hone_dev_aligned(from, 16);
+    hone_dev.now->row = from;
+    hone_dev_meet(how, line);
+    memcpy(to, hone_dev.now->word, sizeof hone_dev.now->word);
+}
+#define hone_ldmatrix(to, from) hone_dev_ldmatrix(to, from, hone_dev_rows, __LINE__)
+#define hone_ldmatrix_transposed(to, from) hone_dev_ldmatrix(to, from, hone_dev_columns, __LINE__)
+
+static float hone_from_f16(unsigned short h);
+static float hone_from_bf16(unsigned short h);
+static float hone_dev_from_tf32(int word) {
+    float v;
+    word &= ~0x1fff;
+    memcpy(&v, &word, 4);
+    return v;
+}
+// Element number `half` of a word.
+static float hone_dev_half_f16(int word, int half) {
+    return hone_from_f16((unsigned short)((unsigned)word >> 16 * half));
+}
+static float hone_dev_half_bf16(int word, int half) {
+    return hone_from_bf16((unsigned short)((unsigned)word >> 16 * half));
+}
+static float hone_dev_half_tf32(int word, int half) {
+    (void)half;
+    return hone_dev_from_tf32(word);
+}
+// `per` elements to a word, 8 * per deep.
+static void hone_dev_multiply(struct hone_dev_fibre *f, int per, float (*element)(int, int)) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++)
+        for (int i = 0; i < 4; i++) {
+            int column = lane % 4 * 2 + i % 2;
+            double sum = (double)f[lane].sum[i];
+            for (int k = 0; k < 8 * per; k++) {
+                int q = k % (4 * per) / per, half = k % per, later = k / (4 * per);
+                sum += (double)element(f[lane / 4 * 4 + q].word[i / 2 + 2 * later], half) *
+                       (double)element(f[column * 4 + q].other[later], half);
+            }
+            f[lane].sum[i] = (float)sum;
+        }
+}
+#define HONE_DEV_MMA(t, per)                                                         \
+    static __attribute__((unused)) void hone_dev_mma_##t(struct hone_dev_fibre *f) { \
+        hone_dev_multiply(f, per, hone_dev_half_##t);                                \
+    }
+HONE_DEV_MMA(f16, 2)
+HONE_DEV_MMA(bf16, 2)
+HONE_DEV_MMA(tf32, 1)
+#undef HONE_DEV_MMA
+static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const int *b,
+                                                 hone_dev_together how, int line) {
+    struct hone_dev_fibre *f = hone_dev.now;
+    memcpy(f->sum, sum, sizeof f->sum);
+    memcpy(f->word, a, sizeof f->word);
+    memcpy(f->other, b, sizeof f->other);
+    hone_dev_meet(how, line);
+    memcpy(sum, f->sum, sizeof f->sum);
+}
+#define hone_mma_f16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_f16, __LINE__)
+#define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
+#define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
+HONE_FN int hone_to_tf32(int word) {
+    unsigned w = (unsigned)word;
+    return (int)((w & 0x7f800000u) == 0x7f800000u ? w : (w + 0x1000u) & ~0x1fffu);
+}
+HONE_FN void hone_round_tf32(int *word) {
+    *word = hone_to_tf32(*word);
+}
+HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
+    float v, top;
+    memcpy(&v, word, 4);
+    *high = hone_to_tf32(*word);
+    memcpy(&top, high, 4);
+    v -= top;
+    memcpy(low, &v, 4);
+    *low = hone_to_tf32(*low);
 }
 
 HONE_FN float hone_max1(float a, float b) {

@@ -23,6 +23,37 @@ struct judge_part {
     u64 n_wrong, n_same, n_other, digest;  // n_same: words equal to the poison; n_other: others
 };
 
+JUDGE_FN void judge_add(struct judge_part *p, struct judge_part q) {
+    p->sum += q.sum;
+    p->max = q.max > p->max ? q.max : p->max;
+    p->n_wrong += q.n_wrong;
+    p->n_same += q.n_same;
+    p->n_other += q.n_other;
+    p->digest += q.digest;
+}
+
+// Threads whose parts become one: a warp. All of them must come here.
+#define JUDGE_LANES 32
+JUDGE_FN void judge_leave(struct judge_part *parts, struct judge_part p) {
+    struct judge_part *to = &parts[first() / JUDGE_LANES];
+#ifdef __CUDACC__
+    for (int step = JUDGE_LANES / 2; step; step /= 2) {
+        struct judge_part q = {
+            __shfl_down_sync(~0u, p.sum, step),     __shfl_down_sync(~0u, p.max, step),
+            __shfl_down_sync(~0u, p.n_wrong, step), __shfl_down_sync(~0u, p.n_same, step),
+            __shfl_down_sync(~0u, p.n_other, step), __shfl_down_sync(~0u, p.digest, step)};
+        judge_add(&p, q);
+    }
+    if (first() % JUDGE_LANES == 0)
+        *to = p;
+#else
+    if (first() % JUDGE_LANES == 0)
+        *to = p;
+    else
+        judge_add(to, p);
+#endif
+}
+
 // As eval/oracle.c counts errors: in units of the spread.
 JUDGE_FN double judge_error(float value, double truth, double spread) {
     float rounded = (float)truth;

@@ -9,7 +9,9 @@
 
 // Enough threads to keep the memory busy, few enough that their parts are little. How many
 // there are depends on the number of words alone, so that sums do not change.
-enum { BLOCKS = 256, THREADS = 256, PARTS = BLOCKS * THREADS, FOLDED = 1024, WORDS_EACH = 4 };
+enum { BLOCKS = 256, THREADS = 256, WORDS_EACH = 4 };
+// Each warp leaves a part (hone_judge.h); one block makes few of them.
+enum { LANES = 32, PARTS_EACH = THREADS / LANES, PARTS = BLOCKS * PARTS_EACH };
 
 static int blocks_for(uint64_t n) {
     uint64_t blocks = n / (THREADS * WORDS_EACH) + 1;
@@ -43,12 +45,14 @@ bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err) {
     cuda_module m;
     return cuda_ok(cu, cu->module_load(&m, cubin), "load the judge's kernels", err) &&
            cuda_ok(cu, cu->module_function(&b->compare, m, "judge_compare"), "compare", err) &&
+           cuda_ok(cu, cu->module_function(&b->compare_typed, m, "judge_compare_typed"), "compare",
+                   err) &&
            cuda_ok(cu, cu->module_function(&b->scan, m, "judge_scan"), "scan", err) &&
            cuda_ok(cu, cu->module_function(&b->fold, m, "judge_fold"), "fold", err) &&
            cuda_ok(cu, cu->allocate(&b->parts, sizeof(struct judge_part) * PARTS), "take memory",
                    err) &&
-           cuda_ok(cu, cu->allocate(&b->folded, sizeof(struct judge_part) * FOLDED), "take memory",
-                   err);
+           cuda_ok(cu, cu->allocate(&b->folded, sizeof(struct judge_part) * PARTS_EACH),
+                   "take memory", err);
 }
 
 void gpu_bench_close(struct gpu_bench *b) {
@@ -71,16 +75,15 @@ static bool run(struct gpu_bench *b, cuda_function f, int blocks, void **argumen
 }
 
 static bool sum_parts(struct gpu_bench *b, int blocks, struct judge_part *sum, struct error *err) {
-    uint64_t n = (uint64_t)blocks * THREADS;
-    int n_folded = n < FOLDED ? (int)n : FOLDED;
+    uint64_t n = (uint64_t)blocks * PARTS_EACH;
     void *arguments[] = {&b->parts, &n, &b->folded};
-    struct judge_part parts[FOLDED];
-    if (!run(b, b->fold, n_folded / THREADS, arguments, err) ||
-        !cuda_ok(&b->cu, b->cu.copy_from(parts, b->folded, sizeof *parts * (size_t)n_folded),
-                 "look at device memory", err))
+    struct judge_part parts[PARTS_EACH];
+    if (!run(b, b->fold, 1, arguments, err) ||
+        !cuda_ok(&b->cu, b->cu.copy_from(parts, b->folded, sizeof parts), "look at device memory",
+                 err))
         return false;
     *sum = (struct judge_part){0};
-    for (int i = 0; i < n_folded; i++) {
+    for (int i = 0; i < PARTS_EACH; i++) {
         sum->sum += parts[i].sum;
         sum->max = parts[i].max > sum->max ? parts[i].max : sum->max;
         sum->n_wrong += parts[i].n_wrong;
@@ -126,6 +129,10 @@ bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err) {
     struct gpu_results results = *r;
     struct judge_expected expected = *e;
-    void *arguments[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
-    return gpu_bench_sum(b, b->compare, (uint64_t)r->n, arguments, sum, err);
+    int type = (int)r->type;
+    void *floats[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
+    void *typed[] = {&results.at, &expected, &results.n, &results.poison, &type, &b->parts};
+    return r->type == DTYPE_F32
+               ? gpu_bench_sum(b, b->compare, (uint64_t)r->n, floats, sum, err)
+               : gpu_bench_sum(b, b->compare_typed, (uint64_t)r->n, typed, sum, err);
 }

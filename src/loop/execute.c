@@ -9,47 +9,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "loop/execute_op.h"
+#include "loop/execute_machine.h"
 #include "loop/loop.h"
-
-struct value {
-    union cell lane[LANES_MAX];
-};
-
-// Who wrote an element: nobody, or (launch, block) as one number.
-enum { NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an earlier launch
-
-// Which threads touched an element last, and after how many barriers.
-struct touch {
-    int writer, reader;  // thread + 1; 0: none; MANY readers
-    int write_epoch, read_epoch;
-};
-enum { MANY = -1, WARP = 32, THREADS_MAX = 1024 };
-
-struct memory {
-    void *bytes;          // as they are stored; of registers cells
-    int64_t *writer;      // per cell
-    struct touch *touch;  // per cell; NULL: nobody shares it
-    int64_t count;        // cells: elements times lanes
-    int64_t per_thread;   // registers: cells that each thread has of its own; else 0
-};
-
-struct machine {
-    const struct loop_program *program;
-    struct memory *memory;  // by buffer id
-    struct value *var;      // by variable id, of the thread
-    struct value *all_vars;
-    int n_threads;  // at least 1
-    int thread;     // whose turn it is
-    int epoch;      // barriers passed in this block
-    int64_t self;   // this block as a writer
-    struct error *err;
-    bool failed;
-};
 
 static struct value eval(struct machine *m, const struct loop_expr *e);
 
-static void fail(struct machine *m, const struct loop_buffer *b, int64_t i, const char *what) {
+void machine_fail(struct machine *m, const struct loop_buffer *b, int64_t i, const char *what) {
     if (!m->failed)
         error_set(m->err, ERROR_PARSE, "%s[%lld] %s (it has %lld elements)", b->name, (long long)i,
                   what, (long long)b->count);
@@ -59,7 +24,7 @@ static void fail(struct machine *m, const struct loop_buffer *b, int64_t i, cons
 // The cell that lane `lane` of element `i` is, or -1 after a failure.
 static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
     if (i < 0 || i >= b->count) {
-        fail(m, b, i, "is out of bounds");
+        machine_fail(m, b, i, "is out of bounds");
         return -1;
     }
     return m->memory[b->id].per_thread * m->thread + i * b->lanes + lane;
@@ -69,7 +34,7 @@ static void touch_read(struct machine *m, const struct loop_buffer *b, int64_t i
                        struct touch *touch) {
     int self = m->thread + 1;
     if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
-        fail(m, b, i, "is read by a thread before a barrier after another wrote it");
+        machine_fail(m, b, i, "is read by a thread before a barrier after another wrote it");
     bool alone = touch->reader == self || touch->read_epoch != m->epoch || !touch->reader;
     touch->reader = alone ? self : MANY;
     touch->read_epoch = m->epoch;
@@ -79,9 +44,9 @@ static void touch_write(struct machine *m, const struct loop_buffer *b, int64_t 
                         struct touch *touch) {
     int self = m->thread + 1;
     if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
-        fail(m, b, i, "is written by two threads");
+        machine_fail(m, b, i, "is written by two threads");
     if (touch->reader && touch->reader != self && touch->read_epoch == m->epoch)
-        fail(m, b, i, "is written by a thread before a barrier after another read it");
+        machine_fail(m, b, i, "is written by a thread before a barrier after another read it");
     touch->writer = self;
     touch->write_epoch = m->epoch;
 }
@@ -94,34 +59,37 @@ static int64_t first_in_byte(const struct loop_buffer *b, int64_t at, int64_t *n
     return first;
 }
 
-static union cell read_element(struct machine *m, const struct loop_buffer *b, int64_t i,
-                               int lane) {
+union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
     struct memory *mem = &m->memory[b->id];
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return (union cell){0};
+    if (mem->writer[at] == UNDER_WAY)
+        machine_fail(m, b, i, "is read while a copy to it is under way");
     if (mem->writer[at] == NOBODY)
-        fail(m, b, i, "is read before it is written");
-    if (mem->writer[at] != BEFORE && mem->writer[at] != m->self)
-        fail(m, b, i, "is read while another block writes it");
+        machine_fail(m, b, i, "is read before it is written");
+    if (mem->writer[at] > BEFORE && mem->writer[at] != m->self)
+        machine_fail(m, b, i, "is read while another block writes it");
     if (mem->touch)
         touch_read(m, b, i, &mem->touch[first_in_byte(b, at, &n)]);
     return b->space == LOOP_REGISTER ? ((union cell *)mem->bytes)[at]
                                      : cell_get(b->dtype, mem->bytes, at);
 }
 
-static void write_element(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
-                          union cell value) {
+void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
+                   union cell value) {
     struct memory *mem = &m->memory[b->id];
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return;
     if (b->space == LOOP_GLOBAL && b->role == LOOP_INPUT)
-        fail(m, b, i, "is an input and cannot be written");
+        machine_fail(m, b, i, "is an input and cannot be written");
+    if (mem->writer[at] == UNDER_WAY)
+        machine_fail(m, b, i, "is written while a copy to it is under way");
     int64_t first = first_in_byte(b, at, &n);
     for (int64_t j = first; j < first + n; j++)
         if (mem->writer[j] > BEFORE && mem->writer[j] != m->self)
-            fail(m, b, i, "is written by two blocks");
+            machine_fail(m, b, i, "is written by two blocks");
     if (mem->touch)
         touch_write(m, b, i, &mem->touch[first]);
     if (b->space == LOOP_REGISTER)
@@ -131,18 +99,18 @@ static void write_element(struct machine *m, const struct loop_buffer *b, int64_
     mem->writer[at] = m->self;
 }
 
-static int64_t eval_index(struct machine *m, const struct loop_expr *e) {
+int64_t machine_index(struct machine *m, const struct loop_expr *e) {
     assert(e->dtype == LOOP_INDEX);
     return eval(m, e).lane[0].whole;
 }
 
 static struct value load(struct machine *m, const struct loop_expr *e) {
     struct value v = {{{0}}};
-    int64_t i = eval_index(m, e->arg[0]);
+    int64_t i = machine_index(m, e->arg[0]);
     bool in_register = e->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < e->lanes; l++)
-        v.lane[l] = in_register ? read_element(m, e->buffer, i, l)
-                                : read_element(m, e->buffer, i + l * e->stride, 0);
+        v.lane[l] = in_register ? machine_read(m, e->buffer, i, l)
+                                : machine_read(m, e->buffer, i + l * e->stride, 0);
     return v;
 }
 
@@ -191,23 +159,23 @@ static struct value eval(struct machine *m, const struct loop_expr *e) {
 
 static void run_block(struct machine *m, const struct loop_block *block, const bool *active);
 
-static void turn(struct machine *m, int thread) {
+void machine_turn(struct machine *m, int thread) {
     m->thread = thread;
     m->var = m->all_vars + (int64_t)thread * m->program->n_vars;
 }
 
 static void run_store(struct machine *m, const struct loop_stmt *s) {
-    int64_t at = eval_index(m, s->index);
+    int64_t at = machine_index(m, s->index);
     struct value v = eval(m, s->value);
     bool in_register = s->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < s->value->lanes; l++)
-        write_element(m, s->buffer, in_register ? at : at + l, in_register ? l : 0, v.lane[l]);
+        machine_write(m, s->buffer, in_register ? at : at + l, in_register ? l : 0, v.lane[l]);
     // Streaming stores trap where they are not aligned; every buffer begins aligned.
     if (s->stream && at % s->value->lanes != 0)
-        fail(m, s->buffer, at, "is streamed to but not aligned");
+        machine_fail(m, s->buffer, at, "is streamed to but not aligned");
 }
 
-static bool any(const struct machine *m, const bool *active) {
+bool machine_any(const struct machine *m, const bool *active) {
     for (int t = 0; t < m->n_threads; t++)
         if (active[t])
             return true;
@@ -225,16 +193,16 @@ static void run_for(struct machine *m, const struct loop_stmt *s, const bool *ou
     bool *active = copy_mask(m, outer);
     for (int64_t step = 0; !m->failed; step++) {
         for (int t = 0; t < m->n_threads; t++) {
-            turn(m, t);
+            machine_turn(m, t);
             if (!active[t])
                 continue;
             union cell *var = m->var[s->var->id].lane;
-            int64_t i = step == 0 ? eval_index(m, s->begin) : var->whole + s->step;
+            int64_t i = step == 0 ? machine_index(m, s->begin) : var->whole + s->step;
             // The end may not change while the loop runs: no index does.
-            active[t] = i < eval_index(m, s->end);
+            active[t] = i < machine_index(m, s->end);
             var->whole = i;
         }
-        if (!any(m, active))
+        if (!machine_any(m, active))
             break;
         run_block(m, &s->body, active);
     }
@@ -244,10 +212,10 @@ static void run_for(struct machine *m, const struct loop_stmt *s, const bool *ou
 static void run_if(struct machine *m, const struct loop_stmt *s, const bool *outer) {
     bool *active = copy_mask(m, outer);
     for (int t = 0; t < m->n_threads; t++) {
-        turn(m, t);
-        active[t] = active[t] && eval_index(m, s->low) < eval_index(m, s->high);
+        machine_turn(m, t);
+        active[t] = active[t] && machine_index(m, s->low) < machine_index(m, s->high);
     }
-    if (any(m, active))
+    if (machine_any(m, active))
         run_block(m, &s->body, active);
     free(active);
 }
@@ -261,7 +229,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
         union cell lane[WARP];
         int n = 0;
         for (int i = 0; i < WARP; i++) {
-            turn(m, first + i);
+            machine_turn(m, first + i);
             n += active[first + i];
             if (active[first + i])
                 lane[i] = eval(m, s->value->arg[0]).lane[0];
@@ -270,7 +238,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
             m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warp take part",
                                    s->var->name, n);
         for (int i = 0; i < WARP && n == WARP; i++) {
-            turn(m, first + i);
+            machine_turn(m, first + i);
             m->var[s->var->id].lane[0] =
                 cell_across(lanes_op(s->value->op), s->value->dtype, lane, WARP);
         }
@@ -295,6 +263,9 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
     case LOOP_BARRIER:
         run_barrier(m, active);
         return;
+    case LOOP_INTRINSIC:
+        execute_intrinsic(m, s, active);
+        return;
     case LOOP_PREFETCH:
     case LOOP_NOTE:
         return;
@@ -308,7 +279,7 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
         break;
     }
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
-        turn(m, t);
+        machine_turn(m, t);
         if (active[t] && s->kind == LOOP_LET)
             m->var[s->var->id] = eval(m, s->value);
         else if (active[t])
@@ -328,16 +299,17 @@ static void forget(struct memory *mem) {
 }
 
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
-    turn(m, 0);
-    int64_t grid = eval_index(m, k->grid);
+    machine_turn(m, 0);
+    int64_t grid = machine_index(m, k->grid);
     m->n_threads = k->threads ? k->threads : 1;
     bool active[THREADS_MAX];
     memset(active, true, sizeof active);
     for (int64_t b = 0; b < grid && !m->failed; b++) {
         m->self = BEFORE + 1 + b;
         m->epoch = 0;
+        flights_clear(m);
         for (int t = 0; t < m->n_threads; t++) {
-            turn(m, t);
+            machine_turn(m, t);
             m->var[k->block->id].lane[0].whole = b;
             if (k->threads)
                 m->var[k->thread->id].lane[0].whole = t;
@@ -354,7 +326,7 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
     // What this launch wrote is there for the next.
     for (int i = 0; i < m->program->n_buffers; i++)
         for (int64_t j = 0; j < m->memory[i].count; j++)
-            if (m->memory[i].writer[j] != NOBODY)
+            if (m->memory[i].writer[j] > BEFORE)
                 m->memory[i].writer[j] = BEFORE;
 }
 
@@ -396,8 +368,10 @@ bool execute(const struct loop_program *p, void *const *data, struct error *err)
     m.all_vars = arena_array(&a, struct value, (int64_t)p->n_vars * threads);
     for (int i = 0; i < p->n_buffers; i++)
         make_memory(&m, &a, p->buffers[i], data[i], threads);
+    m.flights = arena_array(&a, struct flight, threads);
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
+    flights_free(&m, threads);
     arena_reset(&a);
     return !m.failed;
 }

@@ -8,6 +8,10 @@
 // one thread writes and another reads or writes is an error, whatever the order was here;
 // so is a barrier that not all threads come to, or an operation of half a warp. Of two elements
 // of i4 in one byte all this is asked of the byte.
+//
+// Asynchronous copies (intrinsics.def) are under way from the statement that starts them until the
+// thread waits for their group: whoever reads or writes the destination meanwhile is an error. They
+// count as written when they land, so other threads need a barrier after the wait.
 #pragma once
 
 #include <stdbool.h>

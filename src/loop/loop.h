@@ -1,35 +1,33 @@
 // The loop language: what stands between a graph and emitted text.
 //
-// A program is buffers and kernels; a kernel is a body that runs once for every
-// block of its grid, in any order and at the same time. Expressions have a type and
-// a number of lanes (1: scalar), so vector code is written down, not hoped for.
-// Values are let-bound and never change; whatever changes lives in a buffer, which
-// is global (input, output, scratch), local (an array of one block) or a register
-// array, whose indices are constants once loops marked `unroll` are unrolled.
+// A program is buffers and kernels; a kernel is a body that runs once for every block of its grid,
+// in any order and at the same time. Expressions have a type and a number of lanes (1: scalar), so
+// vector code is written down, not hoped for. Values are let-bound and never change; whatever
+// changes lives in a buffer, which is global (input, output, scratch), local (an array of one
+// block) or a register array, whose indices are constants once loops marked `unroll` are unrolled.
 //
-// Families build programs, passes.h improves them, execute.h runs them and
-// print_c.h and print_cuda.h turn them into text. Nothing here knows tensors. Indices
-// are 64-bit.
-//
+// Families build programs, passes.h improves them, execute.h runs them and print_c.h and
+// print_cuda.h turn them into text. Nothing here knows tensors. Indices are 64-bit.
 // `enum dtype` (ir/types.h) is how memory stores an element, `enum loop_dtype` what a value is
 // while computed with. A load converts one to the other (loop_arithmetic), a store back: floats
 // round to nearest even, integers wrap. Only LOOP_F32 and LOOP_MASK have several lanes (4, 8, 16;
 // with threads 2, 4, 8), and only memory of f32, f16, bf16 and bool is accessed by them. A store to
 // i4 writes the whole byte, so both its elements belong to one thread (execute.h checks it).
 //
-// A kernel for a GPU has threads: its body runs once for every thread of a block, at
-// the same time. Registers are then a thread's own, shared arrays are the block's, and
-// what one thread wrote to them another may read after a barrier that all come to.
+// A kernel for a GPU has threads: its body runs once for every thread of a block, at the same time.
+// Registers are then a thread's own, shared arrays are the block's, and what one thread wrote to
+// them another may read after a barrier that all come to.
+// Asynchronous copies, matrix fragments and products on tensor cores are LOOP_INTRINSIC, one kind
+// of statement driven by the table intrinsics.def. A fragment is a few elements of a register
+// array.
 #pragma once
 
 #include "ir/types.h"
+#include "loop/intrinsic.h"
 
 struct arena;
 
 enum { LANES_MAX = 16, BUFFER_RANK_MAX = 8 };
-
-// A mask is a truth value, an index what addresses memory and counts loops.
-enum loop_dtype { LOOP_F32, LOOP_F64, LOOP_I32, LOOP_I64, LOOP_MASK, LOOP_INDEX, LOOP_DTYPE_COUNT };
 
 enum loop_op {
 #define LOOP_OP(id, arity, takes, text) LOOP_##id,
@@ -50,7 +48,6 @@ struct loop_size {
     const char *name;  // NULL: none
 };
 
-enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER, LOOP_SHARED };
 enum loop_role { LOOP_INPUT, LOOP_OUTPUT, LOOP_SCRATCH };  // of a global buffer
 
 struct loop_buffer {
@@ -92,13 +89,14 @@ struct loop_expr {
 };
 
 enum loop_kind {
-    LOOP_FOR,       // var from begin to end (not reached) by step
-    LOOP_IF,        // index condition
-    LOOP_LET,       // var = value
-    LOOP_STORE,     // buffer[index ...] = value
-    LOOP_PREFETCH,  // a hint that buffer[index] is wanted soon; need not exist
-    LOOP_NOTE,      // a comment
-    LOOP_BARRIER,   // all threads of the block come by here before one goes on
+    LOOP_FOR,        // var from begin to end (not reached) by step
+    LOOP_IF,         // index condition
+    LOOP_LET,        // var = value
+    LOOP_STORE,      // buffer[index ...] = value
+    LOOP_PREFETCH,   // a hint that buffer[index] is wanted soon; need not exist
+    LOOP_NOTE,       // a comment
+    LOOP_BARRIER,    // all threads of the block come by here before one goes on
+    LOOP_INTRINSIC,  // an operation of the hardware, with its operands
 };
 
 struct loop_block {
@@ -119,6 +117,8 @@ struct loop_stmt {
     const struct loop_expr *index;        // STORE, PREFETCH
     bool stream;                          // STORE: past the caches
     const char *text;                     // NOTE
+    enum loop_intrinsic intrinsic;        // INTRINSIC, and its operands
+    struct loop_operand operand[INTRINSIC_OPERANDS_MAX];
 };
 
 struct loop_kernel {

@@ -23,6 +23,28 @@ const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
 #undef LOOP_OP
 };
 
+#define NOTHING \
+    { .kind = OPERAND_NONE }
+#define MEMORY(how, where, bytes) \
+    { .kind = OPERAND_MEMORY, .use = USE_##how, .space = LOOP_##where, .count = (bytes) }
+#define FRAGMENT(how, n, type, wide)                                                      \
+    {                                                                                     \
+        .kind = OPERAND_REGISTER, .use = USE_##how, .space = LOOP_REGISTER, .count = (n), \
+        .value = (type), .lanes = (wide)                                                  \
+    }
+#define WORDS(how, n) FRAGMENT(how, n, LOOP_I32, 1)
+#define SUMS(how, n) FRAGMENT(how, n, LOOP_F32, 2)
+#define NUMBER(least, most) \
+    { .kind = OPERAND_NUMBER, .low = (least), .high = (most) }
+#define CONSTANT(least, most) \
+    { .kind = OPERAND_NUMBER, .low = (least), .high = (most), .is_constant = true }
+const struct intrinsic_info intrinsic_infos[INTRINSIC_COUNT] = {
+#define INTRINSIC(id, name, who, what, ...) \
+    [INTRINSIC_##id] = {name, SCOPE_##who, EFFECT_##what, {__VA_ARGS__}},
+#include "loop/intrinsics.def"
+#undef INTRINSIC
+};
+
 struct loop_program *loop_program_new(struct arena *a) {
     struct loop_program *p = arena_new(a, struct loop_program);
     p->arena = a;
@@ -318,6 +340,8 @@ static int64_t fold(enum loop_op op, int64_t x, int64_t y) {
         return x / y;
     case LOOP_MOD:
         return x % y;
+    case LOOP_XOR:
+        return x ^ y;
     case LOOP_MIN:
         return x < y ? x : y;
     default:
@@ -407,6 +431,8 @@ static const struct loop_expr *simplify(struct arena *a, enum loop_op op, const 
     case LOOP_DIV:
     case LOOP_MOD:
         return simplify_quotient(a, op, x, y);
+    case LOOP_XOR:
+        return is_int(x, 0) ? y : is_int(y, 0) ? x : NULL;
     default:
         if (range_at_most(x, y))
             return op == LOOP_MIN ? x : y;
@@ -474,6 +500,36 @@ const struct loop_expr *loop_ceildiv(struct arena *a, const struct loop_expr *x,
         return loop_binary(a, LOOP_DIV, x, loop_int(a, y));
     return loop_binary(a, LOOP_DIV, loop_binary(a, LOOP_ADD, x, loop_int(a, y - 1)),
                        loop_int(a, y));
+}
+
+// Is it a multiple of `by` for certain?
+static bool is_multiple(const struct loop_expr *e, int64_t by) {
+    int64_t v;
+    if (range_constant(e, &v))
+        return v % by == 0;
+    if (e->op == LOOP_MUL)
+        return is_multiple(e->arg[0], by) || is_multiple(e->arg[1], by);
+    return e->op == LOOP_ADD && is_multiple(e->arg[0], by) && is_multiple(e->arg[1], by);
+}
+
+// x % by without what is a multiple of `by` in it.
+static const struct loop_expr *rest_of(struct arena *a, const struct loop_expr *x, int64_t by) {
+    if (x->op == LOOP_ADD && is_multiple(x->arg[0], by))
+        return rest_of(a, x->arg[1], by);
+    if (x->op == LOOP_ADD && is_multiple(x->arg[1], by))
+        return rest_of(a, x->arg[0], by);
+    if (x->op == LOOP_MOD && is_literal(x->arg[1]) && x->arg[1]->integer % by == 0)
+        return rest_of(a, x->arg[0], by);
+    return loop_binary(a, LOOP_MOD, x, loop_int(a, by));
+}
+
+const struct loop_expr *loop_swizzle(struct arena *a, const struct loop_expr *row,
+                                     const struct loop_expr *piece, int row_bytes) {
+    assert(row_bytes == 32 || row_bytes == 64 || row_bytes == 128);
+    // Eight rows of 128 bytes, or as many as lie in 1024.
+    const struct loop_expr *turn = rest_of(a, row, 8);
+    return loop_binary(a, LOOP_XOR, piece,
+                       loop_binary(a, LOOP_DIV, turn, loop_int(a, 128 / row_bytes)));
 }
 
 // Statements.
@@ -598,4 +654,14 @@ void loop_note(struct loop_builder *b, const char *text) {
 
 void loop_barrier(struct loop_builder *b) {
     append(b->at, new_stmt(b->program->arena, LOOP_BARRIER));
+}
+
+void loop_intrinsic(struct loop_builder *b, enum loop_intrinsic id,
+                    const struct loop_operand *operands) {
+    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_INTRINSIC);
+    s->intrinsic = id;
+    const struct operand_info *want = intrinsic_infos[id].operand;
+    for (int i = 0; i < INTRINSIC_OPERANDS_MAX && want[i].kind != OPERAND_NONE; i++)
+        s->operand[i] = operands[i];
+    append(b->at, s);
 }

@@ -92,6 +92,14 @@ const struct loop_expr *loop_to_index(struct arena *a, const struct loop_expr *x
                                       int64_t high);
 const struct loop_expr *loop_ceildiv(struct arena *a, const struct loop_expr *x, int64_t y);
 
+// Where piece number `piece` (of 16 bytes) of row `row` lies among the pieces of its row, for rows
+// of `row_bytes` (32, 64 or 128): pieces change places from row to row, so that eight rows read at
+// once, or eight pieces of one row, lie in different banks. It is the permutation that bulk tensor
+// copies write and wgmma reads, provided that the array begins at a multiple of eight rows.
+// Multiples of the period are dropped from `row`, so whatever is added in them costs nothing.
+const struct loop_expr *loop_swizzle(struct arena *a, const struct loop_expr *row,
+                                     const struct loop_expr *piece, int row_bytes);
+
 // Statements.
 struct loop_for {
     const char *name;
@@ -114,3 +122,8 @@ void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
                    const struct loop_expr *index);
 void loop_note(struct loop_builder *b, const char *text);
 void loop_barrier(struct loop_builder *b);
+
+// A hardware operation with the operands that its row of intrinsics.def asks for; those that it
+// has not are left out: loop_intrinsic(b, INTRINSIC_WAIT, (struct loop_operand[]){{NULL, two}}).
+void loop_intrinsic(struct loop_builder *b, enum loop_intrinsic id,
+                    const struct loop_operand *operands);

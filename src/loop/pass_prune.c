@@ -29,6 +29,11 @@ static void read_block(struct readers *r, const struct loop_block *b) {
         const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->value, s->index};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             read_expr(r, all[i]);
+        for (int i = 0; i < INTRINSIC_OPERANDS_MAX && s->kind == LOOP_INTRINSIC; i++) {
+            read_expr(r, s->operand[i].index);
+            if (s->operand[i].buffer)
+                r->buffer[s->operand[i].buffer->id]++;
+        }
         read_block(r, &s->body);
     }
 }

@@ -62,6 +62,15 @@ static void unrolled(struct rebuild *r, struct loop_builder *b, const struct loo
     r->suffix = outer;
 }
 
+static void intrinsic(struct rebuild *r, struct loop_builder *b, const struct loop_stmt *s) {
+    struct loop_operand operand[INTRINSIC_OPERANDS_MAX];
+    memcpy(operand, s->operand, sizeof operand);
+    for (int i = 0; i < INTRINSIC_OPERANDS_MAX; i++)
+        if (operand[i].index)
+            operand[i].index = expr(r, operand[i].index);
+    loop_intrinsic(b, s->intrinsic, operand);
+}
+
 static void stmt(struct rebuild *r, struct loop_builder *b, const struct loop_stmt *s) {
     struct loop_builder inner;
     switch (s->kind) {
@@ -95,6 +104,9 @@ static void stmt(struct rebuild *r, struct loop_builder *b, const struct loop_st
         return;
     case LOOP_BARRIER:
         loop_barrier(b);
+        return;
+    case LOOP_INTRINSIC:
+        intrinsic(r, b, s);
         return;
     }
 }

@@ -134,6 +134,48 @@ static bool expr(struct checker *c, const struct loop_expr *e) {
     return true;
 }
 
+static bool number(struct checker *c, const char *name, const struct operand_info *want,
+                   const struct loop_operand *o) {
+    if (o->buffer || o->index->dtype != LOOP_INDEX)
+        return complain(c, name, "an operand that is not a number");
+    struct range r = range_of(o->index);
+    if (r.low < want->low || r.high > want->high)
+        return complain(c, name, "a number out of its range");
+    return !want->is_constant || becomes_constant(c, o->index) ||
+           complain(c, name, "a number that is not constant");
+}
+
+static bool operand(struct checker *c, const char *name, const struct operand_info *want,
+                    const struct loop_operand *o) {
+    if (!o->index || !expr(c, o->index))
+        return o->index || complain(c, name, "an operand is missing");
+    if (want->kind == OPERAND_NUMBER)
+        return number(c, name, want, o);
+    const struct loop_buffer *b = o->buffer;
+    if (!b || b->space != want->space || o->index->dtype != LOOP_INDEX)
+        return complain(c, name, "an operand of another kind of memory");
+    if (want->kind == OPERAND_MEMORY)
+        return (dtype_infos[b->dtype].bits % 8 == 0 &&
+                want->count % dtype_size(b->dtype, 1) == 0) ||
+               complain(c, b->name, "elements that do not fill the operand");
+    if (b->value != want->value || b->lanes != want->lanes)
+        return complain(c, b->name, "a register array of another type or lanes");
+    return becomes_constant(c, o->index) ||
+           complain(c, b->name, "register index is not a constant");
+}
+
+static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
+    const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
+    if (!c->threads)
+        return complain(c, info->text, "where there are no threads");
+    for (int i = 0; i < INTRINSIC_OPERANDS_MAX && info->operand[i].kind != OPERAND_NONE; i++)
+        if (!operand(c, info->text, &info->operand[i], &s->operand[i]))
+            return false;
+    return info->effect != EFFECT_STARTS ||
+           s->operand[0].buffer->dtype == s->operand[1].buffer->dtype ||
+           complain(c, info->text, "a copy from one storage type to another");
+}
+
 static bool block(struct checker *c, const struct loop_block *b);
 
 static bool stmt(struct checker *c, const struct loop_stmt *s) {
@@ -170,6 +212,8 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
         return true;
     case LOOP_BARRIER:
         return c->threads || complain(c, "barrier", "where there are no threads");
+    case LOOP_INTRINSIC:
+        return intrinsic(c, s);
     }
     return true;
 }

@@ -19,6 +19,6 @@ void pass_prune(struct loop_program *p);
 // agree and exist (loop.h says which types have lanes), register indices are constants (with
 // threads: constants and variables of loops marked for unrolling), streaming stores go to global
 // memory, shared arrays and barriers only stand where there are threads, warp operations are whole
-// values of lets. False and the broken rule otherwise; a broken rule is a bug of whoever built the
-// program.
+// values of lets, intrinsics have the operands that their row asks for. False and the broken rule
+// otherwise; a broken rule is a bug of whoever built the program.
 bool pass_verify(const struct loop_program *p, struct error *err);

@@ -324,6 +324,23 @@ static void let_stmt(struct printer *p, const struct loop_stmt *s) {
     str_printf(&p->out, "%s %s = %s;\n", type, name, value);
 }
 
+// hone_mma_bf16(&sum[8], &lhs[4], &rhs[0]);
+static void intrinsic(struct printer *p, const struct loop_stmt *s) {
+    const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
+    str_printf(&p->out, "%s(", info->text);
+    for (int i = 0; i < INTRINSIC_OPERANDS_MAX && info->operand[i].kind != OPERAND_NONE; i++) {
+        const struct loop_operand *o = &s->operand[i];
+        str_puts(&p->out, i ? ", " : "");
+        if (o->buffer) {
+            str_puts(&p->out, "&");
+            text_element(p, o->buffer, o->index);
+        } else {
+            text_expr(p, o->index, BIND_ANY);
+        }
+    }
+    str_puts(&p->out, ");\n");
+}
+
 static void stmt(struct printer *p, const struct loop_stmt *s) {
     text_begin_line(p);
     switch (s->kind) {
@@ -354,6 +371,9 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
         break;
     case LOOP_BARRIER:
         str_puts(&p->out, "hone_barrier();\n");
+        break;
+    case LOOP_INTRINSIC:
+        intrinsic(p, s);
         break;
     }
 }
@@ -407,8 +427,21 @@ static void use_expr(const struct user *u, const struct loop_expr *e) {
         use_expr(u, e->arg[i]);
 }
 
+static void use_operands(const struct user *u, const struct loop_stmt *s) {
+    const struct operand_info *want = intrinsic_infos[s->intrinsic].operand;
+    for (int i = 0; i < INTRINSIC_OPERANDS_MAX && want[i].kind != OPERAND_NONE; i++) {
+        use_expr(u, s->operand[i].index);
+        if (s->operand[i].buffer && want[i].use & USE_READ)
+            u->usage->read[s->operand[i].buffer->id] = true;
+        if (s->operand[i].buffer && want[i].use & USE_WRITE)
+            u->usage->written[s->operand[i].buffer->id] = true;
+    }
+}
+
 static void use_block(const struct user *u, const struct loop_block *b) {
     for (const struct loop_stmt *s = b->first; s; s = s->next) {
+        if (s->kind == LOOP_INTRINSIC)
+            use_operands(u, s);
         if (s->kind == LOOP_STORE) {
             u->usage->written[s->buffer->id] = true;
             u->usage->types |= s->buffer->space != LOOP_REGISTER && s->buffer->dtype != DTYPE_F32;

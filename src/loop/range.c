@@ -37,6 +37,14 @@ static struct range modulo(struct range x, struct range y) {
     return (struct range){0, y.high - 1};
 }
 
+// Below the power of two that both are below.
+static struct range exclusive_or(struct range x, struct range y) {
+    int64_t high = 1;
+    while (high <= max(x.high, y.high) && high < INT64_MAX / 2)
+        high *= 2;
+    return (struct range){0, high - 1};
+}
+
 struct range range_of(const struct loop_expr *e) {
     struct range all = {INT64_MIN, INT64_MAX};
     if (e->op == LOOP_CONST)
@@ -62,6 +70,8 @@ struct range range_of(const struct loop_expr *e) {
         return y.low > 0 ? (struct range){x.low / y.low, x.high / y.low} : all;
     case LOOP_MOD:
         return y.low > 0 && x.low >= 0 ? modulo(x, y) : all;
+    case LOOP_XOR:
+        return x.low >= 0 && y.low >= 0 ? exclusive_or(x, y) : all;
     case LOOP_MIN:
         return (struct range){min(x.low, y.low), min(x.high, y.high)};
     case LOOP_MAX:

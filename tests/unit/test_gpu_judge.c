@@ -44,18 +44,19 @@ static inline unsigned bits_of(float f) {
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "judge.cu"
 
-enum { THREADS = 7, COUNT = 1003, POISON = 0x7fc12345 };
+enum { THREADS = 39, COUNT = 1003, POISON = 0x7fc12345 };
+enum { PARTS = (THREADS + JUDGE_LANES - 1) / JUDGE_LANES };
 
 static struct judge_part fold(const struct judge_part *parts) {
     struct judge_part out;
     n_threads = 1;
     thread = 0;
-    judge_fold(parts, THREADS, &out);
+    judge_fold(parts, PARTS, &out);
     return out;
 }
 
 static struct judge_part compare(const float *values, const struct oracle_output *e) {
-    struct judge_part parts[THREADS];
+    struct judge_part parts[PARTS];
     struct judge_expected expected = {e->high, e->low, e->spread, e->stats.limit_max};
     n_threads = THREADS;
     for (thread = 0; thread < THREADS; thread++)
@@ -104,7 +105,7 @@ Test(judge_kernels, count_errors_as_the_oracle_does) {
 }
 
 static struct judge_part scan(const unsigned *const *at, const u64 *n, int count, u64 seed) {
-    struct judge_part parts[THREADS];
+    struct judge_part parts[PARTS];
     struct judge_regions r = {.count = count, .poison = POISON};
     for (int i = 0; i < count; i++) {
         r.at[i] = at[i];

@@ -76,13 +76,23 @@ static void count_expr(const struct loop_expr *e, int *n) {
         count_expr(e->arg[i], n);
 }
 
+// A commit or a wait of asynchronous copies.
+static bool is_order(const struct loop_stmt *s) {
+    if (s->kind != LOOP_INTRINSIC)
+        return false;
+    enum intrinsic_effect e = intrinsic_infos[s->intrinsic].effect;
+    return e == EFFECT_COMMITS || e == EFFECT_WAITS;
+}
+
 static void count_block(const struct loop_block *b, int *n) {
     for (const struct loop_stmt *s = b->first; s; s = s->next) {
         const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->value, s->index};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             count_expr(all[i], n);
         n[FIBRE_GUARD] += s->kind == LOOP_IF;
-        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER;
+        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || is_order(s);
+        for (int i = 0; i < INTRINSIC_OPERANDS_MAX && s->kind == LOOP_INTRINSIC; i++)
+            count_expr(s->operand[i].index, n);
         count_block(&s->body, n);
     }
 }

@@ -1,0 +1,248 @@
+// What the rows of intrinsics.def mean, on the machine of execute.c: asynchronous copies as lists
+// of what each thread has under way, operations of a warp on the operands of its 32 threads.
+//
+// Products of a fragment are summed in double and rounded once: hardware rounds otherwise, so
+// nobody may rely on the last bits.
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "loop/execute_machine.h"
+
+// ---- operands
+
+static int64_t element_bytes(const struct loop_buffer *b) {
+    return dtype_size(b->dtype, 1);
+}
+
+// The first element of a memory operand; alignment is asked of its bytes.
+static int64_t place(struct machine *m, const struct loop_stmt *s, int i) {
+    const struct loop_operand *o = &s->operand[i];
+    int64_t at = machine_index(m, o->index);
+    if (at * element_bytes(o->buffer) % intrinsic_infos[s->intrinsic].operand[i].count != 0)
+        machine_fail(m, o->buffer, at, "is not aligned for this operation");
+    return at;
+}
+
+static uint32_t word(struct machine *m, const struct loop_operand *o, int i) {
+    return (uint32_t)machine_read(m, o->buffer, machine_index(m, o->index) + i, 0).whole;
+}
+
+static void put_word(struct machine *m, const struct loop_operand *o, int i, uint32_t w) {
+    machine_write(m, o->buffer, machine_index(m, o->index) + i, 0,
+                  (union cell){.whole = (int32_t)w});
+}
+
+static float float_of(uint32_t w) {
+    float v;
+    memcpy(&v, &w, sizeof v);
+    return v;
+}
+
+static uint32_t word_of(float v) {
+    uint32_t w;
+    memcpy(&w, &v, sizeof w);
+    return w;
+}
+
+// ---- copies
+
+static void copy_start(struct machine *m, const struct loop_stmt *s) {
+    struct flight *f = &m->flights[m->thread];
+    const struct loop_operand *o = s->operand;
+    int64_t bytes = intrinsic_infos[s->intrinsic].operand[0].count;
+    struct copy c = {.to = o[0].buffer, .from = o[1].buffer, .group = f->group};
+    assert(c.to->dtype == c.from->dtype);
+    c.count = bytes / element_bytes(c.to);
+    c.to_index = place(m, s, 0);
+    c.valid = machine_index(m, o[2].index) / element_bytes(c.to);
+    c.from_index = c.valid ? place(m, s, 1) : 0;
+    // From now on it may land at any time.
+    for (int64_t i = 0; i < c.count && !m->failed; i++) {
+        machine_write(m, c.to, c.to_index + i, 0, (union cell){0});
+        if (!m->failed)
+            m->memory[c.to->id].writer[c.to_index + i] = UNDER_WAY;
+    }
+    if (f->n == f->cap) {
+        f->cap = f->cap * 2 + 16;
+        f->copies = realloc(f->copies, sizeof *f->copies * (size_t)f->cap);
+        assert(f->copies);
+    }
+    f->copies[f->n++] = c;
+}
+
+static void land(struct machine *m, const struct copy *c) {
+    for (int64_t i = 0; i < c->count && !m->failed; i++) {
+        union cell v = {0};
+        if (i < c->valid)
+            v = machine_read(m, c->from, c->from_index + i, 0);
+        m->memory[c->to->id].writer[c->to_index + i] = m->self;
+        machine_write(m, c->to, c->to_index + i, 0, v);
+    }
+}
+
+static void copy_wait(struct machine *m, int64_t groups) {
+    struct flight *f = &m->flights[m->thread];
+    int kept = 0;
+    for (int i = 0; i < f->n; i++) {
+        struct copy c = f->copies[i];
+        if (c.group < f->group - groups)
+            land(m, &c);
+        else
+            f->copies[kept++] = c;
+    }
+    f->n = kept;
+}
+
+void flights_clear(struct machine *m) {
+    for (int t = 0; t < m->n_threads; t++)
+        m->flights[t].n = m->flights[t].group = 0;
+}
+
+void flights_free(struct machine *m, int n_threads) {
+    for (int t = 0; t < n_threads; t++)
+        free(m->flights[t].copies);
+}
+
+// ---- fragments
+
+static void ldmatrix(struct machine *m, const struct loop_stmt *s, int first, bool transposed) {
+    uint16_t row[WARP][8];
+    const struct loop_buffer *b = s->operand[1].buffer;
+    int64_t each = element_bytes(b), n = 16 / each;
+    for (int lane = 0; lane < WARP; lane++) {
+        machine_turn(m, first + lane);
+        int64_t at = place(m, s, 1);
+        for (int64_t i = 0; i < n && !m->failed; i++)
+            cell_put(b->dtype, row[lane], i, machine_read(m, b, at + i, 0));
+    }
+    for (int lane = 0; lane < WARP && !m->failed; lane++) {
+        machine_turn(m, first + lane);
+        int g = lane / 4, q = lane % 4;
+        for (int i = 0; i < 4; i++) {
+            const uint16_t(*matrix)[8] = &row[8 * i];
+            uint32_t low = transposed ? matrix[2 * q][g] : matrix[g][2 * q];
+            uint32_t high = transposed ? matrix[2 * q + 1][g] : matrix[g][2 * q + 1];
+            put_word(m, &s->operand[0], i, low | high << 16);
+        }
+    }
+}
+
+// One factor: element `k` along the depth, of 16-bit types two to a word.
+static double factor(enum dtype t, uint32_t w, int half) {
+    if (t == DTYPE_F32)
+        return (double)float_of(w & ~0x1fffu);
+    return cell_get(t, &w, half).real;
+}
+
+// C += A * B with `deep` elements along the depth, `per` of them to a word.
+static void mma(struct machine *m, const struct loop_stmt *s, int first, enum dtype t) {
+    int per = t == DTYPE_F32 ? 1 : 2, deep = 8 * per;
+    uint32_t a[WARP][4], b[WARP][2];
+    for (int lane = 0; lane < WARP; lane++) {
+        machine_turn(m, first + lane);
+        for (int i = 0; i < 4; i++)
+            a[lane][i] = word(m, &s->operand[1], i);
+        for (int i = 0; i < 2; i++)
+            b[lane][i] = word(m, &s->operand[2], i);
+    }
+    for (int lane = 0; lane < WARP && !m->failed; lane++) {
+        machine_turn(m, first + lane);
+        const struct loop_buffer *sums = s->operand[0].buffer;
+        int64_t at = machine_index(m, s->operand[0].index);
+        for (int i = 0; i < 4; i++) {
+            int column = lane % 4 * 2 + i % 2;
+            double sum = machine_read(m, sums, at + i / 2, i % 2).real;
+            for (int k = 0; k < deep; k++) {
+                int q = k % (4 * per) / per, half = k % per, later = k / (4 * per);
+                sum += factor(t, a[lane / 4 * 4 + q][i / 2 + 2 * later], half) *
+                       factor(t, b[column * 4 + q][later], half);
+            }
+            machine_write(m, sums, at + i / 2, i % 2, (union cell){.real = (double)(float)sum});
+        }
+    }
+}
+
+// To 11 digits, halves away from zero; infinities and NaN as they are.
+static uint32_t round_tf32(uint32_t w) {
+    return (w & 0x7f800000u) == 0x7f800000u ? w : (w + 0x1000u) & ~0x1fffu;
+}
+
+static void split_tf32(struct machine *m, const struct loop_stmt *s) {
+    uint32_t w = word(m, &s->operand[2], 0), high = round_tf32(w);
+    put_word(m, &s->operand[0], 0, high);
+    put_word(m, &s->operand[1], 0, round_tf32(word_of(float_of(w) - float_of(high))));
+}
+
+// ---- by scope
+
+static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
+    switch (s->intrinsic) {
+    case INTRINSIC_LDMATRIX:
+    case INTRINSIC_LDMATRIX_TRANSPOSED:
+        ldmatrix(m, s, first, s->intrinsic == INTRINSIC_LDMATRIX_TRANSPOSED);
+        return;
+    case INTRINSIC_MMA_F16:
+        mma(m, s, first, DTYPE_F16);
+        return;
+    case INTRINSIC_MMA_BF16:
+        mma(m, s, first, DTYPE_BF16);
+        return;
+    case INTRINSIC_MMA_TF32:
+        mma(m, s, first, DTYPE_F32);
+        return;
+    default:
+        assert(!"an operation of a warp");
+    }
+}
+
+static void by_thread(struct machine *m, const struct loop_stmt *s) {
+    switch (s->intrinsic) {
+    case INTRINSIC_COPY4:
+    case INTRINSIC_COPY8:
+    case INTRINSIC_COPY16:
+        copy_start(m, s);
+        return;
+    case INTRINSIC_COMMIT:
+        m->flights[m->thread].group++;
+        return;
+    case INTRINSIC_WAIT:
+        copy_wait(m, machine_index(m, s->operand[0].index));
+        return;
+    case INTRINSIC_ROUND_TF32:
+        put_word(m, &s->operand[0], 0, round_tf32(word(m, &s->operand[0], 0)));
+        return;
+    case INTRINSIC_SPLIT_TF32:
+        split_tf32(m, s);
+        return;
+    default:
+        assert(!"an operation of a thread");
+    }
+}
+
+static bool is_whole_warp(struct machine *m, const struct loop_stmt *s, int first,
+                          const bool *active) {
+    int n = 0;
+    for (int i = 0; i < WARP; i++)
+        n += active[first + i];
+    if (n != 0 && n != WARP && !m->failed)
+        m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warp take part",
+                               intrinsic_infos[s->intrinsic].text, n);
+    return n == WARP;
+}
+
+void execute_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    if (intrinsic_infos[s->intrinsic].scope == SCOPE_WARP) {
+        for (int first = 0; first < m->n_threads && !m->failed; first += WARP)
+            if (is_whole_warp(m, s, first, active))
+                by_warp(m, s, first);
+        return;
+    }
+    for (int t = 0; t < m->n_threads && !m->failed; t++) {
+        machine_turn(m, t);
+        if (active[t])
+            by_thread(m, s);
+    }
+}

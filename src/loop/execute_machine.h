@@ -1,0 +1,73 @@
+// The machine that runs loop programs, for execute.c and execute_intrinsic.c alone: memory that
+// knows who wrote and read each cell, and copies that are under way.
+#pragma once
+
+#include "loop/execute_op.h"
+#include "loop/loop.h"
+
+struct error;
+
+struct value {
+    union cell lane[LANES_MAX];
+};
+
+// Who wrote an element: nobody, a copy that has not landed, or (launch, block) as one number.
+enum { UNDER_WAY = -1, NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an earlier launch
+
+// Which threads touched an element last, and after how many barriers.
+struct touch {
+    int writer, reader;  // thread + 1; 0: none; MANY readers
+    int write_epoch, read_epoch;
+};
+enum { MANY = -1, WARP = 32, THREADS_MAX = 1024 };
+
+struct memory {
+    void *bytes;          // as they are stored; of registers cells
+    int64_t *writer;      // per cell
+    struct touch *touch;  // per cell; NULL: nobody shares it
+    int64_t count;        // cells: elements times lanes
+    int64_t per_thread;   // registers: cells that each thread has of its own; else 0
+};
+
+// A copy that goes on by itself, and what a thread has of them.
+struct copy {
+    const struct loop_buffer *to, *from;
+    int64_t to_index, from_index;
+    int64_t count, valid;  // elements; those beyond `valid` become zeros
+    int group;
+};
+
+struct flight {
+    struct copy *copies;
+    int n, cap;
+    int group;  // that is open
+};
+
+struct machine {
+    const struct loop_program *program;
+    struct memory *memory;   // by buffer id
+    struct flight *flights;  // by thread
+    struct value *var;       // by variable id, of the thread
+    struct value *all_vars;
+    int n_threads;  // at least 1
+    int thread;     // whose turn it is
+    int epoch;      // barriers passed in this block
+    int64_t self;   // this block as a writer
+    struct error *err;
+    bool failed;
+};
+
+void machine_fail(struct machine *m, const struct loop_buffer *b, int64_t i, const char *what);
+// An element of a buffer by the thread whose turn it is, checked in every way.
+union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t i, int lane);
+void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, int lane,
+                   union cell value);
+int64_t machine_index(struct machine *m, const struct loop_expr *e);
+void machine_turn(struct machine *m, int thread);
+bool machine_any(const struct machine *m, const bool *active);
+
+// execute_intrinsic.c
+void execute_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active);
+// Forget what is under way: a block begins. Free it all.
+void flights_clear(struct machine *m);
+void flights_free(struct machine *m, int n_threads);
