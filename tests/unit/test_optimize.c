@@ -343,8 +343,13 @@ Test(optimize, decides_the_same_with_the_same_seed) {
         const char *text[3];
         for (int k = 0; k < 3; k++) {
             struct table t = plain_table;
-            struct setting s = {
-                arena_printf(&a, "%d-%d.db", i, k), all[i], &proposer_blind, k == 2 ? 8 : 7, 12, 1, 0};
+            struct setting s = {arena_printf(&a, "%d-%d.db", i, k),
+                                all[i],
+                                &proposer_blind,
+                                k == 2 ? 8 : 7,
+                                12,
+                                1,
+                                0};
             cr_assert(go(&s, &t, &run), "%s", err.text);
             text[k] = tree_text(s.db);
         }
