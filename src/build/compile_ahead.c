@@ -185,6 +185,12 @@ bool compile_ahead_next(struct compile_ahead *c, double most_s, struct ahead_res
     return is_there;
 }
 
+void compile_ahead_cut(struct compile_ahead *c) {
+    pthread_mutex_lock(&c->lock);
+    c->n = c->next;
+    pthread_mutex_unlock(&c->lock);
+}
+
 void compile_ahead_end(struct compile_ahead *c) {
     pthread_mutex_lock(&c->lock);
     c->n = c->next;  // nobody takes another one

@@ -45,5 +45,8 @@ void compile_ahead_begin(struct compile_ahead *c, const char *const *sources, in
 // none is left, or none was done by then.
 bool compile_ahead_next(struct compile_ahead *c, double most_s, struct ahead_result *result);
 
+// Begin with no other; what was begun is still told.
+void compile_ahead_cut(struct compile_ahead *c);
+
 // What was not begun is left; what was is waited for.
 void compile_ahead_end(struct compile_ahead *c);

@@ -231,11 +231,14 @@ static bool next_compiled(struct race *r, struct ahead_result *result) {
     return break_off(r);
 }
 
-// Wait for compilers: for all of them, or until the incumbent's is done.
+// Wait for compilers: for all of them, but for half of the time at most, or until the incumbent's
+// is done.
 static bool await_compilers(struct race *r, bool waits_for_all) {
     struct ahead_result *next = r->compiled;
     bool is_there = false;
     while ((waits_for_all || !is_there) && next_compiled(r, next)) {
+        if (waits_for_all && seconds_left(r) < r->job->seconds / 2)
+            compile_ahead_cut(r->j->races->ahead);
         if (next->number == INCUMBENT) {
             note_seen(r->j, next->code, r->job->incumbent->label);
             is_there = true;

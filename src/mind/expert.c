@@ -47,13 +47,28 @@ static const struct move *pick(struct arena *a, const struct brief *brief, const
     return m;
 }
 
+// From the whole grid, where a prior that errs is soon found out.
+static int propose_far(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
+    int n_moves, n = 0;
+    const struct move *moves = moves_far_untried(a, brief, room, &n_moves);
+    for (; n < room && n < n_moves; n++)
+        out[n] = (struct proposal){.kernel = moves[n].kernel,
+                                   .move = moves[n].words,
+                                   .reason = "among the best of all legal blocks by its prior",
+                                   .by = "expert"};
+    return n;
+}
+
 static int propose(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
     int n_moves, n = 0;
     if (!brief->kernel)
         return 0;  // source that somebody wrote has no moves
     struct move *moves = moves_untried(a, brief, &n_moves);
-    for (const struct move *m; n < room && (m = pick(a, brief, moves, n_moves, &out[n])); n++)
+    int n_near = brief->is_race ? (room + 1) / 2 : room;
+    for (const struct move *m; n < n_near && (m = pick(a, brief, moves, n_moves, &out[n])); n++)
         moves_remove(moves, &n_moves, (int)(m - moves));
+    if (brief->is_race && n < room)
+        n += propose_far(a, brief, out + n, room - n);
     return n;
 }
 

@@ -116,7 +116,7 @@ int report_n_evaluated(const struct run_view *v) {
 int report_n_screened(const struct run_view *v) {
     int n = 0;
     for (int i = 0; i < v->n_nodes; i++)
-        n += v->nodes[i].state == NODE_SCREENED;
+        n += v->nodes[i].state == NODE_SCREENED && !v->nodes[i].screening.is_untimed;
     return n;
 }
 

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "record/run.h"
 #include "search/finale.h"
-#include "search/loop.h"
 #include "search/progress.h"
+#include "search/search_loop.h"
 #include "store/store.h"
 
 static bool disqualify(struct loop *l, struct search_node *n, const struct verdict *v,

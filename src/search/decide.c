@@ -56,7 +56,7 @@ static void note_candidate(struct making *m, const struct candidate *c) {
 static bool is_duplicate(const struct making *m, const struct candidate *c) {
     uint64_t code = candidate_code(c);
     for (int i = 0; i < m->n_codes; i++)
-        if (strcmp(m->hashes[i], c->hash) == 0 || (m->in->by_code && m->codes[i] == code))
+        if (strcmp(m->hashes[i], c->hash) == 0 || (m->in->is_race && m->codes[i] == code))
             return true;
     return false;
 }
@@ -187,6 +187,7 @@ static int propose_from(struct making *m, int parent, struct proposal *out, int 
     brief.tried = m->tried.kernels;
     brief.n_tried = m->tried.n;
     brief.rng = &m->rng;
+    brief.is_race = in->is_race;
     brief.is_repair = verdict_is_failure(in->nodes[parent].verdict.kind) && parent > 0;
     return in->proposer->propose(in->scratch, &brief, out, room);
 }

@@ -34,7 +34,7 @@ struct decide_input {
     int batch;              // of the run
     int evals_left;         // of the run; 0: no limit known
     int mind_since;         // the mind's failures count from this node on
-    bool by_code;           // what was lowered to the same code but for its comments is no news
+    bool is_race;           // mostly timed roughly; and the same code but for comments is no news
     struct arena *scratch;  // where the decision lives
 };
 

@@ -15,8 +15,8 @@
 #include "record/run.h"
 #include "search/decide.h"
 #include "search/finale.h"
-#include "search/loop.h"
 #include "search/progress.h"
+#include "search/search_loop.h"
 #include "store/store.h"
 #include "tools/tool.h"
 
@@ -384,7 +384,7 @@ bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
                               .evals_left =
                                   progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals),
                               .mind_since = l->run->llm.since,
-                              .by_code = l->run->race > 0,
+                              .is_race = l->run->race > 0,
                               .scratch = &l->scratch};
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
     *n = decide(&in, decisions, room);

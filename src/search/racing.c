@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "record/run.h"
-#include "search/loop.h"
 #include "search/progress.h"
+#include "search/search_loop.h"
 #include "store/store.h"
 
 enum { SURVIVORS = 2 };

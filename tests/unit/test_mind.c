@@ -127,6 +127,26 @@ Test(mind, several_at_once_are_those_of_one_after_the_other) {
     }
 }
 
+// In a race half of them come from anywhere on the grid.
+Test(mind, the_expert_goes_far_in_a_race) {
+    enum { ROOM = 12 };
+    struct brief brief = sample_brief();
+    struct proposal many[ROOM];
+    int n_moves, n_far = 0;
+    brief.is_race = true;
+    struct move *moves = moves_list(&a, brief.problem, brief.target, brief.kernel, &n_moves);
+    cr_assert_eq(proposer_expert.propose(&a, &brief, many, ROOM), ROOM);
+    for (int i = 0; i < ROOM; i++) {
+        bool is_near = false;
+        for (int j = 0; j < n_moves; j++)
+            is_near |=
+                strcmp(kernel_print(&a, moves[j].kernel), kernel_print(&a, many[i].kernel)) == 0;
+        n_far += !is_near;
+        cr_expect(i >= ROOM / 2 || is_near, "the near ones come first");
+    }
+    cr_expect_gt(n_far, 0);
+}
+
 // From the facts of a launch over the findings to the move: what the loop does on a GPU.
 Test(mind, expert_relieves_what_limits_a_gpu_kernel) {
     static const char text[] = "problem g\ndim N = 2048\nin a : f32[N, N] ~ normal\n"
