@@ -157,7 +157,7 @@ static void compare_element(enum dtype t, const struct element *a, const struct 
     if (memcmp(a, b, sizeof *a) == 0 || (a->truth == b->truth && isnan(a->unit) && isnan(b->unit)))
         return;
     c->n_differ++;
-    if (is_near(t, a, b) && a->truth == b->truth)
+    if (is_near(t, a, b) && fabs(a->truth - b->truth) <= 1e-13 * fabs(a->truth))
         return;
     if (!(a->unit > 0) || !(b->unit > 0)) {
         // Exact, or no number: nothing but the same will do.
