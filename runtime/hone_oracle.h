@@ -45,6 +45,7 @@ struct oracle_map {
     int type;                                 // what the operation is computed in, or ORACLE_PLAIN
     struct oracle_operand args[ORACLE_ARGS];  // axes: those of the result
     struct oracle_array out;
+    struct oracle_axes to;  // where elements of the result go
     unsigned long long n;
 };
 

@@ -255,7 +255,7 @@ JUDGE_KERNEL oracle_map(struct oracle_map m) {
                              oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i)));
         else if (m.op != ORACLE_COPY)
             x = oracle_compute(&m, x, y);
-        oracle_write(&m.out, i, x);
+        oracle_write(&m.out, oracle_place(&m.to, i), x);
     }
 }
 

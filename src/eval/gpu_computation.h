@@ -12,8 +12,10 @@ struct computation {
     struct gpu_oracle *oracle;
     const struct gpu_oracle_request *request;
     struct oracle_plan plan;
-    int64_t first, rows;  // of the tile
-    cuda_pointer fault;   // an int: something is out of range, and the host says what
+    int64_t first, rows;               // of the tile
+    cuda_pointer work;                 // where the plan's places are
+    cuda_pointer fault;                // an int: something is out of range, and the host says what
+    const struct oracle_array *given;  // of the body of a loop: its inputs, as readings
     struct judge_part sums[OUTPUTS_MAX];
 };
 
@@ -38,6 +40,13 @@ int64_t compute_count(const struct computation *l, node_id id);
 // Partial results, by groups, until there is one for each result.
 bool compute_join(struct computation *l, struct oracle_reduce *r, struct error *err);
 
-// One node of a class that is made of products, or that is structural.
+// `n` elements as they are, to places of `out`.
+bool compute_copy(struct computation *l, const struct oracle_operand *from,
+                  const struct oracle_array *out, const struct oracle_axes *to, int64_t n,
+                  struct error *err);
+
+// One node: of any class; of one that is made of products, that is structural, or a loop.
+bool compute_any(struct computation *l, node_id id, struct error *err);
 bool compute_products(struct computation *l, node_id id, struct error *err);
 bool compute_structure(struct computation *l, node_id id, struct error *err);
+bool compute_recurrence(struct computation *l, node_id id, struct error *err);

@@ -97,14 +97,17 @@ bool compute_launch(struct computation *l, cuda_function f, int64_t n, int threa
     return launch(l->oracle, f, n, threads, arguments, err);
 }
 
-static cuda_pointer input_at(const struct computation *l, node_id id) {
-    const struct problem *p = l->request->problem;
+static int input_number(const struct computation *l, node_id id) {
     int i = 0;
-    while (p->inputs[i].node != id)
+    while (l->request->problem->inputs[i].node != id)
         i++;
+    return i;
+}
+
+static cuda_pointer input_at(const struct computation *l, node_id id) {
     const struct node *n = compute_node(l, id);
     int64_t skip = l->plan.carries[id] ? l->first * (shape_count(&n->shape) / l->plan.n_rows) : 0;
-    return l->request->inputs[i] + (cuda_pointer)dtype_size(n->dtype, skip);
+    return l->request->inputs[input_number(l, id)] + (cuda_pointer)dtype_size(n->dtype, skip);
 }
 
 struct oracle_array compute_readings(cuda_pointer at, int64_t count, enum dtype type) {
@@ -120,7 +123,7 @@ struct oracle_array compute_readings(cuda_pointer at, int64_t count, enum dtype 
 // from.
 struct oracle_array compute_own(const struct computation *l, node_id id) {
     const struct node *n = compute_node(l, id);
-    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
+    cuda_pointer at = l->work + (cuda_pointer)l->plan.places[id].at;
     struct oracle_array a = compute_readings(at, compute_count(l, id), n->dtype);
     if (oracle_plan_makes_long(n))
         a.fault = l->fault;
@@ -134,6 +137,8 @@ struct oracle_array compute_array(const struct computation *l, node_id id) {
     struct oracle_array a = {.type = (int)n->dtype, .is_wide = dtype_is_wide(n->dtype)};
     if (n->op == OP_CONST)
         a.number = n->value;
+    else if (n->op == OP_INPUT && l->given)
+        a = l->given[input_number(l, id)];
     else if (n->op == OP_INPUT && n->dtype == DTYPE_F32)
         a.honest = input_at(l, id);
     else
@@ -178,11 +183,26 @@ static bool do_map(struct computation *l, node_id id, struct error *err) {
                            .is_exponent = work_is_exponent(&l->request->problem->graph, id),
                            .type = is_copy ? ORACLE_PLAIN : computed_in(l, n),
                            .out = compute_own(l, id),
+                           .to = {.rank = 1, .is_flat = 1},
                            .n = (uint64_t)compute_count(l, id)};
     for (int i = 0; i < m.n_args; i++)
         m.args[i] = compute_operand(l, is_copy ? id : n->arg[i]);
     void *arguments[] = {&m};
     return launch(l->oracle, l->oracle->map, (int64_t)m.n, COMPUTE_THREADS, arguments, err);
+}
+
+bool compute_copy(struct computation *l, const struct oracle_operand *from,
+                  const struct oracle_array *out, const struct oracle_axes *to, int64_t n,
+                  struct error *err) {
+    struct oracle_map m = {.op = ORACLE_COPY,
+                           .n_args = 1,
+                           .type = ORACLE_PLAIN,
+                           .args = {*from},
+                           .out = *out,
+                           .to = *to,
+                           .n = (uint64_t)n};
+    void *arguments[] = {&m};
+    return launch(l->oracle, l->oracle->map, n, COMPUTE_THREADS, arguments, err);
 }
 
 bool compute_join(struct computation *l, struct oracle_reduce *r, struct error *err) {
@@ -212,8 +232,8 @@ static struct oracle_reduce reduction(const struct computation *l, node_id id) {
         .out = compute_own(l, id),
         .n = (uint64_t)results,
         .length = (uint64_t)length,
-        .partials = l->oracle->work + (cuda_pointer)place->partials,
-        .joined = l->oracle->work + (cuda_pointer)place->joined,
+        .partials = l->work + (cuda_pointer)place->partials,
+        .joined = l->work + (cuda_pointer)place->joined,
         .to = {.rank = 1, .is_flat = 1},
     };
 }
@@ -285,7 +305,7 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
     return true;
 }
 
-static bool compute(struct computation *l, node_id id, struct error *err) {
+bool compute_any(struct computation *l, node_id id, struct error *err) {
     const struct node *n = compute_node(l, id);
     if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
         return do_widen(l, id, err);
@@ -299,6 +319,8 @@ static bool compute(struct computation *l, node_id id, struct error *err) {
     default:
         break;
     }
+    if (n->op == OP_RECUR)
+        return compute_recurrence(l, id, err);
     if (n->op == OP_RESHAPE)
         return do_map(l, id, err);
     return oracle_plan_multiplies(n->op) ? compute_products(l, id, err)
@@ -310,7 +332,7 @@ static bool compute_once(struct computation *l, int phase, struct error *err) {
     const struct oracle_plan *plan = &l->plan;
     for (node_id id = 0; id < l->request->problem->graph.n_nodes; id++)
         if (plan->is_stored[id] && !plan->carries[id] && !plan->closes[id] &&
-            plan->phase[id] == phase && !(compute(l, id, err) && put_outputs(l, id, err)))
+            plan->phase[id] == phase && !(compute_any(l, id, err) && put_outputs(l, id, err)))
             return false;
     return true;
 }
@@ -324,7 +346,7 @@ static bool compute_tile(struct computation *l, int phase, struct error *err) {
         if (!plan->is_stored[id] ||
             !(is_part || (plan->closes[id] && plan->phase[id] - 1 == phase)))
             continue;
-        if (!compute(l, id, err) ||
+        if (!compute_any(l, id, err) ||
             (is_part && plan->phase[id] == phase && !put_outputs(l, id, err)))
             return false;
     }
@@ -377,7 +399,8 @@ static bool compute_all(struct computation *l, struct error *err) {
     int fault = 0;
     if (!gpu_oracle_take_work(l->oracle, plan->bytes + FAULT_BYTES, err))
         return false;
-    l->fault = l->oracle->work + (cuda_pointer)plan->bytes;
+    l->work = l->oracle->work;
+    l->fault = l->work + (cuda_pointer)plan->bytes;
     if (!cuda_ok(cu, cu->fill32(l->fault, 0, 1), "compute the truth", err))
         return false;
     for (int phase = 0; phase < plan->n_phases; phase++)

@@ -22,13 +22,13 @@ static bool pack(struct computation *l, node_id id, const struct oracle_part *pa
     p.precision = !s->narrows                    ? ORACLE_AS_STORED
                   : q->operand == PRECISION_TF32 ? ORACLE_TF32
                                                  : (int)q->type;
-    cuda_pointer at = l->oracle->work + (cuda_pointer)place->packed[side];
+    cuda_pointer at = l->work + (cuda_pointer)place->packed[side];
     int64_t padded = oracle_padded(s->rows), count = s->batches * s->k * padded;
     struct oracle_array a = compute_readings(at, count, DTYPE_F32);
     p.to = (struct oracle_factor){.honest = at,
                                   .rows = (uint64_t)padded,
                                   .batches = (uint64_t)s->batches,
-                                  .bits = l->oracle->work + (cuda_pointer)place->bits[side]};
+                                  .bits = l->work + (cuda_pointer)place->bits[side]};
     if (!part->is_exact) {
         p.to.value = a.value;
         p.to.variance = a.variance;
@@ -51,7 +51,7 @@ static bool multiply(struct computation *l, node_id id, const struct oracle_part
                                .m = (uint64_t)part->m,
                                .n = (uint64_t)part->n,
                                .k = (uint64_t)part->k,
-                               .partials = l->oracle->work + (cuda_pointer)place->partials,
+                               .partials = l->work + (cuda_pointer)place->partials,
                                .is_exact = part->is_exact};
     if (!pack(l, id, part, 0, &p.left, err) || !pack(l, id, part, 1, &p.right, err))
         return false;
@@ -70,7 +70,7 @@ static bool multiply(struct computation *l, node_id id, const struct oracle_part
                               .n = p.batch * p.m * p.n,
                               .length = p.k,
                               .partials = p.partials,
-                              .joined = l->oracle->work + (cuda_pointer)place->joined,
+                              .joined = l->work + (cuda_pointer)place->joined,
                               .to = part->to,
                               .to_at = part->to_at};
     return compute_launch(l, l->oracle->matmul, pieces * r.n_runs, ORACLE_GROUP, arguments, err) &&
@@ -78,14 +78,10 @@ static bool multiply(struct computation *l, node_id id, const struct oracle_part
 }
 
 static bool clear(struct computation *l, node_id id, struct error *err) {
-    struct oracle_map m = {.op = ORACLE_COPY,
-                           .n_args = 1,
-                           .type = ORACLE_PLAIN,
-                           .args = {{.axes = {.rank = 1, .is_flat = 1}}},
-                           .out = compute_own(l, id),
-                           .n = (uint64_t)compute_count(l, id)};
-    void *arguments[] = {&m};
-    return compute_launch(l, l->oracle->map, (int64_t)m.n, COMPUTE_THREADS, arguments, err);
+    struct oracle_operand zero = {.axes = {.rank = 1, .is_flat = 1}};
+    struct oracle_axes to = {.rank = 1, .is_flat = 1};
+    struct oracle_array out = compute_own(l, id);
+    return compute_copy(l, &zero, &out, &to, compute_count(l, id), err);
 }
 
 // Limits of the groups of a ragged product, and whether they are any.

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "eval/oracle_products.h"
 #include "ir/interpret.h"
+#include "ir/recurrence.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -41,6 +42,18 @@ static bool is_whole_product(const struct graph *g, const struct node *n) {
     return n->op == OP_MATMUL && dtype_is_integer(n->dtype);
 }
 
+// A loop whose arguments are f32.
+static bool takes_loop(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++)
+        if (g->nodes[n->arg[i]].dtype != DTYPE_F32)
+            return false;
+    const struct problem *body = recurrence_of(n)->body;
+    for (int i = 0; i < body->n_inputs; i++)
+        if (body->graph.nodes[body->inputs[i].node].dtype != DTYPE_F32)
+            return false;
+    return n->dtype == DTYPE_F32 && oracle_plan_takes(body);
+}
+
 // What is not named here is not known to the kernels.
 static bool takes_node(const struct graph *g, const struct node *n) {
     bool is_plain = n->dtype == DTYPE_F32 && has_narrow_arguments(g, n);
@@ -60,6 +73,8 @@ static bool takes_node(const struct graph *g, const struct node *n) {
     case OP_CLASS_WINDOW:
     case OP_CLASS_RAGGED:
         return is_plain;
+    case OP_CLASS_RECUR:
+        return takes_loop(g, n);
     default:
         return false;
     }
@@ -79,9 +94,9 @@ static const struct node *node_at(const struct oracle_plan *plan, node_id id) {
 }
 
 // An input that is not f32 becomes an array that kernels can read.
-static bool is_computed(const struct node *n) {
+static bool is_computed(const struct oracle_plan *plan, const struct node *n) {
     if (n->op == OP_INPUT)
-        return n->dtype != DTYPE_F32;
+        return n->dtype != DTYPE_F32 && !plan->is_body;
     return n->op != OP_CONST && n->op != OP_VIEW && n->op != OP_RESHAPE;
 }
 
@@ -175,7 +190,7 @@ static void use(struct oracle_plan *plan, node_id id, node_id user) {
     bool is_reshaped = node_at(plan, id)->op == OP_RESHAPE;
     while (node_at(plan, id)->op == OP_RESHAPE)
         id = node_at(plan, id)->arg[0];
-    if (!is_computed(node_at(plan, id)) && !(is_reshaped && node_at(plan, id)->op == OP_VIEW))
+    if (!is_computed(plan, node_at(plan, id)) && !(is_reshaped && node_at(plan, id)->op == OP_VIEW))
         return;
     // What is computed once is there for all tiles.
     bool is_kept = is_for_all(plan, id) || (plan->carries[user] && !plan->carries[id]);
@@ -203,7 +218,7 @@ static void choose_stored(struct oracle_plan *plan) {
 
 // ---- where they lie
 
-enum { PIECES = 7 };  // of one node, at most
+enum { PIECES = 8 };  // of one node, at most
 
 struct piece {
     int64_t at, bytes;
@@ -273,12 +288,42 @@ static void place_factors(struct oracle_plan *plan, struct shelf *s, node_id id,
     place->joined = base + put(s, joined, id, id);
 }
 
-static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
+int64_t oracle_plan_given_bytes(int64_t count) {
+    int64_t bytes = count * (2 * (int64_t)sizeof(double) + (int64_t)sizeof(float));
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+// Room for the body; and all results of the loop are there from its first one on.
+static void place_loop(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
                        int64_t base) {
+    const struct graph *g = &plan->problem->graph;
+    const struct recurrence *r = recurrence_of(node_at(plan, id));
+    struct oracle_plan body;
+    for (node_id i = 0; i < id; i++)
+        if (recurrence_of(&g->nodes[i]) == r && plan->is_stored[i])
+            return;
+    oracle_plan_make_body(a, r->body, &body);
+    int64_t bytes = body.bytes;
+    for (int i = 0; i < r->body->n_inputs; i++)
+        bytes += oracle_plan_given_bytes(
+            shape_count(&r->body->graph.nodes[r->body->inputs[i].node].shape));
+    plan->places[id].body = base + put(s, bytes, id, id);
+    for (node_id i = id; i < g->n_nodes; i++)
+        if (recurrence_of(&g->nodes[i]) == r && plan->is_stored[i])
+            plan->places[i].at =
+                base + put(s, shape_count(&g->nodes[i].shape) * element_bytes(&g->nodes[i]), id,
+                           plan->last_use[i]);
+}
+
+static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
+                       int64_t rows, int64_t base) {
     const struct node *n = node_at(plan, id);
     struct shape shape = oracle_plan_shape(plan, id, rows);
     struct oracle_place *place = &plan->places[id];
-    place->at = base + put(s, shape_count(&shape) * element_bytes(n), id, plan->last_use[id]);
+    if (n->op != OP_RECUR)
+        place->at = base + put(s, shape_count(&shape) * element_bytes(n), id, plan->last_use[id]);
+    if (n->op == OP_RECUR)
+        place_loop(a, plan, s, id, base);
     if (oracle_plan_multiplies(n->op))
         place_factors(plan, s, id, rows, base, false);
     if (op_infos[n->op].class != OP_CLASS_REDUCE)
@@ -303,10 +348,10 @@ static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
             place_factors(plan, &once, id, rows, 0, true);
     for (node_id id = 0; id < n; id++)
         if (plan->is_stored[id] && !plan->carries[id])
-            place_node(plan, &once, id, rows, 0);
+            place_node(a, plan, &once, id, rows, 0);
     for (node_id id = 0; id < n; id++)
         if (plan->is_stored[id] && plan->carries[id])
-            place_node(plan, &tile, id, rows, once.bytes);
+            place_node(a, plan, &tile, id, rows, once.bytes);
     plan->tile_rows = rows;
     plan->bytes = once.bytes + tile.bytes;
 }
@@ -390,6 +435,8 @@ static void find_rows(struct oracle_plan *plan) {
     int64_t most = 0;
     int best = -1;
     plan->n_rows = 1;
+    if (plan->is_body || !oracle_plan_has_rows(p))
+        return;
     if (interpret_carriers(p, plan->carries)) {
         plan->n_rows = shapes[0]->size[0];
         return;
@@ -407,6 +454,13 @@ static void find_rows(struct oracle_plan *plan) {
         plan->n_rows = shapes[best]->size[0];
         trace_rows(plan, shapes[best]);
     }
+}
+
+bool oracle_plan_has_rows(const struct problem *p) {
+    for (int i = 0; i < p->graph.n_nodes; i++)
+        if (p->graph.nodes[i].op == OP_RECUR)
+            return false;
+    return true;
 }
 
 static int64_t greatest_divisor(int64_t a, int64_t b) {
@@ -447,9 +501,11 @@ static void find_phases(struct oracle_plan *plan) {
             plan->needed[g->nodes[i].arg[k]] |= plan->needed[i];
 }
 
-static void start_plan(struct arena *a, const struct problem *p, struct oracle_plan *plan) {
+static void start_plan(struct arena *a, const struct problem *p, bool is_body,
+                       struct oracle_plan *plan) {
     int n = p->graph.n_nodes;
     *plan = (struct oracle_plan){.problem = p,
+                                 .is_body = is_body,
                                  .carries = arena_array(a, bool, n),
                                  .is_stored = arena_array(a, bool, n),
                                  .closes = arena_array(a, bool, n),
@@ -462,15 +518,22 @@ static void start_plan(struct arena *a, const struct problem *p, struct oracle_p
     choose_stored(plan);
 }
 
+void oracle_plan_make_body(struct arena *a, const struct problem *body, struct oracle_plan *plan) {
+    start_plan(a, body, true, plan);
+    for (int i = 0; i < body->n_outputs; i++)
+        plan->last_use[body->outputs[i].node] = body->graph.n_nodes;
+    place_all(a, plan, 1);
+}
+
 void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t rows,
                            struct oracle_plan *plan) {
-    start_plan(a, p, plan);
+    start_plan(a, p, false, plan);
     place_all(a, plan, rows);
 }
 
 void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
                       struct oracle_plan *plan) {
-    start_plan(a, p, plan);
+    start_plan(a, p, false, plan);
     int64_t fits = 1, above = plan->n_rows + 1, step = plan->tile_step;
     while (fits + 1 < above) {
         int64_t rows = fits + (above - fits) / 2;

@@ -161,8 +161,9 @@ static void compare_element(enum dtype t, const struct element *a, const struct 
         return;
     if (!(a->unit > 0) || !(b->unit > 0)) {
         // Exact, or no number: nothing but the same will do.
-        bool is_same = (a->truth == b->truth || (isnan(a->truth) && isnan(b->truth))) &&
-                       (a->unit == b->unit || (isnan(a->unit) && isnan(b->unit)));
+        bool is_same =
+            ((float)a->truth == (float)b->truth || (isnan(a->truth) && isnan(b->truth))) &&
+            (a->unit == b->unit || (isnan(a->unit) && isnan(b->unit)));
         c->n_wrong += !is_same;
         return;
     }
