@@ -156,8 +156,8 @@ JUDGE_FN void oracle_clear(struct oracle_piece *t) {
 }
 
 // How products of inputs are summed. ORDINARY: each is rounded, or may be. SHORT: none is. For both
-// sizes are not added up. CAREFUL: nothing is known.
-enum { ORACLE_CAREFUL, ORACLE_ORDINARY, ORACLE_SHORT };
+// sizes are not added up. SIZED: as SHORT, with sizes. CAREFUL: nothing is known.
+enum { ORACLE_CAREFUL, ORACLE_ORDINARY, ORACLE_SHORT, ORACLE_SIZED };
 
 // One term of each sum. `way` is a constant, so that each has code of its own.
 JUDGE_FN void oracle_multiply_input(struct oracle_piece *t, float4 l, float4 r, int way) {
@@ -174,10 +174,10 @@ JUDGE_FN void oracle_multiply_input(struct oracle_piece *t, float4 l, float4 r, 
         double product = A[i] * B[j];
         t->honest[i][j] = ORACLE_PLUS(t->honest[i][j], honest);
         t->value[i][j] = ORACLE_FMA(A[i], B[j], t->value[i][j]);
-        if (way == ORACLE_CAREFUL) {
+        if (way == ORACLE_CAREFUL || way == ORACLE_SIZED) {
             t->squares[i][j] += product * product;
             t->fourth[i][j] += fabs(product);
-            if (oracle_inexact(product))
+            if (way == ORACLE_CAREFUL && oracle_inexact(product))
                 t->products[i][j] += product * product;
             continue;
         }
@@ -300,9 +300,9 @@ JUDGE_FN int oracle_way(const struct oracle_product *p, const struct oracle_piec
     }
     // Beyond these f32 does not hold the products, or what rounding takes off them; and numbers
     // with so few bits that a sum may well be exact are added up with their sizes.
-    if (low < -149 || high > 125 || apart > -26)
+    if (low < -149 || high > 125 || (apart > -26 && !p->is_short))
         return ORACLE_CAREFUL;
-    return p->is_short ? ORACLE_SHORT : ORACLE_ORDINARY;
+    return apart > -26 ? ORACLE_SIZED : p->is_short ? ORACLE_SHORT : ORACLE_ORDINARY;
 }
 
 JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece *t) {
@@ -312,12 +312,14 @@ JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece
         oracle_multiply_inputs(p, t, ORACLE_SHORT);
     else if (way == ORACLE_ORDINARY)
         oracle_multiply_inputs(p, t, ORACLE_ORDINARY);
+    else if (way == ORACLE_SIZED)
+        oracle_multiply_inputs(p, t, ORACLE_SIZED);
     else if (way == ORACLE_CAREFUL)
         oracle_multiply_inputs(p, t, ORACLE_CAREFUL);
     else
         oracle_multiply_any(p, t);
     ORACLE_EACH_PAIR
-    oracle_end_sum(p, t, i, j, way == ORACLE_CAREFUL);
+    oracle_end_sum(p, t, i, j, way == ORACLE_CAREFUL || way == ORACLE_SIZED);
 }
 
 // Every run of every result. A group of threads has a tile of pieces, as many rows of them as there
