@@ -32,12 +32,12 @@ RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sq
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
-FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
+FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(BUILD)/fake/lib64/libcupti.so.13
 FUZZ_DIR  = base build calibrate eval ir lang model record loop family gpu profile tools store llm mind
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check worker-talk mutants)
+TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check worker-talk mutants cuda-program)
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -51,7 +51,7 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
 $(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rng.*) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -Wl,-soname,$(@F) -o $@ $< -lm -ldl
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
@@ -146,4 +146,4 @@ clean:
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
         check-asan-built fuzz fuzz-built lint bench bench-long bless install clean
--include $(OBJ:.o=.d) $(TOBJ:.o=.d)
+-include $(OBJ:.o=.d) $(TOBJ:.o=.d) inject/inject.mk

@@ -66,7 +66,7 @@ static bool run(int argc, char **argv, struct error *err) {
                                  .top = o.top > 0 && o.top < 1000000 ? (int)o.top : 0};
     bool ok = op_diagnose(&a, &q, &d, err);
     if (ok && o.json) {
-        json_t *document = op_diagnose_json(&d);
+        json_t *document = diagnosis_to_json(&d);
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {

@@ -424,6 +424,8 @@ static const struct kernel kernels[] = {
     {"mapped", right, 2, 1},
     {"partial", partial, 2},
     {"noop", noop, 2},
+    {"flight_sick", noop, 2},  // two of the cubin in tests/fixtures
+    {"narrow_sick", noop, 2},
     {"overrun", overrun, 2},
     {"mutate", mutate, 2},
     {"illegal", illegal, 2},

@@ -297,6 +297,7 @@ Test(sources, counters_are_chosen_for_few_passes) {
         {"GH100", "basic", 1, 0},  {"GA100", "basic", 1, 0},  {"AD102", "basic", 1, 0},
         {"GB202", "basic", 1, 2},  {"GH100", "class", 3, 0},  {"GH100", "memory", 5, 0},
         {"GH100", "stalls", 6, 0}, {"GA100", "stalls", 6, 1}, {"GH100", "code", 1, 0},
+        {"GH100", "all", 11, 0},
     };
     struct cupti c;
     struct error err = {0};
