@@ -422,7 +422,7 @@ static const struct kernel kernels[] = {
     {"judge_scan", run_scan, 2},
     {"judge_fold", run_fold, 3},
     {"judge_flush", run_flush, 3},
-{"judge_wipe_shared", run_wipe_shared, 1},
+    {"judge_wipe_shared", run_wipe_shared, 1},
     {"judge_wipe_256", run_wipe_local, 1},
     {"judge_wipe_2048", run_wipe_local, 1},
     {"oracle_fill", run_oracle_fill, 4},
