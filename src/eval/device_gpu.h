@@ -1,5 +1,5 @@
-// What the parts of the GPU's judge share: device_gpu.c (opening, subjects, calls), gpu_data.c (data,
-// comparing) and gpu_checks.c (what calls left in memory).
+// What the parts of the GPU's judge share: device_gpu.c (opening, subjects, calls), gpu_data.c
+// (data, comparing) and gpu_checks.c (what calls left in memory).
 #pragma once
 
 #include "build/compile_cuda.h"

@@ -33,8 +33,8 @@ bool gpu_bench_open(struct gpu_bench *b, int ordinal, struct error *err);
 bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err);
 void gpu_bench_close(struct gpu_bench *b);
 
-// What is asked about a piece of memory: how many of its words are the poison, how many are not, the
-// digest of all of them. Of the first and the last word only some bits belong to it. As in
+// What is asked about a piece of memory: how many of its words are the poison, how many are not,
+// the digest of all of them. Of the first and the last word only some bits belong to it. As in
 // runtime/judge.cu.
 enum { JUDGE_SAME = 1, JUDGE_OTHER = 2, JUDGE_DIGEST = 4 };
 enum { JUDGE_REGIONS = 48 };
