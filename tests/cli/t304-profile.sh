@@ -3,7 +3,7 @@
 # how it ends stay, what goes wrong is named, and the rest still works.
 . "$(dirname "$0")/lib.sh"
 mkdir cuda none
-ln -s "$(dirname "$HONE")/fake/program" cuda/lib64
+ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
 export CUDA_HOME="$TMP/cuda"
 program=$(dirname "$HONE")/cuda-program cubin=$ROOT/tests/fixtures/cubin/twins_90a.cubin
 
