@@ -49,7 +49,8 @@ struct emitter {
 };
 
 extern const struct emitter map_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, nest_cpu;
-extern const struct emitter map_simt, rowwise_simt, reduce_simt, gemm_simt, gemm_dot, nest_simt;
+extern const struct emitter map_simt, rowwise_simt, rowwise_blocks, rowwise_columns, reduce_simt,
+    gemm_simt, gemm_dot, nest_simt;
 
 // For `runs_on`.
 bool emitter_runs_on_cpu(const struct target *t);
@@ -63,6 +64,16 @@ int knob_nearest(const struct knob *k, int part, int value);
 int knob_at_most(const struct knob *k, int part, int value);  // the first when all are above
 // Steps from `word` in the list, -1 when it is not there.
 int knob_word(const struct knob *k, const char *word);
+
+// Parts that are turned by themselves, and how many values one of them can take: positions on its
+// grid, or words.
+int knob_parts(const struct knob *k);
+int knob_choices(const struct knob *k, int part);
+// Which of them a stage has (-1: none), by position; and to give it another.
+int stage_choice(const struct knob *k, const struct kernel_stage *s, int part);
+void stage_choose(const struct knob *k, struct kernel_stage *s, int part, int choice);
+// "64x64" of a knob; "" when the stage has none of that name.
+const char *stage_value_text(struct arena *a, const struct kernel_stage *s, const char *name);
 
 // Values of a complete stage; asking for a knob that it has not is a bug.
 int stage_number(const struct kernel_stage *s, const char *knob, int part);

@@ -66,10 +66,13 @@ static bool read_file(struct reading *r, const char *path, struct error *err) {
         return sass_read(r->a, bytes, len, &r->codes[r->n_codes++], err) ||
                error_wrap(err, "%s", path);
     }
-    if (r->has_profile && import_is_ncu(bytes, len))
+    bool is_hone = import_is_hone(bytes, len);
+    if (r->has_profile && (is_hone || import_is_ncu(bytes, len)))
         return error_set(err, ERROR_USAGE, "%s: a second profile; give one", path);
     r->has_profile = true;
-    return import_ncu(r->a, bytes, len, p, err) || error_wrap(err, "%s", path);
+    return (is_hone ? import_hone(r->a, bytes, len, p, err)
+                    : import_ncu(r->a, bytes, len, p, err)) ||
+           error_wrap(err, "%s", path);
 }
 
 // ---- whose code it is

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "ops/op_machine.h"
+#include "tools/tool.h"
 
 enum { KERNELS_LISTED = 12, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
 // A kernel of less than this share of the time has nothing of importance.
@@ -27,22 +28,22 @@ static double on_the_whole(double gain, double share) {
 static void rank_first(struct program_profile *p) {
     const struct diagnosis *d = &p->diagnosis;
     double busy = profile_get(&p->collected.profile, METRIC_DEVICE_BUSY);
-    struct profile_first best = {.gain = 1};
-    int most = -1;
+    struct finding best = {0};
     for (int i = -1; i < d->n_kernels; i++) {
         const struct finding *found = i < 0 ? d->findings : d->kernels[i].findings;
         int n = i < 0 ? d->n_findings : d->kernels[i].n_findings;
         double share = i < 0 ? 1 : d->kernels[i].share * (isfinite(busy) ? busy : 1);
         for (int k = 0; k < n; k++) {
-            double gain = on_the_whole(found[k].expected_gain, isfinite(share) ? share : 1);
-            int severity = share < SMALL ? SEVERITY_LOW : (int)found[k].severity;
-            if (severity < most || (severity == most && gain <= best.gain))
+            struct finding f = found[k];
+            f.expected_gain = on_the_whole(f.expected_gain, isfinite(share) ? share : 1);
+            f.severity = share < SMALL ? SEVERITY_LOW : f.severity;
+            if (p->first.finding && !finding_ranks_before(&f, &best))
                 continue;
-            most = severity;
-            best = (struct profile_first){&found[k], i < 0 ? NULL : d->kernels[i].name, gain};
+            best = f;
+            p->first = (struct profile_first){&found[k], i < 0 ? NULL : d->kernels[i].name,
+                                              f.expected_gain};
         }
     }
-    p->first = best;
 }
 
 // ---- the diagnosis

@@ -38,6 +38,7 @@ struct collecting {
     struct cupti cupti;
     int *order;  // kernels of the timeline that match, by their time
     int n_order, n_chosen;
+    struct program_data samples;
 };
 
 static void note(struct collecting *c, const char *text) {
@@ -188,7 +189,18 @@ static void ask_code(struct collecting *c, struct str *ask) {
         str_printf(ask, "code %s\n", c->out->kernels[i].kernel->name);
 }
 
-// Machine code that the run left: its metrics, and what stands at each sample.
+// By instruction, how many samples of a kernel issued.
+static double *issued_of(struct arena *a, const struct program_data *d, const char *kernel, int n) {
+    double *issued = arena_array(a, double, n + 1);
+    for (int i = 0; i < d->n_spots; i++) {
+        const struct program_spot *s = &d->spots[i];
+        if (s->pc / SASS_BYTES < (uint64_t)n && strcmp(s->kernel, kernel) == 0)
+            issued[s->pc / SASS_BYTES] += s->reasons[METRIC_STALL_SELECTED - METRIC_STALL_BARRIER];
+    }
+    return issued;
+}
+
+// Machine code that a run left: its metrics, and what stands at each sample.
 static void take_cubin(struct collecting *c, const char *path) {
     struct arena scratch = {0};
     struct error ignored = {0};
@@ -198,10 +210,12 @@ static void take_cubin(struct collecting *c, const char *path) {
     if (bytes && sass_read(&scratch, bytes, len, &code, &ignored)) {
         for (int i = 0; i < c->n_chosen; i++) {
             struct collected_kernel *k = &c->out->kernels[i];
-            const struct sass_kernel *s = sass_find(&code, k->kernel->name);
-            if (s)
-                sass_metrics(s, &c->out->profile.launches[i].metrics);
-            for (int j = 0; s && j < k->n_spots; j++)
+            struct sass_kernel *s = sass_find(&code, k->kernel->name);
+            if (!s)
+                continue;
+            sass_set_hot(s, issued_of(&scratch, &c->samples, k->kernel->name, s->n));
+            sass_metrics(s, &c->out->profile.launches[i].metrics);
+            for (int j = 0; j < k->n_spots; j++)
                 if (k->spots[j].pc / SASS_BYTES < (uint64_t)s->n)
                     k->spots[j].code = sass_name(s->code[k->spots[j].pc / SASS_BYTES].code);
         }
@@ -209,7 +223,8 @@ static void take_cubin(struct collecting *c, const char *path) {
     arena_reset(&scratch);
 }
 
-static void take_cubins(struct collecting *c, const char *dir) {
+static void take_cubins(struct collecting *c, const char *below) {
+    const char *dir = arena_printf(c->a, "%s/%s", c->dir, below);
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));)
         if (str_ends_with(e->d_name, ".cubin"))
@@ -265,7 +280,6 @@ static void run_counters(struct collecting *c) {
         n_missing += !d.is_counted[i];
     }
     c->out->passes = d.passes;
-    take_cubins(c, dir);
     note_faults(c, &d, "counters");
     note_end(c, &end, "counters");
     if (n_graphs > 0)
@@ -317,28 +331,27 @@ static void take_spots(struct collecting *c, struct program_data *d, int kernel)
 static void run_samples(struct collecting *c) {
     struct error why = {0};
     struct str ask = {0};
-    struct program_data d;
+    struct program_data *d = &c->samples;
     struct foreground_result end;
     const char *dir = arena_printf(c->a, "%s/samples", c->dir);
     str_printf(&ask, "mode samples\ncupti %s\nperiod %d\n", c->cupti_path, period(c));
     ask_code(c, &ask);
     bool ok = run_program(c, RUN_SAMPLES, &ask, dir, &end, &why) &&
-              program_read(c->a, dir, NULL, &d, &why);
+              program_read(c->a, dir, NULL, d, &why);
     str_reset(&ask);
     if (!ok) {
         note(c, arena_printf(c->a, "samples: %s", why.text));
         return;
     }
-    if (d.n_spots > 0)
-        qsort(d.spots, (size_t)d.n_spots, sizeof *d.spots, compare_waiting);
+    if (d->n_spots > 0)
+        qsort(d->spots, (size_t)d->n_spots, sizeof *d->spots, compare_waiting);
     for (int i = 0; i < c->n_chosen; i++) {
-        take_spots(c, &d, i);
-        program_stalls(&d, c->out->kernels[i].kernel->name, &c->out->profile.launches[i].metrics);
+        take_spots(c, d, i);
+        program_stalls(d, c->out->kernels[i].kernel->name, &c->out->profile.launches[i].metrics);
     }
-    take_cubins(c, dir);
-    note_faults(c, &d, "samples");
+    note_faults(c, d, "samples");
     note_end(c, &end, "samples");
-    if (d.n_spots == 0 && d.n_faults == 0)
+    if (d->n_spots == 0 && d->n_faults == 0)
         note(c, "samples: none came");
 }
 
@@ -360,6 +373,8 @@ bool collect(struct arena *a, const struct collect_request *q, struct collected 
         run_counters(&c);
     if (goes_on && !interrupt_seen())
         run_samples(&c);
+    take_cubins(&c, "counters");
+    take_cubins(&c, "samples");
     if (c.dir)
         file_remove_tree(c.dir, &ignored);
     cupti_close(&c.cupti);

@@ -32,6 +32,12 @@ printf '%s\n' "$got" | grep -q 'counters' && fail 'counters in a timeline'
 valid program profile - 0 --json
 grep -q '"hot_load_bytes": 4.0' json || fail 'no machine code'
 
+cp json kept.json
+expect_match 0 '^hone, profile: 8 launches of 2 kernels on Fake 9000$' "$HONE" diagnose kept.json
+has '^  class     memory-bound .memory 91% busy'
+printf '{"schema": "hone.plan/1"}' >other.json
+expect_match 2 'other.json: this is no profile of hone' "$HONE" diagnose other.json
+
 # How programs end.
 expect_match 3 '^the program ended with status 3$' profile - 3
 has '^8 launches of 2 kernels'
