@@ -28,8 +28,8 @@
 // Pairs of the first round, doubled from round to round up to a limit.
 enum { FIRST_PAIRS = 2, LAST_PAIRS = 8 };
 enum { INCUMBENT = 0 };  // its number among the sources; candidates follow
-// A first call that takes so many times the incumbent's says enough: the ones that follow are
-// faster, but not by that much.
+// First calls that take so many times the incumbent's of that moment say enough: the ones that
+// follow are faster, but not by that much.
 static const double hopeless = 3;
 // One that comes through all rounds is still not worth a verdict when it is slower than this.
 static const double worthwhile = 0.97;
@@ -169,15 +169,18 @@ static double call_incumbent(struct race *r) {
 
 static bool call_pairs(struct race *r, struct entry *e, struct subject *s, int n_pairs,
                        struct verdict *v) {
-    double first_s = call(r, s, v);
-    if (first_s > hopeless * r->incumbent_s)
-        first_s = fmin(first_s, call(r, s, v));  // somebody else may have had the processor
+    double first_s = call(r, s, v), now_s = NAN;
+    // The machine may have become slower, or somebody else have had the processor.
+    if (first_s > hopeless * r->incumbent_s) {
+        now_s = call_incumbent(r);
+        first_s = fmin(first_s, call(r, s, v));
+    }
     if (isnan(first_s) || v->kind != VERDICT_OK)
         return blame(r, e, v);
     e->screening->n_rounds++;
-    if (first_s > hopeless * r->incumbent_s) {
+    if (first_s > hopeless * now_s) {
         e->subject_s = fmin(e->subject_s, first_s);
-        e->incumbent_s = r->incumbent_s;
+        e->incumbent_s = fmin(e->incumbent_s, now_s);
         return true;
     }
     for (int i = 0; i < n_pairs; i++) {

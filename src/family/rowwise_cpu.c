@@ -57,11 +57,6 @@ static int default_rows(int64_t n_rows, const struct target *t) {
     return best;
 }
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    stage_set(s, "vec", 0, f->lanes <= 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
-    stage_set(s, "rows", 0, default_rows(f->rows->n_rows, t));
-}
-
 static int64_t kept_bytes(const struct rows_form *f) {
     int64_t bytes = 0;
     for (node_id n = 0; n < f->region->graph->n_nodes; n++)
@@ -84,6 +79,40 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     if (stage_word_is(s, "store", "stream"))
         return legal_stream(s, f->rows->n_columns, why);
     return true;
+}
+
+static void take_if_legal(const struct form *f, const struct target *t, struct kernel_stage *s,
+                          const struct kernel_stage *changed) {
+    struct objection why;
+    if (is_legal(f, t, changed, &why))
+        *s = *changed;
+}
+
+// Rows that come from memory and go there: what every search on such problems came to (softmax 2048
+// x 4096 on two cores of an EPYC: 2.26 times as fast as with the knobs at their first values).
+static void default_stream(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    static const char *const words[][2] = {
+        {"keep", "local"}, {"overlap", "rows"}, {"divide", "reciprocal"}, {"store", "stream"}};
+    struct kernel_stage next = *s;
+    stage_set(&next, "vec", 0, 16);
+    take_if_legal(f, t, s, &next);
+    next = *s;
+    stage_set(&next, "ahead", 0, 1);
+    take_if_legal(f, t, s, &next);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        next = *s;
+        stage_set_word(&next, words[i][0], words[i][1]);
+        take_if_legal(f, t, s, &next);
+    }
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct region_work w;
+    stage_set(s, "vec", 0, f->lanes <= 1 ? 1 : t->vector_bytes >= 32 ? 8 : 4);
+    stage_set(s, "rows", 0, default_rows(f->rows->n_rows, t));
+    region_count(f->region, &w);
+    if (f->lanes > 1 && t->llc_bytes > 0 && w.bytes_written > (double)t->llc_bytes / 2)
+        default_stream(f, t, s);
 }
 
 // Everything that building the loops needs.

@@ -33,10 +33,19 @@ struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_mo
 }
 
 struct move *moves_far_untried(struct arena *a, const struct brief *brief, int room, int *n_moves) {
-    // Of those that are best so many may be tried that few are left.
-    struct move *moves = moves_far(a, brief->problem, brief->target, brief->kernel,
-                                   2 * room + FAR_MORE, brief->rng, n_moves);
-    *n_moves = keep_untried(brief, moves, *n_moves);
+    const struct problem *p = brief->problem;
+    int n_best, most = 2 * room + FAR_MORE;  // so many may be tried that few are left
+    struct move *best = moves_far(a, p, brief->target, brief->kernel, 1, NULL, &n_best);
+    struct move *drawn = moves_far(a, p, brief->target, brief->kernel, most, brief->rng, n_moves);
+    struct move *moves = arena_array(a, struct move, most + 1);
+    // The best by the prior alone comes first, and not twice.
+    int n = n_best;
+    if (n_best > 0)
+        moves[0] = best[0];
+    for (int i = 0; i < *n_moves; i++)
+        if (n_best == 0 || strcmp(drawn[i].words, best[0].words) != 0)
+            moves[n++] = drawn[i];
+    *n_moves = keep_untried(brief, moves, n);
     return moves;
 }
 

@@ -175,6 +175,9 @@ static bool work(struct replay *r, struct error *err) {
         .mind = r->team.team,
         .judge = r->recorded,
         .store = r->store,
+        .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
+                     ? &r->recording.nodes[0].candidate
+                     : NULL,
         .remeasure = remeasure,
         .remeasure_ctx = r,
         // With other judgements there is no such place.

@@ -117,7 +117,9 @@ static bool add_root(struct loop *l, struct error *err) {
     struct kernel k = {0};
     struct candidate c = l->run->start;
     bool is_given = c.source != NULL;
-    if (!is_given) {
+    if (!is_given && l->job->first) {
+        c = *l->job->first;
+    } else if (!is_given) {
         lower_default(l->a, l->job->problem, l->job->target, &k);
         if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
             return error_wrap(err, "default kernel");

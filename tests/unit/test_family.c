@@ -258,6 +258,32 @@ static const char *check_block(struct arena *a, const char *problem, const char 
 }
 
 // What depends on the machine is checked here; what does not, by tests/lang/reject.
+// What goes past the caches starts with the knobs that every search of such problems came to.
+Test(family, rows_from_memory_to_memory_start_as_a_stream) {
+    struct arena a = {0};
+    struct target t = test_target(32);
+    static const struct {
+        const char *sizes, *knobs;
+    } cases[] = {
+        {"dim M = 64, N = 4096\n",
+         "keep reread  ahead 0  overlap none  divide exact  store cached"},
+        {"dim M = 8192, N = 4096\n",
+         "keep local  ahead 1  overlap rows  divide reciprocal  store stream"},
+        {"dim M = 8192, N = 4095\n", "store cached"},  // rows are not aligned
+    };
+    t.llc_bytes = 32 << 20;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kernel k;
+        const char *text = arena_printf(&a,
+                                        "problem p\n%sin x : f32[M, N] ~ normal\n"
+                                        "out y : f32[M, N]\ny = softmax(x)\n",
+                                        cases[i].sizes);
+        lower_default(&a, problem_from(&a, text), &t, &k);
+        cr_expect(strstr(kernel_print(&a, &k), cases[i].knobs), "%s", kernel_print(&a, &k));
+    }
+    arena_reset(&a);
+}
+
 Test(family, limits_of_the_machine_are_limits_of_knobs) {
     static const struct {
         const char *stages;

@@ -91,6 +91,7 @@ struct table {
     int n_races, n_raced;
     int untimed;  // so many of a race have no turn
     char incumbent[32];
+    const struct candidate *first;  // of a replay
 };
 
 static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
@@ -282,6 +283,7 @@ static bool go(const struct setting *s, struct table *t, struct run *run) {
         .proposer = s->proposer,
         .judge = {.judge = judge_table, .ctx = t, .race = race_table},
         .store = store,
+        .first = t->first,
         .remeasure = remeasure,
         .remeasure_ctx = t,
         .on_event = count_event,
@@ -397,6 +399,26 @@ Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
 
 Test(optimize, and_one_that_races, .timeout = 900) {
     kill_everywhere(1, 5);
+}
+
+// The default of today need not be the one that a record begins with.
+Test(optimize, begins_with_the_block_that_a_record_began_with) {
+    struct table t = plain_table;
+    struct setting s = usual;
+    struct kernel k;
+    struct candidate first;
+    struct run run;
+    int n;
+    lower_default(&a, problem, &target, &k);
+    struct move *moves = moves_list(&a, problem, &target, &k, &n);
+    cr_assert(n > 0 && lower_kernel(&a, problem, &target, moves[0].kernel, &first, &err));
+    first.label = "default";
+    t.first = &first;
+    s.evals = 1;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    struct search_node *nodes;
+    nodes_of(s.db, &nodes);
+    cr_expect_str_eq(nodes[0].candidate.kernel, first.kernel);
 }
 
 // ---- races
