@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -67,6 +68,25 @@ bool cupti_load(const char *path, char *why, size_t size) {
     return true;
 }
 
+// ---- the driver
+
+static int find_driver(struct dl_phdr_info *info, size_t size, void *found) {
+    const char *slash = strrchr(info->dlpi_name, '/');
+    (void)size;
+    if (strcmp(slash ? slash + 1 : info->dlpi_name, "libcuda.so.1") != 0)
+        return 0;
+    *(void **)found = dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+    return 1;
+}
+
+// The one that has loaded us, by its path: its name alone may mean another.
+void *driver_library(void) {
+    static void *driver;
+    if (!driver)
+        dl_iterate_phdr(find_driver, &driver);
+    return driver;
+}
+
 // ---- what CUPTI calls back
 
 static bool is_kernel_launch(uint32_t id) {
@@ -78,7 +98,7 @@ static bool is_kernel_launch(uint32_t id) {
 // A launch that is only recorded into a graph must be left alone: to start the profiler there
 // would break the recording.
 static bool is_captured(void *stream) {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *driver = driver_library();
     int (*ask)(void *, int *) = driver ? dlsym(driver, "cuStreamIsCapturing") : NULL;
     int status = 0;
     return ask && (ask(stream, &status) != 0 || status != 0);
@@ -109,7 +129,7 @@ static void on_launch(uint32_t id, const struct cupti_call_data *d) {
 
 // Facts of the device that a context is on, by the driver that is loaded already.
 static void write_device(void *context) {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *driver = driver_library();
     int (*name_of)(char *, int, int) = driver ? dlsym(driver, "cuDeviceGetName") : NULL;
     int (*attribute)(int *, int, int) = driver ? dlsym(driver, "cuDeviceGetAttribute") : NULL;
     char name[256] = "?";

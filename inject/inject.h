@@ -68,6 +68,9 @@ int cupti_check(int code, const char *call);
 // False: `why` says so. `path` is tried after what the program has loaded itself.
 bool cupti_load(const char *path, char *why, size_t size);
 
+// The driver's library in this process; NULL: none.
+void *driver_library(void);
+
 void out_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // "error WHERE CALL CODE TEXT".
 void out_error(const char *where, int code);

@@ -151,7 +151,7 @@ static int stop(struct ranger *r) {
 
 // Is so much of the card taken that saving all of it for every pass would take minutes?
 static bool is_memory_full(void) {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *driver = driver_library();
     int (*ask)(size_t *, size_t *) = driver ? dlsym(driver, "cuMemGetInfo_v2") : NULL;
     size_t free_bytes = 0, all = 0;
     if (!ask || ask(&free_bytes, &all) != 0)
