@@ -197,6 +197,12 @@ static bool legal_meet(const struct target *t, const struct figures *f, const st
     if (c->is_grid && c->rows > f->n_rows)
         return objection(why, "rows", "there are %lld rows: the nearest is rows 1",
                          (long long)f->n_rows);
+    // Who has come is counted in 32 bits.
+    if (c->is_grid && f->n_rows / c->rows > INT32_MAX / c->blocks / 8)
+        return objection(why, "meet",
+                         "%lld rows are too many for blocks that meet for each: the "
+                         "nearest is blocks 1",
+                         (long long)f->n_rows);
     int64_t room = (int64_t)t->sms * c->minblocks;
     if (c->is_grid && (int64_t)c->blocks * c->rows > room)
         return objection(why, "blocks",
