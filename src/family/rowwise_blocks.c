@@ -332,7 +332,7 @@ static double seconds_of(const struct target *t, const struct figures *f, const 
     double compute = f->compute_s * (r.is_kept ? (c->is_once ? 1.5 : 1) : r.walks * 0.6);
     double seconds = fmax(memory, compute) + 0.2 * fmin(memory, compute);
     // Blocks of a grid wait for the slowest of many.
-    seconds *= c->is_grid ? 1.15 : 1;
+    seconds *= c->is_grid ? 1.3 : 1;
     return seconds * (1 + 0.02 * c->threads / 256) + (c->is_grid ? 5e-6 : 3e-6);
 }
 
