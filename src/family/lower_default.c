@@ -61,13 +61,12 @@ static node_id find_small_cut(const struct choice *c, const struct region *r) {
     return f && f->family->kinds != FORM_ANY && part->n_anchors == r->n_anchors - 1 ? n : -1;
 }
 
-// Long rows that a stage would read again from memory for its results: statistics first and then a
+// Rows too long for the caches, which a stage would read again for its results: statistics first and then a
 // map read as much, and each of them streams. -1: the region stays whole.
 static node_id find_long_cut(const struct choice *c, const struct region *r, const struct form *f) {
-    enum { LONG_ROW_BYTES = 1 << 20 };
     struct kernel_stage s = {.values = {r->value_name[0]}, .n_values = 1, .family = "rowwise"};
     if (!c->target->is_gpu || !f->rows || !rows_any_full_value(f->rows) ||
-        f->rows->n_columns * 4 < LONG_ROW_BYTES)
+        f->rows->n_columns * 4 < c->target->l2_bytes / 2)
         return -1;
     choose_emitter(c, f, &s);
     return stage_word_is(&s, "keep", "reread") ? region_cut(r) : -1;

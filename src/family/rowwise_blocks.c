@@ -197,6 +197,12 @@ static bool legal_meet(const struct target *t, const struct figures *f, const st
     if (c->is_grid && c->rows > f->n_rows)
         return objection(why, "rows", "there are %lld rows: the nearest is rows 1",
                          (long long)f->n_rows);
+    // Who has come is counted in 32 bits.
+    if (c->is_grid && f->n_rows / c->rows > INT32_MAX / c->blocks / 8)
+        return objection(why, "meet",
+                         "%lld rows are too many for blocks that meet for each: the "
+                         "nearest is blocks 1",
+                         (long long)f->n_rows);
     int64_t room = (int64_t)t->sms * c->minblocks;
     if (c->is_grid && (int64_t)c->blocks * c->rows > room)
         return objection(why, "blocks",
@@ -326,7 +332,7 @@ static double seconds_of(const struct target *t, const struct figures *f, const 
     double compute = f->compute_s * (r.is_kept ? (c->is_once ? 1.5 : 1) : r.walks * 0.6);
     double seconds = fmax(memory, compute) + 0.2 * fmin(memory, compute);
     // Blocks of a grid wait for the slowest of many.
-    seconds *= c->is_grid ? 1.15 : 1;
+    seconds *= c->is_grid ? 1.3 : 1;
     return seconds * (1 + 0.02 * c->threads / 256) + (c->is_grid ? 5e-6 : 3e-6);
 }
 
