@@ -12,39 +12,8 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/blocks_private.h"
 #include "family/fold.h"
-#include "family/gpu.h"
-#include "family/rows_keep.h"
-
-struct build {
-    struct lowering *l;
-    const struct kernel_stage *stage;
-    const struct rows_form *form;
-    struct rows_keep keep;
-    int n_kept;  // groups of the space
-    int threads, blocks, rows;
-    int64_t span;  // elements of a part
-    struct gpu_kernel kernel;
-    struct gpu_team team;
-    struct gpu_walk walk;
-    struct gpu_edge edge;
-    const struct loop_expr *rank, *gang, *row;
-    struct loop_buffer *counts;  // of a gang that is no cluster
-    int now;                     // the walk being built, from 1
-    node_id *folded;             // the reductions of this walk
-    struct loop_buffer **kept;   // per node: registers, or a shared array
-    struct loop_buffer **kept_edge;
-    struct scope *at;  // the row is fixed
-};
-
-static const struct loop_expr *op2(const struct build *x, enum loop_op op,
-                                   const struct loop_expr *p, const struct loop_expr *q) {
-    return loop_binary(x->l->arena, op, p, q);
-}
-
-static const struct loop_expr *integer(const struct build *x, int64_t value) {
-    return loop_int(x->l->arena, value);
-}
 
 // ---- edges
 
@@ -85,52 +54,53 @@ bool blocks_have_edges(const struct rows_form *f) {
 }
 
 // The row's first vector, where vectors end, and the thread's element before or behind them.
-static void find_ends(struct build *x, struct loop_builder *b, const struct loop_expr **first,
-                      const struct loop_expr **end) {
+static void find_ends(struct blocks_build *x, struct loop_builder *b,
+                      const struct loop_expr **first, const struct loop_expr **end) {
     int vec = x->walk.vec;
     int64_t n = x->form->n_columns;
-    *first = integer(x, 0);
+    *first = build_int(x, 0);
     *end = scope_count(x->at, x->n_kept, x->l->space.n_groups);
     if (!x->walk.edge)
         return;
-    const struct loop_expr *over = op2(x, LOOP_MUL, x->row, integer(x, n % vec));
-    over = op2(x, LOOP_MOD, over, integer(x, vec));
-    *first = op2(x, LOOP_MOD, op2(x, LOOP_SUB, integer(x, vec), over), integer(x, vec));
+    const struct loop_expr *over = build_op(x, LOOP_MUL, x->row, build_int(x, n % vec));
+    over = build_op(x, LOOP_MOD, over, build_int(x, vec));
+    *first =
+        build_op(x, LOOP_MOD, build_op(x, LOOP_SUB, build_int(x, vec), over), build_int(x, vec));
     *first = loop_let(b, "head", *first);
     const struct loop_expr *covered =
-        op2(x, LOOP_DIV, op2(x, LOOP_SUB, *end, *first), integer(x, vec));
-    covered = loop_let(b, "covered", op2(x, LOOP_MUL, covered, integer(x, vec)));
-    x->edge.count = op2(x, LOOP_SUB, *end, covered);
-    *end = op2(x, LOOP_ADD, *first, covered);
+        build_op(x, LOOP_DIV, build_op(x, LOOP_SUB, *end, *first), build_int(x, vec));
+    covered = loop_let(b, "covered", build_op(x, LOOP_MUL, covered, build_int(x, vec)));
+    x->edge.count = build_op(x, LOOP_SUB, *end, covered);
+    *end = build_op(x, LOOP_ADD, *first, covered);
     // Behind the vectors from thread number `head` on; there are fewer than `vec` such elements.
-    const struct loop_expr *who = op2(x, LOOP_MUL, x->rank, integer(x, x->threads));
-    x->edge.who = op2(x, LOOP_ADD, who, x->kernel.thread);
+    const struct loop_expr *who = build_op(x, LOOP_MUL, x->rank, build_int(x, x->threads));
+    x->edge.who = build_op(x, LOOP_ADD, who, x->kernel.thread);
     const struct loop_expr *is_behind =
-        op2(x, LOOP_SUB, op2(x, LOOP_ADD, x->edge.who, integer(x, vec)), *first);
-    is_behind = op2(x, LOOP_DIV, is_behind, integer(x, vec));
-    x->edge.at = op2(x, LOOP_ADD, x->edge.who, op2(x, LOOP_MUL, covered, is_behind));
+        build_op(x, LOOP_SUB, build_op(x, LOOP_ADD, x->edge.who, build_int(x, vec)), *first);
+    is_behind = build_op(x, LOOP_DIV, is_behind, build_int(x, vec));
+    x->edge.at = build_op(x, LOOP_ADD, x->edge.who, build_op(x, LOOP_MUL, covered, is_behind));
 }
 
 // ---- walks
 
-static bool keeps_from_here(const struct build *x, node_id n) {
+static bool keeps_from_here(const struct blocks_build *x, node_id n) {
     return x->kept[n] && x->keep.walks.first[n] == x->now;
 }
 
 // Where a kept node's element is; `item` NULL: at an edge.
-static const struct loop_buffer *kept_in(const struct build *x, node_id n,
+static const struct loop_buffer *kept_in(const struct blocks_build *x, node_id n,
                                          const struct loop_expr *item) {
     return item ? x->kept[n] : x->kept_edge[n];
 }
 
-static const struct loop_expr *kept_at(const struct build *x, node_id n, const struct loop_expr *j,
-                                       const struct loop_expr *item) {
+static const struct loop_expr *kept_at(const struct blocks_build *x, node_id n,
+                                       const struct loop_expr *j, const struct loop_expr *item) {
     if (!item)
-        return integer(x, 0);
-    return x->kept[n]->space == LOOP_REGISTER ? item : op2(x, LOOP_SUB, j, x->walk.begin);
+        return build_int(x, 0);
+    return x->kept[n]->space == LOOP_REGISTER ? item : build_op(x, LOOP_SUB, j, x->walk.begin);
 }
 
-static void define_kept(struct build *x, struct scope *s, const struct loop_expr *j,
+static void define_kept(struct blocks_build *x, struct scope *s, const struct loop_expr *j,
                         const struct loop_expr *item) {
     const struct graph *g = x->l->region->graph;
     const struct rows_walks *w = &x->keep.walks;
@@ -145,7 +115,7 @@ static void define_kept(struct build *x, struct scope *s, const struct loop_expr
 
 static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                       const struct loop_expr *item) {
-    struct build *x = ctx;
+    struct blocks_build *x = ctx;
     struct arena *a = x->l->arena;
     const struct region *r = x->l->region;
     struct scope s = scope_inside(x->at, b);
@@ -161,6 +131,10 @@ static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr 
     for (node_id n = 0; n < r->graph->n_nodes; n++)
         if (keeps_from_here(x, n))
             values[n] = loop_broadcast(a, point_value(&s, n, &x->form->map), s.lanes);
+    if (x->takes_stats)
+        blocks_add_stats(
+            x, b, loop_broadcast(a, point_value(&s, x->once->node[0], &x->form->map), s.lanes),
+            !item);
     for (int i = 0; i < x->walk.n_folds; i++)
         gpu_fold_add(&x->walk.folds[i], b, terms[i]);
     for (node_id n = 0; n < r->graph->n_nodes; n++)
@@ -173,84 +147,101 @@ static void walk_body(void *ctx, struct loop_builder *b, const struct loop_expr 
 
 // ---- what the blocks of a row exchange
 
-struct exchange {
-    struct build *build;
-    struct loop_buffer **parts;  // per fold: of each block of each row
-    struct gpu_fold *folds;
-};
-
-static const struct loop_expr *part_at(const struct build *x, const struct loop_expr *rank) {
-    return op2(x, LOOP_ADD, op2(x, LOOP_MUL, x->row, integer(x, x->blocks)), rank);
+const struct loop_expr *blocks_part(const struct blocks_build *x, const struct loop_buffer *parts,
+                                    const struct loop_expr *rank) {
+    const struct loop_expr *at = build_op(x, LOOP_MUL, x->row, build_int(x, x->blocks));
+    return loop_load(x->l->arena, parts, build_op(x, LOOP_ADD, at, rank), 1, 1);
 }
+
+void blocks_exchange(struct blocks_build *x, const char *const *names,
+                     const struct loop_expr *const *values, int n, struct loop_buffer **parts) {
+    struct arena *a = x->l->arena;
+    struct loop_builder first, *b = x->at->builder;
+    struct loop_size shape[] = {{x->form->n_rows, NULL}, {x->blocks, NULL}};
+    loop_open_if(b, x->kernel.thread, build_int(x, 1), &first);
+    for (int i = 0; i < n; i++) {
+        parts[i] = loop_global_of(x->l->program, arena_printf(a, "%s_blocks", names[i]),
+                                  LOOP_SCRATCH, fold_storage(values[i]->dtype), shape, 2);
+        const struct loop_expr *at = build_op(x, LOOP_MUL, x->row, build_int(x, x->blocks));
+        loop_store(&first, parts[i], build_op(x, LOOP_ADD, at, x->rank), values[i], false);
+    }
+    loop_close(b, &first);
+    loop_meet(b, x->counts, x->counts ? x->gang : NULL);
+}
+
+void blocks_open_gather(struct blocks_build *x, struct blocks_gather *g) {
+    *g = (struct blocks_gather){
+        .warp = {.threads = GPU_WARP, .rows = 1, .thread = x->kernel.thread}};
+    g->warp.lane = build_op(x, LOOP_MOD, x->kernel.thread, build_int(x, GPU_WARP));
+    g->walk = (struct gpu_walk){.l = x->l, .team = &g->warp, .vec = 1, .length = x->blocks};
+    g->walk.begin = build_int(x, 0);
+    g->walk.end = build_int(x, x->blocks);
+    g->walk.items = (int)gpu_walk_steps(x->blocks, 1, GPU_WARP);
+}
+
+struct exchange {
+    struct blocks_build *build;
+    struct loop_buffer **parts;  // per fold: of each block of each row
+    struct gpu_walk *walk;
+};
 
 static void add_parts(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                       const struct loop_expr *item) {
     struct exchange *e = ctx;
-    struct build *x = e->build;
     (void)item;
-    for (int i = 0; i < x->walk.n_folds; i++)
-        gpu_fold_add(&e->folds[i], b, loop_load(x->l->arena, e->parts[i], part_at(x, j), 1, 1));
-}
-
-static void put_parts(struct build *x, struct exchange *e, struct loop_builder *b) {
-    struct arena *a = x->l->arena;
-    struct loop_builder first;
-    struct loop_size shape[] = {{x->form->n_rows, NULL}, {x->blocks, NULL}};
-    loop_open_if(b, x->kernel.thread, integer(x, 1), &first);
-    for (int i = 0; i < x->walk.n_folds; i++) {
-        const struct gpu_fold *f = &x->walk.folds[i];
-        e->parts[i] = loop_global_of(x->l->program, arena_printf(a, "%s_blocks", f->name),
-                                     LOOP_SCRATCH, fold_storage(f->type), shape, 2);
-        loop_store(&first, e->parts[i], part_at(x, x->rank), f->result, false);
-    }
-    loop_close(b, &first);
+    for (int i = 0; i < e->walk->n_folds; i++)
+        gpu_fold_add(&e->walk->folds[i], b, blocks_part(e->build, e->parts[i], j));
 }
 
 // The folds of the block become those of the row.
-static void exchange(struct build *x, struct loop_builder *b) {
+static void exchange(struct blocks_build *x) {
     struct arena *a = x->l->arena;
     int n = x->walk.n_folds;
     if (x->blocks == 1 || n == 0)
         return;
-    struct exchange e = {.build = x,
-                         .parts = arena_array(a, struct loop_buffer *, n),
-                         .folds = arena_array(a, struct gpu_fold, n)};
-    put_parts(x, &e, b);
-    loop_meet(b, x->counts, x->counts ? x->gang : NULL);
-    struct gpu_team warp = {.threads = GPU_WARP, .rows = 1, .thread = x->kernel.thread};
-    warp.lane = op2(x, LOOP_MOD, x->kernel.thread, integer(x, GPU_WARP));
-    struct gpu_walk w = {.l = x->l, .team = &warp, .vec = 1, .length = x->blocks, .n_folds = n};
-    w.begin = integer(x, 0);
-    w.end = integer(x, x->blocks);
-    w.items = (int)gpu_walk_steps(x->blocks, 1, GPU_WARP);
-    w.folds = e.folds;
+    struct blocks_gather g;
+    blocks_open_gather(x, &g);
+    struct exchange e = {x, arena_array(a, struct loop_buffer *, n), &g.walk};
+    const char **names = arena_array(a, const char *, n);
+    const struct loop_expr **values = arena_array(a, const struct loop_expr *, n);
+    g.walk.folds = arena_array(a, struct gpu_fold, n);
+    g.walk.n_folds = n;
+    for (int i = 0; i < n; i++) {
+        names[i] = x->walk.folds[i].name;
+        values[i] = x->walk.folds[i].result;
+    }
+    blocks_exchange(x, names, values, n, e.parts);
     for (int i = 0; i < n; i++)
-        gpu_fold_init(&e.folds[i], &w, &x->l->region->graph->nodes[x->folded[i]]);
-    gpu_walk_build(&w, b, add_parts, &e);
+        gpu_fold_init(&g.walk.folds[i], &g.walk, &x->l->region->graph->nodes[x->folded[i]]);
+    gpu_walk_build(&g.walk, x->at->builder, add_parts, &e);
     for (int i = 0; i < n; i++)
-        x->walk.folds[i].result = e.folds[i].result;
+        x->walk.folds[i].result = g.walk.folds[i].result;
 }
 
-static void build_walk(struct build *x) {
+void blocks_fold(struct blocks_build *x, node_id skip) {
     const struct region *r = x->l->region;
-    struct axis_map kept = map_identity(x->form->n_kept_axes);
     struct gpu_walk *w = &x->walk;
     w->folds = arena_array(x->l->arena, struct gpu_fold, r->n_anchors + 1);
     w->n_folds = 0;
     for (int i = 0; i < r->n_anchors; i++)
-        if (r->level[r->anchor[i]] == x->now) {
+        if (r->level[r->anchor[i]] == x->now && r->anchor[i] != skip) {
             x->folded[w->n_folds] = r->anchor[i];
             gpu_fold_init(&w->folds[w->n_folds++], w, &r->graph->nodes[r->anchor[i]]);
         }
     gpu_walk_build(w, x->at->builder, walk_body, x);
-    exchange(x, x->at->builder);
-    for (int i = 0; i < w->n_folds; i++)
-        point_define(x->at, x->folded[i], &kept, w->folds[i].result);
+}
+
+static void build_walk(struct blocks_build *x) {
+    struct axis_map kept = map_identity(x->form->n_kept_axes);
+    blocks_fold(x, -1);
+    exchange(x);
+    for (int i = 0; i < x->walk.n_folds; i++)
+        point_define(x->at, x->folded[i], &kept, x->walk.folds[i].result);
 }
 
 // ---- the kernel
 
-static void make_kept(struct build *x) {
+static void make_kept(struct blocks_build *x) {
     struct arena *a = x->l->arena;
     const struct graph *g = x->l->region->graph;
     x->kept = arena_array(a, struct loop_buffer *, g->n_nodes);
@@ -277,16 +268,17 @@ static void make_kept(struct build *x) {
     }
 }
 
-static void store_row_values(struct build *x) {
+static void store_row_values(struct blocks_build *x) {
     const struct region *r = x->l->region;
     struct loop_builder first;
-    const struct loop_expr *who = op2(x, LOOP_MUL, x->rank, integer(x, x->threads));
+    const struct loop_expr *who = build_op(x, LOOP_MUL, x->rank, build_int(x, x->threads));
     bool any = false;
     for (int i = 0; i < r->n_values; i++)
         any |= !rows_is_full(x->form, r->value[i]);
     if (!any)
         return;
-    loop_open_if(x->at->builder, op2(x, LOOP_ADD, who, x->kernel.thread), integer(x, 1), &first);
+    loop_open_if(x->at->builder, build_op(x, LOOP_ADD, who, x->kernel.thread), build_int(x, 1),
+                 &first);
     struct scope s = scope_inside(x->at, &first);
     for (int i = 0; i < r->n_values; i++) {
         struct axis_map map;
@@ -296,25 +288,33 @@ static void store_row_values(struct build *x) {
     loop_close(x->at->builder, &first);
 }
 
-static void build_row(struct build *x) {
+static void build_row(struct blocks_build *x) {
     struct loop_builder *b = x->at->builder;
     const struct loop_expr *first, *end;
     find_ends(x, b, &first, &end);
-    const struct loop_expr *begin = op2(x, LOOP_MUL, x->rank, integer(x, x->span));
-    begin = loop_let(b, "begin", op2(x, LOOP_ADD, first, begin));
+    const struct loop_expr *begin = build_op(x, LOOP_MUL, x->rank, build_int(x, x->span));
+    begin = loop_let(b, "begin", build_op(x, LOOP_ADD, first, begin));
     x->walk.begin = begin;
-    x->walk.end = op2(x, LOOP_MIN, end, op2(x, LOOP_ADD, begin, integer(x, x->span)));
+    x->walk.end = build_op(x, LOOP_MIN, end, build_op(x, LOOP_ADD, begin, build_int(x, x->span)));
     x->walk.end = loop_let(b, "end", x->walk.end);
-    for (x->now = 1; x->now <= x->keep.walks.n_levels; x->now++)
+    if (x->once)
+        blocks_build_once(x);
+    for (x->now = x->once ? 3 : 1; x->now <= x->keep.walks.n_levels; x->now++)
         build_walk(x);
     if (rows_any_full_value(x->form))
         build_walk(x);
     store_row_values(x);
 }
 
-static void prepare(struct build *x) {
+static void prepare(struct blocks_build *x) {
     struct arena *a = x->l->arena;
-    rows_plan_keep(x->form, a, &x->keep);
+    bool is_once = stage_word_is(x->stage, "stats", "once");
+    rows_plan_keep(x->form, a, is_once, &x->keep);
+    if (is_once) {
+        struct law_match *once = arena_new(a, struct law_match);
+        blocks_find_once(x->form, once);
+        x->once = once;
+    }
     x->n_kept = rows_build_space(x->l, x->form);
     x->folded = arena_array(a, node_id, x->l->region->n_anchors + 1);
     x->threads = stage_number(x->stage, "threads", 0);
@@ -332,7 +332,7 @@ static void prepare(struct build *x) {
 
 void blocks_lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {
     struct arena *a = l->arena;
-    struct build x = {.l = l, .stage = stage, .form = form->rows};
+    struct blocks_build x = {.l = l, .stage = stage, .form = form->rows};
     bool is_grid = stage_word_is(stage, "meet", "grid");
     prepare(&x);
     if (form->lanes % x.walk.vec != 0)
@@ -342,8 +342,9 @@ void blocks_lower(struct lowering *l, const struct form *form, const struct kern
     const struct loop_expr *n_rows = scope_count(&outer, 0, x.n_kept);
     struct loop_builder b, inner;
     const struct loop_expr *gangs = is_grid ? loop_int(a, x.rows) : n_rows;
-    x.kernel = gpu_open_kernel(l, arena_printf(a, "%s_rowwise", stage->values[0]),
-                               op2(&x, LOOP_MUL, gangs, integer(&x, x.blocks)), x.threads, &b);
+    x.kernel =
+        gpu_open_kernel(l, arena_printf(a, "%s_rowwise", stage->values[0]),
+                        build_op(&x, LOOP_MUL, gangs, build_int(&x, x.blocks)), x.threads, &b);
     int minblocks = stage_number(stage, "minblocks", 0);
     x.kernel.kernel->min_blocks = minblocks > 1 ? minblocks : 0;
     x.kernel.kernel->gang = x.blocks > 1 ? x.blocks : 0;
@@ -355,8 +356,8 @@ void blocks_lower(struct lowering *l, const struct form *form, const struct kern
     }
     outer.builder = &b;
     x.team = gpu_make_team(a, x.kernel.thread, x.threads, 1);
-    x.rank = op2(&x, LOOP_MOD, x.kernel.block, integer(&x, x.blocks));
-    x.gang = op2(&x, LOOP_DIV, x.kernel.block, integer(&x, x.blocks));
+    x.rank = build_op(&x, LOOP_MOD, x.kernel.block, build_int(&x, x.blocks));
+    x.gang = build_op(&x, LOOP_DIV, x.kernel.block, build_int(&x, x.blocks));
     make_kept(&x);
     struct scope s = scope_inside(&outer, &b);
     x.row = loop_let(&b, "row", x.gang);

@@ -90,8 +90,9 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
                          struct kernel_stage *s) {
     int vec = gpu_largest_vec(f->n_neighbours), threads = 32, results = 4;
     if (f->across) {
-        results = 32;
-        threads = 8;
+        // Wide enough that neighbours in memory are read together.
+        results = vec == 1 ? 64 : 32;
+        threads = 16;
         while (threads > 1 && f->n_terms < 4 * threads)
             threads /= 2;
     } else {

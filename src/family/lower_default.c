@@ -10,6 +10,7 @@
 #include "family/family.h"
 #include "family/lower.h"
 #include "family/nest.h"
+#include "family/rows.h"
 #include "family/stages.h"
 
 struct choice {
@@ -60,6 +61,17 @@ static node_id find_small_cut(const struct choice *c, const struct region *r) {
     return f && f->family->kinds != FORM_ANY && part->n_anchors == r->n_anchors - 1 ? n : -1;
 }
 
+// Rows too long for the caches, which a stage would read again for its results: statistics first and then a
+// map read as much, and each of them streams. -1: the region stays whole.
+static node_id find_long_cut(const struct choice *c, const struct region *r, const struct form *f) {
+    struct kernel_stage s = {.values = {r->value_name[0]}, .n_values = 1, .family = "rowwise"};
+    if (!c->target->is_gpu || !f->rows || !rows_any_full_value(f->rows) ||
+        f->rows->n_columns * 4 < c->target->l2_bytes / 2)
+        return -1;
+    choose_emitter(c, f, &s);
+    return stage_word_is(&s, "keep", "reread") ? region_cut(r) : -1;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
@@ -70,6 +82,8 @@ static void materialise(struct choice *c, const char *name) {
         if (c->kernel->n_stages == STAGES_MAX)
             return;
         node_id slow = e && f->family->kinds == FORM_ANY ? nest_cut(r) : -1;
+        if (slow < 0 && e)
+            slow = find_long_cut(c, r, f);
         if (slow >= 0) {
             materialise(c, c->problem->graph.nodes[slow].name);
             continue;
@@ -86,6 +100,44 @@ static void materialise(struct choice *c, const char *name) {
         assert(cut >= 0);
         materialise(c, c->problem->graph.nodes[cut].name);
     }
+}
+
+static double seconds_of(const struct choice *c, const struct kernel *k, int i) {
+    struct objection why;
+    const struct kernel_stage *s = k->stages[i];
+    const struct region *r = stages_region(c->arena, c->problem, k, i);
+    const struct form *f = family_form(family_find(s->family), r, &why);
+    return f ? stage_emitter(s, c->target)->estimate(f, c->target, s) : INFINITY;
+}
+
+static bool reduces(const struct kernel_stage *s) {
+    return strcmp(s->family, "rowwise") == 0 || strcmp(s->family, "reduce") == 0;
+}
+
+// Stages i and i + 1 as one that has the values of both, where rows are reduced twice (mean and
+// variance, for a map that comes later) and one walk may do. False: it is not better.
+static bool join_rows(const struct choice *c, const struct kernel *k, int i, struct kernel *out) {
+    const struct kernel_stage *first = k->stages[i], *second = k->stages[i + 1];
+    struct error err;
+    if (!reduces(first) || !reduces(second) ||
+        first->n_values + second->n_values > STAGE_VALUES_MAX)
+        return false;
+    *out = kernel_copy(c->arena, k);
+    struct kernel_stage *to = kernel_own_stage(c->arena, out, i + 1);
+    for (int v = 0; v < first->n_values; v++)
+        to->values[to->n_values++] = first->values[v];
+    to->n_knobs = 0;
+    to->emitter = NULL;
+    to->family = "rowwise";
+    kernel_remove_stage(out, i);
+    const struct region *r = stages_region(c->arena, c->problem, out, i);
+    struct objection why;
+    const struct form *f = family_form(family_find("rowwise"), r, &why);
+    if (!f)
+        return false;
+    choose_emitter(c, f, kernel_own_stage(c->arena, out, i));
+    return lower_check(c->arena, c->problem, c->target, out, &err) &&
+           seconds_of(c, out, i) < seconds_of(c, k, i) + seconds_of(c, k, i + 1);
 }
 
 static bool has_output(const struct problem *p, const struct kernel_stage *s) {
@@ -112,6 +164,11 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
         else
             i++;
         arena_reset(&scratch);
+    }
+    for (int i = 0; t->is_gpu && i + 1 < k->n_stages; i++) {
+        struct kernel joined;
+        if (join_rows(&c, k, i, &joined))
+            *k = joined;
     }
     struct error err;
     bool ok = lower_check(a, p, t, k, &err);

@@ -3,8 +3,13 @@
 
 #include "base/arena.h"
 
-static bool is_worth(const struct node *n) {
+static bool is_slow(const struct node *n) {
     return region_is_slow(n->op);
+}
+
+static bool is_never(const struct node *n) {
+    (void)n;
+    return false;
 }
 
 // What is read is stored as it was; what was computed, and what shares an array with it, as f32.
@@ -15,13 +20,14 @@ static void choose_type(const struct region *r, node_id n, bool is_first, enum d
 
 // An array may be written in the very walk that reads it for the last time, since each thread
 // reads its element first.
-void rows_plan_keep(const struct rows_form *f, struct arena *a, struct rows_keep *k) {
+void rows_plan_keep(const struct rows_form *f, struct arena *a, bool leaves_only,
+                    struct rows_keep *k) {
     const struct region *r = f->region;
     int n_nodes = r->graph->n_nodes;
     *k = (struct rows_keep){.is_kept = arena_array(a, bool, n_nodes),
                             .slot = arena_array(a, int, n_nodes),
                             .types = arena_array(a, enum dtype, n_nodes + 1)};
-    rows_plan(f, a, is_worth, &k->walks);
+    rows_plan(f, a, leaves_only ? is_never : is_slow, &k->walks);
     int *busy_until = arena_array(a, int, n_nodes + 1);
     for (int walk = 1; walk <= k->walks.n_levels + 1; walk++)
         for (node_id n = 0; n < n_nodes; n++) {

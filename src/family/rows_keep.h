@@ -11,7 +11,9 @@ struct rows_keep {
     int n_slots, n_kept;
 };
 
-// What is read, and what takes many instructions, is kept; all else is computed again.
-void rows_plan_keep(const struct rows_form *f, struct arena *a, struct rows_keep *k);
+// What is read, and (unless leaves_only) what takes many instructions, is kept; all else is
+// computed again.
+void rows_plan_keep(const struct rows_form *f, struct arena *a, bool leaves_only,
+                    struct rows_keep *k);
 // Bytes of one element of a row in all slots.
 int64_t rows_keep_bytes(const struct rows_keep *k);

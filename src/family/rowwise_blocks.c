@@ -24,6 +24,7 @@ static const int minblocks_grid[] = {1, 2, 3, 4, -1};
 static const int vec_grid[] = {1, 2, 4, 8, -1};
 static const int unroll_grid[] = {1, 2, 4, 8, -1};
 static const char *const meet_words[] = {"none", "cluster", "grid", NULL};
+static const char *const stats_words[] = {"levels", "once", NULL};
 static const char *const keep_words[] = {"reread", "register", "shared", NULL};
 static const char *const divide_words[] = {"exact", "reciprocal", NULL};
 static const char *const store_words[] = {"cached", "stream", NULL};
@@ -42,6 +43,9 @@ static const struct knob knobs[] = {
      .summary = "vectors of a thread under way together (not keep register)",
      .n_parts = 1,
      .grid = {unroll_grid}},
+    {.name = "stats",
+     .summary = "a meeting for each level of reductions, or one for both",
+     .words = stats_words},
     {.name = "keep", .summary = "where a row stays between its walks", .words = keep_words},
     {.name = "divide",
      .summary = "by a row's own value, or multiply by its reciprocal",
@@ -61,16 +65,17 @@ enum {
 // What legality and estimates need to know of a form, found once.
 struct figures {
     int64_t n_rows, n_columns, lanes;
-    int64_t kept_bytes;  // of an element in shared memory
-    int n_slots, n_levels;
-    bool has_edges, has_full, is_half;  // is_half: nothing but 16-bit floats is read and written
+    int64_t kept_bytes[2];  // of an element in shared memory; [1]: stats once
+    int n_slots[2], n_levels;
+    bool has_once, has_variance;        // two levels can be one
+    bool has_edges, has_full, is_half;  // is_half: rows are 16-bit floats
     double bytes_read, bytes_written, compute_s;
 };
 
-static bool is_half(const struct region *r) {
+static bool is_half(const struct region *r, int64_t n_columns) {
     for (node_id n = 0; n < r->graph->n_nodes; n++) {
         bool is_memory = r->is_leaf[n] || region_is_value(r, n);
-        if (is_memory && shape_count(&r->graph->nodes[n].shape) > 1 &&
+        if (is_memory && shape_count(&r->graph->nodes[n].shape) >= n_columns &&
             dtype_infos[r->graph->nodes[n].dtype].bits != 16)
             return false;
     }
@@ -79,20 +84,25 @@ static bool is_half(const struct region *r) {
 
 static struct figures find_figures(const struct form *form, const struct target *t) {
     struct arena scratch = {0};
-    struct rows_keep keep;
+    struct rows_keep keep, leaves;
     struct region_work w;
+    struct law_match once;
     const struct rows_form *rows = form->rows;
-    rows_plan_keep(rows, &scratch, &keep);
+    rows_plan_keep(rows, &scratch, false, &keep);
+    rows_plan_keep(rows, &scratch, true, &leaves);
     region_count(form->region, &w);
+    bool has_once = blocks_find_once(rows, &once);
     struct figures f = {.n_rows = rows->n_rows,
                         .n_columns = rows->n_columns,
                         .lanes = form->lanes,
-                        .kept_bytes = rows_keep_bytes(&keep),
-                        .n_slots = keep.n_slots,
+                        .kept_bytes = {rows_keep_bytes(&keep), rows_keep_bytes(&leaves)},
+                        .n_slots = {keep.n_slots, leaves.n_slots},
+                        .has_once = has_once,
+                        .has_variance = has_once && blocks_is_variance(&once),
                         .n_levels = keep.walks.n_levels,
                         .has_edges = blocks_have_edges(rows),
                         .has_full = rows_any_full_value(rows),
-                        .is_half = is_half(form->region),
+                        .is_half = is_half(form->region, rows->n_columns),
                         .bytes_read = w.bytes_read,
                         .bytes_written = w.bytes_written};
     f.compute_s = (w.flops + 16 * w.slow_flops) / (0.5 * gpu_flops_per_s(t));
@@ -103,7 +113,7 @@ static struct figures find_figures(const struct form *form, const struct target 
 // A stage's knobs.
 struct choice {
     int threads, blocks, rows, minblocks, vec, unroll;
-    bool is_grid, is_cluster, in_registers, in_shared;
+    bool is_grid, is_cluster, in_registers, in_shared, is_once;
 };
 
 static struct choice read_choice(const struct kernel_stage *s) {
@@ -116,7 +126,8 @@ static struct choice read_choice(const struct kernel_stage *s) {
                            .is_grid = stage_word_is(s, "meet", "grid"),
                            .is_cluster = stage_word_is(s, "meet", "cluster"),
                            .in_registers = stage_word_is(s, "keep", "register"),
-                           .in_shared = stage_word_is(s, "keep", "shared")};
+                           .in_shared = stage_word_is(s, "keep", "shared"),
+                           .is_once = stage_word_is(s, "stats", "once")};
 }
 
 // Elements of a row that one block has.
@@ -129,19 +140,19 @@ static int64_t items_of(const struct figures *f, const struct choice *c) {
 }
 
 static int64_t shared_bytes(const struct figures *f, const struct choice *c) {
-    return (c->in_shared ? f->kept_bytes * span_of(f, c) : 0) + PARTIAL_BYTES;
+    return (c->in_shared ? f->kept_bytes[c->is_once] * span_of(f, c) : 0) + PARTIAL_BYTES;
 }
 
 // Floats of a thread: what is kept, at most one generation more while it changes, and what is on
 // its way.
 static int64_t floats_of(const struct figures *f, const struct choice *c) {
     if (c->in_registers)
-        return f->n_slots * items_of(f, c) * c->vec + 2 * c->vec;
+        return f->n_slots[c->is_once] * items_of(f, c) * c->vec + 2 * c->vec;
     return (int64_t)c->unroll * c->vec;
 }
 
 static int64_t registers_of(const struct figures *f, const struct choice *c) {
-    return REGISTERS_BASE + floats_of(f, c) * 5 / 4;
+    return c->in_registers ? REGISTERS_BASE + floats_of(f, c) * 5 / 4 : 24 + floats_of(f, c);
 }
 
 // Blocks that a multiprocessor holds at once.
@@ -186,6 +197,12 @@ static bool legal_meet(const struct target *t, const struct figures *f, const st
     if (c->is_grid && c->rows > f->n_rows)
         return objection(why, "rows", "there are %lld rows: the nearest is rows 1",
                          (long long)f->n_rows);
+    // Who has come is counted in 32 bits.
+    if (c->is_grid && f->n_rows / c->rows > INT32_MAX / c->blocks / 8)
+        return objection(why, "meet",
+                         "%lld rows are too many for blocks that meet for each: the "
+                         "nearest is blocks 1",
+                         (long long)f->n_rows);
     int64_t room = (int64_t)t->sms * c->minblocks;
     if (c->is_grid && (int64_t)c->blocks * c->rows > room)
         return objection(why, "blocks",
@@ -197,10 +214,10 @@ static bool legal_meet(const struct target *t, const struct figures *f, const st
 
 static bool legal_keep(const struct target *t, const struct figures *f, const struct choice *c,
                        struct objection *why) {
-    if ((c->in_registers || c->in_shared) && f->n_slots == 0)
+    if ((c->in_registers || c->in_shared) && f->n_slots[c->is_once] == 0)
         return objection(why, "keep",
                          "nothing of a row is needed twice: the nearest is keep reread");
-    int64_t kept = f->n_slots * items_of(f, c) * c->vec;
+    int64_t kept = f->n_slots[c->is_once] * items_of(f, c) * c->vec;
     if (c->in_registers && kept > KEPT_MAX)
         return objection(
             why, "keep",
@@ -231,6 +248,14 @@ static bool is_legal_choice(const struct target *t, const struct figures *f, con
                          "a row of %lld elements is too short for %d blocks: the "
                          "nearest is fewer blocks",
                          (long long)f->n_columns, c->blocks);
+    // Fewer meetings are a gain, and for a variance that is read again one walk less.
+    bool is_kept = c->in_registers || c->in_shared;
+    bool may = f->has_once && (c->blocks > 1 || (f->has_variance && !is_kept));
+    int64_t filled = span_of(f, c) * (c->blocks - 1);
+    if (c->is_once && (!may || filled + 2 * c->vec > f->n_columns))
+        return objection(why, "stats",
+                         "no softmax or variance whose blocks could finish their parts alone: the "
+                         "nearest is stats levels");
     return gpu_legal_grid("blocks", f->n_rows * c->blocks, why);
 }
 
@@ -250,45 +275,64 @@ static bool is_legal(const struct form *form, const struct target *t, const stru
 // A meeting with its exchange, and the beginning and end of a block's traffic: fitted to 40 kernels
 // on an H200.
 #define CLUSTER_S 2e-6
-#define GRID_S 4.1e-6
+#define GRID_S 2.5e-6  // and so much for each block:
+#define GRID_BLOCK_S 0.05e-6
 #define RAMP_S 1.5e-6
 
 // Seconds. A block reads its part, waits, and writes: others on the same multiprocessor fill the
 // wait, if there are any.
-static double seconds_of(const struct target *t, const struct figures *f, const struct choice *c) {
-    double rate = gpu_bytes_per_s(t), per_row = 1.0 / (double)f->n_rows;
-    double walks = f->n_levels + f->has_full, read = f->bytes_read;
-    double n_resident = fmax(1, (double)resident(t, f, c));
+struct traffic {
+    double bytes, at_once, n_resident;
+    bool is_kept;
+    double walks;
+};
+
+static struct traffic find_traffic(const struct target *t, const struct figures *f,
+                                   const struct choice *c) {
+    struct traffic r = {.is_kept = c->in_registers || c->in_shared};
     double blocks = c->is_grid ? (double)c->blocks * c->rows : (double)f->n_rows * c->blocks;
-    double at_once = fmin(blocks, n_resident * t->sms);
-    n_resident = fmax(1, at_once / t->sms);
-    bool kept = c->in_registers || c->in_shared || walks == 1;
+    r.walks = (c->is_once && f->has_variance && !r.is_kept ? 1 : f->n_levels) + f->has_full;
+    r.is_kept |= r.walks == 1;
+    r.at_once = fmin(blocks, fmax(1, (double)resident(t, f, c)) * t->sms);
+    r.n_resident = fmax(1, r.at_once / t->sms);
     // Read again: from the second cache, if what is under way fits there.
-    double under_way = at_once / c->blocks * f->bytes_read * per_row;
+    double under_way = r.at_once / c->blocks * f->bytes_read / (double)f->n_rows;
     bool fits = under_way < 0.5 * (double)t->l2_bytes;
-    if (!kept)
-        read *= 1 + (walks - 1) * (fits ? 0.4 : 1);
-    double bytes = read + f->bytes_written;
+    double again = r.is_kept ? 0 : (r.walks - 1) * (fits ? 0.4 : 1);
+    r.bytes = f->bytes_read * (1 + again) + f->bytes_written;
+    return r;
+}
+
+// The share of the time in which a multiprocessor has a block that is not waiting.
+static double busy_share(const struct target *t, const struct figures *f, const struct choice *c,
+                         const struct traffic *r) {
+    double levels = c->is_once ? 1 : f->n_levels;
+    double part_s = r->bytes / (double)f->n_rows / c->blocks / (gpu_bytes_per_s(t) / t->sms);
+    double meeting_s = c->is_cluster ? CLUSTER_S : 0.3e-6;
+    if (c->is_grid)
+        meeting_s = GRID_S + GRID_BLOCK_S * c->blocks;
+    double wait_s = RAMP_S + levels * meeting_s;
+    return 1 - pow(wait_s / (part_s + wait_s), fmin(5, r->n_resident));
+}
+
+static double seconds_of(const struct target *t, const struct figures *f, const struct choice *c) {
+    double rate = gpu_bytes_per_s(t);
+    struct traffic r = find_traffic(t, f, c);
     // Little's law; latency of loads that come in bursts, as an H200 has it.
     double size = f->is_half ? 2 : 4;
     double in_flight = c->in_registers ? fmin(8, (double)items_of(f, c)) : c->unroll;
-    double share = 1 - exp(-at_once * c->threads * in_flight * c->vec * size / (rate * 0.6e-6));
-    // Alone a block is busy part_s of part_s + wait_s; the multiprocessor is idle when all wait.
-    double part_s = bytes * per_row / c->blocks / (rate / t->sms);
-    double wait_s = RAMP_S + f->n_levels * (c->is_grid      ? GRID_S
-                                            : c->is_cluster ? CLUSTER_S
-                                                            : 0.3e-6);
-    double overlap = 1 - pow(wait_s / (part_s + wait_s), fmin(5, n_resident));
-    double waves = blocks / (n_resident * t->sms);
-    double tail = !c->is_grid && waves > 1 ? ceil(waves) / waves : 1;
-    if (c->is_grid) {
-        double turns = (double)f->n_rows / c->rows;
-        tail = ceil(turns) / turns * fmax(1, (double)t->sms / blocks);
-    }
-    double memory = bytes / (rate * share * overlap) * (1 + 0.3 * (tail - 1));
-    memory *= 1 + 0.1 * (f->is_half ? 8.0 / c->vec - 1 : fmax(0, 4.0 / c->vec - 1));
-    double compute = f->compute_s * (kept ? 1 : walks * 0.6);
-    double seconds = memory > compute ? memory + 0.2 * compute : compute + 0.2 * memory;
+    double share = 1 - exp(-r.at_once * c->threads * in_flight * c->vec * size / (rate * 0.6e-6));
+    double turns =
+        c->is_grid ? (double)f->n_rows / c->rows : (double)f->n_rows * c->blocks / r.at_once;
+    double tail = turns > 1 ? ceil(turns) / turns : 1;
+    if (c->is_grid)
+        tail *= fmax(1, t->sms / ((double)c->blocks * c->rows));
+    double memory = r.bytes / (rate * share * busy_share(t, f, c, &r)) * (1 + 0.3 * (tail - 1));
+    memory *= 1 + 0.1 * fmax(0, (f->is_half ? 8.0 : 4.0) / c->vec - 1);
+    double compute = f->compute_s * (r.is_kept ? (c->is_once ? 1.5 : 1) : r.walks * 0.6);
+    double seconds = fmax(memory, compute) + 0.2 * fmin(memory, compute);
+    // Blocks of a grid wait for the slowest of many.
+    seconds *= c->is_grid ? 1.3 : 1;
     return seconds * (1 + 0.02 * c->threads / 256) + (c->is_grid ? 5e-6 : 3e-6);
 }
 
@@ -307,6 +351,7 @@ static void write_choice(const struct choice *c, struct kernel_stage *s) {
     stage_set(s, "vec", 0, c->vec);
     stage_set(s, "unroll", 0, c->unroll);
     stage_set_word(s, "meet", c->is_grid ? "grid" : c->is_cluster ? "cluster" : "none");
+    stage_set_word(s, "stats", c->is_once ? "once" : "levels");
     stage_set_word(s, "keep", c->in_registers ? "register" : c->in_shared ? "shared" : "reread");
 }
 
@@ -316,19 +361,20 @@ static void try_choice(const struct target *t, const struct figures *f, struct c
                        struct choice *best, double *least) {
     struct objection why;
     c.unroll = c.in_registers ? 1 : 4;
-    for (c.minblocks = 1; c.minblocks <= 4; c.minblocks++)
-        for (int r = 0; rows_grid[r] > 0; r++) {
-            c.rows = rows_grid[r];
-            if (!c.is_grid && (c.rows > 1 || c.minblocks > 1))
-                return;
-            if (!is_legal_choice(t, f, &c, &why))
-                continue;
-            double seconds = seconds_of(t, f, &c);
-            if (seconds < *least) {
-                *least = seconds;
-                *best = c;
-            }
+    for (c.minblocks = 1; c.minblocks <= (c.is_grid ? 4 : 1); c.minblocks++) {
+        c.rows = 1;
+        for (int r = 0; c.is_grid && rows_grid[r] > 0; r++)
+            if (rows_grid[r] <= f->n_rows &&
+                (int64_t)rows_grid[r] * c.blocks <= (int64_t)t->sms * c.minblocks)
+                c.rows = rows_grid[r];
+        if (!is_legal_choice(t, f, &c, &why))
+            continue;
+        double seconds = seconds_of(t, f, &c);
+        if (seconds < *least) {
+            *least = seconds;
+            *best = c;
         }
+    }
 }
 
 static void defaults(const struct form *form, const struct target *t, struct kernel_stage *s) {
@@ -342,12 +388,13 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     double least = INFINITY;
     for (int i = 0; blocks_grid[i] > 0; i++)
         for (c.threads = 128; c.threads <= 1024; c.threads *= 2)
-            for (int way = 0; way < 6; way++) {
+            for (int way = 0; way < (f.has_once ? 12 : 6); way++) {
                 c.blocks = blocks_grid[i];
+                c.is_once = way >= 6;
                 c.is_grid = c.blocks > 1 && way % 2;
                 c.is_cluster = c.blocks > 1 && !c.is_grid;
-                c.in_registers = way / 2 == 1;
-                c.in_shared = way / 2 == 2;
+                c.in_registers = way / 2 % 3 == 1;
+                c.in_shared = way / 2 % 3 == 2;
                 try_choice(t, &f, c, &best, &least);
             }
     write_choice(&best, s);

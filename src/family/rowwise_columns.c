@@ -63,7 +63,7 @@ static struct figures find_figures(const struct form *form, const struct target 
     struct arena scratch = {0};
     struct rows_keep keep;
     struct region_work w;
-    rows_plan_keep(form->rows, &scratch, &keep);
+    rows_plan_keep(form->rows, &scratch, false, &keep);
     region_count(form->region, &w);
     struct figures f = {.n_rows = form->rows->n_rows,
                         .n_columns = form->rows->n_columns,
@@ -344,7 +344,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     struct arena *a = l->arena;
     struct build x = {.l = l, .stage = stage, .form = form->rows, .c = read_choice(stage)};
     struct loop_builder b;
-    rows_plan_keep(x.form, a, &x.keep);
+    rows_plan_keep(x.form, a, false, &x.keep);
     x.n_kept = rows_build_space(l, x.form);
     x.folded = arena_array(a, node_id, l->region->n_anchors + 1);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");

@@ -173,6 +173,24 @@ static const struct mutant_kernel kernels[] = {
      "None]\n",
      "stage y : rowwise as blocks  threads 32  blocks 2  meet cluster  vec 4  unroll 2  keep "
      "shared\n"},
+    // One meeting for two levels: a softmax whose first block is all -inf, and a variance with
+    // edges.
+    {"problem once\ndim M = 3, N = 1100\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+     "y = softmax(x)\n",
+     "stage y : rowwise as blocks  threads 32  blocks 4  meet cluster  vec 1  unroll 1  stats once "
+     " "
+     "keep register\n"},
+    {"problem welford\ndim M = 3, N = 1291\nin x : f32[M, N] ~ uniform(100, 101)\n"
+     "out y : f32[M, N]\nd = x - mean(x, axis=1, keepdims=true)\n"
+     "y = d * rsqrt(mean(d * d, axis=1, keepdims=true) + 1e-5)\n",
+     "stage y : rowwise as blocks  threads 32  blocks 4  meet grid  rows 2  minblocks 4  vec 4  "
+     "unroll 2  stats once  keep shared\n"},
+    {"problem welford2\ndim M = 3, N = 1291\nin x : f32[M, N] ~ uniform(100, 101)\n"
+     "out y : f32[M, N]\nd = x - mean(x, axis=1, keepdims=true)\n"
+     "y = d * rsqrt(mean(d * d, axis=1, keepdims=true) + 1e-5)\n",
+     "stage y : rowwise as blocks  threads 64  blocks 4  meet cluster  vec 4  unroll 2  stats once "
+     " "
+     "keep reread\n"},
     // Rows across memory: kept in registers, shared by threads; the last rows follow others.
     {"problem columns\ndim A = 3, M = 19, N = 50\nin x : f32[A, M, N] ~ normal\n"
      "out y : f32[A, M, N]\ny = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1)\n",
@@ -222,6 +240,85 @@ Test(cuda_text, fails_without_any_one_barrier_or_guard) {
     for (int kind = 0; kind <= FIBRE_MINIMUM; kind++)
         cr_assert_gt(tally.all[kind], 15);
     cr_assert_eq(tally.same, set.n_same);
+}
+
+// A block whose part is all -inf has no maximum to subtract, and adds nothing to the row.
+Test(cuda_text, one_meeting_takes_parts_without_a_maximum) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct target t;
+    target_of_arch("sm_90a", &t);
+    const char *text = "problem p\ndim M = 2, N = 1024\nin x : f32[M, N] ~ normal\n"
+                       "out y : f32[M, N]\ny = softmax(where(arange(N) < 300, -inf, x))\n";
+    const char *block = "kernel for p on sm_90a\n"
+                        "stage y : rowwise as blocks  threads 32  blocks 4  meet cluster  vec 1  "
+                        "unroll 1  stats once  keep register\n";
+    struct lang_source source = {.file = "test", .text = block, .len = strlen(block)};
+    struct lang_file file;
+    const char *diagnostics = "";
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    struct kernel *k = file.kernels[0];
+    struct problem *p = problem_from(&a, text);
+    struct expectation e;
+    expect_open(&e, &a, p, 1);
+    cr_assert(lower_check(&a, p, &t, k, &err), "%s", err.text);
+    struct loop_program *program = program_lower(&a, p, &t, k);
+    void **data = arena_array(&a, void *, program->n_buffers);
+    data[0] = e.inputs[0];
+    float *y = arena_array(&a, float, 2048);
+    data[1] = y;
+    cr_assert(execute(program, data, &err), "%s", err.text);
+    double sum = 0;
+    for (int i = 0; i < 1024; i++) {
+        cr_assert(i >= 300 ? y[i] > 0 : y[i] == 0, "%d: %g", i, (double)y[i]);
+        sum += y[i];
+    }
+    cr_assert_float_eq(sum, 1, 1e-5);
+    expect_close(&e);
+    arena_reset(&a);
+}
+
+// What the default block reads once, and how many stages it has.
+Test(cuda_text, default_blocks_read_long_rows_as_seldom_as_they_can) {
+#define IMAGE "dim B = 64, C = 64, H = 512\nin x : f32[B, C, H, H]\nout y : f32[B, C, H, H]\n"
+    static const struct {
+        const char *problem;
+        int n_stages;
+        const char *knobs;  // somewhere in the block
+    } cases[] = {
+        // Rows fit the shared memory of a cluster, in one meeting; the odd ones in vectors.
+        {"dim M = 4096, N = 393216\nin x : f32[M, N]\nout y : f32[M, N]\ny = softmax(x)\n", 1,
+         "stats once  keep shared"},
+        {"dim M = 32768, N = 65535\nin x : f32[M, N]\nout y : f32[M, N]\n"
+         "y = x / mean(abs(x), axis=1, keepdims=true)\n",
+         1, "vec 4  unroll 4  stats levels  keep shared"},
+        {IMAGE "y = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1e-5)\n", 1,
+         "columns 32  threads 2  vec 4  unroll 1  keep register"},
+        // Rows of 64 MiB: mean and variance in one walk, then a map.
+        {IMAGE "d = x - mean(x, axis=(0, 2, 3), keepdims=true)\n"
+               "y = d * rsqrt(mean(d * d, axis=(0, 2, 3), keepdims=true) + 1e-5)\n",
+         2, "stats once  keep reread"},
+        {IMAGE "y = x / sqrt(sum(x * x))\n", 2, "stage y   : map"},
+        // A loss of rows and its mean.
+        {"dim M = 32768, N = 8192\nin a : f32[M, N]\nin p : f32[M, N]\nin n : f32[M, N]\n"
+         "out y : f32\ny = mean(relu(sqrt(sum((a - p) * (a - p), axis=1)) - sqrt(sum((a - n) * (a "
+         "- n), axis=1)) + 1))\n",
+         2, "rowwise as blocks"},
+    };
+    struct arena a = {0};
+    struct target t;
+    target_of_arch("sm_90a", &t);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernel k;
+        const struct problem *p =
+            problem_from(&a, arena_printf(&a, "problem p\n%s", cases[i].problem));
+        lower_default(&a, p, &t, &k);
+        const char *text = kernel_print(&a, &k);
+        cr_expect_eq(k.n_stages, cases[i].n_stages, "%s", text);
+        cr_expect(strstr(text, cases[i].knobs), "%s\n%s", cases[i].knobs, text);
+    }
+    arena_reset(&a);
+#undef IMAGE
 }
 
 static void check_file(const char *path) {

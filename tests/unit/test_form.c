@@ -447,3 +447,30 @@ Test(form, takes_every_block_that_is_lowered) {
         arena_reset(&a);
     }
 }
+
+Test(block, blocks_of_a_row_that_cannot_be_are_refused) {
+#define ROWS                                                                   \
+    "problem p\ndim M = 64, N = 393216\nin x : f32[M, N]\nout y : f32[M, N]\n" \
+    "y = softmax(x)\n"
+#define STAGE(knobs) "stage y : rowwise as blocks  " knobs
+    static const struct one_case cases[] = {
+        {ROWS, STAGE("blocks 33  meet cluster  keep shared"),
+         "2:30 stage y: a cluster has at most 16 blocks: the nearest is blocks 16, or meet grid"},
+        {ROWS, STAGE("threads 512  blocks 4  meet cluster  stats levels  keep shared"),
+         "2:81 stage y: 395264 bytes of shared memory, but a block has at most 232448: the nearest "
+         "is keep reread"},
+        {ROWS, STAGE("blocks 16  meet none"),
+         "2:41 stage y: 16 blocks per row: the nearest is meet cluster"},
+        {ROWS, STAGE("threads 512  blocks 132  meet grid  rows 4  minblocks 2  keep shared"),
+         "2:43 stage y: 132 blocks for each of 4 rows cannot all be resident: there is room for 2 "
+         "on each of 132 multiprocessors; the nearest is fewer rows"},
+    };
+    CHECK(cases, "sm_90a");
+    static const struct one_case old[] = {
+        {ROWS, STAGE("blocks 8  meet cluster  keep reread"),
+         "2:40 stage y: this architecture has no clusters: the nearest is meet grid"},
+    };
+    CHECK(old, "sm_80");
+#undef ROWS
+#undef STAGE
+}

@@ -1,6 +1,6 @@
 // blocks, by hone VERSION.
 // kernel for blocks on sm_90a
-// stage y : rowwise as blocks  threads 512  blocks 4  meet cluster  rows 1  minblocks 1  vec 4  unroll 4  keep shared  divide exact  store cached
+// stage y : rowwise as blocks  threads 512  blocks 4  meet cluster  rows 1  minblocks 1  vec 4  unroll 4  stats levels  keep shared  divide exact  store cached
 #include "dev.h"
 
 #ifndef M
