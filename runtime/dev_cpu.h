@@ -669,6 +669,10 @@ static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const 
 #define hone_mma_f16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_f16, __LINE__)
 #define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
 #define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
+HONE_FN void hone_word(int *to, const void *from) {
+    hone_dev_aligned(from, 4);
+    memcpy(to, from, 4);
+}
 HONE_FN int hone_to_tf32(int word) {
     unsigned w = (unsigned)word;
     return (int)((w & 0x7f800000u) == 0x7f800000u ? w : (w + 0x1000u) & ~0x1fffu);
@@ -679,11 +683,11 @@ HONE_FN void hone_round_tf32(int *word) {
 HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     float v, top;
     memcpy(&v, word, 4);
-    *high = hone_to_tf32(*word);
+    *high = *word & ~0x1fff;
     memcpy(&top, high, 4);
     v -= top;
     memcpy(low, &v, 4);
-    *low = hone_to_tf32(*low);
+    *low = (int)((unsigned)*low + 0x1000u);
 }
 
 HONE_FN float hone_max1(float a, float b) {

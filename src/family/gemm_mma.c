@@ -47,11 +47,12 @@ static const struct knob knobs[] = {
     {0},
 };
 
-// What a fragment is made of, and where its sums end. Elements added before a sum is put aside:
-// measured, the error is then about that of f32 arithmetic (256), or a few times it where the
-// result is rounded to 16 bits anyway.
 enum { PIECE_BYTES = 16, STEP_BYTES = 32, ROW_BYTES_MAX = 128 };
-enum { CHUNK_WIDE = 256, CHUNK_NARROW = 1024 };
+// Terms that are added before a sum is put aside. What is cut off grows as 1.2e-8 of the sum for
+// every term where all have one sign, so after 128 the error is still that of f32 arithmetic; where
+// the result is rounded to 16 bits, only elements near 0 show it, and 2048 keep it within the
+// limits of a judge.
+enum { CHUNK_WIDE = 128, CHUNK_NARROW = 2048 };
 
 static bool runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strncmp(t->isa, "sm_", 3) == 0 &&
@@ -96,10 +97,12 @@ static int side_by_side_bytes(const struct gemm_form *g, const struct mma_side *
 static bool find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
     const struct precision *p = &f->region->problem->precision;
     bool narrower = p->operand == PRECISION_TYPE && p->type != t && p->type != DTYPE_F32;
-    *kind = t == DTYPE_F16 ? MMA_KIND_F16 : t == DTYPE_BF16 ? MMA_KIND_BF16 : MMA_KIND_TF32;
-    if (t == DTYPE_F16 || t == DTYPE_BF16)
+    if (t == DTYPE_F16 || t == DTYPE_BF16) {
+        *kind = t == DTYPE_F16 ? MMA_KIND_F16 : MMA_KIND_BF16;
         return !narrower;
-    return t == DTYPE_F32 && p->operand == PRECISION_TF32;
+    }
+    *kind = p->operand == PRECISION_TF32 ? MMA_KIND_TF32 : MMA_KIND_TF32X3;
+    return t == DTYPE_F32 && !narrower && !p->is_exact;
 }
 
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
@@ -111,10 +114,12 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
         return false;
     enum dtype a = node_of(f, lhs.leaf)->dtype, b = node_of(f, rhs.leaf)->dtype;
     if (a != b || !find_kind(f, a, &kind))
-        return objection(why, NULL,
-                         "mma multiplies two operands of f16, of bf16, or of f32 under 'precision "
-                         "tf32', and those of %s are %s and %s; take simt",
-                         node_of(f, g->anchor)->name, dtype_name(a), dtype_name(b));
+        return objection(
+            why, NULL,
+            "mma multiplies two operands of f16, of bf16, or of f32 (not exactly), and "
+            "those of %s are %s and %s%s; take simt",
+            node_of(f, g->anchor)->name, dtype_name(a), dtype_name(b),
+            f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
     int element = (int)dtype_size(a, 1);
     for (int i = 0; i < 2; i++)
         if (!side_by_side_bytes(g, i == 0 ? &lhs : &rhs, element))
@@ -122,11 +127,6 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
                              "mma copies four bytes at least, and the rows of the %s operand of %s "
                              "are no multiple of that; take simt",
                              i == 0 ? "left" : "right", node_of(f, g->anchor)->name);
-    if (kind == MMA_KIND_TF32 && !(lhs.along_k && rhs.along_k))
-        return objection(why, NULL,
-                         "mma reads tf32 along K only, and an operand of %s lies along %s; "
-                         "take simt",
-                         node_of(f, g->anchor)->name, lhs.along_k ? "columns" : "rows");
     return true;
 }
 
@@ -134,6 +134,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
 
 static void read_side(struct mma_side *s, const struct mma_sizes *z, const struct gemm_form *g) {
     s->own = s->width / s->warps;
+    s->by_words = !s->along_k && z->element_bytes == 4;
     s->rows = s->along_k ? s->width : z->depth;
     s->length = s->along_k ? z->depth : s->width;
     s->copy_elements = side_by_side_bytes(g, s, z->element_bytes) / z->element_bytes;
@@ -172,9 +173,8 @@ struct mma_sizes mma_read_sizes(const struct form *f, const struct kernel_stage 
     read_side(&z.rhs, &z, g);
     z.slices = (z.k + z.depth - 1) / z.depth;
     int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
-    if (z.k > 2 * terms)
+    if (z.k > terms)
         z.chunk = terms / z.depth;
-    z.total_shared = z.chunk && mma_sums(&z) > 64;
     return z;
 }
 
@@ -183,15 +183,17 @@ int64_t mma_sums(const struct mma_sizes *z) {
 }
 
 int64_t mma_registers(const struct mma_sizes *z) {
-    // Two sets of fragments: 16 bytes of 8 rows are a word in each thread.
+    // Two sets of fragments: 16 bytes of 8 rows are a word in each thread. What is put aside may
+    // lie in memory while a chunk is walked: compilers keep what the inner loop uses.
     int64_t fragments = 2 * (z->lhs.own + z->rhs.own) * STEP_BYTES / PIECE_BYTES / 8;
-    int64_t total = z->chunk && !z->total_shared ? mma_sums(z) : 0;
-    return mma_sums(z) + total + fragments;
+    // High and low parts: all of the left, sixteen columns of the right.
+    if (z->kind == MMA_KIND_TF32X3)
+        fragments += z->lhs.own / 2 + 8;
+    return mma_sums(z) + fragments;
 }
 
 int64_t mma_shared_bytes(const struct mma_sizes *z) {
-    int64_t total = z->total_shared ? 4 * mma_sums(z) * z->threads : 0;
-    return z->stages * (z->lhs.tile_bytes + z->rhs.tile_bytes) + total;
+    return z->stages * (z->lhs.tile_bytes + z->rhs.tile_bytes);
 }
 
 // ---- rules
@@ -224,9 +226,12 @@ static bool legal_rows(const struct mma_sizes *z, struct objection *why) {
                              "a depth of %d is %d bytes, but a row of a tile has at most %d: the "
                              "nearest is %d",
                              z->depth, bytes, ROW_BYTES_MAX, ROW_BYTES_MAX / z->element_bytes);
-        if (bytes < STEP_BYTES)
-            return objection(why, "tile", "rows of %d bytes in shared memory: the nearest is %d",
-                             bytes, STEP_BYTES);
+        int least = sides[i]->by_words ? ROW_BYTES_MAX : STEP_BYTES;
+        if (bytes < least)
+            return objection(why, "tile",
+                             "rows of %d elements in shared memory have %d bytes: the nearest is "
+                             "%d elements",
+                             sides[i]->length, bytes, least / z->element_bytes);
     }
     return true;
 }
@@ -259,12 +264,14 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 // What mma.sync reaches of the peak that the data sheet has: on later chips other instructions do.
 static double rate_per_s(const struct target *t, enum mma_kind kind) {
     int sm = (int)strtol(t->isa + 3, NULL, 10);
-    double share = sm >= 100 ? 0.35 : sm >= 90 ? 0.62 : 0.9;
-    double peak = t->peak_per_s[kind == MMA_KIND_TF32 ? PIPE_TF32 : PIPE_F16];
+    double share = sm >= 100 ? 0.3 : sm >= 90 ? 0.52 : 0.8;
+    bool is_tf32 = kind == MMA_KIND_TF32 || kind == MMA_KIND_TF32X3;
+    double peak = t->peak_per_s[is_tf32 ? PIPE_TF32 : PIPE_F16];
     // A card that nobody has described: 1024 operations per clock and multiprocessor.
     if (!(peak > 0))
         peak = 1024.0 * t->sms * t->top_clock_hz;
-    return share * peak;
+    // Splitting takes instructions too.
+    return share * peak / (kind == MMA_KIND_TF32X3 ? 3.4 : 1);
 }
 
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
@@ -279,18 +286,30 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double per_sm = rate_per_s(t, z.kind) / t->sms;
     double depth = (double)(z.slices * z.depth);
     double products = 2.0 * z.lhs.width * z.rhs.width * depth / per_sm;
-    // Fragments: 128 bytes per clock of shared memory; and slices: what L2 gives one SM.
+    // Fragments: 128 bytes per clock of shared memory; slices: what L2 gives a multiprocessor, and
+    // what is under way for some 700 ns, in copies that take an instruction each.
     double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.5e9;
+    double live = fmin(resident, fmax(1, tiles / t->sms));
     double read = (double)z.lhs.warps * z.rhs.warps * (z.lhs.own + z.rhs.own) * depth *
                   z.element_bytes / (128 * clock);
-    double brought = (double)(z.lhs.width + z.rhs.width) * depth * z.element_bytes / (42 * clock);
+    double slice_bytes = (double)(z.lhs.tile_bytes + z.rhs.tile_bytes);
+    double under_way = (z.stages - 1) * slice_bytes * live / 700e-9 / live;
+    double brought = slice_bytes * (double)z.slices / fmin(42 * clock / live, under_way);
+    double copies = (double)(z.lhs.items + z.rhs.items) * (double)z.slices * z.threads / 32;
+    copies *= 4 / clock;
+    // Sums that do not fit next to the totals go to memory and back with every chunk.
+    bool spills = z.chunk && mma_registers(&z) + mma_sums(&z) > gpu_registers_for(t, z.threads);
+    if (spills)
+        brought += 8.0 * (double)mma_sums(&z) * z.threads * (double)(z.slices / z.chunk) /
+                   (42 * clock / live);
     // A warp needs eight products side by side, and there are four places for warps.
-    double side_by_side = (double)z.lhs.own * z.rhs.own / 128 * resident * z.threads / GPU_WARP / 4;
+    double side_by_side = (double)z.lhs.own * z.rhs.own / 128 * live * z.threads / GPU_WARP / 4;
     double busy = fmin(1, 0.25 + side_by_side / 12) * (z.stages == 2 ? 0.9 : 1);
     double slots = t->sms * resident;
     // Blocks that share a multiprocessor share its units; a last wave may be thinly filled.
     double waves = floor(tiles / slots) * resident + ceil(fmod(tiles, slots) / t->sms);
-    double tile = fmax(fmax(products / busy, read), brought) + 0.15 * fmin(products, read);
+    double tile = fmax(fmax(products / busy, read), fmax(brought, copies));
+    tile += 0.1 * (read + copies) + (spills ? 0.1 * brought : 0);
     struct region_work w;
     region_count(f->region, &w);
     double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
@@ -303,11 +322,11 @@ static const struct shape_row {
     int tile[3], warps[2], stages;
 } shapes[] = {
     {{128, 256, 64}, {2, 4}, 3}, {{128, 256, 32}, {2, 4}, 4}, {{256, 128, 64}, {4, 2}, 3},
-    {{256, 128, 32}, {4, 2}, 4}, {{128, 128, 64}, {2, 4}, 3}, {{128, 128, 32}, {2, 4}, 4},
-    {{128, 128, 32}, {2, 2}, 3}, {{128, 64, 64}, {2, 2}, 3},  {{64, 128, 64}, {2, 2}, 3},
-    {{64, 64, 64}, {2, 2}, 4},   {{64, 64, 32}, {2, 2}, 4},   {{32, 128, 64}, {1, 4}, 4},
-    {{16, 128, 64}, {1, 4}, 4},  {{32, 64, 64}, {1, 4}, 4},   {{32, 32, 32}, {1, 2}, 4},
-    {{16, 32, 32}, {1, 2}, 4},
+    {{256, 128, 32}, {4, 2}, 4}, {{128, 128, 16}, {2, 4}, 4}, {{128, 128, 64}, {2, 4}, 3},
+    {{128, 128, 32}, {2, 4}, 4}, {{128, 128, 32}, {2, 2}, 3}, {{128, 64, 64}, {2, 2}, 3},
+    {{64, 128, 64}, {2, 2}, 3},  {{64, 64, 64}, {2, 2}, 4},   {{64, 64, 32}, {2, 2}, 4},
+    {{32, 128, 64}, {1, 4}, 4},  {{16, 128, 64}, {1, 4}, 4},  {{32, 64, 64}, {1, 4}, 4},
+    {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},
 };
 
 static void set_shape(struct kernel_stage *s, const struct shape_row *r) {

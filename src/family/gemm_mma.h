@@ -4,8 +4,10 @@
 
 #include "family/gemm_form.h"
 
-// How products are made of the operands as they are stored.
-enum mma_kind { MMA_KIND_F16, MMA_KIND_BF16, MMA_KIND_TF32 };
+// How products are made of the operands as they are stored. TF32X3: each factor of f32 is split
+// into a high and a low part of tf32, and three of the four products are added, the small ones
+// first; the fourth is below what f32 keeps.
+enum mma_kind { MMA_KIND_F16, MMA_KIND_BF16, MMA_KIND_TF32, MMA_KIND_TF32X3 };
 
 // One operand. Its tile has `width` elements along the axis that stays (rows of the left, columns
 // of the right) and `depth` along K, stored in rows along whichever of them lies side by side in
@@ -15,6 +17,7 @@ struct mma_side {
     struct axis_map map;
     int64_t size;        // of the axis that stays
     bool along_k;        // neighbours in memory lie along K
+    bool by_words;       // 32-bit elements across K, which no matrix load transposes
     int width, warps;    // of a block's tile; warps side by side
     int own;             // elements of one warp: width / warps
     int rows, length;    // of the tile as it is stored
@@ -30,10 +33,9 @@ struct mma_sizes {
     int element_bytes;
     int64_t m, n, k, batch;
     int depth, stages, group, threads;
-    int step;           // depth of one product: 32 bytes
-    int64_t slices;     // along K
-    int64_t chunk;      // slices whose sum is put aside; 0: all of them are one sum
-    bool total_shared;  // what is put aside lies in shared memory, not in registers
+    int step;        // depth of one product: 32 bytes
+    int64_t slices;  // along K
+    int64_t chunk;   // slices whose sum is put aside; 0: all of them are one sum
     struct mma_side lhs, rhs;
 };
 

@@ -2,7 +2,7 @@
 //
 //   start the copies of slices 0 .. stages - 2, a group each
 //   wait for slice 0; read its first fragments
-//   for every slice but the last:
+//   for every slice but the last, chunks of them where sums are put aside:
 //       for every step of the slice:
 //           before the last one: wait for the next slice, barrier
 //           read the fragments of the next step (of the last: the next slice's first)
@@ -26,6 +26,7 @@ struct mma_tile {
     const struct loop_expr *first;  // of the tile, along it
     const struct loop_expr *warp;   // where this warp's part begins
     struct loop_buffer *from, *tile, *words;
+    struct loop_buffer *high, *low;  // parts of the words
     bool is_lhs;
 };
 
@@ -86,7 +87,10 @@ static const struct loop_expr *place(const struct build *x, const struct mma_sid
                                      const struct loop_expr *slot, const struct loop_expr *row,
                                      const struct loop_expr *piece) {
     int bytes = s->length * x->z.element_bytes;
-    const struct loop_expr *at = loop_swizzle(x->a, row, piece, bytes > 128 ? 128 : bytes);
+    // Words are read from four rows and eight columns at once: two pieces of each row.
+    const struct loop_expr *at =
+        s->by_words ? loop_binary(x->a, LOOP_XOR, piece, times(x, rest(x, row, 4), 2))
+                    : loop_swizzle(x->a, row, piece, bytes > 128 ? 128 : bytes);
     const struct loop_expr *line = add(x, times(x, slot, s->rows), row);
     return add(x, times(x, line, s->length), times(x, at, per_piece(x)));
 }
@@ -99,7 +103,9 @@ static const struct loop_expr *valid_bytes(const struct build *x, const struct m
         return num(x, bytes);
     const struct loop_expr *left =
         loop_binary(x->a, LOOP_SUB, x->l->space.extent[x->form->group_k], k);
-    left = times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)), x->z.element_bytes);
+    // Along K bytes count; across it a copy has one depth, and is there or not.
+    left = times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)),
+                 s->along_k ? x->z.element_bytes : bytes);
     return smaller(x, left, num(x, bytes));
 }
 
@@ -199,6 +205,27 @@ static void read_fragment(const struct build *x, const struct mma_tile *t, struc
                                            {t->tile, place(x, t->s, slot, row, piece)}});
 }
 
+// The same word by word: word `w` of a left fragment has its row in bit 0 and its depth in bit 1,
+// of a right one the other way round.
+static void read_words(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+                       const struct loop_expr *slot, int step, int set, const struct loop_expr *i) {
+    struct loop_builder inner;
+    const struct loop_expr *w = open_unrolled(x, b, "w", 4, &inner);
+    const struct loop_expr *even = rest(x, w, 2), *later = quotient(x, w, 2);
+    const struct loop_expr *down = t->is_lhs ? even : later, *deep = t->is_lhs ? later : even;
+    const struct loop_expr *row =
+        add(x, num(x, x->z.step * step), add(x, times(x, deep, 4), rest(x, x->lane, 4)));
+    const struct loop_expr *column = add(x, t->warp, times(x, i, 16));
+    column = add(x, column, times(x, down, 8));
+    const struct loop_expr *g = quotient(x, x->lane, 4);
+    const struct loop_expr *piece = add(x, quotient(x, column, 4), quotient(x, g, 4));
+    loop_intrinsic(&inner, INTRINSIC_WORD,
+                   (struct loop_operand[]){
+                       {t->words, add(x, word_at(x, t, set, i), w)},
+                       {t->tile, add(x, place(x, t->s, slot, row, piece), rest(x, g, 4))}});
+    loop_close(b, &inner);
+}
+
 static void round_words(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
                         const struct loop_expr *first) {
     struct loop_builder inner;
@@ -212,7 +239,10 @@ static void read_side(const struct build *x, const struct mma_tile *t, struct lo
                       const struct loop_expr *slot, int step, int set) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", t->s->own / 16, &inner);
-    read_fragment(x, t, &inner, slot, step, set, i);
+    if (t->s->by_words)
+        read_words(x, t, &inner, slot, step, set, i);
+    else
+        read_fragment(x, t, &inner, slot, step, set, i);
     if (x->z.kind == MMA_KIND_TF32)
         round_words(x, t, &inner, word_at(x, t, set, i));
     loop_close(b, &inner);
@@ -231,11 +261,48 @@ static const struct loop_expr *sum_at(const struct build *x, const struct loop_e
     return times(x, add(x, times(x, i, x->z.rhs.own / 8), j), 2);
 }
 
+// Split words from `from` on into parts from `to` on.
+static void split(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+                  const struct loop_expr *to, const struct loop_expr *from, int64_t count) {
+    struct loop_builder inner;
+    const struct loop_expr *w = open_unrolled(x, b, "w", count, &inner);
+    loop_intrinsic(&inner, INTRINSIC_SPLIT_TF32,
+                   (struct loop_operand[]){{t->high, add(x, to, w)},
+                                           {t->low, add(x, to, w)},
+                                           {t->words, add(x, from, w)}});
+    loop_close(b, &inner);
+}
+
+// Three products of parts, sixteen columns at a time.
+static void multiply_parts(const struct build *x, struct loop_builder *b, int set) {
+    struct loop_builder by_columns, by_row, by_half;
+    split(x, &x->lhs, b, num(x, 0), num(x, set * x->z.lhs.own / 4), x->z.lhs.own / 4);
+    const struct loop_expr *h = open_unrolled(x, b, "h", x->z.rhs.own / 16, &by_columns);
+    split(x, &x->rhs, &by_columns, num(x, 0), word_at(x, &x->rhs, set, h), 4);
+    const struct loop_expr *i = open_unrolled(x, &by_columns, "i", x->z.lhs.own / 16, &by_row);
+    const struct loop_expr *j = open_unrolled(x, &by_row, "j", 2, &by_half);
+    const struct loop_expr *sum = sum_at(x, i, add(x, times(x, h, 2), j));
+    const struct loop_expr *left = times(x, i, 4), *right = times(x, j, 2);
+    const struct loop_buffer *factors[][2] = {
+        {x->lhs.low, x->rhs.high}, {x->lhs.high, x->rhs.low}, {x->lhs.high, x->rhs.high}};
+    for (int p = 0; p < 3; p++)
+        loop_intrinsic(
+            &by_half, INTRINSIC_MMA_TF32,
+            (struct loop_operand[]){{x->sum, sum}, {factors[p][0], left}, {factors[p][1], right}});
+    loop_close(&by_row, &by_half);
+    loop_close(&by_columns, &by_row);
+    loop_close(b, &by_columns);
+}
+
 static void multiply(const struct build *x, struct loop_builder *b, int set) {
     static const enum loop_intrinsic by_kind[] = {[MMA_KIND_F16] = INTRINSIC_MMA_F16,
                                                   [MMA_KIND_BF16] = INTRINSIC_MMA_BF16,
                                                   [MMA_KIND_TF32] = INTRINSIC_MMA_TF32};
     struct loop_builder by_row, by_column;
+    if (x->z.kind == MMA_KIND_TF32X3) {
+        multiply_parts(x, b, set);
+        return;
+    }
     const struct loop_expr *i = open_unrolled(x, b, "i", x->z.lhs.own / 16, &by_row);
     const struct loop_expr *j = open_unrolled(x, &by_row, "j", x->z.rhs.own / 8, &by_column);
     const struct loop_expr *right = add(x, times(x, j, 2), num(x, set * x->z.rhs.own / 4));
@@ -256,40 +323,19 @@ static void clear(const struct build *x, struct loop_builder *b, const struct lo
     loop_close(b, &inner);
 }
 
-// Element number `i` of the thread's totals.
-static const struct loop_expr *total_index(const struct build *x, const struct loop_expr *i) {
-    if (!x->z.total_shared)
-        return i;
-    return times(x, add(x, times(x, i, x->z.threads), x->thread), 2);
-}
-
 static const struct loop_expr *sum_and_total(const struct build *x, const struct loop_expr *i) {
     const struct loop_expr *sum = loop_load(x->a, x->sum, i, 2, 1);
     if (!x->total)
         return sum;
-    return loop_binary(x->a, LOOP_ADD, loop_load(x->a, x->total, total_index(x, i), 2, 1), sum);
+    return loop_binary(x->a, LOOP_ADD, loop_load(x->a, x->total, i, 2, 1), sum);
 }
 
-static void clear_totals(const struct build *x, struct loop_builder *b) {
+static void put_aside(const struct build *x, struct loop_builder *b) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    loop_store(&inner, x->total, total_index(x, i), loop_broadcast(x->a, loop_real(x->a, 0), 2),
-               false);
-    loop_close(b, &inner);
-}
-
-// After the last slice of a chunk.
-static void put_aside(const struct build *x, struct loop_builder *b,
-                      const struct loop_expr *slice) {
-    struct loop_builder some, inner;
-    if (!x->total)
-        return;
-    loop_open_if(b, num(x, x->z.chunk - 2), rest(x, slice, x->z.chunk), &some);
-    const struct loop_expr *i = open_unrolled(x, &some, "i", x->sum->count, &inner);
-    loop_store(&inner, x->total, total_index(x, i), sum_and_total(x, i), false);
+    loop_store(&inner, x->total, i, sum_and_total(x, i), false);
     loop_store(&inner, x->sum, i, loop_real(x->a, 0), false);
-    loop_close(&some, &inner);
-    loop_close(b, &some);
+    loop_close(b, &inner);
 }
 
 // ---- the walk along K
@@ -312,22 +358,41 @@ static void slice_steps(const struct build *x, struct loop_builder *b,
     }
 }
 
+static void walk_slices(const struct build *x, struct loop_builder *b,
+                        const struct loop_expr *begin, const struct loop_expr *end) {
+    struct loop_builder inner;
+    struct loop_for f = {"slice", begin, end, 1, false};
+    const struct loop_expr *slice = loop_open_for(b, &f, &inner);
+    slice_steps(x, &inner, slice, true);
+    loop_close(b, &inner);
+}
+
+// Loops of their own: a condition in the walk would cost every slice what it guards.
+static void walk_chunks(const struct build *x, struct loop_builder *b,
+                        const struct loop_expr *end) {
+    struct loop_builder inner;
+    struct loop_for f = {"chunk", num(x, 0), end, x->z.chunk, false};
+    const struct loop_expr *begin = loop_open_for(b, &f, &inner);
+    walk_slices(x, &inner, begin, smaller(x, end, add(x, begin, num(x, x->z.chunk))));
+    put_aside(x, &inner);
+    loop_close(b, &inner);
+}
+
 static void walk(const struct build *x, struct loop_builder *b) {
     struct loop_builder inner;
     const struct loop_expr *last = num(x, x->z.slices - 1);
     clear(x, b, x->sum);
     if (x->total)
-        clear_totals(x, b);
+        clear(x, b, x->total);
     struct loop_for ahead = {"slice", num(x, 0), num(x, x->z.stages - 1), 1, false};
     copy_slice(x, &inner, loop_open_for(b, &ahead, &inner));
     loop_close(b, &inner);
     arrive(x, b);
     read_step(x, b, num(x, 0), 0);
-    struct loop_for f = {"slice", num(x, 0), last, 1, false};
-    const struct loop_expr *slice = loop_open_for(b, &f, &inner);
-    slice_steps(x, &inner, slice, true);
-    put_aside(x, &inner, slice);
-    loop_close(b, &inner);
+    if (x->total)
+        walk_chunks(x, b, last);
+    else
+        walk_slices(x, b, num(x, 0), last);
     slice_steps(x, b, last, false);
 }
 
@@ -391,6 +456,11 @@ static void make_side(struct build *x, struct mma_tile *t, const struct mma_side
     assert(t->from->dtype == x->z.storage);
     t->tile = loop_shared_of(p, arena_printf(x->a, "%s_tile", name), x->z.storage, shape, 2);
     t->words = loop_register_of(p, arena_printf(x->a, "%s_words", name), s->own / 2, 1, LOOP_I32);
+    if (x->z.kind != MMA_KIND_TF32X3)
+        return;
+    int64_t parts = t->is_lhs ? s->own / 4 : 4;
+    t->high = loop_register_of(p, arena_printf(x->a, "%s_high", name), parts, 1, LOOP_I32);
+    t->low = loop_register_of(p, arena_printf(x->a, "%s_low", name), parts, 1, LOOP_I32);
 }
 
 static void make_buffers(struct build *x) {
@@ -398,11 +468,8 @@ static void make_buffers(struct build *x) {
     make_side(x, &x->lhs, &x->z.lhs, x->form->group_m, "lhs");
     make_side(x, &x->rhs, &x->z.rhs, x->form->group_n, "rhs");
     int64_t pairs = mma_sums(&x->z) / 2;
-    struct loop_size totals = {2 * pairs * x->z.threads, NULL};
     x->sum = loop_register(p, "sum", pairs, 2);
-    if (x->z.total_shared)
-        x->total = loop_shared(p, "total", &totals, 1);
-    else if (x->z.chunk)
+    if (x->z.chunk)
         x->total = loop_register(p, "total", pairs, 2);
 }
 

@@ -99,7 +99,6 @@ Test(emitter, a_name_or_a_knob_that_is_not_there_is_refused_in_words) {
     static const char *const cases[][2] = {
         {"c : gemm as wmma", "gemm has no emitter 'wmma' on sm_80: it is simt, dot or mma"},
         {"c : gemm as cpu", "gemm has no emitter 'cpu' on sm_80: it is simt, dot or mma"},
-        {"c : gemm as mma", "mma multiplies two operands of f16, of bf16, or of f32 under"},
         {"c : nest as dot", "nest has no emitter 'dot' on sm_80: it is simt"},
         {"c : gemm as dot  tile 16x16x4", "gemm as dot has no knob 'tile'"},
         {"c : gemm  tile 16x16x4  split 2", "gemm as simt has no knob 'split'"},
