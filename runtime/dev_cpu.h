@@ -104,7 +104,7 @@ static struct {
     long block;
     uint64_t random;
     int begins_at_page;
-    int copies_at_once;
+    int copies_at_once, finite_poison;
     struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
     int n_arrays;
 } hone_dev;
@@ -152,6 +152,12 @@ static void *hone_dev_guarded(size_t bytes) {
         exit(4);
     }
     return all + HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : pages - bytes);
+}
+
+// For every fourth seed a number that is finite in every type, so that a kernel which does
+// something else with NaN cannot hide behind it.
+static void hone_dev_poison_shared(void *data, size_t bytes) {
+    memset(data, hone_dev.finite_poison ? 0x5a : 0xff, bytes);
 }
 
 static void hone_dev_poison(void *data, size_t bytes) {
@@ -277,7 +283,7 @@ __attribute__((noreturn)) static void hone_dev_stuck(void) {
 static void hone_dev_run_block(void) {
     int n_warps = hone_dev.launch->threads / HONE_DEV_WARP, last = -1;
     for (int i = 0; i < hone_dev.n_arrays; i++)
-        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
+        hone_dev_poison_shared(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.launch->threads; i++) {
         hone_dev.fibres[i].thread = i;
         hone_dev.fibres[i].state = HONE_DEV_READY;
@@ -325,6 +331,7 @@ static void hone_dev_prepare(uint64_t seed) {
     sigaction(SIGVTALRM, &action, NULL);
     hone_dev.begins_at_page = seed & 1;
     hone_dev.copies_at_once = seed % 4 == 2;
+    hone_dev.finite_poison = seed % 4 == 3;
     hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
     if (!hone_dev.fibres)
         hone_dev.fibres = calloc(HONE_DEV_THREADS_MAX, sizeof *hone_dev.fibres);
@@ -362,7 +369,7 @@ static void *hone_dev_shared(const char *name, size_t bytes) {
         hone_dev_fault("has too many arrays in shared memory");
     struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
     *a = (struct hone_dev_array){name, hone_dev_guarded(bytes), bytes};
-    hone_dev_poison(a->data, bytes);
+    hone_dev_poison_shared(a->data, bytes);
     return a->data;
 }
 

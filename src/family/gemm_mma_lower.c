@@ -17,73 +17,16 @@
 #include <assert.h>
 
 #include "base/arena.h"
-#include "family/gemm_mma.h"
-#include "family/gpu.h"
-
-struct mma_tile {
-    const struct mma_side *s;
-    int group;                      // of the space, that stays
-    const struct loop_expr *first;  // of the tile, along it
-    const struct loop_expr *warp;   // where this warp's part begins
-    struct loop_buffer *from, *tile, *words;
-    struct loop_buffer *high, *low;  // parts of the words
-    bool is_lhs;
-};
-
-struct build {
-    struct lowering *l;
-    struct arena *a;
-    const struct gemm_form *form;
-    struct mma_sizes z;
-    struct scope *outer;  // batch fixed
-    const struct loop_expr *thread, *lane;
-    struct mma_tile lhs, rhs;
-    struct loop_buffer *sum;    // [16 rows][8 columns][rows g, g + 8] of two columns
-    struct loop_buffer *total;  // NULL: one sum is enough
-};
-
-static const struct loop_expr *num(const struct build *x, int64_t value) {
-    return loop_int(x->a, value);
-}
-
-static const struct loop_expr *add(const struct build *x, const struct loop_expr *p,
-                                   const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_ADD, p, q);
-}
-
-static const struct loop_expr *times(const struct build *x, const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
-}
-
-static const struct loop_expr *quotient(const struct build *x, const struct loop_expr *p,
-                                        int64_t q) {
-    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
-}
-
-static const struct loop_expr *rest(const struct build *x, const struct loop_expr *p, int64_t q) {
-    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
-}
-
-static const struct loop_expr *smaller(const struct build *x, const struct loop_expr *p,
-                                       const struct loop_expr *q) {
-    return loop_binary(x->a, LOOP_MIN, p, q);
-}
-
-static const struct loop_expr *open_unrolled(const struct build *x, struct loop_builder *b,
-                                             const char *name, int64_t count,
-                                             struct loop_builder *inner) {
-    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
-    return loop_open_for(b, &f, inner);
-}
+#include "family/gemm_mma_build.h"
 
 // ---- slices on their way to shared memory
 
-static int per_piece(const struct build *x) {
+static int per_piece(const struct mma_build *x) {
     return 16 / x->z.element_bytes;
 }
 
 // Element `column` (a multiple of a copy) of row `row` of the tile in slot `slot`.
-static const struct loop_expr *place(const struct build *x, const struct mma_side *s,
+static const struct loop_expr *place(const struct mma_build *x, const struct mma_side *s,
                                      const struct loop_expr *slot, const struct loop_expr *row,
                                      const struct loop_expr *piece) {
     int bytes = s->length * x->z.element_bytes;
@@ -96,7 +39,7 @@ static const struct loop_expr *place(const struct build *x, const struct mma_sid
 }
 
 // How many bytes of a copy at depth `k` exist.
-static const struct loop_expr *valid_bytes(const struct build *x, const struct mma_side *s,
+static const struct loop_expr *valid_bytes(const struct mma_build *x, const struct mma_side *s,
                                            const struct loop_expr *k) {
     int bytes = s->copy_elements * x->z.element_bytes;
     if (x->z.k % x->z.depth == 0)
@@ -110,7 +53,7 @@ static const struct loop_expr *valid_bytes(const struct build *x, const struct m
 }
 
 // One copy: `at` elements into row `row` of the tile.
-static void copy_item(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+static void copy_item(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                       const struct loop_expr *slice, const struct loop_expr *row,
                       const struct loop_expr *column) {
     static const enum loop_intrinsic by_bytes[] = {
@@ -137,7 +80,7 @@ static void copy_item(const struct build *x, const struct mma_tile *t, struct lo
                                            {NULL, valid_bytes(x, s, k)}});
 }
 
-static void copy_tile(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+static void copy_tile(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                       const struct loop_expr *slice) {
     const struct mma_side *s = t->s;
     struct loop_builder inner, some;
@@ -159,7 +102,7 @@ static void copy_tile(const struct build *x, const struct mma_tile *t, struct lo
 }
 
 // Start the copies of a slice, if there is one; the group counts in any case.
-static void copy_slice(const struct build *x, struct loop_builder *b,
+static void copy_slice(const struct mma_build *x, struct loop_builder *b,
                        const struct loop_expr *slice) {
     struct loop_builder some;
     loop_open_if(b, slice, num(x, x->z.slices), &some);
@@ -170,7 +113,7 @@ static void copy_slice(const struct build *x, struct loop_builder *b,
 }
 
 // The next slice has come, of all threads; and nobody reads the one before it any more.
-static void arrive(const struct build *x, struct loop_builder *b) {
+static void arrive(const struct mma_build *x, struct loop_builder *b) {
     loop_intrinsic(b, INTRINSIC_WAIT, (struct loop_operand[]){{NULL, num(x, x->z.stages - 2)}});
     loop_barrier(b);
 }
@@ -178,14 +121,14 @@ static void arrive(const struct build *x, struct loop_builder *b) {
 // ---- fragments
 
 // Words of fragment number `i` of one set.
-static const struct loop_expr *word_at(const struct build *x, const struct mma_tile *t, int set,
+static const struct loop_expr *word_at(const struct mma_build *x, const struct mma_tile *t, int set,
                                        const struct loop_expr *i) {
     return add(x, times(x, i, 4), num(x, set * t->s->own / 4));
 }
 
 // Sixteen rows (of the left) or columns by one step of depth, number `i` of the warp's part.
-static void read_fragment(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
-                          const struct loop_expr *slot, int step, int set,
+static void read_fragment(const struct mma_build *x, const struct mma_tile *t,
+                          struct loop_builder *b, const struct loop_expr *slot, int step, int set,
                           const struct loop_expr *i) {
     const struct loop_expr *eighth = rest(x, x->lane, 8), *half = quotient(x, x->lane, 16);
     const struct loop_expr *odd = rest(x, quotient(x, x->lane, 8), 2);
@@ -207,7 +150,7 @@ static void read_fragment(const struct build *x, const struct mma_tile *t, struc
 
 // The same word by word: word `w` of a left fragment has its row in bit 0 and its depth in bit 1,
 // of a right one the other way round.
-static void read_words(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+static void read_words(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                        const struct loop_expr *slot, int step, int set, const struct loop_expr *i) {
     struct loop_builder inner;
     const struct loop_expr *w = open_unrolled(x, b, "w", 4, &inner);
@@ -226,7 +169,7 @@ static void read_words(const struct build *x, const struct mma_tile *t, struct l
     loop_close(b, &inner);
 }
 
-static void round_words(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+static void round_words(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                         const struct loop_expr *first) {
     struct loop_builder inner;
     const struct loop_expr *w = open_unrolled(x, b, "w", 4, &inner);
@@ -235,7 +178,7 @@ static void round_words(const struct build *x, const struct mma_tile *t, struct 
     loop_close(b, &inner);
 }
 
-static void read_side(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+static void read_side(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                       const struct loop_expr *slot, int step, int set) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", t->s->own / 16, &inner);
@@ -248,21 +191,15 @@ static void read_side(const struct build *x, const struct mma_tile *t, struct lo
     loop_close(b, &inner);
 }
 
-static void read_step(const struct build *x, struct loop_builder *b, const struct loop_expr *slice,
-                      int step) {
+static void read_step(const struct mma_build *x, struct loop_builder *b,
+                      const struct loop_expr *slice, int step) {
     const struct loop_expr *slot = rest(x, slice, x->z.stages);
     read_side(x, &x->lhs, b, slot, step, step % 2);
     read_side(x, &x->rhs, b, slot, step, step % 2);
 }
 
-// Where in `sum` the part of 16 rows and 8 columns begins.
-static const struct loop_expr *sum_at(const struct build *x, const struct loop_expr *i,
-                                      const struct loop_expr *j) {
-    return times(x, add(x, times(x, i, x->z.rhs.own / 8), j), 2);
-}
-
 // Split words from `from` on into parts from `to` on.
-static void split(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
+static void split(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                   const struct loop_expr *to, const struct loop_expr *from, int64_t count) {
     struct loop_builder inner;
     const struct loop_expr *w = open_unrolled(x, b, "w", count, &inner);
@@ -274,7 +211,7 @@ static void split(const struct build *x, const struct mma_tile *t, struct loop_b
 }
 
 // Three products of parts, sixteen columns at a time.
-static void multiply_parts(const struct build *x, struct loop_builder *b, int set) {
+static void multiply_parts(const struct mma_build *x, struct loop_builder *b, int set) {
     struct loop_builder by_columns, by_row, by_half;
     split(x, &x->lhs, b, num(x, 0), num(x, set * x->z.lhs.own / 4), x->z.lhs.own / 4);
     const struct loop_expr *h = open_unrolled(x, b, "h", x->z.rhs.own / 16, &by_columns);
@@ -294,7 +231,7 @@ static void multiply_parts(const struct build *x, struct loop_builder *b, int se
     loop_close(b, &by_columns);
 }
 
-static void multiply(const struct build *x, struct loop_builder *b, int set) {
+static void multiply(const struct mma_build *x, struct loop_builder *b, int set) {
     static const enum loop_intrinsic by_kind[] = {[MMA_KIND_F16] = INTRINSIC_MMA_F16,
                                                   [MMA_KIND_BF16] = INTRINSIC_MMA_BF16,
                                                   [MMA_KIND_TF32] = INTRINSIC_MMA_TF32};
@@ -316,21 +253,15 @@ static void multiply(const struct build *x, struct loop_builder *b, int set) {
 
 // ---- sums of many slices
 
-static void clear(const struct build *x, struct loop_builder *b, const struct loop_buffer *sums) {
+static void clear(const struct mma_build *x, struct loop_builder *b,
+                  const struct loop_buffer *sums) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
     loop_store(&inner, sums, i, loop_real(x->a, 0), false);
     loop_close(b, &inner);
 }
 
-static const struct loop_expr *sum_and_total(const struct build *x, const struct loop_expr *i) {
-    const struct loop_expr *sum = loop_load(x->a, x->sum, i, 2, 1);
-    if (!x->total)
-        return sum;
-    return loop_binary(x->a, LOOP_ADD, loop_load(x->a, x->total, i, 2, 1), sum);
-}
-
-static void put_aside(const struct build *x, struct loop_builder *b) {
+static void put_aside(const struct mma_build *x, struct loop_builder *b) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
     loop_store(&inner, x->total, i, sum_and_total(x, i), false);
@@ -341,7 +272,7 @@ static void put_aside(const struct build *x, struct loop_builder *b) {
 // ---- the walk along K
 
 // All steps of a slice; `next`: another one follows.
-static void slice_steps(const struct build *x, struct loop_builder *b,
+static void slice_steps(const struct mma_build *x, struct loop_builder *b,
                         const struct loop_expr *slice, bool next) {
     int steps = x->z.depth / x->z.step;
     for (int step = 0; step < steps; step++) {
@@ -358,7 +289,7 @@ static void slice_steps(const struct build *x, struct loop_builder *b,
     }
 }
 
-static void walk_slices(const struct build *x, struct loop_builder *b,
+static void walk_slices(const struct mma_build *x, struct loop_builder *b,
                         const struct loop_expr *begin, const struct loop_expr *end) {
     struct loop_builder inner;
     struct loop_for f = {"slice", begin, end, 1, false};
@@ -368,7 +299,7 @@ static void walk_slices(const struct build *x, struct loop_builder *b,
 }
 
 // Loops of their own: a condition in the walk would cost every slice what it guards.
-static void walk_chunks(const struct build *x, struct loop_builder *b,
+static void walk_chunks(const struct mma_build *x, struct loop_builder *b,
                         const struct loop_expr *end) {
     struct loop_builder inner;
     struct loop_for f = {"chunk", num(x, 0), end, x->z.chunk, false};
@@ -378,7 +309,7 @@ static void walk_chunks(const struct build *x, struct loop_builder *b,
     loop_close(b, &inner);
 }
 
-static void walk(const struct build *x, struct loop_builder *b) {
+static void walk(const struct mma_build *x, struct loop_builder *b) {
     struct loop_builder inner;
     const struct loop_expr *last = num(x, x->z.slices - 1);
     clear(x, b, x->sum);
@@ -396,58 +327,9 @@ static void walk(const struct build *x, struct loop_builder *b) {
     slice_steps(x, b, last, false);
 }
 
-// ---- results
-
-// Inside the result? Always, where tiles fill it: ranges do not know it of every order of tiles.
-static void open_guard(const struct build *x, const struct mma_tile *t, struct loop_builder *b,
-                       const struct loop_expr *at, struct loop_builder *inner) {
-    bool fills = t->s->size % t->s->width == 0;
-    loop_open_if(b, fills ? num(x, 0) : at, fills ? num(x, 1) : x->l->space.extent[t->group],
-                 inner);
-}
-
-static void store_pair(const struct build *x, struct loop_builder *b, const struct loop_expr *row,
-                       const struct loop_expr *column, const struct loop_expr *sum) {
-    const struct region *region = x->l->region;
-    int lanes = x->z.n % 2 == 0 ? 2 : 1;
-    struct axis_map map = map_identity(region->graph->nodes[x->form->anchor].shape.rank);
-    struct loop_builder by_lane, guard;
-    const struct loop_expr *lane = open_unrolled(x, b, "lane", 2 / lanes, &by_lane);
-    const struct loop_expr *at = add(x, column, lane);
-    open_guard(x, &x->rhs, &by_lane, at, &guard);
-    struct scope s = scope_inside(x->outer, &guard);
-    s.index[x->lhs.group] = row;
-    s.index[x->rhs.group] = at;
-    s.lane_group = x->rhs.group;
-    s.lanes = lanes;
-    const struct loop_expr *e = lanes == 1 ? loop_lane(x->a, sum, lane) : sum;
-    point_define(&s, x->form->anchor, &x->form->at,
-                 loop_let(&guard, region->graph->nodes[x->form->anchor].name, e));
-    for (int v = 0; v < region->n_values; v++)
-        point_store(&s, v, &map, false);
-    loop_close(&by_lane, &guard);
-    loop_close(b, &by_lane);
-}
-
-static void store_tile(const struct build *x, struct loop_builder *b) {
-    struct loop_builder by_row, guard, by_column;
-    const struct loop_expr *i = open_unrolled(x, b, "i", x->z.lhs.own / 8, &by_row);
-    const struct loop_expr *row = add(x, times(x, i, 8), quotient(x, x->lane, 4));
-    row = loop_let(&by_row, "row", add(x, x->lhs.first, add(x, x->lhs.warp, row)));
-    open_guard(x, &x->lhs, &by_row, row, &guard);
-    const struct loop_expr *j = open_unrolled(x, &guard, "j", x->z.rhs.own / 8, &by_column);
-    const struct loop_expr *column = add(x, times(x, j, 8), times(x, rest(x, x->lane, 4), 2));
-    column = loop_let(&by_column, "column", add(x, x->rhs.first, add(x, x->rhs.warp, column)));
-    const struct loop_expr *at = add(x, sum_at(x, quotient(x, i, 2), j), rest(x, i, 2));
-    store_pair(x, &by_column, row, column, sum_and_total(x, at));
-    loop_close(&guard, &by_column);
-    loop_close(&by_row, &guard);
-    loop_close(b, &by_row);
-}
-
 // ---- the kernel
 
-static void make_side(struct build *x, struct mma_tile *t, const struct mma_side *s, int group,
+static void make_side(struct mma_build *x, struct mma_tile *t, const struct mma_side *s, int group,
                       const char *name) {
     struct loop_program *p = x->l->program;
     struct loop_size shape[] = {{(int64_t)x->z.stages * s->rows, NULL}, {s->length, NULL}};
@@ -463,7 +345,7 @@ static void make_side(struct build *x, struct mma_tile *t, const struct mma_side
     t->low = loop_register_of(p, arena_printf(x->a, "%s_low", name), parts, 1, LOOP_I32);
 }
 
-static void make_buffers(struct build *x) {
+static void make_buffers(struct mma_build *x) {
     struct loop_program *p = x->l->program;
     make_side(x, &x->lhs, &x->z.lhs, x->form->group_m, "lhs");
     make_side(x, &x->rhs, &x->z.rhs, x->form->group_n, "rhs");
@@ -475,7 +357,7 @@ static void make_buffers(struct build *x) {
 
 // Which tile a block has: `group` rows of tiles are walked column by column, so that blocks that
 // run at the same time read the same operands.
-static void place_tile(struct build *x, struct loop_builder *b, const struct loop_expr *tile,
+static void place_tile(struct mma_build *x, struct loop_builder *b, const struct loop_expr *tile,
                        const struct loop_expr *down, const struct loop_expr *right) {
     int64_t n_down = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
     int64_t group = x->z.group < n_down ? x->z.group : n_down;
@@ -493,7 +375,7 @@ static void place_tile(struct build *x, struct loop_builder *b, const struct loo
 }
 
 void mma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
-    struct build x = {.l = l, .a = l->arena, .form = f->gemm};
+    struct mma_build x = {.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x.form);
     x.z = mma_read_sizes(f, stage);
     struct scope top = {.lowering = l, .lane_group = -1, .lanes = 1};
@@ -521,5 +403,5 @@ void mma_lower(struct lowering *l, const struct form *f, const struct kernel_sta
         loop_let(&b, "warp_row", times(&x, quotient(&x, warp, x.z.rhs.warps), x.z.lhs.own));
     x.rhs.warp = loop_let(&b, "warp_column", times(&x, rest(&x, warp, x.z.rhs.warps), x.z.rhs.own));
     walk(&x, &b);
-    store_tile(&x, &b);
+    mma_store_results(&x, &b);
 }

@@ -30,6 +30,8 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
     int rhs_low[4];
     f32x2 sum[32];
     f32x2 total[32];
+    f32x2 check;
+    float term;
     const int block = hone_block();
     const int thread = hone_thread();
     int above = block / (N / 128 * 8) * 8;
@@ -206,14 +208,40 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
             }
         }
     }
+    check = hone_all2(0.0f);
     #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        int row = row0 + warp_row + i * 8 + lane / 4;
+    for (int i = 0; i < 32; i++) {
+        check += (total[i] + sum[i]) * 0.0f;
+    }
+    int own = hone_lanes_any2(check != check);
+    int any = hone_warp_any(own);
+    int spoiled = hone_to_int((int)any, 0, 1);
+    if (spoiled < 1) {
         #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            int column = column0 + warp_column + j * 8 + lane % 4 * 2;
-            f32x2 c_v = total[(i / 2 * 4 + j) * 2 + i % 2] + sum[(i / 2 * 4 + j) * 2 + i % 2];
-            hone_store2(&c[row * N + column], c_v);
+        for (int i = 0; i < 8; i++) {
+            int row = row0 + warp_row + i * 8 + lane / 4;
+            #pragma unroll
+            for (int j = 0; j < 4; j++) {
+                int column = column0 + warp_column + j * 8 + lane % 4 * 2;
+                f32x2 c_v = total[(i / 2 * 4 + j) * 2 + i % 2] + sum[(i / 2 * 4 + j) * 2 + i % 2];
+                hone_store2(&c[row * N + column], c_v);
+            }
+        }
+    }
+    if (0 < spoiled) {
+        for (int i = 0; i < 8; i++) {
+            int row = row0 + warp_row + i * 8 + lane / 4;
+            for (int j = 0; j < 8; j++) {
+                int column = column0 + warp_column + j * 4 + lane % 4;
+                term = 0.0f;
+                for (int k = 0; k < K; k++) {
+                    float a_v = a[row * K + k];
+                    float b_v = b[k * N + column];
+                    term += a_v * b_v;
+                }
+                float c_v = term;
+                c[row * N + column] = c_v;
+            }
         }
     }
 }
