@@ -20,7 +20,7 @@ CPPFLAGS ?=
 WERROR  ?=
 WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings \
           -Wpointer-arith
-override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -iquote runtime -I$(BUILD) $(WARN) $(WERROR)
+override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -iquote runtime -iquote src/ir -I$(BUILD) $(WARN) $(WERROR)
 # Linked statically, so that the binary runs where they are not installed.
 LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpthread -ldl
 
@@ -28,16 +28,16 @@ VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
 RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt) \
-             src/ir/ops.def docs/language.md)
+             src/ir/ops.def src/ir/types.def docs/language.md)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
-FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c))
+FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(BUILD)/fake/lib64/libcupti.so.13
 FUZZ_DIR  = base build calibrate eval ir lang model record loop family gpu profile tools store llm mind
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
 FUZZ    := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check worker-talk mutants)
+TOOLS    = $(addprefix $(BUILD)/,validate gpu-run llm-server reference oracle-check worker-talk mutants cuda-program)
 STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(RUNTIME)
 
 all: $(BUILD)/hone
@@ -51,7 +51,7 @@ $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
 # A driver for tests of what drivers do wrong; found through CUDA_HOME.
 $(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rng.*) $(RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm
+	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm -ldl
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
@@ -146,4 +146,4 @@ clean:
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
         check-asan-built fuzz fuzz-built lint bench bench-long bless install clean
--include $(OBJ:.o=.d) $(TOBJ:.o=.d)
+-include $(OBJ:.o=.d) $(TOBJ:.o=.d) inject/inject.mk

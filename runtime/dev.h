@@ -52,6 +52,32 @@ HONE_FN int hone_block(void) {
 // All threads of the block, or none, come by here; what they wrote before it can be read after.
 #define hone_barrier() __syncthreads()
 
+// The same of all blocks of a cluster, and for what they wrote to global memory.
+#define hone_cluster_barrier()                               \
+    asm volatile("barrier.cluster.arrive.release.aligned;\n" \
+                 "barrier.cluster.wait.acquire.aligned;" ::  \
+                     : "memory")
+
+// The same of `blocks` blocks that run at the same time. *count is how many came to any of their
+// barriers so far: 0 at first, and theirs alone.
+HONE_FN void hone_gang_barrier(int *count, int blocks) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int ticket, now;
+        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+        asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;"
+                     : "=r"(ticket)
+                     : "l"(count)
+                     : "memory");
+        int all = ticket - ticket % blocks + blocks;
+        do
+            asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(now) : "l"(count) : "memory");
+        while (now < all);
+        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    }
+    __syncthreads();
+}
+
 // All 32 threads of a warp take part.
 HONE_FN float hone_shuffle_xor(float v, int mask) {
     return __shfl_xor_sync(0xffffffffu, v, mask);

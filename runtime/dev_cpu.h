@@ -9,6 +9,8 @@
 // slot that is filled while it is read show. Operations of a warp (fragments, products) happen when
 // all its threads have come. A barrier or shuffle that some threads do not come to, a misaligned
 // vector, an access outside shared memory: the process says so and exits with HONE_DEV_FAULT.
+// Blocks that can meet (a cluster, or the grid of a cooperative launch) run at the same time;
+// others one by one.
 //
 // For one source that is a program of its own. Needs glibc and gcc 12 or clang; run on x86-64 so
 // far.
@@ -32,14 +34,23 @@
 enum {
     HONE_DEV_FAULT = 3,
     HONE_DEV_THREADS_MAX = 1024,
+    HONE_DEV_FIBRES_MAX = 16384,  // of all blocks that run at the same time
     HONE_DEV_STACK_BYTES = 64 << 10,
-    HONE_DEV_ARRAYS_MAX = 32,
+    HONE_DEV_ARRAYS_MAX = 1024,
+    HONE_DEV_GAPS_MAX = 1024,
+    HONE_DEV_GAP = 0x5a,  // large as a float
     HONE_DEV_COPIES_MAX = 256,
     HONE_DEV_PAGE = 4096,
     HONE_DEV_WARP = 32,
 };
 
-enum hone_dev_state { HONE_DEV_READY, HONE_DEV_AT_BARRIER, HONE_DEV_AT_SHUFFLE, HONE_DEV_DONE };
+enum hone_dev_state {
+    HONE_DEV_READY,
+    HONE_DEV_AT_BARRIER,
+    HONE_DEV_AT_SHUFFLE,
+    HONE_DEV_AT_MEETING,  // of blocks
+    HONE_DEV_DONE
+};
 
 struct hone_dev_copy {
     void *to;
@@ -64,7 +75,10 @@ struct hone_dev_fibre {
     ucontext_t start;
     int started;
     int thread;
+    long block;
     enum hone_dev_state state;
+    const void *meeting;  // AT_MEETING: which, and of how many blocks
+    int n_meet;
     int line;                     // of the barrier or shuffle it stands at
     int source;                   // lane whose offer it wants
     union hone_dev_cell offered;  // to the other threads of its warp
@@ -79,7 +93,14 @@ struct hone_dev_fibre {
 // An array in shared memory, known by the address of its name.
 struct hone_dev_array {
     const char *name;
+    long block;
     void *data;
+    size_t bytes;
+};
+
+// Bytes behind an array that nobody writes.
+struct hone_dev_gap {
+    const unsigned char *at;
     size_t bytes;
 };
 
@@ -93,6 +114,7 @@ struct hone_dev_launch {
     long grid;
     int threads;
     long shared_bytes;
+    long together;  // blocks that run at the same time; 0: 1
 };
 
 static struct {
@@ -101,12 +123,14 @@ static struct {
     ucontext_t scheduler_start;
     struct hone_dev_fibre *now;
     const struct hone_dev_launch *launch;
-    long block;
+    int n_fibres;  // of the blocks that run now
     uint64_t random;
     int begins_at_page;
     int copies_at_once, finite_poison;
     struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
     int n_arrays;
+    struct hone_dev_gap gaps[HONE_DEV_GAPS_MAX];
+    int n_gaps;
 } hone_dev;
 
 #define HONE_FN static inline __attribute__((unused))
@@ -119,9 +143,9 @@ static struct {
 // Faults.
 
 __attribute__((noreturn, format(printf, 1, 2))) static void hone_dev_fault(const char *fmt, ...) {
-    fprintf(stderr, "%s, block %ld", hone_dev.launch ? hone_dev.launch->name : "?", hone_dev.block);
+    fputs(hone_dev.launch ? hone_dev.launch->name : "?", stderr);
     if (hone_dev.now)
-        fprintf(stderr, ", thread %d", hone_dev.now->thread);
+        fprintf(stderr, ", block %ld, thread %d", hone_dev.now->block, hone_dev.now->thread);
     fputs(": ", stderr);
     va_list ap;
     va_start(ap, fmt);
@@ -140,9 +164,9 @@ static unsigned hone_dev_random(unsigned below) {
     return (unsigned)((hone_dev.random * 0x2545f4914f6cdd1dull >> 33) % below);
 }
 
-// `bytes` that end where a page begins that nobody may touch; for odd seeds they begin where
-// one ends.
-static void *hone_dev_guarded(size_t bytes) {
+// `bytes` that end where a page begins that nobody may touch, less what brings their beginning to a
+// multiple of `align`; for odd seeds they begin where one ends.
+static void *hone_dev_guarded(size_t bytes, size_t align) {
     size_t pages = (bytes + HONE_DEV_PAGE - 1) / HONE_DEV_PAGE * HONE_DEV_PAGE;
     char *all = mmap(NULL, pages + 2 * HONE_DEV_PAGE, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -151,7 +175,20 @@ static void *hone_dev_guarded(size_t bytes) {
         perror("mmap");
         exit(4);
     }
-    return all + HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : pages - bytes);
+    memset(all + HONE_DEV_PAGE, HONE_DEV_GAP, pages);
+    size_t at = HONE_DEV_PAGE + (hone_dev.begins_at_page ? 0 : (pages - bytes) / align * align);
+    if (hone_dev.n_gaps < HONE_DEV_GAPS_MAX)
+        hone_dev.gaps[hone_dev.n_gaps++] = (struct hone_dev_gap){
+            (unsigned char *)all + at + bytes, HONE_DEV_PAGE + pages - at - bytes};
+    return all + at;
+}
+
+// What lies between an array and the page behind it is as it was.
+static void hone_dev_check_gaps(void) {
+    for (int i = 0; i < hone_dev.n_gaps; i++)
+        for (size_t j = 0; j < hone_dev.gaps[i].bytes; j++)
+            if (hone_dev.gaps[i].at[j] != HONE_DEV_GAP)
+                hone_dev_fault("something was written behind an array");
 }
 
 // For every fourth seed a number that is finite in every type, so that a kernel which does
@@ -244,11 +281,10 @@ static void hone_dev_exchange(int warp) {
     hone_dev.now = NULL;
 }
 
-// Let the threads that stand at a barrier go on when all do. 0: some are missing.
-static int hone_dev_release(void) {
-    struct hone_dev_fibre *first = &hone_dev.fibres[0];
+// Let the threads of a block that stand at a barrier go on when all do. 0: some are missing.
+static int hone_dev_release(struct hone_dev_fibre *first) {
     for (int i = 0; i < hone_dev.launch->threads; i++) {
-        struct hone_dev_fibre *f = &hone_dev.fibres[i];
+        struct hone_dev_fibre *f = &first[i];
         if (f->state != HONE_DEV_AT_BARRIER)
             return 0;
         hone_dev.now = f;
@@ -258,19 +294,56 @@ static int hone_dev_release(void) {
     }
     hone_dev.now = NULL;
     for (int i = 0; i < hone_dev.launch->threads; i++)
-        hone_dev.fibres[i].state = HONE_DEV_READY;
+        first[i].state = HONE_DEV_READY;
     return 1;
+}
+
+// The same of the blocks that `first` stands waiting for.
+static int hone_dev_release_meeting(const struct hone_dev_fibre *first) {
+    int n = 0;
+    const void *meeting = first->meeting;
+    for (int i = 0; i < hone_dev.n_fibres; i++) {
+        struct hone_dev_fibre *f = &hone_dev.fibres[i];
+        if (f->state != HONE_DEV_AT_MEETING || f->meeting != meeting)
+            continue;
+        n++;
+        hone_dev.now = f;
+        if (f->line != first->line)
+            hone_dev_fault("meets at line %d, but block %ld at line %d", f->line, first->block,
+                           first->line);
+    }
+    hone_dev.now = NULL;
+    if (n != first->n_meet * hone_dev.launch->threads)
+        return 0;
+    for (int i = 0; i < hone_dev.n_fibres; i++)
+        if (hone_dev.fibres[i].state == HONE_DEV_AT_MEETING &&
+            hone_dev.fibres[i].meeting == meeting)
+            hone_dev.fibres[i].state = HONE_DEV_READY;
+    return 1;
+}
+
+// Every barrier and meeting that all have come to. 0: there is none.
+static int hone_dev_release_all(void) {
+    int n = 0;
+    for (int i = 0; i < hone_dev.n_fibres; i += hone_dev.launch->threads) {
+        struct hone_dev_fibre *first = &hone_dev.fibres[i];
+        if (first->state == HONE_DEV_AT_MEETING)
+            n += hone_dev_release_meeting(first);
+        else
+            n += hone_dev_release(first);
+    }
+    return n;
 }
 
 // Nobody can go on: say who stands where.
 __attribute__((noreturn)) static void hone_dev_stuck(void) {
-    static const char *const where[] = {"ready", "at a barrier", "at a shuffle", "at its end"};
+    static const char *const where[] = {"ready", "at a barrier", "at a shuffle", "at a meeting",
+                                        "at its end"};
     struct hone_dev_fibre *a = &hone_dev.fibres[0];
-    for (int i = 0; i < hone_dev.launch->threads; i++)
-        if (hone_dev.fibres[i].state == HONE_DEV_AT_BARRIER ||
-            hone_dev.fibres[i].state == HONE_DEV_AT_SHUFFLE)
+    for (int i = 0; i < hone_dev.n_fibres; i++)
+        if (hone_dev.fibres[i].state != HONE_DEV_READY && hone_dev.fibres[i].state != HONE_DEV_DONE)
             a = &hone_dev.fibres[i];
-    for (int i = 0; i < hone_dev.launch->threads; i++) {
+    for (int i = 0; i < hone_dev.n_fibres; i++) {
         struct hone_dev_fibre *b = &hone_dev.fibres[i];
         hone_dev.now = a;
         if (b->state != a->state)
@@ -280,35 +353,44 @@ __attribute__((noreturn)) static void hone_dev_stuck(void) {
     hone_dev_fault("cannot go on");
 }
 
-static void hone_dev_run_block(void) {
-    int n_warps = hone_dev.launch->threads / HONE_DEV_WARP, last = -1;
+// Run `n` blocks from number `block` on at the same time.
+static void hone_dev_run_blocks(long block, long n) {
+    hone_dev.n_fibres = (int)n * hone_dev.launch->threads;
+    int n_warps = hone_dev.n_fibres / HONE_DEV_WARP, last = -1;
     for (int i = 0; i < hone_dev.n_arrays; i++)
+<<<<<<< HEAD
         hone_dev_poison_shared(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.launch->threads; i++) {
         hone_dev.fibres[i].thread = i;
+=======
+        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
+    for (int i = 0; i < hone_dev.n_fibres; i++) {
+        hone_dev.fibres[i].thread = i % hone_dev.launch->threads;
+        hone_dev.fibres[i].block = block + i / hone_dev.launch->threads;
+>>>>>>> main
         hone_dev.fibres[i].state = HONE_DEV_READY;
         hone_dev.fibres[i].n_copies = hone_dev.fibres[i].group = 0;
     }
     for (;;) {
-        int runnable[HONE_DEV_THREADS_MAX / HONE_DEV_WARP], n = 0, done = 0;
+        int runnable[HONE_DEV_FIBRES_MAX / HONE_DEV_WARP], n_runnable = 0, done = 0;
         for (int w = 0; w < n_warps; w++) {
             if (hone_dev_warp_is(w, HONE_DEV_AT_SHUFFLE, 0))
                 hone_dev_exchange(w);
             done += hone_dev_warp_is(w, HONE_DEV_DONE, 0);
             if (hone_dev_warp_is(w, HONE_DEV_READY, 1))
-                runnable[n++] = w;
+                runnable[n_runnable++] = w;
         }
         if (done == n_warps)
             return;
         // With copies that land at once one warp goes as far ahead of the others as it can.
-        for (int i = 0; i < n && hone_dev.copies_at_once; i++)
+        for (int i = 0; i < n_runnable && hone_dev.copies_at_once; i++)
             if (runnable[i] == last && hone_dev_random(512)) {
                 runnable[0] = last;
-                n = 1;
+                n_runnable = 1;
             }
-        if (n > 0)
-            hone_dev_run_warp(last = runnable[hone_dev_random((unsigned)n)]);
-        else if (!hone_dev_release())
+        if (n_runnable > 0)
+            hone_dev_run_warp(last = runnable[hone_dev_random((unsigned)n_runnable)]);
+        else if (!hone_dev_release_all())
             hone_dev_stuck();
     }
 }
@@ -334,42 +416,50 @@ static void hone_dev_prepare(uint64_t seed) {
     hone_dev.finite_poison = seed % 4 == 3;
     hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
     if (!hone_dev.fibres)
-        hone_dev.fibres = calloc(HONE_DEV_THREADS_MAX, sizeof *hone_dev.fibres);
+        hone_dev.fibres = calloc(HONE_DEV_FIBRES_MAX, sizeof *hone_dev.fibres);
 }
 
-// Run all blocks of a launch, in a random order, one after the other.
+// Run all blocks of a launch, in a random order, those that can meet at the same time.
 __attribute__((unused)) static void hone_dev_launch(const struct hone_dev_launch *launch) {
+    long together = launch->together ? launch->together : 1, n = launch->grid / together;
     hone_dev.launch = launch;
     if (launch->threads < HONE_DEV_WARP || launch->threads > HONE_DEV_THREADS_MAX ||
-        launch->threads % HONE_DEV_WARP != 0 || launch->grid < 1)
-        hone_dev_fault("cannot be launched with %ld blocks of %d threads", launch->grid,
-                       launch->threads);
-    long *order = malloc((size_t)launch->grid * sizeof *order);
-    for (long i = 0; i < launch->grid; i++) {
+        launch->threads % HONE_DEV_WARP != 0 || launch->grid < 1 || launch->grid % together != 0 ||
+        together * launch->threads > HONE_DEV_FIBRES_MAX)
+        hone_dev_fault("cannot be launched with %ld blocks of %d threads, %ld at a time",
+                       launch->grid, launch->threads, together);
+    long *order = malloc((size_t)n * sizeof *order);
+    for (long i = 0; i < n; i++) {
         long j = (long)hone_dev_random((unsigned)i + 1);
         order[i] = order[j];
         order[j] = i;
     }
     hone_dev.n_arrays = 0;
-    for (long i = 0; i < launch->grid; i++) {
-        hone_dev.block = order[i];
-        hone_dev_run_block();
-    }
+    for (long i = 0; i < n; i++)
+        hone_dev_run_blocks(order[i] * together, together);
     free(order);
+    hone_dev_check_gaps();
     hone_dev.launch = NULL;
 }
 
 // What kernels call.
 
 static void *hone_dev_shared(const char *name, size_t bytes) {
+    // Which of the blocks that run at the same time it belongs to.
+    long block = hone_dev.now->block % (hone_dev.launch->together ? hone_dev.launch->together : 1);
     for (int i = 0; i < hone_dev.n_arrays; i++)
-        if (hone_dev.arrays[i].name == name)
+        if (hone_dev.arrays[i].name == name && hone_dev.arrays[i].block == block)
             return hone_dev.arrays[i].data;
     if (hone_dev.n_arrays == HONE_DEV_ARRAYS_MAX)
         hone_dev_fault("has too many arrays in shared memory");
     struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
+<<<<<<< HEAD
     *a = (struct hone_dev_array){name, hone_dev_guarded(bytes), bytes};
     hone_dev_poison_shared(a->data, bytes);
+=======
+    *a = (struct hone_dev_array){name, block, hone_dev_guarded(bytes, 1), bytes};
+    hone_dev_poison(a->data, bytes);
+>>>>>>> main
     return a->data;
 }
 
@@ -394,10 +484,24 @@ HONE_FN int hone_thread(void) {
     return hone_dev.now->thread;
 }
 HONE_FN int hone_block(void) {
-    return (int)hone_dev.block;
+    return (int)hone_dev.now->block;
 }
 
 #define hone_barrier() hone_dev_stop(HONE_DEV_AT_BARRIER, __LINE__)
+
+static __attribute__((unused)) void hone_dev_gather(const void *meeting, int blocks, int line) {
+    hone_dev.now->meeting = meeting;
+    hone_dev.now->n_meet = blocks;
+    hone_dev_stop(HONE_DEV_AT_MEETING, line);
+}
+#define hone_cluster_barrier() hone_dev_gather(NULL, (int)hone_dev.launch->together, __LINE__)
+// The scheduler counts by itself; what a device counts in must be zeroed all the same.
+#define hone_gang_barrier(count, blocks)                             \
+    do {                                                             \
+        if (*(count) != 0)                                           \
+            hone_dev_fault("meets others by a count that is not 0"); \
+        hone_dev_gather(count, blocks, __LINE__);                    \
+    } while (0)
 
 // Let others go on, now and then: for tests, between statements that no barrier keeps apart.
 static __attribute__((unused)) void hone_dev_yield(int line) {

@@ -9,18 +9,22 @@ enum {
     ORACLE_RUN = 1024,   // terms of one block of an honest sum: RUN_MAX of ir/reading.h
     ORACLE_FOLD = 64,    // partial results that one thread joins; a power of two
     ORACLE_LEVELS = 7,   // of pairs in these, and the whole
-    ORACLE_TILE = 64,    // rows and columns of a product that one group of threads computes
-    ORACLE_GROUP = 256,  // its threads
+    ORACLE_GROUP = 256,  // threads that compute a tile of a product
 };
 
 // In the place of an operation of ops.def: as it is.
 enum { ORACLE_COPY = -1 };
 
+// In the place of a type of types.def: f32 and bool, for which there is a faster way.
+enum { ORACLE_PLAIN = -1 };
+
 // Three readings of one array (ir/interpret.h). `value` 0: an input, exact, `honest` its data.
-// `honest` 0: the constant `number`.
+// `honest` 0: the constant `number`. The honest reading is in float, or where the type is wide
+// (ir/types.h) in double.
 struct oracle_array {
     unsigned long long value, variance, honest;
     double number;
+    int type, is_wide;
 };
 
 // Axes to walk along: an element's place is the sum of its coordinates times the strides.
@@ -36,7 +40,8 @@ struct oracle_operand {
 
 struct oracle_map {
     int op, n_args;
-    int is_exponent, unused;  // is_exponent: a difference of which the exponential is taken
+    int is_exponent;                          // a difference of which the exponential is taken
+    int type;                                 // what the operation is computed in, or ORACLE_PLAIN
     struct oracle_operand args[ORACLE_ARGS];  // axes: those of the result
     struct oracle_array out;
     unsigned long long n;
@@ -52,18 +57,41 @@ struct oracle_reduce {
     unsigned long long partials, joined;  // [run][result]
 };
 
+// One side of a product, packed: [batch][k][rows], the number of rows a multiple of four. `value`
+// 0: an input, exact, `honest` its data. Of one batch: it serves for all.
+struct oracle_factor {
+    unsigned long long value, variance, honest;
+    unsigned long long rows, batches;
+    unsigned long long bits;  // struct oracle_bits [run][batch of the product][rows]
+};
+
+// Exponents of the lowest and the highest bit of some numbers.
+struct oracle_bits {
+    int low, high;
+};
+
+// In the place of a type that factors are rounded to.
+enum { ORACLE_AS_STORED = -2, ORACLE_TF32 = -1 };
+
+struct oracle_pack {
+    struct oracle_array from;
+    struct oracle_axes batch;
+    unsigned long long row_step, k_step, rows, k;
+    struct oracle_factor to;
+    int precision, unused;
+};
+
 // left[b, m, k] @ right[b, k, n], every run of k apart.
 struct oracle_product {
-    struct oracle_array left, right;
-    struct oracle_axes left_batch, right_batch;
-    unsigned long long left_m, left_k, right_k, right_n;  // strides
+    struct oracle_factor left, right;
     unsigned long long batch, m, n, k;
     unsigned long long partials;  // [run][b][m][n]
     int is_exact;                 // both sides are inputs
-    int unused;
+    int is_short;                 // of so few digits that f32 holds their products
 };
 
-// Part of an output, to become what is expected of it from element `at` on.
+// Part of an output, to become what is expected of it from element `at` on: of f32 the truth as the
+// sum of two floats and its spread, of any other type (from.type) two doubles, truth and unit.
 struct oracle_put {
     struct oracle_array from;
     unsigned long long n, at;
@@ -76,8 +104,8 @@ struct oracle_guess {
     unsigned long long data, count;
     unsigned long long high, low, spread;
     unsigned long long n;
-    float constant;
-    int unused;
+    double constant;
+    int data_type, type;  // of the data; of the output
 };
 
 #endif

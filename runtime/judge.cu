@@ -6,6 +6,7 @@
 // that the same data give the same sums.
 
 #include "hone_judge.h"
+#include "hone_storage.h"
 
 // Mixes all bits of a word with its place; sums of these do not depend on their order.
 JUDGE_FN u64 judge_mix(unsigned word, u64 index, u64 seed) {
@@ -45,6 +46,30 @@ JUDGE_KERNEL judge_compare(const float *values, struct judge_expected e, u64 n, 
     for (u64 i = n / 4 * 4 + first(); i < n; i += stride())
         judge_result(&p, values[i], (double)e.high[i] + (double)e.low[i], e.spread[i], e.limit,
                      poison);
+    judge_leave(parts, p);
+}
+
+// Of any other type: as in eval/oracle_typed.c. Only a wrong element counts as unwritten, since the
+// poison may be a right one.
+struct judge_typed {
+    const double *truth, *unused, *unit;
+    double limit;
+};
+
+JUDGE_KERNEL judge_compare_typed(const void *values, struct judge_typed e, u64 n, unsigned poison,
+                                 int type, struct judge_part *parts) {
+    struct judge_part p = {0, 0, 0, 0, 0, 0};
+    for (u64 i = first(); i < n; i += stride()) {
+        double value = stored_get(type, values, i);
+        double error = stored_error(type, value, e.truth[i], e.unit[i]);
+        if (type == STORED_BOOL && ((const unsigned char *)values)[i] > 1)
+            error = JUDGE_INFINITY;
+        int is_wrong = !(error <= e.limit);
+        p.sum += error * error;
+        p.max = error > p.max ? error : p.max;
+        p.n_wrong += is_wrong;
+        p.n_same += is_wrong && stored_holds_word(type, values, i, poison);
+    }
     judge_leave(parts, p);
 }
 
@@ -93,6 +118,25 @@ JUDGE_KERNEL judge_fold(const struct judge_part *parts, u64 n, struct judge_part
         judge_add(&p, parts[i]);
     judge_leave(out, p);
 }
+
+// What a call leaves in shared and local memory, which nobody sets, the next one would find: every
+// word of it is overwritten in between. A block with all of its shared memory is alone on a
+// multiprocessor; so many threads are all that run at a time, each with its own local memory.
+#ifdef __CUDACC__
+JUDGE_KERNEL judge_wipe_shared(unsigned n) {
+    extern __shared__ volatile unsigned words[];
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+        words[i] = 0;
+}
+#define JUDGE_WIPE_LOCAL(bytes)                                                           \
+    extern "C" __global__ void __launch_bounds__(256, 8) judge_wipe_##bytes(unsigned n) { \
+        volatile unsigned words[bytes / 4];                                               \
+        for (unsigned i = 0; i < n; i++)                                                  \
+            words[i % (bytes / 4)] = 0;                                                   \
+    }
+JUDGE_WIPE_LOCAL(256)
+JUDGE_WIPE_LOCAL(2048)
+#endif
 
 JUDGE_KERNEL judge_flush(const float4 *buffer, u64 n, float *out) {
     float s = 0;

@@ -7,57 +7,63 @@
 // Every thread takes the elements (results, blocks of a sum, pieces of a product) first(),
 // first() + stride(), ...
 #include "hone_inputs.h"
-#include "hone_judge.h"
-#include "hone_oracle.h"
-
-enum op {
-#define OP(id, name, class, arity, types, flops, pipe) OP_##id,
-#include "ops.def"
-#undef OP
-};
-
-#ifdef __CUDACC__
-#define ORACLE_MUL(a, b) __fmul_rn(a, b)
-#define ORACLE_PLUS(a, b) __fadd_rn(a, b)
-#define ORACLE_HIGH(v) ((unsigned)__double2hiint(v))
-#define ORACLE_LOW(v) ((unsigned)__double2loint(v))
-#define ORACLE_TRAILING(bits) (__ffsll((long long)(bits)) - 1)
-#define ORACLE_NAN __int_as_float(0x7fc00000)
-#define ORACLE_RARE static __device__ __noinline__
-#define HUGE_VAL JUDGE_INFINITY
-#else
-#define ORACLE_MUL(a, b) ((a) * (b))
-#define ORACLE_PLUS(a, b) ((a) + (b))
-#define ORACLE_HIGH(v) oracle_half(v, 32)
-#define ORACLE_LOW(v) oracle_half(v, 0)
-#define ORACLE_TRAILING(bits) __builtin_ctzll(bits)
-#define ORACLE_NAN NAN
-#define ORACLE_RARE static
-JUDGE_FN unsigned oracle_half(double v, int shift) {
-    u64 bits;
-    __builtin_memcpy(&bits, &v, sizeof bits);
-    return (unsigned)(bits >> shift);
-}
-#endif
+#include "hone_oracle_product.h"
 
 // ---- inputs
 
-JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, float *out) {
+// As inputs_fill() of ir/inputs.c. A thread has four elements, so that none shares a byte.
+JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, void *out, int type) {
     for (u64 i = first(); i < (n + 3) / 4; i += stride()) {
         float four[4];
-        hone_input4(&s, i, four);
+        if (type == STORED_F32)
+            hone_input4(&s, i, four);
+        for (int k = 0; k < 4; k++)
+            if (4 * i + k < n) {
+                if (type == STORED_F32)
+                    ((float *)out)[4 * i + k] = four[k];
+                else
+                    stored_put(type, out, 4 * i + k,
+                               stored_drawn(type, hone_input(&s, 4 * i + k, type == STORED_F64)));
+            }
+    }
+}
+
+// Stored elements as kernels read them: in float, or in double where the type is wide.
+JUDGE_KERNEL oracle_widen(const void *from, int type, u64 n, void *to) {
+    int is_wide = stored_is_wide(type);
+    for (u64 i = first(); i < n; i += stride()) {
+        double v = stored_get(type, from, i);
+        if (is_wide)
+            ((double *)to)[i] = v;
+        else
+            ((float *)to)[i] = (float)v;
+    }
+}
+
+// The reverse, of honest results. Four elements each, as above.
+JUDGE_KERNEL oracle_keep(struct oracle_array from, u64 n, void *to) {
+    for (u64 i = first(); i < (n + 3) / 4; i += stride())
         for (int k = 0; k < 4; k++)
             if (4 * i + k < n)
-                out[4 * i + k] = four[k];
-    }
+                stored_put(from.type, to, 4 * i + k, oracle_honest(&from, 4 * i + k));
 }
 
 // ---- arrays made from others: as in eval/derived.c
 
-// Rows of `length` elements: the i-th of `to` is number rows[i] of `from`.
-JUDGE_KERNEL oracle_rows(const float *from, float *to, const u64 *rows, u64 n, u64 length) {
-    for (u64 i = first(); i < n * length; i += stride())
-        to[i] = from[rows[i / length] * length + i % length];
+// Rows of `length` units of so many bytes: the i-th of `to` is number rows[i] of `from`.
+JUDGE_KERNEL oracle_rows(const void *from, void *to, const u64 *rows, u64 n, u64 length,
+                         u64 unit) {
+    for (u64 i = first(); i < n * length; i += stride()) {
+        u64 at = rows[i / length] * length + i % length;
+        if (unit == 8)
+            ((u64 *)to)[i] = ((const u64 *)from)[at];
+        else if (unit == 4)
+            ((unsigned *)to)[i] = ((const unsigned *)from)[at];
+        else if (unit == 2)
+            ((unsigned short *)to)[i] = ((const unsigned short *)from)[at];
+        else
+            ((unsigned char *)to)[i] = ((const unsigned char *)from)[at];
+    }
 }
 
 // By a power of two, so exact but at the ends of the type. May be done in place.
@@ -73,106 +79,28 @@ JUDGE_KERNEL oracle_edges(const float *high, float *spread, u64 n) {
             spread[i] = ORACLE_NAN;
 }
 
-// ---- readings: as in ir/reading.h, whose words say why
-
-#define ORACLE_ROUND (3.552713678800501e-15 / 3)     // 2^-48 / 3
-#define ORACLE_QUANTUM (1.9636373861190906e-90 / 12)  // 2^-298 / 12
-enum { ORACLE_NO_BIT = 1 << 20, ORACLE_ALL_BITS = -(1 << 20), ORACLE_STRAYS = 4 };
-enum { ORACLE_NOTHING = -104 };  // exponents below have no exponential in f32
-
-struct oracle_point {
-    double value, variance;
-    float honest;
-};
-
-// Of a sum `variance` is what its terms bring; oracle_vary() adds what rounding partial sums does.
-struct oracle_partial {
-    double value, variance, size, squares;
-    float honest;
-    int low;
-};
-
-// Does f32 not hold v? Inside the range of its normal numbers the last 29 bits say so.
-JUDGE_FN int oracle_inexact(double v) {
-    if (ORACLE_LOW(v) & 0x1fffffffu)
-        return 1;
-    unsigned exponent = ORACLE_HIGH(v) & 0x7ff00000u;
-    if (exponent >= 0x38100000u && exponent <= 0x47e00000u)
-        return 0;
-    return (double)(float)v != v;
-}
-
-JUDGE_FN double oracle_rounding(double v, double carried) {
-    return carried > 0 || oracle_inexact(v) ? v * v * ORACLE_ROUND + ORACLE_QUANTUM : 0;
-}
-
-JUDGE_FN int oracle_low_bit(double v) {
-    u64 bits = (u64)ORACLE_HIGH(v) << 32 | ORACLE_LOW(v);
-    int exponent = (int)(bits >> 52 & 0x7ff);
-    u64 mantissa = bits & 0xfffffffffffffull;
-    if (exponent == 0x7ff)
-        return ORACLE_ALL_BITS;
-    if (exponent == 0)
-        return mantissa ? ORACLE_TRAILING(mantissa) - 1074 : ORACLE_NO_BIT;
-    return exponent - 1075 + ORACLE_TRAILING(mantissa | 0x10000000000000ull);
-}
-
-JUDGE_FN int oracle_sums_exactly(double size, int low) {
-    return low == ORACLE_NO_BIT || (low >= -149 && size <= ldexp(1.0, 24 + low));
-}
-
-// ---- where elements are
-
-JUDGE_FN u64 oracle_place(const struct oracle_axes *a, u64 i) {
-    u64 place = 0;
-    if (a->is_flat)
-        return i;
-    for (int axis = a->rank - 1; axis > 0; axis--) {
-        place += i % a->size[axis] * a->stride[axis];
-        i /= a->size[axis];
-    }
-    return a->rank ? place + i * a->stride[0] : place;
-}
-
-JUDGE_FN struct oracle_point oracle_read(const struct oracle_array *a, u64 place) {
-    struct oracle_point p = {a->number, 0, (float)a->number};
-    if (a->honest) {
-        p.honest = ((const float *)a->honest)[place];
-        p.value = a->value ? ((const double *)a->value)[place] : (double)p.honest;
-    }
-    if (a->variance)
-        p.variance = ((const double *)a->variance)[place];
-    return p;
-}
-
-JUDGE_FN struct oracle_point oracle_input(const struct oracle_array *a, u64 place) {
-    float f = ((const float *)a->honest)[place];
-    struct oracle_point p = {(double)f, 0, f};
-    return p;
-}
-
-JUDGE_FN void oracle_write(const struct oracle_array *a, u64 place, struct oracle_point p) {
-    ((double *)a->value)[place] = p.value;
-    ((double *)a->variance)[place] = p.variance;
-    ((float *)a->honest)[place] = p.honest;
-}
-
 // ---- by element: as in ir/interpret_elementwise.c, from the same rows of ops.def
 
+// What the rows call, as in ir/op_functions.h.
+#define dtype_whole(v) stored_whole(v)
 JUDGE_FN double op_modulo(double a, double b) {
     double r = fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+JUDGE_FN double op_shift_left(double a, double b) {
+    return b < 0 || b > 62 ? 0 : (double)(int64_t)((u64)stored_whole(a) << (int)b);
+}
+JUDGE_FN double op_shift_right(double a, double b) {
+    return b < 0 || b > 62 ? -(double)(a < 0) : (double)(stored_whole(a) >> (int)b);
+}
 
-// What each operation is. Those on integers are left to the host.
+// What each operation is.
 enum { ORACLE_SMOOTH, ORACLE_JUMPS, ORACLE_PICKS, ORACLE_ROUGH };
 #define ORACLE_KIND_VECTOR ORACLE_SMOOTH
 #define ORACLE_KIND_TRANSCENDENTAL ORACLE_ROUGH
 #define ORACLE_CASE(id, result) \
     case OP_##id:               \
         return result;
-#define ORACLE_STEP_NUMBER(id, result) ORACLE_CASE(id, result)
-#define ORACLE_STEP_WHOLE(id, result)
 
 JUDGE_FN int oracle_kind(int op) {
     switch (op) {
@@ -180,8 +108,8 @@ JUDGE_FN int oracle_kind(int op) {
 #define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, ORACLE_KIND_##pipe)
 #define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) \
     ORACLE_CASE(id, OP_##id == OP_DIV ? ORACLE_ROUGH : ORACLE_KIND_##pipe)
-#define STEP1(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, ORACLE_JUMPS)
-#define STEP2(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, ORACLE_JUMPS)
+#define STEP1(id, name, types, flops, pipe, value) ORACLE_CASE(id, ORACLE_JUMPS)
+#define STEP2(id, name, types, flops, pipe, value) ORACLE_CASE(id, ORACLE_JUMPS)
 #define PICK(id, name, flops, takes_a) ORACLE_CASE(id, ORACLE_PICKS)
 #define TEST(id, name, arity, types, value) ORACLE_CASE(id, ORACLE_JUMPS)
 #include "ops.def"
@@ -200,8 +128,8 @@ ORACLE_RARE double oracle_value(int op, double A, double B) {
     switch (op) {
 #define UNARY(id, name, types, flops, pipe, value, slope) ORACLE_CASE(id, value)
 #define BINARY(id, name, types, flops, pipe, value, slope_a, slope_b) ORACLE_CASE(id, value)
-#define STEP1(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, value)
-#define STEP2(id, name, types, flops, pipe, value) ORACLE_STEP_##types(id, value)
+#define STEP1(id, name, types, flops, pipe, value) ORACLE_CASE(id, value)
+#define STEP2(id, name, types, flops, pipe, value) ORACLE_CASE(id, value)
 #define PICK(id, name, flops, takes_a) ORACLE_CASE(id, (takes_a) ? A : B)
 #define TEST(id, name, arity, types, value) ORACLE_CASE(id, value)
 #include "ops.def"
@@ -272,11 +200,12 @@ ORACLE_RARE double oracle_jump(int op, struct oracle_point x, struct oracle_poin
 
 JUDGE_FN struct oracle_point oracle_apply(int op, struct oracle_point x, struct oracle_point y) {
     double Y = oracle_value(op, x.value, y.value), V = x.variance, W = y.variance, c;
-    struct oracle_point p = {Y, 0, (float)oracle_value(op, (double)x.honest, (double)y.honest)};
+    struct oracle_point p = {Y, 0, (double)(float)oracle_value(op, x.honest, y.honest)};
     int kind = oracle_kind(op);
     switch (kind) {
     case ORACLE_PICKS:
-        p.variance = oracle_slope_a(op, x.value, y.value, Y) != 0 ? V : W;
+        p.variance =
+            stored_pick(x.value, y.value, V, W, oracle_slope_a(op, x.value, y.value, Y) != 0);
         return p;
     case ORACLE_JUMPS:
         p.variance = V + W > 0 ? oracle_jump(op, x, y, Y) : 0;
@@ -285,21 +214,108 @@ JUDGE_FN struct oracle_point oracle_apply(int op, struct oracle_point x, struct 
         c = V == 0 ? 0 : oracle_carried(oracle_slope_a(op, x.value, y.value, Y), V);
         c += W == 0 ? 0 : oracle_carried(oracle_slope_b(op, x.value, y.value, Y), W);
         p.variance = c + oracle_rounding(Y, kind == ORACLE_ROUGH ? 1 : c);
-        if ((op == OP_EXP || op == OP_EXP2) && V > 1 &&
-            x.value + ORACLE_STRAYS * sqrt(V) > ORACLE_NOTHING)
-            p.variance = JUDGE_INFINITY;
         return p;
     }
 }
 
+// ---- what is not f32: as in ir/interpret_typed.c
+
+// An operation on integers is exact, and only a product is too wide for a double.
+JUDGE_FN double oracle_whole(int op, int t, double a, double b) {
+    int64_t r;
+    if (op == OP_MUL)
+        r = (int64_t)((u64)stored_whole(a) * (u64)stored_whole(b));
+    else if ((op == OP_FLOORDIV || op == OP_MOD) && b == 0)
+        r = 0;
+    else
+        r = stored_whole(oracle_value(op, a, b));
+    return (double)stored_wrap(t, r);
+}
+
+// Operands `x` and `y`, whose honest readings are in type `t`; `to` is the result's.
+ORACLE_RARE struct oracle_point oracle_apply_typed(int op, int t, int to, struct oracle_point x,
+                                                   struct oracle_point y) {
+    struct oracle_point p;
+    int kind = oracle_kind(op);
+    if (to != STORED_BOOL && stored_is_integer(t)) {
+        p.value = oracle_whole(op, t, x.value, y.value);
+        p.honest = oracle_whole(op, t, x.honest, y.honest);
+        p.variance = oracle_jump(op, x, y, p.value);
+        return p;
+    }
+    p.value = oracle_value(op, x.value, y.value);
+    p.honest = stored_round(to == STORED_BOOL ? STORED_BOOL : t,
+                            oracle_value(op, x.honest, y.honest));
+    if (kind == ORACLE_PICKS) {
+        p.variance = stored_pick(x.value, y.value, x.variance, y.variance,
+                                 oracle_slope_a(op, x.value, y.value, 0) != 0);
+    } else if (kind == ORACLE_JUMPS) {
+        p.variance = oracle_jump(op, x, y, p.value);
+    } else {
+        double c = oracle_carried(oracle_slope_a(op, x.value, y.value, p.value), x.variance);
+        c += y.variance == 0
+                 ? 0
+                 : oracle_carried(oracle_slope_b(op, x.value, y.value, p.value), y.variance);
+        p.variance = c + stored_rounding(t, p.value, kind == ORACLE_ROUGH ? 1 : c);
+    }
+    return p;
+}
+
+// The truth does not round: only that a value became an integer is part of it.
+ORACLE_RARE struct oracle_point oracle_cast(int from, int to, struct oracle_point x) {
+    struct oracle_point p = {x.value, x.variance + stored_rounding(to, x.value, x.variance),
+                             stored_convert(from, to, x.honest)};
+    if (stored_is_float(to))
+        return p;
+    p.value = stored_convert(from, to, x.value);
+    if (x.variance > 0) {
+        // A deviation of one and more is the height of a jump, or as good as that.
+        double stray = ORACLE_STRAYS * sqrt(x.variance);
+        stray = stray < 1 ? stray : sqrt(x.variance);
+        double up = stored_convert(from, to, x.value + stray) - p.value;
+        double down = stored_convert(from, to, x.value - stray) - p.value;
+        p.variance = up * up > 0 ? up * up : 0;
+        p.variance = down * down > p.variance ? down * down : p.variance;
+    }
+    return p;
+}
+
 // The condition may be wrong by honest rounding: then either branch is right.
-JUDGE_FN struct oracle_point oracle_where(struct oracle_point x, struct oracle_point y,
-                                          struct oracle_point z) {
+JUDGE_FN struct oracle_point oracle_where(const struct oracle_map *m, struct oracle_point x,
+                                          struct oracle_point y, struct oracle_point z) {
     struct oracle_point p = x.value != 0 ? y : z;
-    double height = y.value - z.value;
-    if (x.variance > 0)
-        p.variance = fmax(p.variance, height * height);
+    double height = y.value - z.value, square = height * height;
+    if (x.variance > 0 && m->type == ORACLE_PLAIN)
+        p.variance = fmax(p.variance, square);
+    else if (x.variance > 0)
+        p.variance = square > p.variance ? square : p.variance;
     p.honest = x.honest != 0 ? y.honest : z.honest;
+    if (m->type != ORACLE_PLAIN)
+        p.honest = stored_convert(m->args[x.honest != 0 ? 1 : 2].array.type, m->out.type, p.honest);
+    return p;
+}
+
+JUDGE_FN struct oracle_point oracle_compute(const struct oracle_map *m, struct oracle_point x,
+                                            struct oracle_point y) {
+    struct oracle_point p;
+    double sizes = x.value * x.value + y.value * y.value;
+    int is_exponential = m->op == OP_EXP || m->op == OP_EXP2;
+    if (m->op == OP_CAST)
+        return oracle_cast(m->args[0].array.type, m->out.type, x);
+    if (m->type == ORACLE_PLAIN) {
+        p = oracle_apply(m->op, x, y);
+    } else {
+        struct oracle_point a = x, b = y;
+        a.honest = stored_convert(m->args[0].array.type, m->type, x.honest);
+        if (m->n_args > 1)
+            b.honest = stored_convert(m->args[1].array.type, m->type, y.honest);
+        p = oracle_apply_typed(m->op, m->type, m->out.type, a, b);
+    }
+    if (m->is_exponent)
+        p.variance += sizes * ORACLE_ROUND;
+    if (is_exponential && x.variance > 1 &&
+        x.value + ORACLE_STRAYS * sqrt(x.variance) > ORACLE_NOTHING)
+        p.variance = JUDGE_INFINITY;
     return p;
 }
 
@@ -311,13 +327,10 @@ JUDGE_KERNEL oracle_map(struct oracle_map m) {
         if (m.n_args > 1)
             y = oracle_read(&m.args[1].array, oracle_place(&m.args[1].axes, i));
         if (m.n_args > 2)
-            x = oracle_where(x, y, oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i)));
-        else if (m.op != ORACLE_COPY) {
-            double sizes = x.value * x.value + y.value * y.value;
-            x = oracle_apply(m.op, x, y);
-            if (m.is_exponent)
-                x.variance += sizes * ORACLE_ROUND;
-        }
+            x = oracle_where(&m, x, y,
+                             oracle_read(&m.args[2].array, oracle_place(&m.args[2].axes, i)));
+        else if (m.op != ORACLE_COPY)
+            x = oracle_compute(&m, x, y);
         oracle_write(&m.out, i, x);
     }
 }
@@ -371,35 +384,8 @@ JUDGE_FN struct oracle_partial oracle_pair(int op, struct oracle_partial p,
     return oracle_extreme(op == OP_RMAX, p, q);
 }
 
-// A walk along some axes, element by element.
-struct oracle_walk {
-    u64 place, at[ORACLE_RANK];
-};
-
-JUDGE_FN void oracle_walk_to(struct oracle_walk *w, const struct oracle_axes *a, u64 base, u64 i) {
-    w->place = base + oracle_place(a, i);
-    for (int axis = a->rank - 1; axis >= 0; axis--) {
-        w->at[axis] = i % a->size[axis];
-        i /= a->size[axis];
-    }
-}
-
-JUDGE_FN void oracle_step(struct oracle_walk *w, const struct oracle_axes *a) {
-    if (a->rank == 1) {
-        w->place += a->stride[0];
-        return;
-    }
-    for (int axis = a->rank - 1; axis >= 0; axis--) {
-        w->place += a->stride[axis];
-        if (++w->at[axis] < a->size[axis])
-            return;
-        w->place -= a->stride[axis] * a->size[axis];
-        w->at[axis] = 0;
-    }
-}
-
 JUDGE_FN struct oracle_partial oracle_partial_of(struct oracle_point x) {
-    struct oracle_partial p = {x.value, x.variance, 0, x.value * x.value, x.honest, 0};
+    struct oracle_partial p = {x.value, x.variance, 0, x.value * x.value, (float)x.honest, 0};
     return p;
 }
 
@@ -407,28 +393,34 @@ JUDGE_FN void oracle_add_term(struct oracle_partial *p, struct oracle_point x) {
     p->value += x.value;
     p->squares += x.value * x.value;
     p->variance += x.variance;
-    p->honest = ORACLE_PLUS(p->honest, x.honest);
+    p->honest = ORACLE_PLUS(p->honest, (float)x.honest);
 }
 
-// The next elements of a walk, read before the first of them is used: who adds in sequence would
-// wait for memory at every term.
+// The next elements of a walk, all of them read before the first is used: who adds in sequence would
+// wait for memory at every term. What kind of array it is is asked once, since the compiler moves no
+// load across a question.
 enum { ORACLE_AHEAD = 8 };
+#define ORACLE_EACH_AHEAD _Pragma("unroll") for (int i = 0; i < ORACLE_AHEAD; i++)
 JUDGE_FN void oracle_read_ahead(const struct oracle_reduce *r, struct oracle_walk *w, int n,
                                 struct oracle_point *points) {
-    if (n >= ORACLE_AHEAD) {
-#pragma unroll
-        for (int i = 0; i < ORACLE_AHEAD; i++) {
-            points[i] = oracle_read(&r->from, w->place);
+    const struct oracle_array *a = &r->from;
+    u64 place[ORACLE_AHEAD];
+    ORACLE_EACH_AHEAD {
+        place[i] = w->place;
+        if (i + 1 < n)
             oracle_step(w, &r->reduced);
-        }
-        return;
     }
-#pragma unroll
-    for (int i = 0; i < ORACLE_AHEAD; i++)
-        if (i < n) {
-            points[i] = oracle_read(&r->from, w->place);
-            oracle_step(w, &r->reduced);
-        }
+    if (a->value && a->variance && a->honest && !a->is_wide) {
+        const double *value = (const double *)a->value, *variance = (const double *)a->variance;
+        const float *honest = (const float *)a->honest;
+        ORACLE_EACH_AHEAD points[i].value = value[place[i]];
+        ORACLE_EACH_AHEAD points[i].variance = variance[place[i]];
+        ORACLE_EACH_AHEAD points[i].honest = (double)honest[place[i]];
+    } else if (a->honest && !a->value && !a->is_wide) {
+        ORACLE_EACH_AHEAD points[i] = oracle_input(a, place[i]);
+    } else {
+        ORACLE_EACH_AHEAD points[i] = oracle_read(a, place[i]);
+    }
 }
 
 JUDGE_FN void oracle_measure_term(struct oracle_partial *p, double v) {
@@ -531,7 +523,7 @@ JUDGE_KERNEL oracle_join(struct oracle_reduce r) {
         if (groups > 1) {
             joined[i] = p;
         } else {
-            struct oracle_point x = {p.value, p.variance, p.honest};
+            struct oracle_point x = {p.value, p.variance, (double)p.honest};
             if (r.op == OP_RSUM)
                 x.variance = oracle_vary(p, (double)r.length);
             oracle_write(&r.out, result, x);
@@ -539,164 +531,42 @@ JUDGE_KERNEL oracle_join(struct oracle_reduce r) {
     }
 }
 
-// ---- products: as in ir/interpret_matmul.c
+// ---- what is expected: as in eval/oracle.c, and of other types than f32 in eval/oracle_typed.c
 
-enum { ORACLE_SIDE = 4, ORACLE_SPAN = ORACLE_TILE / ORACLE_SIDE };
-
-// One thread has SIDE x SIDE results, SPAN apart, so that neighbours read neighbours.
-struct oracle_piece {
-    u64 row, column, out;                       // of the first; `out` among the partial results
-    u64 left[ORACLE_SIDE], right[ORACLE_SIDE];  // places at k = 0
-    double value[ORACLE_SIDE][ORACLE_SIDE], squares[ORACLE_SIDE][ORACLE_SIDE];
-    double products[ORACLE_SIDE][ORACLE_SIDE];  // squares of those that are rounded
-    double fourth[ORACLE_SIDE][ORACLE_SIDE];    // of inputs sizes, else carried variance
-    float honest[ORACLE_SIDE][ORACLE_SIDE];
-};
-
-// -0 is what changes nothing when something is added to it.
-JUDGE_FN void oracle_clear(struct oracle_piece *t) {
-#pragma unroll
-    for (int i = 0; i < ORACLE_SIDE; i++)
-#pragma unroll
-        for (int j = 0; j < ORACLE_SIDE; j++) {
-            t->value[i][j] = -0.0;
-            t->squares[i][j] = t->products[i][j] = t->fourth[i][j] = 0;
-            t->honest[i][j] = -0.0f;
-        }
+// One element of f32, and the honest computation's error.
+JUDGE_FN double oracle_put_float(const struct oracle_put *o, u64 at, struct oracle_point x) {
+    float h = (float)x.value, l = isfinite(h) ? (float)(x.value - (double)h) : 0;
+    double deviation = isfinite(x.value) ? sqrt(x.variance) : 0;
+    float s = (float)(deviation > 0 && deviation < 1.401298464324817e-45 ? 1.401298464324817e-45
+                                                                         : deviation);
+    if (isinf(s))
+        s = ORACLE_NAN;
+    double error = judge_error((float)x.honest, (double)h + (double)l, s);
+    if (!isfinite(error) || (o->allows_overflow && !isfinite(h)))
+        s = ORACLE_NAN;
+    ((float *)o->high)[at] = h;
+    ((float *)o->low)[at] = l;
+    ((float *)o->spread)[at] = s;
+    return error;
 }
 
-JUDGE_FN void oracle_multiply(const struct oracle_product *p, struct oracle_piece *t, u64 k,
-                              int is_exact) {
-    struct oracle_point a[ORACLE_SIDE], b[ORACLE_SIDE];
-#pragma unroll
-    for (int i = 0; i < ORACLE_SIDE; i++) {
-        u64 left = t->left[i] + k * p->left_k, right = t->right[i] + k * p->right_k;
-        a[i] = is_exact ? oracle_input(&p->left, left) : oracle_read(&p->left, left);
-        b[i] = is_exact ? oracle_input(&p->right, right) : oracle_read(&p->right, right);
-    }
-#pragma unroll
-    for (int i = 0; i < ORACLE_SIDE; i++)
-#pragma unroll
-        for (int j = 0; j < ORACLE_SIDE; j++) {
-            double product = a[i].value * b[j].value, square = product * product;
-            t->value[i][j] += product;
-            t->squares[i][j] += square;
-            if (oracle_inexact(product))
-                t->products[i][j] += square;
-            t->honest[i][j] =
-                ORACLE_PLUS(t->honest[i][j], ORACLE_MUL(a[i].honest, b[j].honest));
-            if (is_exact)
-                t->fourth[i][j] += fabs(product);
-            else
-                t->fourth[i][j] += b[j].value * b[j].value * a[i].variance +
-                                   b[j].variance * (a[i].value * a[i].value);
-        }
+JUDGE_FN double oracle_put_typed(const struct oracle_put *o, u64 at, struct oracle_point x) {
+    int t = o->from.type;
+    double unit = stored_unit(t, x.value, isfinite(x.value) ? sqrt(x.variance) : 0);
+    if (o->allows_overflow && stored_is_float(t) && !isfinite(stored_round(t, x.value)))
+        unit = STORED_NAN;
+    double error = stored_error(t, x.honest, x.value, unit);
+    ((double *)o->high)[at] = x.value;
+    ((double *)o->spread)[at] = isfinite(error) ? unit : STORED_NAN;
+    return error;
 }
-
-// The sums of one run, each to its place among the partial results; oracle_finish does the rest.
-JUDGE_FN void oracle_end_run(const struct oracle_product *p, const struct oracle_piece *t,
-                             int is_exact) {
-    struct oracle_partial *partials = (struct oracle_partial *)p->partials;
-#pragma unroll
-    for (int i = 0; i < ORACLE_SIDE; i++)
-#pragma unroll
-        for (int j = 0; j < ORACLE_SIDE; j++) {
-            struct oracle_partial s = {t->value[i][j],   t->products[i][j] * ORACLE_ROUND,
-                                       t->fourth[i][j],  t->squares[i][j],
-                                       t->honest[i][j], 0};
-            if (!is_exact) {
-                s.variance += s.size;
-                s.size = 0;
-            }
-            if (t->row + i * ORACLE_SPAN < p->m && t->column + j * ORACLE_SPAN < p->n)
-                partials[t->out + i * ORACLE_SPAN * p->n + j * ORACLE_SPAN] = s;
-        }
-}
-
-// `is_exact` is a constant, so that each case has code of its own.
-JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece *t, u64 start,
-                             int is_exact) {
-    int n = p->k - start < ORACLE_RUN ? (int)(p->k - start) : ORACLE_RUN;
-    oracle_clear(t);
-    for (int k = 0; k < n; k++)
-        oracle_multiply(p, t, start + k, is_exact);
-    oracle_end_run(p, t, is_exact);
-}
-
-JUDGE_FN u64 oracle_least(u64 a, u64 b) {
-    return a < b ? a : b;
-}
-
-// Every run of every result; oracle_join makes one of them.
-JUDGE_KERNEL oracle_matmul(struct oracle_product p) {
-    u64 across = (p.n + ORACLE_TILE - 1) / ORACLE_TILE, down = (p.m + ORACLE_TILE - 1) / ORACLE_TILE;
-    u64 n_runs = (p.k + ORACLE_RUN - 1) / ORACLE_RUN, tiles = p.batch * across * down;
-    for (u64 t = first(); t < tiles * n_runs * ORACLE_GROUP; t += stride()) {
-        u64 tile = t / ORACLE_GROUP % tiles, run = t / ORACLE_GROUP / tiles;
-        u64 batch = tile / (across * down);
-        struct oracle_piece piece;
-        piece.row = tile / across % down * ORACLE_TILE + t % ORACLE_GROUP / ORACLE_SPAN;
-        piece.column = tile % across * ORACLE_TILE + t % ORACLE_SPAN;
-        piece.out = ((run * p.batch + batch) * p.m + piece.row) * p.n + piece.column;
-        for (int i = 0; i < ORACLE_SIDE; i++) {
-            // Beyond the edge the last row or column is computed again, and not written.
-            piece.left[i] = oracle_place(&p.left_batch, batch) +
-                            oracle_least(piece.row + i * ORACLE_SPAN, p.m - 1) * p.left_m;
-            piece.right[i] = oracle_place(&p.right_batch, batch) +
-                             oracle_least(piece.column + i * ORACLE_SPAN, p.n - 1) * p.right_n;
-        }
-        if (p.is_exact)
-            oracle_one_run(&p, &piece, run * ORACLE_RUN, 1);
-        else
-            oracle_one_run(&p, &piece, run * ORACLE_RUN, 0);
-    }
-}
-
-// Sizes and lowest bits of the products, which say whether their sum is exact: looked for only where
-// none was rounded.
-JUDGE_KERNEL oracle_finish(struct oracle_product p) {
-    struct oracle_partial *partials = (struct oracle_partial *)p.partials;
-    u64 n_runs = (p.k + ORACLE_RUN - 1) / ORACLE_RUN, results = p.batch * p.m * p.n;
-    for (u64 t = first(); t < results * n_runs; t += stride()) {
-        struct oracle_partial s = partials[t];
-        u64 start = t / results * ORACLE_RUN, batch = t % results / (p.m * p.n);
-        u64 left = oracle_place(&p.left_batch, batch) + t / p.n % p.m * p.left_m;
-        u64 right = oracle_place(&p.right_batch, batch) + t % p.n * p.right_n;
-        int low_left = ORACLE_NO_BIT, low_right = ORACLE_NO_BIT, is_exact = !(s.variance > 0);
-        for (u64 k = start; is_exact && k < start + ORACLE_RUN && k < p.k; k++) {
-            double a = oracle_read(&p.left, left + k * p.left_k).value;
-            double b = oracle_read(&p.right, right + k * p.right_k).value;
-            int low_a = oracle_low_bit(a), low_b = oracle_low_bit(b);
-            low_left = low_a < low_left ? low_a : low_left;
-            low_right = low_b < low_right ? low_b : low_right;
-            s.size += p.is_exact ? 0 : fabs(a * b);
-        }
-        int is_zero = low_left == ORACLE_NO_BIT || low_right == ORACLE_NO_BIT;
-        s.low = is_zero ? ORACLE_NO_BIT : low_left + low_right;
-        partials[t] = s;
-    }
-}
-
-// ---- what is expected: as in eval/oracle.c
 
 JUDGE_KERNEL oracle_put(struct oracle_put o, struct judge_part *parts) {
     struct judge_part part = {0, 0, 0, 0, 0, 0};
-    float *high = (float *)o.high, *low = (float *)o.low, *spread = (float *)o.spread;
     for (u64 i = first(); i < o.n; i += stride()) {
         struct oracle_point x = oracle_read(&o.from, i);
-        float h = (float)x.value, l = isfinite(h) ? (float)(x.value - (double)h) : 0;
-        double deviation = isfinite(x.value) ? sqrt(x.variance) : 0;
-        float s = (float)(deviation > 0 && deviation < 1.401298464324817e-45
-                              ? 1.401298464324817e-45
-                              : deviation);
-        if (isinf(s))
-            s = ORACLE_NAN;
-        double error = judge_error(x.honest, (double)h + (double)l, s);
-        if (!isfinite(error) || (o.allows_overflow && !isfinite(h)))
-            s = ORACLE_NAN;
-        high[o.at + i] = h;
-        low[o.at + i] = l;
-        spread[o.at + i] = s;
+        double error = o.from.type == STORED_F32 ? oracle_put_float(&o, o.at + i, x)
+                                                 : oracle_put_typed(&o, o.at + i, x);
         if (!isfinite(error))
             continue;
         part.sum += error * error;
@@ -705,21 +575,37 @@ JUDGE_KERNEL oracle_put(struct oracle_put o, struct judge_part *parts) {
     judge_leave(parts, part);
 }
 
-JUDGE_KERNEL oracle_mean(const float *high, const float *low, u64 n, struct judge_part *parts) {
+JUDGE_FN double oracle_truth(int type, u64 high, u64 low, u64 i) {
+    return type == STORED_F32
+               ? (double)((const float *)high)[i] + (double)((const float *)low)[i]
+               : ((const double *)high)[i];
+}
+
+JUDGE_KERNEL oracle_mean(int type, u64 high, u64 low, u64 n, struct judge_part *parts) {
     struct judge_part part = {0, 0, 0, 0, 0, 0};
     for (u64 i = first(); i < n; i += stride())
-        part.sum += (double)high[i] + (double)low[i];
+        part.sum += oracle_truth(type, high, low, i);
+    judge_leave(parts, part);
+}
+
+// The same of stored elements.
+JUDGE_KERNEL oracle_sum(const void *data, int type, u64 n, struct judge_part *parts) {
+    struct judge_part part = {0, 0, 0, 0, 0, 0};
+    for (u64 i = first(); i < n; i += stride())
+        part.sum += stored_get(type, data, i);
     judge_leave(parts, part);
 }
 
 JUDGE_KERNEL oracle_guess(struct oracle_guess g, struct judge_part *parts) {
     struct judge_part part = {0, 0, 0, 0, 0, 0};
-    const float *data = (const float *)g.data;
-    const float *high = (const float *)g.high, *low = (const float *)g.low;
-    const float *spread = (const float *)g.spread;
     for (u64 i = first(); i < g.n; i += stride()) {
-        float value = data ? data[i % g.count] : g.constant;
-        double error = judge_error(value, (double)high[i] + (double)low[i], spread[i]);
+        double value = g.constant, truth = oracle_truth(g.type, g.high, g.low, i), error;
+        if (g.data)
+            value = stored_get(g.data_type, (const void *)g.data, i % g.count);
+        value = stored_round(g.type, value);
+        error = g.type == STORED_F32
+                    ? judge_error((float)value, truth, (double)((const float *)g.spread)[i])
+                    : stored_error(g.type, value, truth, ((const double *)g.spread)[i]);
         part.sum += error * error;
         part.max = error > part.max ? error : part.max;
     }

@@ -26,6 +26,7 @@ static const struct command *const commands[] = {
     &cmd_sol,
     &cmd_emit,
     &cmd_eval,
+    &cmd_profile,
     &cmd_diagnose,
     &cmd_sass,
     &cmd_optimize,
@@ -72,7 +73,7 @@ static int status_of(enum error_kind kind) {
 // A diagnosis of several lines (source, caret) stands as it is; a line gets our name.
 static int fail(const struct error *err) {
     if (!err->text[0])
-        return status_of(err->kind);
+        return err->status ? err->status : status_of(err->kind);
     bool lines = strchr(err->text, '\n') != NULL;
     bool ends = err->text[strlen(err->text) - 1] == '\n';
     fprintf(stderr, "%s%s%s", lines ? "" : "hone: ", err->text, ends ? "" : "\n");

@@ -27,6 +27,7 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     char text[1024];  // "" when kind is ERROR_NONE; ends in "..." when cut
+    int status;       // exit status of a program that was run, which is ours then; 0: by the kind
 };
 
 // Record a failure. Always returns false, so `return error_set(...)` reads well.

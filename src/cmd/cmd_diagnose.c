@@ -37,9 +37,9 @@ static const struct command_options options = {
     .summary = "explain what limits the kernels of a profile or a cubin",
     .text =
         "FILE is what another program left: CSV that ncu printed (ncu --csv --page raw, or the\n"
-        "details page), a .ncu-rep report where ncu is installed, an SQLite export of nsys, or a\n"
-        "cubin. No GPU is needed. A cubin next to a profile adds machine code to the kernels of\n"
-        "the same name.\n"
+        "details page), a .ncu-rep report where ncu is installed, an SQLite export of nsys, a\n"
+        "cubin, or what hone profile --json printed. No GPU is needed. A cubin next to a profile\n"
+        "adds machine code to the kernels of the same name.\n"
         "\n"
         "For each kernel: its share of the time, what limits it (memory, arithmetic, or nothing,\n"
         "so that it waits), and findings, ranked, each with its evidence, what to do, and what\n"
@@ -66,7 +66,7 @@ static bool run(int argc, char **argv, struct error *err) {
                                  .top = o.top > 0 && o.top < 1000000 ? (int)o.top : 0};
     bool ok = op_diagnose(&a, &q, &d, err);
     if (ok && o.json) {
-        json_t *document = op_diagnose_json(&d);
+        json_t *document = diagnosis_to_json(&d);
         printf("%s\n", json_print_pretty(&a, document));
         json_decref(document);
     } else if (ok) {

@@ -63,6 +63,9 @@ bool gpu_declared_is_ready(struct judge *j);
 cuda_pointer gpu_input_at(const struct judge *j, int slot, int input);
 cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output);
 
+// What is expected of an output, `count` elements of `type`, into memory of the host.
+void gpu_fetch_expected(struct judge *j, const struct judge_expected *e, struct oracle_output *o);
+
 // Change one element of an input that lies at `at`, or take that back.
 bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct patch *p,
                      bool is_back);

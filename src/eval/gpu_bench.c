@@ -45,6 +45,8 @@ bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err) {
     cuda_module m;
     return cuda_ok(cu, cu->module_load(&m, cubin), "load the judge's kernels", err) &&
            cuda_ok(cu, cu->module_function(&b->compare, m, "judge_compare"), "compare", err) &&
+           cuda_ok(cu, cu->module_function(&b->compare_typed, m, "judge_compare_typed"), "compare",
+                   err) &&
            cuda_ok(cu, cu->module_function(&b->scan, m, "judge_scan"), "scan", err) &&
            cuda_ok(cu, cu->module_function(&b->fold, m, "judge_fold"), "fold", err) &&
            cuda_ok(cu, cu->allocate(&b->parts, sizeof(struct judge_part) * PARTS), "take memory",
@@ -127,6 +129,10 @@ bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err) {
     struct gpu_results results = *r;
     struct judge_expected expected = *e;
-    void *arguments[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
-    return gpu_bench_sum(b, b->compare, (uint64_t)r->n, arguments, sum, err);
+    int type = (int)r->type;
+    void *floats[] = {&results.at, &expected, &results.n, &results.poison, &b->parts};
+    void *typed[] = {&results.at, &expected, &results.n, &results.poison, &type, &b->parts};
+    return r->type == DTYPE_F32
+               ? gpu_bench_sum(b, b->compare, (uint64_t)r->n, floats, sum, err)
+               : gpu_bench_sum(b, b->compare_typed, (uint64_t)r->n, typed, sum, err);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/cuda.h"
+#include "ir/types.h"
 
 // As in runtime/judge.cu.
 struct judge_part {
@@ -10,6 +11,8 @@ struct judge_part {
     uint64_t n_wrong, n_same, n_other, digest;
 };
 
+// Of f32 three arrays of float; of any other type two of double: `high` is the truth, `spread` the
+// unit.
 struct judge_expected {
     cuda_pointer high, low, spread;
     double limit;
@@ -19,7 +22,7 @@ struct gpu_bench {
     struct cuda cu;
     cuda_device device;
     bool is_open;
-    cuda_function compare, scan, fold;
+    cuda_function compare, compare_typed, scan, fold;
     cuda_pointer parts, folded;
     int64_t page_bytes;
 };
@@ -48,11 +51,13 @@ void gpu_regions_add_bits(struct judge_regions *r, cuda_pointer at, int64_t bits
 bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
                     struct error *err);
 
-// `n` results: how they differ from what is expected, and how many are still the poison.
+// `n` results: how they differ from what is expected, and how many are still the poison (of another
+// type than f32: of those that are wrong).
 struct gpu_results {
     cuda_pointer at;
     int64_t n;
     uint32_t poison;
+    enum dtype type;
 };
 bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,
                        const struct judge_expected *e, struct judge_part *sum, struct error *err);

@@ -94,6 +94,16 @@ static int64_t output_bytes(const struct judge *j, int output) {
     return j->context.buffers[j->problem->n_inputs + output].size_bytes;
 }
 
+static int64_t output_count(const struct judge *j, int output) {
+    return shape_count(&j->problem->graph.nodes[j->problem->outputs[output].node].shape);
+}
+
+// One of the arrays that hold what is expected.
+static int64_t expected_bytes(const struct judge *j, int output) {
+    bool is_f32 = j->context.buffers[j->problem->n_inputs + output].type == DTYPE_F32;
+    return output_count(j, output) * (int64_t)(is_f32 ? sizeof(float) : sizeof(double));
+}
+
 static enum dtype output_type(const struct judge *j, int output) {
     return j->context.buffers[j->problem->n_inputs + output].type;
 }
@@ -174,8 +184,7 @@ static struct gpu_oracle_request request_of(struct judge *j, enum oracle_set set
                                        .inputs = s->inputs,
                                        .expected = s->expected,
                                        .stats = stats,
-                                       .set = set,
-                                       .allows_overflow = oracle_allows_overflow(set)};
+                                       .set = set};
 }
 
 // By the set's law, where it has one and what is expected of the declared data is still there.
@@ -191,10 +200,10 @@ static bool derive_expected(struct judge *j, enum oracle_set set,
     bool ok = true;
     for (int i = 0; ok && i < j->problem->n_outputs; i++) {
         const struct judge_expected *from = &declared->expected[i], *to = &s->expected[i];
-        int64_t count = output_bytes(j, i) / 4;
-        struct gpu_copy parts[] = {{from->high, to->high, count},
-                                   {from->low, to->low, count},
-                                   {from->spread, to->spread, count}};
+        int64_t bytes = expected_bytes(j, i);
+        struct gpu_copy parts[] = {{from->high, to->high, bytes},
+                                   {from->low, to->low, from->low ? bytes : 0},
+                                   {from->spread, to->spread, bytes}};
         stats[i] = j->oracle.sets[SET_DECLARED].outputs[i].stats;
         ok = gpu_law_output(&law, i, parts, &err);
     }
@@ -209,9 +218,9 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
     struct error_stats stats[OUTPUTS_MAX];
     for (int i = 0; i < j->problem->n_outputs; i++) {
         struct judge_expected *e = &s->expected[i];
-        int64_t bytes = output_bytes(j, i);
-        if (!take(j, set, bytes, &e->high) || !take(j, set, bytes, &e->low) ||
-            !take(j, set, bytes, &e->spread))
+        int64_t bytes = expected_bytes(j, i);
+        if (!take(j, set, bytes, &e->high) || !take(j, set, bytes, &e->spread) ||
+            (output_type(j, i) == DTYPE_F32 && !take(j, set, bytes, &e->low)))
             return false;
     }
     struct gpu_oracle_request request = request_of(j, set, stats);
@@ -226,7 +235,8 @@ static bool compute_expected(struct judge *j, enum oracle_set set) {
         return false;
     for (int i = 0; i < j->problem->n_outputs; i++) {
         struct oracle_output *o = &j->oracle.sets[set].outputs[i];
-        o->count = output_bytes(j, i) / 4;
+        o->type = output_type(j, i);
+        o->count = output_count(j, i);
         o->stats = stats[i];
         s->expected[i].limit = stats[i].limit_max;
     }
@@ -249,12 +259,14 @@ static bool upload_expected(struct judge *j, enum oracle_set set) {
     for (int i = 0; i < j->problem->n_outputs; i++) {
         const struct oracle_output *o = &j->oracle.sets[set].outputs[i];
         struct judge_expected *e = &s->expected[i];
-        int64_t bytes = output_bytes(j, i);
+        int64_t bytes = expected_bytes(j, i);
+        bool is_f32 = o->type == DTYPE_F32;
         e->limit = o->stats.limit_max;
-        if (o->type != DTYPE_F32)  // compared by the host
+        if (o->choice)  // compared by the host
             continue;
-        if (!upload(j, set, o->high, bytes, &e->high) || !upload(j, set, o->low, bytes, &e->low) ||
-            !upload(j, set, o->spread, bytes, &e->spread))
+        if (!upload(j, set, is_f32 ? (void *)o->high : o->truth, bytes, &e->high) ||
+            !upload(j, set, is_f32 ? (void *)o->spread : o->unit, bytes, &e->spread) ||
+            (is_f32 && !upload(j, set, o->low, bytes, &e->low)))
             return false;
     }
     return true;
@@ -549,41 +561,58 @@ bool gpu_compare(struct judge *j, struct subject *s, int slot, int output, uint3
     enum oracle_set set = (enum oracle_set)j->slot_set[slot];
     const struct oracle_output *o = &j->oracle.sets[set].outputs[output];
     struct judge_part sum = {0};
-    struct gpu_results r = {.at = gpu_output_at(j, s, slot, output), .n = o->count, .poison = word};
+    struct gpu_results r = {.at = gpu_output_at(j, s, slot, output),
+                            .n = output_count(j, output),
+                            .poison = word,
+                            .type = output_type(j, output)};
     *c = (struct comparison){.stats = o->stats};
     if (!prepare_expected(j, set))
         return false;
-    if (o->type != DTYPE_F32)
+    if (o->choice)
         return oracle_compare(o, fetch_values(j, s, slot, output), word, c) &&
                j->broken.kind == ERROR_NONE;
     if (!gpu_bench_compare(&j->gpu->bench, &r, &j->gpu->sets[set].expected[output], &sum, &err)) {
         gpu_fail(j, &err);
         return false;
     }
+    bool is_f32 = r.type == DTYPE_F32;
     c->n_wrong = (int64_t)sum.n_wrong;
-    c->n_unwritten = (int64_t)sum.n_same;
-    c->stats.rms = o->count ? sqrt(sum.sum / (double)o->count) : 0;
+    // Of other types the poison may be a right value, or somebody's wrong one.
+    c->n_unwritten = is_f32 || sum.n_same == sum.n_wrong ? (int64_t)sum.n_same : 0;
+    c->stats.rms = r.n ? sqrt(sum.sum / (double)r.n) : 0;
     c->stats.max = sum.max;
-    c->is_ok =
-        c->stats.rms <= o->stats.limit_rms && c->stats.max <= o->stats.limit_max && !c->n_unwritten;
+    c->is_ok = c->stats.rms <= o->stats.limit_rms && c->stats.max <= o->stats.limit_max &&
+               (!is_f32 || !c->n_unwritten);
     return c->is_ok;
+}
+
+static void *fetch(struct judge *j, cuda_pointer from, int64_t bytes) {
+    void *to = calloc(1, (size_t)bytes + 1);
+    if (!to)
+        abort();
+    gpu_check(j, j->gpu->bench.cu.copy_from(to, from, (size_t)bytes), "copy expected results");
+    return to;
+}
+
+void gpu_fetch_expected(struct judge *j, const struct judge_expected *e, struct oracle_output *o) {
+    bool is_f32 = o->type == DTYPE_F32;
+    int64_t bytes = o->count * (int64_t)(is_f32 ? sizeof(float) : sizeof(double));
+    if (is_f32) {
+        o->high = fetch(j, e->high, bytes);
+        o->low = fetch(j, e->low, bytes);
+        o->spread = fetch(j, e->spread, bytes);
+    } else {
+        o->truth = fetch(j, e->high, bytes);
+        o->unit = fetch(j, e->spread, bytes);
+    }
 }
 
 // What is expected, for evidence.
 static void fetch_expected(struct judge *j, enum oracle_set set, int output) {
     struct oracle_output *o = &j->oracle.sets[set].outputs[output];
-    if (o->high || output_type(j, output) != DTYPE_F32 || !prepare_expected(j, set))
+    if (o->high || o->truth || !prepare_expected(j, set))
         return;
-    const struct judge_expected *e = &j->gpu->sets[set].expected[output];
-    const cuda_pointer from[] = {e->high, e->low, e->spread};
-    float **to[] = {&o->high, &o->low, &o->spread};
-    size_t bytes = (size_t)output_bytes(j, output);
-    for (int i = 0; i < 3; i++) {
-        *to[i] = calloc(1, bytes);
-        if (!*to[i])
-            abort();
-        gpu_check(j, j->gpu->bench.cu.copy_from(*to[i], from[i], bytes), "copy expected results");
-    }
+    gpu_fetch_expected(j, &j->gpu->sets[set].expected[output], o);
 }
 
 const void *gpu_values(struct judge *j, struct subject *s, int slot, int output) {

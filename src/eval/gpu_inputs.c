@@ -8,13 +8,17 @@
 #include "eval/oracle_plan.h"
 #include "hone_inputs.h"
 
+static int64_t input_count(const struct judge *j, int i) {
+    return shape_count(&j->problem->graph.nodes[j->problem->inputs[i].node].shape);
+}
+
 // Drawn on the device; the patches of a patched set one by one.
 static bool draw_input(struct judge *j, enum oracle_set set, int i, cuda_pointer to) {
     struct error err = {0};
     struct patch patches[PATCHES];
     struct hone_source source = oracle_source(&j->oracle, set, i);
-    if (!gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].size_bytes / 4, to,
-                         &err)) {
+    if (!gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].type, input_count(j, i),
+                         to, &err)) {
         gpu_fail(j, &err);
         return false;
     }
@@ -30,10 +34,10 @@ static bool derive_input(struct judge *j, enum oracle_set set, int i, cuda_point
     struct gpu_oracle *o = &j->gpu->oracle;
     struct error err = {0};
     struct gpu_law law;
-    struct gpu_copy c = {.to = to, .count = j->context.buffers[i].size_bytes / 4};
+    struct gpu_copy c = {.to = to, .bytes = j->context.buffers[i].size_bytes};
     if (!gpu_law_open(&law, o, &j->oracle, set, &err))
         return false;
-    bool ok = gpu_oracle_take_work(o, 4 * c.count, &err);
+    bool ok = gpu_oracle_take_work(o, c.bytes, &err);
     c.from = o->work;
     ok = ok && draw_input(j, SET_DECLARED, i, c.from) && gpu_law_input(&law, i, &c, &err);
     gpu_law_close(&law);
@@ -51,15 +55,17 @@ static bool compute_job(struct judge *j, const struct inputs_job *job, cuda_poin
     cuda_pointer hidden[INPUTS_MAX] = {0};
     bool ok = true;
     for (int k = 0; ok && k < maker->n_inputs; k++) {
-        int64_t count = shape_count(&maker->graph.nodes[maker->inputs[k].node].shape);
+        const struct node *n = &maker->graph.nodes[maker->inputs[k].node];
+        int64_t count = shape_count(&n->shape);
         struct inputs_job draw = inputs_hidden(job, k);
         struct hone_source source = inputs_source(&draw);
-        ok = o->bench->cu.allocate(&hidden[k], sizeof(float) * (size_t)count) == 0 &&
-             gpu_oracle_fill(o, &source, count, hidden[k], &err);
+        ok = o->bench->cu.allocate(&hidden[k], (size_t)dtype_size(n->dtype, count)) == 0 &&
+             gpu_oracle_fill(o, &source, n->dtype, count, hidden[k], &err);
     }
     struct gpu_oracle_request request = {.problem = maker, .inputs = hidden, .made = to};
-    ok = ok && gpu_oracle_compute(o, &request, &err) &&
-         gpu_oracle_is_finite(o, to, j->context.buffers[i].size_bytes / 4, is_finite, &err);
+    ok =
+        ok && gpu_oracle_compute(o, &request, &err) &&
+        gpu_oracle_is_finite(o, to, j->context.buffers[i].type, input_count(j, i), is_finite, &err);
     for (int k = 0; k < maker->n_inputs; k++)
         if (hidden[k])
             o->bench->cu.release(hidden[k]);
@@ -96,12 +102,13 @@ bool gpu_make_new_input(struct judge *j, uint64_t seed, int i, cuda_pointer to) 
         .problem = j->problem, .input = i, .set = INPUT_SET_DECLARED, .seed = seed, .n_threads = 1};
     struct error err = {0};
     bool is_finite;
-    if (!j->gpu->has_kernels || j->context.buffers[i].type != DTYPE_F32)
+    if (!j->gpu->has_kernels)
         return false;
     if (maker)
         return j->gpu->has_oracle && takes_maker(maker) && compute_job(j, &job, to, &is_finite);
     struct hone_source source = inputs_source(&job);
-    if (gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].size_bytes / 4, to, &err))
+    if (gpu_oracle_fill(&j->gpu->oracle, &source, j->context.buffers[i].type, input_count(j, i), to,
+                        &err))
         return true;
     gpu_fail(j, &err);
     return false;

@@ -16,8 +16,8 @@
 enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
 // Besides what is expected, computing it takes at most twice as much as the outputs, half as much
-// as the inputs, or this.
-static const int64_t work_least_bytes = (int64_t)64 << 20;
+// as the inputs, or this; or what is free on a large card.
+static const int64_t work_least_bytes = (int64_t)64 << 20, work_most_bytes = (int64_t)4 << 30;
 
 bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubin,
                      struct error *err) {
@@ -30,10 +30,12 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
         const char *name;
         cuda_function *into;
     } rows[] = {
-        {"oracle_fill", &o->fill},   {"oracle_rows", &o->rows},     {"oracle_scale", &o->scale},
-        {"oracle_edges", &o->edges}, {"oracle_map", &o->map},       {"oracle_runs", &o->runs},
-        {"oracle_join", &o->join},   {"oracle_matmul", &o->matmul}, {"oracle_finish", &o->finish},
-        {"oracle_put", &o->put},     {"oracle_mean", &o->mean},     {"oracle_guess", &o->guess}};
+        {"oracle_fill", &o->fill},  {"oracle_widen", &o->widen}, {"oracle_keep", &o->keep},
+        {"oracle_rows", &o->rows},  {"oracle_scale", &o->scale}, {"oracle_edges", &o->edges},
+        {"oracle_map", &o->map},    {"oracle_runs", &o->runs},   {"oracle_join", &o->join},
+        {"oracle_pack", &o->pack},  {"oracle_bits", &o->bits},   {"oracle_matmul", &o->matmul},
+        {"oracle_put", &o->put},    {"oracle_mean", &o->mean},   {"oracle_sum", &o->sum},
+        {"oracle_guess", &o->guess}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!cuda_ok(cu, cu->module_function(rows[i].into, m, rows[i].name), rows[i].name, err))
             return false;
@@ -64,10 +66,11 @@ bool gpu_oracle_launch(struct gpu_oracle *o, cuda_function f, int64_t n, void **
     return launch(o, f, n, THREADS, arguments, err);
 }
 
-bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
-                     struct error *err) {
+bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, enum dtype type, int64_t n,
+                     cuda_pointer out, struct error *err) {
     struct hone_source source = *s;
-    void *arguments[] = {&source, &n, &out};
+    int stored = (int)type;
+    void *arguments[] = {&source, &n, &out, &stored};
     return launch(o, o->fill, (n + 3) / 4, THREADS, arguments, err);
 }
 
@@ -95,28 +98,43 @@ static cuda_pointer input_at(const struct computation *l, node_id id) {
     int i = 0;
     while (p->inputs[i].node != id)
         i++;
-    int64_t skip =
-        l->plan.carries[id] ? l->first * (shape_count(&node_at(l, id)->shape) / l->plan.n_rows) : 0;
-    return l->request->inputs[i] + sizeof(float) * (cuda_pointer)skip;
+    const struct node *n = node_at(l, id);
+    int64_t skip = l->plan.carries[id] ? l->first * (shape_count(&n->shape) / l->plan.n_rows) : 0;
+    return l->request->inputs[i] + (cuda_pointer)dtype_size(n->dtype, skip);
+}
+
+// Three readings of `count` elements, from `at` on.
+static struct oracle_array readings(cuda_pointer at, int64_t count, enum dtype type) {
+    cuda_pointer bytes = sizeof(double) * (cuda_pointer)count;
+    return (struct oracle_array){.value = at,
+                                 .variance = at + bytes,
+                                 .honest = at + 2 * bytes,
+                                 .type = (int)type,
+                                 .is_wide = dtype_is_wide(type)};
+}
+
+// The array that a stored node is written to; for a view or an input of f32 not the one it is read
+// from.
+static struct oracle_array own_array(const struct computation *l, node_id id) {
+    const struct node *n = node_at(l, id);
+    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
+    struct oracle_array a = readings(at, count_of(l, id), n->dtype);
+    if (n->op != OP_INPUT || n->dtype == DTYPE_F32)
+        return a;
+    return (struct oracle_array){.honest = at, .type = a.type, .is_wide = a.is_wide};
 }
 
 // A node's data: an input's, a constant, or its array.
 static struct oracle_array array_of(const struct computation *l, node_id id) {
     const struct node *n = node_at(l, id);
+    struct oracle_array a = {.type = (int)n->dtype, .is_wide = dtype_is_wide(n->dtype)};
     if (n->op == OP_CONST)
-        return (struct oracle_array){.number = n->value};
-    if (n->op == OP_INPUT)
-        return (struct oracle_array){.honest = input_at(l, id)};
-    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
-    cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
-    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
-}
-
-// The array that a stored node is written to; for a view or an input not the one it is read from.
-static struct oracle_array own_array(const struct computation *l, node_id id) {
-    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
-    cuda_pointer bytes = sizeof(double) * (cuda_pointer)count_of(l, id);
-    return (struct oracle_array){at, at + bytes, at + 2 * bytes, 0};
+        a.number = n->value;
+    else if (n->op == OP_INPUT && n->dtype == DTYPE_F32)
+        a.honest = input_at(l, id);
+    else
+        a = own_array(l, id);
+    return a;
 }
 
 static struct oracle_operand operand(const struct computation *l, node_id id) {
@@ -126,12 +144,35 @@ static struct oracle_operand operand(const struct computation *l, node_id id) {
     return (struct oracle_operand){array_of(l, base), oracle_plan_axes(&s, strides, ~0U)};
 }
 
+static bool do_widen(struct computation *l, node_id id, struct error *err) {
+    cuda_pointer from = input_at(l, id), to = own_array(l, id).honest;
+    int type = (int)node_at(l, id)->dtype;
+    int64_t n = count_of(l, id);
+    void *arguments[] = {&from, &type, &n, &to};
+    return launch(l->oracle, l->oracle->widen, n, THREADS, arguments, err);
+}
+
+// What an operation is computed in: its result's type, for a test that of its operands; f32 and
+// bool have a faster way, unless an operand is wide. As reading_elementwise() of ir/reading.h.
+static int computed_in(const struct computation *l, const struct node *n) {
+    bool is_plain = n->op != OP_CAST && (n->dtype == DTYPE_F32 || n->dtype == DTYPE_BOOL);
+    enum dtype last = node_at(l, n->arg[n->n_args - 1])->dtype;
+    for (int i = 0; i < n->n_args; i++)
+        is_plain = is_plain && !dtype_is_wide(node_at(l, n->arg[i])->dtype);
+    if (is_plain)
+        return ORACLE_PLAIN;
+    return (int)(n->dtype == DTYPE_BOOL && n->op != OP_WHERE && n->op != OP_CAST
+                     ? dtype_promote(node_at(l, n->arg[0])->dtype, last)
+                     : n->dtype);
+}
+
 static bool do_map(struct computation *l, node_id id, struct error *err) {
     const struct node *n = node_at(l, id);
     bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
     struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
                            .n_args = is_copy ? 1 : n->n_args,
                            .is_exponent = work_is_exponent(&l->request->problem->graph, id),
+                           .type = is_copy ? ORACLE_PLAIN : computed_in(l, n),
                            .out = own_array(l, id),
                            .n = (uint64_t)count_of(l, id)};
     for (int i = 0; i < m.n_args; i++)
@@ -199,40 +240,75 @@ static bool close_reduction(struct computation *l, node_id id, struct error *err
     return join(l, &r, err);
 }
 
+// Pack one side of a product of so many matrices, rounded to the declared precision.
+static bool pack_factor(struct computation *l, node_id id, int side, uint64_t batch,
+                        struct oracle_factor *factor, struct error *err) {
+    const struct precision *q = &l->request->problem->precision;
+    const struct oracle_place *place = &l->plan.places[id];
+    struct oracle_side s = oracle_plan_side(&l->plan, id, side, l->rows);
+    struct oracle_pack p = {
+        .from = array_of(l, s.base),
+        .batch = oracle_plan_axes(&s.shape, s.strides, (1U << (s.shape.rank - 2)) - 1),
+        .row_step = s.strides[s.row_axis],
+        .k_step = s.strides[s.k_axis],
+        .rows = (uint64_t)s.rows,
+        .k = (uint64_t)s.k,
+        .precision = !s.narrows                     ? ORACLE_AS_STORED
+                     : q->operand == PRECISION_TF32 ? ORACLE_TF32
+                                                    : (int)q->type};
+    cuda_pointer at = l->oracle->work + (cuda_pointer)place->packed[side];
+    int64_t padded = (s.rows + 3) / 4 * 4, count = s.batches * s.k * padded;
+    bool has_values = oracle_plan_packed_bytes(&l->plan, id, l->rows) > (int64_t)sizeof(float);
+    struct oracle_array a = readings(at, count, DTYPE_F32);
+    p.to = (struct oracle_factor){.value = has_values ? a.value : 0,
+                                  .variance = has_values ? a.variance : 0,
+                                  .honest = has_values ? a.honest : at,
+                                  .rows = (uint64_t)padded,
+                                  .batches = (uint64_t)s.batches,
+                                  .bits = l->oracle->work + (cuda_pointer)place->bits[side]};
+    *factor = p.to;
+    if (s.is_kept && l->first > 0)
+        return true;
+    int64_t n_bits = (int64_t)(batch * p.to.rows * ((p.k + ORACLE_RUN - 1) / ORACLE_RUN));
+    void *packing[] = {&p}, *counting[] = {factor, &batch, &p.k};
+    return launch(l->oracle, l->oracle->pack, count, THREADS, packing, err) &&
+           launch(l->oracle, l->oracle->bits, n_bits, THREADS_RUNS, counting, err);
+}
+
+static int digits_of(const struct computation *l, node_id id, int side) {
+    struct oracle_side s = oracle_plan_side(&l->plan, id, side, l->rows);
+    return dtype_infos[node_at(l, s.base)->dtype].digits;
+}
+
 static bool do_matmul(struct computation *l, node_id id, struct error *err) {
     const struct node *n = node_at(l, id);
     struct oracle_reduce r = reduction(l, id);
     struct shape left = oracle_plan_shape(&l->plan, n->arg[0], l->rows);
-    struct shape right = oracle_plan_shape(&l->plan, n->arg[1], l->rows);
-    int rank = left.rank;
-    unsigned batch = (1U << (rank - 2)) - 1;
-    uint64_t ls[RANK_MAX], rs[RANK_MAX];
-    node_id left_base = oracle_plan_base(&l->plan, n->arg[0], l->rows, ls);
-    node_id right_base = oracle_plan_base(&l->plan, n->arg[1], l->rows, rs);
-    struct oracle_product p = {
-        .left = array_of(l, left_base),
-        .right = array_of(l, right_base),
-        .left_batch = oracle_plan_axes(&left, ls, batch),
-        .right_batch = oracle_plan_axes(&right, rs, batch),
-        .left_m = ls[rank - 2],
-        .left_k = ls[rank - 1],
-        .right_k = rs[rank - 2],
-        .right_n = rs[rank - 1],
-        .m = (uint64_t)left.size[rank - 2],
-        .n = (uint64_t)right.size[rank - 1],
-        .k = (uint64_t)left.size[rank - 1],
-        .partials = r.partials,
-    };
+    int rank = n->shape.rank;
+    struct oracle_product p = {.m = (uint64_t)left.size[rank - 2],
+                               .n = (uint64_t)n->shape.size[rank - 1],
+                               .k = (uint64_t)left.size[rank - 1],
+                               .partials = r.partials};
     p.batch = r.n / (p.m * p.n);
-    p.is_exact = !p.left.value && !p.right.value && p.left.honest && p.right.honest;
-    int64_t across = (int64_t)(p.n + ORACLE_TILE - 1) / ORACLE_TILE;
-    int64_t down = (int64_t)(p.m + ORACLE_TILE - 1) / ORACLE_TILE;
-    int64_t total = (int64_t)p.batch * across * down * r.n_runs * ORACLE_GROUP;
+    if (!pack_factor(l, id, 0, p.batch, &p.left, err) ||
+        !pack_factor(l, id, 1, p.batch, &p.right, err))
+        return false;
+    p.is_exact = !p.left.value;
+    p.is_short = p.is_exact && digits_of(l, id, 0) + digits_of(l, id, 1) <= 24;
+    int64_t pieces = (int64_t)(p.batch * p.left.rows * p.right.rows) / 16 * r.n_runs;
     r.op = OP_RSUM;
     void *arguments[] = {&p};
-    return launch(l->oracle, l->oracle->matmul, total, ORACLE_GROUP, arguments, err) &&
-           launch(l->oracle, l->oracle->finish, (int64_t)r.n * r.n_runs, THREADS, arguments, err) &&
+    return launch(l->oracle, l->oracle->matmul, pieces, ORACLE_GROUP, arguments, err) &&
            join(l, &r, err);
+}
+
+// An output itself, as honest arithmetic gives it.
+static bool keep_output(struct computation *l, const struct oracle_array *from, int64_t n,
+                        int64_t first, struct error *err) {
+    struct oracle_array array = *from;
+    cuda_pointer to = l->request->made + (cuda_pointer)dtype_size((enum dtype)from->type, first);
+    void *arguments[] = {&array, &n, &to};
+    return launch(l->oracle, l->oracle->keep, (n + 3) / 4, THREADS, arguments, err);
 }
 
 // Part of an output, or all of it, is there.
@@ -250,19 +326,13 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
                                  .high = e->high,
                                  .low = e->low,
                                  .spread = e->spread,
-                                 .allows_overflow = l->request->allows_overflow};
+                                 .allows_overflow = oracle_allows_overflow(l->request->set)};
+        put.at = l->plan.carries[id] ? (uint64_t)l->first * (put.n / (uint64_t)l->rows) : 0;
         if (l->request->made) {
-            cuda_pointer to = l->request->made;
-            to += l->plan.carries[id]
-                      ? sizeof(float) * (put.n / (uint64_t)l->rows) * (cuda_pointer)l->first
-                      : 0;
-            if (!cuda_ok(&o->bench->cu,
-                         o->bench->cu.copy(to, put.from.honest, sizeof(float) * (size_t)put.n),
-                         "keep an input", err))
+            if (!keep_output(l, &put.from, (int64_t)put.n, (int64_t)put.at, err))
                 return false;
             continue;
         }
-        put.at = l->plan.carries[id] ? (uint64_t)l->first * (put.n / (uint64_t)l->rows) : 0;
         void *arguments[] = {&put, &o->bench->parts};
         if (!gpu_bench_sum(o->bench, o->put, put.n, arguments, &sum, err))
             return false;
@@ -273,7 +343,10 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
 }
 
 static bool compute(struct computation *l, node_id id, struct error *err) {
-    switch (op_infos[node_at(l, id)->op].class) {
+    const struct node *n = node_at(l, id);
+    if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
+        return do_widen(l, id, err);
+    switch (op_infos[n->op].class) {
     case OP_CLASS_REDUCE:
         return do_reduce(l, id, err);
     case OP_CLASS_CONTRACT:
@@ -362,8 +435,7 @@ static bool compute_all(struct computation *l, struct error *err) {
         struct error_stats *s = &l->request->stats[i];
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
-        oracle_set_limits(s, l->request->allows_overflow ? 1 : oracle_independent(p, i, count));
-        oracle_allow_sums(s, p, l->request->set);
+        oracle_limit(s, p, l->request->set, i, count);
     }
     return true;
 }
@@ -379,9 +451,15 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
             2 * (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
     for (int i = 0; i < p->n_inputs; i++)
         inputs += (int64_t)sizeof(float) * shape_count(&p->graph.nodes[p->inputs[i].node].shape);
+    size_t free_bytes = 0, total = 0;
     budget = budget > inputs / 2 ? budget : inputs / 2;
     if (budget < work_least_bytes)
         budget = work_least_bytes;
+    if (o->bench->cu.memory_info(&free_bytes, &total) == 0) {
+        int64_t spare = (int64_t)(free_bytes / 8);
+        spare = spare < work_most_bytes ? spare : work_most_bytes;
+        budget = budget > spare ? budget : spare;
+    }
     if (request->n_rows)
         oracle_plan_make_rows(&a, p, request->n_rows, &l.plan);
     else
@@ -410,23 +488,25 @@ static bool try_guess(struct gpu_oracle *o, const struct gpu_oracle_request *req
 }
 
 // The constant that is written: the mean of what is expected.
-static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, uint64_t n,
-                          double *constant, struct error *err) {
+static bool find_constant(struct gpu_oracle *o, const struct judge_expected *e, enum dtype type,
+                          uint64_t n, double *constant, struct error *err) {
     struct judge_part sum;
     struct judge_expected expected = *e;
-    void *arguments[] = {&expected.high, &expected.low, &n, &o->bench->parts};
+    int stored = (int)type;
+    void *arguments[] = {&stored, &expected.high, &expected.low, &n, &o->bench->parts};
     if (!gpu_bench_sum(o->bench, o->mean, n, arguments, &sum, err))
         return false;
-    *constant = n ? (double)(float)(sum.sum / (double)n) : 0;
+    *constant = n ? dtype_round(type, sum.sum / (double)n) : 0;
     return true;
 }
 
-bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, int64_t n, bool *is_finite,
-                          struct error *err) {
+bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, enum dtype type, int64_t n,
+                          bool *is_finite, struct error *err) {
     struct judge_part sum;
     uint64_t count = (uint64_t)n;
-    void *arguments[] = {&values, &values, &count, &o->bench->parts};
-    if (!gpu_bench_sum(o->bench, o->mean, count, arguments, &sum, err))
+    int stored = (int)type;
+    void *arguments[] = {&values, &stored, &count, &o->bench->parts};
+    if (!gpu_bench_sum(o->bench, o->sum, count, arguments, &sum, err))
         return false;
     *is_finite = isfinite(sum.sum);
     return true;
@@ -435,19 +515,23 @@ bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, int64_t n, 
 static bool guess_output(struct gpu_oracle *o, const struct gpu_oracle_request *request, int i,
                          struct null_trial *t, struct error *err) {
     const struct problem *p = request->problem;
-    uint64_t n = (uint64_t)shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    const struct node *out = &p->graph.nodes[p->outputs[i].node];
+    uint64_t n = (uint64_t)shape_count(&out->shape);
     bool zeros, constant, copy = false;
-    if (!t->has_constants && !find_constant(o, &request->expected[i], n, &t->constants[i], err))
+    if (!t->has_constants &&
+        !find_constant(o, &request->expected[i], out->dtype, n, &t->constants[i], err))
         return false;
-    struct oracle_guess nothing = {.n = n}, one = {.n = n, .constant = (float)t->constants[i]};
+    struct oracle_guess nothing = {.n = n, .type = (int)out->dtype}, one = nothing;
+    one.constant = t->constants[i];
     if (!try_guess(o, request, i, &nothing, &zeros, err) ||
         !try_guess(o, request, i, &one, &constant, err))
         return false;
     for (int in = 0; in < p->n_inputs && !copy; in++) {
-        struct oracle_guess data = {
-            .n = n,
-            .data = request->inputs[in],
-            .count = (uint64_t)shape_count(&p->graph.nodes[p->inputs[in].node].shape)};
+        const struct node *from = &p->graph.nodes[p->inputs[in].node];
+        struct oracle_guess data = nothing;
+        data.data = request->inputs[in];
+        data.data_type = (int)from->dtype;
+        data.count = (uint64_t)shape_count(&from->shape);
         if (!try_guess(o, request, i, &data, &copy, err))
             return false;
     }

@@ -11,7 +11,8 @@ struct hone_source;
 
 struct gpu_oracle {
     struct gpu_bench *bench;
-    cuda_function fill, rows, scale, edges, map, runs, join, matmul, finish, put, mean, guess;
+    cuda_function fill, widen, keep, rows, scale, edges, map, runs, join, pack, bits, matmul;
+    cuda_function put, mean, sum, guess;
     cuda_pointer work;  // kept from set to set
     int64_t work_bytes;
     int64_t budget_bytes;  // to compute one set; 0: what the outputs allow
@@ -30,9 +31,9 @@ bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err
 bool gpu_oracle_launch(struct gpu_oracle *o, cuda_function f, int64_t n, void **arguments,
                        struct error *err);
 
-// Draw `n` elements.
-bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, int64_t n, cuda_pointer out,
-                     struct error *err);
+// Draw `n` elements of a type.
+bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, enum dtype type, int64_t n,
+                     cuda_pointer out, struct error *err);
 
 // What is expected of every output for these inputs: fills the arrays of `expected`, which the
 // caller has allocated, and the honest errors with their limits. The problem must be one that
@@ -43,7 +44,6 @@ struct gpu_oracle_request {
     struct judge_expected *expected;  // per output
     struct error_stats *stats;        // per output
     enum oracle_set set;
-    bool allows_overflow;  // oracle_allows_overflow() of it
     // Not what is expected, but output 0 itself, as honest arithmetic gives it, is put here; 0: no.
     cuda_pointer made;
     // So many rows alone: inputs that carry rows (ir/interpret.h), and `expected`, hold just these.
@@ -54,8 +54,8 @@ bool gpu_oracle_compute(struct gpu_oracle *o, const struct gpu_oracle_request *r
                         struct error *err);
 
 // Is the sum of n numbers finite? Then all of them are, as good as always.
-bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, int64_t n, bool *is_finite,
-                          struct error *err);
+bool gpu_oracle_is_finite(struct gpu_oracle *o, cuda_pointer values, enum dtype type, int64_t n,
+                          bool *is_finite, struct error *err);
 
 // As null_trial_on().
 struct null_trial;

@@ -19,6 +19,20 @@
 
 enum { JUDGE = 3, FLUSH_BLOCKS_PER_SM = 4, FLUSH_THREADS = 512 };
 
+// What overwrites shared and local memory between calls; of local memory the first of these sizes
+// that a candidate's kernels do not exceed.
+enum { WIPE_SIZES = 2, WIPE_SHARED_THREADS = 1024, WIPE_THREADS = 256, WIPE_BLOCKS_PER_SM = 8 };
+static const struct {
+    const char *name;
+    int bytes;
+} wipes[WIPE_SIZES] = {{"judge_wipe_256", 256}, {"judge_wipe_2048", 2048}};
+
+struct wiping {
+    cuda_function shared, local[WIPE_SIZES];
+    int shared_bytes;  // all that a block can have
+    int local_bytes;   // what the candidate's kernels use; 0: none
+};
+
 struct gpu_state {
     struct arena arena, candidate;  // what lives for ever; what lives with the candidate
     struct cuda cu;
@@ -28,6 +42,7 @@ struct gpu_state {
     cuda_event marks[PLAN_STEPS_MAX + 1];  // between steps; the first n_marks are made
     int n_marks;
     cuda_function flush;
+    struct wiping wiping;
     cuda_pointer flush_buffer;
     int64_t flush_bytes;
     int sms;
@@ -84,12 +99,32 @@ static char *read_fd(struct arena *a, int fd, struct error *err) {
     return NULL;
 }
 
+static bool open_wiping(struct gpu_state *g, cuda_module module, struct error *err) {
+    struct cuda *cu = &g->cu;
+    struct wiping *w = &g->wiping;
+    int own = 0;
+    for (int i = 0; i < WIPE_SIZES; i++)
+        if (!check(g, cu->module_function(&w->local[i], module, wipes[i].name), wipes[i].name, err))
+            return false;
+    if (!check(g, cu->module_function(&w->shared, module, "judge_wipe_shared"), "judge_wipe_shared",
+               err) ||
+        !check(g, cu->device_attribute(&w->shared_bytes, CUDA_SHARED_PER_BLOCK_OPTIN, g->device),
+               "ask the GPU", err) ||
+        !check(g, cu->function_attribute(&own, CUDA_FUNCTION_STATIC_SHARED, w->shared),
+               "ask for shared memory", err))
+        return false;
+    w->shared_bytes -= own;
+    return check(g, cu->function_set(w->shared, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, w->shared_bytes),
+                 "ask for shared memory", err);
+}
+
 static bool open_flush(struct gpu_state *g, int fd, struct error *err) {
     struct cuda *cu = &g->cu;
     cuda_module module;
     char *cubin = read_fd(&g->arena, fd, err);
     return cubin && check(g, cu->module_load(&module, cubin), "load our kernels", err) &&
            check(g, cu->module_function(&g->flush, module, "judge_flush"), "judge_flush", err) &&
+           open_wiping(g, module, err) &&
            check(g, cu->allocate(&g->flush_buffer, (size_t)g->flush_bytes), "take memory", err) &&
            check(g, cu->fill32(g->flush_buffer, 0x3f000000, (size_t)g->flush_bytes / 4),
                  "fill memory", err);
@@ -219,6 +254,19 @@ static bool capture(struct gpu_state *g, struct error *err) {
     return check(g, g->cu.stream_synchronize(g->stream), "upload graphs", err);
 }
 
+static int most_local(struct gpu_state *g) {
+    int most = 0;
+    for (int i = 0; i < g->plan.n_steps; i++) {
+        int bytes = 0;
+        if (g->plan.steps[i].kind == STEP_LAUNCH &&
+            g->cu.function_attribute(&bytes, CUDA_FUNCTION_LOCAL_BYTES, g->program.functions[i]) ==
+                0 &&
+            bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
 static bool load(struct gpu_state *g, const json_t *message, int fd, struct error *err) {
     struct json_reader r = {.where = "gpu_load"};
     int fds[GPU_SLOTS_MAX];
@@ -239,12 +287,36 @@ static bool load(struct gpu_state *g, const json_t *message, int fd, struct erro
             close(fds[i]);
         return false;
     }
+    g->wiping.local_bytes = most_local(g);
     json_t *launches = json_array();
     for (int i = 0; i < g->plan.n_steps; i++)
         if (g->plan.steps[i].kind == STEP_LAUNCH)
             json_array_append_new(launches, launch_facts(g, i));
     return send(json_pack("{s:s, s:o}", "schema", "hone.gpu_memory/1", "launches", launches), fds,
                 has_scratch ? g->n_slots : 0, err);
+}
+
+static bool wipe_local(struct gpu_state *g, struct error *err) {
+    const struct wiping *w = &g->wiping;
+    int size = 0;
+    while (size + 1 < WIPE_SIZES && wipes[size].bytes < w->local_bytes)
+        size++;
+    unsigned n = (unsigned)wipes[size].bytes / 4;
+    void *arguments[] = {&n};
+    return check(g,
+                 g->cu.launch(w->local[size], (unsigned)(g->sms * WIPE_BLOCKS_PER_SM), 1, 1,
+                              WIPE_THREADS, 1, 1, 0, g->stream, arguments, NULL),
+                 "overwrite local memory", err);
+}
+
+static bool wipe(struct gpu_state *g, struct error *err) {
+    unsigned n = (unsigned)g->wiping.shared_bytes / 4;
+    void *arguments[] = {&n};
+    return check(g,
+                 g->cu.launch(g->wiping.shared, (unsigned)g->sms, 1, 1, WIPE_SHARED_THREADS, 1, 1,
+                              4 * n, g->stream, arguments, NULL),
+                 "overwrite shared memory", err) &&
+           (!g->wiping.local_bytes || wipe_local(g, err));
 }
 
 static bool start_flush(struct gpu_state *g, struct error *err) {
@@ -265,7 +337,7 @@ static bool call(struct gpu_state *g, const json_t *message, struct error *err) 
         return false;
     if (slot < -1 || slot >= g->n_slots || (slot >= 0 && !g->graphs[slot]))
         return error_set(err, ERROR_IO, "gpu_call: no slot %d, or nothing loaded", slot);
-    if (!start_flush(g, err) ||
+    if (!wipe(g, err) || !start_flush(g, err) ||
         !check(g, g->cu.event_record(g->start, g->stream), "record an event", err) ||
         (slot >= 0 &&
          !check(g, g->cu.graph_launch(g->graphs[slot], g->stream), "launch the graph", err)) ||

@@ -44,6 +44,14 @@ static int64_t count_of(const struct looking *l, node_id id) {
     return l->n_rows && l->carries[id] ? count / s->size[0] * l->n_rows : count;
 }
 
+static enum dtype type_of(const struct looking *l, node_id id) {
+    return l->j->problem->graph.nodes[id].dtype;
+}
+
+static int64_t bytes_of(const struct looking *l, node_id id) {
+    return dtype_size(type_of(l, id), count_of(l, id));
+}
+
 static bool is_few(const struct problem *p) {
     int64_t count = 0;
     for (int i = 0; i < p->n_inputs; i++)
@@ -67,13 +75,13 @@ static cuda_pointer lay_out(struct looking *l, cuda_pointer at) {
     l->row_numbers = cut(&at, sizeof l->rows);
     for (int i = 0; i < p->n_inputs; i++)
         if (l->n_rows && l->carries[p->inputs[i].node])
-            l->gathered[i] = cut(&at, 4 * count_of(l, p->inputs[i].node));
+            l->gathered[i] = cut(&at, bytes_of(l, p->inputs[i].node));
     for (int i = 0; i < p->n_outputs; i++) {
-        int64_t bytes = 4 * count_of(l, p->outputs[i].node);
+        int64_t bytes = (int64_t)sizeof(double) * count_of(l, p->outputs[i].node);
         l->expected[i].high = cut(&at, bytes);
         l->expected[i].low = cut(&at, bytes);
         l->expected[i].spread = cut(&at, bytes);
-        l->results[i] = cut(&at, bytes);
+        l->results[i] = cut(&at, bytes_of(l, p->outputs[i].node));
     }
     return at;
 }
@@ -101,14 +109,14 @@ static bool gather(struct looking *l, struct error *err) {
         l->inputs[i] = gpu_input_at(j, l->slot, i);
         if (!l->gathered[i])
             continue;
-        r.length = count_of(l, p->inputs[i].node) / l->n_rows;
+        r.bytes = bytes_of(l, p->inputs[i].node) / l->n_rows;
         if (!gpu_take_rows(o, &r, l->inputs[i], l->gathered[i], err))
             return false;
         l->inputs[i] = l->gathered[i];
     }
     for (int i = 0; i < p->n_outputs; i++) {
         cuda_pointer from = gpu_output_at(j, l->s, l->slot, i);
-        r.length = l->n_rows ? count_of(l, p->outputs[i].node) / l->n_rows : 0;
+        r.bytes = l->n_rows ? bytes_of(l, p->outputs[i].node) / l->n_rows : 0;
         if (!l->n_rows)
             l->results[i] = from;
         else if (!gpu_take_rows(o, &r, from, l->results[i], err))
@@ -117,28 +125,24 @@ static bool gather(struct looking *l, struct error *err) {
     return true;
 }
 
-static const float *fetch(struct looking *l, cuda_pointer from, int64_t count) {
-    float *to = arena_array(l->a, float, (int)count);
-    gpu_check(l->j, l->j->gpu->bench.cu.copy_from(to, from, 4 * (size_t)count), "copy results");
-    return to;
-}
-
 static void list_wrong(struct looking *l, int output, struct spot_result *look) {
-    struct judge_expected *e = &l->expected[output];
-    int64_t count = count_of(l, l->j->problem->outputs[output].node);
-    struct oracle_output expected = {.count = count,
-                                     .high = (float *)fetch(l, e->high, count),
-                                     .low = (float *)fetch(l, e->low, count),
-                                     .spread = (float *)fetch(l, e->spread, count),
-                                     .stats = l->stats[output]};
+    struct judge *j = l->j;
+    node_id id = j->problem->outputs[output].node;
+    struct oracle_output expected = {
+        .type = type_of(l, id), .count = count_of(l, id), .stats = l->stats[output]};
+    gpu_fetch_expected(j, &l->expected[output], &expected);
+    void *values = arena_array(l->a, char, bytes_of(l, id));
+    gpu_check(j, j->gpu->bench.cu.copy_from(values, l->results[output], (size_t)bytes_of(l, id)),
+              "copy results");
     struct oracle_listing listing = {.expected = &expected,
-                                     .values = fetch(l, l->results[output], count),
+                                     .values = values,
                                      .output = output,
                                      .above = l->stats[output].limit_max,
                                      .rows = l->n_rows ? l->rows : NULL};
     struct str words = {0};
-    oracle_list(&words, &l->j->oracle, &listing);
+    oracle_list(&words, &j->oracle, &listing);
     look->elements = str_take(l->a, &words);
+    oracle_output_reset(&expected);
 }
 
 static bool compare(struct looking *l, int output, struct spot_result *look, struct error *err) {
@@ -150,7 +154,8 @@ static bool compare(struct looking *l, int output, struct spot_result *look, str
     l->expected[output].limit = s->limit_max;
     struct gpu_results r = {.at = l->results[output],
                             .n = count_of(l, l->j->problem->outputs[output].node),
-                            .poison = 0x7f800001};  // not a number, so wrong in any case
+                            .poison = 0x7f800001,  // not a number, so wrong in any case
+                            .type = type_of(l, l->j->problem->outputs[output].node)};
     if (!gpu_bench_compare(&l->j->gpu->bench, &r, &l->expected[output], &sum, err))
         return false;
     struct spot_mean m = {output, sqrt(sum.sum / (double)r.n), limit_rms, l->s->own_rms[output]};
@@ -203,7 +208,7 @@ static bool gather_words(struct judge *j, cuda_pointer from, const struct node *
     }
     cuda_pointer at = gpu_take_spots(j, 12 * n_words + ALIGNMENT);
     cuda_pointer gathered = at + (cuda_pointer)(8 * n_words);
-    struct gpu_rows r = {at, n_words, 1};
+    struct gpu_rows r = {at, n_words, 4};
     const struct cuda *cu = &j->gpu->bench.cu;
     bool ok = at && gpu_check(j, cu->copy_to(at, numbers, 8 * (size_t)n_words), "name elements");
     if (ok && !gpu_take_rows(&j->gpu->oracle, &r, from, gathered, &err)) {

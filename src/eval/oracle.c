@@ -26,6 +26,8 @@ enum { SETS_KEPT = 9 };
 // How much more than the honest computation a candidate may err, or than one chain of additions,
 // which errs by a spread in the root mean square and, of a million elements, by five at the worst.
 static const double tolerance = 4;
+// Two computations in float64 that know nothing of each other: the difference of both.
+static const double wide_max = 8, wide_rms = 1.4142135623730951;
 // So many elements that err independently say something about their mean.
 enum { MANY = 64 };
 
@@ -180,13 +182,6 @@ static float spread_of(double spread) {
     return isinf(f) ? NAN : f;
 }
 
-void oracle_set_limits(struct error_stats *s, int64_t count) {
-    // Where nothing is rounded, the spread is 0 and only the exact value will do, whatever the
-    // limit.
-    s->limit_max = tolerance * fmax(s->honest_max, 4);
-    s->limit_rms = tolerance * fmax(s->honest_rms, count >= MANY ? 1 : 4);
-}
-
 // Are there only a few different values in some input, or few large ones among many small?
 static bool has_biased_sums(const struct problem *p, enum oracle_set set) {
     bool is_biased = set == SET_INTEGERS || set == SET_DIGITS || set == SET_SUMMED ||
@@ -200,7 +195,8 @@ static bool has_biased_sums(const struct problem *p, enum oracle_set set) {
     return is_biased;
 }
 
-void oracle_allow_sums(struct error_stats *s, const struct problem *p, enum oracle_set set) {
+// Wider ones for problems with sums.
+static void allow_sums(struct error_stats *s, const struct problem *p, enum oracle_set set) {
     double root = sqrt((double)relations_longest_sum(p));
     bool is_biased = has_biased_sums(p, set), has_mean = work_has_mean(&p->graph);
     if (root <= 1)
@@ -215,6 +211,25 @@ void oracle_allow_sums(struct error_stats *s, const struct problem *p, enum orac
 int64_t oracle_independent(const struct problem *p, int output, int64_t count) {
     int64_t sums = work_fewest_sums(&p->graph, p->outputs[output].node);
     return sums < count ? sums : count;
+}
+
+void oracle_limit(struct error_stats *s, const struct problem *p, enum oracle_set set, int output,
+                  int64_t count) {
+    enum dtype type = p->graph.nodes[p->outputs[output].node].dtype;
+    bool is_few = oracle_allows_overflow(set) || oracle_independent(p, output, count) < MANY;
+    double floor_max = 4, floor_rms = is_few ? 4 : 1;
+    if (!dtype_is_float(type))
+        floor_max = floor_rms = 0;
+    else if (type == DTYPE_F64) {
+        floor_max = wide_max;
+        floor_rms = wide_rms;
+    }
+    // Where nothing is rounded, the spread is 0 and only the exact value will do, whatever the
+    // limit.
+    s->limit_max = tolerance * fmax(s->honest_max, floor_max);
+    s->limit_rms = tolerance * fmax(s->honest_rms, floor_rms);
+    if (dtype_is_float(type))
+        allow_sums(s, p, set);
 }
 
 bool oracle_allows_overflow(enum oracle_set set) {
@@ -291,10 +306,8 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
     if (type != DTYPE_F32) {
         *e = (struct oracle_output){.type = type, .count = count};
         oracle_typed_store(e, &(struct oracle_typed_source){
-                                  l->result, output, oracle_allows_overflow(l->set), l->n_threads,
-                                  oracle_independent(l->problem, output, count)});
-        if (dtype_is_float(type))
-            oracle_allow_sums(&e->stats, l->problem, l->set);
+                                  l->result, output, oracle_allows_overflow(l->set), l->n_threads});
+        oracle_limit(&e->stats, l->problem, l->set, output, count);
         e->choice = oracle_choice_make(l->problem, e, output, l->data, l->row);
         return;
     }
@@ -310,10 +323,7 @@ void oracle_store_expected(struct oracle_output *e, const struct oracle_source_d
     struct tally t = put_elements(&p, l->n_threads);
     e->stats.honest_rms = count ? sqrt(t.sum / (double)count) : 0;
     e->stats.honest_max = t.max;
-    oracle_set_limits(&e->stats, oracle_allows_overflow(l->set)
-                                     ? 1
-                                     : oracle_independent(l->problem, output, count));
-    oracle_allow_sums(&e->stats, l->problem, l->set);
+    oracle_limit(&e->stats, l->problem, l->set, output, count);
 }
 
 static void copy_output(struct oracle_output *e, const struct oracle_output *from) {
@@ -379,9 +389,7 @@ static bool compute_patched_rows(struct oracle *o) {
                 .e = &outputs[i], .r = &row, .output = i, .at = rows[k] * row.count[i]};
             struct tally t = put_elements(&p, 1);
             outputs[i].stats.honest_max = fmax(outputs[i].stats.honest_max, t.max);
-            oracle_set_limits(&outputs[i].stats,
-                              oracle_independent(o->problem, i, outputs[i].count));
-            oracle_allow_sums(&outputs[i].stats, o->problem, SET_PATCHED);
+            oracle_limit(&outputs[i].stats, o->problem, SET_PATCHED, i, outputs[i].count);
         }
         interpret_reset(&row);
     }

@@ -104,10 +104,10 @@ struct hone_source oracle_source(const struct oracle *o, enum oracle_set set, in
 // one way of computing and not by another.
 bool oracle_allows_overflow(enum oracle_set set);
 
-// The limits that follow from the honest errors of elements of which `count` err independently; of
-// sets that allow overflow, as for one: there many elements may be the same, and err alike.
-void oracle_set_limits(struct error_stats *s, int64_t count);
-
+// The limits that follow from the honest errors of `count` elements of an output: by how many of
+// them err independently; of sets that allow overflow, as for one: there many elements may be the
+// same, and err alike.
+//
 // Wider ones for problems with sums. Roundings of a chain of n additions err like chance, by
 // sqrt(n) u / 3, only while terms are spread over many steps of the sum: equal terms are rounded
 // equally, and small ones are always lost. Measured, in spreads: 0.74 sqrt(n) for equal terms, 0.4
@@ -115,10 +115,11 @@ void oracle_set_limits(struct error_stats *s, int64_t count);
 // And a variance by differences to the first element errs by 1 + z^2 where that one is z deviations
 // from the mean: 17 at z = 4, 150 on data of mixed magnitudes; so there is more for problems with
 // means.
-void oracle_allow_sums(struct error_stats *s, const struct problem *p, enum oracle_set set);
+void oracle_limit(struct error_stats *s, const struct problem *p, enum oracle_set set, int output,
+                  int64_t count);
 
-// For that: independent errors among `count` elements of an output. Elements that share a sum
-// share its error.
+// Independent errors among `count` elements of an output. Elements that share a sum share its
+// error.
 int64_t oracle_independent(const struct problem *p, int output, int64_t count);
 
 // Compute the expected outputs of those sets (a bit for each) that are not known yet, on up

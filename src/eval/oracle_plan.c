@@ -7,43 +7,47 @@
 #include "base/arena.h"
 #include "ir/interpret.h"
 
-enum { ELEMENT_BYTES = 2 * sizeof(double) + sizeof(float), ALIGNMENT = 256 };
+enum { ALIGNMENT = 256 };
 
-static bool is_plain(enum dtype t) {
-    return t == DTYPE_F32 || t == DTYPE_BOOL;
+// A number beyond 2^53 would be a fault (ir/interpret.c), which the kernels do not see.
+static bool makes_long(const struct node *n) {
+    return n->dtype == DTYPE_I64 && op_class_of(n->op)->makes_numbers && n->op != OP_CAST &&
+           n->op != OP_WHERE;
 }
 
 // What is not named here is not known to the kernels.
-static bool takes_node(const struct problem *p, const struct node *n) {
-    for (int i = 0; i < n->n_args; i++)
-        if (!is_plain(p->graph.nodes[n->arg[i]].dtype))
-            return false;
+static bool takes_node(const struct node *n) {
     switch (op_infos[n->op].class) {
     case OP_CLASS_LEAF:
-        return n->op == OP_CONST ? is_plain(n->dtype) : n->op == OP_INPUT && n->dtype == DTYPE_F32;
     case OP_CLASS_VIEW:
-        return n->op == OP_VIEW && is_plain(n->dtype);
+        return true;
     case OP_CLASS_MOVE:
-        return n->op == OP_RESHAPE && is_plain(n->dtype);
+        return n->op == OP_RESHAPE;
     case OP_CLASS_ELEMENTWISE:
-        return n->op != OP_CAST && op_infos[n->op].types != OP_TYPES_WHOLE && is_plain(n->dtype);
+        return !makes_long(n);
     case OP_CLASS_REDUCE:
         return op_infos[n->op].joins != OP_COUNT && n->dtype == DTYPE_F32;
     case OP_CLASS_CONTRACT:
-        return n->op == OP_MATMUL && n->dtype == DTYPE_F32 &&
-               p->precision.operand == PRECISION_STORED;
+        return n->op == OP_MATMUL && n->dtype == DTYPE_F32;
     default:
         return false;
     }
 }
 
+static bool has_wide_argument(const struct problem *p, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++)
+        if (dtype_is_wide(p->graph.nodes[n->arg[i]].dtype))
+            return true;
+    return false;
+}
+
 bool oracle_plan_takes(const struct problem *p) {
-    for (int i = 0; i < p->graph.n_nodes; i++)
-        if (p->graph.nodes[i].shape.rank > ORACLE_RANK || !takes_node(p, &p->graph.nodes[i]))
+    for (int i = 0; i < p->graph.n_nodes; i++) {
+        const struct node *n = &p->graph.nodes[i];
+        bool is_plain = n->op == OP_MATMUL || op_infos[n->op].class == OP_CLASS_REDUCE;
+        if (n->shape.rank > ORACLE_RANK || !takes_node(n) || (is_plain && has_wide_argument(p, n)))
             return false;
-    for (int i = 0; i < p->n_outputs; i++)
-        if (p->graph.nodes[p->outputs[i].node].dtype != DTYPE_F32)
-            return false;
+    }
     return true;
 }
 
@@ -51,8 +55,17 @@ static const struct node *node_at(const struct oracle_plan *plan, node_id id) {
     return &plan->problem->graph.nodes[id];
 }
 
+// An input that is not f32 becomes an array that kernels can read.
 static bool is_computed(const struct node *n) {
-    return op_infos[n->op].class != OP_CLASS_LEAF && n->op != OP_VIEW && n->op != OP_RESHAPE;
+    if (n->op == OP_INPUT)
+        return n->dtype != DTYPE_F32;
+    return n->op != OP_CONST && n->op != OP_VIEW && n->op != OP_RESHAPE;
+}
+
+static int64_t element_bytes(const struct node *n) {
+    int64_t honest = dtype_is_wide(n->dtype) ? sizeof(double) : sizeof(float);
+    return n->op == OP_INPUT && n->dtype != DTYPE_F32 ? honest
+                                                      : 2 * (int64_t)sizeof(double) + honest;
 }
 
 struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows) {
@@ -91,6 +104,41 @@ node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t row
     for (int i = 0; i < rank; i++)
         strides[i] = map[i] < 0 || is_constant ? 0 : inner[map[i]];
     return id;
+}
+
+struct oracle_side oracle_plan_side(const struct oracle_plan *plan, node_id product, int side,
+                                    int64_t rows) {
+    const struct precision *q = &plan->problem->precision;
+    struct oracle_side s = {0};
+    node_id id = node_at(plan, product)->arg[side];
+    s.shape = oracle_plan_shape(plan, id, rows);
+    s.base = oracle_plan_base(plan, id, rows, s.strides);
+    s.row_axis = s.shape.rank - (side ? 1 : 2);
+    s.k_axis = s.shape.rank - (side ? 2 : 1);
+    s.rows = s.shape.size[s.row_axis];
+    s.k = s.shape.size[s.k_axis];
+    s.batches = 1;
+    bool is_one = true;
+    for (int i = 0; i < s.shape.rank - 2; i++) {
+        s.batches *= s.shape.size[i];
+        is_one = is_one && (s.strides[i] == 0 || s.shape.size[i] == 1);
+    }
+    if (is_one)
+        s.batches = 1;
+    const struct node *base = node_at(plan, s.base);
+    bool is_same = base->op == OP_INPUT &&
+                   (q->operand == PRECISION_TF32 ? dtype_infos[base->dtype].digits <= 11
+                                                 : base->dtype == q->type);
+    s.narrows = q->operand != PRECISION_STORED && dtype_is_float(base->dtype) && !is_same;
+    s.is_input = base->op == OP_INPUT && !s.narrows;
+    s.is_kept = plan->carries[product] && !plan->carries[id];
+    return s;
+}
+
+int64_t oracle_plan_packed_bytes(const struct oracle_plan *plan, node_id product, int64_t rows) {
+    bool is_exact = oracle_plan_side(plan, product, 0, rows).is_input &&
+                    oracle_plan_side(plan, product, 1, rows).is_input;
+    return (int64_t)sizeof(float) + (is_exact ? 0 : 2 * (int64_t)sizeof(double));
 }
 
 struct oracle_axes oracle_plan_axes(const struct shape *shape, const uint64_t strides[RANK_MAX],
@@ -167,6 +215,8 @@ static void choose_stored(struct oracle_plan *plan) {
 
 // ---- where they lie
 
+enum { PIECES = 7 };  // of one node, at most
+
 struct piece {
     int64_t at, bytes;
     int until;
@@ -197,12 +247,35 @@ static int64_t put(struct shelf *s, int64_t bytes, int now, int until) {
     return at;
 }
 
+// What a product needs besides: both sides packed, and their bits. A side without rows is packed
+// once for all tiles of one with rows: its places are taken before any others.
+static void place_factors(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
+                          int64_t base, bool is_kept) {
+    struct oracle_place *place = &plan->places[id];
+    int64_t results, length;
+    oracle_plan_runs(plan, id, rows, &results, &length);
+    int64_t runs = (length + ORACLE_RUN - 1) / ORACLE_RUN,
+            each = oracle_plan_packed_bytes(plan, id, rows);
+    struct oracle_side sides[2] = {oracle_plan_side(plan, id, 0, rows),
+                                   oracle_plan_side(plan, id, 1, rows)};
+    int64_t batch = results / (sides[0].rows * sides[1].rows);
+    for (int i = 0; i < 2; i++) {
+        int64_t padded = (sides[i].rows + 3) / 4 * 4, n_bits = runs * batch * padded;
+        int until = is_kept ? plan->problem->graph.n_nodes : id;
+        if (sides[i].is_kept != is_kept)
+            continue;
+        place->bits[i] = base + put(s, n_bits * (int64_t)sizeof(struct oracle_bits), id, until);
+        place->packed[i] = base + put(s, sides[i].batches * sides[i].k * padded * each, id, until);
+    }
+}
+
 static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
                        int64_t base) {
     enum op_class class = op_infos[node_at(plan, id)->op].class;
     struct shape shape = oracle_plan_shape(plan, id, rows);
     struct oracle_place *place = &plan->places[id];
-    place->at = base + put(s, shape_count(&shape) * ELEMENT_BYTES, id, plan->last_use[id]);
+    place->at = base + put(s, shape_count(&shape) * element_bytes(node_at(plan, id)), id,
+                           plan->last_use[id]);
     if (class != OP_CLASS_REDUCE && class != OP_CLASS_CONTRACT)
         return;
     int64_t results, length;
@@ -213,13 +286,18 @@ static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, in
     int64_t groups = (runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
     place->partials = base + put(s, results * runs * ORACLE_PARTIAL_BYTES, id, until);
     place->joined = base + put(s, results * groups * ORACLE_PARTIAL_BYTES, id, until);
+    if (class == OP_CLASS_CONTRACT)
+        place_factors(plan, s, id, rows, base, false);
 }
 
 // Lay out everything for tiles of that many rows.
 static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
     int n = plan->problem->graph.n_nodes;
-    struct shelf once = {.pieces = arena_array(a, struct piece, 3 * n + 1)};
-    struct shelf tile = {.pieces = arena_array(a, struct piece, 3 * n + 1)};
+    struct shelf once = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
+    struct shelf tile = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
+    for (node_id id = 0; id < n; id++)
+        if (plan->is_stored[id] && op_infos[node_at(plan, id)->op].class == OP_CLASS_CONTRACT)
+            place_factors(plan, &once, id, rows, 0, true);
     for (node_id id = 0; id < n; id++)
         if (plan->is_stored[id] && !plan->carries[id])
             place_node(plan, &once, id, rows, 0);
@@ -254,7 +332,7 @@ static bool trace_node(struct oracle_plan *plan, const struct row_axis *rows, no
     switch (op_infos[n->op].class) {
     case OP_CLASS_LEAF:
         carries[i] = n->op == OP_INPUT && has_rows && n->shape.dim[0] == rows->dim;
-        return true;
+        return !carries[i] || n->dtype != DTYPE_I4;  // a row of these need not begin with a byte
     case OP_CLASS_VIEW:
         carries[i] = has_rows && (first || n->view[0] < 0);
         return !first || (n->shape.rank > 0 && n->view[0] == 0);

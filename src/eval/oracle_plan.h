@@ -9,9 +9,10 @@
 // they are needed there. So batch norm takes three passes and memory for a tile, not for
 // everything.
 //
-// Views, reshapes, inputs and constants get no arrays: whoever reads them walks along other
+// Views, reshapes, inputs of f32 and constants get no arrays: whoever reads them walks along other
 // strides; but what is reshaped must lie in one piece, so a view that is has one. An array has
-// three readings, 20 bytes per element; it is gone after its last reader.
+// three readings, 20 bytes per element (24 where the type is wide), that of an input of another
+// type its data as f32 or f64; it is gone after its last reader.
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,9 @@ enum { ORACLE_PARTIAL_BYTES = 40 };  // struct oracle_partial of runtime/oracle.
 
 // Memory of one node.
 struct oracle_place {
-    int64_t at, partials, joined;  // offsets in bytes; the latter two: of reductions and products
+    int64_t at;                  // offsets in bytes
+    int64_t partials, joined;    // of reductions and products
+    int64_t bits[2], packed[2];  // of products, left and right
 };
 
 struct oracle_plan {
@@ -57,6 +60,22 @@ void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t row
 
 // A node's shape within a tile of `rows` rows.
 struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows);
+
+// One side of a product.
+struct oracle_side {
+    node_id base;  // whose data it looks at
+    uint64_t strides[RANK_MAX];
+    struct shape shape;
+    int64_t rows, k, batches;  // batches: 1 where one serves for all
+    int row_axis, k_axis;
+    bool narrows;   // the declared precision rounds it, and may change it
+    bool is_input;  // exact
+    bool is_kept;   // the same for all tiles
+};
+struct oracle_side oracle_plan_side(const struct oracle_plan *plan, node_id product, int side,
+                                    int64_t rows);
+// Bytes of an element when it is packed.
+int64_t oracle_plan_packed_bytes(const struct oracle_plan *plan, node_id product, int64_t rows);
 
 // The node whose data `id` looks at, through views, and the strides with which it does.
 node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t rows,

@@ -27,7 +27,6 @@ struct oracle_typed_source {
     int output;
     bool allows_overflow;  // oracle_allows_overflow() of the set
     int n_threads;
-    int64_t n_independent;  // oracle_independent() of the output
 };
 void oracle_typed_store(struct oracle_output *e, const struct oracle_typed_source *l);
 

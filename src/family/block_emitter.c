@@ -61,11 +61,12 @@ const char *block_unknown_node(struct arena *a, const struct region *r) {
     return NULL;
 }
 
-static const char *refused_by_emitter(struct arena *a, const struct block_stage *b) {
+static const char *refused_by_emitter(struct arena *a, const struct block_stage *b,
+                                      const struct target *t) {
     struct objection why;
     if (family_form(family_find(b->text->family), b->region, &why))
         return NULL;
-    const struct form *other = family_first_form(b->region);
+    const struct form *other = family_first_form(b->region, t);
     node_id cut = region_cut(b->region);
     if (b->form->reduced && b->form->kind != ANCHOR_ROWS)
         objection(&why, NULL, "no emitter for reductions in an epilogue yet");
@@ -77,23 +78,23 @@ static const char *refused_by_emitter(struct arena *a, const struct block_stage 
     return arena_printf(a, "%s%s", why.text, advice);
 }
 
-static const char *no_family(struct arena *a, const struct block_stage *b) {
-    const struct form *other = b->unknown ? NULL : family_first_form(b->region);
+static const char *no_family(struct arena *a, const struct block_stage *b, const struct target *t) {
+    const struct form *other = b->unknown ? NULL : family_first_form(b->region, t);
     return arena_printf(a, "no emitter computes %s yet: there are %s%s%s%s", b->text->family,
                         family_list(a), other ? ", and " : "", other ? other->family->name : "",
                         other ? " takes it" : "");
 }
 
 // Why nobody lowers the stage yet, or NULL.
-static const char *find_gap(struct arena *a, const struct block_stage *b, const struct problem *p) {
+static const char *find_gap(struct arena *a, const struct block_stage *b, const struct block *in) {
     if (!b->emitter)
-        return no_family(a, b);
-    const char *storage = storage_without_emitter(a, b, p);
+        return no_family(a, b, in->target);
+    const char *storage = storage_without_emitter(a, b, in->problem);
     if (storage)
         return storage;
     if (b->text->combine || b->text->n_laws)
         return no_word(a, b->text->combine ? "combine" : "laws");
-    return b->unknown ? b->unknown : refused_by_emitter(a, b);
+    return b->unknown ? b->unknown : refused_by_emitter(a, b, in->target);
 }
 
 static bool check_knobs(struct resolver *v, struct block_stage *b) {
@@ -121,7 +122,7 @@ bool block_check_emitter(struct resolver *v, int i) {
         return block_complain(v, s, s->emitter_at, NULL, "%s", why.text);
     if (b->emitter && !check_knob_names(v, s, b->emitter))
         return false;
-    b->no_emitter = find_gap(v->arena, b, v->block->problem);
+    b->no_emitter = find_gap(v->arena, b, v->block);
     if (b->no_emitter)
         return true;
     b->emitter = family_emitter(f, b->form, t, s, &why);

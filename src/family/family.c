@@ -20,7 +20,8 @@ const struct family families[] = {
     [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
                     EMITTERS(&map_cpu, &map_simt)},
     [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
-                        rows_find, EMITTERS(&rowwise_cpu, &rowwise_simt)},
+                        rows_find,
+                        EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},
     [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
                        EMITTERS(&reduce_cpu, &reduce_simt)},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
@@ -185,11 +186,12 @@ const struct form *family_form(const struct family *f, const struct region *r,
     return known->form;
 }
 
-const struct form *family_first_form(const struct region *r) {
+const struct form *family_first_form(const struct region *r, const struct target *t) {
     struct objection why;
+    struct kernel_stage any = {0};
     for (const struct family *f = families; f->name; f++) {
         const struct form *form = f->find ? family_form(f, r, &why) : NULL;
-        if (form)
+        if (form && family_emitter(f, form, t, &any, &why))
             return form;
     }
     return NULL;

@@ -46,8 +46,9 @@ const struct family *family_find(const char *name);  // NULL: unknown
 // as it. NULL: the family does not take the region, and why.
 const struct form *family_form(const struct family *f, const struct region *r,
                                struct objection *why);
-// The same by the first family that takes the region; NULL: none does.
-const struct form *family_first_form(const struct region *r);
+// The same by the first family that takes the region and has an emitter for it on the target; NULL:
+// none does.
+const struct form *family_first_form(const struct region *r, const struct target *t);
 
 // "map, rowwise and gemm": the families that have an emitter.
 const char *family_list(struct arena *a);

@@ -150,6 +150,8 @@ void gpu_fold_init_of(struct gpu_fold *f, const struct gpu_walk *w, enum op op,
     if (rounds && w->length > chunk_of(w))
         f->total = loop_register_of(w->l->program, arena_printf(a, "%s_total", name),
                                     f->cascade.n_levels, lanes, type);
+    if (w->edge)
+        f->edge = loop_register_of(w->l->program, arena_printf(a, "%s_edge", name), 1, 1, type);
     struct loop_size warps = {w->team->rows * w->team->threads / GPU_WARP, NULL};
     if (w->team->threads > GPU_WARP && !w->apart)
         f->shared = loop_shared_of(w->l->program, arena_printf(a, "%s_warps", name),
@@ -176,9 +178,10 @@ static void put(const struct gpu_fold *f, struct loop_builder *b, const struct l
 
 void gpu_fold_add(struct gpu_fold *f, struct loop_builder *b, const struct loop_expr *value) {
     struct arena *a = f->l->arena;
-    put(f, b, f->part,
-        loop_binary(a, f->op, get(f, f->part),
-                    loop_broadcast(a, loop_cast(a, value, f->type), f->part->lanes)));
+    const struct loop_buffer *to = f->is_at_edge ? f->edge : f->part;
+    put(f, b, to,
+        loop_binary(a, f->op, get(f, to),
+                    loop_broadcast(a, loop_cast(a, value, f->type), to->lanes)));
 }
 
 static void clear(struct gpu_walk *w, struct loop_builder *b, bool totals) {
@@ -222,7 +225,10 @@ static void end_chunks(struct gpu_walk *w, struct loop_builder *b) {
 static const struct loop_expr *fold_warp(struct gpu_fold *f, struct loop_builder *b) {
     struct arena *a = f->l->arena;
     const struct loop_expr *own = get(f, f->total ? f->total : f->part);
-    own = loop_let(b, arena_printf(a, "%s_own", f->name), loop_unary(a, f->across_lanes, own));
+    own = loop_unary(a, f->across_lanes, own);
+    if (f->edge)
+        own = loop_binary(a, f->op, own, get(f, f->edge));
+    own = loop_let(b, arena_printf(a, "%s_own", f->name), own);
     return loop_let(b, f->shared ? arena_printf(a, "%s_warp", f->name) : f->name,
                     loop_unary(a, f->across_warp, own));
 }
@@ -275,18 +281,52 @@ static void walk_items(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn f
     const struct loop_expr *item = loop_open_for(b, &f, &inner);
     const struct loop_expr *j = loop_binary(a, LOOP_MUL, item, loop_int(a, stride(w)));
     const struct loop_expr *own = loop_binary(a, LOOP_MUL, w->team->lane, loop_int(a, w->vec));
-    j = loop_let(&inner, "j", loop_binary(a, LOOP_ADD, j, own));
+    j = loop_binary(a, LOOP_ADD, w->begin, loop_binary(a, LOOP_ADD, j, own));
+    j = loop_let(&inner, "j", j);
     loop_open_if(&inner, j, w->end, &guarded);
     fn(ctx, &guarded, j, item);
     loop_close(&inner, &guarded);
     loop_close(b, &inner);
 }
 
+static void walk_edge(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, void *ctx) {
+    struct loop_builder inner;
+    for (int i = 0; i < w->n_folds; i++) {
+        put(&w->folds[i], b, w->folds[i].edge,
+            loop_number(w->l->arena, w->folds[i].type, w->folds[i].identity));
+        w->folds[i].is_at_edge = true;
+    }
+    loop_open_if(b, w->edge->who, w->edge->count, &inner);
+    fn(ctx, &inner, loop_let(&inner, "j", w->edge->at), NULL);
+    loop_close(b, &inner);
+    for (int i = 0; i < w->n_folds; i++)
+        w->folds[i].is_at_edge = false;
+}
+
 static void walk_loop(struct gpu_walk *w, struct loop_builder *b, const struct loop_expr *begin,
                       const struct loop_expr *end, gpu_walk_fn fn, void *ctx) {
     struct arena *a = w->l->arena;
-    struct loop_builder inner;
+    struct loop_builder inner, one;
     const struct loop_expr *own = loop_binary(a, LOOP_MUL, w->team->lane, loop_int(a, w->vec));
+    if (w->unroll > 1) {
+        if (end->op == LOOP_MIN)  // said once
+            end = loop_let(b, "end", end);
+        // Whole batches of the team first: no thread has to ask whether it is beyond the end.
+        const struct loop_expr *batch = loop_int(a, stride(w) * w->unroll);
+        const struct loop_expr *n = loop_binary(a, LOOP_SUB, end, begin);
+        n = loop_binary(a, LOOP_MUL, loop_binary(a, LOOP_DIV, n, batch), batch);
+        const struct loop_expr *middle = loop_let(b, "middle", loop_binary(a, LOOP_ADD, begin, n));
+        struct loop_for f = {"at", begin, middle, stride(w) * w->unroll, false};
+        const struct loop_expr *at = loop_open_for(b, &f, &inner);
+        struct loop_for u = {"step", loop_int(a, 0), loop_int(a, w->unroll), 1, true};
+        const struct loop_expr *step = loop_open_for(&inner, &u, &one);
+        const struct loop_expr *j = loop_binary(a, LOOP_MUL, step, loop_int(a, stride(w)));
+        j = loop_binary(a, LOOP_ADD, at, loop_binary(a, LOOP_ADD, j, own));
+        fn(ctx, &one, loop_let(&one, "j", j), loop_int(a, 0));
+        loop_close(&inner, &one);
+        loop_close(b, &inner);
+        begin = middle;
+    }
     struct loop_for f = {"j", loop_binary(a, LOOP_ADD, begin, own), end, stride(w), false};
     const struct loop_expr *j = loop_open_for(b, &f, &inner);
     fn(ctx, &inner, j, loop_int(a, 0));
@@ -318,6 +358,8 @@ void gpu_walk_build(struct gpu_walk *w, struct loop_builder *b, gpu_walk_fn fn, 
     for (int i = 0; i < w->n_folds; i++)
         chunks |= w->folds[i].total != NULL;
     assert(!chunks || w->items == 0);
+    if (w->edge)
+        walk_edge(w, b, fn, ctx);
     if (chunks) {
         walk_chunks(w, b, fn, ctx);
     } else {

@@ -67,9 +67,17 @@ struct gpu_fold {
     struct loop_buffer *total;       // of chunks, per level; NULL: the row is short enough
     struct cascade cascade;          // of the totals
     struct loop_buffer *shared;      // per warp of the block; NULL: a team is one warp
+    struct loop_buffer *edge;        // of what no vector has; NULL: there is none
+    bool is_at_edge;                 // which is walked now
     const struct loop_expr *result;  // once the team has it
 };
 void gpu_fold_add(struct gpu_fold *f, struct loop_builder *b, const struct loop_expr *value);
+
+// Elements that the vectors of a row leave over, since it does not begin or end where a vector
+// does: the thread takes element `at` where who < count.
+struct gpu_edge {
+    const struct loop_expr *who, *count, *at;
+};
 
 // A walk of a team from `begin` to `end`, in steps of `vec` elements per thread.
 struct gpu_walk {
@@ -78,15 +86,18 @@ struct gpu_walk {
     const struct loop_expr *begin, *end;  // end - begin is a multiple of vec
     int64_t length;                       // the most that end - begin can be
     int vec;
-    int lanes;   // of the folds; 0: vec
-    int items;   // steps of each thread, unrolled; 0: a loop
+    int lanes;                    // of the folds; 0: vec
+    int items;                    // steps of each thread, unrolled; 0: a loop
+    int unroll;                   // steps of a loop that are under way together; 0: one
+    const struct gpu_edge *edge;  // NULL: none
     int chunk;   // steps of each thread whose sum is put aside; 0: as many as honest f32 does
     bool apart;  // threads do not meet: a fold's result is the thread's own
     struct gpu_fold *folds;
     int n_folds;
 };
 
-// Called to build the body at element `j`, where the thread is at step `item` (0 in a loop).
+// Called to build the body at element `j`, where the thread is at step `item` (0 in a loop, NULL at
+// an edge).
 typedef void (*gpu_walk_fn)(void *ctx, struct loop_builder *b, const struct loop_expr *j,
                             const struct loop_expr *item);
 

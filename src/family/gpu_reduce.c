@@ -34,6 +34,7 @@ struct gpu_reduction gpu_reduction_of_product(const struct gemm_form *p) {
 
 // Of the second kernel of a split.
 enum { FINISH_ROWS = 4, FINISH_BLOCK = 128, FINISH_CHUNK = 16 };
+enum { UNROLL = 8 };  // terms of a thread that are loaded together
 
 // Terms of one block, a multiple of vec.
 static int64_t span_of(const struct gpu_reduction *f, const struct kernel_stage *s) {
@@ -192,6 +193,9 @@ static void walk_terms(struct build *x, struct gpu_walk *w, struct loop_builder 
     w->l = x->l;
     w->folds = &x->fold;
     w->n_folds = 1;
+    // Enough loads under way to cover their latency; not more than registers are worth.
+    int64_t steps = gpu_walk_steps(x->span, w->vec, x->threads);
+    w->unroll = steps >= 2 * UNROLL ? UNROLL : 0;
     gpu_fold_init_of(&x->fold, w, x->op, x->type, x->name);
     gpu_walk_build(w, b, add_term, x);
 }

@@ -39,10 +39,31 @@ static void choose_emitter(const struct choice *c, const struct form *f, struct 
     }
 }
 
+// A region that no family takes, for its last reduction is over other axes than those before it
+// (a loss of rows, then their mean): what that reduction takes, where one stage computes it and it
+// is small. -1: there is none.
+static node_id find_small_cut(const struct choice *c, const struct region *r) {
+    enum { SMALL = 8 };
+    if (r->n_anchors < 3)
+        return -1;
+    node_id last = r->anchor[r->n_anchors - 1], n = r->graph->nodes[last].arg[0];
+    if (form_node_kind(r->graph, last) != ANCHOR_REDUCTION || !r->is_member[n] ||
+        form_node_kind(r->graph, n) != ANCHOR_NONE)
+        return -1;
+    const struct node *first = &r->graph->nodes[r->anchor[0]];
+    if (shape_count(&r->graph->nodes[n].shape) * SMALL >
+        shape_count(&r->graph->nodes[first->arg[0]].shape))
+        return -1;
+    const char *name = r->graph->nodes[n].name;
+    const struct region *part = region_build(c->arena, c->problem, &name, 1, c->is_ready);
+    const struct form *f = family_first_form(part, c->target);
+    return f && f->family->kinds != FORM_ANY && part->n_anchors == r->n_anchors - 1 ? n : -1;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
-        const struct form *f = family_first_form(r);
+        const struct form *f = family_first_form(r, c->target);
         struct kernel_stage any = {0};
         struct objection why;
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;
@@ -60,7 +81,8 @@ static void materialise(struct choice *c, const char *name) {
             c->is_ready[r->value[0]] = true;
             return;
         }
-        node_id cut = region_cut(r);
+        node_id cut = find_small_cut(c, r);
+        cut = cut >= 0 ? cut : region_cut(r);
         assert(cut >= 0);
         materialise(c, c->problem->graph.nodes[cut].name);
     }

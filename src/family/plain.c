@@ -73,7 +73,7 @@ static void materialise(struct program_state *s, const struct target *t, const c
     struct kernel_stage stage = {.values = {name}, .n_values = 1};
     for (;;) {
         struct region *r = program_region(s, &stage);
-        const struct form *f = family_first_form(r);
+        const struct form *f = family_first_form(r, t);
         struct objection why;
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);

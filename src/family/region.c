@@ -152,7 +152,7 @@ node_id region_cut(const struct region *r) {
     return cut;
 }
 
-static bool is_slow(enum op op) {
+bool region_is_slow(enum op op) {
     return op_infos[op].pipe == OP_PIPE_TRANSCENDENTAL && op != OP_SQRT && op != OP_RSQRT;
 }
 
@@ -168,7 +168,7 @@ void region_count(const struct region *r, struct region_work *w) {
         if (!r->is_member[i])
             continue;
         w->flops += work_flops(r->graph, n);
-        if (is_slow(n->op))
+        if (region_is_slow(n->op))
             w->slow_flops += (double)shape_count(&n->shape);
     }
 }

@@ -67,6 +67,7 @@ struct region_work {
     double slow_flops;  // the part in functions (exp, erf, ...) that take many instructions
 };
 void region_count(const struct region *r, struct region_work *w);
+bool region_is_slow(enum op op);
 
 // The region as a problem of its own: its leaves are the inputs (`leaves` gets their nodes in
 // that order, room for INPUTS_MAX), its values the outputs. NULL: more leaves than that.

@@ -8,16 +8,20 @@
 
 bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map) {
     const struct shape *s = &f->region->graph->nodes[n].shape;
-    int rank = f->full->rank;
-    if (s->rank != rank && s->rank != rank - 1)
-        return false;
-    for (int i = 0; i < rank - 1; i++)
-        if (s->size[i] != f->full->size[i])
-            return false;
     *map = map_identity(s->rank);
-    if (s->rank == rank && s->size[rank - 1] != f->full->size[rank - 1]) {
-        map->axis[rank - 1] = -1;
-        return s->size[rank - 1] == 1;
+    if (s->rank != f->full->rank && s->rank != f->n_kept_axes)
+        return false;
+    int kept = 0;
+    for (int i = 0; i < f->full->rank; i++) {
+        bool is_reduced = f->axes >> i & 1;
+        if (s->rank != f->full->rank) {  // the kept axes alone
+            if (!is_reduced && s->size[kept++] != f->full->size[i])
+                return false;
+            continue;
+        }
+        if (s->size[i] != f->full->size[i] && !(is_reduced && s->size[i] == 1))
+            return false;
+        map->axis[i] = s->size[i] == f->full->size[i] ? f->map.axis[i] : -1;
     }
     return true;
 }
@@ -30,6 +34,7 @@ bool rows_is_full(const struct rows_form *f, node_id n) {
 struct planning {
     const struct rows_form *form;
     struct rows_walks *walks;
+    bool (*is_worth)(const struct node *n);
     int now;
 };
 
@@ -38,19 +43,21 @@ static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     struct rows_walks *w = p->walks;
     const struct region *r = p->form->region;
     const struct node *node = &r->graph->nodes[n];
-    struct axis_map identity = map_identity(p->form->full->rank);
+    const struct axis_map *full = &p->form->map;
     if (op_infos[node->op].class == OP_CLASS_REDUCE)
         return false;
     // Conditions and whole numbers are computed again: what is kept are floats.
     if (loop_arithmetic(node->dtype) != LOOP_F32)
         return true;
     if (r->is_leaf[n] && shape_equal(&node->shape, p->form->full) &&
-        map_equal(map, &identity, &node->shape)) {
+        map_equal(map, full, &node->shape)) {
         w->first[n] = w->first[n] ? w->first[n] : p->now;
         w->last[n] = p->now;
     }
     if (!r->is_member[n] || op_infos[node->op].class != OP_CLASS_ELEMENTWISE ||
-        !shape_equal(&node->shape, p->form->full) || !map_equal(map, &identity, &node->shape))
+        !shape_equal(&node->shape, p->form->full) || !map_equal(map, full, &node->shape))
+        return true;
+    if (p->is_worth && !p->is_worth(node))
         return true;
     if (w->first[n] && w->first[n] < p->now) {
         w->is_kept[n] = true;
@@ -61,24 +68,22 @@ static bool note_walk(void *ctx, node_id n, const struct axis_map *map) {
     return true;
 }
 
-static void plan_walks(struct rows_form *f) {
+void rows_plan(const struct rows_form *f, struct arena *a, bool (*is_worth)(const struct node *n),
+               struct rows_walks *w) {
     const struct region *r = f->region;
-    struct arena *a = r->arena;
-    struct rows_walks *w = &f->walks;
-    struct planning p = {.form = f, .walks = w};
-    struct axis_map identity = map_identity(f->full->rank);
+    struct planning p = {.form = f, .walks = w, .is_worth = is_worth};
     w->first = arena_array(a, int, r->graph->n_nodes);
     w->last = arena_array(a, int, r->graph->n_nodes);
     w->is_kept = arena_array(a, bool, r->graph->n_nodes);
     w->n_levels = r->n_levels;
-    struct point_visit visit = {r, f->column, note_walk, &p};
+    struct point_visit visit = {r, -1, note_walk, &p};
     for (p.now = 1; p.now <= w->n_levels; p.now++)
         for (int i = 0; i < r->n_anchors; i++)
             if (r->level[r->anchor[i]] == p.now)
-                point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &identity);
+                point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &f->map);
     for (int i = 0; i < r->n_values; i++)
         if (rows_is_full(f, r->value[i]))
-            point_visit(&visit, r->value[i], &identity);
+            point_visit(&visit, r->value[i], &f->map);
 }
 
 bool rows_any_full_value(const struct rows_form *f) {
@@ -88,34 +93,72 @@ bool rows_any_full_value(const struct rows_form *f) {
     return false;
 }
 
+void rows_visit(const struct rows_form *f, point_visit_fn fn, void *ctx) {
+    const struct region *r = f->region;
+    struct point_visit visit = {r, -1, fn, ctx};
+    for (int i = 0; i < r->n_values; i++) {
+        struct axis_map map;
+        rows_value_map(f, r->value[i], &map);
+        point_visit(&visit, r->value[i], &map);
+    }
+    for (int i = 0; i < r->n_anchors; i++)
+        point_visit(&visit, r->graph->nodes[r->anchor[i]].arg[0], &f->map);
+}
+
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
     access_cut(l->region, &l->space, n, map);
     return true;
 }
 
-void rows_build_space(struct lowering *l, const struct rows_form *f) {
+int rows_build_space(struct lowering *l, const struct rows_form *f) {
     l->space = (struct space){0};
-    for (int i = 0; i < f->full->rank; i++)
-        space_add(&l->space, point_size(l, f->full, i));
-    space_join(&l->space, 0, f->column);
-    struct point_visit visit = {l->region, f->column, cut_access, l};
-    for (int i = 0; i < l->region->n_values; i++) {
-        struct axis_map map;
-        rows_value_map(f, l->region->value[i], &map);
-        point_visit(&visit, l->region->value[i], &map);
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < f->full->rank; i++)
+            if ((int)(f->axes >> i & 1) == pass)
+                space_add(&l->space, point_size(l, f->full, i));
+    space_join(&l->space, 0, f->n_kept_axes);
+    space_join(&l->space, f->n_kept_axes, f->full->rank - f->n_kept_axes);
+    rows_visit(f, cut_access, l);
     space_finish(l->arena, &l->space);
+    return f->n_kept_axes == 0 ? 0 : l->space.group[f->n_kept_axes - 1] + 1;
 }
 
-// Lanes along the column.
+// Lanes along the last axis in memory.
 static int64_t count_lanes(const struct rows_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = f->region};
     rows_build_space(&l, f);
-    int64_t lanes = space_lanes(&l.space, l.space.group[f->column]);
+    int64_t lanes = space_lanes(&l.space, l.space.group[f->map.axis[f->full->rank - 1]]);
     arena_reset(&scratch);
     return lanes;
+}
+
+static void measure(struct rows_form *f) {
+    int kept = 0, reduced = 0;
+    f->map = map_identity(0);
+    f->n_rows = f->n_columns = 1;
+    for (int i = 0; i < f->full->rank; i++)
+        f->n_kept_axes += !(f->axes >> i & 1);
+    for (int i = 0; i < f->full->rank; i++) {
+        bool is_reduced = f->axes >> i & 1;
+        *(is_reduced ? &f->n_columns : &f->n_rows) *= f->full->size[i];
+        f->map.axis[i] = is_reduced ? f->n_kept_axes + reduced++ : kept++;
+        if (is_reduced)
+            f->column = i;
+    }
+    int last = f->full->rank - 1;
+    while (last > 0 && f->full->size[last] == 1)
+        last--;
+    f->is_along = f->axes >> last & 1;
+    f->is_last = f->axes == 1u << (f->full->rank - 1);
+}
+
+bool rows_accept_last(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct region *r = f->region;
+    return f->rows->is_last || objection(why, NULL, "%s is not reduced over the last axis alone",
+                                         r->graph->nodes[r->anchor[0]].name);
 }
 
 bool rows_find(struct form *form, struct objection *why) {
@@ -123,14 +166,15 @@ bool rows_find(struct form *form, struct objection *why) {
     const struct graph *g = r->graph;
     struct rows_form *f = arena_new(r->arena, struct rows_form);
     const struct node *first = &g->nodes[r->anchor[0]];
-    const struct shape *full = &g->nodes[first->arg[0]].shape;
-    if (first->axes != 1u << (full->rank - 1))
+    *f = (struct rows_form){
+        .region = r, .full = &g->nodes[first->arg[0]].shape, .axes = first->axes};
+    measure(f);
+    // One reduction whose results are not spread again is the family reduce's, which does it
+    // better.
+    if (!f->is_last && r->n_anchors == 1 && !rows_any_full_value(f))
         return objection(why, NULL, "%s is not reduced over the last axis alone", first->name);
-    *f = (struct rows_form){.region = r, .full = full, .column = full->rank - 1};
-    f->n_columns = full->size[f->column];
-    f->n_rows = shape_count(full) / f->n_columns;
     form->rows = f;
     form->lanes = count_lanes(f);
-    plan_walks(f);
+    rows_plan(f, r->arena, NULL, &f->walks);
     return true;
 }

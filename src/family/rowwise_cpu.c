@@ -352,6 +352,7 @@ const struct emitter rowwise_cpu = {
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
     .runs_on = emitter_runs_on_cpu,
+    .accepts = rows_accept_last,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

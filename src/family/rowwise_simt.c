@@ -341,6 +341,7 @@ const struct emitter rowwise_simt = {
     .summary = "rows reduced along their last axis, results broadcast back: softmax, norms",
     .knobs = knobs,
     .runs_on = emitter_runs_on_gpu,
+    .accepts = rows_accept_last,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

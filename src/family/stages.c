@@ -51,7 +51,7 @@ static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
     const struct problem *p = e->problem;
     const struct target *t = e->target;
     struct region *r = region_near(e, k, i);
-    const struct form *f = family_first_form(r);
+    const struct form *f = family_first_form(r, t);
     struct error err;
     if (!f)
         return false;
@@ -103,7 +103,7 @@ bool stages_split(const struct stages_edit *e, node_id node, struct kernel *out)
     struct kernel_stage *first = kernel_add_stage(e->arena, out, i);
     first->values[first->n_values++] = p->graph.nodes[node].name;
     struct region *r = region_near(e, out, i);
-    const struct form *f = family_first_form(r);
+    const struct form *f = family_first_form(r, e->target);
     struct objection why;
     const struct emitter *emitter = f ? family_emitter(f->family, f, e->target, first, &why) : NULL;
     if (!emitter)

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "hone_inputs.h"
+#include "hone_storage.h"
 #include "ir/interpret.h"
 #include "ir/reading.h"
 #include "ir/relations.h"
@@ -209,19 +210,10 @@ struct hone_source inputs_source(const struct inputs_job *job) {
     return s;
 }
 
-// A draw as the type stores it. What is beyond its range stops at its ends: a set that multiplies
-// draws is to test kernels, not what they make of infinities.
-static double stored(enum dtype t, double v) {
-    double max = dtype_max(t);
-    if (dtype_is_float(t) && t != DTYPE_F32 && fabs(v) > max)
-        return copysign(max, v);
-    return dtype_round(t, v);
-}
-
 double inputs_at(const struct inputs_job *job, int64_t index) {
     struct hone_source s = inputs_source(job);
     enum dtype t = input_node(job)->dtype;
-    return stored(t, hone_input(&s, (uint64_t)index, t == DTYPE_F64));
+    return stored_drawn((int)t, hone_input(&s, (uint64_t)index, t == DTYPE_F64));
 }
 
 struct filling {
@@ -245,8 +237,9 @@ static void fill(void *ctx, int64_t begin, int64_t end) {
 static void fill_typed(void *ctx, int64_t begin, int64_t end) {
     const struct filling *f = ctx;
     for (int64_t i = begin; i < end; i++)
-        dtype_put(f->type, f->out, i,
-                  stored(f->type, hone_input(&f->source, (uint64_t)i, f->type == DTYPE_F64)));
+        dtype_put(
+            f->type, f->out, i,
+            stored_drawn((int)f->type, hone_input(&f->source, (uint64_t)i, f->type == DTYPE_F64)));
 }
 
 struct inputs_job inputs_hidden(const struct inputs_job *job, int i) {

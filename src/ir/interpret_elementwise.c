@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "hone_storage.h"
 #include "ir/op_functions.h"
 #include "ir/reading.h"
 
@@ -71,7 +72,8 @@ static inline double rounded(double v, double c, bool is_rough) {
 #define STEP1(id, name, types, flops, pipe, value) LOOP1(id, value, JUMP1(id))
 #define STEP2(id, name, types, flops, pipe, value) LOOP2(id, value, JUMP2(id))
 // A choice does not round.
-#define PICK(id, name, flops, takes_a) LOOP2(id, (takes_a) ? A : B, (takes_a) ? V : W)
+#define PICK(id, name, flops, takes_a) \
+    LOOP2(id, (takes_a) ? A : B, stored_pick(A, B, V, W, takes_a))
 #define TEST(id, name, arity, types, value) LOOP##arity(id, value, JUMP##arity(id))
 #include "ir/ops.def"
 #undef OP

@@ -8,18 +8,13 @@
 #include <assert.h>
 #include <math.h>
 
+#include "hone_storage.h"
 #include "ir/interpret.h"
 #include "ir/op_functions.h"
 #include "ir/reading_fold.h"
 
 double reading_round_to(enum dtype t, double v, double carried) {
-    const struct dtype_info *i = &dtype_infos[t];
-    bool rounds = carried > 0 || t == DTYPE_F64 || dtype_round(t, v) != v;
-    if (!dtype_is_float(t) || !rounds)
-        return 0;
-    double u = ldexp(1, -i->digits);
-    double quantum = t == DTYPE_F64 ? 0 : ldexp(1, 3 - (1 << (i->exponent - 1)) - i->digits);
-    return v * v * u * u / 3 + quantum * quantum / 12;
+    return stored_rounding((int)t, v, carried);
 }
 
 double interpret_rounding(enum dtype t, double v) {
@@ -144,7 +139,7 @@ static void compute(enum op op, enum dtype t, struct element *e) {
     e->value = f->value(e->a, e->b, 0);
     e->honest = dtype_round(t, f->value(e->h, e->g, 0));
     if (f->is_pick) {
-        e->variance = f->slope_a(e->a, e->b, 0) != 0 ? e->va : e->vb;
+        e->variance = stored_pick(e->a, e->b, e->va, e->vb, f->slope_a(e->a, e->b, 0) != 0);
     } else if (f->slope_a) {
         double c = carried(f->slope_a(e->a, e->b, e->value), e->va);
         c += f->slope_b ? carried(f->slope_b(e->a, e->b, e->value), e->vb) : 0;

@@ -1,5 +1,6 @@
 // Every cell carries who wrote it and when, so races between blocks, and between threads of one
-// barrier interval, are found and not merely possible.
+// barrier interval, are found and not merely possible. The blocks of a gang run in lockstep, as if
+// they were one block, each with shared memory of its own.
 #include "loop/execute.h"
 
 #include <assert.h>
@@ -27,7 +28,9 @@ static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i,
         machine_fail(m, b, i, "is out of bounds");
         return -1;
     }
-    return m->memory[b->id].per_thread * m->thread + i * b->lanes + lane;
+    const struct memory *mem = &m->memory[b->id];
+    return mem->per_thread * m->thread + mem->per_block * (m->thread / m->per_block) +
+           i * b->lanes + lane;
 }
 
 static void touch_read(struct machine *m, const struct loop_buffer *b, int64_t i,
@@ -161,6 +164,7 @@ static void run_block(struct machine *m, const struct loop_block *block, const b
 
 void machine_turn(struct machine *m, int thread) {
     m->thread = thread;
+    m->self = m->first + thread / m->per_block;
     m->var = m->all_vars + (int64_t)thread * m->program->n_vars;
 }
 
@@ -252,6 +256,20 @@ static void run_barrier(struct machine *m, const bool *active) {
     m->epoch++;
 }
 
+// What the blocks of the gang wrote is there for all of them.
+static void run_meet(struct machine *m, const bool *active) {
+    run_barrier(m, active);
+    int64_t last = m->first + m->n_threads / m->per_block - 1;
+    for (int i = 0; i < m->program->n_buffers; i++) {
+        struct memory *mem = &m->memory[i];
+        if (m->program->buffers[i]->space != LOOP_GLOBAL)
+            continue;
+        for (int64_t j = 0; j < mem->count; j++)
+            if (mem->writer[j] >= m->first && mem->writer[j] <= last)
+                mem->writer[j] = BEFORE;
+    }
+}
+
 static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *active) {
     switch (s->kind) {
     case LOOP_FOR:
@@ -262,6 +280,9 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
         return;
     case LOOP_BARRIER:
         run_barrier(m, active);
+        return;
+    case LOOP_MEET:
+        run_meet(m, active);
         return;
     case LOOP_INTRINSIC:
         execute_intrinsic(m, s, active);
@@ -298,31 +319,44 @@ static void forget(struct memory *mem) {
         memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
 }
 
+static int gang_of(const struct loop_kernel *k) {
+    return k->gang ? k->gang : 1;
+}
+
+static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gang,
+                     const bool *active) {
+    int64_t block = gang * gang_of(k);
+    m->first = BEFORE + 1 + block;
+    m->epoch = 0;
+    flights_clear(m);
+    for (int t = 0; t < m->n_threads; t++) {
+        machine_turn(m, t);
+        m->var[k->block->id].lane[0].whole = block + t / m->per_block;
+        if (k->threads)
+            m->var[k->thread->id].lane[0].whole = t % m->per_block;
+    }
+    for (int i = 0; i < m->program->n_buffers; i++) {
+        struct memory *mem = &m->memory[i];
+        if (m->program->buffers[i]->space != LOOP_GLOBAL)
+            forget(mem);
+        else if (mem->touch)
+            memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
+    }
+    run_block(m, &k->body, active);
+}
+
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
     machine_turn(m, 0);
     int64_t grid = machine_index(m, k->grid);
-    m->n_threads = k->threads ? k->threads : 1;
-    bool active[THREADS_MAX];
-    memset(active, true, sizeof active);
-    for (int64_t b = 0; b < grid && !m->failed; b++) {
-        m->self = BEFORE + 1 + b;
-        m->epoch = 0;
-        flights_clear(m);
-        for (int t = 0; t < m->n_threads; t++) {
-            machine_turn(m, t);
-            m->var[k->block->id].lane[0].whole = b;
-            if (k->threads)
-                m->var[k->thread->id].lane[0].whole = t;
-        }
-        for (int i = 0; i < m->program->n_buffers; i++) {
-            struct memory *mem = &m->memory[i];
-            if (m->program->buffers[i]->space != LOOP_GLOBAL)
-                forget(mem);
-            else if (mem->touch)
-                memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
-        }
-        run_block(m, &k->body, active);
-    }
+    m->per_block = k->threads ? k->threads : 1;
+    m->n_threads = m->per_block * gang_of(k);
+    assert(grid % gang_of(k) == 0);
+    bool *active = malloc((size_t)m->n_threads);
+    assert(active);
+    memset(active, true, (size_t)m->n_threads);
+    for (int64_t g = 0; g < grid / gang_of(k) && !m->failed; g++)
+        run_gang(m, k, g, active);
+    free(active);
     // What this launch wrote is there for the next.
     for (int i = 0; i < m->program->n_buffers; i++)
         for (int64_t j = 0; j < m->memory[i].count; j++)
@@ -333,9 +367,15 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
 static int most_threads(const struct loop_program *p) {
     int most = 1;
     for (int i = 0; i < p->n_kernels; i++)
-        if (p->kernels[i]->threads > most)
-            most = p->kernels[i]->threads;
-    assert(most <= THREADS_MAX);
+        if (p->kernels[i]->threads * gang_of(p->kernels[i]) > most)
+            most = p->kernels[i]->threads * gang_of(p->kernels[i]);
+    return most;
+}
+
+static int most_blocks(const struct loop_program *p) {
+    int most = 1;
+    for (int i = 0; i < p->n_kernels; i++)
+        most = gang_of(p->kernels[i]) > most ? gang_of(p->kernels[i]) : most;
     return most;
 }
 
@@ -348,21 +388,27 @@ static void make_memory(struct machine *m, struct arena *a, const struct loop_bu
     if (b->space == LOOP_REGISTER) {
         mem->per_thread = mem->count;
         mem->count *= threads;
-    } else if (threads > 1 && !(given && b->role == LOOP_INPUT)) {
+    } else if (b->space == LOOP_SHARED) {
+        mem->per_block = mem->count;
+        mem->count *= most_blocks(m->program);
+    }
+    if (b->space != LOOP_REGISTER && threads > 1 && !(given && b->role == LOOP_INPUT)) {
         mem->touch = arena_array(a, struct touch, mem->count);
     }
     mem->writer = arena_array(a, int64_t, mem->count);
     int64_t bytes = b->space == LOOP_REGISTER ? mem->count * (int64_t)sizeof(union cell)
                                               : dtype_size(b->dtype, mem->count);
     mem->bytes = given ? data : arena_array(a, char, bytes);
-    if (given && b->role == LOOP_INPUT)
+    // Memory of an arena is zeroed.
+    bool is_there = (given && b->role == LOOP_INPUT) || b->is_zeroed;
+    if (is_there)
         for (int64_t j = 0; j < mem->count; j++)
             mem->writer[j] = BEFORE;
 }
 
 bool execute(const struct loop_program *p, void *const *data, struct error *err) {
     struct arena a = {0};
-    struct machine m = {.program = p, .err = err};
+    struct machine m = {.program = p, .err = err, .per_block = 1};
     int threads = most_threads(p);
     m.memory = arena_array(&a, struct memory, p->n_buffers);
     m.all_vars = arena_array(&a, struct value, (int64_t)p->n_vars * threads);

@@ -19,7 +19,7 @@ struct touch {
     int writer, reader;  // thread + 1; 0: none; MANY readers
     int write_epoch, read_epoch;
 };
-enum { MANY = -1, WARP = 32, THREADS_MAX = 1024 };
+enum { MANY = -1, WARP = 32 };
 
 struct memory {
     void *bytes;          // as they are stored; of registers cells
@@ -27,6 +27,7 @@ struct memory {
     struct touch *touch;  // per cell; NULL: nobody shares it
     int64_t count;        // cells: elements times lanes
     int64_t per_thread;   // registers: cells that each thread has of its own; else 0
+    int64_t per_block;    // shared: cells that each block of a gang has of its own; else 0
 };
 
 // A copy that goes on by itself, and what a thread has of them.
@@ -49,10 +50,12 @@ struct machine {
     struct flight *flights;  // by thread
     struct value *var;       // by variable id, of the thread
     struct value *all_vars;
-    int n_threads;  // at least 1
+    int n_threads;  // at least 1, of all blocks of a gang
+    int per_block;  // of one of them
     int thread;     // whose turn it is
     int epoch;      // barriers passed in this block
-    int64_t self;   // this block as a writer
+    int64_t first;  // the gang's first block as a writer
+    int64_t self;   // the thread's block as a writer
     struct error *err;
     bool failed;
 };

@@ -5,21 +5,21 @@
 // vector code is written down, not hoped for. Values are let-bound and never change; whatever
 // changes lives in a buffer, which is global (input, output, scratch), local (an array of one
 // block) or a register array, whose indices are constants once loops marked `unroll` are unrolled.
-//
 // Families build programs, passes.h improves them, execute.h runs them and print_c.h and
 // print_cuda.h turn them into text. Nothing here knows tensors. Indices are 64-bit.
+//
 // `enum dtype` (ir/types.h) is how memory stores an element, `enum loop_dtype` what a value is
 // while computed with. A load converts one to the other (loop_arithmetic), a store back: floats
 // round to nearest even, integers wrap. Only LOOP_F32 and LOOP_MASK have several lanes (4, 8, 16;
 // with threads 2, 4, 8), and only memory of f32, f16, bf16 and bool is accessed by them. A store to
 // i4 writes the whole byte, so both its elements belong to one thread (execute.h checks it).
 //
-// A kernel for a GPU has threads: its body runs once for every thread of a block, at the same time.
-// Registers are then a thread's own, shared arrays are the block's, and what one thread wrote to
-// them another may read after a barrier that all come to.
-// Asynchronous copies, matrix fragments and products on tensor cores are LOOP_INTRINSIC, one kind
-// of statement driven by the table intrinsics.def. A fragment is a few elements of a register
-// array.
+// A kernel for a GPU has threads: its body runs once for every thread of a block, at the same
+// time. Registers are then a thread's own, shared arrays are the block's, and what one thread wrote
+// to them another may read after a barrier that all come to. Gangs are neighbouring blocks that run
+// at the same time; after a meeting each may read what the others wrote to global memory.
+// Asynchronous copies, matrix fragments (elements of a register array) and products on tensor cores
+// are LOOP_INTRINSIC, one kind of statement driven by the table intrinsics.def.
 #pragma once
 
 #include "ir/types.h"
@@ -62,6 +62,7 @@ struct loop_buffer {
     int64_t count;          // elements
     int lanes;              // register: lanes of each element; else 1
     int id;                 // position in its program
+    bool is_zeroed;         // scratch: zeros when the first kernel begins
 };
 
 // A name bound once: by a let, by a for, or `block` and `thread` by the launch.
@@ -97,6 +98,7 @@ enum loop_kind {
     LOOP_NOTE,       // a comment
     LOOP_BARRIER,    // all threads of the block come by here before one goes on
     LOOP_INTRINSIC,  // an operation of the hardware, with its operands
+    LOOP_MEET,       // a barrier of all blocks of the gang; buffer[index] counts them, or NULL
 };
 
 struct loop_block {
@@ -109,13 +111,12 @@ struct loop_stmt {
     struct loop_var *var;                 // FOR, LET
     const struct loop_expr *begin, *end;  // FOR
     int64_t step;                         // FOR
-    bool unroll;                          // FOR
+    bool unroll, stream;                  // FOR; STORE: past the caches
     struct loop_block body;               // FOR, IF
     const struct loop_expr *low, *high;   // IF low < high
     const struct loop_expr *value;        // LET, STORE
-    const struct loop_buffer *buffer;     // STORE, PREFETCH
-    const struct loop_expr *index;        // STORE, PREFETCH
-    bool stream;                          // STORE: past the caches
+    const struct loop_buffer *buffer;     // STORE, PREFETCH, MEET
+    const struct loop_expr *index;        // STORE, PREFETCH, MEET
     const char *text;                     // NOTE
     enum loop_intrinsic intrinsic;        // INTRINSIC, and its operands
     struct loop_operand operand[INTRINSIC_OPERANDS_MAX];
@@ -129,6 +130,8 @@ struct loop_kernel {
     int threads;              // of a block; 0: not for a GPU
     int min_blocks;           // that a multiprocessor shall hold at once; 0: as it comes
     struct loop_var *thread;  // NULL when there are no threads
+    int gang;                 // neighbouring blocks that meet; 0: none do
+    bool is_cluster;  // a gang is a cluster of the hardware; else the whole grid is resident
     struct loop_block body;
 };
 
@@ -138,13 +141,10 @@ struct loop_program {
     struct arena *arena;
     const char *about;                     // lines for the comment at the head
     struct loop_size dims[LOOP_DIMS_MAX];  // defined by name at the head of the text
-    int n_dims;
     struct loop_buffer **buffers;
-    int n_buffers, cap_buffers;
     struct loop_kernel **kernels;
-    int n_kernels, cap_kernels;
+    int n_dims, n_buffers, cap_buffers, n_kernels, cap_kernels;
     bool libm;  // call the C library's functions instead of hone_math.h; scalar programs only
     const char **names;  // every identifier taken so far
-    int n_names, cap_names;
-    int n_vars;
+    int n_names, cap_names, n_vars;
 };

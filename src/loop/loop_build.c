@@ -656,6 +656,14 @@ void loop_barrier(struct loop_builder *b) {
     append(b->at, new_stmt(b->program->arena, LOOP_BARRIER));
 }
 
+void loop_meet(struct loop_builder *b, const struct loop_buffer *counts,
+               const struct loop_expr *gang) {
+    struct loop_stmt *s = new_stmt(b->program->arena, LOOP_MEET);
+    s->buffer = counts;
+    s->index = gang;
+    append(b->at, s);
+}
+
 void loop_intrinsic(struct loop_builder *b, enum loop_intrinsic id,
                     const struct loop_operand *operands) {
     struct loop_stmt *s = new_stmt(b->program->arena, LOOP_INTRINSIC);

@@ -122,6 +122,9 @@ void loop_prefetch(struct loop_builder *b, const struct loop_buffer *buffer,
                    const struct loop_expr *index);
 void loop_note(struct loop_builder *b, const char *text);
 void loop_barrier(struct loop_builder *b);
+// Where the gangs of a kernel are no clusters, counts[gang] counts who has come: zeros at first.
+void loop_meet(struct loop_builder *b, const struct loop_buffer *counts,
+               const struct loop_expr *gang);
 
 // A hardware operation with the operands that its row of intrinsics.def asks for; those that it
 // has not are left out: loop_intrinsic(b, INTRINSIC_WAIT, (struct loop_operand[]){{NULL, two}}).

@@ -12,6 +12,7 @@ struct checker {
     bool *bound;     // by variable id: in scope here
     bool *unrolled;  // by variable id: of a loop that will be unrolled
     bool threads;    // the kernel has some
+    const struct loop_kernel *kernel;
     struct error *err;
 };
 
@@ -178,6 +179,16 @@ static bool intrinsic(struct checker *c, const struct loop_stmt *s) {
 
 static bool block(struct checker *c, const struct loop_block *b);
 
+static bool meeting(struct checker *c, const struct loop_stmt *s) {
+    if (c->kernel->gang < 2 || c->kernel->is_cluster != !s->buffer)
+        return complain(c, "meet", "where there are no gangs, or of another kind");
+    if (!s->buffer)
+        return true;
+    if (!s->buffer->is_zeroed || s->buffer->dtype != DTYPE_I32)
+        return complain(c, s->buffer->name, "counts a gang but is no zeroed i32");
+    return expr(c, s->index);
+}
+
 static bool stmt(struct checker *c, const struct loop_stmt *s) {
     switch (s->kind) {
     case LOOP_FOR:
@@ -212,6 +223,8 @@ static bool stmt(struct checker *c, const struct loop_stmt *s) {
         return true;
     case LOOP_BARRIER:
         return c->threads || complain(c, "barrier", "where there are no threads");
+    case LOOP_MEET:
+        return meeting(c, s);
     case LOOP_INTRINSIC:
         return intrinsic(c, s);
     }
@@ -235,6 +248,7 @@ bool pass_verify(const struct loop_program *p, struct error *err) {
     bool ok = true;
     c.unrolled = arena_array(&a, bool, p->n_vars);
     for (int i = 0; i < p->n_kernels && ok; i++) {
+        c.kernel = p->kernels[i];
         c.threads = p->kernels[i]->threads > 0;
         c.bound[p->kernels[i]->block->id] = true;
         if (c.threads)

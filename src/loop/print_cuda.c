@@ -68,6 +68,7 @@ static void launch_variable(struct printer *p, const struct loop_var *var, bool 
 
 static void kernel(struct printer *p, const struct loop_kernel *k) {
     struct text_usage u = text_use(p->arena, p->program, k);
+    p->kernel = k;
     if (k->text)
         str_printf(&p->out, "// %s\n", k->text);
     if (k->min_blocks)
@@ -92,6 +93,10 @@ static void launch(struct printer *p, const struct loop_kernel *k) {
     str_printf(&p->out, " block(%d)", k->threads);
     if (shared > STATIC_SHARED_BYTES)
         str_printf(&p->out, " shared(%lld)", (long long)shared);
+    if (k->gang > 1 && k->is_cluster)
+        str_printf(&p->out, " cluster(%d)", k->gang);
+    else if (k->gang > 1)
+        str_puts(&p->out, " cooperative");
     text_arguments(p, k);
 }
 

@@ -324,6 +324,16 @@ static void let_stmt(struct printer *p, const struct loop_stmt *s) {
     str_printf(&p->out, "%s %s = %s;\n", type, name, value);
 }
 
+static void meet(struct printer *p, const struct loop_stmt *s) {
+    if (!s->buffer) {
+        str_puts(&p->out, "hone_cluster_barrier();\n");
+        return;
+    }
+    str_puts(&p->out, "hone_gang_barrier(&");
+    text_element(p, s->buffer, s->index);
+    str_printf(&p->out, ", %d);\n", p->kernel->gang);
+}
+
 // hone_mma_bf16(&sum[8], &lhs[4], &rhs[0]);
 static void intrinsic(struct printer *p, const struct loop_stmt *s) {
     const struct intrinsic_info *info = &intrinsic_infos[s->intrinsic];
@@ -371,6 +381,9 @@ static void stmt(struct printer *p, const struct loop_stmt *s) {
         break;
     case LOOP_BARRIER:
         str_puts(&p->out, "hone_barrier();\n");
+        break;
+    case LOOP_MEET:
+        meet(p, s);
         break;
     case LOOP_INTRINSIC:
         intrinsic(p, s);
@@ -448,6 +461,8 @@ static void use_block(const struct user *u, const struct loop_block *b) {
         }
         if (s->kind == LOOP_PREFETCH)
             u->usage->read[s->buffer->id] = true;
+        if (s->kind == LOOP_MEET && s->buffer)
+            u->usage->written[s->buffer->id] = true;
         const struct loop_expr *all[] = {s->begin, s->end, s->low, s->high, s->index, s->value};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             use_expr(u, all[i]);
@@ -498,7 +513,7 @@ void text_scratch(struct printer *p) {
             continue;
         str_printf(&p->out, "#pragma hone scratch %s %s[", b->plan, dtype_name(b->dtype));
         text_shape(p, b, ", ");
-        str_puts(&p->out, b->rank ? "]\n" : "1]\n");
+        str_printf(&p->out, "%s%s\n", b->rank ? "]" : "1]", b->is_zeroed ? " = 0" : "");
     }
 }
 

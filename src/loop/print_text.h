@@ -23,6 +23,7 @@ struct printer {
     // CUDA: indices are ints where they fit, register arrays are arrays and loops marked for
     // it are left to the compiler to unroll.
     bool is_cuda;
+    const struct loop_kernel *kernel;  // CUDA: the one that is printed
 };
 
 // How tightly an operator binds.

@@ -1,6 +1,6 @@
 // Which hardware counters to read for which question, on a chip, in as few passes as possible: a
-// pass costs about 10 ms whatever the kernel. Reading them on a card is not done yet; choosing them
-// needs none.
+// pass costs about 10 ms whatever the kernel. Choosing them needs no card; inject/ranges.c reads
+// them.
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,14 @@ struct arena;
 struct cupti;
 struct error;
 
-enum { SET_METRICS_MAX = 32 };
+enum { SET_METRICS_MAX = 80 };
 
 struct counter_set {
     const char *name;     // "basic"
     const char *answers;  // the question, in words
     enum metric_id metrics[SET_METRICS_MAX];
     int n;
+    bool patches_code;  // counters that change the kernel's code are admitted
 };
 
 extern const struct counter_set counter_sets[];

@@ -28,6 +28,11 @@ bool import_ncu(struct arena *a, const char *text, size_t len, struct imported *
 bool import_is_nsys(const char *path);
 bool import_nsys(struct arena *a, const char *path, struct imported *out, struct error *err);
 
+// What hone printed itself: hone.program/1 or hone.diagnosis/1.
+bool import_is_hone(const char *text, size_t len);
+bool import_hone(struct arena *a, const char *text, size_t len, struct imported *out,
+                 struct error *err);
+
 // Launches of the same name and shape become one: with the number of them, and the metrics of the
 // one whose time is the median.
 void import_group(struct arena *a, struct profile *p);

@@ -184,7 +184,30 @@ bool sass_read(struct arena *a, const void *bytes, size_t len, struct sass *out,
     return true;
 }
 
-const struct sass_kernel *sass_find(const struct sass *s, const char *name) {
+void sass_set_hot(struct sass_kernel *k, const double *issued) {
+    static const double MOST = 0.6;
+    double all = 0;
+    int best = -1;
+    for (int i = 0; i < k->n; i++)
+        all += issued[i];
+    if (!(all > 0))
+        return;
+    for (int l = 0; l < k->n_loops; l++) {
+        const struct sass_loop *loop = &k->loops[l];
+        double within = 0;
+        for (int i = loop->begin; i <= loop->end; i++)
+            within += issued[i];
+        int length = loop->end - loop->begin;
+        if (within >= MOST * all &&
+            (best < 0 || length < k->loops[best].end - k->loops[best].begin))
+            best = l;
+    }
+    k->has_hot_loop = best >= 0;
+    k->hot_begin = best >= 0 ? k->loops[best].begin : 0;
+    k->hot_end = best >= 0 ? k->loops[best].end : k->n - 1;
+}
+
+struct sass_kernel *sass_find(const struct sass *s, const char *name) {
     for (int i = 0; i < s->n_kernels; i++)
         if (strcmp(s->kernels[i].name, name) == 0)
             return &s->kernels[i];
@@ -267,6 +290,7 @@ static void set_hot(struct metrics *m, const struct counts *c) {
         {METRIC_HOT_SHARED_STORES, SASS_SHARED_STORE},
         {METRIC_HOT_MATRIX_LOADS, SASS_MATRIX_LOAD},
         {METRIC_HOT_FMA, SASS_FMA},
+        {METRIC_HOT_F16, SASS_F16},
         {METRIC_HOT_F64, SASS_F64},
         {METRIC_HOT_TENSOR, SASS_TENSOR},
         {METRIC_HOT_TENSOR_GROUP, SASS_TENSOR_GROUP},

@@ -92,7 +92,10 @@ struct sass {
 
 // Read every kernel of a cubin. False: it is none, or damaged.
 bool sass_read(struct arena *a, const void *bytes, size_t len, struct sass *out, struct error *err);
-const struct sass_kernel *sass_find(const struct sass *s, const char *name);  // NULL: not there
+// Where it really spends its time: `issued` has samples for each instruction. The smallest loop
+// with most of them is the hot part then, be there loops within it or not; without one, everything.
+void sass_set_hot(struct sass_kernel *k, const double *issued);
+struct sass_kernel *sass_find(const struct sass *s, const char *name);  // NULL: not there
 
 const char *sass_name(uint16_t code);  // "LDG"; "?" when unknown
 

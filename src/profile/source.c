@@ -1,7 +1,9 @@
 // The table, and how each is found.
 #include "profile/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -38,6 +40,18 @@ static const char *find_ncu(struct arena *a, const char **why) {
     return path;
 }
 
+// The driver's setting, where it can be read: who may count.
+static bool is_for_administrators(void) {
+    char text[64];
+    bool is_restricted = false;
+    FILE *f = geteuid() == 0 ? NULL : fopen("/proc/driver/nvidia/params", "re");
+    while (f && fgets(text, sizeof text, f))
+        is_restricted |= strncmp(text, "RmProfilingAdminOnly: 1", 23) == 0;
+    if (f)
+        fclose(f);
+    return is_restricted;
+}
+
 static const char *find_cupti(struct arena *a, const char **why) {
     struct cupti c;
     struct error err = {0};
@@ -46,10 +60,11 @@ static const char *find_cupti(struct arena *a, const char **why) {
         return NULL;
     }
     const char *path = library_path(c.handle);
-    const char *text = arena_printf(a,
-                                    "API %u: %s; it tells which counters a chip has, hone does not "
-                                    "read them on a card yet",
-                                    c.version, path ? path : "libcupti");
+    const char *text = arena_printf(
+        a, "API %u: %s%s", c.version, path ? path : "libcupti",
+        is_for_administrators() ? "; the driver gives counters and samples to administrators only "
+                                  "(NVreg_RestrictProfilingToAdminUsers=0 changes that)"
+                                : "");
     cupti_close(&c);
     return text;
 }
@@ -66,8 +81,8 @@ const struct source sources[] = {
      .without = ".ncu-rep files are not read; CSV that ncu printed elsewhere is",
      .find = find_ncu},
     {.name = "cupti",
-     .gives = "hardware counters",
-     .without = "no hardware counters are read here; those of a CSV from ncu are",
+     .gives = "hone profile: timeline, hardware counters, samples of any program",
+     .without = "programs cannot be profiled here; CSV from ncu is read",
      .find = find_cupti},
 };
 const int n_sources = sizeof sources / sizeof sources[0];

@@ -50,6 +50,7 @@ struct tool {
     unsigned devices;  // ON_CPU, ON_GPU
     unsigned classes;  // CLASS_BITs under which it speaks; CLASS_ANY: all
     bool of_launches;
+    bool is_symptom;  // it says that, not why: it ranks behind a cause of the same severity
     int n_needs;
     enum metric_id needs[NEEDS_MAX];
     // Called when all that it needs is there; true: `f` holds what it found, with a gain on the
@@ -84,6 +85,16 @@ extern const struct tool tool_uneven;      // unequal work
 extern const struct tool tool_reread;      // traffic beyond the least
 extern const struct tool tool_gaps;        // the card waits between kernels
 extern const struct tool tool_saturated;   // near the card's limit
+extern const struct tool tool_starved;     // matrix units wait for data
+extern const struct tool tool_path;        // matrix instructions of the slower kind
+extern const struct tool tool_precision;   // f64 arithmetic on f32 data
+extern const struct tool tool_chain;       // each instruction waits for the one before
+extern const struct tool tool_fetch;       // instructions themselves come late
+extern const struct tool tool_fence;       // memory fences
+extern const struct tool tool_constant;    // constants that threads read at different addresses
+extern const struct tool tool_host;        // memory of the host, over the bus
+extern const struct tool tool_copies;      // copies between host and device
+extern const struct tool tool_clock;       // a clock below the card's
 
 extern const struct tool *const tools[];  // NULL-terminated
 
@@ -93,6 +104,9 @@ int tools_examine(struct arena *a, const struct tool_input *in, struct finding *
 // One tool, about the launch that it has most to say of; for tests.
 bool tool_examine(struct arena *a, const struct tool *t, const struct tool_input *in,
                   struct finding *f);
+
+// Which of two comes first: by severity, then causes before symptoms, then by gain.
+bool finding_ranks_before(const struct finding *a, const struct finding *b);
 
 // Is this move what the action means?
 bool action_stands_for(const struct action *action, const struct move *m);

@@ -41,7 +41,11 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double other = subject_get(s, is_store ? METRIC_LOAD_SECTORS : METRIC_STORE_SECTORS);
     double spared = (1 - used) * sectors / (sectors + (isfinite(other) ? other : 0));
     double busy = s->measured.memory_busy;
-    f->severity = used < BAD && !(busy < 0.3) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    // Scattered accesses hold up the path to memory long before memory itself is busy.
+    bool is_idle = busy < 0.3 && !(subject_awaits_memory(s) && busy > 0.1);
+    f->severity = used < BAD && !is_idle ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    if (busy < 0.6 && s->measured.kind == CLASS_LATENCY && !is_idle)
+        busy = 1;
     f->cause = arena_printf(a, "global %s of a warp are scattered", is_store ? "stores" : "loads");
     f->evidence = arena_printf(a, "%.0f%% of the bytes that are %s are used", 100 * used,
                                is_store ? "written" : "fetched");

@@ -16,7 +16,9 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double all = subject_get(s, METRIC_HOT_INSTRUCTIONS);
     double conversions = subject_get(s, METRIC_HOT_CONVERSIONS) -
                          2 * subject_get(s, METRIC_HOT_DIVISIONS);  // those have some within
-    if (!(conversions > MUCH * all) || s->measured.kind == CLASS_MEMORY)
+    // With f64 among it they are tool_precision's.
+    if (!(conversions > MUCH * all) || s->measured.kind == CLASS_MEMORY ||
+        subject_get(s, METRIC_HOT_F64) > conversions / 4)
         return false;
     f->severity = SEVERITY_MEDIUM;
     f->cause = "the hot loop converts between types";

@@ -35,15 +35,23 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double have = each * threads, part = have / need;
     bool is_memory = s->analytic.kind == CLASS_MEMORY || s->analytic.kind == CLASS_UNKNOWN;
     bool is_busy = s->measured.memory_busy > ENOUGH || s->measured.kind == CLASS_COMPUTE;
-    if (!(part < ENOUGH) || !is_memory || is_busy || subject_is_near(s))
+    if (!(part < ENOUGH) || !is_memory || is_busy || subject_is_near(s) ||
+        !subject_awaits_memory(s))
         return false;
-    f->severity = part < BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    // Values in local memory are loads too, and too few threads or narrow loads are the cause where
+    // they weigh more.
+    bool is_local = subject_get(s, METRIC_HOT_LOCAL) > 0;
+    bool is_crowded = 1 / share > need / (each * t->threads_per_sm) && share < 0.25;
+    bool is_narrow = subject_get(s, METRIC_HOT_LOAD_BYTES) < 4;
+    if (is_local || (is_crowded && isfinite(s->measured.memory_busy)))
+        return false;
+    f->severity = part < BAD && !is_narrow ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "too few loads are under way to keep memory busy";
     f->evidence = arena_printf(a,
                                "%.0f bytes a thread, %.1f KiB a multiprocessor; about %.1f KiB are "
                                "needed to cover the latency",
                                each, have / 1024, need / 1024);
-    f->expected_gain = 1 / part;
+    f->expected_gain = subject_rest(s, 1 / part);
     tool_add_number(f, METRIC_BYTES_IN_FLIGHT, each, need / threads);
     tool_add_number(f, METRIC_LOADS_IN_FLIGHT, subject_get(s, METRIC_LOADS_IN_FLIGHT), NAN);
     tool_add_number(f, METRIC_OCCUPANCY, share, NAN);

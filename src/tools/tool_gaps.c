@@ -17,7 +17,8 @@ static const struct action closer[] = {
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double busy = subject_get(s, METRIC_DEVICE_BUSY), span_s = subject_get(s, METRIC_SPAN);
     double launches = subject_get(s, METRIC_LAUNCHES), copy = subject_get(s, METRIC_COPY_SHARE);
-    if (!(busy < BUSY) || !(launches > 1))
+    // Copies in between are tool_copies' business.
+    if (!(busy < BUSY) || !(launches > 1) || copy > (1 - busy) / 2)
         return false;
     double gap_s = (1 - busy) * span_s / (launches - 1);
     f->severity = busy < BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;

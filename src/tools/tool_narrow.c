@@ -28,10 +28,17 @@ static double width_of(const struct tool_subject *s) {
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double width = width_of(s);
     bool is_full = s->measured.memory_busy > 0.85;
-    if (!(width < WIDEST_BYTES) || subject_is_near(s) || is_full)
+    bool is_idle = s->measured.memory_busy < 0.1 && !(s->analytic.kind == CLASS_MEMORY);
+    if (!(width < WIDEST_BYTES) || subject_is_near(s) || is_full || is_idle ||
+        !subject_awaits_memory(s))
         return false;
     bool is_known = s->analytic.kind != CLASS_UNKNOWN || s->measured.kind != CLASS_UNKNOWN;
-    f->severity = !is_known || 1 / s->gap >= 0.8 ? SEVERITY_LOW : SEVERITY_MEDIUM;
+    bool is_tiny = width < ELEMENT_BYTES && s->measured.memory_busy < 0.6;
+    f->severity = !is_known || 1 / s->gap >= 0.8 ? SEVERITY_LOW
+                  : is_tiny                      ? SEVERITY_HIGH
+                                                 : SEVERITY_MEDIUM;
+    if (isfinite(s->measured.memory_busy))
+        f->expected_gain = subject_rest(s, sqrt(WIDEST_BYTES / width));
     f->cause = "accesses to memory are narrow";
     f->evidence = arena_printf(a, "%.3g bytes at once; %d are possible", width, WIDEST_BYTES);
     tool_add_number(f, METRIC_HOT_LOAD_BYTES, subject_get(s, METRIC_HOT_LOAD_BYTES), WIDEST_BYTES);

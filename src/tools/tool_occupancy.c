@@ -58,7 +58,9 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double enough = s->analytic.kind == CLASS_COMPUTE ? COMPUTE_ENOUGH : MEMORY_ENOUGH;
     // Where the grid does not even fill what fits, more fitting is of no use.
     bool is_filled = metrics_get(m, METRIC_BLOCKS) > per_sm * s->target->sms;
-    if (!(occupancy < enough) || !is_filled || subject_is_near(s))
+    // What issues most of the time, or waits for nothing, needs no more warps.
+    bool is_busy = metrics_get(m, METRIC_ISSUE_BUSY) > 0.7;
+    if (!(occupancy < enough) || !is_filled || subject_is_near(s) || is_busy)
         return false;
     enum occupancy_limit by = occupancy_of(s->target, m).by;
     f->severity = occupancy < enough / 2 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
@@ -70,7 +72,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         "thread, %.0f bytes of shared memory a block",
         100 * occupancy, per_sm, per_sm == 1 ? "" : "s", metrics_get(m, METRIC_BLOCK_THREADS),
         metrics_get(m, METRIC_REGISTERS), metrics_get(m, METRIC_SHARED_BYTES));
-    f->expected_gain = enough / occupancy;
+    f->expected_gain = subject_rest(s, enough / occupancy);
     tool_add_number(f, METRIC_OCCUPANCY, occupancy, enough);
     tool_add_number(f, METRIC_REGISTERS, metrics_get(m, METRIC_REGISTERS), NAN);
     tool_add_number(f, METRIC_SHARED_BYTES, metrics_get(m, METRIC_SHARED_BYTES), NAN);

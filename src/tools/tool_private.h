@@ -31,6 +31,15 @@ bool subject_is_near(const struct tool_subject *s);
 // Cycles of a warp between two instructions, over all reasons to wait; NAN: nobody counted them.
 double subject_stalls(const struct tool_subject *s);
 
+// Of the cycles in which a warp could not issue, the share of one reason; NAN: nobody counted them.
+double subject_waiting(const struct tool_subject *s, enum metric_id id);
+
+// Is memory what warps wait for most? True also where nobody counted.
+bool subject_awaits_memory(const struct tool_subject *s);
+
+// A gain of waiting less: no more than the part of the memory side that is busiest leaves.
+double subject_rest(const struct tool_subject *s, double gain);
+
 // A gain, capped by what the bound leaves; NAN stays.
 double subject_gain(const struct tool_subject *s, double gain);
 

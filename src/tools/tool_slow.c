@@ -8,7 +8,7 @@
 // A division is a sequence: a reciprocal, corrections, a check. Functions go through a pipe of a
 // quarter of a warp's width per scheduler, and so cost eight cycles where an addition costs one.
 enum { DIVISION_INSTRUCTIONS = 10, FUNCTION_CYCLES = 8 };
-static const double MUCH = 0.25;
+static const double MUCH = 0.25, WIDE = 0.15;
 
 static const struct action no_division[] = {
     WORD("divide", "reciprocal", "multiply by a reciprocal instead of dividing"),
@@ -33,11 +33,11 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double divide = fmin(0.9, divisions * DIVISION_INSTRUCTIONS / all);
     double call = fmin(0.9, functions * FUNCTION_CYCLES / (all + functions * FUNCTION_CYCLES));
     double index = fmax(0, wide) / all;
-    bool is_divide = divisions > 0 && divide > MUCH, is_call = call > 0.5, is_wide = index > MUCH;
+    bool is_divide = divisions > 0 && divide > MUCH, is_call = call > 0.5, is_wide = index > WIDE;
     // What is hidden behind memory costs nothing.
     if (s->measured.kind == CLASS_MEMORY || !(is_divide || is_call || is_wide))
         return false;
-    double share = is_divide ? divide : is_call ? call : index;
+    double share = is_divide ? divide : is_call ? call : fmin(0.9, 2.5 * index);
     f->severity =
         share > 0.5 && s->measured.kind == CLASS_COMPUTE ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = is_divide ? "the hot loop divides"

@@ -25,7 +25,13 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     bool spills = spilled > 0, is_cold = hot == 0;
     if (!spills && !(bytes > 0))
         return false;
-    f->severity = is_cold ? SEVERITY_LOW : spills ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    // What runs through local memory, of all instructions, where that was counted.
+    double traffic = (subject_get(s, METRIC_LOCAL_LOADS) + subject_get(s, METRIC_LOCAL_STORES)) /
+                     subject_get(s, METRIC_INSTRUCTIONS);
+    is_cold = isfinite(traffic) ? traffic < 0.02 : is_cold;
+    f->severity = is_cold                    ? SEVERITY_LOW
+                  : spills || traffic > 0.05 ? SEVERITY_HIGH
+                                             : SEVERITY_MEDIUM;
     f->cause =
         spills ? "registers spill to memory" : "arrays of a thread lie in memory, not in registers";
     f->evidence =

@@ -1,4 +1,5 @@
-// What warps wait for most, and what helps against that. Barriers have a tool of their own.
+// What warps wait for most, and what helps against that. Barriers, fences, constants, the fetching
+// of instructions and chains of them have tools of their own.
 #include <math.h>
 
 #include "base/arena.h"
@@ -29,25 +30,10 @@ static const struct action less_shared[] = {
           "conflicts"),
     WORDS("fewer functions (exp, division, sqrt): their pipe is slow"),
 };
-static const struct action more_chains[] = {
-    TURN("micro", +1, "more independent sums per thread"),
-    TURN("unroll", +1, "more independent work per step"),
-    WORDS("more independent work per thread: unroll, several sums in place of one"),
-};
-static const struct action shorter_code[] = {
-    TURN("unroll", -1, "unroll less: the code does not fit the instruction cache"),
-    WORDS("less code: unroll less, no branches between far parts"),
-};
 static const struct action deeper_matrix[] = {
     TURN("stages", +1, "more slices on their way"),
     WORDS("more matrix instructions under way before waiting; a second group of warps that works "
           "while this one waits"),
-};
-static const struct action constants[] = {
-    WORDS("constants that all threads of a warp read at the same address, or registers"),
-};
-static const struct action fences[] = {
-    WORDS("fewer memory fences (__threadfence), or weaker ones (of the block)"),
 };
 static const struct action drain[] = {
     WORDS("stores earlier than at the very end, wider and side by side"),
@@ -71,16 +57,9 @@ static const struct {
      ARRAY_LEN(less_shared), false},
     {METRIC_STALL_MIO_THROTTLE, "the queue of shared memory and functions is full", less_shared,
      ARRAY_LEN(less_shared), false},
-    {METRIC_STALL_WAIT, "warps wait for the instruction before", more_chains,
-     ARRAY_LEN(more_chains), false},
     {METRIC_STALL_MATH, "an arithmetic pipe is full", pipes, ARRAY_LEN(pipes), false},
     {METRIC_STALL_GMMA, "warps wait for matrix units", deeper_matrix, ARRAY_LEN(deeper_matrix),
      false},
-    {METRIC_STALL_NO_INSTRUCTION, "warps wait for instructions", shorter_code,
-     ARRAY_LEN(shorter_code), false},
-    {METRIC_STALL_BRANCH, "warps wait for branches", shorter_code, ARRAY_LEN(shorter_code), false},
-    {METRIC_STALL_IMC, "warps wait for constants", constants, ARRAY_LEN(constants), false},
-    {METRIC_STALL_MEMBAR, "warps wait for memory fences", fences, ARRAY_LEN(fences), true},
     {METRIC_STALL_DRAIN, "warps wait for their last stores", drain, ARRAY_LEN(drain), true},
 };
 
@@ -95,7 +74,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     bool is_saturated = reasons[most].is_memory && s->measured.memory_busy >= SATURATED;
     if (!(share > MUCH) || !(issue < ISSUING) || is_saturated)
         return false;
-    f->severity = share > 0.6 && issue < 0.4 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->severity = SEVERITY_MEDIUM;  // why they wait others say
     f->cause = reasons[most].cause;
     f->evidence = arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp; %s",
                                cycles, all, metric_table[reasons[most].id].meaning);
@@ -112,6 +91,7 @@ const struct tool tool_stall = {
     .summary = "what warps wait for most, and the remedy",
     .devices = ON_GPU,
     .of_launches = true,
+    .is_symptom = true,
     .n_needs = 1,
     .needs = {METRIC_ISSUE_BUSY},
     .examine = examine,

@@ -7,7 +7,7 @@
 #include "tools/tool_private.h"
 
 // Of what fits. Fewer waves than FEW are tool_waves' business.
-static const double HELD = 0.75, FEW = 2;
+static const double HELD = 0.75, FEW = 2, LEVEL = 0.8;
 
 static const struct action even[] = {
     TURN("items", +1, "more work per thread: blocks start less often"),
@@ -22,16 +22,29 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double held = subject_get(s, METRIC_ACHIEVED_OCCUPANCY),
            fits = subject_get(s, METRIC_OCCUPANCY);
     double part = held / fits, waves = subject_get(s, METRIC_WAVES);
+    // How long the multiprocessors worked, the mean of that of the one that worked longest.
+    double level = subject_get(s, METRIC_SM_ACTIVE_MEAN) / subject_get(s, METRIC_SM_ACTIVE_MAX);
+    bool is_tilted = level < LEVEL;
     bool is_busy = fmax(s->measured.memory_busy, s->measured.compute_busy) > 0.8;
-    if (!(part < HELD) || waves < FEW || is_busy)
+    if ((!(part < HELD) || waves < FEW || is_busy) && !is_tilted)
         return false;
-    f->severity = part < 0.5 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = "multiprocessors hold fewer warps than fit: blocks take unequal time";
-    f->evidence = arena_printf(a, "%.0f%% of the warps are there on average, %.0f%% fit",
-                               100 * held, 100 * fits);
-    f->expected_gain = 1 / part;
+    if (waves < 1)
+        return false;
+    double work = is_tilted ? level : part;
+    f->severity = work < 0.5 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = is_tilted ? "some multiprocessors work while others have ended: unequal work"
+                         : "multiprocessors hold fewer warps than fit: blocks take unequal time";
+    f->evidence =
+        is_tilted
+            ? arena_printf(a, "multiprocessors work %.0f%% as long as the longest, on average",
+                           100 * level)
+            : arena_printf(a, "%.0f%% of the warps are there on average, %.0f%% fit", 100 * held,
+                           100 * fits);
+    f->expected_gain = subject_rest(s, 1 / work);
     tool_add_number(f, METRIC_ACHIEVED_OCCUPANCY, held, HELD * fits);
     tool_add_number(f, METRIC_OCCUPANCY, fits, NAN);
+    tool_add_number(f, METRIC_SM_ACTIVE_MEAN, subject_get(s, METRIC_SM_ACTIVE_MEAN),
+                    LEVEL * subject_get(s, METRIC_SM_ACTIVE_MAX));
     tool_add_actions(f, s, even, ARRAY_LEN(even));
     return true;
 }

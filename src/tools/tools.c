@@ -15,11 +15,13 @@
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
 const struct tool *const tools[] = {
-    &tool_scalar,  &tool_idle,     &tool_spill,     &tool_tensor,     &tool_coalesce,
-    &tool_banks,   &tool_flight,   &tool_narrow,    &tool_reuse,      &tool_slow,
-    &tool_convert, &tool_atomics,  &tool_barrier,   &tool_divergence, &tool_stall,
-    &tool_waves,   &tool_uneven,   &tool_occupancy, &tool_reread,     &tool_launch,
-    &tool_gaps,    &tool_disagree, &tool_saturated, &tool_reach,      NULL};
+    &tool_scalar,   &tool_idle,       &tool_copies,    &tool_host,     &tool_spill,
+    &tool_tensor,   &tool_starved,    &tool_path,      &tool_coalesce, &tool_banks,
+    &tool_atomics,  &tool_fence,      &tool_precision, &tool_slow,     &tool_convert,
+    &tool_waves,    &tool_occupancy,  &tool_flight,    &tool_narrow,   &tool_reuse,
+    &tool_barrier,  &tool_divergence, &tool_uneven,    &tool_chain,    &tool_fetch,
+    &tool_constant, &tool_stall,      &tool_reread,    &tool_launch,   &tool_gaps,
+    &tool_clock,    &tool_disagree,   &tool_saturated, &tool_reach,    NULL};
 
 enum { FOUND_MAX = 64 };
 
@@ -54,6 +56,29 @@ double subject_stalls(const struct tool_subject *s) {
         if (metrics_has(s->metrics, (enum metric_id)i))
             sum += subject_get(s, (enum metric_id)i);
     return isfinite(all) ? fmax(all, sum) : sum > 0 ? sum : NAN;
+}
+
+double subject_waiting(const struct tool_subject *s, enum metric_id id) {
+    double all = subject_stalls(s), issuing = 0;
+    if (metrics_has(s->metrics, METRIC_STALL_SELECTED))
+        issuing += subject_get(s, METRIC_STALL_SELECTED);
+    if (metrics_has(s->metrics, METRIC_STALL_NOT_SELECTED))
+        issuing += subject_get(s, METRIC_STALL_NOT_SELECTED);
+    return all > issuing ? subject_get(s, id) / (all - issuing) : NAN;
+}
+
+bool subject_awaits_memory(const struct tool_subject *s) {
+    double waits = subject_waiting(s, METRIC_STALL_LONG),
+           queue = subject_waiting(s, METRIC_STALL_LG_THROTTLE);
+    double drain = subject_waiting(s, METRIC_STALL_DRAIN);
+    double share = (isfinite(waits) ? waits : 0) + (isfinite(queue) ? queue : 0) +
+                   (isfinite(drain) ? drain : 0);
+    return !isfinite(waits) || share > 0.4;
+}
+
+double subject_rest(const struct tool_subject *s, double gain) {
+    double busy = s->measured.memory_busy;
+    return busy > 0 ? fmin(gain, 1 / busy) : gain;
 }
 
 double subject_gain(const struct tool_subject *s, double gain) {
@@ -181,9 +206,18 @@ bool tool_examine(struct arena *a, const struct tool *t, const struct tool_input
     return is_found;
 }
 
-static bool ranks_before(const struct finding *a, const struct finding *b) {
+static bool is_symptom(const struct finding *f) {
+    for (const struct tool *const *t = tools; *t; t++)
+        if (strcmp((*t)->name, f->tool) == 0)
+            return (*t)->is_symptom;
+    return false;
+}
+
+bool finding_ranks_before(const struct finding *a, const struct finding *b) {
     if (a->severity != b->severity)
         return a->severity > b->severity;
+    if (is_symptom(a) != is_symptom(b))
+        return is_symptom(b);
     return a->expected_gain > b->expected_gain ||
            (isnan(b->expected_gain) && !isnan(a->expected_gain));
 }
@@ -193,7 +227,7 @@ static void rank(struct finding *found, int n) {
     for (int i = 1; i < n; i++) {
         struct finding f = found[i];
         int j = i;
-        for (; j > 0 && ranks_before(&f, &found[j - 1]); j--)
+        for (; j > 0 && finding_ranks_before(&f, &found[j - 1]); j--)
             found[j] = found[j - 1];
         found[j] = f;
     }

@@ -127,6 +127,12 @@ expect_match 0 ' spill \(low\): arrays of a thread lie in memory' \
 expect_match 0 'findings +waves \(high\): multiprocessors have no work.*; 4 blocks for 100 multiprocessors' \
     "$HONE" eval affine.hone right.cu --target cuda --baseline right.cu --screen
 
+# Nothing of a call is left in shared and local memory for the next one to find.
+for memory in shared local; do
+    kernel counts_in_$memory
+    expect_match 0 "^counts_in_$memory.cu: ok$" judge counts_in_$memory
+done
+
 # Refused before anything runs.
 kernel right 'shared(300000)'
 expect_match 1 '300000 bytes of shared memory; a block has at most 232448 here' judge right

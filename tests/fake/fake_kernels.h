@@ -43,22 +43,40 @@ static void run_compare(void **a) {
     judge_compare(*(const float **)a[0], *(struct judge_expected *)a[1], *(u64 *)a[2],
                   *(unsigned *)a[3], *(struct judge_part **)a[4]);
 }
+static void run_compare_typed(void **a) {
+    judge_compare_typed(*(const void **)a[0], *(struct judge_typed *)a[1], *(u64 *)a[2],
+                        *(unsigned *)a[3], *(int *)a[4], *(struct judge_part **)a[5]);
+}
 static void run_scan(void **a) {
     judge_scan(*(struct judge_regions *)a[0], *(struct judge_part **)a[1]);
 }
 static void run_fold(void **a) {
     judge_fold(*(const struct judge_part **)a[0], *(u64 *)a[1], *(struct judge_part **)a[2]);
 }
+// The fake card's shared and local memory: a word of each.
+static unsigned shared_word, local_word;
+static void run_wipe_shared(void **a) {
+    shared_word = *(unsigned *)a[0] ? 0 : shared_word;
+}
+static void run_wipe_local(void **a) {
+    local_word = *(unsigned *)a[0] ? 0 : local_word;
+}
 static void run_flush(void **a) {
     (void)a;  // it only reads
 }
 
 static void run_oracle_fill(void **a) {
-    oracle_fill(*(struct hone_source *)a[0], *(u64 *)a[1], *(float **)a[2]);
+    oracle_fill(*(struct hone_source *)a[0], *(u64 *)a[1], *(void **)a[2], *(int *)a[3]);
+}
+static void run_oracle_widen(void **a) {
+    oracle_widen(*(const void **)a[0], *(int *)a[1], *(u64 *)a[2], *(void **)a[3]);
+}
+static void run_oracle_keep(void **a) {
+    oracle_keep(*(struct oracle_array *)a[0], *(u64 *)a[1], *(void **)a[2]);
 }
 static void run_oracle_rows(void **a) {
-    oracle_rows(*(const float **)a[0], *(float **)a[1], *(const u64 **)a[2], *(u64 *)a[3],
-                *(u64 *)a[4]);
+    oracle_rows(*(const void **)a[0], *(void **)a[1], *(const u64 **)a[2], *(u64 *)a[3],
+                *(u64 *)a[4], *(u64 *)a[5]);
 }
 static void run_oracle_scale(void **a) {
     oracle_scale(*(const float **)a[0], *(float **)a[1], *(float *)a[2], *(u64 *)a[3]);
@@ -78,15 +96,21 @@ static void run_oracle_join(void **a) {
 static void run_oracle_matmul(void **a) {
     oracle_matmul(*(struct oracle_product *)a[0]);
 }
-static void run_oracle_finish(void **a) {
-    oracle_finish(*(struct oracle_product *)a[0]);
+static void run_oracle_pack(void **a) {
+    oracle_pack(*(struct oracle_pack *)a[0]);
+}
+static void run_oracle_bits(void **a) {
+    oracle_bits(*(struct oracle_factor *)a[0], *(u64 *)a[1], *(u64 *)a[2]);
 }
 static void run_oracle_put(void **a) {
     oracle_put(*(struct oracle_put *)a[0], *(struct judge_part **)a[1]);
 }
 static void run_oracle_mean(void **a) {
-    oracle_mean(*(const float **)a[0], *(const float **)a[1], *(u64 *)a[2],
-                *(struct judge_part **)a[3]);
+    oracle_mean(*(int *)a[0], *(u64 *)a[1], *(u64 *)a[2], *(u64 *)a[3],
+                *(struct judge_part **)a[4]);
+}
+static void run_oracle_sum(void **a) {
+    oracle_sum(*(const void **)a[0], *(int *)a[1], *(u64 *)a[2], *(struct judge_part **)a[3]);
 }
 static void run_oracle_guess(void **a) {
     oracle_guess(*(struct oracle_guess *)a[0], *(struct judge_part **)a[1]);
@@ -155,6 +179,19 @@ static void stale(void **a) {
         memcpy(kept, *(float **)a[1], sizeof kept);
     has_kept = 1;
     memcpy(*(float **)a[1], kept, sizeof kept);
+}
+
+// Count calls in memory that they never set, and leave an element out from the fourth on.
+static void counts_in(unsigned *word, void **a) {
+    right(a);
+    if (++*word > 3)
+        (*(float **)a[1])[0] += 1;
+}
+static void counts_in_shared(void **a) {
+    counts_in(&shared_word, a);
+}
+static void counts_in_local(void **a) {
+    counts_in(&local_word, a);
 }
 
 // Of y = 2 x. Half of the bits for data that look as if they had been multiplied: of ordinary size,
@@ -381,25 +418,35 @@ static const struct kernel kernels[] = {
     {"wgmma_i8", computes, 2},
     {"wgmma_f8", computes, 2},
     {"judge_compare", run_compare, 5},
+    {"judge_compare_typed", run_compare_typed, 6},
     {"judge_scan", run_scan, 2},
     {"judge_fold", run_fold, 3},
     {"judge_flush", run_flush, 3},
-    {"oracle_fill", run_oracle_fill, 3},
-    {"oracle_rows", run_oracle_rows, 5},
+    {"judge_wipe_shared", run_wipe_shared, 1},
+    {"judge_wipe_256", run_wipe_local, 1},
+    {"judge_wipe_2048", run_wipe_local, 1},
+    {"oracle_fill", run_oracle_fill, 4},
+    {"oracle_widen", run_oracle_widen, 4},
+    {"oracle_keep", run_oracle_keep, 3},
+    {"oracle_rows", run_oracle_rows, 6},
     {"oracle_scale", run_oracle_scale, 4},
     {"oracle_edges", run_oracle_edges, 3},
     {"oracle_map", run_oracle_map, 1},
     {"oracle_runs", run_oracle_runs, 1},
     {"oracle_join", run_oracle_join, 1},
     {"oracle_matmul", run_oracle_matmul, 1},
-    {"oracle_finish", run_oracle_finish, 1},
+    {"oracle_pack", run_oracle_pack, 1},
+    {"oracle_bits", run_oracle_bits, 3},
     {"oracle_put", run_oracle_put, 2},
-    {"oracle_mean", run_oracle_mean, 4},
+    {"oracle_mean", run_oracle_mean, 5},
+    {"oracle_sum", run_oracle_sum, 4},
     {"oracle_guess", run_oracle_guess, 2},
     {"right", right, 2},
     {"mapped", right, 2, 1},
     {"partial", partial, 2},
     {"noop", noop, 2},
+    {"flight_sick", noop, 2},  // two of the cubin in tests/fixtures
+    {"narrow_sick", noop, 2},
     {"overrun", overrun, 2},
     {"mutate", mutate, 2},
     {"illegal", illegal, 2},
@@ -407,6 +454,8 @@ static const struct kernel kernels[] = {
     {"stumbles", stumbles, 2},
     {"ends", ends, 2},
     {"stale", stale, 2},
+    {"counts_in_shared", counts_in_shared, 2},
+    {"counts_in_local", counts_in_local, 2},
     {"slow", slow, 2},
     {"twice", twice, 2},
     {"sniffs_scale", sniffs_scale, 2},

@@ -17,6 +17,7 @@
 typedef uint64_t pointer;
 
 #include "fault.h"
+#include "inject.h"
 
 // Calls that only need to exist.
 #define UNUSED_CALL(name) \
@@ -40,6 +41,7 @@ int cuGetErrorString(int result, const char **text);
 
 int cuInit(unsigned flags) {
     (void)flags;
+    load_injection();
     return is_fault("init") ? 999 : is_fault("no-device") ? 100 : 0;
 }
 
@@ -109,6 +111,7 @@ int cuGetErrorString(int result, const char **text) {
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = (void *)1;
+    tell_context();
     return is_fault("context") ? 999 : 0;
 }
 // What was made in a context goes with it.
@@ -251,6 +254,8 @@ static int error;  // sticky, as after an illegal address
 
 int cuModuleLoadData(void **module, const void *image) {
     *module = (void *)1;
+    if (memcmp(image, "\177ELF", 4) == 0)
+        tell_module(image);
     return is_fault("image") ? 209 : memcmp(image, "\177ELF", 4) == 0 ? 0 : 200;
 }
 int cuModuleUnload(void *module) {
@@ -351,12 +356,23 @@ static void run_threads(const struct kernel *f, unsigned blocks, unsigned block,
 int cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                    unsigned by, unsigned bz, unsigned shared, void *s, void **arguments,
                    void **extra) {
+    struct {
+        const void *f;
+        unsigned grid[3], block[3], shared;
+        void *stream;
+    } params = {f, {gx, gy, gz}, {bx, by, bz}, shared, s};
+    tell_launch(307, f->name, &params, 0);
     if (!error)
         run_threads(f, gx, bx, arguments);
+    tell_launch(307, f->name, &params, 1);
     return error;
 }
 int cuLaunchKernelEx(const void *config, const struct kernel *f, void **arguments, void **extra) {
     struct node n = {.kernel = f};
+    if (!stream.is_captured) {
+        tell_launch(652, f->name, &config, 0);
+        tell_launch(652, f->name, &config, 1);
+    }
     if (!has_shared(f, ((const unsigned *)config)[6]))
         return 1;
     for (int i = 0; i < f->n_parameters; i++)

@@ -8,19 +8,20 @@
 
 #include "dev.h"
 
-enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH };
+enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH, HONE_ZEROED };
 
 struct hone_buffer {
     const char *name;
     enum hone_role role;
     long count;
     int bits;  // of an element
+    int align;
 };
 
 struct hone_step {
     const char *name;
     hone_dev_kernel kernel;
-    long grid, threads, shared;
+    long grid, threads, shared, together;
     int args[24];
     int n_args;
 };
@@ -39,8 +40,10 @@ static size_t hone_bytes(const struct hone_buffer *b) {
 
 static void *hone_make(const struct hone_buffer *b, FILE *in) {
     size_t bytes = hone_bytes(b);
-    void *data = hone_dev_guarded(bytes);
+    void *data = hone_dev_guarded(bytes, (size_t)b->align);
     hone_dev_poison(data, bytes);
+    if (b->role == HONE_ZEROED)
+        memset(data, 0, bytes);
     if (b->role != HONE_IN)
         return data;
     if (fread(data, 1, bytes, in) != bytes)
@@ -71,7 +74,7 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
             arg[j] = data[steps[i].args[j]];
         hone_dev_launch(&(struct hone_dev_launch){steps[i].name, steps[i].kernel, arg,
                                                   steps[i].grid, (int)steps[i].threads,
-                                                  steps[i].shared});
+                                                  steps[i].shared, steps[i].together});
     }
     FILE *out = fopen(argv[2], "wb");
     if (!out)

@@ -53,6 +53,21 @@ static int find_name(const struct writer *w, const char *name, size_t len) {
     return -1;
 }
 
+// Buffers that the text moves vectors from or to are aligned, as those of a device are.
+static int alignment(struct writer *w, const char *source, const char *name) {
+    static const char *const moves[] = {"hone_load", "hone_store", "hone_stream", "hone_async"};
+    const char *what = arena_printf(w->arena, "(&%s[", name);
+    for (const char *at = strstr(source, what); at; at = strstr(at + 1, what)) {
+        const char *word = at;
+        while (word > source && strchr("_abcdefghijklmnopqrstuvwxyz0123456789", word[-1]))
+            word--;
+        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+            if (strncmp(word, moves[i], strlen(moves[i])) == 0)
+                return 16;
+    }
+    return 1;
+}
+
 // #pragma hone scratch NAME TYPE[a, b]
 static void scratch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone scratch "), *shape = strchr(name, '[') + 1;
@@ -62,22 +77,26 @@ static void scratch_line(struct writer *w, const char *line) {
     bool known = dtype_find(arena_strndup(w->arena, type_name, strcspn(type_name, "[")), &type);
     cr_assert(known, "%s", line);
     w->names[w->n_names++] = arena_strndup(w->arena, name, len);
-    str_printf(&w->buffers, "    {\"%.*s\", HONE_SCRATCH, 1L", (int)len, name);
+    str_printf(&w->buffers, "    {\"%.*s\", %s, 1L", (int)len, name,
+               strstr(line, "] = 0") ? "HONE_ZEROED" : "HONE_SCRATCH");
     for (; *shape && *shape != ']'; shape += strcspn(shape, ",]"), shape += *shape == ',')
         str_printf(&w->buffers, " * (%.*s)", (int)strcspn(shape, ",]"), shape);
-    str_printf(&w->buffers, ", %d},\n", dtype_infos[type].bits);
+    str_printf(&w->buffers, ", %d, %d},\n", dtype_infos[type].bits,
+               alignment(w, w->now->source, w->names[w->n_names - 1]));
 }
 
-// #pragma hone launch NAME grid(e) block(e) [shared(e)] args(...)
+// #pragma hone launch NAME grid(e) block(e) [shared(e)] [cluster(e) | cooperative] args(...)
 static void launch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone launch ");
     int len = (int)strcspn(name, " "), n_args = 0;
     const char *args = clause(w->arena, line, "args"), *shared = clause(w->arena, line, "shared");
     str_printf(&w->tail, "static void hone_run_%d_%d(void *const *arg) {\n    %.*s(", w->number,
                w->n_steps, len, name);
-    str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, {", len, name, w->number,
-               w->n_steps, clause(w->arena, line, "grid"), clause(w->arena, line, "block"),
-               shared ? shared : "0");
+    const char *grid = clause(w->arena, line, "grid");
+    const char *together = clause(w->arena, line, "cluster");
+    together = strstr(line, " cooperative ") ? grid : together ? together : "1";
+    str_printf(&w->steps, "    {\"%.*s\", hone_run_%d_%d, %s, %s, %s, %s, {", len, name, w->number,
+               w->n_steps, grid, clause(w->arena, line, "block"), shared ? shared : "0", together);
     for (; *args; args += strspn(args, ", "), n_args++) {
         size_t word = strcspn(args, ",");
         str_printf(&w->tail, "%sarg[%d]", n_args ? ", " : "", n_args);
@@ -212,7 +231,9 @@ static void copy_line(struct writer *w, const char *line) {
     if (starts_with(word, "#") || starts_with(word, "//")) {
         str_printf(&w->text, "%s\n", line);
     } else if (starts_with(word, "hone_barrier();") || starts_with(word, "hone_async_wait(") ||
-               starts_with(word, "hone_async_commit();")) {
+               starts_with(word, "hone_async_commit();") ||
+               starts_with(word, "hone_cluster_barrier();") ||
+               starts_with(word, "hone_gang_barrier(")) {
         str_printf(&w->text, "%*sif (hone_mutant != %d) %s\n", indent, "",
                    add_mutant(w, FIBRE_BARRIER, word), word);
     } else if (starts_with(word, "if (") && strcmp(line + len - 3, ") {") == 0) {
@@ -276,9 +297,10 @@ static void add_text(struct writer *w, struct fibre_text *t, int number) {
     w->n_names = w->n_steps = t->n_mutants = 0;
     for (int i = 0; i < t->n_buffers; i++) {
         w->names[w->n_names++] = t->buffers[i].name;
-        str_printf(&w->buffers, "    {\"%s\", %s, %lld, %d},\n", t->buffers[i].name,
+        str_printf(&w->buffers, "    {\"%s\", %s, %lld, %d, %d},\n", t->buffers[i].name,
                    t->buffers[i].data ? "HONE_IN" : "HONE_OUT", (long long)t->buffers[i].count,
-                   dtype_infos[t->buffers[i].dtype].bits);
+                   dtype_infos[t->buffers[i].dtype].bits,
+                   alignment(w, t->source, t->buffers[i].name));
     }
     for (const char *source = t->source; *source;) {
         const char *line = next_line(w->arena, &source);

@@ -10,7 +10,7 @@
 #include "hone_inputs.h"
 
 // What float64 explains: rounding there is 2^-29 of the spread, times what piles up.
-static const double truth_slack = 1e-3, spread_slack = 1e-5;
+static const double truth_slack = 1e-3, spread_slack = 1e-5, unit_slack = 2e-14;
 
 // Device memory of one set.
 struct side {
@@ -23,22 +23,36 @@ static int64_t count_of(const struct oracle *o, node_id id) {
     return shape_count(&o->problem->graph.nodes[id].shape);
 }
 
-static bool take(struct gpu_oracle *g, int64_t count, cuda_pointer *p, struct error *err) {
+static enum dtype type_of(const struct problem *p, node_id id) {
+    return p->graph.nodes[id].dtype;
+}
+
+static int64_t bytes_of(const struct problem *p, node_id id) {
+    return dtype_size(type_of(p, id), shape_count(&p->graph.nodes[id].shape));
+}
+
+// One array of what is expected.
+static int64_t expected_bytes(const struct problem *p, int output) {
+    node_id id = p->outputs[output].node;
+    return shape_count(&p->graph.nodes[id].shape) * (type_of(p, id) == DTYPE_F32 ? 4 : 8);
+}
+
+static bool take(struct gpu_oracle *g, int64_t bytes, cuda_pointer *p, struct error *err) {
     const struct cuda *cu = &g->bench->cu;
-    return cuda_ok(cu, cu->allocate(p, sizeof(float) * (size_t)count), "take memory", err);
+    return cuda_ok(cu, cu->allocate(p, (size_t)bytes), "take memory", err);
 }
 
 static bool take_all(struct gpu_oracle *g, const struct oracle *o, struct side *s,
                      struct error *err) {
     const struct problem *p = o->problem;
     for (int i = 0; i < p->n_inputs; i++)
-        if (!take(g, count_of(o, p->inputs[i].node), &s->inputs[i], err))
+        if (!take(g, bytes_of(p, p->inputs[i].node), &s->inputs[i], err))
             return false;
     for (int i = 0; i < p->n_outputs; i++) {
-        int64_t count = count_of(o, p->outputs[i].node);
+        int64_t bytes = expected_bytes(p, i);
         struct judge_expected *e = &s->expected[i];
-        if (!take(g, count, &e->high, err) || !take(g, count, &e->low, err) ||
-            !take(g, count, &e->spread, err))
+        if (!take(g, bytes, &e->high, err) || !take(g, bytes, &e->spread, err) ||
+            (type_of(p, p->outputs[i].node) == DTYPE_F32 && !take(g, bytes, &e->low, err)))
             return false;
     }
     return true;
@@ -59,12 +73,12 @@ static void release_all(const struct cuda *cu, const struct side *s) {
     }
 }
 
-static float *fetch(struct gpu_oracle *g, cuda_pointer from, int64_t count, struct error *err) {
+static void *fetch(struct gpu_oracle *g, cuda_pointer from, int64_t bytes, struct error *err) {
     const struct cuda *cu = &g->bench->cu;
-    float *to = malloc(sizeof *to * (size_t)count);
+    void *to = malloc((size_t)bytes);
     if (!to)
         abort();
-    if (cuda_ok(cu, cu->copy_from(to, from, sizeof *to * (size_t)count), "copy from the GPU", err))
+    if (cuda_ok(cu, cu->copy_from(to, from, (size_t)bytes), "copy from the GPU", err))
         return to;
     free(to);
     return NULL;
@@ -77,16 +91,21 @@ static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set s
         struct hone_source source = oracle_source(o, set, i);
         struct patch patches[PATCHES];
         int n = set == SET_PATCHED ? oracle_patches(o, 0, i, patches) : 0;
-        if (!gpu_oracle_fill(g, &source, count_of(o, o->problem->inputs[i].node), s->inputs[i],
+        node_id id = o->problem->inputs[i].node;
+        if (!gpu_oracle_fill(g, &source, type_of(o->problem, id), count_of(o, id), s->inputs[i],
                              err))
             return false;
-        for (int k = 0; k < n; k++) {
-            float after = (float)patches[k].after;
-            if (!cuda_ok(cu,
-                         cu->copy_to(s->inputs[i] + 4 * (cuda_pointer)patches[k].index, &after, 4),
-                         "change inputs", err))
-                return false;
-        }
+        int64_t bytes = bytes_of(o->problem, id);
+        void *values = n ? fetch(g, s->inputs[i], bytes, err) : NULL;
+        if (n && !values)
+            return false;
+        for (int k = 0; k < n; k++)
+            dtype_put(type_of(o->problem, id), values, patches[k].index, patches[k].after);
+        bool ok = !n || cuda_ok(cu, cu->copy_to(s->inputs[i], values, (size_t)bytes),
+                                "change inputs", err);
+        free(values);
+        if (!ok)
+            return false;
     }
     return true;
 }
@@ -94,15 +113,19 @@ static bool draw(struct gpu_oracle *g, const struct oracle *o, enum oracle_set s
 static bool compare_inputs(struct gpu_oracle *g, const struct oracle *o, enum oracle_set set,
                            const struct side *s, struct gpu_agreement *c, struct error *err) {
     for (int i = 0; i < o->problem->n_inputs; i++) {
-        int64_t count = count_of(o, o->problem->inputs[i].node);
-        float *gpu = fetch(g, s->inputs[i], count, err);
-        float *host = malloc(sizeof *host * (size_t)count);
+        node_id id = o->problem->inputs[i].node;
+        int64_t count = count_of(o, id);
+        void *gpu = fetch(g, s->inputs[i], bytes_of(o->problem, id), err);
+        void *host = malloc((size_t)bytes_of(o->problem, id));
         if (!host)
             abort();
         if (gpu)
             oracle_fill(o, set, i, host);
-        for (int64_t k = 0; gpu && k < count; k++)
-            c->n_inputs_differ += memcmp(&gpu[k], &host[k], sizeof *gpu) != 0;
+        for (int64_t k = 0; gpu && k < count; k++) {
+            double a = dtype_get(type_of(o->problem, id), gpu, k);
+            double b = dtype_get(type_of(o->problem, id), host, k);
+            c->n_inputs_differ += memcmp(&a, &b, sizeof a) != 0;
+        }
         c->n_inputs += count;
         free(host);
         if (!gpu)
@@ -112,48 +135,71 @@ static bool compare_inputs(struct gpu_oracle *g, const struct oracle *o, enum or
     return true;
 }
 
-struct three {
-    float high, low, spread;
+// One element as it is expected: of f32 all three are floats.
+struct element {
+    double truth, unit;
 };
 
 static double larger(double a, double b) {
     return b > a || isnan(b) ? b : a;
 }
 
-static void compare_element(const struct three *a, const struct three *b, struct gpu_agreement *c) {
+// Of a small float the unit is a difference of squares, as exact as their sum.
+static bool is_near(enum dtype t, const struct element *a, const struct element *b) {
+    double apart = fabs(a->unit * a->unit - b->unit * b->unit);
+    double whole = a->unit * a->unit + interpret_rounding(t, a->truth);
+    return dtype_is_float(t) && dtype_infos[t].digits < 24 && apart <= unit_slack * whole;
+}
+
+static void compare_element(enum dtype t, const struct element *a, const struct element *b,
+                            struct gpu_agreement *c) {
     c->n++;
-    if (memcmp(a, b, sizeof *a) == 0)
+    if (memcmp(a, b, sizeof *a) == 0 || (a->truth == b->truth && isnan(a->unit) && isnan(b->unit)))
         return;
     c->n_differ++;
-    if (!(a->spread > 0) || !(b->spread > 0)) {
+    if (is_near(t, a, b) && a->truth == b->truth)
+        return;
+    if (!(a->unit > 0) || !(b->unit > 0)) {
         // Exact, or no number: nothing but the same will do.
-        bool is_same = (a->high == b->high || (isnan(a->high) && isnan(b->high))) &&
-                       (a->spread == b->spread || (isnan(a->spread) && isnan(b->spread)));
+        bool is_same = (a->truth == b->truth || (isnan(a->truth) && isnan(b->truth))) &&
+                       (a->unit == b->unit || (isnan(a->unit) && isnan(b->unit)));
         c->n_wrong += !is_same;
         return;
     }
-    double truth = ((double)a->high - (double)b->high) + ((double)a->low - (double)b->low);
-    double off = fabs(truth) / a->spread, wider = fabs(b->spread / a->spread - 1.0);
+    double off = fabs(a->truth - b->truth) / a->unit, wider = fabs(b->unit / a->unit - 1.0);
     c->truth = larger(c->truth, off);
     c->spread = larger(c->spread, wider);
-    c->n_wrong += !(off <= truth_slack && wider <= spread_slack);
+    c->n_wrong += !(off <= truth_slack && (wider <= spread_slack || is_near(t, a, b)));
+}
+
+static struct element element_of(const struct oracle_output *e, int64_t i) {
+    return (struct element){oracle_truth(e, i),
+                            e->type == DTYPE_F32 ? (double)e->spread[i] : e->unit[i]};
 }
 
 static bool compare_output(struct gpu_oracle *g, const struct oracle_output *host,
                            const struct judge_expected *e, struct gpu_agreement *c,
                            struct error *err) {
-    float *high = fetch(g, e->high, host->count, err);
-    float *low = high ? fetch(g, e->low, host->count, err) : NULL;
-    float *spread = low ? fetch(g, e->spread, host->count, err) : NULL;
-    for (int64_t i = 0; spread && i < host->count; i++) {
-        struct three a = {host->high[i], host->low[i], host->spread[i]};
-        struct three b = {high[i], low[i], spread[i]};
-        compare_element(&a, &b, c);
+    bool is_f32 = host->type == DTYPE_F32, ok = true;
+    int64_t bytes = host->count * (is_f32 ? 4 : 8);
+    struct oracle_output card = {.type = host->type, .count = host->count};
+    void *parts[3] = {NULL};
+    const cuda_pointer from[] = {e->high, e->spread, e->low};
+    for (int i = 0; ok && i < (is_f32 ? 3 : 2); i++)
+        ok = (parts[i] = fetch(g, from[i], bytes, err)) != NULL;
+    if (is_f32) {
+        card.high = parts[0];
+        card.spread = parts[1];
+        card.low = parts[2];
+    } else {
+        card.truth = parts[0];
+        card.unit = parts[1];
     }
-    bool ok = spread != NULL;
-    free(high);
-    free(low);
-    free(spread);
+    for (int64_t i = 0; ok && i < host->count; i++) {
+        struct element a = element_of(host, i), b = element_of(&card, i);
+        compare_element(host->type, &a, &b, c);
+    }
+    oracle_output_reset(&card);
     return ok;
 }
 
@@ -163,24 +209,23 @@ static bool compute_expected(struct gpu_oracle *g, const struct oracle *o, enum 
                                          .inputs = s->inputs,
                                          .expected = s->expected,
                                          .stats = s->stats,
-                                         .set = set,
-                                         .allows_overflow = oracle_allows_overflow(set)};
+                                         .set = set};
     return draw(g, o, set, s, err) && gpu_oracle_compute(g, &request, err);
 }
 
 static bool apply(const struct gpu_law *law, const struct problem *p, const struct side *from,
                   struct side *to, struct error *err) {
     for (int i = 0; i < p->n_inputs; i++) {
-        struct gpu_copy c = {from->inputs[i], to->inputs[i],
-                             shape_count(&p->graph.nodes[p->inputs[i].node].shape)};
+        struct gpu_copy c = {from->inputs[i], to->inputs[i], bytes_of(p, p->inputs[i].node)};
         if (!gpu_law_input(law, i, &c, err))
             return false;
     }
     for (int i = 0; i < p->n_outputs; i++) {
         const struct judge_expected *e = &from->expected[i], *f = &to->expected[i];
-        int64_t count = shape_count(&p->graph.nodes[p->outputs[i].node].shape);
-        struct gpu_copy parts[] = {
-            {e->high, f->high, count}, {e->low, f->low, count}, {e->spread, f->spread, count}};
+        int64_t bytes = expected_bytes(p, i);
+        struct gpu_copy parts[] = {{e->high, f->high, bytes},
+                                   {e->low, f->low, e->low ? bytes : 0},
+                                   {e->spread, f->spread, bytes}};
         to->stats[i] = from->stats[i];
         if (!gpu_law_output(law, i, parts, err))
             return false;

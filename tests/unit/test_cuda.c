@@ -152,6 +152,34 @@ static const struct mutant_kernel kernels[] = {
     {"problem alone\ndim M = 30, N = 43\nin x : f32[M, N] ~ normal\nout y : f32[N]\n"
      "y = tanh(sum(x, axis=0))\n",
      "stage y : reduce  threads 1  results 32  vec 1\n"},
+    // Several blocks per row: rows that begin and end anywhere, in registers and shared memory, in
+    // clusters and in gangs that take one row after the other; axes with kept ones between.
+    {"problem odd\ndim M = 5, N = 1031\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+     "y = x / mean(abs(x), axis=1, keepdims=true)\n",
+     "stage y : rowwise as blocks  threads 64  blocks 2  meet cluster  vec 4  unroll 1  "
+     "keep register\n"},
+    {"problem gangs\ndim M = 5, N = 1291\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+     "y = softmax(x)\n",
+     "stage y : rowwise as blocks  threads 32  blocks 4  meet grid  rows 2  minblocks 4  vec 4  "
+     "unroll 2  "
+     "keep shared\n"},
+    {"problem one\ndim M = 3, N = 5131\nin x : bf16[M, N] ~ normal\nout y : bf16[M, N]\n"
+     "out m : f32[M]\nm = max(x, axis=1)\ny = bf16(softmax(f32(x)))\n",
+     "stage y, m : rowwise as blocks  threads 64  blocks 1  meet none  vec 8  unroll 4  keep "
+     "reread\n"},
+    {"problem axes\ndim A = 5, M = 3, N = 100\nin x : f32[A, M, N] ~ normal\n"
+     "in w : f32[M] ~ normal\nout y : f32[A, M, N]\nd = x - mean(x, axis=(0, 2), "
+     "keepdims=true)\ny = d * rsqrt(mean(d * d, axis=(0, 2), keepdims=true) + 1) * w[None, :, "
+     "None]\n",
+     "stage y : rowwise as blocks  threads 32  blocks 2  meet cluster  vec 4  unroll 2  keep "
+     "shared\n"},
+    // Rows across memory: kept in registers, shared by threads; the last rows follow others.
+    {"problem columns\ndim A = 3, M = 19, N = 50\nin x : f32[A, M, N] ~ normal\n"
+     "out y : f32[A, M, N]\ny = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1)\n",
+     "stage y : rowwise as columns  columns 32  threads 4  vec 2  unroll 1  keep register\n"},
+    {"problem again2\ndim M = 37, N = 43\nin x : f32[M, N] ~ normal\nout y : f32[M, N]\n"
+     "out m : f32[N]\nm = max(x, axis=0)\ny = softmax(x, axis=0)\n",
+     "stage y, m : rowwise as columns  columns 32  threads 2  vec 1  unroll 4  keep reread\n"},
     {"problem single\ndim M = 70, N = 50, K = 37\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
      "stage c : gemm  tile 32x32x8  micro 4x4  stages 1  vec 1\n"},

@@ -120,7 +120,7 @@ Test(emitter, a_form_is_found_once_and_is_what_a_block_has) {
     cr_assert_eq(m.count, 0);
     const struct form *f = b->stages[0].form;
     struct objection why;
-    cr_expect_eq(family_first_form(b->stages[0].region), f);
+    cr_expect_eq(family_first_form(b->stages[0].region, &t), f);
     cr_expect_eq(family_form(&families[FAMILY_GEMM], b->stages[0].region, &why), f);
     cr_expect(f->gemm && f->gemm->k == 4096 && !f->rows && !f->reduce);
     // What was refused is refused again in the same words.

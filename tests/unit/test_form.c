@@ -382,7 +382,7 @@ Test(block, mistakes_of_all_stages_are_found_at_once) {
         {softmax, "stage y.mix : rowwise\nstage y.max : rowise\nstage y : rowwise vex 4",
          "2:7 stage y.mix: the problem p has no value 'y.mix' -> y.max\n"
          "3:15 stage y.max: unknown family 'rowise' -> rowwise\n"
-         "4:19 stage y: rowwise has no knob 'vex' -> vec"},
+         "4:19 stage y: rowwise as simt has no knob 'vex' -> vec"},
         {softmax, "stage y.max : rowwise\nstage y.sum : rowwise\nstage y.exp : map",
          "1:1 kernel for p: no stage computes the output y\n"
          "3:7 stage y.sum: nobody reads y.sum\n"

@@ -480,6 +480,24 @@ Test(interpret, exact_data_stays_exact) {
 
 // ---- exactness does not hang on the order of a sum
 
+// A value that is rounded may be on either side of zero, and with it what a choice takes.
+Test(interpret, a_choice_that_rounding_decides_has_a_spread) {
+    static const float x[4] = {0.1f, 0.1f, -3, 7};
+    static const float z[4] = {0.17000002f, 0.1701f, 2, -2};
+    struct interpret_result r = interpreted("problem p\nin x : f32[4]\nin z : f32[4]\n"
+                                            "out y : f32[4]\nout n : f32[4]\n"
+                                            "y = maximum(x * 1.7 - z, 0)\n"
+                                            "n = minimum(z - x * 1.7, 0)\n",
+                                            x, z);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(r.value[i][0] == 0 && r.value[i][1] == 0 && r.value[i][2] == 0);
+        cr_assert(r.spread[i][0] > 0, "output %d", i);
+        cr_assert_eq(r.spread[i][1], 0);
+        cr_assert_eq(r.spread[i][2], 0);
+    }
+    interpret_reset(&r);
+}
+
 Test(interpret, a_sum_that_is_exact_by_luck_still_has_a_spread) {
     struct arena a = {0};
     // Draws lie on a grid of 2^-21: partial sums below 8 need no rounding, in our order.

@@ -220,12 +220,12 @@ Test(oracle, allows_for_luck_where_elements_are_few_or_alike) {
     for (int i = 0; i < 500; i++)
         f.out[i] *= 1.00001F;
     cr_expect_not(oracle_compare(e, f.out, 1, &c));
-    close_fixture(&f);
     struct error_stats s = {.honest_max = 0};
-    oracle_set_limits(&s, 1);
+    oracle_limit(&s, f.oracle.problem, SET_DECLARED, 0, 1);
     cr_expect_eq(s.limit_rms, s.limit_max);
-    oracle_set_limits(&s, 64);
+    oracle_limit(&s, f.oracle.problem, SET_DECLARED, 0, 64);
     cr_expect_lt(s.limit_rms, s.limit_max);
+    close_fixture(&f);
 }
 
 // One chain of `n` additions; of what is added, `bits` bits are kept.

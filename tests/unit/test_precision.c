@@ -14,10 +14,12 @@
 #define ROWS(n) "dim M = 4, N = " #n "\nin x : f32[M, N] ~ uniform(0, 1)\n"
 
 static const struct {
-    const char *problem, *stages;  // stages NULL: plain; "": default
+    const char *problem, *stages;  // stages NULL: plain
 } cases[] = {
     {"problem softmax\n" ROWS(393216) "out y : f32[M, N]\ny = softmax(x)\n", NULL},
-    {"problem softmax\n" ROWS(393216) "out y : f32[M, N]\ny = softmax(x)\n", ""},
+    {"problem softmax\n" ROWS(393216) "out y : f32[M, N]\ny = softmax(x)\n",
+     "stage y : rowwise as blocks  threads 128  blocks 8  meet cluster  vec 4  unroll 4  keep "
+     "shared\n"},
     {"problem rows\n" ROWS(4194304) "out y : f32[M]\ny = sum(x, axis=1)\n", NULL},
     {"problem warps\n" ROWS(4194304) "out y : f32[M]\ny = sum(x, axis=1)\n",
      "stage y : reduce  threads 32  results 4  vec 1  split 1\n"},
@@ -42,16 +44,13 @@ static void lower_case(struct arena *a, const struct problem *p, int i, struct c
         lower_plain(a, p, &t, out);
         return;
     }
-    lower_default(a, p, &t, &k);
-    if (*cases[i].stages) {
-        const char *text = arena_printf(a, "%skernel for %s on %s\n%s", cases[i].problem, p->name,
-                                        t.name, cases[i].stages);
-        struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
-        struct lang_file file;
-        const char *diagnostics = "";
-        cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
-        k = *file.kernels[0];
-    }
+    const char *text = arena_printf(a, "%skernel for %s on %s\n%s", cases[i].problem, p->name,
+                                    t.name, cases[i].stages);
+    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
+    struct lang_file file;
+    const char *diagnostics = "";
+    cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    k = *file.kernels[0];
     cr_assert(lower_kernel(a, p, &t, &k, out, &err), "%s", err.text);
 }
 

@@ -141,6 +141,24 @@ Test(sass, knows_widths_loops_and_resources) {
     cr_expect(!metrics_has(&m, METRIC_LOADS_IN_FLIGHT) && !metrics_has(&m, METRIC_HOT_LOAD_BYTES));
 }
 
+// Which loop is hot samples say better: here that the time is not in the loop at all.
+Test(sass, takes_the_hot_part_from_samples) {
+    struct sass s = read_fixture("twins_90a.cubin");
+    struct sass_kernel *k = sass_find(&s, "flight_sick");
+    double *issued = arena_array(&a, double, k->n + 1);
+    int begin = k->hot_begin, end = k->hot_end;
+    cr_assert(k->has_hot_loop);
+    sass_set_hot(k, issued);
+    cr_expect(k->has_hot_loop && k->hot_begin == begin, "nobody sampled");
+    issued[0] = 100;
+    issued[begin] = 1;
+    sass_set_hot(k, issued);
+    cr_expect(!k->has_hot_loop && k->hot_begin == 0 && k->hot_end == k->n - 1);
+    issued[begin] = 1000;
+    sass_set_hot(k, issued);
+    cr_expect(k->has_hot_loop && k->hot_begin == begin && k->hot_end == end);
+}
+
 Test(sass, reads_an_earlier_architecture_alike) {
     struct sass s = read_fixture("twins_80.cubin");
     struct metrics m = metrics_of(&s, "flight_well");
@@ -297,6 +315,7 @@ Test(sources, counters_are_chosen_for_few_passes) {
         {"GH100", "basic", 1, 0},  {"GA100", "basic", 1, 0},  {"AD102", "basic", 1, 0},
         {"GB202", "basic", 1, 2},  {"GH100", "class", 3, 0},  {"GH100", "memory", 5, 0},
         {"GH100", "stalls", 6, 0}, {"GA100", "stalls", 6, 1}, {"GH100", "code", 1, 0},
+        {"GH100", "all", 11, 0},
     };
     struct cupti c;
     struct error err = {0};

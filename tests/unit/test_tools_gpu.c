@@ -63,7 +63,7 @@ Test(tools_gpu, name_the_fault_of_the_sick_twin_only) {
         const char *twins, *tool;
     } cases[] = {
         {"narrow", "narrow"},  {"array", "spill"}, {"flight", "flight"}, {"divide", "slow"},
-        {"atomic", "atomics"}, {"reuse", "reuse"}, {"mma", "tensor"},    {"convert", "convert"},
+        {"atomic", "atomics"}, {"reuse", "reuse"}, {"mma", "path"},      {"convert", "convert"},
     };
     struct sass s = read_twins();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -131,7 +131,7 @@ static const struct {
      "wait for global memory",
      {{METRIC_STALL_LONG, 8}, {METRIC_STALL_WAIT, 1}, {METRIC_ISSUE_BUSY, 0.2}},
      {{METRIC_STALL_LONG, 2}, {METRIC_STALL_WAIT, 2}, {METRIC_STALL_SELECTED, 1}}},
-    {&tool_stall,
+    {&tool_chain,
      "wait for the instruction before",
      {{METRIC_STALL_LONG, 1}, {METRIC_STALL_WAIT, 6}},
      {{METRIC_STALL_LONG, 1}, {METRIC_STALL_WAIT, 6}, {METRIC_ISSUE_BUSY, 0.9}}},
@@ -160,7 +160,7 @@ static const struct {
      "blocks take unequal time",
      {{METRIC_ACHIEVED_OCCUPANCY, 0.3}},
      {{METRIC_ACHIEVED_OCCUPANCY, 0.9}}},
-    {&tool_tensor,
+    {&tool_starved,
      "matrix units wait for data",
      {{METRIC_CODE_TENSOR, 0},
       {METRIC_CODE_TENSOR_GROUP, 16},
@@ -183,6 +183,61 @@ static const struct {
      "near the limit of memory",
      {{METRIC_DRAM_BUSY, 0.9}},
      {{METRIC_DRAM_BUSY, 0.5}}},
+    {&tool_fence, "memory fences", {{METRIC_STALL_MEMBAR, 5}}, {{METRIC_STALL_MEMBAR, 0.5}}},
+    {&tool_constant, "wait for constants", {{METRIC_STALL_IMC, 5}}, {{METRIC_STALL_IMC, 0.5}}},
+    {&tool_fetch,
+     "instructions to be fetched",
+     {{METRIC_STALL_NO_INSTRUCTION, 5}},
+     {{METRIC_STALL_NO_INSTRUCTION, 5}, {METRIC_ISSUE_BUSY, 0.9}}},
+    // Measured: constants without an f.
+    {&tool_precision,
+     "f64 arithmetic on f32 data",
+     {{METRIC_HOT_INSTRUCTIONS, 103},
+      {METRIC_HOT_F64, 32},
+      {METRIC_HOT_CONVERSIONS, 64},
+      {METRIC_PIPE_XU_BUSY, 0.938}},
+     {{METRIC_HOT_INSTRUCTIONS, 103}, {METRIC_HOT_F64, 64}, {METRIC_HOT_CONVERSIONS, 0}}},
+    // Measured: page-locked memory of the host read by a kernel, and what a profiler leaves there.
+    {&tool_host,
+     "host's memory",
+     {{METRIC_HOST_SECTORS, 3.163e6}, {METRIC_LOAD_SECTORS, 2.1e6}, {METRIC_STORE_SECTORS, 2.1e6}},
+     {{METRIC_HOST_SECTORS, 2.5e4}, {METRIC_LOAD_SECTORS, 2.7e4}, {METRIC_STORE_SECTORS, 2.7e4}}},
+    {&tool_clock, "clock is below", {{METRIC_SM_HZ, 1.2e9}}, {{METRIC_SM_HZ, 1.97e9}}},
+    {&tool_uneven,
+     "others have ended",
+     {{METRIC_SM_ACTIVE_MEAN, 4e5}, {METRIC_SM_ACTIVE_MAX, 1e6}},
+     {{METRIC_SM_ACTIVE_MEAN, 9.8e5}, {METRIC_SM_ACTIVE_MAX, 1e6}}},
+    {&tool_atomics,
+     "atomics on shared memory",
+     {{METRIC_SHARED_ATOMICS, 2.4e6}, {METRIC_INSTRUCTIONS, 1e7}, {METRIC_L1_BUSY, 0.85}},
+     {{METRIC_SHARED_ATOMICS, 1e4}, {METRIC_INSTRUCTIONS, 1e7}, {METRIC_L1_BUSY, 0.85}}},
+    // A product of halves by threads, of a program whose problem nobody knows; of floats it may be
+    // what is wanted.
+    {&tool_tensor,
+     "matrix units are not used",
+     {{METRIC_HOT_INSTRUCTIONS, 60},
+      {METRIC_HOT_FMA, 32},
+      {METRIC_HOT_F16, 12},
+      {METRIC_HOT_SHARED_LOADS, 6},
+      {METRIC_CODE_TENSOR, 0},
+      {METRIC_CODE_TENSOR_GROUP, 0}},
+     {{METRIC_HOT_INSTRUCTIONS, 60},
+      {METRIC_HOT_FMA, 32},
+      {METRIC_HOT_F16, 0},
+      {METRIC_HOT_SHARED_LOADS, 6},
+      {METRIC_CODE_TENSOR, 0},
+      {METRIC_CODE_TENSOR_GROUP, 0}}},
+    // Scattered stores hold up the path to memory, which is not busy itself (measured).
+    {&tool_coalesce,
+     "global stores of a warp are scattered",
+     {{METRIC_STORE_SECTORS, 6.7e7},
+      {METRIC_STORE_REQUESTS, 2.1e6},
+      {METRIC_HOT_STORE_BYTES, 4},
+      {METRIC_DRAM_BUSY, 0.1}},
+     {{METRIC_STORE_SECTORS, 8.4e6},
+      {METRIC_STORE_REQUESTS, 2.1e6},
+      {METRIC_HOT_STORE_BYTES, 4},
+      {METRIC_DRAM_BUSY, 0.1}}},
     {&tool_waves, "too few blocks", {{METRIC_BLOCKS, 16}}, {{METRIC_BLOCKS, 132 * 64}}},
 };
 enum { COUNTED = sizeof counted / sizeof counted[0] };
@@ -212,6 +267,40 @@ Test(tools_gpu, tell_sick_counters_from_healthy_ones) {
                   f.expected_gain);
         cr_expect(!asks(counted[i].tool, &well, &f), "case %d: %s", i, f.cause);
     }
+}
+
+// Measured: 20 turns of 134 MB each way.
+Test(tools_gpu, blame_copies_or_the_gaps_between_kernels) {
+    struct profile p = {0};
+    struct finding f;
+    profile_set(&p, METRIC_SPAN, 1.0);
+    profile_set(&p, METRIC_DEVICE_BUSY, 0.01);
+    profile_set(&p, METRIC_LAUNCHES, 20);
+    profile_set(&p, METRIC_COPY_SHARE, 0.9);
+    profile_set(&p, METRIC_COPY_BYTES, 5e9);
+    profile_set(&p, METRIC_COPY_PAGEABLE, 1);
+    cr_assert(asks(&tool_copies, &p, &f));
+    cr_expect(strstr(f.evidence, "pageable"), "%s", f.evidence);
+    cr_expect(!asks(&tool_gaps, &p, &f), "%s", f.cause);
+    profile_set(&p, METRIC_COPY_SHARE, 0.01);
+    cr_expect(!asks(&tool_copies, &p, &f));
+    cr_expect(asks(&tool_gaps, &p, &f));
+    metrics_clear(&p.call, METRIC_COPY_BYTES);
+    cr_expect(!asks(&tool_copies, &p, &f));
+}
+
+Test(tools_gpu, rank_causes_before_symptoms) {
+    struct profile p = plain_launch();
+    struct finding out[5];
+    static const struct row rows[ROWS_MAX] = {{METRIC_STALL_LONG, 9},
+                                              {METRIC_BYTES_IN_FLIGHT, 4},
+                                              {METRIC_OCCUPANCY, 0.9},
+                                              {METRIC_ISSUE_BUSY, 0.1}};
+    set_rows(&p, rows);
+    int n = examine(&p, out);
+    cr_assert_geq(n, 2);
+    cr_expect_str_eq(out[0].tool, "flight");
+    cr_expect(is_found(out, n, "stall"));
 }
 
 Test(tools_gpu, are_silent_without_what_they_need) {

@@ -90,7 +90,7 @@ static void count_block(const struct loop_block *b, int *n) {
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             count_expr(all[i], n);
         n[FIBRE_GUARD] += s->kind == LOOP_IF;
-        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || is_order(s);
+        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || s->kind == LOOP_MEET || is_order(s);
         for (int i = 0; i < INTRINSIC_OPERANDS_MAX && s->kind == LOOP_INTRINSIC; i++)
             count_expr(s->operand[i].index, n);
         count_block(&s->body, n);

@@ -46,9 +46,14 @@ static double run(struct text_subject *s, const struct fibre_program *p, struct 
     float *all, *outputs[OUTPUTS_MAX];
     if (!fibre_run(&s->arena, p, r, &all, fault))
         return -1;
+    const char *bytes = (const char *)all;
     for (int i = 0; i < s->problem->n_outputs; i++) {
-        outputs[i] = all;
-        all += s->expected.result.count[i];
+        enum dtype t = s->problem->graph.nodes[s->problem->outputs[i].node].dtype;
+        int64_t count = s->expected.result.count[i];
+        outputs[i] = arena_array(&s->arena, float, count);
+        for (int64_t j = 0; j < count; j++)
+            outputs[i][j] = (float)dtype_get(t, bytes, j);
+        bytes += dtype_size(t, count);
     }
     *fault = "";
     return error_of(s, outputs);

@@ -74,7 +74,7 @@ static void prepare(void) {
 cudaError_t cudaMalloc(void **p, size_t size) {
     FAIL_IF_ASKED;
     prepare();
-    *p = hone_dev_guarded((size + 255) / 256 * 256);
+    *p = hone_dev_guarded((size + 255) / 256 * 256, 256);
     return cudaSuccess;
 }
 

@@ -24,7 +24,17 @@ HONE_KERNEL(256) y_reduce(const float *__restrict__ x, const float *__restrict__
     const int thread = hone_thread();
     int row = block / 2;
     t_1_part = hone_all4(0.0f);
-    for (int j = block % 2 * 32768 + thread * 4; j < block % 2 * 32768 + 32768; j += 1024) {
+    int middle = block % 2 * 32768 + 32768;
+    for (int at = block % 2 * 32768; at < middle; at += 8192) {
+        #pragma unroll
+        for (int step = 0; step < 8; step++) {
+            int j = at + step * 1024 + thread * 4;
+            f32x4 w_v = hone_load4(&w[j]);
+            f32x4 x_v = hone_load4(&x[row * K + j]);
+            t_1_part += x_v * w_v;
+        }
+    }
+    for (int j = middle + thread * 4; j < block % 2 * 32768 + 32768; j += 1024) {
         f32x4 w_v = hone_load4(&w[j]);
         f32x4 x_v = hone_load4(&x[row * K + j]);
         t_1_part += x_v * w_v;

@@ -23,7 +23,18 @@ HONE_KERNEL(256) y_reduce(const float *__restrict__ x, float *__restrict__ y_par
     const int block = hone_block();
     const int thread = hone_thread();
     y_part = hone_all4(0.0f);
-    for (int j = block * 15628 + thread * 4; j < (M * N < block * 15628 + 15628 ? M * N : block * 15628 + 15628); j += 1024) {
+    int end = (M * N < block * 15628 + 15628 ? M * N : block * 15628 + 15628);
+    int middle = block * 15628 + (end - block * 15628) / 8192 * 8192;
+    for (int at = block * 15628; at < middle; at += 8192) {
+        #pragma unroll
+        for (int step = 0; step < 8; step++) {
+            int j = at + step * 1024 + thread * 4;
+            f32x4 x_v = hone_load4(&x[j]);
+            f32x4 t_1 = x_v * x_v;
+            y_part += t_1;
+        }
+    }
+    for (int j = middle + thread * 4; j < end; j += 1024) {
         f32x4 x_v = hone_load4(&x[j]);
         f32x4 t_1 = x_v * x_v;
         y_part += t_1;

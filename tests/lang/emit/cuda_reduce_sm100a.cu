@@ -25,7 +25,17 @@ HONE_KERNEL(256) y_reduce(const float *__restrict__ x, float *__restrict__ y_par
     int i = block / 64 * 64 + thread % 32 * 2;
     int at = (i < 332 ? i : 332);
     y_part = hone_all2(0.0f);
-    for (int j = block % 64 * 157 + thread / 32; j < (M < block % 64 * 157 + 157 ? M : block % 64 * 157 + 157); j += 8) {
+    int end = (M < block % 64 * 157 + 157 ? M : block % 64 * 157 + 157);
+    int middle = block % 64 * 157 + (end - block % 64 * 157) / 64 * 64;
+    for (int at_2 = block % 64 * 157; at_2 < middle; at_2 += 64) {
+        #pragma unroll
+        for (int step = 0; step < 8; step++) {
+            int j = at_2 + step * 8 + thread / 32;
+            f32x2 x_v = hone_load2(&x[j * N + at]);
+            y_part += x_v;
+        }
+    }
+    for (int j = middle + thread / 32; j < end; j += 8) {
         f32x2 x_v = hone_load2(&x[j * N + at]);
         y_part += x_v;
     }

@@ -1,0 +1,7 @@
+// What is asked for (inject.h has the form).
+#pragma once
+
+#include <stdbool.h>
+
+// Fill `state` and open its output; false: nothing is asked of this process.
+bool ask_read(void);

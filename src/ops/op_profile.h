@@ -1,0 +1,37 @@
+// A program that somebody else wrote, run, timed and explained: profile/collect.h gathers, the
+// tools of ops/diagnosis.h explain. hone.program/1.
+#pragma once
+
+#include "ops/diagnosis.h"
+#include "profile/collect.h"
+
+struct profile_request {
+    const char *const *argv;  // NULL-terminated
+    const char *kernel;       // regular expression; NULL: all
+    int top;
+    double timeout_s;  // 0: none
+    bool is_json;      // its standard output must not get between
+    bool only_timeline;
+};
+
+// What to do first: of all findings the one that gains most of the whole.
+struct profile_first {
+    const struct finding *finding;  // NULL: nothing was found
+    const char *kernel;             // NULL: it is about the whole
+    double gain;                    // of the time from the first kernel to the last
+};
+
+struct program_profile {
+    const char *const *argv;
+    struct collected collected;
+    struct diagnosis diagnosis;
+    struct profile_first first;
+};
+
+bool op_profile(struct arena *a, const struct profile_request *q, struct program_profile *out,
+                struct error *err);
+// The status that the program ended with, as a shell says it; 1 where it went well but launched
+// nothing, so that there is nothing to explain.
+int op_profile_status(const struct program_profile *p);
+const char *op_profile_text(struct arena *a, const struct program_profile *p);
+json_t *op_profile_json(const struct program_profile *p);

@@ -1,0 +1,40 @@
+// Constants: threads of a warp that read different addresses of constant memory go one after
+// another, and what the small cache does not hold comes from afar.
+#include <math.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+#include "tools/tool_private.h"
+
+static const double MUCH = 0.2;
+
+static const struct action other[] = {
+    WORDS("an index that is the same for all threads of a warp; or the table in shared memory, or "
+          "read through const __restrict__ pointers"),
+};
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double cycles = subject_get(s, METRIC_STALL_IMC), all = subject_stalls(s);
+    double share = cycles / all, issue = subject_get(s, METRIC_ISSUE_BUSY);
+    if (!(share > MUCH))
+        return false;
+    f->severity = share > 0.5 && !(issue > 0.4) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = "warps wait for constants";
+    f->evidence =
+        arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
+    f->expected_gain = 1 / (1 - fmin(share, 0.95));
+    tool_add_number(f, METRIC_STALL_IMC, cycles, MUCH * all);
+    tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
+    tool_add_actions(f, s, other, ARRAY_LEN(other));
+    return true;
+}
+
+const struct tool tool_constant = {
+    .name = "constant",
+    .summary = "time that constants take to come",
+    .devices = ON_GPU,
+    .of_launches = true,
+    .n_needs = 1,
+    .needs = {METRIC_STALL_IMC},
+    .examine = examine,
+};

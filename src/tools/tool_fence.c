@@ -1,0 +1,40 @@
+// Memory fences: a warp that asks for one waits until all its writes are seen by others.
+#include <math.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+#include "tools/tool_private.h"
+
+static const double MUCH = 0.15;
+
+static const struct action fewer[] = {
+    WORDS("fewer fences: one after all writes instead of one after each"),
+    WORDS("a weaker one: __threadfence_block within a block, release and acquire at one flag "
+          "(cuda::atomic_ref) instead of a fence for everything"),
+};
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double cycles = subject_get(s, METRIC_STALL_MEMBAR), all = subject_stalls(s);
+    double share = cycles / all, issue = subject_get(s, METRIC_ISSUE_BUSY);
+    if (!(share > MUCH))
+        return false;
+    f->severity = share > 0.5 && !(issue > 0.4) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = "warps wait for memory fences";
+    f->evidence =
+        arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
+    f->expected_gain = 1 / (1 - fmin(share, 0.95));
+    tool_add_number(f, METRIC_STALL_MEMBAR, cycles, MUCH * all);
+    tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
+    tool_add_actions(f, s, fewer, ARRAY_LEN(fewer));
+    return true;
+}
+
+const struct tool tool_fence = {
+    .name = "fence",
+    .summary = "time at memory fences",
+    .devices = ON_GPU,
+    .of_launches = true,
+    .n_needs = 1,
+    .needs = {METRIC_STALL_MEMBAR},
+    .examine = examine,
+};

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Any program profiled, over a driver and a CUPTI that are not there (tests/fake): what it prints and
+# how it ends stay, what goes wrong is named, and the rest still works.
+. "$(dirname "$0")/lib.sh"
+mkdir cuda none
+ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
+export CUDA_HOME="$TMP/cuda"
+program=$(dirname "$HONE")/cuda-program cubin=$ROOT/tests/fixtures/cubin/twins_90a.cubin
+
+# profile FAULT HOW [OPTIONS]: the program with 8 launches that ends like that.
+profile() {
+    fault=$1 how=$2
+    shift 2
+    FAKE_CUDA=$fault "$HONE" profile "$@" -- "$program" "$cubin" 8 "$how"
+}
+
+expect_match 0 '^8 launches of 2 kernels on Fake 9000$' profile - 0
+has() {
+    printf '%s\n' "$got" | grep -Eq -e "$1" || fail "no line '$1' in:
+$got"
+}
+has '^8 launches$'
+has '^  kernels   75.0%  100 µs x 6  flight_sick$'
+has '^  class     memory-bound .memory 91% busy'
+has '^  where     100% of the waiting at some source.cu:42, .* at 0xf0: waiting for global'
+has '^runs: .* with counters .3 passes., .* with samples$'
+[ "$(printf '%s\n' "$got" | grep -c '^8 launches$')" = 1 ] || fail "the program's output came more than once"
+expect_match 0 '^narrow_sick$' profile - 0 --kernel '^narrow' --top 1
+printf '%s\n' "$got" | grep -q '^flight_sick' && fail 'a kernel that does not match'
+expect_match 0 '^8 launches of 2 kernels' profile - 0 --timeline
+printf '%s\n' "$got" | grep -q 'counters' && fail 'counters in a timeline'
+valid program profile - 0 --json
+grep -q '"hot_load_bytes": 4.0' json || fail 'no machine code'
+
+cp json kept.json
+expect_match 0 '^hone, profile: 8 launches of 2 kernels on Fake 9000$' "$HONE" diagnose kept.json
+has '^  class     memory-bound .memory 91% busy'
+printf '{"schema": "hone.plan/1"}' >other.json
+expect_match 2 'other.json: this is no profile of hone' "$HONE" diagnose other.json
+
+# How programs end.
+expect_match 3 '^the program ended with status 3$' profile - 3
+has '^8 launches of 2 kernels'
+expect_match 5 '^8 launches of 2 kernels' profile - _exit
+expect_match 139 '^the program ended by signal 11 ' profile - segv
+has '^8 launches of 2 kernels'
+expect_match 124 '^the program did not end in time' profile - hang --timeout 1.5
+expect_match 0 '^16 launches of 4 kernels on Fake 9000, by 2 processes$' profile - fork
+expect_match 1 'started CUDA.s driver but launched nothing' profile - none
+expect_match 1 'never started CUDA.s driver' profile - static
+expect_match 2 './no-such-program cannot be run: No such file' "$HONE" profile -- ./no-such-program
+expect_match 2 'put -- before the program' "$HONE" profile true
+expect_match 2 "'.' is no regular expression" profile - 0 --kernel '('
+
+# What CUPTI refuses is named; a timeline and machine code are there still.
+expect_match 0 '^absent: counters: the driver gives counters to administrators only: run as root' profile refused 0
+has '^absent: samples: the driver gives counters to administrators only'
+has '^8 launches of 2 kernels'
+expect_match 0 '^absent: counters: another process is reading' profile counters-busy 0
+expect_match 0 '^absent: counters: CUPTI_ERROR_UNKNOWN .range_decode: 999.$' profile no-data 0
+expect_match 0 '^absent: counters: the chip is not known$' profile no-chip 0
+expect_match 1 '^absent: the timeline: the program uses CUPTI itself' profile subscribed 0
+expect_match 1 '^absent: the timeline: .*activity_enable: 27' profile no-activity 0
+ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" none/libcuda.so.1
+[ -e /usr/local/cuda/lib64/libcupti.so.13 ] ||
+    expect_match 3 'a program cannot be profiled without CUPTI' env CUDA_HOME="$TMP/none" CUDA_PATH="$TMP/none" \
+        "$HONE" profile -- true
+
+# Many launches, and nothing is left behind.
+FAKE_CUDA=- run "$HONE" profile --timeline -- "$program" "$cubin" 30000 0
+has '^30000 launches of 2 kernels'
+[ -z "$(find "$XDG_CACHE_HOME" -name ask)" ] || fail 'files were left'

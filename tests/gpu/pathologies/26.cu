@@ -1,0 +1,24 @@
+#include "common.h"
+
+enum { STEPS = 256 };
+__constant__ float table[8192];
+
+__global__ void work(const int *in, float *out) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned v = (unsigned)in[at] + (TWIN == 0 ? threadIdx.x * 97u : blockIdx.x);
+    float sum = 0;
+    for (int i = 0; i < STEPS; i++) {
+        sum += table[v & 8191];
+        v += 1031;
+    }
+    out[at] = sum;
+}
+
+int main() {
+    int blocks = multiprocessors() * 64;
+    int *in = device<int>((size_t)blocks * 256);
+    float *out = device<float>((size_t)blocks * 256);
+    for (int i = 0; i < TURNS; i++)
+        work<<<blocks, 256>>>(in, out);
+    done();
+}
