@@ -407,11 +407,11 @@ HONE_FN int hone_to_tf32(int word) {
 HONE_FN void hone_round_tf32(int *word) {
     *word = hone_to_tf32(*word);
 }
-// The high part is cut off, which takes one instruction, so the low one has its sign; what a
-// product does not look at may be left in it.
+// The high part to nearest, and what is left of it, whose last bits a product does not look at. Of
+// infinities and NaN one of them is NaN.
 HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
-    *high = *word & ~0x1fff;
-    *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high)) + 0x1000;
+    *high = (*word + 0x1000) & ~0x1fff;
+    *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high));
 }
 
 // NaN when either argument is.

@@ -358,16 +358,10 @@ static void hone_dev_run_blocks(long block, long n) {
     hone_dev.n_fibres = (int)n * hone_dev.launch->threads;
     int n_warps = hone_dev.n_fibres / HONE_DEV_WARP, last = -1;
     for (int i = 0; i < hone_dev.n_arrays; i++)
-<<<<<<< HEAD
         hone_dev_poison_shared(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
-    for (int i = 0; i < hone_dev.launch->threads; i++) {
-        hone_dev.fibres[i].thread = i;
-=======
-        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.n_fibres; i++) {
         hone_dev.fibres[i].thread = i % hone_dev.launch->threads;
         hone_dev.fibres[i].block = block + i / hone_dev.launch->threads;
->>>>>>> main
         hone_dev.fibres[i].state = HONE_DEV_READY;
         hone_dev.fibres[i].n_copies = hone_dev.fibres[i].group = 0;
     }
@@ -453,13 +447,8 @@ static void *hone_dev_shared(const char *name, size_t bytes) {
     if (hone_dev.n_arrays == HONE_DEV_ARRAYS_MAX)
         hone_dev_fault("has too many arrays in shared memory");
     struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
-<<<<<<< HEAD
-    *a = (struct hone_dev_array){name, hone_dev_guarded(bytes), bytes};
-    hone_dev_poison_shared(a->data, bytes);
-=======
     *a = (struct hone_dev_array){name, block, hone_dev_guarded(bytes, 1), bytes};
-    hone_dev_poison(a->data, bytes);
->>>>>>> main
+    hone_dev_poison_shared(a->data, bytes);
     return a->data;
 }
 
@@ -794,11 +783,10 @@ HONE_FN void hone_round_tf32(int *word) {
 HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     float v, top;
     memcpy(&v, word, 4);
-    *high = *word & ~0x1fff;
+    *high = (int)(((unsigned)*word + 0x1000u) & ~0x1fffu);
     memcpy(&top, high, 4);
     v -= top;
     memcpy(low, &v, 4);
-    *low = (int)((unsigned)*low + 0x1000u);
 }
 
 HONE_FN float hone_max1(float a, float b) {

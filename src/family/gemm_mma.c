@@ -53,6 +53,8 @@ enum { PIECE_BYTES = 16, STEP_BYTES = 32, ROW_BYTES_MAX = 128 };
 // the result is rounded to 16 bits, only elements near 0 show it, and 2048 keep it within the
 // limits of a judge.
 enum { CHUNK_WIDE = 128, CHUNK_NARROW = 2048 };
+// Products of parts cut off three times, and twice as often.
+enum { CHUNK_PARTS = 32 };
 
 static bool runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strncmp(t->isa, "sm_", 3) == 0 &&
@@ -173,6 +175,8 @@ struct mma_sizes mma_read_sizes(const struct form *f, const struct kernel_stage 
     read_side(&z.rhs, &z, g);
     z.slices = (z.k + z.depth - 1) / z.depth;
     int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
+    if (z.kind == MMA_KIND_TF32X3)
+        terms = CHUNK_PARTS;
     if (z.k > terms)
         z.chunk = terms / z.depth;
     return z;
@@ -292,7 +296,9 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double live = fmin(resident, fmax(1, tiles / t->sms));
     double read = (double)z.lhs.warps * z.rhs.warps * (z.lhs.own + z.rhs.own) * depth *
                   z.element_bytes / (128 * clock);
-    double slice_bytes = (double)(z.lhs.tile_bytes + z.rhs.tile_bytes);
+    // Beyond an edge nothing is copied.
+    double slice_bytes = (double)z.lhs.tile_bytes * fmin(1, (double)z.m / z.lhs.width) +
+                         (double)z.rhs.tile_bytes * fmin(1, (double)z.n / z.rhs.width);
     double under_way = (z.stages - 1) * slice_bytes * live / 700e-9 / live;
     double brought = slice_bytes * (double)z.slices / fmin(42 * clock / live, under_way);
     double copies = (double)(z.lhs.items + z.rhs.items) * (double)z.slices * z.threads / 32;
@@ -313,7 +319,9 @@ static double estimate(const struct form *f, const struct target *t, const struc
     struct region_work w;
     region_count(f->region, &w);
     double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
-    return fmax(waves * (tile + 1.5e-6), memory) + 3e-6;
+    // The longer of them does not hide all of the other.
+    double computed = waves * (tile + 1.5e-6);
+    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 3e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest

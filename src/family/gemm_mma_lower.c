@@ -12,8 +12,8 @@
 //   the last slice's steps
 //   store
 //
-// Rows and columns beyond the edge follow the last one there is and are not stored; depth beyond
-// the edge is zeros in both operands, so that it adds nothing whatever lies there.
+// What lies beyond an edge is zeros and is not read; rows and columns there are not stored, and
+// depth is zeros in both operands, so that it adds nothing whatever the other one has.
 #include <assert.h>
 
 #include "base/arena.h"
@@ -38,18 +38,28 @@ static const struct loop_expr *place(const struct mma_build *x, const struct mma
     return add(x, times(x, line, s->length), times(x, at, per_piece(x)));
 }
 
-// How many bytes of a copy at depth `k` exist.
-static const struct loop_expr *valid_bytes(const struct mma_build *x, const struct mma_side *s,
-                                           const struct loop_expr *k) {
-    int bytes = s->copy_elements * x->z.element_bytes;
-    if (x->z.k % x->z.depth == 0)
-        return num(x, bytes);
-    const struct loop_expr *left =
-        loop_binary(x->a, LOOP_SUB, x->l->space.extent[x->form->group_k], k);
-    // Along K bytes count; across it a copy has one depth, and is there or not.
-    left = times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)),
-                 s->along_k ? x->z.element_bytes : bytes);
-    return smaller(x, left, num(x, bytes));
+// What is left of an axis from `at` on, `each` bytes for an element.
+static const struct loop_expr *bytes_left(const struct mma_build *x, int group,
+                                          const struct loop_expr *at, int64_t each) {
+    const struct loop_expr *left = loop_binary(x->a, LOOP_SUB, x->l->space.extent[group], at);
+    return times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)), each);
+}
+
+// How many bytes of a copy exist: all, or none of them beyond an edge. Along the axis of a row
+// bytes count; the other axis is there or not.
+static const struct loop_expr *valid_bytes(const struct mma_build *x, const struct mma_tile *t,
+                                           const struct loop_expr *k,
+                                           const struct loop_expr *stay) {
+    const struct mma_side *s = t->s;
+    int64_t element = x->z.element_bytes, bytes = s->copy_elements * element;
+    const struct loop_expr *valid = num(x, bytes), *left = NULL;
+    if (x->z.k % x->z.depth != 0)
+        left = bytes_left(x, x->form->group_k, k, s->along_k ? element : bytes);
+    if (s->size % s->width != 0) {
+        const struct loop_expr *other = bytes_left(x, t->group, stay, s->along_k ? bytes : element);
+        left = left ? smaller(x, left, other) : other;
+    }
+    return left ? smaller(x, left, valid) : valid;
 }
 
 // One copy: `at` elements into row `row` of the tile.
@@ -62,10 +72,6 @@ static void copy_item(const struct mma_build *x, const struct mma_tile *t, struc
     int bytes = s->copy_elements * x->z.element_bytes;
     const struct loop_expr *k = add(x, times(x, slice, x->z.depth), s->along_k ? column : row);
     const struct loop_expr *stay = add(x, t->first, s->along_k ? row : column);
-    int64_t last = s->along_k ? 1 : s->copy_elements;
-    if (s->size % s->width != 0)
-        stay = smaller(x, stay,
-                       loop_binary(x->a, LOOP_SUB, x->l->space.extent[t->group], num(x, last)));
     struct scope scope = scope_inside(x->outer, b);
     scope.index[t->group] = stay;
     scope.index[x->form->group_k] = k;
@@ -77,7 +83,7 @@ static void copy_item(const struct mma_build *x, const struct mma_tile *t, struc
     loop_intrinsic(b, by_bytes[bytes],
                    (struct loop_operand[]){{t->tile, to},
                                            {t->from, point_index(&scope, shape, &s->map)},
-                                           {NULL, valid_bytes(x, s, k)}});
+                                           {NULL, valid_bytes(x, t, k, stay)}});
 }
 
 static void copy_tile(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
@@ -216,18 +222,19 @@ static void multiply_parts(const struct mma_build *x, struct loop_builder *b, in
     split(x, &x->lhs, b, num(x, 0), num(x, set * x->z.lhs.own / 4), x->z.lhs.own / 4);
     const struct loop_expr *h = open_unrolled(x, b, "h", x->z.rhs.own / 16, &by_columns);
     split(x, &x->rhs, &by_columns, num(x, 0), word_at(x, &x->rhs, set, h), 4);
-    const struct loop_expr *i = open_unrolled(x, &by_columns, "i", x->z.lhs.own / 16, &by_row);
-    const struct loop_expr *j = open_unrolled(x, &by_row, "j", 2, &by_half);
-    const struct loop_expr *sum = sum_at(x, i, add(x, times(x, h, 2), j));
-    const struct loop_expr *left = times(x, i, 4), *right = times(x, j, 2);
     const struct loop_buffer *factors[][2] = {
         {x->lhs.low, x->rhs.high}, {x->lhs.high, x->rhs.low}, {x->lhs.high, x->rhs.high}};
-    for (int p = 0; p < 3; p++)
-        loop_intrinsic(
-            &by_half, INTRINSIC_MMA_TF32,
-            (struct loop_operand[]){{x->sum, sum}, {factors[p][0], left}, {factors[p][1], right}});
-    loop_close(&by_row, &by_half);
-    loop_close(&by_columns, &by_row);
+    // Products of one kind side by side: those of one sum would wait for each other.
+    for (int p = 0; p < 3; p++) {
+        const struct loop_expr *i = open_unrolled(x, &by_columns, "i", x->z.lhs.own / 16, &by_row);
+        const struct loop_expr *j = open_unrolled(x, &by_row, "j", 2, &by_half);
+        loop_intrinsic(&by_half, INTRINSIC_MMA_TF32,
+                       (struct loop_operand[]){{x->sum, sum_at(x, i, add(x, times(x, h, 2), j))},
+                                               {factors[p][0], times(x, i, 4)},
+                                               {factors[p][1], times(x, j, 2)}});
+        loop_close(&by_row, &by_half);
+        loop_close(&by_columns, &by_row);
+    }
     loop_close(b, &by_columns);
 }
 
@@ -302,6 +309,7 @@ static void walk_slices(const struct mma_build *x, struct loop_builder *b,
 static void walk_chunks(const struct mma_build *x, struct loop_builder *b,
                         const struct loop_expr *end) {
     struct loop_builder inner;
+    clear(x, b, x->total);
     struct loop_for f = {"chunk", num(x, 0), end, x->z.chunk, false};
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
     walk_slices(x, &inner, begin, smaller(x, end, add(x, begin, num(x, x->z.chunk))));
@@ -313,8 +321,6 @@ static void walk(const struct mma_build *x, struct loop_builder *b) {
     struct loop_builder inner;
     const struct loop_expr *last = num(x, x->z.slices - 1);
     clear(x, b, x->sum);
-    if (x->total)
-        clear(x, b, x->total);
     struct loop_for ahead = {"slice", num(x, 0), num(x, x->z.stages - 1), 1, false};
     copy_slice(x, &inner, loop_open_for(b, &ahead, &inner));
     loop_close(b, &inner);

@@ -180,9 +180,9 @@ static uint32_t round_tf32(uint32_t w) {
 }
 
 static void split_tf32(struct machine *m, const struct loop_stmt *s) {
-    uint32_t w = word(m, &s->operand[2], 0), high = w & ~0x1fffu;
+    uint32_t w = word(m, &s->operand[2], 0), high = (w + 0x1000u) & ~0x1fffu;
     put_word(m, &s->operand[0], 0, high);
-    put_word(m, &s->operand[1], 0, word_of(float_of(w) - float_of(high)) + 0x1000u);
+    put_word(m, &s->operand[1], 0, word_of(float_of(w) - float_of(high)));
 }
 
 // ---- by scope

@@ -373,8 +373,8 @@ Test(intrinsics, tf32_is_rounded_to_nearest_and_split_in_two) {
         low &= ~0x1fffu;  // as a product sees it
         memcpy(&out[32 + i], &low, 4);
         float size = in[i] < 0 ? -in[i] : in[i];
-        cr_assert_float_eq(out[i], in[i], size * 0x1p-10);
-        cr_assert_float_eq(out[i] + out[32 + i], in[i], size * 0x1p-22);
+        cr_assert_float_eq(out[i], in[i], size * 0x1p-11);
+        cr_assert_float_eq(out[i] + out[32 + i], in[i], size * 0x1p-21);
         cr_assert_float_eq(out[64 + i], in[i], size * 0x1p-11);
     }
     arena_reset(&a);

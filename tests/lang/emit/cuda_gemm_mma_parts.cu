@@ -45,10 +45,6 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
     for (int i = 0; i < 32; i++) {
         sum[i] = hone_all2(0.0f);
     }
-    #pragma unroll
-    for (int i = 0; i < 32; i++) {
-        total[i] = hone_all2(0.0f);
-    }
     for (int slice = 0; slice < 3; slice++) {
         #pragma unroll
         for (int item = 0; item < 2; item++) {
@@ -73,8 +69,12 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
             hone_word(&rhs_words[i * 4 + w], &rhs_tile[(w % 2 * 4 + lane % 4) * 128 + (((warp_column + i * 16 + w / 2 * 8) / 4 + lane / 4 / 4) ^ ((w % 2 * 4 + lane % 4) % 4 * 2)) * 4 + lane / 4 % 4]);
         }
     }
-    for (int chunk = 0; chunk < 127; chunk += 8) {
-        for (int slice = chunk; slice < (127 < chunk + 8 ? 127 : chunk + 8); slice++) {
+    #pragma unroll
+    for (int i = 0; i < 32; i++) {
+        total[i] = hone_all2(0.0f);
+    }
+    for (int chunk = 0; chunk < 127; chunk += 2) {
+        for (int slice = chunk; slice < (127 < chunk + 2 ? 127 : chunk + 2); slice++) {
             #pragma unroll
             for (int i = 0; i < 4; i++) {
                 hone_ldmatrix(&lhs_words[i * 4 + 16], &lhs_tile[(slice % 4 * 128 + warp_row + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 16 + ((2 + lane / 16) ^ ((warp_row + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8 / 2)) * 4]);
@@ -112,7 +112,19 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
                     #pragma unroll
                     for (int j = 0; j < 2; j++) {
                         hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_low[i * 4], &rhs_high[j * 2]);
+                    }
+                }
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    #pragma unroll
+                    for (int j = 0; j < 2; j++) {
                         hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_low[j * 2]);
+                    }
+                }
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    #pragma unroll
+                    for (int j = 0; j < 2; j++) {
                         hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_high[j * 2]);
                     }
                 }
@@ -145,7 +157,19 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
                     #pragma unroll
                     for (int j = 0; j < 2; j++) {
                         hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_low[i * 4], &rhs_high[j * 2]);
+                    }
+                }
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    #pragma unroll
+                    for (int j = 0; j < 2; j++) {
                         hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_low[j * 2]);
+                    }
+                }
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    #pragma unroll
+                    for (int j = 0; j < 2; j++) {
                         hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_high[j * 2]);
                     }
                 }
@@ -183,7 +207,19 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
             #pragma unroll
             for (int j = 0; j < 2; j++) {
                 hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_low[i * 4], &rhs_high[j * 2]);
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
+            #pragma unroll
+            for (int j = 0; j < 2; j++) {
                 hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_low[j * 2]);
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
+            #pragma unroll
+            for (int j = 0; j < 2; j++) {
                 hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_high[j * 2]);
             }
         }
@@ -203,7 +239,19 @@ HONE_KERNEL_OF(256, 1) c_gemm(const float *__restrict__ a, const float *__restri
             #pragma unroll
             for (int j = 0; j < 2; j++) {
                 hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_low[i * 4], &rhs_high[j * 2]);
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
+            #pragma unroll
+            for (int j = 0; j < 2; j++) {
                 hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_low[j * 2]);
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
+            #pragma unroll
+            for (int j = 0; j < 2; j++) {
                 hone_mma_tf32(&sum[(i * 4 + h * 2 + j) * 2], &lhs_high[i * 4], &rhs_high[j * 2]);
             }
         }

@@ -43,18 +43,14 @@ HONE_KERNEL_OF(128, 1) c_gemm(const unsigned short *__restrict__ a, const unsign
     for (int i = 0; i < 64; i++) {
         sum[i] = hone_all2(0.0f);
     }
-    #pragma unroll
-    for (int i = 0; i < 64; i++) {
-        total[i] = hone_all2(0.0f);
-    }
     for (int slice = 0; slice < 2; slice++) {
         #pragma unroll
         for (int item = 0; item < 4; item++) {
-            hone_async_copy16(&lhs_tile[(slice * 32 + item * 8 + thread / 16) * 128 + ((thread % 16) ^ (thread / 16)) * 8], &a[(block / ((M + 127) / 128 * ((N + 127) / 128)) * K + slice * 32 + item * 8 + thread / 16) * M + (row0 + thread % 16 * 8 < 992 ? row0 + thread % 16 * 8 : 992)], 16);
+            hone_async_copy16(&lhs_tile[(slice * 32 + item * 8 + thread / 16) * 128 + ((thread % 16) ^ (thread / 16)) * 8], &a[(block / ((M + 127) / 128 * ((N + 127) / 128)) * K + slice * 32 + item * 8 + thread / 16) * M + row0 + thread % 16 * 8], ((M - (row0 + thread % 16 * 8) > 0 ? M - (row0 + thread % 16 * 8) : 0) * 2 < 16 ? (M - (row0 + thread % 16 * 8) > 0 ? M - (row0 + thread % 16 * 8) : 0) * 2 : 16));
         }
         #pragma unroll
         for (int item = 0; item < 8; item++) {
-            hone_async_copy8(&rhs_tile[(slice * 128 + item * 16 + thread / 8) * 32 + ((thread % 8 * 4 / 8) ^ (thread / 8 % 8 / 2)) * 8 + thread % 8 * 4 % 8], &b[(block / ((M + 127) / 128 * ((N + 127) / 128)) * N + (column0 + item * 16 + thread / 8 < 776 ? column0 + item * 16 + thread / 8 : 776)) * K + slice * 32 + thread % 8 * 4], 8);
+            hone_async_copy8(&rhs_tile[(slice * 128 + item * 16 + thread / 8) * 32 + ((thread % 8 * 4 / 8) ^ (thread / 8 % 8 / 2)) * 8 + thread % 8 * 4 % 8], &b[(block / ((M + 127) / 128 * ((N + 127) / 128)) * N + column0 + item * 16 + thread / 8) * K + slice * 32 + thread % 8 * 4], (((K - (slice * 32 + thread % 8 * 4)) * 2 < (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8 ? (K - (slice * 32 + thread % 8 * 4)) * 2 : (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8) < 8 ? ((K - (slice * 32 + thread % 8 * 4)) * 2 < (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8 ? (K - (slice * 32 + thread % 8 * 4)) * 2 : (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8) : 8));
         }
         hone_async_commit();
     }
@@ -67,6 +63,10 @@ HONE_KERNEL_OF(128, 1) c_gemm(const unsigned short *__restrict__ a, const unsign
     #pragma unroll
     for (int i = 0; i < 4; i++) {
         hone_ldmatrix(&rhs_words[i * 4], &rhs_tile[(warp_column + i * 16 + lane / 16 * 8 + lane % 8) * 32 + ((lane / 8 % 2) ^ ((warp_column + i * 16 + lane / 16 * 8 + lane % 8) % 8 / 2)) * 8]);
+    }
+    #pragma unroll
+    for (int i = 0; i < 64; i++) {
+        total[i] = hone_all2(0.0f);
     }
     for (int chunk = 0; chunk < 64; chunk += 4) {
         for (int slice = chunk; slice < chunk + 4; slice++) {
@@ -81,11 +81,11 @@ HONE_KERNEL_OF(128, 1) c_gemm(const unsigned short *__restrict__ a, const unsign
             if (slice + 2 < 65) {
                 #pragma unroll
                 for (int item = 0; item < 4; item++) {
-                    hone_async_copy16(&lhs_tile[((slice + 2) % 3 * 32 + item * 8 + thread / 16) * 128 + ((thread % 16) ^ (thread / 16)) * 8], &a[(block / ((M + 127) / 128 * ((N + 127) / 128)) * K + (slice + 2) * 32 + item * 8 + thread / 16) * M + (row0 + thread % 16 * 8 < 992 ? row0 + thread % 16 * 8 : 992)], ((K - ((slice + 2) * 32 + item * 8 + thread / 16) > 0 ? K - ((slice + 2) * 32 + item * 8 + thread / 16) : 0) * 16 < 16 ? (K - ((slice + 2) * 32 + item * 8 + thread / 16) > 0 ? K - ((slice + 2) * 32 + item * 8 + thread / 16) : 0) * 16 : 16));
+                    hone_async_copy16(&lhs_tile[((slice + 2) % 3 * 32 + item * 8 + thread / 16) * 128 + ((thread % 16) ^ (thread / 16)) * 8], &a[(block / ((M + 127) / 128 * ((N + 127) / 128)) * K + (slice + 2) * 32 + item * 8 + thread / 16) * M + row0 + thread % 16 * 8], (((K - ((slice + 2) * 32 + item * 8 + thread / 16) > 0 ? K - ((slice + 2) * 32 + item * 8 + thread / 16) : 0) * 16 < (M - (row0 + thread % 16 * 8) > 0 ? M - (row0 + thread % 16 * 8) : 0) * 2 ? (K - ((slice + 2) * 32 + item * 8 + thread / 16) > 0 ? K - ((slice + 2) * 32 + item * 8 + thread / 16) : 0) * 16 : (M - (row0 + thread % 16 * 8) > 0 ? M - (row0 + thread % 16 * 8) : 0) * 2) < 16 ? ((K - ((slice + 2) * 32 + item * 8 + thread / 16) > 0 ? K - ((slice + 2) * 32 + item * 8 + thread / 16) : 0) * 16 < (M - (row0 + thread % 16 * 8) > 0 ? M - (row0 + thread % 16 * 8) : 0) * 2 ? (K - ((slice + 2) * 32 + item * 8 + thread / 16) > 0 ? K - ((slice + 2) * 32 + item * 8 + thread / 16) : 0) * 16 : (M - (row0 + thread % 16 * 8) > 0 ? M - (row0 + thread % 16 * 8) : 0) * 2) : 16));
                 }
                 #pragma unroll
                 for (int item = 0; item < 8; item++) {
-                    hone_async_copy8(&rhs_tile[((slice + 2) % 3 * 128 + item * 16 + thread / 8) * 32 + ((thread % 8 * 4 / 8) ^ (thread / 8 % 8 / 2)) * 8 + thread % 8 * 4 % 8], &b[(block / ((M + 127) / 128 * ((N + 127) / 128)) * N + (column0 + item * 16 + thread / 8 < 776 ? column0 + item * 16 + thread / 8 : 776)) * K + (slice + 2) * 32 + thread % 8 * 4], ((K - ((slice + 2) * 32 + thread % 8 * 4) > 0 ? K - ((slice + 2) * 32 + thread % 8 * 4) : 0) * 2 < 8 ? (K - ((slice + 2) * 32 + thread % 8 * 4) > 0 ? K - ((slice + 2) * 32 + thread % 8 * 4) : 0) * 2 : 8));
+                    hone_async_copy8(&rhs_tile[((slice + 2) % 3 * 128 + item * 16 + thread / 8) * 32 + ((thread % 8 * 4 / 8) ^ (thread / 8 % 8 / 2)) * 8 + thread % 8 * 4 % 8], &b[(block / ((M + 127) / 128 * ((N + 127) / 128)) * N + column0 + item * 16 + thread / 8) * K + (slice + 2) * 32 + thread % 8 * 4], (((K - ((slice + 2) * 32 + thread % 8 * 4) > 0 ? K - ((slice + 2) * 32 + thread % 8 * 4) : 0) * 2 < (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8 ? (K - ((slice + 2) * 32 + thread % 8 * 4) > 0 ? K - ((slice + 2) * 32 + thread % 8 * 4) : 0) * 2 : (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8) < 8 ? ((K - ((slice + 2) * 32 + thread % 8 * 4) > 0 ? K - ((slice + 2) * 32 + thread % 8 * 4) : 0) * 2 < (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8 ? (K - ((slice + 2) * 32 + thread % 8 * 4) > 0 ? K - ((slice + 2) * 32 + thread % 8 * 4) : 0) * 2 : (N - (column0 + item * 16 + thread / 8) > 0 ? N - (column0 + item * 16 + thread / 8) : 0) * 8) : 8));
                 }
             }
             hone_async_commit();
