@@ -334,7 +334,8 @@ static const struct shape_row {
     {{128, 128, 32}, {2, 4}, 4}, {{128, 128, 32}, {2, 2}, 3}, {{128, 64, 64}, {2, 2}, 3},
     {{64, 128, 64}, {2, 2}, 3},  {{64, 64, 64}, {2, 2}, 4},   {{64, 64, 32}, {2, 2}, 4},
     {{32, 128, 64}, {1, 4}, 4},  {{16, 128, 64}, {1, 4}, 4},  {{32, 64, 64}, {1, 4}, 4},
-    {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},
+    {{64, 64, 64}, {2, 2}, 5},   {{64, 32, 64}, {2, 1}, 5},   {{16, 32, 64}, {1, 2}, 6},
+    {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},   {{128, 128, 32}, {4, 4}, 3},
 };
 
 static void set_shape(struct kernel_stage *s, const struct shape_row *r) {
@@ -359,7 +360,7 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
         if (seconds < least)
             best = &shapes[i], least = seconds;
     }
-    set_shape(s, best ? best : &shapes[sizeof shapes / sizeof *shapes - 1]);
+    set_shape(s, best ? best : &shapes[0]);
 }
 
 const struct emitter gemm_mma = {
