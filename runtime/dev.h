@@ -396,6 +396,9 @@ HONE_MMA(f16, "m16n8k16", "f16")
 HONE_MMA(bf16, "m16n8k16", "bf16")
 HONE_MMA(tf32, "m16n8k8", "tf32")
 #undef HONE_MMA
+HONE_FN void hone_word(int *to, const void *from) {
+    *to = *(const int *)from;
+}
 HONE_FN int hone_to_tf32(int word) {
     int r;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(__int_as_float(word)));
@@ -404,9 +407,11 @@ HONE_FN int hone_to_tf32(int word) {
 HONE_FN void hone_round_tf32(int *word) {
     *word = hone_to_tf32(*word);
 }
+// The high part to nearest, and what is left of it, whose last bits a product does not look at. Of
+// infinities and NaN one of them is NaN.
 HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
-    *high = hone_to_tf32(*word);
-    *low = hone_to_tf32(__float_as_int(__int_as_float(*word) - __int_as_float(*high)));
+    *high = (*word + 0x1000) & ~0x1fff;
+    *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high));
 }
 
 // NaN when either argument is.

@@ -126,7 +126,7 @@ static struct {
     int n_fibres;  // of the blocks that run now
     uint64_t random;
     int begins_at_page;
-    int copies_at_once;
+    int copies_at_once, finite_poison;
     struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
     int n_arrays;
     struct hone_dev_gap gaps[HONE_DEV_GAPS_MAX];
@@ -189,6 +189,12 @@ static void hone_dev_check_gaps(void) {
         for (size_t j = 0; j < hone_dev.gaps[i].bytes; j++)
             if (hone_dev.gaps[i].at[j] != HONE_DEV_GAP)
                 hone_dev_fault("something was written behind an array");
+}
+
+// For every fourth seed a number that is finite in every type, so that a kernel which does
+// something else with NaN cannot hide behind it.
+static void hone_dev_poison_shared(void *data, size_t bytes) {
+    memset(data, hone_dev.finite_poison ? 0x5a : 0xff, bytes);
 }
 
 static void hone_dev_poison(void *data, size_t bytes) {
@@ -352,7 +358,7 @@ static void hone_dev_run_blocks(long block, long n) {
     hone_dev.n_fibres = (int)n * hone_dev.launch->threads;
     int n_warps = hone_dev.n_fibres / HONE_DEV_WARP, last = -1;
     for (int i = 0; i < hone_dev.n_arrays; i++)
-        hone_dev_poison(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
+        hone_dev_poison_shared(hone_dev.arrays[i].data, hone_dev.arrays[i].bytes);
     for (int i = 0; i < hone_dev.n_fibres; i++) {
         hone_dev.fibres[i].thread = i % hone_dev.launch->threads;
         hone_dev.fibres[i].block = block + i / hone_dev.launch->threads;
@@ -401,6 +407,7 @@ static void hone_dev_prepare(uint64_t seed) {
     sigaction(SIGVTALRM, &action, NULL);
     hone_dev.begins_at_page = seed & 1;
     hone_dev.copies_at_once = seed % 4 == 2;
+    hone_dev.finite_poison = seed % 4 == 3;
     hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
     if (!hone_dev.fibres)
         hone_dev.fibres = calloc(HONE_DEV_FIBRES_MAX, sizeof *hone_dev.fibres);
@@ -441,7 +448,7 @@ static void *hone_dev_shared(const char *name, size_t bytes) {
         hone_dev_fault("has too many arrays in shared memory");
     struct hone_dev_array *a = &hone_dev.arrays[hone_dev.n_arrays++];
     *a = (struct hone_dev_array){name, block, hone_dev_guarded(bytes, 1), bytes};
-    hone_dev_poison(a->data, bytes);
+    hone_dev_poison_shared(a->data, bytes);
     return a->data;
 }
 
@@ -762,6 +769,10 @@ static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const 
 #define hone_mma_f16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_f16, __LINE__)
 #define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
 #define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
+HONE_FN void hone_word(int *to, const void *from) {
+    hone_dev_aligned(from, 4);
+    memcpy(to, from, 4);
+}
 HONE_FN int hone_to_tf32(int word) {
     unsigned w = (unsigned)word;
     return (int)((w & 0x7f800000u) == 0x7f800000u ? w : (w + 0x1000u) & ~0x1fffu);
@@ -772,11 +783,10 @@ HONE_FN void hone_round_tf32(int *word) {
 HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     float v, top;
     memcpy(&v, word, 4);
-    *high = hone_to_tf32(*word);
+    *high = (int)(((unsigned)*word + 0x1000u) & ~0x1fffu);
     memcpy(&top, high, 4);
     v -= top;
     memcpy(low, &v, 4);
-    *low = hone_to_tf32(*low);
 }
 
 HONE_FN float hone_max1(float a, float b) {

@@ -130,6 +130,15 @@ static void ldmatrix(struct machine *m, const struct loop_stmt *s, int first, bo
     }
 }
 
+static void load_word(struct machine *m, const struct loop_stmt *s) {
+    const struct loop_buffer *b = s->operand[1].buffer;
+    int64_t at = place(m, s, 1);
+    uint32_t w = 0;
+    for (int64_t i = 0; i < 4 / element_bytes(b) && !m->failed; i++)
+        cell_put(b->dtype, &w, i, machine_read(m, b, at + i, 0));
+    put_word(m, &s->operand[0], 0, w);
+}
+
 // One factor: element `k` along the depth, of 16-bit types two to a word.
 static double factor(enum dtype t, uint32_t w, int half) {
     if (t == DTYPE_F32)
@@ -171,9 +180,9 @@ static uint32_t round_tf32(uint32_t w) {
 }
 
 static void split_tf32(struct machine *m, const struct loop_stmt *s) {
-    uint32_t w = word(m, &s->operand[2], 0), high = round_tf32(w);
+    uint32_t w = word(m, &s->operand[2], 0), high = (w + 0x1000u) & ~0x1fffu;
     put_word(m, &s->operand[0], 0, high);
-    put_word(m, &s->operand[1], 0, round_tf32(word_of(float_of(w) - float_of(high))));
+    put_word(m, &s->operand[1], 0, word_of(float_of(w) - float_of(high)));
 }
 
 // ---- by scope
@@ -210,6 +219,9 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_WAIT:
         copy_wait(m, machine_index(m, s->operand[0].index));
+        return;
+    case INTRINSIC_WORD:
+        load_word(m, s);
         return;
     case INTRINSIC_ROUND_TF32:
         put_word(m, &s->operand[0], 0, round_tf32(word(m, &s->operand[0], 0)));

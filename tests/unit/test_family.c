@@ -567,6 +567,11 @@ Test(family, the_default_takes_the_emitter_that_should_be_fastest) {
                                     "problem p\nin a : f32[2048, 2048]\nin x : f32[2048, 2048]\n"
                                     "out y : f32[2048, 2048]\ny = a @ x\n",
                                     "sm_90a");
-    cr_expect(strstr(square, "gemm  tile "), "%s", square);
+    cr_expect(strstr(square, "gemm as mma  tile "), "%s", square);
+    const char *exact = default_on(&a,
+                                   "problem p\nprecision f32 exact\nin a : f32[2048, 2048]\n"
+                                   "in x : f32[2048, 2048]\nout y : f32[2048, 2048]\ny = a @ x\n",
+                                   "sm_90a");
+    cr_expect(strstr(exact, "gemm  tile "), "%s", exact);
     arena_reset(&a);
 }

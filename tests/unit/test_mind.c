@@ -149,8 +149,9 @@ Test(mind, the_expert_goes_far_in_a_race) {
 
 // From the facts of a launch over the findings to the move: what the loop does on a GPU.
 Test(mind, expert_relieves_what_limits_a_gpu_kernel) {
-    static const char text[] = "problem g\ndim N = 2048\nin a : f32[N, N] ~ normal\n"
-                               "in b : f32[N, N] ~ normal\nout c : f32[N, N]\nc = a @ b\n";
+    static const char text[] =
+        "problem g\nprecision f32 exact\ndim N = 2048\n"
+        "in a : f32[N, N] ~ normal\nin b : f32[N, N] ~ normal\nout c : f32[N, N]\nc = a @ b\n";
     struct lang_file file;
     const char *diagnostics;
     struct error err;

@@ -1,0 +1,146 @@
+"""Emitted matrix products against cuBLAS (through PyTorch), each pair in one process.
+
+    python3 bridge/tensor.py HONE <cases
+
+A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32 or
+f32; LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
+`gemm as mma`, none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
+and launched as its plan says; 4096 elements are compared with float64 before anything is timed; then
+batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
+"""
+
+import ctypes
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+TYPES = {
+    "bf16": (torch.bfloat16, torch.bfloat16),
+    "f16": (torch.float16, torch.float16),
+    "f16-f32": (torch.float16, torch.float32),
+    "tf32": (torch.float32, torch.float32),
+    "f32": (torch.float32, torch.float32),
+}
+NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
+DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+BATCHES = 9
+
+cuda = ctypes.CDLL("libcuda.so.1")
+
+
+def check(status):
+    if status:
+        sys.exit(f"the driver returned {status}")
+
+
+def problem_text(kind, layout, m, n, k, knobs):
+    stored, result = (NAMES[t] for t in TYPES[kind])
+    a = "M, K" if layout[0] == "n" else "K, M"
+    b = "K, N" if layout[1] == "n" else "N, K"
+    text = f"problem product\n{'precision tf32' if kind == 'tf32' else ''}\ndim M = {m}, N = {n}, K = {k}\n"
+    text += f"in a : {stored}[{a}] ~ normal\nin b : {stored}[{b}] ~ normal\nout c : {result}[M, N]\n"
+    text += f"c = {'a' if layout[0] == 'n' else 'a.T'} @ {'b' if layout[1] == 'n' else 'b.T'}\n"
+    if knobs:
+        text += f"\nkernel for product on sm_90a\nstage c : gemm as mma  {knobs}\n"
+    return text
+
+
+class Kernel:
+    """One emitted kernel, loaded."""
+
+    def __init__(self, hone, text, sizes):
+        with tempfile.TemporaryDirectory() as place:
+            with open(f"{place}/p.hone", "w", encoding="utf-8") as file:
+                file.write(text)
+            emit = [hone, "emit", f"{place}/p.hone", "--target", "sm_90a"]
+            source = subprocess.run(emit, check=True, capture_output=True, text=True).stdout
+            with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
+                file.write(source)
+            nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
+            subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True)
+            with open(f"{place}/p.cubin", "rb") as file:
+                self.image = file.read()
+        self.stage = re.search(r"// (stage .*)", source).group(1)
+        plan = re.search(r"#pragma hone launch (\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))? args", source)
+        names = dict(zip("MNK", sizes))
+        self.grid = eval(plan.group(2).replace("/", "//"), {}, names)  # sizes and + - * / alone
+        self.block, self.shared = int(plan.group(3)), int(plan.group(4) or 0)
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cuda.cuModuleLoadData(ctypes.byref(module), self.image))
+        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, plan.group(1).encode()))
+        if self.shared:
+            check(cuda.cuFuncSetAttribute(self.function, DYNAMIC_SHARED, self.shared))
+
+    def launch(self, tensors):
+        pointers = [ctypes.c_void_p(t.data_ptr()) for t in tensors]
+        arguments = (ctypes.c_void_p * 3)(*[ctypes.addressof(p) for p in pointers])
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        dims = [ctypes.c_uint(d) for d in (self.grid, 1, 1, self.block, 1, 1)]
+        check(cuda.cuLaunchKernel(self.function, *dims, ctypes.c_uint(self.shared), stream, arguments, None))
+
+
+def error_of(result, left, right):
+    """Relative rms error of 4096 elements against float64."""
+    i = torch.randint(result.shape[0], (4096,), device="cuda")
+    j = torch.randint(result.shape[1], (4096,), device="cuda")
+    truth = torch.zeros(4096, device="cuda", dtype=torch.float64)
+    for first in range(0, 4096, 512):
+        part = slice(first, first + 512)
+        truth[part] = (left[i[part]].double() * right[:, j[part]].T.double()).sum(1)
+    return ((result[i, j].double() - truth).square().mean() / truth.square().mean()).sqrt().item()
+
+
+def time_ms(call, repeats):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(repeats):
+        call()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / repeats
+
+
+def compare(hone, line):
+    kind, layout, *rest = line.split(None, 5)
+    m, n, k = (int(v) for v in rest[:3])
+    knobs = rest[3] if len(rest) > 3 else ""
+    kernel = Kernel(hone, problem_text(kind, layout, m, n, k, knobs), (m, n, k))
+    stored, result = TYPES[kind]
+    a = torch.randn((m, k) if layout[0] == "n" else (k, m), device="cuda").to(stored)
+    b = torch.randn((k, n) if layout[1] == "n" else (n, k), device="cuda").to(stored)
+    left, right = a if layout[0] == "n" else a.T, b if layout[1] == "n" else b.T
+    c = torch.full((m, n), float("nan"), device="cuda", dtype=result)
+    torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
+    ours = lambda: kernel.launch([a, b, c])
+    theirs = lambda: torch.matmul(left, right)
+    ours()
+    mine, peer = error_of(c, left, right), error_of(theirs(), left, right)
+    repeats = max(1, int(2e12 / (2.0 * m * n * k + 1e9)))
+    times = ([], [])
+    for call in (ours, theirs):
+        time_ms(call, repeats)
+    for _ in range(BATCHES):
+        for which in (0, 1, 1, 0):
+            times[which].append(time_ms((ours, theirs)[which], repeats))
+    us, them = (statistics.median(t) for t in times)
+    rate = 2e-9 * m * n * k
+    print(
+        f"{kind} {layout} {m}x{n}x{k}: {us:.4f} ms {rate / us:.1f} TFLOP/s, cuBLAS {them:.4f} ms "
+        f"{rate / them:.1f}, {them / us:.3f}x its speed; rms error {mine:.1e}, cuBLAS {peer:.1e}; {kernel.stage}",
+        flush=True,
+    )
+
+
+def main():
+    torch.zeros(1, device="cuda")
+    torch.manual_seed(1)
+    for line in sys.stdin:
+        if line.strip():
+            compare(sys.argv[1], line.strip())
+
+
+main()

@@ -1,0 +1,376 @@
+// gemm on tensor cores that a warp drives (mma.sync, sm_80 and later), for operands of f16 and
+// bf16, and of f32 where the problem multiplies tf32.
+//
+// A block computes a tile of the result. Slices of both operands come into a ring of shared memory
+// by asynchronous copies, several slices ahead; each warp has a part of the tile in registers,
+// reads fragments of the slice by ldmatrix one step ahead of the products, and there is one barrier
+// per slice. Operands stay as they are stored: what lies along K is read as it is, what lies along
+// rows or columns is transposed on the way into registers.
+//
+// Tensor cores cut off what does not fit a sum's last place, so errors grow with K instead of
+// with its root: sums of many slices are put aside and added in f32.
+#include "family/gemm_mma.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "family/gpu.h"
+
+static const int rows_grid[] = {16, 32, 64, 128, 256, -1};
+static const int columns_grid[] = {16, 32, 64, 128, 256, -1};
+static const int depth_grid[] = {16, 32, 64, -1};
+static const int warps_grid[] = {1, 2, 4, 8, -1};
+static const int stages_grid[] = {2, 3, 4, 5, 6, -1};
+static const int group_grid[] = {1, 4, 8, 16, -1};
+static const int min_blocks_grid[] = {1, 2, 3, 4, -1};
+
+static const struct knob knobs[] = {
+    {.name = "tile",
+     .summary = "rows, columns and depth that a block works on",
+     .n_parts = 3,
+     .grid = {rows_grid, columns_grid, depth_grid}},
+    {.name = "warps",
+     .summary = "warps of a block along rows and columns",
+     .n_parts = 2,
+     .grid = {warps_grid, warps_grid}},
+    {.name = "stages", .summary = "slices in shared memory", .n_parts = 1, .grid = {stages_grid}},
+    {.name = "group",
+     .summary = "rows of tiles that are walked together",
+     .n_parts = 1,
+     .grid = {group_grid}},
+    {.name = "minblocks",
+     .summary = "blocks that a multiprocessor shall hold",
+     .n_parts = 1,
+     .grid = {min_blocks_grid}},
+    {0},
+};
+
+enum { PIECE_BYTES = 16, STEP_BYTES = 32, ROW_BYTES_MAX = 128 };
+// Terms that are added before a sum is put aside. What is cut off grows as 1.2e-8 of the sum for
+// every term where all have one sign, so after 128 the error is still that of f32 arithmetic; where
+// the result is rounded to 16 bits, only elements near 0 show it, and 2048 keep it within the
+// limits of a judge.
+enum { CHUNK_WIDE = 128, CHUNK_NARROW = 2048 };
+// Products of parts cut off three times, and twice as often.
+enum { CHUNK_PARTS = 32 };
+
+static bool runs_on(const struct target *t) {
+    return t->is_gpu && t->isa && strncmp(t->isa, "sm_", 3) == 0 &&
+           strtol(t->isa + 3, NULL, 10) >= 80;
+}
+
+// ---- what it takes
+
+static const struct node *node_of(const struct form *f, node_id n) {
+    return &f->region->graph->nodes[n];
+}
+
+// The leaf under one operand, and which of its axes lies side by side.
+static bool find_side(const struct form *f, bool is_lhs, struct mma_side *s,
+                      struct objection *why) {
+    const struct gemm_form *g = f->gemm;
+    const char *name = is_lhs ? "left" : "right";
+    if (!gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->map))
+        return objection(why, NULL,
+                         "mma copies operands as they are, and the %s one of %s is computed on the "
+                         "way; materialise it first, or take simt",
+                         name, node_of(f, g->anchor)->name);
+    const struct shape *shape = &node_of(f, s->leaf)->shape;
+    int stays = is_lhs ? g->axis_k - 2 : g->axis_k - 1;
+    int last = shape->rank > 0 ? s->map.axis[shape->rank - 1] : -1;
+    if (!map_is_plain(&s->map, shape->rank) || (last != g->axis_k && last != stays))
+        return objection(why, NULL,
+                         "mma copies rows that lie side by side along K or along rows and columns, "
+                         "and those of the %s operand of %s do not; take simt",
+                         name, node_of(f, g->anchor)->name);
+    s->along_k = last == g->axis_k;
+    s->size = is_lhs ? g->m : g->n;
+    return true;
+}
+
+static int side_by_side_bytes(const struct gemm_form *g, const struct mma_side *s, int element) {
+    int64_t bytes = (s->along_k ? g->k : s->size) * element;
+    return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 0;
+}
+
+// Which products the problem's precision and the stored types allow.
+static bool find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
+    const struct precision *p = &f->region->problem->precision;
+    bool narrower = p->operand == PRECISION_TYPE && p->type != t && p->type != DTYPE_F32;
+    if (t == DTYPE_F16 || t == DTYPE_BF16) {
+        *kind = t == DTYPE_F16 ? MMA_KIND_F16 : MMA_KIND_BF16;
+        return !narrower;
+    }
+    *kind = p->operand == PRECISION_TF32 ? MMA_KIND_TF32 : MMA_KIND_TF32X3;
+    return t == DTYPE_F32 && !narrower && !p->is_exact;
+}
+
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct gemm_form *g = f->gemm;
+    struct mma_side lhs, rhs;
+    enum mma_kind kind;
+    if (!find_side(f, true, &lhs, why) || !find_side(f, false, &rhs, why))
+        return false;
+    enum dtype a = node_of(f, lhs.leaf)->dtype, b = node_of(f, rhs.leaf)->dtype;
+    if (a != b || !find_kind(f, a, &kind))
+        return objection(
+            why, NULL,
+            "mma multiplies two operands of f16, of bf16, or of f32 (not exactly), and "
+            "those of %s are %s and %s%s; take simt",
+            node_of(f, g->anchor)->name, dtype_name(a), dtype_name(b),
+            f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
+    int element = (int)dtype_size(a, 1);
+    for (int i = 0; i < 2; i++)
+        if (!side_by_side_bytes(g, i == 0 ? &lhs : &rhs, element))
+            return objection(why, NULL,
+                             "mma copies four bytes at least, and the rows of the %s operand of %s "
+                             "are no multiple of that; take simt",
+                             i == 0 ? "left" : "right", node_of(f, g->anchor)->name);
+    return true;
+}
+
+// ---- sizes
+
+static void read_side(struct mma_side *s, const struct mma_sizes *z, const struct gemm_form *g) {
+    s->own = s->width / s->warps;
+    s->by_words = !s->along_k && z->element_bytes == 4;
+    s->rows = s->along_k ? s->width : z->depth;
+    s->length = s->along_k ? z->depth : s->width;
+    s->copy_elements = side_by_side_bytes(g, s, z->element_bytes) / z->element_bytes;
+    s->copies = s->length / s->copy_elements;
+    s->items = ((int64_t)s->rows * s->copies + z->threads - 1) / z->threads;
+    s->tile_bytes = (int64_t)s->rows * s->length * z->element_bytes;
+}
+
+// Are all results rounded to 16 bits or less?
+static bool is_narrow(const struct region *r) {
+    for (int i = 0; i < r->n_values; i++)
+        if (dtype_infos[r->graph->nodes[r->value[i]].dtype].bits > 16)
+            return false;
+    return true;
+}
+
+struct mma_sizes mma_read_sizes(const struct form *f, const struct kernel_stage *s) {
+    const struct gemm_form *g = f->gemm;
+    struct objection why;
+    struct mma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
+    find_side(f, true, &z.lhs, &why);
+    find_side(f, false, &z.rhs, &why);
+    z.storage = node_of(f, z.lhs.leaf)->dtype;
+    find_kind(f, z.storage, &z.kind);
+    z.element_bytes = (int)dtype_size(z.storage, 1);
+    z.step = STEP_BYTES / z.element_bytes;
+    z.depth = stage_number(s, "tile", 2);
+    z.stages = stage_number(s, "stages", 0);
+    z.group = stage_number(s, "group", 0);
+    z.lhs.width = stage_number(s, "tile", 0);
+    z.rhs.width = stage_number(s, "tile", 1);
+    z.lhs.warps = stage_number(s, "warps", 0);
+    z.rhs.warps = stage_number(s, "warps", 1);
+    z.threads = GPU_WARP * z.lhs.warps * z.rhs.warps;
+    read_side(&z.lhs, &z, g);
+    read_side(&z.rhs, &z, g);
+    z.slices = (z.k + z.depth - 1) / z.depth;
+    int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
+    if (z.kind == MMA_KIND_TF32X3)
+        terms = CHUNK_PARTS;
+    if (z.k > terms)
+        z.chunk = terms / z.depth;
+    return z;
+}
+
+int64_t mma_sums(const struct mma_sizes *z) {
+    return (int64_t)z->lhs.own * z->rhs.own / GPU_WARP;
+}
+
+int64_t mma_registers(const struct mma_sizes *z) {
+    // Two sets of fragments: 16 bytes of 8 rows are a word in each thread. What is put aside may
+    // lie in memory while a chunk is walked: compilers keep what the inner loop uses.
+    int64_t fragments = 2 * (z->lhs.own + z->rhs.own) * STEP_BYTES / PIECE_BYTES / 8;
+    // High and low parts: all of the left, sixteen columns of the right.
+    if (z->kind == MMA_KIND_TF32X3)
+        fragments += z->lhs.own / 2 + 8;
+    return mma_sums(z) + fragments;
+}
+
+int64_t mma_shared_bytes(const struct mma_sizes *z) {
+    return z->stages * (z->lhs.tile_bytes + z->rhs.tile_bytes);
+}
+
+// ---- rules
+
+static bool legal_warps(const struct mma_sizes *z, struct objection *why) {
+    const struct mma_side *sides[] = {&z->lhs, &z->rhs};
+    for (int i = 0; i < 2; i++)
+        if (sides[i]->own < 16)
+            return objection(why, "warps",
+                             "%d warps along %d %s leave each fewer than 16: the nearest is %d",
+                             sides[i]->warps, sides[i]->width, i == 0 ? "rows" : "columns",
+                             sides[i]->width / 16);
+    if (z->threads > GPU_BLOCK_MAX)
+        return objection(why, "warps", "%d threads, but a block has at most %d: the nearest is 4x4",
+                         z->threads, GPU_BLOCK_MAX);
+    return true;
+}
+
+static bool legal_rows(const struct mma_sizes *z, struct objection *why) {
+    if (z->depth < 2 * z->step)
+        return objection(why, "tile",
+                         "a depth of %d is one product deep, and the next is read while one is "
+                         "computed: the nearest is %d",
+                         z->depth, 2 * z->step);
+    const struct mma_side *sides[] = {&z->lhs, &z->rhs};
+    for (int i = 0; i < 2; i++) {
+        int bytes = sides[i]->length * z->element_bytes;
+        if (sides[i]->along_k && bytes > ROW_BYTES_MAX)
+            return objection(why, "tile",
+                             "a depth of %d is %d bytes, but a row of a tile has at most %d: the "
+                             "nearest is %d",
+                             z->depth, bytes, ROW_BYTES_MAX, ROW_BYTES_MAX / z->element_bytes);
+        int least = sides[i]->by_words ? ROW_BYTES_MAX : STEP_BYTES;
+        if (bytes < least)
+            return objection(why, "tile",
+                             "rows of %d elements in shared memory have %d bytes: the nearest is "
+                             "%d elements",
+                             sides[i]->length, bytes, least / z->element_bytes);
+    }
+    return true;
+}
+
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
+                     struct objection *why) {
+    struct mma_sizes z = mma_read_sizes(f, s);
+    int resident = stage_number(s, "minblocks", 0);
+    struct gpu_demand demand = {"warps", z.threads, mma_registers(&z),
+                                "more warps, or half the tile"};
+    double tiles =
+        (double)z.batch * ceil((double)z.m / z.lhs.width) * ceil((double)z.n / z.rhs.width);
+    if (!legal_warps(&z, why) || !legal_rows(&z, why) || !gpu_legal_registers(t, &demand, why) ||
+        !gpu_legal_shared(t, "tile", mma_shared_bytes(&z), "fewer stages, or half the depth",
+                          why) ||
+        !gpu_legal_grid("tile", (int64_t)fmin(tiles, 1e18), why))
+        return false;
+    if (resident > 1 && (resident * z.threads > t->threads_per_sm ||
+                         resident * (mma_shared_bytes(&z) + 1024) > t->shared_per_sm ||
+                         (mma_registers(&z) + 40) * z.threads * resident > t->registers_per_sm))
+        return objection(why, "minblocks",
+                         "a multiprocessor has no room for %d such blocks: the nearest is "
+                         "minblocks %d",
+                         resident, resident - 1);
+    return true;
+}
+
+// ---- estimates
+
+// What mma.sync reaches of the peak that the data sheet has: on later chips other instructions do.
+static double rate_per_s(const struct target *t, enum mma_kind kind) {
+    int sm = (int)strtol(t->isa + 3, NULL, 10);
+    double share = sm >= 100 ? 0.3 : sm >= 90 ? 0.52 : 0.8;
+    bool is_tf32 = kind == MMA_KIND_TF32 || kind == MMA_KIND_TF32X3;
+    double peak = t->peak_per_s[is_tf32 ? PIPE_TF32 : PIPE_F16];
+    // A card that nobody has described: 1024 operations per clock and multiprocessor.
+    if (!(peak > 0))
+        peak = 1024.0 * t->sms * t->top_clock_hz;
+    // Splitting takes instructions too.
+    return share * peak / (kind == MMA_KIND_TF32X3 ? 3.4 : 1);
+}
+
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    struct mma_sizes z = mma_read_sizes(f, s);
+    double tiles =
+        (double)z.batch * ceil((double)z.m / z.lhs.width) * ceil((double)z.n / z.rhs.width);
+    double registers = (double)(mma_registers(&z) + 40) * z.threads;
+    double resident = fmin(fmin(t->registers_per_sm / registers,
+                                (double)t->shared_per_sm / (double)(mma_shared_bytes(&z) + 1024)),
+                           (double)t->threads_per_sm / z.threads);
+    resident = fmax(1, floor(resident));
+    double per_sm = rate_per_s(t, z.kind) / t->sms;
+    double depth = (double)(z.slices * z.depth);
+    double products = 2.0 * z.lhs.width * z.rhs.width * depth / per_sm;
+    // Fragments: 128 bytes per clock of shared memory; slices: what L2 gives a multiprocessor, and
+    // what is under way for some 700 ns, in copies that take an instruction each.
+    double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.5e9;
+    double live = fmin(resident, fmax(1, tiles / t->sms));
+    double read = (double)z.lhs.warps * z.rhs.warps * (z.lhs.own + z.rhs.own) * depth *
+                  z.element_bytes / (128 * clock);
+    // Beyond an edge nothing is copied.
+    double slice_bytes = (double)z.lhs.tile_bytes * fmin(1, (double)z.m / z.lhs.width) +
+                         (double)z.rhs.tile_bytes * fmin(1, (double)z.n / z.rhs.width);
+    double under_way = (z.stages - 1) * slice_bytes * live / 700e-9 / live;
+    double brought = slice_bytes * (double)z.slices / fmin(42 * clock / live, under_way);
+    double copies = (double)(z.lhs.items + z.rhs.items) * (double)z.slices * z.threads / 32;
+    copies *= 4 / clock;
+    // Sums that do not fit next to the totals go to memory and back with every chunk.
+    bool spills = z.chunk && mma_registers(&z) + mma_sums(&z) > gpu_registers_for(t, z.threads);
+    if (spills)
+        brought += 8.0 * (double)mma_sums(&z) * z.threads * (double)(z.slices / z.chunk) /
+                   (42 * clock / live);
+    // A warp needs eight products side by side, and there are four places for warps.
+    double side_by_side = (double)z.lhs.own * z.rhs.own / 128 * live * z.threads / GPU_WARP / 4;
+    double busy = fmin(1, 0.25 + side_by_side / 12) * (z.stages == 2 ? 0.9 : 1);
+    double slots = t->sms * resident;
+    // Blocks that share a multiprocessor share its units; a last wave may be thinly filled.
+    double waves = floor(tiles / slots) * resident + ceil(fmod(tiles, slots) / t->sms);
+    double tile = fmax(fmax(products / busy, read), fmax(brought, copies));
+    tile += 0.1 * (read + copies) + (spills ? 0.1 * brought : 0);
+    struct region_work w;
+    region_count(f->region, &w);
+    double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
+    // The longer of them does not hide all of the other.
+    double computed = waves * (tile + 1.5e-6);
+    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 3e-6;
+}
+
+// ---- what a stage begins with: the legal one that should be fastest
+
+static const struct shape_row {
+    int tile[3], warps[2], stages;
+} shapes[] = {
+    {{128, 256, 64}, {2, 4}, 3}, {{128, 256, 32}, {2, 4}, 4}, {{256, 128, 64}, {4, 2}, 3},
+    {{256, 128, 32}, {4, 2}, 4}, {{128, 128, 32}, {2, 4}, 3}, {{128, 128, 64}, {2, 4}, 3},
+    {{128, 128, 32}, {2, 4}, 4}, {{128, 128, 32}, {2, 2}, 3}, {{128, 64, 64}, {2, 2}, 3},
+    {{64, 128, 64}, {2, 2}, 3},  {{64, 64, 64}, {2, 2}, 4},   {{64, 64, 32}, {2, 2}, 4},
+    {{32, 128, 64}, {1, 4}, 4},  {{16, 128, 64}, {1, 4}, 4},  {{32, 64, 64}, {1, 4}, 4},
+    {{64, 64, 64}, {2, 2}, 5},   {{64, 32, 64}, {2, 1}, 5},   {{16, 32, 64}, {1, 2}, 6},
+    {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},   {{128, 128, 32}, {4, 4}, 3},
+};
+
+static void set_shape(struct kernel_stage *s, const struct shape_row *r) {
+    for (int i = 0; i < 3; i++)
+        stage_set(s, "tile", i, r->tile[i]);
+    for (int i = 0; i < 2; i++)
+        stage_set(s, "warps", i, r->warps[i]);
+    stage_set(s, "stages", 0, r->stages);
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct objection why;
+    double least = INFINITY;
+    const struct shape_row *best = NULL;
+    stage_set(s, "group", 0, 8);
+    stage_set(s, "minblocks", 0, 1);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        set_shape(s, &shapes[i]);
+        if (!is_legal(f, t, s, &why))
+            continue;
+        double seconds = estimate(f, t, s);
+        if (seconds < least)
+            best = &shapes[i], least = seconds;
+    }
+    set_shape(s, best ? best : &shapes[0]);
+}
+
+const struct emitter gemm_mma = {
+    .name = "mma",
+    .summary = "a matrix product on tensor cores",
+    .knobs = knobs,
+    .runs_on = runs_on,
+    .accepts = accepts,
+    .defaults = defaults,
+    .is_legal = is_legal,
+    .lower = mma_lower,
+    .estimate = estimate,
+};

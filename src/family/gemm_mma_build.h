@@ -1,0 +1,82 @@
+// What the two halves of mma's lowering share: the kernel that is being built, and shorthands for
+// its expressions. Only gemm_mma_lower.c and gemm_mma_store.c include this.
+#pragma once
+
+#include "family/gemm_mma.h"
+#include "family/gpu.h"
+
+struct mma_tile {
+    const struct mma_side *s;
+    int group;                      // of the space, that stays
+    const struct loop_expr *first;  // of the tile, along it
+    const struct loop_expr *warp;   // where this warp's part begins
+    struct loop_buffer *from, *tile, *words;
+    struct loop_buffer *high, *low;  // parts of the words
+    bool is_lhs;
+};
+
+struct mma_build {
+    struct lowering *l;
+    struct arena *a;
+    const struct gemm_form *form;
+    struct mma_sizes z;
+    struct scope *outer;  // batch fixed
+    const struct loop_expr *thread, *lane;
+    struct mma_tile lhs, rhs;
+    struct loop_buffer *sum;    // [16 rows][8 columns][rows g, g + 8] of two columns
+    struct loop_buffer *total;  // NULL: one sum is enough
+};
+
+static inline const struct loop_expr *num(const struct mma_build *x, int64_t value) {
+    return loop_int(x->a, value);
+}
+
+static inline const struct loop_expr *add(const struct mma_build *x, const struct loop_expr *p,
+                                          const struct loop_expr *q) {
+    return loop_binary(x->a, LOOP_ADD, p, q);
+}
+
+static inline const struct loop_expr *times(const struct mma_build *x, const struct loop_expr *p,
+                                            int64_t q) {
+    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
+}
+
+static inline const struct loop_expr *quotient(const struct mma_build *x, const struct loop_expr *p,
+                                               int64_t q) {
+    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
+}
+
+static inline const struct loop_expr *rest(const struct mma_build *x, const struct loop_expr *p,
+                                           int64_t q) {
+    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
+}
+
+static inline const struct loop_expr *smaller(const struct mma_build *x, const struct loop_expr *p,
+                                              const struct loop_expr *q) {
+    return loop_binary(x->a, LOOP_MIN, p, q);
+}
+
+static inline const struct loop_expr *open_unrolled(const struct mma_build *x,
+                                                    struct loop_builder *b, const char *name,
+                                                    int64_t count, struct loop_builder *inner) {
+    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
+    return loop_open_for(b, &f, inner);
+}
+
+// Where in `sum` the part of 16 rows and 8 columns begins.
+static inline const struct loop_expr *sum_at(const struct mma_build *x, const struct loop_expr *i,
+                                             const struct loop_expr *j) {
+    return times(x, add(x, times(x, i, x->z.rhs.own / 8), j), 2);
+}
+
+// Element number `i` of the thread's sums, with what was put aside.
+static inline const struct loop_expr *sum_and_total(const struct mma_build *x,
+                                                    const struct loop_expr *i) {
+    const struct loop_expr *sum = loop_load(x->a, x->sum, i, 2, 1);
+    if (!x->total)
+        return sum;
+    return loop_binary(x->a, LOOP_ADD, loop_load(x->a, x->total, i, 2, 1), sum);
+}
+
+// gemm_mma_store.c: the epilogue, and the store of every value.
+void mma_store_results(const struct mma_build *x, struct loop_builder *b);
