@@ -57,6 +57,12 @@ static void look_at_operands(const struct region *r, struct gemm_form *f) {
         !f->rhs_is_plain || (shape->rank > 0 && map.axis[shape->rank - 1] == rank - 1);
 }
 
+bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, node_id *leaf,
+               struct axis_map *map) {
+    return is_lhs ? is_plain(r, f->lhs, f->lhs_map, leaf, map)
+                  : is_plain(r, f->rhs, f->rhs_map, leaf, map);
+}
+
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
     const struct node *node = &l->region->graph->nodes[n];

@@ -21,5 +21,10 @@ struct gemm_form {
 // work before it?
 bool gemm_find(struct form *form, struct objection *why);
 
+// The materialised value that an operand is, and the map by which it is read; false: it is
+// computed.
+bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, node_id *leaf,
+               struct axis_map *map);
+
 // The space: batch axes (grouped where they can be), m, n, k.
 void gemm_build_space(struct lowering *l, const struct gemm_form *f);

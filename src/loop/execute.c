@@ -89,6 +89,8 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
         machine_fail(m, b, i, "is an input and cannot be written");
     if (mem->writer[at] == UNDER_WAY)
         machine_fail(m, b, i, "is written while a copy to it is under way");
+    if (b->space == LOOP_SHARED && async_is_read(m, b, i))
+        machine_fail(m, b, i, "is written while a product reads it");
     int64_t first = first_in_byte(b, at, &n);
     for (int64_t j = first; j < first + n; j++)
         if (mem->writer[j] > BEFORE && mem->writer[j] != m->self)
@@ -309,8 +311,16 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
 }
 
 static void run_block(struct machine *m, const struct loop_block *block, const bool *active) {
-    for (const struct loop_stmt *s = block->first; s && !m->failed; s = s->next)
-        run_stmt(m, s, active);
+    for (const struct loop_stmt *s = block->first; s && !m->failed; s = s->next) {
+        if (s->is_role)
+            s = roles_run(m, s, active);
+        else
+            run_stmt(m, s, active);
+    }
+}
+
+void machine_run(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    run_stmt(m, s, active);
 }
 
 static void forget(struct memory *mem) {
@@ -342,7 +352,9 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
         else if (mem->touch)
             memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
     }
+    async_begin(m);
     run_block(m, &k->body, active);
+    async_end(m);
 }
 
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
@@ -418,6 +430,7 @@ bool execute(const struct loop_program *p, void *const *data, struct error *err)
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
     flights_free(&m, threads);
+    async_free(&m);
     arena_reset(&a);
     return !m.failed;
 }

@@ -44,10 +44,15 @@ struct flight {
     int group;  // that is open
 };
 
+struct roles;
+struct async;
+
 struct machine {
     const struct loop_program *program;
     struct memory *memory;   // by buffer id
     struct flight *flights;  // by thread
+    struct async *async;     // execute_async.c: barriers in shared memory, bulk copies, products
+    struct roles *roles;     // execute_roles.c: who goes his own way; NULL: nobody
     struct value *var;       // by variable id, of the thread
     struct value *all_vars;
     int n_threads;  // at least 1, of all blocks of a gang
@@ -68,6 +73,24 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
 int64_t machine_index(struct machine *m, const struct loop_expr *e);
 void machine_turn(struct machine *m, int thread);
 bool machine_any(const struct machine *m, const bool *active);
+
+void machine_run(struct machine *m, const struct loop_stmt *s, const bool *active);
+
+// execute_roles.c
+// Run the roles that begin with `s`, side by side; returns the last of them.
+const struct loop_stmt *roles_run(struct machine *m, const struct loop_stmt *s, const bool *active);
+// Let the others go on; `is_stuck`: this one cannot.
+void roles_yield(struct machine *m, bool is_stuck);
+
+// execute_async.c
+void async_begin(struct machine *m);  // a block
+void async_end(struct machine *m);
+void async_free(struct machine *m);
+void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active);
+// Does a product that is under way read this element?
+bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t i);
+int64_t async_events(const struct machine *m);
+bool async_land(struct machine *m);  // false: nothing is under way
 
 // execute_intrinsic.c
 void execute_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active);

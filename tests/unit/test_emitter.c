@@ -97,8 +97,9 @@ Test(emitter, as_chooses_one_and_otherwise_the_first_that_has_the_knobs) {
 Test(emitter, a_name_or_a_knob_that_is_not_there_is_refused_in_words) {
     struct arena a = {0};
     static const char *const cases[][2] = {
-        {"c : gemm as mma", "gemm has no emitter 'mma' on sm_80: it is simt or dot"},
-        {"c : gemm as cpu", "gemm has no emitter 'cpu' on sm_80: it is simt or dot"},
+        {"c : gemm as wmma", "gemm has no emitter 'wmma' on sm_80: it is simt, dot or mma"},
+        {"c : gemm as cpu", "gemm has no emitter 'cpu' on sm_80: it is simt, dot or mma"},
+        {"c : gemm as mma", "mma multiplies two operands of f16, of bf16, or of f32 under"},
         {"c : nest as dot", "nest has no emitter 'dot' on sm_80: it is simt"},
         {"c : gemm as dot  tile 16x16x4", "gemm as dot has no knob 'tile'"},
         {"c : gemm  tile 16x16x4  split 2", "gemm as simt has no knob 'split'"},
