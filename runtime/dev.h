@@ -52,6 +52,8 @@ HONE_FN int hone_block(void) {
 
 // All threads of the block, or none, come by here; what they wrote before it can be read after.
 #define hone_barrier() __syncthreads()
+// The same of the 32 threads of a warp.
+#define hone_warp_sync() __syncwarp()
 
 // The same of all blocks of a cluster, and for what they wrote to global memory.
 #define hone_cluster_barrier()                               \

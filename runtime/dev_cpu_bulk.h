@@ -363,6 +363,8 @@ static __attribute__((unused)) void hone_dev_set_registers(int n, int line) {
 #define hone_registers_less(n) hone_dev_set_registers(n, __LINE__)
 #define hone_registers_more(n) hone_dev_set_registers(n, __LINE__)
 
+#define hone_warp_sync() hone_dev_meet(hone_dev_nothing, __LINE__)
+
 // For the scheduler.
 
 static void hone_dev_async_prepare(uint64_t seed) {

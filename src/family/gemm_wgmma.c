@@ -128,10 +128,19 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
+    for (int i = 0; i < f->region->n_values; i++)
+        if (wgmma_is_staged(f->region, i, z.n))
+            z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + WGMMA_DEPTH - 1) / WGMMA_DEPTH;
     if (!is_narrow(f->region) && z.k > 2 * CHUNK_TERMS)
         z.chunk = CHUNK_TERMS / WGMMA_DEPTH;
     return z;
+}
+
+// Results of 16 bits go by way of shared memory, 64 columns of a warp's 16 rows at a time: straight
+// from registers they would be pieces of four bytes.
+bool wgmma_is_staged(const struct region *r, int value, int64_t n) {
+    return dtype_infos[r->graph->nodes[r->value[value]].dtype].bits == 16 && n % 8 == 0;
 }
 
 int64_t wgmma_pairs(const struct wgmma_sizes *z) {
@@ -146,7 +155,7 @@ int64_t wgmma_tiles(const struct wgmma_sizes *z) {
 // The ring, its barriers, and what it takes to begin where the swizzle does.
 static int64_t shared_bytes(const struct wgmma_sizes *z) {
     return (int64_t)z->stages * ((int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2 + 16) +
-           32;
+           z->staged_bytes + 32;
 }
 
 // ---- rules

@@ -22,12 +22,17 @@ struct wgmma_sizes {
     int64_t m, n, k, batch;
     int stages, group;
     int consumers,
-        threads;     // warpgroups that multiply; threads of a block, with the one that copies
-    int own;         // rows of one consumer
-    int64_t slices;  // along K
-    int64_t chunk;   // slices whose sum is put aside; 0: all of them are one sum
+        threads;           // warpgroups that multiply; threads of a block, with the one that copies
+    int own;               // rows of one consumer
+    int64_t slices;        // along K
+    int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
+    int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
     struct wgmma_side lhs, rhs;
 };
+
+// Does the region's value pass shared memory on its way? How many elements of it a warp has there.
+bool wgmma_is_staged(const struct region *r, int value, int64_t n);
+enum { WGMMA_STAGED = 16 * 64 };
 
 // requires: the form is one that the emitter accepts.
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);

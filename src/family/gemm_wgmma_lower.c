@@ -43,6 +43,7 @@ struct build {
     struct loop_buffer *full, *empty;  // barriers, one for each slot
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
     struct loop_buffer *total;         // NULL: one sum is enough
+    struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
 };
 
 static const struct loop_expr *num(const struct build *x, int64_t value) {
@@ -295,49 +296,161 @@ static void walk(const struct build *x, struct loop_builder *b, const struct loo
 
 // ---- results
 
+// Where the sums of a thread lie in the tile.
+struct wgmma_place {
+    const struct loop_expr *consumer, *lane, *warp;  // the warp among four
+    const struct loop_expr *first;                   // row of the tile that the warp begins with
+};
+
+static struct axis_map identity(const struct build *x) {
+    return map_identity(x->l->region->graph->nodes[x->form->anchor].shape.rank);
+}
+
+static struct scope scope_at(struct build *x, struct loop_builder *b, const struct loop_expr *row,
+                             const struct loop_expr *column, int lanes) {
+    struct scope s = scope_inside(&x->batch, b);
+    s.index[x->lhs.group] = row;
+    s.index[x->rhs.group] = column;
+    s.lane_group = x->rhs.group;
+    s.lanes = lanes;
+    return s;
+}
+
+// The sums of rows `part` (of 64) and `half` (of 8), columns from 8 * `j` on.
+static const struct loop_expr *sum_at(const struct build *x, const struct loop_expr *part,
+                                      const struct loop_expr *half, const struct loop_expr *j) {
+    const struct loop_expr *at =
+        add(x, times(x, part, x->z.rhs.width / 4), add(x, times(x, j, 2), half));
+    return loop_load(x->a, x->total ? x->total : x->sum, at, 2, 1);
+}
+
+static void define(const struct build *x, struct scope *s, const struct loop_expr *sum) {
+    const char *name = x->l->region->graph->nodes[x->form->anchor].name;
+    point_define(s, x->form->anchor, &x->form->at, loop_let(s->builder, name, sum));
+}
+
+// ---- results straight from registers
+
 static void store_pair(struct build *x, struct loop_builder *b, const struct loop_expr *row,
                        const struct loop_expr *column, const struct loop_expr *sum) {
-    const struct region *region = x->l->region;
     int lanes = x->z.n % 2 == 0 ? 2 : 1;
-    struct axis_map map = map_identity(region->graph->nodes[x->form->anchor].shape.rank);
+    struct axis_map map = identity(x);
     struct loop_builder by_lane, guard;
     const struct loop_expr *lane = open_unrolled(x, b, "lane", 2 / lanes, &by_lane);
     const struct loop_expr *at = add(x, column, lane);
     loop_open_if(&by_lane, at, x->l->space.extent[x->rhs.group], &guard);
-    struct scope s = scope_inside(&x->batch, &guard);
-    s.index[x->lhs.group] = row;
-    s.index[x->rhs.group] = at;
-    s.lane_group = x->rhs.group;
-    s.lanes = lanes;
-    const struct loop_expr *e = lanes == 1 ? loop_lane(x->a, sum, lane) : sum;
-    point_define(&s, x->form->anchor, &x->form->at,
-                 loop_let(&guard, region->graph->nodes[x->form->anchor].name, e));
-    for (int v = 0; v < region->n_values; v++)
-        point_store(&s, v, &map, false);
+    struct scope s = scope_at(x, &guard, row, at, lanes);
+    define(x, &s, lanes == 1 ? loop_lane(x->a, sum, lane) : sum);
+    for (int v = 0; v < x->l->region->n_values; v++)
+        if (!x->passage[v])
+            point_store(&s, v, &map, false);
     loop_close(&by_lane, &guard);
     loop_close(b, &by_lane);
 }
 
-static void store_tile(struct build *x, struct loop_builder *b, const struct loop_expr *consumer) {
+static void store_straight(struct build *x, struct loop_builder *b, const struct wgmma_place *p) {
     struct loop_builder by_row, guard, by_column;
-    const struct loop_expr *lane = loop_let(b, "lane", rest(x, x->thread, GPU_WARP));
-    const struct loop_expr *warp = rest(x, quotient(x, x->thread, GPU_WARP), 4);
-    const struct loop_expr *own = add(x, times(x, consumer, x->z.own), times(x, warp, 16));
-    own = loop_let(b, "own", add(x, x->lhs.first, add(x, own, quotient(x, lane, 4))));
     const struct loop_expr *i = open_unrolled(x, b, "i", x->z.own / 32, &by_row);
     const struct loop_expr *part = quotient(x, i, 2), *half = rest(x, i, 2);
     const struct loop_expr *row = add(x, times(x, part, WGMMA_ROWS), times(x, half, 8));
-    row = loop_let(&by_row, "row", add(x, own, row));
+    row = add(x, p->first, add(x, row, quotient(x, p->lane, 4)));
+    row = loop_let(&by_row, "row", row);
     loop_open_if(&by_row, row, x->l->space.extent[x->lhs.group], &guard);
     const struct loop_expr *j = open_unrolled(x, &guard, "j", x->z.rhs.width / 8, &by_column);
-    const struct loop_expr *column = add(x, times(x, j, 8), times(x, rest(x, lane, 4), 2));
+    const struct loop_expr *column = add(x, times(x, j, 8), times(x, rest(x, p->lane, 4), 2));
     column = loop_let(&by_column, "column", add(x, x->rhs.first, column));
-    const struct loop_expr *at =
-        add(x, times(x, part, x->z.rhs.width / 4), add(x, times(x, j, 2), half));
-    store_pair(x, &by_column, row, column, loop_load(x->a, x->total ? x->total : x->sum, at, 2, 1));
+    store_pair(x, &by_column, row, column, sum_at(x, part, half, j));
     loop_close(&guard, &by_column);
     loop_close(&by_row, &guard);
     loop_close(b, &by_row);
+}
+
+// ---- results of 16 bits: by way of shared memory, 16 rows and 64 columns of a warp at a time
+
+// Element (row, 8 * piece) of the warp's.
+static const struct loop_expr *passage_at(const struct build *x, const struct wgmma_place *p,
+                                          const struct loop_expr *row,
+                                          const struct loop_expr *piece) {
+    const struct loop_expr *warp = add(x, times(x, p->consumer, 4), p->warp);
+    const struct loop_expr *at = add(x, times(x, warp, WGMMA_STAGED), times(x, row, 64));
+    return add(x, at, times(x, loop_swizzle(x->a, row, piece, 128), 8));
+}
+
+static void fill_passage(struct build *x, struct loop_builder *b, const struct wgmma_place *p,
+                         int v, const struct loop_expr *part, const struct loop_expr *c) {
+    struct loop_builder by_row, guard, by_column, inside;
+    struct axis_map map = identity(x);
+    const struct loop_expr *half = open_unrolled(x, b, "half", 2, &by_row);
+    const struct loop_expr *own = add(x, times(x, half, 8), quotient(x, p->lane, 4));
+    const struct loop_expr *row = add(x, p->first, add(x, times(x, part, WGMMA_ROWS), own));
+    row = loop_let(&by_row, "row", row);
+    loop_open_if(&by_row, row, x->l->space.extent[x->lhs.group], &guard);
+    const struct loop_expr *j = open_unrolled(x, &guard, "j", 8, &by_column);
+    const struct loop_expr *pair = times(x, rest(x, p->lane, 4), 2);
+    const struct loop_expr *column = add(x, times(x, c, 64), add(x, times(x, j, 8), pair));
+    column = loop_let(&by_column, "column", add(x, x->rhs.first, column));
+    loop_open_if(&by_column, column, x->l->space.extent[x->rhs.group], &inside);
+    struct scope s = scope_at(x, &inside, row, column, 2);
+    define(x, &s, sum_at(x, part, half, add(x, times(x, c, 8), j)));
+    loop_store(&inside, x->passage[v], add(x, passage_at(x, p, own, j), pair),
+               point_stored(&s, v, &map), false);
+    loop_close(&by_column, &inside);
+    loop_close(&guard, &by_column);
+    loop_close(&by_row, &guard);
+    loop_close(b, &by_row);
+}
+
+// Eight threads have a row of 128 bytes.
+static void empty_passage(struct build *x, struct loop_builder *b, const struct wgmma_place *p,
+                          int v, const struct loop_expr *part, const struct loop_expr *c) {
+    struct loop_builder inner, guard, inside;
+    struct axis_map map = identity(x);
+    const struct shape *shape = &x->l->region->graph->nodes[x->l->region->value[v]].shape;
+    const struct loop_expr *i = open_unrolled(x, b, "i", 4, &inner);
+    const struct loop_expr *own = add(x, times(x, i, 4), quotient(x, p->lane, 8));
+    const struct loop_expr *piece = rest(x, p->lane, 8);
+    const struct loop_expr *row = add(x, p->first, add(x, times(x, part, WGMMA_ROWS), own));
+    row = loop_let(&inner, "row", row);
+    loop_open_if(&inner, row, x->l->space.extent[x->lhs.group], &guard);
+    const struct loop_expr *column = add(x, times(x, c, 64), times(x, piece, 8));
+    column = loop_let(&guard, "column", add(x, x->rhs.first, column));
+    loop_open_if(&guard, column, x->l->space.extent[x->rhs.group], &inside);
+    struct scope s = scope_at(x, &inside, row, column, 8);
+    loop_store(&inside, x->l->target[v], point_index(&s, shape, &map),
+               loop_load(x->a, x->passage[v], passage_at(x, p, own, piece), 8, 1), false);
+    loop_close(&guard, &inside);
+    loop_close(&inner, &guard);
+    loop_close(b, &inner);
+}
+
+static void store_by_passage(struct build *x, struct loop_builder *b, const struct wgmma_place *p,
+                             int v) {
+    struct loop_builder by_part, by_columns;
+    const struct loop_expr *part = open_unrolled(x, b, "part", x->z.own / WGMMA_ROWS, &by_part);
+    const struct loop_expr *c = open_unrolled(x, &by_part, "c", x->z.rhs.width / 64, &by_columns);
+    // Nobody reads what was there before.
+    loop_intrinsic(&by_columns, INTRINSIC_WARP_SYNC, NULL);
+    fill_passage(x, &by_columns, p, v, part, c);
+    loop_intrinsic(&by_columns, INTRINSIC_WARP_SYNC, NULL);
+    empty_passage(x, &by_columns, p, v, part, c);
+    loop_close(&by_part, &by_columns);
+    loop_close(b, &by_part);
+}
+
+static void store_tile(struct build *x, struct loop_builder *b, const struct loop_expr *consumer) {
+    struct wgmma_place p = {.consumer = consumer};
+    p.lane = loop_let(b, "lane", rest(x, x->thread, GPU_WARP));
+    p.warp = loop_let(b, "warp", rest(x, quotient(x, x->thread, GPU_WARP), 4));
+    const struct loop_expr *own = add(x, times(x, consumer, x->z.own), times(x, p.warp, 16));
+    p.first = loop_let(b, "own", add(x, x->lhs.first, own));
+    bool straight = false;
+    for (int v = 0; v < x->l->region->n_values; v++) {
+        straight |= !x->passage[v];
+        if (x->passage[v])
+            store_by_passage(x, b, &p, v);
+    }
+    if (straight)
+        store_straight(x, b, &p);
 }
 
 static void consume(struct build *x, struct loop_builder *b) {
@@ -386,6 +499,17 @@ static void make_buffers(struct build *x) {
     x->sum = loop_register(p, "sum", wgmma_pairs(&x->z), 2);
     if (x->z.chunk)
         x->total = loop_register(p, "total", wgmma_pairs(&x->z), 2);
+    // One array serves all values of a type.
+    struct loop_size staged = {x->z.staged_bytes / 2, NULL};
+    for (int v = 0; v < x->l->region->n_values; v++) {
+        enum dtype t = x->l->target[v]->dtype;
+        if (!wgmma_is_staged(x->l->region, v, x->z.n) || x->l->target_offset[v] ||
+            dtype_infos[t].bits != 16 || (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
+            continue;
+        x->passage[v] =
+            v > 0 && x->passage[0] ? x->passage[0] : loop_shared_of(p, "passage", t, &staged, 1);
+        x->passage[v]->align = 128;
+    }
 }
 
 // A slot is full by one arrival and its bytes, empty when every consumer says so.

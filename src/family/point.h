@@ -92,7 +92,8 @@ const struct loop_expr *point_index(struct scope *s, const struct shape *shape,
 int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
                           const struct axis_map *map);
 
-// Store the stage's value number `i` at the scope's point.
+// What is stored as the stage's value number `i` at the scope's point; the same, stored.
+const struct loop_expr *point_stored(struct scope *s, int i, const struct axis_map *map);
 void point_store(struct scope *s, int i, const struct axis_map *map, bool stream);
 
 // Called for each distinct (node, map) that a value needs, a node before its arguments;

@@ -33,25 +33,36 @@ static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i,
            i * b->lanes + lane;
 }
 
+// Did the threads of this warp meet since?
+static bool is_ordered(const struct machine *m, int warp, int sync) {
+    return warp == m->thread / WARP && sync < m->syncs[warp];
+}
+
 static void touch_read(struct machine *m, const struct loop_buffer *b, int64_t i,
                        struct touch *touch) {
-    int self = m->thread + 1;
-    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
+    int self = m->thread + 1, warp = m->thread / WARP;
+    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch &&
+        !is_ordered(m, (touch->writer - 1) / WARP, touch->write_sync))
         machine_fail(m, b, i, "is read by a thread before a barrier after another wrote it");
-    bool alone = touch->reader == self || touch->read_epoch != m->epoch || !touch->reader;
-    touch->reader = alone ? self : MANY;
+    bool first = touch->read_epoch != m->epoch || !touch->reader;
+    touch->reader = first || touch->reader == self ? self : MANY;
+    touch->read_warp = first || touch->read_warp == warp ? warp : MANY;
     touch->read_epoch = m->epoch;
+    touch->read_sync = m->syncs[warp];
 }
 
 static void touch_write(struct machine *m, const struct loop_buffer *b, int64_t i,
                         struct touch *touch) {
     int self = m->thread + 1;
-    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
+    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch &&
+        !is_ordered(m, (touch->writer - 1) / WARP, touch->write_sync))
         machine_fail(m, b, i, "is written by two threads");
-    if (touch->reader && touch->reader != self && touch->read_epoch == m->epoch)
+    if (touch->reader && touch->reader != self && touch->read_epoch == m->epoch &&
+        !is_ordered(m, touch->read_warp, touch->read_sync))
         machine_fail(m, b, i, "is written by a thread before a barrier after another read it");
     touch->writer = self;
     touch->write_epoch = m->epoch;
+    touch->write_sync = m->syncs[m->thread / WARP];
 }
 
 // The first element that shares a byte with this one, and how many do.
@@ -427,6 +438,7 @@ bool execute(const struct loop_program *p, void *const *data, struct error *err)
     for (int i = 0; i < p->n_buffers; i++)
         make_memory(&m, &a, p->buffers[i], data[i], threads);
     m.flights = arena_array(&a, struct flight, threads);
+    m.syncs = arena_array(&a, int, threads / WARP + 1);
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
     flights_free(&m, threads);

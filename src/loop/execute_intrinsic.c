@@ -184,6 +184,9 @@ static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
     case INTRINSIC_LDMATRIX_TRANSPOSED:
         ldmatrix(m, s, first, s->intrinsic == INTRINSIC_LDMATRIX_TRANSPOSED);
         return;
+    case INTRINSIC_WARP_SYNC:
+        m->syncs[first / WARP]++;
+        return;
     case INTRINSIC_MMA_F16:
         mma(m, s, first, DTYPE_F16);
         return;

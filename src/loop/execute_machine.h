@@ -18,6 +18,8 @@ enum { UNDER_WAY = -1, NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an e
 struct touch {
     int writer, reader;  // thread + 1; 0: none; MANY readers
     int write_epoch, read_epoch;
+    int read_warp;              // whose threads they all are, or MANY
+    int write_sync, read_sync;  // and after how many meetings of their warp
 };
 enum { MANY = -1, WARP = 32 };
 
@@ -59,6 +61,7 @@ struct machine {
     int per_block;  // of one of them
     int thread;     // whose turn it is
     int epoch;      // barriers passed in this block
+    int *syncs;     // by warp: how often its threads met
     int64_t first;  // the gang's first block as a writer
     int64_t self;   // the thread's block as a writer
     struct error *err;

@@ -29,6 +29,11 @@ static const struct mutant_kernel kernels[] = {
     {"problem aside\ndim M = 128, N = 64, K = 648\nin a : bf16[M, K] ~ normal\n"
      "in b : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
      "stage c : gemm as wgmma  tile 128x64  warpgroups 1  stages 2  group 1\n"},
+    // A result of 16 bits passes shared memory.
+    {"problem half\ndim M = 72, N = 136, K = 72\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nin d : f32[M, N] ~ normal\nout c : f32[M, N]\n"
+     "t = bf16(a @ b.T + d)\nc = relu(t)\n",
+     "stage t : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1\nstage c : map\n"},
 };
 
 // Other threads give up registers that they do not have.

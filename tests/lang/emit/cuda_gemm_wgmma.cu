@@ -19,7 +19,7 @@ HONE_ASSERT(K == 1024, "lowered for K = 1024");
 
 #pragma hone tensormap lhs_map = x dims(1024, 4096) strides(2048) box(64, 128) swizzle(128)
 #pragma hone tensormap rhs_map = w dims(1024, 4096) strides(2048) box(64, 256) swizzle(128)
-#pragma hone launch y_gemm grid(132) block(384) shared(196672) args(bias, y, lhs_map, rhs_map)
+#pragma hone launch y_gemm grid(132) block(384) shared(213120) args(bias, y, lhs_map, rhs_map)
 
 HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, unsigned short *__restrict__ y, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 512 * 64);
@@ -27,6 +27,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, unsigned 
     HONE_DYNAMIC_OF(long long, full, 196608, 4);
     HONE_DYNAMIC_OF(long long, empty, 196640, 4);
     f32x2 sum[64];
+    HONE_DYNAMIC_OF(unsigned short, passage, 196736, 8192);
     const int block = hone_block();
     const int thread = hone_thread();
     if (thread < 1) {
@@ -88,22 +89,33 @@ HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, unsigned 
                 hone_mbarrier_arrive(&empty[(before + 19) % 4]);
             }
             int lane = thread % 32;
-            int own = row0 + consumer * 64 + thread / 32 % 4 * 16 + lane / 4;
+            int warp = thread / 32 % 4;
+            int own = row0 + consumer * 64 + warp * 16;
             #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                int row = own + i * 8;
+            for (int c = 0; c < 4; c++) {
+                hone_warp_sync();
                 #pragma unroll
-                for (int j = 0; j < 32; j++) {
-                    int column = column0 + j * 8 + lane % 4 * 2;
-                    f32x2 t_1 = sum[j * 2 + i];
-                    f32x2 bias_v = hone_load2_bf16(&bias[column]);
-                    f32x2 t_2 = t_1 + bias_v;
-                    f32x2 y_half = t_2 * 0.5f;
-                    f32x2 y_scaled = t_2 * 0.707106769f;
-                    f32x2 y_erf = hone_erf2(y_scaled);
-                    f32x2 y_gate = y_erf + 1.0f;
-                    f32x2 y_f32 = y_half * y_gate;
-                    hone_store2_bf16(&y[row * N + column], y_f32);
+                for (int half = 0; half < 2; half++) {
+                    #pragma unroll
+                    for (int j = 0; j < 8; j++) {
+                        int column = column0 + c * 64 + j * 8 + lane % 4 * 2;
+                        f32x2 t_1 = sum[(c * 8 + j) * 2 + half];
+                        f32x2 bias_v = hone_load2_bf16(&bias[column]);
+                        f32x2 t_2 = t_1 + bias_v;
+                        f32x2 y_half = t_2 * 0.5f;
+                        f32x2 y_scaled = t_2 * 0.707106769f;
+                        f32x2 y_erf = hone_erf2(y_scaled);
+                        f32x2 y_gate = y_erf + 1.0f;
+                        f32x2 y_f32 = y_half * y_gate;
+                        hone_store2_bf16(&passage[(consumer * 4 + warp) * 1024 + (half * 8 + lane / 4) * 64 + (j ^ (lane / 4)) * 8 + lane % 4 * 2], y_f32);
+                    }
+                }
+                hone_warp_sync();
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    int row = own + i * 4 + lane / 8;
+                    int column = column0 + c * 64 + lane % 8 * 8;
+                    hone_store8_bf16(&y[row * N + column], hone_load8_bf16(&passage[(consumer * 4 + warp) * 1024 + (i * 4 + lane / 8) * 64 + ((lane % 8) ^ ((i * 4 + lane / 8) % 8)) * 8]));
                 }
             }
         }

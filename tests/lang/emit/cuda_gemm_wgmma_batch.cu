@@ -104,10 +104,11 @@ HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP
                 }
             }
             int lane = thread % 32;
-            int own = row0 + thread / 32 % 4 * 16 + lane / 4;
+            int warp = thread / 32 % 4;
+            int own = row0 + warp * 16;
             #pragma unroll
             for (int i = 0; i < 2; i++) {
-                int row = own + i * 8;
+                int row = own + i * 8 + lane / 4;
                 if (row < M) {
                     #pragma unroll
                     for (int j = 0; j < 16; j++) {
