@@ -13,6 +13,7 @@
 #include "build/compile_cuda.h"
 #include "cmd/cmd.h"
 #include "eval/evaluate.h"
+#include "eval/play.h"
 
 static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
@@ -112,6 +113,8 @@ static int run_hidden(int argc, char **argv) {
         return compile_child_main();
     if (strcmp(argv[1], "_gpu_runner") == 0 && argc == 2)
         return gpu_runner_main();
+    if (strcmp(argv[1], "_play") == 0 && argc == 3)
+        return play_main(argv[2]);
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
     return -1;

@@ -8,7 +8,7 @@
 #include "ops/op_diagnose.h"
 
 struct diagnose_options {
-    const char *target;
+    const char *target, *tool;
     int64_t top;
     bool json;
 };
@@ -24,6 +24,11 @@ static const struct option_row rows[] = {
      .value = "N",
      .summary = "only the N kernels with most of the time (default 10; 0: all)",
      .offset = offsetof(struct diagnose_options, top)},
+    {.name = "tool",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "a tool of yours, besides those in $XDG_CONFIG_HOME/hone/tools (docs/tools.md)",
+     .offset = offsetof(struct diagnose_options, tool)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary = "print one hone.diagnosis/1 document",
@@ -63,6 +68,7 @@ static bool run(int argc, char **argv, struct error *err) {
     struct diagnose_request q = {.files = (const char *const *)args.values,
                                  .n_files = args.count,
                                  .target = o.target,
+                                 .tool = o.tool,
                                  .top = o.top > 0 && o.top < 1000000 ? (int)o.top : 0};
     bool ok = op_diagnose(&a, &q, &d, err);
     if (ok && o.json) {

@@ -60,6 +60,8 @@ static const struct option_row rows[] = {
         "with --spool: give up when no worker takes a job for S seconds (60)"),
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
+    ROW("no-counters", OPTION_FLAG, NULL, request.no_counters,
+        "on a GPU: do without hardware counters, which take about a second for a candidate"),
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
         "do not measure the machine's ceilings when they are missing"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),

@@ -1,15 +1,18 @@
-// `hone profile -- ./program`: over ops/op_profile.h.
+// `hone profile`: any program, over ops/op_profile.h, or a candidate, over
+// ops/op_profile_candidate.h.
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "ops/op_profile.h"
+#include "ops/op_profile_candidate.h"
 
 struct profile_options {
-    const char *kernel;
+    const char *kernel, *target, *dims, *store, *tool;
     int64_t top;
     double timeout;
     bool timeline, json;
@@ -36,17 +39,38 @@ static const struct option_row rows[] = {
      .type = OPTION_FLAG,
      .summary = "one run only, for a timeline: no counters, no samples",
      .offset = offsetof(struct profile_options, timeline)},
+    {.name = "target",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "of a candidate: cuda, cuda:1",
+     .offset = offsetof(struct profile_options, target)},
+    {.name = "dim",
+     .type = OPTION_STRING,
+     .value = "M=1024,...",
+     .summary = "of a candidate: use these sizes in place of the file's",
+     .offset = offsetof(struct profile_options, dims)},
+    {.name = "store",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "of a node: the store that its run is in",
+     .offset = offsetof(struct profile_options, store)},
+    {.name = "tool",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "a tool of yours, besides those in $XDG_CONFIG_HOME/hone/tools (docs/tools.md)",
+     .offset = offsetof(struct profile_options, tool)},
     {.name = "json",
      .type = OPTION_FLAG,
-     .summary = "print one hone.program/1 document; the program's output goes to standard error",
+     .summary = "print one hone.program/1 document (of a candidate hone.candidate_profile/1); the "
+                "program's output goes to standard error",
      .offset = offsetof(struct profile_options, json)},
     {0},
 };
 
 static const struct command_options options = {
     .command = "profile",
-    .arguments = "-- PROGRAM [ARGUMENT...]",
-    .summary = "run a CUDA program and explain what limits its kernels",
+    .arguments = "-- PROGRAM [ARGUMENT...] | FILE [CANDIDATE] | RUN.NODE",
+    .summary = "explain what limits the kernels of a CUDA program, or of a candidate",
     .text =
         "Any program that uses CUDA, PyTorch scripts too; nothing has to be compiled in. It is "
         "run\n"
@@ -57,11 +81,40 @@ static const struct command_options options = {
         "\n"
         "Then findings, ranked, each with its evidence, what to do, and what that is worth at\n"
         "most. What could not be had is named with the reason. It needs CUPTI, which is part of\n"
-        "CUDA's toolkit; counters need the rights that the driver asks for (hone doctor).",
+        "CUDA's toolkit; counters need the rights that the driver asks for (hone doctor).\n"
+        "\n"
+        "With FILE, a problem, and CANDIDATE (a file of CUDA or with a kernel block, plain,\n"
+        "default): it is judged as by hone eval, and if it is correct run again under counters,\n"
+        "in a process of its own. With RUN.NODE, a node of a stored run.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = -1,
 };
+
+static bool run_candidate(const struct profile_options *o, const struct arguments *args,
+                          struct error *err) {
+    struct arena a = {0};
+    struct candidate_profile p;
+    struct candidate_profile_request q = {.file = args->values[0],
+                                          .candidate = args->count > 1 ? args->values[1] : NULL,
+                                          .target = o->target,
+                                          .dims = o->dims,
+                                          .store = o->store};
+    if (args->count > 2 || access(q.file, X_OK) == 0)
+        return error_set(err, ERROR_USAGE,
+                         "to profile a program put -- before it: hone profile -- %s", q.file);
+    bool ok = op_profile_candidate(&a, &q, &p, err);
+    if (ok && o->json) {
+        json_t *document = op_profile_candidate_json(&p);
+        printf("%s\n", json_print_pretty(&a, document));
+        json_decref(document);
+    } else if (ok) {
+        printf("%s", op_profile_candidate_text(&a, &p));
+    }
+    ok = ok && p.verdict.kind == VERDICT_OK;
+    arena_reset(&a);
+    return ok;
+}
 
 static bool run(int argc, char **argv, struct error *err) {
     struct profile_options o = {.top = 5};
@@ -74,10 +127,7 @@ static bool run(int argc, char **argv, struct error *err) {
     if (args.help)
         return command_help(&options);
     if (!has_program)
-        return error_set(err, ERROR_USAGE,
-                         "hone profile: put -- before the program: hone profile "
-                         "-- %s",
-                         args.values[0]);
+        return run_candidate(&o, &args, err);
 
     struct arena a = {0};
     struct program_profile p;
@@ -89,7 +139,8 @@ static bool run(int argc, char **argv, struct error *err) {
                                 .top = o.top < 256 ? (int)o.top : 256,
                                 .timeout_s = o.timeout,
                                 .is_json = o.json,
-                                .only_timeline = o.timeline};
+                                .only_timeline = o.timeline,
+                                .tool = o.tool};
     bool ok = op_profile(&a, &q, &p, err);
     if (ok && o.json) {
         json_t *document = op_profile_json(&p);

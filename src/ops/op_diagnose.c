@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "ops/plugins.h"
 #include "profile/cubin.h"
 #include "profile/import.h"
 #include "profile/sass.h"
@@ -143,6 +144,7 @@ bool op_diagnose(struct arena *a, const struct diagnose_request *q, struct diagn
     if (out->profile.n_launches == 0)
         return error_set(err, ERROR_USAGE, "%s: there is no kernel in it", q->files[0]);
     diagnosis_examine(a, q->top, out);
+    plugins_run(a, &(struct plugin_request){&q->tool, q->tool != NULL}, out);
     note_absent(out);
     return true;
 }

@@ -8,6 +8,7 @@ struct diagnose_request {
     const char *const *files;
     int n_files;
     const char *target;  // a card or an architecture; NULL: what the files say
+    const char *tool;    // as in struct profile_request
     int top;             // so many kernels, those with most of the time first; 0: all
 };
 

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "calibrate/calibrate.h"
 #include "eval/evaluate.h"
+#include "eval/play.h"
 #include "family/lower.h"
 #include "family/support.h"
 #include "mind/proposer.h"
@@ -47,6 +48,8 @@ struct session {
     const struct proposer *proposer;
     struct store *store;
     struct evaluator *evaluator;
+    struct play *play;  // counters of candidates; NULL: not asked yet, or there are none
+    bool has_no_counters;
     struct op_team team;
     struct run run;
     struct candidate start;  // no source: the default kernel
@@ -404,24 +407,44 @@ static bool begin_resumed(struct session *s, struct error *err) {
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
+// Counters of a candidate that was worth ranking, for the tools. Where they cannot be had the run
+// goes on without, and says so once.
+static void add_counters(struct session *s, struct arena *a, const struct candidate *c,
+                         struct profile *into) {
+    struct error why = {0};
+    struct collected seen;
+    bool ok = s->play || play_open(&s->play, s->problem, &s->target, &why);
+    ok = ok && play_candidate(s->play, a, c, true, into, &seen, &why);
+    if (ok && seen.n_notes == 0)
+        return;
+    note(s, arena_printf(s->a, "no hardware counters: %s", ok ? seen.notes[0] : why.text));
+    s->has_no_counters = true;
+}
+
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
                             struct eval_result *result, struct error *err) {
-    return evaluator_judge(ctx, a, job, result, err);
+    struct session *s = ctx;
+    if (!evaluator_judge(s->evaluator, a, job, result, err))
+        return false;
+    bool is_wanted = s->target.is_gpu && !s->q->spool && !s->q->no_counters && !s->has_no_counters;
+    if (is_wanted && job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK)
+        add_counters(s, a, job->candidate, &result->profile);
+    return true;
 }
 
 static bool announce_to_workers(void *ctx, const struct eval_job *job, struct error *err) {
-    return evaluator_announce(ctx, job, err);
+    return evaluator_announce(((struct session *)ctx)->evaluator, job, err);
 }
 
 static bool race_by_worker(void *ctx, struct arena *a, const struct race_job *job,
                            struct screening *screenings, struct error *err) {
-    return evaluator_race(ctx, a, job, screenings, err);
+    return evaluator_race(((struct session *)ctx)->evaluator, a, job, screenings, err);
 }
 
 static bool work(struct session *s, struct error *err) {
     struct judge_recorder recorder = {
         .inner = {.judge = judge_by_worker,
-                  .ctx = s->evaluator,
+                  .ctx = s,
                   .announce = announce_to_workers,
                   .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL},
         .store = s->store,
@@ -461,6 +484,7 @@ bool op_optimize(struct arena *a, const struct optimize_request *q, struct optim
     bool ok = (q->resume ? begin_resumed(&s, err) : begin_new(&s, err)) && work(&s, err);
     if (s.evaluator)
         evaluator_close(s.evaluator);
+    play_close(s.play);
     op_team_close(&s.team);
     store_close(s.store);
     return ok;

@@ -28,6 +28,7 @@ struct optimize_request {
     double seconds, until;                   // 0: default, or the resumed run's
     int64_t seed;
     struct team_request team;  // the model; none: the settings', or no model at all
+    bool no_counters;          // on a GPU: tools do without hardware counters
     bool no_calibrate;         // go on without reach where the ceilings are not measured
     event_fn on_event;         // may be NULL
     void *event_ctx;

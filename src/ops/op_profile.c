@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "ops/op_machine.h"
+#include "ops/plugins.h"
 #include "tools/tool.h"
 
 enum { KERNELS_LISTED = 12, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
@@ -93,6 +94,7 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
     find_target(a, d, t);
     diagnosis_examine(a, q->top, d);
     add_spots(a, &out->collected, d);
+    plugins_run(a, &(struct plugin_request){&q->tool, q->tool != NULL}, d);
     for (int i = 0; i < out->collected.n_notes; i++)
         diagnosis_absent(d, out->collected.notes[i]);
     rank_first(out);

@@ -12,6 +12,7 @@ struct profile_request {
     double timeout_s;  // 0: none
     bool is_json;      // its standard output must not get between
     bool only_timeline;
+    const char *tool;  // one of the user's, besides those in his directory; NULL: none
 };
 
 // What to do first: of all findings the one that gains most of the whole.

@@ -72,7 +72,8 @@ static bool run_program(struct collecting *c, int run, const struct str *ask, co
                                                   preload && *preload ? ":" : "",
                                                   preload ? preload : ""),
                                      NULL};
-    double timeout_s = run == RUN_TIMELINE ? c->q->timeout_s : SLOWER * c->out->run_s[0] + EXTRA_S;
+    bool is_first = run == RUN_TIMELINE || c->q->n_known > 0;
+    double timeout_s = is_first ? c->q->timeout_s : SLOWER * c->out->run_s[0] + EXTRA_S;
     struct foreground_spec spec = {.argv = c->q->argv,
                                    .variables = variables,
                                    .is_silent = run != RUN_TIMELINE || c->q->is_silent,
@@ -182,6 +183,20 @@ static bool run_timeline(struct collecting *c, struct error *err) {
     return choose(c, err);
 }
 
+// The same without a run: every kernel was launched once, as far as we know.
+static bool take_known(struct collecting *c, struct error *err) {
+    struct program_data *d = &c->out->timeline;
+    d->chip = c->q->chip;
+    d->n_kernels = c->q->n_known;
+    d->kernels = arena_array(c->a, struct program_kernel, d->n_kernels + 1);
+    for (int i = 0; i < d->n_kernels; i++) {
+        d->kernels[i] = c->q->known[i];
+        d->kernels[i].n = 1;
+        d->kernels[i].times_s = arena_array(c->a, double, 1);
+    }
+    return choose(c, err);
+}
+
 // ---- counters
 
 static void ask_code(struct collecting *c, struct str *ask) {
@@ -273,6 +288,8 @@ static void run_counters(struct collecting *c) {
         note(c, arena_printf(c->a, "counters: %s", why.text));
         return;
     }
+    if (c->q->n_known > 0)
+        c->out->end = end;
     int n_missing = 0;
     for (int i = 0; i < c->n_chosen; i++) {
         metrics_clear(&d.counted[i], METRIC_TIME);  // the timeline's is undisturbed
@@ -366,12 +383,14 @@ bool collect(struct arena *a, const struct collect_request *q, struct collected 
     const char *path = library_path(c.cupti.handle);
     c.cupti_path = arena_strdup(a, path ? path : "libcupti.so.13");
     c.dir = file_scratch_dir(a, err);
-    bool ok = c.dir && place_library(&c, err) && run_timeline(&c, err);
+    bool is_known = q->n_known > 0;
+    bool ok =
+        c.dir && place_library(&c, err) && (is_known ? take_known(&c, err) : run_timeline(&c, err));
     bool goes_on = ok && c.n_chosen > 0 && !q->only_timeline && !out->end.is_interrupted &&
                    !out->end.timed_out;
     if (goes_on)
         run_counters(&c);
-    if (goes_on && !interrupt_seen())
+    if (goes_on && !is_known && !interrupt_seen())
         run_samples(&c);
     take_cubins(&c, "counters");
     take_cubins(&c, "samples");

@@ -23,6 +23,11 @@ struct collect_request {
     bool is_out_error;        // the program's standard output goes to standard error
     bool is_silent;           // it gets /dev/null
     bool only_timeline;
+    // Where the launches are known beforehand, and the chip: counters of the first of each, in one
+    // run, without timeline and samples.
+    const struct program_kernel *known;
+    int n_known;
+    const char *chip;
 };
 
 // Where samples of a kernel lie.

@@ -370,10 +370,14 @@ bool program_is_pageable(const struct program_copies *c) {
 }
 
 void program_metrics(const struct program_kernel *k, struct metrics *m) {
-    metrics_set(m, METRIC_TIME, k->total_s / k->n);
-    metrics_set(m, METRIC_CALLS, k->n);
+    if (k->total_s > 0) {
+        metrics_set(m, METRIC_TIME, k->total_s / k->n);
+        metrics_set(m, METRIC_CALLS, k->n);
+    }
     metrics_set(m, METRIC_BLOCKS, (double)k->grid[0] * k->grid[1] * k->grid[2]);
     metrics_set(m, METRIC_BLOCK_THREADS, (double)k->block[0] * k->block[1] * k->block[2]);
+    if (k->registers == 0)
+        return;  // nobody has seen it run
     metrics_set(m, METRIC_REGISTERS, k->registers);
     metrics_set(m, METRIC_SHARED_BYTES, (double)k->static_shared + k->dynamic_shared);
     metrics_set(m, METRIC_LOCAL_BYTES, k->local);

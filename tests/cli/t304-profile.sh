@@ -49,7 +49,7 @@ expect_match 0 '^16 launches of 4 kernels on Fake 9000, by 2 processes$' profile
 expect_match 1 'started CUDA.s driver but launched nothing' profile - none
 expect_match 1 'never started CUDA.s driver' profile - static
 expect_match 2 './no-such-program cannot be run: No such file' "$HONE" profile -- ./no-such-program
-expect_match 2 'put -- before the program' "$HONE" profile true
+expect_match 2 'put -- before it: hone profile -- /bin/true' "$HONE" profile /bin/true
 expect_match 2 "'.' is no regular expression" profile - 0 --kernel '('
 
 # What CUPTI refuses is named; a timeline and machine code are there still.

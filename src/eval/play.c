@@ -1,0 +1,335 @@
+// The directory has the plan, the cubin, a file for each input, and afterwards what went wrong.
+// Large inputs are drawn in part and repeated: for a profile that is the same.
+#include "eval/play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "build/compile_cuda.h"
+#include "eval/gpu_runner.h"
+#include "eval/lease.h"
+#include "family/source_plan.h"
+#include "ir/inputs.h"
+
+enum {
+    WHOLE_MAX = 256 << 20,
+    PART_BYTES = 64 << 20,
+    TURNS = 3,
+    FLUSH_TIMES_L2 = 3,
+    TEXT_MAX = 4096
+};
+static const double LEASE_WAIT_S = 30;
+static const uint64_t PLAY_SEED = 20260101;  // anybody may know it
+
+struct play {
+    struct arena arena;
+    const struct problem *problem;
+    const struct target *target;
+    const char *dir, *self, *cache;
+    struct cuda_compiler compiler;
+    bool has_compiler, has_inputs;
+    char chip[32];  // as CUPTI calls it; "": not known yet
+};
+
+// ---- what is to be run
+
+static bool write_input(struct play *p, int i, int64_t bytes, struct error *err) {
+    struct arena scratch = {0};
+    const struct problem *problem = p->problem;
+    enum dtype type = problem->graph.nodes[problem->inputs[i].node].dtype;
+    bool is_part = bytes > WHOLE_MAX && type == DTYPE_F32 && !problem->inputs[i].maker;
+    long n_threads = sysconf(_SC_NPROCESSORS_ONLN);
+    struct inputs_job job = {.problem = problem,
+                             .input = i,
+                             .seed = PLAY_SEED,
+                             .n_threads = n_threads > 1 ? (int)n_threads : 1};
+    size_t len = (size_t)(is_part ? PART_BYTES : bytes);
+    float *values = arena_alloc(&scratch, len + 8);
+    if (is_part)
+        for (size_t k = 0; k < len / sizeof *values; k++)
+            values[k] = (float)inputs_at(&job, (int64_t)k);
+    else
+        inputs_fill_parallel(&job, values);
+    bool ok =
+        file_keep(arena_printf(&scratch, "%s/input.%d", p->dir, i), (const char *)values, len, err);
+    arena_reset(&scratch);
+    return ok;
+}
+
+static bool write_inputs(struct play *p, const struct plan *plan, struct error *err) {
+    for (int i = 0; i < p->problem->n_inputs; i++)
+        if (!write_input(p, i, plan->buffers[i].size_bytes, err))
+            return false;
+    p->has_inputs = true;
+    return true;
+}
+
+static bool build_cubin(struct play *p, struct arena *a, const struct candidate *c,
+                        struct error *err) {
+    const struct graph *g = &p->problem->graph;
+    const char **names = arena_array(a, const char *, g->n_dims + 1);
+    int64_t *sizes = arena_array(a, int64_t, g->n_dims + 1);
+    struct cubin cubin;
+    for (int i = 0; i < g->n_dims; i++) {
+        names[i] = g->dims[i].name;
+        sizes[i] = g->dims[i].size;
+    }
+    struct cuda_source source = {.text = c->source,
+                                 .arch = p->target->isa,
+                                 .cache = p->cache,
+                                 .dim_names = names,
+                                 .dim_sizes = sizes,
+                                 .n_dims = g->n_dims};
+    if (!p->has_compiler && !cuda_compiler_start(&p->compiler, &p->arena, err))
+        return false;
+    p->has_compiler = true;
+    if (!cuda_compile(a, &p->compiler, &source, &cubin, err))
+        return false;
+    if (cubin.outcome != COMPILE_OK)
+        return error_set(err, ERROR_PARSE, "it does not compile: %.300s", cubin.message);
+    return file_keep(arena_printf(a, "%s/cubin", p->dir), cubin.bytes, cubin.len, err);
+}
+
+static bool write_plan(struct play *p, struct arena *a, const struct plan *plan, bool is_quick,
+                       struct error *err) {
+    json_t *json =
+        json_pack("{s:i, s:i, s:I, s:o}", "ordinal", p->target->ordinal, "turns",
+                  is_quick ? 1 : TURNS, "flush_bytes",
+                  (json_int_t)(FLUSH_TIMES_L2 * p->target->l2_bytes), "plan", plan_to_json(plan));
+    const char *text = json_print_pretty(a, json);
+    json_decref(json);
+    return file_keep(arena_printf(a, "%s/play.json", p->dir), text, strlen(text), err);
+}
+
+bool play_open(struct play **out, const struct problem *problem, const struct target *t,
+               struct error *err) {
+    struct play *p = calloc(1, sizeof *p);
+    if (!p)
+        abort();
+    *p = (struct play){.problem = problem, .target = t};
+    p->dir = file_scratch_dir(&p->arena, err);
+    p->self = p->dir ? file_self(&p->arena, err) : NULL;
+    p->cache = p->self ? file_work_dir(&p->arena, "objects", err) : NULL;
+    *out = p;
+    if (p->cache)
+        return true;
+    play_close(p);
+    *out = NULL;
+    return false;
+}
+
+void play_close(struct play *p) {
+    struct error ignored = {0};
+    if (!p)
+        return;
+    if (p->has_compiler)
+        cuda_compiler_stop(&p->compiler);
+    if (p->dir)
+        file_remove_tree(p->dir, &ignored);
+    arena_reset(&p->arena);
+    free(p);
+}
+
+// ---- running it, and what it brought
+
+static bool is_launch_of(const struct profile_launch *l, const struct program_kernel *k) {
+    double blocks = launch_get(l, METRIC_BLOCKS), threads = launch_get(l, METRIC_BLOCK_THREADS);
+    return strcmp(l->name, k->name) == 0 &&
+           blocks == (double)k->grid[0] * k->grid[1] * k->grid[2] &&
+           threads == (double)k->block[0] * k->block[1] * k->block[2];
+}
+
+// What was counted goes to every launch of the same kernel and shape; a profile without launches
+// gets those that were seen.
+static void merge(struct arena *a, const struct collected *c, struct profile *into) {
+    bool is_empty = into->n_launches == 0;
+    for (int i = 0; i < c->profile.n_launches; i++) {
+        struct metrics found = c->profile.launches[i].metrics;
+        const struct program_kernel *k = c->kernels[i].kernel;
+        if (is_empty) {
+            profile_add_launch(a, into, arena_strdup(a, k->name))->metrics = found;
+            continue;
+        }
+        metrics_clear(&found, METRIC_TIME);
+        metrics_clear(&found, METRIC_CALLS);
+        for (int j = 0; j < into->n_launches; j++)
+            if (is_launch_of(&into->launches[j], k))
+                metrics_merge(&into->launches[j].metrics, &found);
+    }
+}
+
+// The launches of a plan, for which no timeline is needed.
+static int list_launches(struct arena *a, const struct plan *plan, struct program_kernel **out) {
+    int n = 0;
+    struct program_kernel *all = arena_array(a, struct program_kernel, plan->n_steps + 1);
+    for (int i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *s = &plan->steps[i];
+        struct program_kernel k = {.name = s->function, .words = s->function};
+        bool is_new = s->kind == STEP_LAUNCH;
+        for (int d = 0; d < 3; d++) {
+            k.grid[d] = (int)s->shape.grid[d];
+            k.block[d] = (int)s->shape.block[d];
+        }
+        for (int j = 0; j < n && is_new; j++)
+            is_new = strcmp(all[j].name, k.name) != 0 ||
+                     memcmp(all[j].grid, k.grid, sizeof k.grid) != 0 ||
+                     memcmp(all[j].block, k.block, sizeof k.block) != 0;
+        if (is_new)
+            all[n++] = k;
+    }
+    *out = all;
+    return n;
+}
+
+// A run that failed says why in a file.
+static bool has_failed(struct play *p, struct arena *a, const struct collected *c,
+                       struct error *err) {
+    struct error ignored = {0};
+    const char *path = arena_printf(a, "%s/error", p->dir);
+    const char *why = file_read(a, path, TEXT_MAX, NULL, &ignored);
+    if (!why && c->end.exit_status == 0 && c->end.signal == 0)
+        return false;
+    error_set(err, ERROR_IO, "the candidate could not be run for a profile: %.300s",
+              why ? why : "its process died");
+    return true;
+}
+
+bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, bool is_quick,
+                    struct profile *into, struct collected *out, struct error *err) {
+    struct plan plan;
+    const char *const argv[] = {p->self, "_play", p->dir, NULL};
+    enum { KERNELS_MAX = 8 };
+    is_quick &= p->chip[0] != '\0';
+    if (!source_plan(a, p->problem, p->target, c->source, &plan, err) ||
+        !build_cubin(p, a, c, err) || !write_plan(p, a, &plan, is_quick, err) ||
+        (!p->has_inputs && !write_inputs(p, &plan, err)))
+        return false;
+    struct collect_request q = {
+        .argv = argv, .top = KERNELS_MAX, .timeout_s = 120, .is_silent = true};
+    if (is_quick) {
+        q.n_known = list_launches(a, &plan, (struct program_kernel **)&q.known);
+        q.chip = p->chip;
+    }
+    // Nobody shall be timed meanwhile; whoever waits too long goes on all the same.
+    struct lease lease;
+    lease_open(&lease,
+               lease_path(&p->arena, arena_printf(&p->arena, "cuda-%d", p->target->ordinal)));
+    lease_take(&lease, LEASE_WAIT_S);
+    bool ok = collect(a, &q, out, err) && !has_failed(p, a, out, err);
+    lease_close(&lease);
+    if (!ok)
+        return false;
+    if (out->timeline.chip)
+        snprintf(p->chip, sizeof p->chip, "%s", out->timeline.chip);
+    merge(a, out, into);
+    return true;
+}
+
+// ---- the process
+
+struct playing {
+    struct arena arena;
+    const char *dir;
+    struct cuda cu;
+    cuda_stream stream;
+    struct plan plan;
+    int ordinal, turns;
+    int64_t flush_bytes;
+    cuda_pointer buffers[PLAN_BUFFERS_MAX], flush;
+};
+
+static bool read_play(struct playing *p, struct error *err) {
+    size_t len;
+    struct json_reader r = {.where = "play"};
+    const char *text =
+        file_read(&p->arena, arena_printf(&p->arena, "%s/play.json", p->dir), 64 << 20, &len, err);
+    json_t *json = text ? json_parse(text, len, err) : NULL;
+    if (!json)
+        return false;
+    p->ordinal = (int)json_read_int(&r, json, "ordinal");
+    p->turns = (int)json_read_int(&r, json, "turns");
+    p->flush_bytes = json_read_int(&r, json, "flush_bytes");
+    json_t *plan = json_read_object(&r, json, "plan");
+    bool ok = json_reader_done(&r, err) && plan_from_json(&p->arena, plan, &p->plan, err);
+    json_decref(json);
+    return ok;
+}
+
+// A file's bytes as often as they go into a buffer.
+static bool fill_input(struct playing *p, int i, struct error *err) {
+    struct arena scratch = {0};
+    size_t len, all = (size_t)p->plan.buffers[i].size_bytes;
+    const char *path = arena_printf(&p->arena, "%s/input.%d", p->dir, i);
+    const char *bytes = file_read(&scratch, path, (size_t)1 << 36, &len, err);
+    bool ok =
+        bytes && len > 0 && cuda_ok(&p->cu, p->cu.copy_to(p->buffers[i], bytes, len), "copy", err);
+    for (size_t done = len; ok && done < all;) {
+        size_t more = done < all - done ? done : all - done;
+        ok = cuda_ok(&p->cu, p->cu.copy(p->buffers[i] + done, p->buffers[i], more), "copy", err);
+        done += more;
+    }
+    arena_reset(&scratch);
+    return ok;
+}
+
+static bool open_playing(struct playing *p, struct error *err) {
+    struct cuda *cu = &p->cu;
+    cuda_device device;
+    cuda_context context;
+    if (!cuda_open(cu, err) ||
+        !cuda_ok(cu, cu->device_get(&device, p->ordinal), "open the GPU", err) ||
+        !cuda_ok(cu, cu->context_retain(&context, device), "make a context", err) ||
+        !cuda_ok(cu, cu->context_set(context), "use the context", err) ||
+        !cuda_ok(cu, cu->stream_create(&p->stream, 0), "make a stream", err) ||
+        !cuda_ok(cu, cu->allocate(&p->flush, (size_t)p->flush_bytes + 4), "take memory", err))
+        return false;
+    for (int i = 0; i < p->plan.n_buffers; i++) {
+        size_t bytes = (size_t)p->plan.buffers[i].size_bytes;
+        if (!cuda_ok(cu, cu->allocate(&p->buffers[i], bytes + 256), "take memory", err) ||
+            (p->plan.buffers[i].role == BUFFER_INPUT && !fill_input(p, i, err)))
+            return false;
+    }
+    return true;
+}
+
+// Between calls the last level of caches is written over, as where candidates are timed.
+static bool play(struct playing *p, struct error *err) {
+    struct gpu_program program;
+    cuda_module module;
+    cuda_result code = 0;
+    const struct plan_tensormap *refused;
+    size_t len;
+    const char *cubin =
+        file_read(&p->arena, arena_printf(&p->arena, "%s/cubin", p->dir), CUBIN_MAX, &len, err);
+    if (!cubin || !cuda_ok(&p->cu, p->cu.module_load(&module, cubin), "load the cubin", err) ||
+        !gpu_program_open(&program, &p->cu, module, &p->plan, &code, err))
+        return false;
+    for (int turn = 0; turn < p->turns; turn++) {
+        code = p->cu.fill32_async(p->flush, (unsigned)turn, (size_t)p->flush_bytes / 4, p->stream);
+        code = code ? code : gpu_program_issue(&program, p->stream, p->buffers, NULL, &refused);
+        code = code ? code : p->cu.stream_synchronize(p->stream);
+        if (!cuda_ok(&p->cu, code, "run the kernels", err))
+            return false;
+    }
+    return true;
+}
+
+int play_main(const char *dir) {
+    struct error err = {0}, ignored = {0};
+    struct playing *p = calloc(1, sizeof *p);
+    if (!p)
+        abort();
+    p->dir = dir;
+    bool ok = read_play(p, &err) && open_playing(p, &err) && play(p, &err);
+    if (!ok)
+        file_keep(arena_printf(&p->arena, "%s/error", dir), err.text, strlen(err.text), &ignored);
+    arena_reset(&p->arena);
+    free(p);
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,167 @@
+// Judge (or look up) first, then run it once more under counters, then the tools with both.
+#include "ops/op_profile_candidate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "eval/play.h"
+#include "ops/op_eval.h"
+#include "ops/op_machine.h"
+#include "ops/op_runs.h"
+#include "profile/classify.h"
+#include "tools/tool.h"
+
+enum { ACTIONS_SHOWN = 3, SPOTS_SHOWN = 3 };
+
+static bool is_countable(const struct target *t, struct error *err) {
+    return t->is_gpu ||
+           error_set(err, ERROR_UNSUPPORTED, "counters are read on a GPU; name --target cuda");
+}
+
+static bool judge_file(struct arena *a, const struct candidate_profile_request *q,
+                       struct candidate_profile *out, struct error *err) {
+    struct eval_report *r = arena_new(a, struct eval_report);
+    struct eval_request ask = {.problem = q->file,
+                               .candidate = q->candidate ? q->candidate : "default",
+                               .target = q->target ? q->target : "cuda",
+                               .dims = q->dims,
+                               .depth = EVAL_SCREEN};
+    if (!op_target(a, ask.target, &out->target, err) || !is_countable(&out->target, err) ||
+        !op_eval(a, &ask, r, err))
+        return false;
+    out->problem = r->problem;
+    out->target = r->target;
+    out->bound = r->bound;
+    out->candidate = r->candidate;
+    out->verdict = r->result.verdict;
+    out->profile = r->result.profile;
+    if (r->result.measurement.present)
+        profile_set(&out->profile, METRIC_TIME, r->result.measurement.median_s);
+    return true;
+}
+
+static bool look_up(struct arena *a, const struct candidate_profile_request *q,
+                    struct candidate_profile *out, struct error *err) {
+    struct run_view v;
+    struct problem *problem;
+    int node;
+    if (!op_show(a, q->store, q->file, &v, &node, err))
+        return false;
+    if (node < 0)
+        return error_set(err, ERROR_USAGE, "%s is a run; name a node of it, like %lld.0", q->file,
+                         (long long)v.run.id);
+    const struct search_node *n = &v.nodes[node];
+    if (!op_stored_problem(a, &v.run, &problem, err) ||
+        !op_target(a, q->target ? q->target : "cuda", &out->target, err))
+        return false;
+    bound_compute(problem, &out->target, &out->bound);
+    out->problem = problem;
+    out->candidate = n->candidate;
+    out->verdict = n->verdict;
+    out->profile = n->profile;
+    return n->candidate.source ||
+           error_set(err, ERROR_USAGE, "%s has no source in the store", q->file);
+}
+
+static bool play(struct arena *a, struct candidate_profile *out, struct error *err) {
+    struct play *play;
+    if (!is_countable(&out->target, err) || !play_open(&play, out->problem, &out->target, err))
+        return false;
+    bool ok = play_candidate(play, a, &out->candidate, false, &out->profile, &out->collected, err);
+    play_close(play);
+    return ok;
+}
+
+bool op_profile_candidate(struct arena *a, const struct candidate_profile_request *q,
+                          struct candidate_profile *out, struct error *err) {
+    *out = (struct candidate_profile){0};
+    if (!(file_exists(q->file) ? judge_file(a, q, out, err) : look_up(a, q, out, err)))
+        return false;
+    if (out->verdict.kind != VERDICT_OK)
+        return true;  // the answer is negative
+    if (!play(a, out, err))
+        return false;
+    struct tool_input in = {.problem = out->problem,
+                            .target = &out->target,
+                            .bound = &out->bound,
+                            .candidate = &out->candidate,
+                            .profile = &out->profile};
+    out->n_findings = tools_examine(a, &in, out->findings, NODE_FINDINGS_MAX);
+    return true;
+}
+
+// ---- for people
+
+static void put_launches(struct arena *a, struct str *s, const struct candidate_profile *p) {
+    for (int i = 0; i < p->collected.profile.n_launches; i++) {
+        const struct collected_kernel *k = &p->collected.kernels[i];
+        const struct metrics *m = &p->collected.profile.launches[i].metrics;
+        struct class_of class = classify_launch(m, &p->target);
+        str_printf(s, "%s\n", k->kernel->words);
+        str_printf(s, "  time      %s; %.0f%% of the time of all kernels\n",
+                   clock_duration(a, metrics_get(m, METRIC_TIME) * 1e9),
+                   100 * k->kernel->total_s / p->collected.all_s);
+        if (class.kind != CLASS_UNKNOWN)
+            str_printf(s, "  class     %s\n", class_text(a, &class));
+        for (int j = 0; j < k->n_spots && j < SPOTS_SHOWN; j++)
+            str_printf(s, "  %-9s %.0f%% of the waiting at %s at 0x%llx: %s\n", j ? "" : "where",
+                       100 * k->spots[j].share, k->spots[j].code ? k->spots[j].code : "?",
+                       (unsigned long long)k->spots[j].pc, k->spots[j].reason);
+    }
+}
+
+const char *op_profile_candidate_text(struct arena *a, const struct candidate_profile *p) {
+    struct str s = {0};
+    double time_s = profile_get(&p->profile, METRIC_TIME);
+    str_printf(&s, "%s, %s, on %s: %s", p->problem->name, p->candidate.label, p->target.device,
+               verdict_kind_name(p->verdict.kind));
+    if (p->verdict.kind != VERDICT_OK) {
+        str_printf(&s, "\n  %s\nonly what is correct is profiled\n", p->verdict.evidence);
+        return str_take(a, &s);
+    }
+    if (isfinite(time_s))
+        str_printf(&s, ", %s", clock_duration(a, time_s * 1e9));
+    if (isfinite(p->bound.reach_s / time_s))
+        str_printf(&s, ", %.0f%% of reach", 100 * p->bound.reach_s / time_s);
+    str_puts(&s, "\n");
+    put_launches(a, &s, p);
+    for (int i = 0; i < p->n_findings; i++) {
+        const struct finding *f = &p->findings[i];
+        str_printf(&s, "%-11s %s (%s): %s", i == 0 ? "findings" : "", f->tool,
+                   severity_name(f->severity), f->cause);
+        if (f->expected_gain > 1.005)
+            str_printf(&s, "; worth up to %.2fx", f->expected_gain);
+        str_printf(&s, "\n%*s%s\n", 12, "", f->evidence);
+        for (int k = 0; k < f->n_actions && k < ACTIONS_SHOWN; k++)
+            str_printf(&s, "%*s- %s%s%s%s\n", 12, "", f->actions[k].words,
+                       f->actions[k].move ? " (" : "", f->actions[k].move ? f->actions[k].move : "",
+                       f->actions[k].move ? ")" : "");
+    }
+    if (p->n_findings == 0)
+        str_puts(&s, "findings    none\n");
+    for (int i = 0; i < p->collected.n_notes; i++)
+        str_printf(&s, "absent: %s\n", p->collected.notes[i]);
+    return str_take(a, &s);
+}
+
+// ---- for programs
+
+json_t *op_profile_candidate_json(const struct candidate_profile *p) {
+    json_t *findings = json_array(), *absent = json_array();
+    for (int i = 0; i < p->n_findings; i++)
+        json_array_append_new(findings, finding_to_json(&p->findings[i]));
+    for (int i = 0; i < p->collected.n_notes; i++)
+        json_array_append_new(absent, json_optional_text(p->collected.notes[i]));
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema",
+                     "hone.candidate_profile/1", "problem", p->problem->name, "device",
+                     p->target.device, "candidate", json_optional_text(p->candidate.label),
+                     "verdict", verdict_kind_name(p->verdict.kind), "reach_s",
+                     json_optional_real(p->bound.reach_s), "profile", profile_to_json(&p->profile),
+                     "findings", findings, "absent", absent);
+}

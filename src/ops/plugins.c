@@ -1,0 +1,204 @@
+// One process for the description, one for all kernels.
+#include "ops/plugins.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "tools/tool.h"
+
+enum { PLUGINS_MAX = 32, OUTPUT_MAX = 1 << 20 };
+static const int64_t timeout_ns = 10000000000;
+
+struct plugin {
+    struct arena *a;
+    struct diagnosis *d;
+    const char *path, *name;
+    json_t *description;
+};
+
+static void complain(struct plugin *p, const char *what) {
+    diagnosis_absent(
+        p->d, arena_printf(p->a, "what the tool %s says: %s", p->name ? p->name : p->path, what));
+}
+
+// NULL: it said nothing that can be read, and that was noted.
+static json_t *ask(struct plugin *p, const char *option, const char *input) {
+    const char *const argv[] = {p->path, option, NULL};
+    struct process_spec spec = {.argv = argv,
+                                .input = input,
+                                .input_len = input ? strlen(input) : 0,
+                                .keep_environment = true,
+                                .timeout_ns = timeout_ns,
+                                .max_output = OUTPUT_MAX};
+    struct process_result r;
+    struct error err = {0};
+    json_t *json = NULL;
+    if (!process_run(p->a, &spec, &r, &err))
+        complain(p, arena_strdup(p->a, err.text));
+    else if (r.timed_out)
+        complain(p, "it took more than 10 s");
+    else if (r.exit_status != 0)
+        complain(p, arena_printf(p->a, "it ended with %s %d", r.signal ? "signal" : "status",
+                                 r.signal ? r.signal : r.exit_status));
+    else if (!(json = json_parse(r.out, strlen(r.out), &err)))
+        complain(p, arena_printf(p->a, "no JSON: %.200s", err.text));
+    return json;
+}
+
+// ---- what it is asked about
+
+static bool is_in(const json_t *words, const char *word) {
+    size_t i;
+    json_t *one;
+    json_array_foreach((json_t *)words, i, one) {
+        if (json_is_string(one) && strcmp(json_string_value(one), word) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_for(const struct plugin *p, const struct diagnosed_kernel *k) {
+    const json_t *classes = json_object_get(p->description, "classes");
+    const json_t *needs = json_object_get(p->description, "metrics");
+    size_t i;
+    json_t *one;
+    if (json_array_size(classes) > 0 && !is_in(classes, class_name(k->measured.kind)))
+        return false;
+    json_array_foreach((json_t *)needs, i, one) {
+        enum metric_id id;
+        const char *name = json_string_value(one);
+        if (!name || !metric_find(name, &id) || !metrics_has(&k->launch->metrics, id))
+            return false;
+    }
+    return true;
+}
+
+static json_t *kernels_for(const struct plugin *p) {
+    json_t *kernels = json_array();
+    for (int i = 0; i < p->d->n_kernels; i++) {
+        const struct diagnosed_kernel *k = &p->d->kernels[i];
+        json_t *metrics = json_object();
+        for (int m = 0; m < METRIC_COUNT; m++)
+            if (metrics_has(&k->launch->metrics, (enum metric_id)m))
+                json_object_set_new(metrics, metric_table[m].name,
+                                    json_real(k->launch->metrics.value[m]));
+        json_t *one = json_pack("{s:i, s:o, s:o, s:s, s:o}", "kernel", i, "name",
+                                json_optional_text(k->name), "share", json_optional_real(k->share),
+                                "class", class_name(k->measured.kind), "metrics", metrics);
+        if (is_for(p, k))
+            json_array_append(kernels, one);
+        json_decref(one);
+    }
+    return kernels;
+}
+
+// ---- what it found
+
+static void put_in(struct diagnosed_kernel *k, const struct finding *f) {
+    int at = k->n_findings;
+    while (at > 0 && finding_ranks_before(f, &k->findings[at - 1]))
+        at--;
+    if (at == NODE_FINDINGS_MAX)
+        return;
+    int n = k->n_findings < NODE_FINDINGS_MAX ? k->n_findings : NODE_FINDINGS_MAX - 1;
+    memmove(&k->findings[at + 1], &k->findings[at], (size_t)(n - at) * sizeof *f);
+    k->findings[at] = *f;
+    k->n_findings = n + 1;
+}
+
+// {"kernel": 0, "severity": "high", "cause", "evidence", "gain": 1.5, "actions": ["..."]}
+static bool read_finding(struct plugin *p, const json_t *json, struct finding *f, int *kernel) {
+    const char *severity = json_string_value(json_object_get(json, "severity"));
+    const char *cause = json_string_value(json_object_get(json, "cause"));
+    const char *evidence = json_string_value(json_object_get(json, "evidence"));
+    const json_t *gain = json_object_get(json, "gain"), *actions = json_object_get(json, "actions");
+    *kernel = (int)json_integer_value(json_object_get(json, "kernel"));
+    if (!severity || !cause || *kernel < 0 || *kernel >= p->d->n_kernels)
+        return false;
+    *f = (struct finding){.tool = p->name,
+                          .severity = SEVERITY_LOW,
+                          .cause = arena_strdup(p->a, cause),
+                          .evidence = arena_strdup(p->a, evidence ? evidence : ""),
+                          .share = NAN,
+                          .expected_gain = json_is_number(gain) ? json_number_value(gain) : NAN};
+    for (int s = SEVERITY_LOW; s <= SEVERITY_HIGH; s++)
+        if (strcmp(severity, severity_name((enum severity)s)) == 0)
+            f->severity = (enum severity)s;
+    for (size_t i = 0; i < json_array_size(actions) && f->n_actions < FINDING_ACTIONS_MAX; i++)
+        if (json_is_string(json_array_get(actions, i)))
+            f->actions[f->n_actions++] = (struct action){
+                .words = arena_strdup(p->a, json_string_value(json_array_get(actions, i)))};
+    return true;
+}
+
+static void take_findings(struct plugin *p, const json_t *answer) {
+    const json_t *all = json_object_get(answer, "findings");
+    size_t i;
+    json_t *one;
+    if (!json_is_array(all)) {
+        complain(p, "there are no findings in it");
+        return;
+    }
+    json_array_foreach((json_t *)all, i, one) {
+        struct finding f;
+        int kernel;
+        if (read_finding(p, one, &f, &kernel))
+            put_in(&p->d->kernels[kernel], &f);
+        else
+            complain(p, "a finding without kernel, severity or cause");
+    }
+}
+
+static void run_plugin(struct plugin *p) {
+    p->description = ask(p, "--describe", NULL);
+    const char *name = json_string_value(json_object_get(p->description, "name"));
+    if (p->description && !name)
+        complain(p, "it does not say its name");
+    if (name) {
+        p->name = arena_strdup(p->a, name);
+        json_t *kernels = kernels_for(p);
+        if (json_array_size(kernels) > 0) {
+            json_t *input = json_pack("{s:s, s:o, s:O}", "schema", "hone.tool_input/1", "device",
+                                      json_optional_text(p->d->target.device), "kernels", kernels);
+            json_t *answer = ask(p, NULL, json_print_pretty(p->a, input));
+            if (answer)
+                take_findings(p, answer);
+            json_decref(answer);
+            json_decref(input);
+        }
+        json_decref(kernels);
+    }
+    json_decref(p->description);
+}
+
+static int compare_paths(const void *x, const void *y) {
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+void plugins_run(struct arena *a, const struct plugin_request *q, struct diagnosis *d) {
+    const char *paths[PLUGINS_MAX], *config = file_config_path(a);
+    int n = 0;
+    const char *slash = config ? strrchr(config, '/') : NULL;
+    const char *dir = slash ? arena_printf(a, "%.*s/tools", (int)(slash - config), config) : NULL;
+    DIR *open = dir ? opendir(dir) : NULL;
+    for (struct dirent *e; open && n < PLUGINS_MAX && (e = readdir(open));) {
+        const char *path = arena_printf(a, "%s/%s", dir, e->d_name);
+        if (e->d_name[0] != '.' && access(path, X_OK) == 0)
+            paths[n++] = path;
+    }
+    if (open)
+        closedir(open);
+    qsort(paths, (size_t)n, sizeof *paths, compare_paths);
+    for (int i = 0; i < q->n_paths && n < PLUGINS_MAX; i++)
+        paths[n++] = q->paths[i];
+    for (int i = 0; i < n; i++)
+        run_plugin(&(struct plugin){.a = a, .d = d, .path = paths[i]});
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# A candidate's counters, over the driver and the CUPTI that are not there: of a file after its
+# verdict, of a node, and in the loop, which goes on where there are none.
+# slow
+. "$(dirname "$0")/gpu_lib.sh"
+kernel noop
+has() {
+    printf '%s\n' "$got" | grep -Eq -e "$1" || fail "no line '$1' in:
+$got"
+}
+valid candidate_profile "$HONE" profile --json affine.hone right.cu
+grep -q '"dram_busy": 0.91' json || fail 'no counters in the profile'
+expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
+expect_match 2 'there are no runs here' "$HONE" profile no-such.7
+expect_match 3 'counters are read on a GPU' "$HONE" profile --target cpu affine.hone default
+
+# In the loop: the node has counters, and can be profiled again.
+"$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate >out 2>&1 || fail "$(cat out)"
+"$HONE" show --json last.0 >node.json
+grep -q '"dram_busy": 0.91' node.json || fail 'the loop read no counters'
+expect_match 0 '^affine, .*, on Fake 9000: ok' "$HONE" profile last.0
+has '^  class     memory-bound .memory 91% busy'
+has '^  where     100% of the waiting at .* at 0xf0: waiting for global'
+has '^findings '
+expect_match 2 'is a run; name a node of it' "$HONE" profile last
+expect_match 0 'no hardware counters: counters: the driver gives counters to administrators' \
+    env FAKE_CUDA=refused "$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate

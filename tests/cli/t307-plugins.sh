@@ -1,0 +1,53 @@
+#!/bin/sh
+# Tools that users bring: found in their directory or named, asked about kernels that have what they
+# want, ranked among ours; whatever they do wrong is said, and nothing more.
+. "$(dirname "$0")/lib.sh"
+file=$ROOT/tests/fixtures/ncu/copy_raw.csv
+mkdir -p "$XDG_CONFIG_HOME/hone/tools"
+
+# tool NAME DESCRIPTION SCRIPT: one in the directory; what it gets is kept in $TMP/NAME.in.
+tool() {
+    printf '#!/bin/sh\n[ "$1" = --describe ] && echo %s && exit\ncat >"%s/%s.in"\n%s\n' "'$2'" "$TMP" "$1" "$3" \
+        >"$XDG_CONFIG_HOME/hone/tools/$1"
+    chmod +x "$XDG_CONFIG_HOME/hone/tools/$1"
+}
+only() {
+    rm -f "$XDG_CONFIG_HOME"/hone/tools/* ./*.in
+    tool "$@"
+}
+finding='{"kernel": 0, "severity": "high", "cause": "too copied", "evidence": "seen", "gain": 2, "actions": ["copy less"]}'
+
+only mine '{"name": "mine", "metrics": ["dram_busy"]}' "echo '{\"findings\": [$finding]}'"
+expect_match 0 '^  findings  mine .high.: too copied; worth up to 2.00x$' "$HONE" diagnose "$file"
+printf '%s\n' "$got" | grep -q '^            - copy less$' || fail 'no action'
+printf '%s\n' "$got" | grep -q 'saturated (low)' || fail 'ours are gone'
+grep -q '"schema": "hone.tool_input/1"' mine.in || fail 'it got something else'
+grep -q '"dram_busy": 0.8' mine.in || fail 'no metrics'
+valid diagnosis "$HONE" diagnose --json "$file"
+
+# Not asked about other classes, nor without what it wants.
+only mine '{"name": "mine", "classes": ["compute"]}' 'exit 1'
+"$HONE" diagnose "$file" >/dev/null
+[ ! -e mine.in ] || fail 'a kernel of another class was shown'
+only mine '{"name": "mine", "metrics": ["hot_fma"]}' 'exit 1'
+"$HONE" diagnose "$file" >/dev/null
+[ ! -e mine.in ] || fail 'a kernel without the metric was shown'
+
+# Mistakes.
+only mine '{"name": "mine"}' 'exit 3'
+expect_match 0 '^absent: what the tool mine says: it ended with status 3$' "$HONE" diagnose "$file"
+only mine '{"name": "mine"}' 'echo hello'
+expect_match 0 '^absent: what the tool mine says: no JSON: ' "$HONE" diagnose "$file"
+only mine '{"name": "mine"}' "echo '{}'"
+expect_match 0 '^absent: what the tool mine says: there are no findings in it$' "$HONE" diagnose "$file"
+only mine '{"name": "mine"}' "echo '{\"findings\": [{\"kernel\": 7}]}'"
+expect_match 0 '^absent: what the tool mine says: a finding without kernel, severity or cause$' "$HONE" diagnose "$file"
+only mine '{}' 'exit 1'
+expect_match 0 '^absent: .*mine says: it does not say its name$' "$HONE" diagnose "$file"
+only mine '{"name": "mine"}' 'kill -SEGV $$'
+expect_match 0 '^absent: what the tool mine says: it ended with signal 11$' "$HONE" diagnose "$file"
+rm "$XDG_CONFIG_HOME"/hone/tools/*
+expect_match 0 '^absent: what the tool ./none says: ' "$HONE" diagnose --tool ./none "$file"
+printf '#!/bin/sh\nif [ "$1" = --describe ]; then echo "{\\"name\\": \\"named\\"}"; else echo "{\\"findings\\": []}"; fi\n' >named
+chmod +x named
+expect 0 '' sh -c "'$HONE' diagnose --tool ./named '$file' | grep 'the tool'; true"
