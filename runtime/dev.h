@@ -37,7 +37,8 @@
 #define HONE_DYNAMIC_OF(type, name, offset, count) \
     type *const name = (type *)((char *)hone_dynamic_memory + (offset))
 
-extern __shared__ float4 hone_dynamic_memory[];
+// What bulk copies and products on tensor cores exchange begins at multiples of 1024.
+extern __shared__ __align__(1024) float4 hone_dynamic_memory[];
 HONE_FN float *hone_dynamic(void) {
     return (float *)hone_dynamic_memory;
 }
@@ -51,6 +52,8 @@ HONE_FN int hone_block(void) {
 
 // All threads of the block, or none, come by here; what they wrote before it can be read after.
 #define hone_barrier() __syncthreads()
+// The same of the 32 threads of a warp.
+#define hone_warp_sync() __syncwarp()
 
 // The same of all blocks of a cluster, and for what they wrote to global memory.
 #define hone_cluster_barrier()                               \
@@ -413,6 +416,156 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     *high = (*word + 0x1000) & ~0x1fff;
     *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high));
 }
+
+// Barriers in shared memory whose phases count arrivals and bytes, the copy engine, and products of
+// a warpgroup (sm_90a); intrinsics.def says what each means.
+struct __align__(64) hone_tensormap {
+    unsigned long long words[16];
+};
+#define HONE_MAP(name) const __grid_constant__ struct hone_tensormap name
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+HONE_FN unsigned hone_address(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+HONE_FN void hone_mbarrier_init(long long *barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(hone_address(barrier)),
+                 "r"(arrivals)
+                 : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+HONE_FN void hone_mbarrier_expect(long long *barrier, int bytes) {
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(hone_address(barrier)),
+        "r"(bytes)
+        : "memory");
+}
+HONE_FN void hone_mbarrier_arrive(long long *barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(hone_address(barrier))
+                 : "memory");
+}
+HONE_FN void hone_mbarrier_wait(long long *barrier, int parity) {
+    unsigned done;
+    do
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(hone_address(barrier)), "r"(parity)
+                     : "memory");
+    while (!done);
+}
+#define HONE_BULK_COPY(rank, parameters, list, ...)                                           \
+    HONE_FN void hone_bulk_copy##rank(void *to, const struct hone_tensormap *map,             \
+                                      long long *barrier, HONE_ARGUMENTS parameters) {        \
+        asm volatile("cp.async.bulk.tensor." #rank                                            \
+                     "d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " list \
+                     "], [%2];" ::"r"(hone_address(to)),                                      \
+                     "l"(map), "r"(hone_address(barrier)), __VA_ARGS__                        \
+                     : "memory");                                                             \
+    }
+#define HONE_ARGUMENTS(...) __VA_ARGS__
+HONE_BULK_COPY(2, (int x, int y), "{%3, %4}", "r"(x), "r"(y))
+HONE_BULK_COPY(3, (int x, int y, int z), "{%3, %4, %5}", "r"(x), "r"(y), "r"(z))
+HONE_BULK_COPY(4, (int x, int y, int z, int u), "{%3, %4, %5, %6}", "r"(x), "r"(y), "r"(z), "r"(u))
+HONE_BULK_COPY(5, (int x, int y, int z, int u, int v), "{%3, %4, %5, %6, %7}", "r"(x), "r"(y),
+               "r"(z), "r"(u), "r"(v))
+#undef HONE_BULK_COPY
+#undef HONE_ARGUMENTS
+
+#define hone_wgmma_fence() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define hone_wgmma_commit() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define hone_wgmma_wait(groups) \
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory")
+#define hone_registers_less(n) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n))
+#define hone_registers_more(n) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n))
+// How the hardware is told where an operand lies: rows of 128 bytes, swizzled, eight of them every
+// 1024 bytes; where it lies across, boxes of 8192 bytes.
+HONE_FN unsigned long long hone_operand(const void *at, int across) {
+    return (across ? 0x4000004002000000ull : 0x4000004000010000ull) |
+           (unsigned long long)((hone_address(at) & 0x3ffff) >> 4);
+}
+#define HONE_SUMS_0                                                                               \
+    "+f"(c[0].x), "+f"(c[0].y), "+f"(c[1].x), "+f"(c[1].y), "+f"(c[2].x), "+f"(c[2].y),           \
+        "+f"(c[3].x), "+f"(c[3].y), "+f"(c[4].x), "+f"(c[4].y), "+f"(c[5].x), "+f"(c[5].y),       \
+        "+f"(c[6].x), "+f"(c[6].y), "+f"(c[7].x), "+f"(c[7].y), "+f"(c[8].x), "+f"(c[8].y),       \
+        "+f"(c[9].x), "+f"(c[9].y), "+f"(c[10].x), "+f"(c[10].y), "+f"(c[11].x), "+f"(c[11].y),   \
+        "+f"(c[12].x), "+f"(c[12].y), "+f"(c[13].x), "+f"(c[13].y), "+f"(c[14].x), "+f"(c[14].y), \
+        "+f"(c[15].x), "+f"(c[15].y)
+#define HONE_NAMES_0                                                         \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define HONE_SUMS_1                                                                               \
+    "+f"(c[16].x), "+f"(c[16].y), "+f"(c[17].x), "+f"(c[17].y), "+f"(c[18].x), "+f"(c[18].y),     \
+        "+f"(c[19].x), "+f"(c[19].y), "+f"(c[20].x), "+f"(c[20].y), "+f"(c[21].x), "+f"(c[21].y), \
+        "+f"(c[22].x), "+f"(c[22].y), "+f"(c[23].x), "+f"(c[23].y), "+f"(c[24].x), "+f"(c[24].y), \
+        "+f"(c[25].x), "+f"(c[25].y), "+f"(c[26].x), "+f"(c[26].y), "+f"(c[27].x), "+f"(c[27].y), \
+        "+f"(c[28].x), "+f"(c[28].y), "+f"(c[29].x), "+f"(c[29].y), "+f"(c[30].x), "+f"(c[30].y), \
+        "+f"(c[31].x), "+f"(c[31].y)
+#define HONE_NAMES_1                                                                   \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define HONE_SUMS_2                                                                               \
+    "+f"(c[32].x), "+f"(c[32].y), "+f"(c[33].x), "+f"(c[33].y), "+f"(c[34].x), "+f"(c[34].y),     \
+        "+f"(c[35].x), "+f"(c[35].y), "+f"(c[36].x), "+f"(c[36].y), "+f"(c[37].x), "+f"(c[37].y), \
+        "+f"(c[38].x), "+f"(c[38].y), "+f"(c[39].x), "+f"(c[39].y), "+f"(c[40].x), "+f"(c[40].y), \
+        "+f"(c[41].x), "+f"(c[41].y), "+f"(c[42].x), "+f"(c[42].y), "+f"(c[43].x), "+f"(c[43].y), \
+        "+f"(c[44].x), "+f"(c[44].y), "+f"(c[45].x), "+f"(c[45].y), "+f"(c[46].x), "+f"(c[46].y), \
+        "+f"(c[47].x), "+f"(c[47].y)
+#define HONE_NAMES_2                                                                   \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define HONE_SUMS_3                                                                               \
+    "+f"(c[48].x), "+f"(c[48].y), "+f"(c[49].x), "+f"(c[49].y), "+f"(c[50].x), "+f"(c[50].y),     \
+        "+f"(c[51].x), "+f"(c[51].y), "+f"(c[52].x), "+f"(c[52].y), "+f"(c[53].x), "+f"(c[53].y), \
+        "+f"(c[54].x), "+f"(c[54].y), "+f"(c[55].x), "+f"(c[55].y), "+f"(c[56].x), "+f"(c[56].y), \
+        "+f"(c[57].x), "+f"(c[57].y), "+f"(c[58].x), "+f"(c[58].y), "+f"(c[59].x), "+f"(c[59].y), \
+        "+f"(c[60].x), "+f"(c[60].y), "+f"(c[61].x), "+f"(c[61].y), "+f"(c[62].x), "+f"(c[62].y), \
+        "+f"(c[63].x), "+f"(c[63].y)
+#define HONE_NAMES_3                                                                               \
+    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+    "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "   \
+    "%127"
+#define HONE_WGMMA(type, columns, names, p, a, b, ta, tb, ...)                                     \
+    template <int across_a, int across_b>                                                          \
+    HONE_FN void hone_wgmma_##type##_##columns##_of(float2 *c, const void *a_at, const void *b_at, \
+                                                    int adds) {                                    \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p ", 0;\n"                                \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." #type "." #type       \
+                     " {" names "}, " a ", " b ", p, 1, 1, " ta ", " tb ";\n}"                     \
+                     : __VA_ARGS__                                                                 \
+                     : "l"(hone_operand(a_at, across_a)), "l"(hone_operand(b_at, across_b)),       \
+                       "r"(adds), "n"(across_a), "n"(across_b));                                   \
+    }
+#define HONE_WGMMA_64(type) \
+    HONE_WGMMA(type, 64, HONE_NAMES_0, "%34", "%32", "%33", "%35", "%36", HONE_SUMS_0)
+#define HONE_WGMMA_128(type)                                                                 \
+    HONE_WGMMA(type, 128, HONE_NAMES_0 ", " HONE_NAMES_1, "%66", "%64", "%65", "%67", "%68", \
+               HONE_SUMS_0, HONE_SUMS_1)
+#define HONE_WGMMA_192(type)                                                                     \
+    HONE_WGMMA(type, 192, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2, "%98", "%96", "%97", \
+               "%99", "%100", HONE_SUMS_0, HONE_SUMS_1, HONE_SUMS_2)
+#define HONE_WGMMA_256(type)                                                                  \
+    HONE_WGMMA(type, 256, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NAMES_3, \
+               "%130", "%128", "%129", "%131", "%132", HONE_SUMS_0, HONE_SUMS_1, HONE_SUMS_2, \
+               HONE_SUMS_3)
+HONE_WGMMA_64(f16)
+HONE_WGMMA_128(f16)
+HONE_WGMMA_192(f16)
+HONE_WGMMA_256(f16)
+HONE_WGMMA_64(bf16)
+HONE_WGMMA_128(bf16)
+HONE_WGMMA_192(bf16)
+HONE_WGMMA_256(bf16)
+#define hone_wgmma_f16_64(c, a, b, ta, tb, adds) hone_wgmma_f16_64_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_f16_128(c, a, b, ta, tb, adds) hone_wgmma_f16_128_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_f16_192(c, a, b, ta, tb, adds) hone_wgmma_f16_192_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_f16_256(c, a, b, ta, tb, adds) hone_wgmma_f16_256_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_bf16_64(c, a, b, ta, tb, adds) hone_wgmma_bf16_64_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_bf16_128(c, a, b, ta, tb, adds) hone_wgmma_bf16_128_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_bf16_192(c, a, b, ta, tb, adds) hone_wgmma_bf16_192_of<ta, tb>(c, a, b, adds)
+#define hone_wgmma_bf16_256(c, a, b, ta, tb, adds) hone_wgmma_bf16_256_of<ta, tb>(c, a, b, adds)
+#endif
 
 // NaN when either argument is.
 HONE_FN float hone_max1(float a, float b) {

@@ -48,6 +48,7 @@ enum hone_dev_state {
     HONE_DEV_READY,
     HONE_DEV_AT_BARRIER,
     HONE_DEV_AT_SHUFFLE,
+    HONE_DEV_AT_MBARRIER,
     HONE_DEV_AT_MEETING,  // of blocks
     HONE_DEV_DONE
 };
@@ -83,11 +84,15 @@ struct hone_dev_fibre {
     int source;                   // lane whose offer it wants
     union hone_dev_cell offered;  // to the other threads of its warp
     hone_dev_together together;   // what the warp does once all have come; NULL: a shuffle
+    int is_group;                 // and does not before the other three of its warpgroup have come
     const void *row;              // that it names for the warp
     int word[4], other[2];        // its fragments
     float sum[4];
     struct hone_dev_copy copies[HONE_DEV_COPIES_MAX];
     int n_copies, group;
+    const struct hone_dev_mbarrier *waits_for;  // dev_cpu_bulk.h
+    int parity;
+    const struct hone_dev_product *product;
 };
 
 // An array in shared memory, known by the address of its name.
@@ -260,6 +265,19 @@ static void hone_dev_run_warp(int warp) {
             hone_dev_run(&hone_dev.fibres[order[i]]);
 }
 
+// Has everybody come whom the warp waits for?
+static int hone_dev_is_complete(int warp) {
+    if (!hone_dev_warp_is(warp, HONE_DEV_AT_SHUFFLE, 0))
+        return 0;
+    if (!hone_dev.fibres[warp * HONE_DEV_WARP].is_group)
+        return 1;
+    for (int w = warp / 4 * 4; w < warp / 4 * 4 + 4; w++)
+        if (!hone_dev_warp_is(w, HONE_DEV_AT_SHUFFLE, 0) ||
+            !hone_dev.fibres[w * HONE_DEV_WARP].is_group)
+            return 0;
+    return 1;
+}
+
 // All threads of the warp stand at the same shuffle: exchange.
 static void hone_dev_exchange(int warp) {
     struct hone_dev_fibre *f = &hone_dev.fibres[warp * HONE_DEV_WARP];
@@ -281,6 +299,12 @@ static void hone_dev_exchange(int warp) {
     hone_dev.now = NULL;
 }
 
+static void hone_dev_exchange_all(int warp) {
+    int n = hone_dev.fibres[warp * HONE_DEV_WARP].is_group ? 4 : 1;
+    for (int i = 0; i < n; i++)
+        hone_dev_exchange(warp / n * n + i);
+}
+
 // Let the threads of a block that stand at a barrier go on when all do. 0: some are missing.
 static int hone_dev_release(struct hone_dev_fibre *first) {
     for (int i = 0; i < hone_dev.launch->threads; i++) {
@@ -297,6 +321,13 @@ static int hone_dev_release(struct hone_dev_fibre *first) {
         first[i].state = HONE_DEV_READY;
     return 1;
 }
+
+// dev_cpu_bulk.h: what goes on by itself.
+static void hone_dev_async_begin(void);
+static void hone_dev_async_step(void);
+static int hone_dev_async_hurry(void);
+static void hone_dev_async_end(void);
+static void hone_dev_async_prepare(uint64_t seed);
 
 // The same of the blocks that `first` stands waiting for.
 static int hone_dev_release_meeting(const struct hone_dev_fibre *first) {
@@ -337,8 +368,9 @@ static int hone_dev_release_all(void) {
 
 // Nobody can go on: say who stands where.
 __attribute__((noreturn)) static void hone_dev_stuck(void) {
-    static const char *const where[] = {"ready", "at a barrier", "at a shuffle", "at a meeting",
-                                        "at its end"};
+    static const char *const where[] = {"ready",        "at a barrier",
+                                        "at a shuffle", "at a barrier in shared memory",
+                                        "at a meeting", "at its end"};
     struct hone_dev_fibre *a = &hone_dev.fibres[0];
     for (int i = 0; i < hone_dev.n_fibres; i++)
         if (hone_dev.fibres[i].state != HONE_DEV_READY && hone_dev.fibres[i].state != HONE_DEV_DONE)
@@ -365,17 +397,21 @@ static void hone_dev_run_blocks(long block, long n) {
         hone_dev.fibres[i].state = HONE_DEV_READY;
         hone_dev.fibres[i].n_copies = hone_dev.fibres[i].group = 0;
     }
+    hone_dev_async_begin();
     for (;;) {
+        hone_dev_async_step();
         int runnable[HONE_DEV_FIBRES_MAX / HONE_DEV_WARP], n_runnable = 0, done = 0;
         for (int w = 0; w < n_warps; w++) {
-            if (hone_dev_warp_is(w, HONE_DEV_AT_SHUFFLE, 0))
-                hone_dev_exchange(w);
+            if (hone_dev_is_complete(w))
+                hone_dev_exchange_all(w);
             done += hone_dev_warp_is(w, HONE_DEV_DONE, 0);
             if (hone_dev_warp_is(w, HONE_DEV_READY, 1))
                 runnable[n_runnable++] = w;
         }
-        if (done == n_warps)
+        if (done == n_warps) {
+            hone_dev_async_end();
             return;
+        }
         // With copies that land at once one warp goes as far ahead of the others as it can.
         for (int i = 0; i < n_runnable && hone_dev.copies_at_once; i++)
             if (runnable[i] == last && hone_dev_random(512)) {
@@ -384,7 +420,7 @@ static void hone_dev_run_blocks(long block, long n) {
             }
         if (n_runnable > 0)
             hone_dev_run_warp(last = runnable[hone_dev_random((unsigned)n_runnable)]);
-        else if (!hone_dev_release_all())
+        else if (!hone_dev_release_all() && !hone_dev_async_hurry())
             hone_dev_stuck();
     }
 }
@@ -409,6 +445,7 @@ static void hone_dev_prepare(uint64_t seed) {
     hone_dev.copies_at_once = seed % 4 == 2;
     hone_dev.finite_poison = seed % 4 == 3;
     hone_dev.random = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
+    hone_dev_async_prepare(seed);
     if (!hone_dev.fibres)
         hone_dev.fibres = calloc(HONE_DEV_FIBRES_MAX, sizeof *hone_dev.fibres);
 }
@@ -501,6 +538,7 @@ static __attribute__((unused)) void hone_dev_yield(int line) {
 static __attribute__((unused)) void hone_dev_exchanged(int source, int line) {
     hone_dev.now->source = source;
     hone_dev.now->together = NULL;
+    hone_dev.now->is_group = 0;
     hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
 }
 #define HONE_DEV_SHUFFLE(type, t)                                                            \
@@ -685,6 +723,7 @@ HONE_FN void hone_async_wait(int groups) {
 // comes does the work for all, and each takes its results.
 static __attribute__((unused)) void hone_dev_meet(hone_dev_together together, int line) {
     hone_dev.now->together = together;
+    hone_dev.now->is_group = 0;
     hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
 }
 
@@ -788,6 +827,8 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     v -= top;
     memcpy(low, &v, 4);
 }
+
+#include "dev_cpu_bulk.h"
 
 HONE_FN float hone_max1(float a, float b) {
     return a != a || a > b ? a : b;

@@ -1,9 +1,9 @@
 // An emitter: one way to turn the regions of a family into loops for some targets, with knobs.
 //
 // It prints nothing. A family (family.h) has a row for each of its emitters: gemm has `cpu`, and on
-// GPUs `simt`, `dot` and `mma`. A stage names one by `as` (`stage y : gemm as dot`); otherwise it
-// is the first that runs on the target, takes the region and has the knobs that the stage gives.
-// Going from one to another is a move of the search.
+// GPUs `simt`, `dot`, `mma` and `wgmma`. A stage names one by `as` (`stage y : gemm as dot`);
+// otherwise it is the first that runs on the target, takes the region and has the knobs that the
+// stage gives. Going from one to another is a move of the search.
 //
 // To add one: write family/<family>_<emitter>.c with a `const struct emitter`, declare it below,
 // put it into its family's row in family.c, describe its knobs in docs/families.md, and give
@@ -50,7 +50,7 @@ struct emitter {
 
 extern const struct emitter map_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, nest_cpu;
 extern const struct emitter map_simt, rowwise_simt, rowwise_blocks, rowwise_columns, reduce_simt,
-    gemm_simt, gemm_dot, gemm_mma, nest_simt;
+    gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, nest_simt;
 
 // For `runs_on`.
 bool emitter_runs_on_cpu(const struct target *t);

@@ -498,7 +498,7 @@ const struct loop_expr *point_value(struct scope *s, node_id n, const struct axi
     return e;
 }
 
-void point_store(struct scope *s, int i, const struct axis_map *map, bool stream) {
+const struct loop_expr *point_stored(struct scope *s, int i, const struct axis_map *map) {
     const struct lowering *l = s->lowering;
     node_id n = l->region->value[i];
     const struct node *node = &l->region->graph->nodes[n];
@@ -511,6 +511,13 @@ void point_store(struct scope *s, int i, const struct axis_map *map, bool stream
     // The same in all lanes, but each has an element of its own to store it to.
     if (e->lanes < s->lanes && point_lane_stride(s, shape, map))
         e = loop_broadcast(l->arena, e, s->lanes);
+    return e;
+}
+
+void point_store(struct scope *s, int i, const struct axis_map *map, bool stream) {
+    const struct lowering *l = s->lowering;
+    const struct shape *shape = &l->region->graph->nodes[l->region->value[i]].shape;
+    const struct loop_expr *e = point_stored(s, i, map);
     const struct loop_expr *at = from(l->arena, l->target_offset[i], point_index(s, shape, map));
     loop_store(s->builder, l->target[i], at, e, stream && e->lanes > 1);
 }

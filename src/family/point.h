@@ -29,6 +29,7 @@ struct lowering {
     // loop's body, whose values share one buffer.
     const struct loop_expr **offset;
     const struct loop_expr *target_offset[STAGE_VALUES_MAX];
+    int sms;          // multiprocessors of the target; 0: not a GPU
     bool reciprocal;  // divide by what an outer loop fixes through its reciprocal
     // Called for a node that only its family can compute (a reduction, a product) and that was
     // not defined; its value at the scope's point. NULL: such nodes are always defined.
@@ -91,7 +92,8 @@ const struct loop_expr *point_index(struct scope *s, const struct shape *shape,
 int64_t point_lane_stride(const struct scope *s, const struct shape *shape,
                           const struct axis_map *map);
 
-// Store the stage's value number `i` at the scope's point.
+// What is stored as the stage's value number `i` at the scope's point; the same, stored.
+const struct loop_expr *point_stored(struct scope *s, int i, const struct axis_map *map);
 void point_store(struct scope *s, int i, const struct axis_map *map, bool stream);
 
 // Called for each distinct (node, map) that a value needs, a node before its arguments;

@@ -125,6 +125,7 @@ struct loop_program *program_lower(struct arena *a, const struct problem *p, con
         const struct region *r = program_region(&s, k->stages[i]);
         struct lowering l;
         program_prepare(&s, r, k->stages[i]->type, &l);
+        l.sms = t->sms;
         struct objection why;
         const struct form *f = family_form(family_find(k->stages[i]->family), r, &why);
         assert(f);

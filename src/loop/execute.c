@@ -33,25 +33,36 @@ static int64_t locate(struct machine *m, const struct loop_buffer *b, int64_t i,
            i * b->lanes + lane;
 }
 
+// Did the threads of this warp meet since?
+static bool is_ordered(const struct machine *m, int warp, int sync) {
+    return warp == m->thread / WARP && sync < m->syncs[warp];
+}
+
 static void touch_read(struct machine *m, const struct loop_buffer *b, int64_t i,
                        struct touch *touch) {
-    int self = m->thread + 1;
-    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
+    int self = m->thread + 1, warp = m->thread / WARP;
+    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch &&
+        !is_ordered(m, (touch->writer - 1) / WARP, touch->write_sync))
         machine_fail(m, b, i, "is read by a thread before a barrier after another wrote it");
-    bool alone = touch->reader == self || touch->read_epoch != m->epoch || !touch->reader;
-    touch->reader = alone ? self : MANY;
+    bool first = touch->read_epoch != m->epoch || !touch->reader;
+    touch->reader = first || touch->reader == self ? self : MANY;
+    touch->read_warp = first || touch->read_warp == warp ? warp : MANY;
     touch->read_epoch = m->epoch;
+    touch->read_sync = m->syncs[warp];
 }
 
 static void touch_write(struct machine *m, const struct loop_buffer *b, int64_t i,
                         struct touch *touch) {
     int self = m->thread + 1;
-    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch)
+    if (touch->writer && touch->writer != self && touch->write_epoch == m->epoch &&
+        !is_ordered(m, (touch->writer - 1) / WARP, touch->write_sync))
         machine_fail(m, b, i, "is written by two threads");
-    if (touch->reader && touch->reader != self && touch->read_epoch == m->epoch)
+    if (touch->reader && touch->reader != self && touch->read_epoch == m->epoch &&
+        !is_ordered(m, touch->read_warp, touch->read_sync))
         machine_fail(m, b, i, "is written by a thread before a barrier after another read it");
     touch->writer = self;
     touch->write_epoch = m->epoch;
+    touch->write_sync = m->syncs[m->thread / WARP];
 }
 
 // The first element that shares a byte with this one, and how many do.
@@ -89,6 +100,8 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
         machine_fail(m, b, i, "is an input and cannot be written");
     if (mem->writer[at] == UNDER_WAY)
         machine_fail(m, b, i, "is written while a copy to it is under way");
+    if (b->space == LOOP_SHARED && async_is_read(m, b, i))
+        machine_fail(m, b, i, "is written while a product reads it");
     int64_t first = first_in_byte(b, at, &n);
     for (int64_t j = first; j < first + n; j++)
         if (mem->writer[j] > BEFORE && mem->writer[j] != m->self)
@@ -309,8 +322,16 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
 }
 
 static void run_block(struct machine *m, const struct loop_block *block, const bool *active) {
-    for (const struct loop_stmt *s = block->first; s && !m->failed; s = s->next)
-        run_stmt(m, s, active);
+    for (const struct loop_stmt *s = block->first; s && !m->failed; s = s->next) {
+        if (s->is_role)
+            s = roles_run(m, s, active);
+        else
+            run_stmt(m, s, active);
+    }
+}
+
+void machine_run(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    run_stmt(m, s, active);
 }
 
 static void forget(struct memory *mem) {
@@ -342,7 +363,9 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
         else if (mem->touch)
             memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
     }
+    async_begin(m);
     run_block(m, &k->body, active);
+    async_end(m);
 }
 
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
@@ -415,9 +438,11 @@ bool execute(const struct loop_program *p, void *const *data, struct error *err)
     for (int i = 0; i < p->n_buffers; i++)
         make_memory(&m, &a, p->buffers[i], data[i], threads);
     m.flights = arena_array(&a, struct flight, threads);
+    m.syncs = arena_array(&a, int, threads / WARP + 1);
     for (int i = 0; i < p->n_kernels && !m.failed; i++)
         run_kernel(&m, p->kernels[i]);
     flights_free(&m, threads);
+    async_free(&m);
     arena_reset(&a);
     return !m.failed;
 }

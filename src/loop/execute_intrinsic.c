@@ -193,6 +193,9 @@ static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
     case INTRINSIC_LDMATRIX_TRANSPOSED:
         ldmatrix(m, s, first, s->intrinsic == INTRINSIC_LDMATRIX_TRANSPOSED);
         return;
+    case INTRINSIC_WARP_SYNC:
+        m->syncs[first / WARP]++;
+        return;
     case INTRINSIC_MMA_F16:
         mma(m, s, first, DTYPE_F16);
         return;
@@ -246,6 +249,10 @@ static bool is_whole_warp(struct machine *m, const struct loop_stmt *s, int firs
 }
 
 void execute_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    if (s->intrinsic >= INTRINSIC_MBARRIER_INIT) {
+        async_intrinsic(m, s, active);
+        return;
+    }
     if (intrinsic_infos[s->intrinsic].scope == SCOPE_WARP) {
         for (int first = 0; first < m->n_threads && !m->failed; first += WARP)
             if (is_whole_warp(m, s, first, active))

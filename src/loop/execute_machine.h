@@ -18,6 +18,8 @@ enum { UNDER_WAY = -1, NOBODY = 0, BEFORE = 1 };  // BEFORE: input data, or an e
 struct touch {
     int writer, reader;  // thread + 1; 0: none; MANY readers
     int write_epoch, read_epoch;
+    int read_warp;              // whose threads they all are, or MANY
+    int write_sync, read_sync;  // and after how many meetings of their warp
 };
 enum { MANY = -1, WARP = 32 };
 
@@ -44,16 +46,22 @@ struct flight {
     int group;  // that is open
 };
 
+struct roles;
+struct async;
+
 struct machine {
     const struct loop_program *program;
     struct memory *memory;   // by buffer id
     struct flight *flights;  // by thread
+    struct async *async;     // execute_async.c: barriers in shared memory, bulk copies, products
+    struct roles *roles;     // execute_roles.c: who goes his own way; NULL: nobody
     struct value *var;       // by variable id, of the thread
     struct value *all_vars;
     int n_threads;  // at least 1, of all blocks of a gang
     int per_block;  // of one of them
     int thread;     // whose turn it is
     int epoch;      // barriers passed in this block
+    int *syncs;     // by warp: how often its threads met
     int64_t first;  // the gang's first block as a writer
     int64_t self;   // the thread's block as a writer
     struct error *err;
@@ -68,6 +76,24 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
 int64_t machine_index(struct machine *m, const struct loop_expr *e);
 void machine_turn(struct machine *m, int thread);
 bool machine_any(const struct machine *m, const bool *active);
+
+void machine_run(struct machine *m, const struct loop_stmt *s, const bool *active);
+
+// execute_roles.c
+// Run the roles that begin with `s`, side by side; returns the last of them.
+const struct loop_stmt *roles_run(struct machine *m, const struct loop_stmt *s, const bool *active);
+// Let the others go on; `is_stuck`: this one cannot.
+void roles_yield(struct machine *m, bool is_stuck);
+
+// execute_async.c
+void async_begin(struct machine *m);  // a block
+void async_end(struct machine *m);
+void async_free(struct machine *m);
+void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active);
+// Does a product that is under way read this element?
+bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t i);
+int64_t async_events(const struct machine *m);
+bool async_land(struct machine *m);  // false: nothing is under way
 
 // execute_intrinsic.c
 void execute_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct loop_buffer;
 struct loop_expr;
@@ -10,7 +11,8 @@ struct loop_expr;
 // A mask is a truth value, an index what addresses memory and counts loops.
 enum loop_dtype { LOOP_F32, LOOP_F64, LOOP_I32, LOOP_I64, LOOP_MASK, LOOP_INDEX, LOOP_DTYPE_COUNT };
 
-enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER, LOOP_SHARED };
+// A map is how the copy engine sees a global buffer (struct loop_map).
+enum loop_space { LOOP_GLOBAL, LOOP_LOCAL, LOOP_REGISTER, LOOP_SHARED, LOOP_MAP };
 
 // Hardware operations: a row each in intrinsics.def, where the words are explained.
 enum loop_intrinsic {
@@ -20,9 +22,15 @@ enum loop_intrinsic {
     INTRINSIC_COUNT
 };
 
-enum intrinsic_scope { SCOPE_THREAD, SCOPE_WARP };
-enum intrinsic_effect { EFFECT_AT_ONCE, EFFECT_STARTS, EFFECT_COMMITS, EFFECT_WAITS };
-enum operand_kind { OPERAND_NONE, OPERAND_MEMORY, OPERAND_REGISTER, OPERAND_NUMBER };
+enum intrinsic_scope { SCOPE_THREAD, SCOPE_WARP, SCOPE_WARPGROUP };
+enum intrinsic_effect {
+    EFFECT_AT_ONCE,
+    EFFECT_STARTS,
+    EFFECT_COMMITS,
+    EFFECT_WAITS,
+    EFFECT_ORDERS
+};
+enum operand_kind { OPERAND_NONE, OPERAND_MEMORY, OPERAND_REGISTER, OPERAND_NUMBER, OPERAND_MAP };
 enum { USE_READ = 1, USE_WRITE = 2, USE_UPDATE = USE_READ | USE_WRITE };
 
 // What a row asks of one operand.
@@ -37,7 +45,7 @@ struct operand_info {
     bool is_constant;
 };
 
-enum { INTRINSIC_OPERANDS_MAX = 4 };
+enum { INTRINSIC_OPERANDS_MAX = 8 };
 
 struct intrinsic_info {
     const char *text;
@@ -46,6 +54,18 @@ struct intrinsic_info {
     struct operand_info operand[INTRINSIC_OPERANDS_MAX];  // NONE ends them
 };
 extern const struct intrinsic_info intrinsic_infos[INTRINSIC_COUNT];
+
+// How the copy engine of a GPU sees a global buffer, innermost axis first: a copy brings a box of
+// it to shared memory, with zeros for what lies outside.
+enum { LOOP_MAP_RANK_MAX = 5 };
+struct loop_map {
+    const struct loop_buffer *of;
+    int rank;
+    int64_t dims[LOOP_MAP_RANK_MAX];
+    int64_t strides[LOOP_MAP_RANK_MAX];  // elements; that of the innermost axis is 1
+    int64_t box[LOOP_MAP_RANK_MAX];
+    int swizzle_bytes;  // 128: rows of 128 bytes, their pieces of 16 exchanged as loop_swizzle says
+};
 
 // An element of a buffer and those that follow it, or (buffer NULL) a number.
 struct loop_operand {

@@ -57,12 +57,12 @@ struct loop_buffer {
     enum loop_role role;
     int rank;  // global, local, shared: the shape, only for printing; else 0
     struct loop_size shape[BUFFER_RANK_MAX];
-    enum dtype dtype;       // how an element is stored; a register is not
-    enum loop_dtype value;  // what is loaded and stored
-    int64_t count;          // elements
-    int lanes;              // register: lanes of each element; else 1
-    int id;                 // position in its program
-    bool is_zeroed;         // scratch: zeros when the first kernel begins
+    enum dtype dtype;            // how an element is stored; a register is not
+    enum loop_dtype value;       // what is loaded and stored
+    int64_t count;               // elements
+    int lanes, align, id;        // of a register; bytes, 0: 16; position in its program
+    const struct loop_map *map;  // LOOP_MAP
+    bool is_zeroed;              // scratch: zeros when the first kernel begins
 };
 
 // A name bound once: by a let, by a for, or `block` and `thread` by the launch.
@@ -111,7 +111,7 @@ struct loop_stmt {
     struct loop_var *var;                 // FOR, LET
     const struct loop_expr *begin, *end;  // FOR
     int64_t step;                         // FOR
-    bool unroll, stream;                  // FOR; STORE: past the caches
+    bool unroll, stream, is_role;         // FOR; STORE: past the caches; IF: see loop_open_role
     struct loop_block body;               // FOR, IF
     const struct loop_expr *low, *high;   // IF low < high
     const struct loop_expr *value;        // LET, STORE

@@ -34,6 +34,9 @@ const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
     }
 #define WORDS(how, n) FRAGMENT(how, n, LOOP_I32, 1)
 #define SUMS(how, n) FRAGMENT(how, n, LOOP_F32, 2)
+#define BARRIER MEMORY(UPDATE, SHARED, 8)
+#define MAP \
+    { .kind = OPERAND_MAP, .use = USE_READ, .space = LOOP_MAP }
 #define NUMBER(least, most) \
     { .kind = OPERAND_NUMBER, .low = (least), .high = (most) }
 #define CONSTANT(least, most) \
@@ -233,6 +236,16 @@ struct loop_buffer *loop_shared_of(struct loop_program *p, const char *name, enu
 struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
                                 const struct loop_size *shape, int rank) {
     return loop_shared_of(p, name, DTYPE_F32, shape, rank);
+}
+
+struct loop_buffer *loop_map_of(struct loop_program *p, const char *name,
+                                const struct loop_map *map) {
+    struct loop_buffer *b = add_buffer(p, LOOP_MAP, name);
+    b->plan = b->name;
+    b->dtype = map->of->dtype;
+    b->value = map->of->value;
+    b->map = arena_copy(p->arena, map, sizeof *map);
+    return b;
 }
 
 static struct loop_var *new_var(struct loop_program *p, const char *name, enum loop_dtype dtype,
@@ -581,6 +594,12 @@ void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const str
     s->low = low;
     s->high = high;
     open_body(b, s, inner);
+}
+
+void loop_open_role(struct loop_builder *b, const struct loop_expr *low,
+                    const struct loop_expr *high, struct loop_builder *inner) {
+    loop_open_if(b, low, high, inner);
+    inner->stmt->is_role = true;
 }
 
 // Never runs.

@@ -42,6 +42,9 @@ struct loop_buffer *loop_register(struct loop_program *p, const char *name, int6
                                   int lanes);
 struct loop_buffer *loop_shared(struct loop_program *p, const char *name,
                                 const struct loop_size *shape, int rank);
+// An argument of its kernel that bulk copies take; `map` is copied.
+struct loop_buffer *loop_map_of(struct loop_program *p, const char *name,
+                                const struct loop_map *map);
 
 // What elements of a storage type are computed in: f64 in F64, other floats in F32, i64 in I64,
 // other integers in I32, bool in MASK.
@@ -113,6 +116,11 @@ const struct loop_expr *loop_open_for(struct loop_builder *b, const struct loop_
                                       struct loop_builder *inner);
 void loop_open_if(struct loop_builder *b, const struct loop_expr *low, const struct loop_expr *high,
                   struct loop_builder *inner);
+// An if whose threads go their own way: several that follow each other run at the same time, by
+// threads of which none is in two of them, and wait for each other only by what they arrive at
+// (intrinsics.def). There is no barrier of the block inside.
+void loop_open_role(struct loop_builder *b, const struct loop_expr *low,
+                    const struct loop_expr *high, struct loop_builder *inner);
 void loop_close(struct loop_builder *b, struct loop_builder *inner);
 const struct loop_expr *loop_let(struct loop_builder *b, const char *name,
                                  const struct loop_expr *value);

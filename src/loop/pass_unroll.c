@@ -87,6 +87,7 @@ static void stmt(struct rebuild *r, struct loop_builder *b, const struct loop_st
     }
     case LOOP_IF:
         loop_open_if(b, expr(r, s->low), expr(r, s->high), &inner);
+        inner.stmt->is_role = s->is_role;
         block(r, &inner, &s->body);
         loop_close(b, &inner);
         return;

@@ -148,11 +148,14 @@ static bool number(struct checker *c, const char *name, const struct operand_inf
 
 static bool operand(struct checker *c, const char *name, const struct operand_info *want,
                     const struct loop_operand *o) {
-    if (!o->index || !expr(c, o->index))
+    bool is_map = want->kind == OPERAND_MAP;
+    if (!is_map && (!o->index || !expr(c, o->index)))
         return o->index || complain(c, name, "an operand is missing");
     if (want->kind == OPERAND_NUMBER)
         return number(c, name, want, o);
     const struct loop_buffer *b = o->buffer;
+    if (want->kind == OPERAND_MAP)
+        return (b && b->map) || complain(c, name, "an operand that is not a map");
     if (!b || b->space != want->space || o->index->dtype != LOOP_INDEX)
         return complain(c, name, "an operand of another kind of memory");
     if (want->kind == OPERAND_MEMORY)

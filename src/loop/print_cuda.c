@@ -7,17 +7,20 @@
 // What an array declared in a kernel may take in all; beyond it the launch has to ask.
 enum { STATIC_SHARED_BYTES = 48 << 10 };
 
-static int64_t padded_bytes(const struct loop_buffer *b) {
-    return (dtype_size(b->dtype, b->count) + 15) / 16 * 16;
+// The end of an array that is put behind `offset` bytes of others, and where it begins.
+static int64_t array_end(const struct loop_buffer *b, int64_t offset, int64_t *begin) {
+    int64_t align = b->align > 16 ? b->align : 16;
+    *begin = (offset + align - 1) / align * align;
+    return *begin + (dtype_size(b->dtype, b->count) + 15) / 16 * 16;
 }
 
 int64_t print_cuda_shared(const struct loop_program *p, const struct loop_kernel *k) {
     struct arena scratch = {0};
     struct text_usage u = text_use(&scratch, p, k);
-    int64_t bytes = 0;
+    int64_t bytes = 0, begin;
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i]->space == LOOP_SHARED && (u.read[i] || u.written[i]))
-            bytes += padded_bytes(p->buffers[i]);
+            bytes = array_end(p->buffers[i], bytes, &begin);
     arena_reset(&scratch);
     return bytes;
 }
@@ -37,18 +40,27 @@ static void shared_array(struct printer *p, const struct loop_buffer *b, int64_t
     str_puts(&p->out, ");\n");
 }
 
+// Arrays that begin at a multiple of more than 16 bytes are laid out by us.
+static bool is_dynamic(const struct loop_program *p, const struct loop_kernel *k,
+                       const struct text_usage *u) {
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i]->align > 16 && (u->read[i] || u->written[i]))
+            return true;
+    return print_cuda_shared(p, k) > STATIC_SHARED_BYTES;
+}
+
 static void declarations(struct printer *p, const struct loop_kernel *k,
                          const struct text_usage *u) {
-    bool dynamic = print_cuda_shared(p->program, k) > STATIC_SHARED_BYTES;
-    int64_t offset = 0;
+    bool dynamic = is_dynamic(p->program, k, u);
+    int64_t offset = 0, begin;
     for (int i = 0; i < p->program->n_buffers; i++) {
         const struct loop_buffer *b = p->program->buffers[i];
-        if ((!u->read[i] && !u->written[i]) || b->space == LOOP_GLOBAL)
+        if ((!u->read[i] && !u->written[i]) || b->space == LOOP_GLOBAL || b->map)
             continue;
         text_begin_line(p);
         if (b->space == LOOP_SHARED) {
-            shared_array(p, b, dynamic ? offset : -1);
-            offset += padded_bytes(b);
+            offset = array_end(b, offset, &begin);
+            shared_array(p, b, dynamic ? begin : -1);
             continue;
         }
         str_printf(&p->out, "%s %s", text_type(p, b->value, b->lanes), b->name);
@@ -89,9 +101,10 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
 
 static void launch(struct printer *p, const struct loop_kernel *k) {
     int64_t shared = print_cuda_shared(p->program, k);
+    struct text_usage u = text_use(p->arena, p->program, k);
     text_grid(p, k);
     str_printf(&p->out, " block(%d)", k->threads);
-    if (shared > STATIC_SHARED_BYTES)
+    if (is_dynamic(p->program, k, &u))
         str_printf(&p->out, " shared(%lld)", (long long)shared);
     if (k->gang > 1 && k->is_cluster)
         str_printf(&p->out, " cluster(%d)", k->gang);
@@ -108,6 +121,7 @@ const char *print_cuda(struct arena *a, const struct loop_program *program) {
     str_puts(&p.out, "#include \"dev.h\"\n\n");
     text_dims(&p, "HONE_ASSERT");
     text_scratch(&p);
+    text_maps(&p);
     for (int i = 0; i < program->n_kernels; i++)
         launch(&p, program->kernels[i]);
     for (int i = 0; i < program->n_kernels; i++) {

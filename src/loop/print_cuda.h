@@ -12,5 +12,6 @@ struct loop_program;
 // requires: verified (passes.h), every kernel with threads.
 const char *print_cuda(struct arena *a, const struct loop_program *p);
 
-// Bytes of shared memory that a kernel's arrays take, each rounded up to 16.
+// Bytes of shared memory that a kernel's arrays take, each begun where it has to and rounded up
+// to 16.
 int64_t print_cuda_shared(const struct loop_program *p, const struct loop_kernel *k);

@@ -341,7 +341,9 @@ static void intrinsic(struct printer *p, const struct loop_stmt *s) {
     for (int i = 0; i < INTRINSIC_OPERANDS_MAX && info->operand[i].kind != OPERAND_NONE; i++) {
         const struct loop_operand *o = &s->operand[i];
         str_puts(&p->out, i ? ", " : "");
-        if (o->buffer) {
+        if (o->buffer && o->buffer->map) {
+            str_printf(&p->out, "&%s", o->buffer->name);
+        } else if (o->buffer) {
             str_puts(&p->out, "&");
             text_element(p, o->buffer, o->index);
         } else {
@@ -517,6 +519,37 @@ void text_scratch(struct printer *p) {
     }
 }
 
+static void map_list(struct printer *p, const char *name, const int64_t *list, int n,
+                     int64_t unit) {
+    str_printf(&p->out, " %s(", name);
+    for (int i = 0; i < n; i++)
+        str_printf(&p->out, "%s%lld", i ? ", " : "", (long long)(list[i] * unit));
+    str_puts(&p->out, ")");
+}
+
+void text_maps(struct printer *p) {
+    for (int i = 0; i < p->program->n_buffers; i++) {
+        const struct loop_map *m = p->program->buffers[i]->map;
+        if (!m)
+            continue;
+        str_printf(&p->out, "#pragma hone tensormap %s = %s", p->program->buffers[i]->plan,
+                   m->of->plan);
+        map_list(p, "dims", m->dims, m->rank, 1);
+        if (m->rank > 1)
+            map_list(p, "strides", m->strides + 1, m->rank - 1, dtype_size(m->of->dtype, 1));
+        map_list(p, "box", m->box, m->rank, 1);
+        if (m->swizzle_bytes)
+            str_printf(&p->out, " swizzle(%d)", m->swizzle_bytes);
+        str_puts(&p->out, "\n");
+    }
+}
+
+// Is it an argument of the kernel?
+static bool is_argument(const struct loop_buffer *b, const struct text_usage *u) {
+    return (b->space == LOOP_GLOBAL || b->space == LOOP_MAP) &&
+           (u->read[b->id] || u->written[b->id]);
+}
+
 void text_grid(struct printer *p, const struct loop_kernel *k) {
     str_printf(&p->out, "#pragma hone launch %s grid(", k->name);
     p->in_plan = true;
@@ -531,7 +564,7 @@ void text_arguments(struct printer *p, const struct loop_kernel *k) {
     const char *comma = "";
     for (int i = 0; i < p->program->n_buffers; i++) {
         const struct loop_buffer *b = p->program->buffers[i];
-        if (b->space != LOOP_GLOBAL || (!u.read[i] && !u.written[i]))
+        if (!is_argument(b, &u))
             continue;
         str_printf(&p->out, "%s%s", comma, b->plan);
         comma = ", ";
@@ -544,8 +577,13 @@ void text_parameters(struct printer *p, const struct loop_kernel *k, const char 
     struct text_usage u = text_use(p->arena, p->program, k);
     for (int i = 0; i < p->program->n_buffers; i++) {
         const struct loop_buffer *b = p->program->buffers[i];
-        if (b->space != LOOP_GLOBAL || (!u.read[i] && !u.written[i]))
+        if (!is_argument(b, &u))
             continue;
+        if (b->map) {
+            str_printf(&p->out, "%sHONE_MAP(%s)", comma, b->name);
+            comma = ", ";
+            continue;
+        }
         str_printf(&p->out, "%s%s%s *%s %s", comma, u.written[i] ? "" : "const ",
                    text_storage(b->dtype), restrict_word, b->name);
         comma = ", ";

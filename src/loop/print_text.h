@@ -70,6 +70,7 @@ struct text_usage text_use(struct arena *a, const struct loop_program *p,
 // The sizes at the head, the scratch lines, begin and end of a launch line.
 void text_dims(struct printer *p, const char *assertion);
 void text_scratch(struct printer *p);
+void text_maps(struct printer *p);
 void text_grid(struct printer *p, const struct loop_kernel *k);
 void text_arguments(struct printer *p, const struct loop_kernel *k);
 // `const float *restrict x, float *restrict y`

@@ -8,7 +8,7 @@
 
 #include "dev.h"
 
-enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH, HONE_ZEROED };
+enum hone_role { HONE_IN, HONE_OUT, HONE_SCRATCH, HONE_ZEROED, HONE_MAPPED };
 
 struct hone_buffer {
     const char *name;
@@ -16,6 +16,8 @@ struct hone_buffer {
     long count;
     int bits;  // of an element
     int align;
+    int of;  // HONE_MAPPED: the buffer, and how it is seen
+    struct hone_tensormap map;
 };
 
 struct hone_step {
@@ -64,8 +66,16 @@ static int hone_fibre_main(char **argv, const struct hone_buffer *buffers, int n
     FILE *in = fopen(argv[1], "rb");
     if (!in)
         return 4;
-    for (int i = 0; i < n_buffers; i++)
-        data[i] = hone_make(&buffers[i], in);
+    for (int i = 0; i < n_buffers; i++) {
+        if (buffers[i].role == HONE_MAPPED) {
+            struct hone_tensormap *m = data[i] = malloc(sizeof *m);
+            *m = buffers[i].map;
+            m->base = data[buffers[i].of];
+            m->element_bytes = buffers[buffers[i].of].bits / 8;
+        } else {
+            data[i] = hone_make(&buffers[i], in);
+        }
+    }
     fclose(in);
     // Of processor time: a busy machine makes nothing endless.
     setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value.tv_sec = 4}, NULL);

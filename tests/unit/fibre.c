@@ -85,6 +85,24 @@ static void scratch_line(struct writer *w, const char *line) {
                alignment(w, w->now->source, w->names[w->n_names - 1]));
 }
 
+// #pragma hone tensormap NAME = BUFFER dims(...) strides(...) box(...) [swizzle(n)]
+static void map_line(struct writer *w, const char *line) {
+    const char *name = line + strlen("#pragma hone tensormap "), *of = strstr(line, " = ") + 3;
+    const char *strides = clause(w->arena, line, "strides"), *at = clause(w->arena, line, "dims");
+    const char *swizzle = clause(w->arena, line, "swizzle");
+    size_t len = strcspn(name, " ");
+    int rank = 1;
+    for (; *at; at++)
+        rank += *at == ',';
+    int buffer = find_name(w, of, strcspn(of, " "));
+    w->names[w->n_names++] = arena_strndup(w->arena, name, len);
+    str_printf(
+        &w->buffers,
+        "    {\"%.*s\", HONE_MAPPED, 0, 0, 1, %d, {NULL, %d, 0, %s, {%s}, {0, %s}, {%s}}},\n",
+        (int)len, name, buffer, rank, swizzle ? swizzle : "0", clause(w->arena, line, "dims"),
+        strides ? strides : "0", clause(w->arena, line, "box"));
+}
+
 // #pragma hone launch NAME grid(e) block(e) [shared(e)] [cluster(e) | cooperative] args(...)
 static void launch_line(struct writer *w, const char *line) {
     const char *name = line + strlen("#pragma hone launch ");
@@ -223,6 +241,17 @@ static const char *with_switches(struct writer *w, const char *text) {
     return str_take(w->arena, &out);
 }
 
+static bool is_order(const char *word) {
+    static const char *const names[] = {
+        "hone_barrier(",         "hone_async_wait(",  "hone_async_commit(", "hone_mbarrier_",
+        "hone_warp_sync(",       "hone_wgmma_fence(", "hone_wgmma_commit(", "hone_wgmma_wait(",
+        "hone_cluster_barrier(", "hone_gang_barrier("};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts_with(word, names[i]))
+            return true;
+    return false;
+}
+
 // Copy a line; a barrier, wait or guard in it becomes one that a mutant leaves out.
 static void copy_line(struct writer *w, const char *line) {
     const char *word = line + strspn(line, " ");
@@ -230,10 +259,7 @@ static void copy_line(struct writer *w, const char *line) {
     size_t len = strlen(line);
     if (starts_with(word, "#") || starts_with(word, "//")) {
         str_printf(&w->text, "%s\n", line);
-    } else if (starts_with(word, "hone_barrier();") || starts_with(word, "hone_async_wait(") ||
-               starts_with(word, "hone_async_commit();") ||
-               starts_with(word, "hone_cluster_barrier();") ||
-               starts_with(word, "hone_gang_barrier(")) {
+    } else if (is_order(word)) {
         str_printf(&w->text, "%*sif (hone_mutant != %d) %s\n", indent, "",
                    add_mutant(w, FIBRE_BARRIER, word), word);
     } else if (starts_with(word, "if (") && strcmp(line + len - 3, ") {") == 0) {
@@ -306,6 +332,8 @@ static void add_text(struct writer *w, struct fibre_text *t, int number) {
         const char *line = next_line(w->arena, &source);
         if (strncmp(line, "#pragma hone scratch ", 21) == 0)
             scratch_line(w, line);
+        else if (strncmp(line, "#pragma hone tensormap ", 23) == 0)
+            map_line(w, line);
         else if (strncmp(line, "#pragma hone launch ", 20) == 0)
             launch_line(w, line);
         else if (strncmp(line, "#define ", 8) == 0)
@@ -350,6 +378,7 @@ void fibre_build(struct arena *a, const char *cc, struct fibre_program *p) {
     str_reset(&w.out);
     copy_header(a, p, "dev.h");
     copy_header(a, p, "dev_cpu.h");
+    copy_header(a, p, "dev_cpu_bulk.h");
     copy_header(a, p, "hone_types.h");
     const char *main_text = file_read(a, "tests/tools/fibre_main.h", 1 << 20, &len, &err);
     cr_assert_not_null(main_text, "%s", err.text);

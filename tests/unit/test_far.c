@@ -187,6 +187,7 @@ static int run_text(struct arena *a, const char *text, const char **said) {
     put(a, dir, "far_main.h", harness);
     put(a, dir, "dev.h", embedded_text("dev.h"));
     put(a, dir, "dev_cpu.h", embedded_text("dev_cpu.h"));
+    put(a, dir, "dev_cpu_bulk.h", embedded_text("dev_cpu_bulk.h"));
     put(a, dir, "hone_types.h", embedded_text("hone_types.h"));
     put(a, dir, "far.c", text);
     int status = run(a, dir, said);

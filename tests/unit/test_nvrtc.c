@@ -55,8 +55,11 @@ Test(nvrtc, compiles_every_golden_text) {
         const char *path = arena_printf(&a, "%s/%s", directory, e->d_name);
         const char *source = file_read(&a, path, 1 << 20, NULL, &err);
         cr_assert_not_null(source, "%s", err.text);
+        // What only one architecture has.
+        bool is_of_90a = strstr(source, "hone_wgmma_") != NULL;
         for (int i = 0; i < 3; i++)
-            compile(&n, e->d_name, archs[i], source);
+            if (!is_of_90a || strcmp(archs[i], "sm_90a") == 0)
+                compile(&n, e->d_name, archs[i], source);
         arena_reset(&a);
         n_texts++;
     }

@@ -12,6 +12,20 @@
 
 enum { SEEDS = 6 };
 
+// Of the card; 0: as many as the architecture's first has.
+static int card_sms;
+
+void mutants_card(int sms) {
+    card_sms = sms;
+}
+
+static struct target card(void) {
+    struct target t;
+    target_of_arch("sm_90a", &t);
+    t.sms = card_sms ? card_sms : t.sms;
+    return t;
+}
+
 static struct kernel *make_kernel(struct text_subject *s, const struct target *t,
                                   const char *stages) {
     struct error err = {0};
@@ -28,7 +42,7 @@ void mutants_subject(struct text_subject *s, const struct mutant_kernel *k, uint
     struct target t;
     struct error err = {0};
     *s = (struct text_subject){0};
-    target_of_arch("sm_90a", &t);
+    t = card();
     s->problem = problem_from(&s->arena, k->problem);
     text_expect(s, seed);
     if (!k->stages)
@@ -39,11 +53,9 @@ void mutants_subject(struct text_subject *s, const struct mutant_kernel *k, uint
                   "%s", err.text);
 }
 
-// The loops that the text was printed from.
-static struct loop_program *loops_of(struct text_subject *s, const char *stages) {
-    struct target t;
+struct loop_program *mutants_loops(struct text_subject *s, const char *stages) {
+    struct target t = card();
     struct error err = {0};
-    target_of_arch("sm_90a", &t);
     struct loop_program *p;
     if (!stages) {
         p = plain_program(&s->arena, s->problem, &t);
@@ -76,12 +88,11 @@ static void count_expr(const struct loop_expr *e, int *n) {
         count_expr(e->arg[i], n);
 }
 
-// A commit or a wait of asynchronous copies.
-static bool is_order(const struct loop_stmt *s) {
+bool mutants_is_order(const struct loop_stmt *s) {
     if (s->kind != LOOP_INTRINSIC)
         return false;
     enum intrinsic_effect e = intrinsic_infos[s->intrinsic].effect;
-    return e == EFFECT_COMMITS || e == EFFECT_WAITS;
+    return e == EFFECT_COMMITS || e == EFFECT_WAITS || e == EFFECT_ORDERS;
 }
 
 static void count_block(const struct loop_block *b, int *n) {
@@ -90,7 +101,7 @@ static void count_block(const struct loop_block *b, int *n) {
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             count_expr(all[i], n);
         n[FIBRE_GUARD] += s->kind == LOOP_IF;
-        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || s->kind == LOOP_MEET || is_order(s);
+        n[FIBRE_BARRIER] += s->kind == LOOP_BARRIER || s->kind == LOOP_MEET || mutants_is_order(s);
         for (int i = 0; i < INTRINSIC_OPERANDS_MAX && s->kind == LOOP_INTRINSIC; i++)
             count_expr(s->operand[i].index, n);
         count_block(&s->body, n);
@@ -100,7 +111,7 @@ static void count_block(const struct loop_block *b, int *n) {
 // Were all found in the text that there are in the loops, and nothing else?
 static void check_mutants(struct text_subject *s, const struct fibre_text *t, const char *stages) {
     int there[FIBRE_KINDS] = {0}, found[FIBRE_KINDS] = {0};
-    struct loop_program *p = loops_of(s, stages);
+    struct loop_program *p = mutants_loops(s, stages);
     for (int k = 0; k < p->n_kernels; k++)
         count_block(&p->kernels[k]->body, there);
     for (int m = 0; m < t->n_mutants; m++)
@@ -129,7 +140,7 @@ static bool take_out(struct loop_block *b, int *n) {
 // Does the interpreter of loops object when guard number `n` of the text is missing?
 static bool races_without(struct text_subject *s, const char *stages, int n) {
     char message[1200] = "";
-    struct loop_program *p = loops_of(s, stages);
+    struct loop_program *p = mutants_loops(s, stages);
     bool found = false;
     for (int j = 0; j < p->n_kernels && !found; j++)
         found = take_out(&p->kernels[j]->body, &n);

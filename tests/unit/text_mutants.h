@@ -30,3 +30,9 @@ struct mutant_tally {
 void mutants_subject(struct text_subject *s, const struct mutant_kernel *k, uint64_t seed);
 // Every mutant of every text; one that survives fails the test. Prints a line about them.
 void mutants_try(const struct mutant_set *set, struct mutant_tally *tally);
+// From here on the card has so many multiprocessors; 0: as many as the first of its kind.
+void mutants_card(int sms);
+// The loops that a subject's text was printed from.
+struct loop_program *mutants_loops(struct text_subject *s, const char *stages);
+// Is it a commit, a wait, a fence or an arrival?
+bool mutants_is_order(const struct loop_stmt *s);

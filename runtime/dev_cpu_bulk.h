@@ -1,0 +1,405 @@
+// The part of dev_cpu.h that sm_90 adds: barriers in shared memory that count arrivals and bytes,
+// copies by the copy engine, products of a warpgroup. All of them go on by themselves here too.
+//
+// A copy lands at any time between its start and the moment when nobody can go on without it, which
+// the seed decides; meanwhile its destination is NaN. A product is computed when its group is
+// waited for, from what lies in shared memory then, or for every fourth seed at once; meanwhile its
+// sums are NaN. So whatever is not waited for, waited for in the wrong phase, or given back too
+// early, computes something else for some seeds. A barrier that was not made, one arrival too many,
+// a product without a fence, a block that ends while a copy is under way: a fault.
+#pragma once
+
+enum {
+    HONE_DEV_MBARRIERS_MAX = 64,
+    HONE_DEV_BULK_MAX = 64,
+    HONE_DEV_PRODUCTS_MAX = 64,
+    HONE_DEV_WARPS_MAX = HONE_DEV_FIBRES_MAX / HONE_DEV_WARP,
+};
+
+struct hone_tensormap {
+    const char *base;
+    int rank, element_bytes, swizzle_bytes;
+    long dims[5], strides_bytes[5], box[5];
+};
+#define HONE_MAP(name) const struct hone_tensormap *name
+
+struct hone_dev_mbarrier {
+    const long long *at;
+    int arrivals, pending;
+    long bytes;  // expected and not landed
+    long phase;  // how many have ended
+};
+
+struct hone_dev_bulk {
+    char *to;
+    const struct hone_tensormap *map;
+    long coordinate[5];
+    struct hone_dev_mbarrier *barrier;
+};
+
+// One warp's share of a product: 16 rows.
+struct hone_dev_product {
+    const char *a, *b;
+    int across_a, across_b, adds, columns, is_f16, group;
+    float *sums[HONE_DEV_WARP];  // of each lane: columns / 2
+};
+
+// Sums that products are under way to, as they will be.
+struct hone_dev_held {
+    float *at;
+    int count;
+    float value[128];
+};
+
+struct hone_dev_warp {
+    struct hone_dev_product products[HONE_DEV_PRODUCTS_MAX];
+    int n_products, group, is_fenced;
+    struct hone_dev_held held[HONE_DEV_WARP][4];
+};
+
+static struct {
+    struct hone_dev_mbarrier mbarriers[HONE_DEV_MBARRIERS_MAX];
+    int n_mbarriers;
+    struct hone_dev_bulk bulk[HONE_DEV_BULK_MAX];
+    int n_bulk;
+    int lands_late;  // copies land when nobody can go on
+    struct hone_dev_warp *warps;
+} hone_dev_async;
+
+static float hone_from_f16(unsigned short h);
+static float hone_from_bf16(unsigned short h);
+
+// Barriers.
+
+static struct hone_dev_mbarrier *hone_dev_mbarrier(const long long *at) {
+    for (int i = 0; i < hone_dev_async.n_mbarriers; i++)
+        if (hone_dev_async.mbarriers[i].at == at)
+            return &hone_dev_async.mbarriers[i];
+    hone_dev_fault("uses a barrier that was not made");
+}
+
+static void hone_dev_mbarrier_end_phase(struct hone_dev_mbarrier *b) {
+    if (b->pending == 0 && b->bytes == 0) {
+        b->phase++;
+        b->pending = b->arrivals;
+    }
+}
+
+static int hone_dev_has_ended(const struct hone_dev_mbarrier *b, int parity) {
+    return b->phase % 2 != parity;
+}
+
+HONE_FN void hone_mbarrier_init(long long *at, int arrivals) {
+    for (int i = 0; i < hone_dev_async.n_mbarriers; i++)
+        if (hone_dev_async.mbarriers[i].at == at)
+            hone_dev_fault("makes a barrier twice");
+    if (hone_dev_async.n_mbarriers == HONE_DEV_MBARRIERS_MAX)
+        hone_dev_fault("has too many barriers in shared memory");
+    *at = -2;  // whoever touches it otherwise does so for nothing
+    hone_dev_async.mbarriers[hone_dev_async.n_mbarriers++] =
+        (struct hone_dev_mbarrier){at, arrivals, arrivals, 0, 0};
+}
+
+static __attribute__((unused)) void hone_dev_arrive(long long *at, long bytes) {
+    struct hone_dev_mbarrier *b = hone_dev_mbarrier(at);
+    if (b->pending == 0)
+        hone_dev_fault("arrives at a barrier that waits for nobody");
+    b->bytes += bytes;
+    b->pending--;
+    hone_dev_mbarrier_end_phase(b);
+}
+HONE_FN void hone_mbarrier_expect(long long *at, int bytes) {
+    hone_dev_arrive(at, bytes);
+}
+HONE_FN void hone_mbarrier_arrive(long long *at) {
+    hone_dev_arrive(at, 0);
+}
+
+static __attribute__((unused)) void hone_dev_wait(const long long *at, int parity, int line) {
+    struct hone_dev_fibre *f = hone_dev.now;
+    f->waits_for = hone_dev_mbarrier(at);
+    f->parity = parity;
+    if (!hone_dev_has_ended(f->waits_for, parity))
+        hone_dev_stop(HONE_DEV_AT_MBARRIER, line);
+}
+#define hone_mbarrier_wait(at, parity) hone_dev_wait(at, parity, __LINE__)
+
+// Copies.
+
+// Where hardware puts what would lie at `at`: pieces of 16 bytes change places.
+static char *hone_dev_swizzled(const char *at) {
+    uintptr_t a = (uintptr_t)at;
+    return (char *)(a ^ ((a >> 3) & 0x70));
+}
+
+static void hone_dev_land_row(const struct hone_dev_bulk *c, char *to, const long *at) {
+    const struct hone_tensormap *m = c->map;
+    const char *from = m->base;
+    int inside = 1;
+    for (int i = 1; i < m->rank; i++) {
+        from += at[i] * m->strides_bytes[i];
+        inside &= at[i] >= 0 && at[i] < m->dims[i];
+    }
+    for (long x = 0; x < m->box[0]; x++) {
+        char *p = to + x * m->element_bytes;
+        long column = c->coordinate[0] + x;
+        p = m->swizzle_bytes ? hone_dev_swizzled(p) : p;
+        if (inside && column >= 0 && column < m->dims[0])
+            memcpy(p, from + column * m->element_bytes, (size_t)m->element_bytes);
+        else
+            memset(p, 0, (size_t)m->element_bytes);
+    }
+}
+
+static long hone_dev_box_bytes(const struct hone_tensormap *m) {
+    long bytes = m->element_bytes;
+    for (int i = 0; i < m->rank; i++)
+        bytes *= m->box[i];
+    return bytes;
+}
+
+static void hone_dev_land_box(struct hone_dev_bulk c) {
+    const struct hone_tensormap *m = c.map;
+    long row = m->box[0] * m->element_bytes, rows = hone_dev_box_bytes(m) / row;
+    for (long r = 0; r < rows; r++) {
+        long at[5] = {0}, rest = r;
+        for (int i = 1; i < m->rank; rest /= m->box[i], i++)
+            at[i] = c.coordinate[i] + rest % m->box[i];
+        hone_dev_land_row(&c, c.to + r * row, at);
+    }
+    c.barrier->bytes -= hone_dev_box_bytes(m);
+    hone_dev_mbarrier_end_phase(c.barrier);
+}
+
+static void hone_dev_land_one(void) {
+    int i = (int)hone_dev_random((unsigned)hone_dev_async.n_bulk);
+    struct hone_dev_bulk c = hone_dev_async.bulk[i];
+    hone_dev_async.bulk[i] = hone_dev_async.bulk[--hone_dev_async.n_bulk];
+    hone_dev_land_box(c);
+}
+
+static __attribute__((unused)) void hone_dev_bulk_copy(void *to, const struct hone_tensormap *map,
+                                                       long long *barrier, int rank,
+                                                       const long *coordinate) {
+    struct hone_dev_bulk c = {to, map, {0}, hone_dev_mbarrier(barrier)};
+    if (rank != map->rank)
+        hone_dev_fault("copies from a map of %d axes by %d coordinates", map->rank, rank);
+    if (map->swizzle_bytes && (map->swizzle_bytes != 128 || (uintptr_t)to % 1024 != 0))
+        hone_dev_fault("copies to a place that does not begin where the swizzle does");
+    memcpy(c.coordinate, coordinate, sizeof(long) * (size_t)rank);
+    hone_dev_poison(to, (size_t)hone_dev_box_bytes(map));
+    if (hone_dev_async.n_bulk == HONE_DEV_BULK_MAX)
+        hone_dev_fault("has more than %d bulk copies under way", HONE_DEV_BULK_MAX);
+    if (hone_dev.copies_at_once)
+        hone_dev_land_box(c);
+    else
+        hone_dev_async.bulk[hone_dev_async.n_bulk++] = c;
+}
+// A kernel has its maps by address here and calls by the address of that.
+#define hone_bulk_copy2(to, map, barrier, x, y) \
+    hone_dev_bulk_copy(to, *(map), barrier, 2, (const long[]){x, y})
+#define hone_bulk_copy3(to, map, barrier, x, y, z) \
+    hone_dev_bulk_copy(to, *(map), barrier, 3, (const long[]){x, y, z})
+#define hone_bulk_copy4(to, map, barrier, x, y, z, u) \
+    hone_dev_bulk_copy(to, *(map), barrier, 4, (const long[]){x, y, z, u})
+#define hone_bulk_copy5(to, map, barrier, x, y, z, u, v) \
+    hone_dev_bulk_copy(to, *(map), barrier, 5, (const long[]){x, y, z, u, v})
+
+// Products.
+
+// All four warps come together, then each does its part.
+static __attribute__((unused)) void hone_dev_meet_group(hone_dev_together together, int line) {
+    hone_dev.now->together = together;
+    hone_dev.now->is_group = 1;
+    hone_dev_stop(HONE_DEV_AT_SHUFFLE, line);
+}
+
+// Element (i, k) of an operand: i along the rows of A or columns of B.
+static float hone_dev_factor(const char *at, int across, int is_f16, int i, int k) {
+    const char *p = across ? at + i / 64 * 8192 + k * 128 + i % 64 * 2 : at + i * 128 + k * 2;
+    unsigned short half;
+    memcpy(&half, hone_dev_swizzled(p), 2);
+    return is_f16 ? hone_from_f16(half) : hone_from_bf16(half);
+}
+
+static struct hone_dev_held *hone_dev_hold(struct hone_dev_held *held, float *at, int count) {
+    struct hone_dev_held *unused = NULL;
+    for (int i = 0; i < 4; i++) {
+        if (held[i].at == at)
+            return &held[i];
+        if (!held[i].at)
+            unused = &held[i];
+    }
+    if (!unused)
+        hone_dev_fault("has products under way to more than four arrays of sums");
+    unused->at = at;
+    unused->count = count;
+    memcpy(unused->value, at, sizeof(float) * (size_t)count);
+    hone_dev_poison(at, sizeof(float) * (size_t)count);
+    return unused;
+}
+
+static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hone_dev_product *p) {
+    float a[16][16], b[256][16];
+    for (int k = 0; k < 16; k++) {
+        for (int i = 0; i < 16; i++)
+            a[i][k] = hone_dev_factor(p->a, p->across_a, p->is_f16, warp % 4 * 16 + i, k);
+        for (int j = 0; j < p->columns; j++)
+            b[j][k] = hone_dev_factor(p->b, p->across_b, p->is_f16, j, k);
+    }
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        struct hone_dev_held *h = hone_dev_hold(w->held[lane], p->sums[lane], p->columns / 2);
+        for (int i = 0; i < p->columns / 2; i++) {
+            const float *x = a[lane / 4 + i / 2 % 2 * 8], *y = b[i / 4 * 8 + lane % 4 * 2 + i % 2];
+            double sum = p->adds ? (double)h->value[i] : 0;
+            for (int k = 0; k < 16; k++)
+                sum += (double)x[k] * (double)y[k];
+            h->value[i] = (float)sum;
+        }
+    }
+}
+
+static struct hone_dev_warp *hone_dev_warp_of(const struct hone_dev_fibre *f) {
+    if (!hone_dev_async.warps)
+        hone_dev_async.warps = calloc(HONE_DEV_WARPS_MAX, sizeof *hone_dev_async.warps);
+    return &hone_dev_async.warps[(f - hone_dev.fibres) / HONE_DEV_WARP];
+}
+
+// The warp has come: what its first thread says holds for all but the sums.
+static void hone_dev_start_product(struct hone_dev_fibre *f) {
+    struct hone_dev_warp *w = hone_dev_warp_of(f);
+    struct hone_dev_product p = *f->product;
+    hone_dev.now = f;
+    if (!w->is_fenced)
+        hone_dev_fault("multiplies without a fence before");
+    if (w->n_products == HONE_DEV_PRODUCTS_MAX)
+        hone_dev_fault("has more than %d products under way", HONE_DEV_PRODUCTS_MAX);
+    p.group = w->group;
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        p.sums[lane] = f[lane].product->sums[0];
+        hone_dev_hold(w->held[lane], p.sums[lane], p.columns / 2);
+        if (f[lane].product->a != p.a || f[lane].product->b != p.b)
+            hone_dev_fault("multiplies other operands than its neighbours");
+    }
+    if (hone_dev.copies_at_once)
+        hone_dev_compute(w, f->thread / HONE_DEV_WARP, &p);
+    else
+        w->products[w->n_products++] = p;
+}
+
+static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, void *sums,
+                                                   int line) {
+    hone_dev_aligned(p.a, 16);
+    hone_dev_aligned(p.b, 16);
+    p.sums[0] = sums;
+    hone_dev.now->product = &p;
+    hone_dev_meet_group(hone_dev_start_product, line);
+}
+#define HONE_DEV_WGMMA(c, a, b, ta, tb, adds, columns, is_f16)                                   \
+    hone_dev_wgmma(                                                                              \
+        (struct hone_dev_product){                                                               \
+            (const char *)(a), (const char *)(b), ta, tb, (adds) != 0, columns, is_f16, 0, {0}}, \
+        c, __LINE__)
+#define hone_wgmma_f16_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 1)
+#define hone_wgmma_f16_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 1)
+#define hone_wgmma_f16_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 1)
+#define hone_wgmma_f16_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 1)
+#define hone_wgmma_bf16_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 0)
+#define hone_wgmma_bf16_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 0)
+#define hone_wgmma_bf16_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 0)
+#define hone_wgmma_bf16_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 0)
+
+static __attribute__((unused)) void hone_dev_fence(struct hone_dev_fibre *f) {
+    hone_dev_warp_of(f)->is_fenced = 1;
+}
+static __attribute__((unused)) void hone_dev_commit(struct hone_dev_fibre *f) {
+    hone_dev_warp_of(f)->group++;
+}
+
+// Sums that no product is under way to any more are the threads' own again.
+static void hone_dev_give_back(struct hone_dev_warp *w) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++)
+        for (int i = 0; i < 4; i++) {
+            struct hone_dev_held *h = &w->held[lane][i];
+            int is_needed = !h->at;
+            for (int j = 0; j < w->n_products; j++)
+                is_needed |= w->products[j].sums[lane] == h->at;
+            if (is_needed)
+                continue;
+            memcpy(h->at, h->value, sizeof(float) * (size_t)h->count);
+            h->at = NULL;
+        }
+}
+
+// Products of groups older than the newest `source` are computed now; those not committed never
+// are.
+static __attribute__((unused)) void hone_dev_wait_products(struct hone_dev_fibre *f) {
+    struct hone_dev_warp *w = hone_dev_warp_of(f);
+    int kept = 0;
+    for (int i = 0; i < w->n_products; i++) {
+        struct hone_dev_product p = w->products[i];
+        if (p.group < w->group - f->source)
+            hone_dev_compute(w, f->thread / HONE_DEV_WARP, &p);
+        else
+            w->products[kept++] = p;
+    }
+    w->n_products = kept;
+    w->is_fenced = 0;
+    hone_dev_give_back(w);
+}
+#define hone_wgmma_fence() hone_dev_meet_group(hone_dev_fence, __LINE__)
+#define hone_wgmma_commit() hone_dev_meet_group(hone_dev_commit, __LINE__)
+#define hone_wgmma_wait(groups) \
+    (hone_dev.now->source = (groups), hone_dev_meet_group(hone_dev_wait_products, __LINE__))
+
+static __attribute__((unused)) void hone_dev_nothing(struct hone_dev_fibre *f) {
+    (void)f;
+}
+static __attribute__((unused)) void hone_dev_set_registers(int n, int line) {
+    if (n < 24 || n > 256 || n % 8 != 0)
+        hone_dev_fault("asks for %d registers", n);
+    hone_dev_meet_group(hone_dev_nothing, line);
+}
+#define hone_registers_less(n) hone_dev_set_registers(n, __LINE__)
+#define hone_registers_more(n) hone_dev_set_registers(n, __LINE__)
+
+#define hone_warp_sync() hone_dev_meet(hone_dev_nothing, __LINE__)
+
+// For the scheduler.
+
+static void hone_dev_async_prepare(uint64_t seed) {
+    hone_dev_async.lands_late = seed % 2 == 0;
+}
+
+static void hone_dev_async_begin(void) {
+    hone_dev_async.n_mbarriers = 0;
+    for (int i = 0; i < hone_dev.n_fibres / HONE_DEV_WARP && hone_dev_async.warps; i++) {
+        struct hone_dev_warp *w = &hone_dev_async.warps[i];
+        w->n_products = w->group = w->is_fenced = 0;
+        memset(w->held, 0, sizeof w->held);
+    }
+}
+
+static void hone_dev_async_end(void) {
+    if (hone_dev_async.n_bulk)
+        hone_dev_fault("ends while a bulk copy is under way");
+}
+
+// Threads whose phase has ended go on; now and then a copy lands.
+static void hone_dev_async_step(void) {
+    if (hone_dev_async.n_bulk && !hone_dev_async.lands_late && hone_dev_random(4) == 0)
+        hone_dev_land_one();
+    for (int i = 0; i < hone_dev.n_fibres && hone_dev_async.n_mbarriers; i++) {
+        struct hone_dev_fibre *f = &hone_dev.fibres[i];
+        if (f->state == HONE_DEV_AT_MBARRIER && hone_dev_has_ended(f->waits_for, f->parity))
+            f->state = HONE_DEV_READY;
+    }
+}
+
+// Nobody can go on otherwise. 0: nothing is under way.
+static int hone_dev_async_hurry(void) {
+    if (!hone_dev_async.n_bulk)
+        return 0;
+    hone_dev_land_one();
+    return 1;
+}

@@ -1,0 +1,264 @@
+// gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16.
+//
+// As many blocks as there are multiprocessors walk over tiles of the result. One warpgroup of a
+// block has the copy engine fill a ring of slices in shared memory, the others multiply them as
+// they lie there and keep the sums in registers; barriers in shared memory say which slots of the
+// ring are full and which are empty, so that copies run ahead, also into the next tile while the
+// last one is stored. Operands stay as they are stored: hardware reads those along K and those
+// along rows or columns alike.
+//
+// Tensor cores cut off what does not fit a sum's last place, so errors grow with K instead of with
+// its root: where results keep more than 16 bits, sums of a few slices are put aside and added in
+// f32.
+#include "family/gemm_wgmma.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "family/gpu.h"
+
+static const int rows_grid[] = {64, 128, 256, -1};
+static const int columns_grid[] = {64, 128, 192, 256, -1};
+static const int warpgroups_grid[] = {1, 2, -1};
+static const int stages_grid[] = {2, 3, 4, 5, 6, 7, 8, -1};
+static const int group_grid[] = {1, 4, 8, 16, -1};
+
+static const struct knob knobs[] = {
+    {.name = "tile",
+     .summary = "rows and columns that a block works on",
+     .n_parts = 2,
+     .grid = {rows_grid, columns_grid}},
+    {.name = "warpgroups",
+     .summary = "warpgroups that multiply, each with its share of the rows",
+     .n_parts = 1,
+     .grid = {warpgroups_grid}},
+    {.name = "stages", .summary = "slices in shared memory", .n_parts = 1, .grid = {stages_grid}},
+    {.name = "group",
+     .summary = "rows of tiles that are walked together",
+     .n_parts = 1,
+     .grid = {group_grid}},
+    {0},
+};
+
+// Elements that are added before a sum is put aside, and what a thread has registers for besides
+// what it needs to get along.
+enum { CHUNK_TERMS = 256, REGISTERS_OF_TWO = 232, REGISTERS_OF_ONE = 255, REGISTERS_ELSE = 48 };
+
+static bool runs_on(const struct target *t) {
+    return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;
+}
+
+// ---- what it takes
+
+static const struct node *node_of(const struct form *f, node_id n) {
+    return &f->region->graph->nodes[n];
+}
+
+static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
+                      struct objection *why) {
+    const struct gemm_form *g = f->gemm;
+    const char *name = is_lhs ? "left" : "right", *anchor = node_of(f, g->anchor)->name;
+    if (!gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->map))
+        return objection(why, NULL,
+                         "wgmma copies operands as they are, and the %s one of %s is computed on "
+                         "the way; materialise it first, or take simt",
+                         name, anchor);
+    const struct shape *shape = &node_of(f, s->leaf)->shape;
+    int stays = is_lhs ? g->axis_k - 2 : g->axis_k - 1, rank = shape->rank;
+    int last = rank > 1 ? s->map.axis[rank - 1] : -1, row = rank > 1 ? s->map.axis[rank - 2] : -1;
+    bool along_k = last == g->axis_k && row == stays;
+    if (!map_is_plain(&s->map, rank) || !(along_k || (last == stays && row == g->axis_k)))
+        return objection(why, NULL,
+                         "wgmma copies boxes of matrices, and the last two axes of the %s operand "
+                         "of %s are none; take mma or simt",
+                         name, anchor);
+    s->along_k = along_k;
+    s->size = is_lhs ? g->m : g->n;
+    s->is_batch = shape_count(shape) > g->k * s->size;
+    return true;
+}
+
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct gemm_form *g = f->gemm;
+    const char *anchor = node_of(f, g->anchor)->name;
+    const struct precision *p = &f->region->problem->precision;
+    struct wgmma_side side[2];
+    if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
+        return false;
+    enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
+    bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
+    if (a != b || (a != DTYPE_F16 && a != DTYPE_BF16) || narrower)
+        return objection(why, NULL,
+                         "wgmma multiplies two operands of f16 or two of bf16, and those of %s are "
+                         "%s and %s; take mma or simt",
+                         anchor, dtype_name(a), dtype_name(b));
+    for (int i = 0; i < 2; i++) {
+        int64_t row = side[i].along_k ? g->k : side[i].size;
+        if (row % 8 != 0)
+            return objection(why, NULL,
+                             "the copy engine needs rows of a multiple of 16 bytes, and those of "
+                             "the %s operand of %s have %lld; take mma or simt",
+                             i == 0 ? "left" : "right", anchor, (long long)(2 * row));
+    }
+    return true;
+}
+
+// ---- sizes
+
+// Are all results rounded to 16 bits or less?
+static bool is_narrow(const struct region *r) {
+    for (int i = 0; i < r->n_values; i++)
+        if (dtype_infos[r->graph->nodes[r->value[i]].dtype].bits > 16)
+            return false;
+    return true;
+}
+
+struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
+    const struct gemm_form *g = f->gemm;
+    struct objection why;
+    struct wgmma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
+    find_side(f, true, &z.lhs, &why);
+    find_side(f, false, &z.rhs, &why);
+    z.storage = node_of(f, z.lhs.leaf)->dtype;
+    z.stages = stage_number(s, "stages", 0);
+    z.group = stage_number(s, "group", 0);
+    z.consumers = stage_number(s, "warpgroups", 0);
+    z.threads = WGMMA_GROUP * (z.consumers + 1);
+    z.lhs.width = stage_number(s, "tile", 0);
+    z.rhs.width = stage_number(s, "tile", 1);
+    z.own = z.lhs.width / z.consumers;
+    for (int i = 0; i < f->region->n_values; i++)
+        if (wgmma_is_staged(f->region, i, z.n))
+            z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
+    z.slices = (z.k + WGMMA_DEPTH - 1) / WGMMA_DEPTH;
+    if (!is_narrow(f->region) && z.k > 2 * CHUNK_TERMS)
+        z.chunk = CHUNK_TERMS / WGMMA_DEPTH;
+    return z;
+}
+
+// Results of 16 bits go by way of shared memory, 64 columns of a warp's 16 rows at a time: straight
+// from registers they would be pieces of four bytes.
+bool wgmma_is_staged(const struct region *r, int value, int64_t n) {
+    return dtype_infos[r->graph->nodes[r->value[value]].dtype].bits == 16 && n % 8 == 0;
+}
+
+int64_t wgmma_pairs(const struct wgmma_sizes *z) {
+    return (int64_t)z->own * z->rhs.width / WGMMA_GROUP / 2;
+}
+
+int64_t wgmma_tiles(const struct wgmma_sizes *z) {
+    return z->batch * ((z->m + z->lhs.width - 1) / z->lhs.width) *
+           ((z->n + z->rhs.width - 1) / z->rhs.width);
+}
+
+// The ring, its barriers, and what it takes to begin where the swizzle does.
+static int64_t shared_bytes(const struct wgmma_sizes *z) {
+    return (int64_t)z->stages * ((int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2 + 16) +
+           z->staged_bytes + 32;
+}
+
+// ---- rules
+
+static bool legal_rows(const struct wgmma_sizes *z, struct objection *why) {
+    int64_t sums = 2 * wgmma_pairs(z) * (z->chunk ? 2 : 1);
+    int room = (z->consumers == 2 ? REGISTERS_OF_TWO : REGISTERS_OF_ONE) - REGISTERS_ELSE;
+    if (z->own < WGMMA_ROWS)
+        return objection(why, "warpgroups",
+                         "%d warpgroups have %d rows each, and a product has 64: the nearest is %d",
+                         z->consumers, z->own, z->lhs.width / WGMMA_ROWS);
+    if (sums > room)
+        return objection(why, "tile",
+                         "%lld sums for each thread%s are more than %d registers: the nearest is "
+                         "half the columns",
+                         (long long)sums, z->chunk ? ", with those put aside," : "", room);
+    return true;
+}
+
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
+                     struct objection *why) {
+    struct wgmma_sizes z = wgmma_read_sizes(f, s);
+    if (!legal_rows(&z, why) ||
+        !gpu_legal_shared(t, "stages", shared_bytes(&z), "fewer stages", why))
+        return false;
+    if (wgmma_tiles(&z) * z.slices > INT32_MAX)
+        return objection(why, "tile", "%lld tiles of %lld slices are more than can be counted",
+                         (long long)wgmma_tiles(&z), (long long)z.slices);
+    return true;
+}
+
+// ---- estimates
+
+// What tensor cores sustain of their peak: power, not clocks, is short.
+static double rate_per_s(const struct target *t) {
+    double peak = t->peak_per_s[PIPE_F16];
+    if (!(peak > 0))
+        peak = 4096.0 * t->sms * t->top_clock_hz;
+    return 0.72 * peak;
+}
+
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    struct wgmma_sizes z = wgmma_read_sizes(f, s);
+    double tiles = (double)wgmma_tiles(&z), waves = ceil(tiles / t->sms);
+    double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.7e9;
+    double depth = (double)z.slices * WGMMA_DEPTH;
+    double products = 2.0 * z.lhs.width * z.rhs.width * depth / (rate_per_s(t) / t->sms);
+    // One warpgroup alone waits for its products; narrow ones read more of shared memory.
+    if (z.consumers == 1)
+        products *= 1.25;
+    if (z.rhs.width < 128)
+        products *= 1.25;
+    if (z.stages < 3)
+        products *= 1.2;
+    double brought = (double)(z.lhs.width + z.rhs.width) * depth * 2 / (44 * clock);
+    double stored = (double)z.lhs.width * z.rhs.width * 5e-11 + 0.7e-6;
+    struct region_work w;
+    region_count(f->region, &w);
+    double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
+    return fmax(waves * (fmax(products, brought) + stored), memory) + 4e-6;
+}
+
+// ---- what a stage begins with: the legal one that should be fastest
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    static const struct {
+        int rows, columns, warpgroups;
+    } shapes[] = {{128, 256, 2}, {256, 128, 2}, {128, 192, 2}, {128, 128, 2},
+                  {64, 256, 1},  {64, 128, 1},  {64, 64, 1}};
+    struct objection why;
+    double least = INFINITY;
+    size_t best = sizeof shapes / sizeof *shapes - 1;
+    stage_set(s, "group", 0, 8);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            if (pass == 1 && i != best)
+                continue;
+            stage_set(s, "tile", 0, shapes[i].rows);
+            stage_set(s, "tile", 1, shapes[i].columns);
+            stage_set(s, "warpgroups", 0, shapes[i].warpgroups);
+            // As many stages as there is room for.
+            int stages = 6;
+            for (; stages > 2; stages--) {
+                stage_set(s, "stages", 0, stages);
+                if (is_legal(f, t, s, &why))
+                    break;
+            }
+            stage_set(s, "stages", 0, stages);
+            if (pass == 0 && is_legal(f, t, s, &why) && estimate(f, t, s) < least) {
+                least = estimate(f, t, s);
+                best = i;
+            }
+        }
+}
+
+const struct emitter gemm_wgmma = {
+    .name = "wgmma",
+    .summary = "a matrix product on tensor cores, copies and products by different warps",
+    .knobs = knobs,
+    .runs_on = runs_on,
+    .accepts = accepts,
+    .defaults = defaults,
+    .is_legal = is_legal,
+    .lower = wgmma_lower,
+    .estimate = estimate,
+};

@@ -1,0 +1,43 @@
+// What the two halves of gemm's `wgmma` emitter share: the stage's knobs as sizes. gemm_wgmma.c has
+// knobs, rules and estimates, gemm_wgmma_lower.c the loops.
+#pragma once
+
+#include "family/gemm_form.h"
+
+// A slice is 64 deep: rows of 128 bytes in shared memory; a product takes 64 rows of the left.
+enum { WGMMA_DEPTH = 64, WGMMA_ROWS = 64, WGMMA_STEP = 16, WGMMA_GROUP = 128 };
+
+// One operand: where it is read from, and which of its axes lies side by side in memory.
+struct wgmma_side {
+    node_id leaf;
+    struct axis_map map;
+    int64_t size;   // of the axis that stays (rows of the left, columns of the right)
+    bool along_k;   // neighbours in memory lie along K
+    bool is_batch;  // it has axes before its last two
+    int width;      // of a block's tile
+};
+
+struct wgmma_sizes {
+    enum dtype storage;  // of both operands
+    int64_t m, n, k, batch;
+    int stages, group;
+    int consumers,
+        threads;           // warpgroups that multiply; threads of a block, with the one that copies
+    int own;               // rows of one consumer
+    int64_t slices;        // along K
+    int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
+    int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
+    struct wgmma_side lhs, rhs;
+};
+
+// Does the region's value pass shared memory on its way? How many elements of it a warp has there.
+bool wgmma_is_staged(const struct region *r, int value, int64_t n);
+enum { WGMMA_STAGED = 16 * 64 };
+
+// requires: the form is one that the emitter accepts.
+struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);
+// Pairs of sums that a thread keeps.
+int64_t wgmma_pairs(const struct wgmma_sizes *z);
+int64_t wgmma_tiles(const struct wgmma_sizes *z);
+
+void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

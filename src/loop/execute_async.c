@@ -1,0 +1,438 @@
+// What goes on by itself on the machine of execute.c: barriers in shared memory with their phases,
+// bulk copies, products of a warpgroup.
+//
+// A bulk copy lands as late as it may: when nobody can go on. Until then its destination is under
+// way. A product is computed when its group is waited for; until then its sums are under way, and
+// whoever writes its operands is an error.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "loop/execute_machine.h"
+
+enum { GROUP = 128, STEP = 16, ROWS = 64, BARRIERS_MAX = 64, BULK_MAX = 256, PRODUCTS_MAX = 64 };
+enum { GROUPS_MAX = 1024 / GROUP, BOX_ELEMENTS = 64 * 64 };
+
+struct mbarrier {
+    const struct loop_buffer *buffer;
+    int64_t index;
+    int64_t arrivals, pending, bytes, phase;
+    int maker, epoch;  // who made it, after how many barriers of the block
+};
+
+struct bulk {
+    const struct loop_buffer *to;
+    const struct loop_map *map;
+    int64_t to_index, coordinate[LOOP_MAP_RANK_MAX];
+    struct mbarrier *barrier;
+};
+
+struct matrix {
+    const struct loop_buffer *buffer;
+    int64_t at;
+    bool across;
+    int size;  // rows of A, columns of B
+};
+
+struct product {
+    struct matrix a, b;
+    const struct loop_buffer *sums;
+    int64_t first;  // of the sums
+    bool adds;
+    int group;
+};
+
+struct warpgroup {
+    struct product products[PRODUCTS_MAX];
+    int n, group;
+    bool is_fenced;
+};
+
+struct async {
+    struct mbarrier barriers[BARRIERS_MAX];
+    int n_barriers;
+    struct bulk bulk[BULK_MAX];
+    int n_bulk;
+    struct warpgroup groups[GROUPS_MAX];
+    int64_t events;
+};
+
+static void fail(struct machine *m, const char *what) {
+    if (!m->failed)
+        m->failed = !error_set(m->err, ERROR_PARSE, "thread %d %s", m->thread, what);
+}
+
+void async_begin(struct machine *m) {
+    if (!m->async)
+        m->async = malloc(sizeof *m->async);
+    assert(m->async);
+    memset(m->async, 0, sizeof *m->async);
+}
+
+void async_end(struct machine *m) {
+    if (m->async->n_bulk)
+        fail(m, "ends while a bulk copy is under way");
+}
+
+void async_free(struct machine *m) {
+    free(m->async);
+}
+
+int64_t async_events(const struct machine *m) {
+    return m->async->events;
+}
+
+// ---- barriers
+
+static struct mbarrier *barrier_of(struct machine *m, const struct loop_operand *o) {
+    int64_t index = machine_index(m, o->index);
+    for (int i = 0; i < m->async->n_barriers; i++) {
+        struct mbarrier *b = &m->async->barriers[i];
+        if (b->buffer != o->buffer || b->index != index)
+            continue;
+        if (b->maker != m->thread && b->epoch == m->epoch)
+            machine_fail(m, o->buffer, index, "is used before a barrier after another made it");
+        return b;
+    }
+    return NULL;
+}
+
+static void init(struct machine *m, const struct loop_stmt *s) {
+    struct async *y = m->async;
+    int64_t n = machine_index(m, s->operand[1].index);
+    if (barrier_of(m, &s->operand[0]) || y->n_barriers == BARRIERS_MAX) {
+        fail(m, "makes a barrier twice, or too many");
+        return;
+    }
+    y->barriers[y->n_barriers++] = (struct mbarrier){s->operand[0].buffer,
+                                                     machine_index(m, s->operand[0].index),
+                                                     n,
+                                                     n,
+                                                     0,
+                                                     0,
+                                                     m->thread,
+                                                     m->epoch};
+}
+
+static void end_phase(struct mbarrier *b) {
+    if (b->pending == 0 && b->bytes == 0) {
+        b->phase++;
+        b->pending = b->arrivals;
+    }
+}
+
+static void arrive(struct machine *m, const struct loop_stmt *s) {
+    struct mbarrier *b = barrier_of(m, &s->operand[0]);
+    if (!b || b->pending == 0) {
+        fail(m, b ? "arrives at a barrier that waits for nobody"
+                  : "arrives at a barrier that was not made");
+        return;
+    }
+    if (s->intrinsic == INTRINSIC_MBARRIER_EXPECT)
+        b->bytes += machine_index(m, s->operand[1].index);
+    b->pending--;
+    m->async->events++;
+    end_phase(b);
+}
+
+// Has the phase ended that the thread waits for?
+static bool may_go_on(struct machine *m, const struct loop_stmt *s) {
+    struct mbarrier *b = barrier_of(m, &s->operand[0]);
+    if (!b)
+        fail(m, "waits at a barrier that was not made");
+    return !b || b->phase % 2 != machine_index(m, s->operand[1].index);
+}
+
+static void wait_all(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    for (int t = 0; t < m->n_threads && !m->failed; t++) {
+        machine_turn(m, t);
+        if (!active[t] || may_go_on(m, s))
+            continue;
+        roles_yield(m, true);
+        t = -1;  // and ask them all again
+    }
+}
+
+// ---- copies
+
+static int64_t box_elements(const struct loop_map *map) {
+    int64_t n = 1;
+    for (int i = 0; i < map->rank; i++)
+        n *= map->box[i];
+    return n;
+}
+
+// Where element `i` lies: pieces of 16 bytes of rows of 128 change places.
+static int64_t swizzled(const struct loop_buffer *b, int64_t i) {
+    int64_t each = dtype_size(b->dtype, 1), byte = i * each;
+    return (byte ^ ((byte >> 3) & 0x70)) / each;
+}
+
+static void bulk_start(struct machine *m, const struct loop_stmt *s) {
+    struct async *y = m->async;
+    struct bulk c = {s->operand[0].buffer, s->operand[1].buffer->map, 0, {0}, NULL};
+    c.to_index = machine_index(m, s->operand[0].index);
+    c.barrier = barrier_of(m, &s->operand[2]);
+    for (int i = 0; i < c.map->rank; i++) {
+        assert(s->operand[3 + i].index);
+        c.coordinate[i] = machine_index(m, s->operand[3 + i].index);
+    }
+    if (!c.barrier || y->n_bulk == BULK_MAX) {
+        fail(m, "copies towards a barrier that was not made, or too much");
+        return;
+    }
+    if (c.to_index * dtype_size(c.to->dtype, 1) % 1024 != 0)
+        machine_fail(m, c.to, c.to_index, "is not where the swizzle begins");
+    for (int64_t i = 0; i < box_elements(c.map) && !m->failed; i++) {
+        int64_t at = c.to_index + i;
+        if (at >= c.to->count)
+            machine_fail(m, c.to, at, "is out of bounds");
+        else if (m->memory[c.to->id].writer[at] == UNDER_WAY)
+            machine_fail(m, c.to, at, "is copied to while a copy to it is under way");
+        else if (async_is_read(m, c.to, at))
+            machine_fail(m, c.to, at, "is copied to while a product reads it");
+        else
+            m->memory[c.to->id].writer[at] = UNDER_WAY;
+    }
+    y->bulk[y->n_bulk++] = c;
+}
+
+static void bulk_land(struct machine *m, const struct bulk *c) {
+    const struct loop_map *map = c->map;
+    const struct memory *from = &m->memory[map->of->id];
+    struct memory *to = &m->memory[c->to->id];
+    for (int64_t i = 0; i < box_elements(map) && !m->failed; i++) {
+        int64_t at = 0, rest = i;
+        bool inside = true;
+        for (int d = 0; d < map->rank; rest /= map->box[d], d++) {
+            int64_t x = c->coordinate[d] + rest % map->box[d];
+            inside &= x < map->dims[d];
+            at += x * map->strides[d];
+        }
+        union cell v = {0};
+        if (inside)
+            v = cell_get(map->of->dtype, from->bytes, at);
+        int64_t place = map->swizzle_bytes ? swizzled(c->to, c->to_index + i) : c->to_index + i;
+        if (inside && from->writer[at] != BEFORE)
+            machine_fail(m, map->of, at, "is copied but was not there before the launch");
+        cell_put(c->to->dtype, to->bytes, place, v);
+        to->writer[place] = m->self;
+        if (to->touch)
+            to->touch[place] = (struct touch){0};
+    }
+    c->barrier->bytes -= box_elements(map) * dtype_size(c->to->dtype, 1);
+    end_phase(c->barrier);
+}
+
+bool async_land(struct machine *m) {
+    struct async *y = m->async;
+    if (y->n_bulk == 0)
+        return false;
+    for (int i = 0; i < y->n_bulk; i++)
+        bulk_land(m, &y->bulk[i]);
+    y->n_bulk = 0;
+    y->events++;
+    return true;
+}
+
+// ---- products
+
+// Element (i, k) of an operand.
+static int64_t element_at(const struct matrix *x, int64_t i, int64_t k) {
+    int64_t at = x->across ? x->at + i / 64 * BOX_ELEMENTS + k * 64 + i % 64 : x->at + i * 64 + k;
+    return swizzled(x->buffer, at);
+}
+
+static bool reads(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
+    if (x->buffer != b)
+        return false;
+    for (int64_t i = 0; i < x->size; i++)
+        for (int64_t k = 0; k < STEP; k++)
+            if (element_at(x, i, k) == at)
+                return true;
+    return false;
+}
+
+// The rows that an operand lies in: cheaper than its elements.
+static bool is_near(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
+    int64_t end = x->at + (x->across ? (x->size + 63) / 64 * BOX_ELEMENTS : x->size * 64);
+    return x->buffer == b && at >= x->at / 64 * 64 && at < end;
+}
+
+bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t at) {
+    for (int g = 0; m->async && g < GROUPS_MAX; g++)
+        for (int i = 0; i < m->async->groups[g].n; i++) {
+            const struct product *p = &m->async->groups[g].products[i];
+            if ((is_near(&p->a, b, at) && reads(&p->a, b, at)) ||
+                (is_near(&p->b, b, at) && reads(&p->b, b, at)))
+                return true;
+        }
+    return false;
+}
+
+static double factor(struct machine *m, const struct matrix *x, int64_t i, int64_t k) {
+    int64_t at = element_at(x, i, k);
+    const struct memory *mem = &m->memory[x->buffer->id];
+    if (at >= x->buffer->count) {
+        machine_fail(m, x->buffer, at, "is out of bounds");
+        return 0;
+    }
+    if (mem->writer[at] != m->self)
+        machine_fail(m, x->buffer, at,
+                     mem->writer[at] == UNDER_WAY ? "is read while a copy to it is under way"
+                                                  : "is read before it is written");
+    return cell_get(x->buffer->dtype, mem->bytes, at).real;
+}
+
+// The cell of sum `i` of thread number `t` of the group, and its lane.
+static int64_t sum_cell(struct machine *m, const struct product *p, int thread, int i) {
+    const struct memory *mem = &m->memory[p->sums->id];
+    return mem->per_thread * thread + (p->first + i / 2) * 2 + i % 2;
+}
+
+static void compute(struct machine *m, int first, const struct product *p) {
+    static const int columns_max = 256;
+    double(*a)[STEP] = malloc(sizeof *a * (size_t)(ROWS + columns_max)), (*b)[STEP] = a + ROWS;
+    assert(a);
+    for (int64_t k = 0; k < STEP; k++) {
+        for (int64_t i = 0; i < ROWS; i++)
+            a[i][k] = factor(m, &p->a, i, k);
+        for (int64_t j = 0; j < p->b.size; j++)
+            b[j][k] = factor(m, &p->b, j, k);
+    }
+    struct memory *mem = &m->memory[p->sums->id];
+    for (int t = 0; t < GROUP; t++)
+        for (int i = 0; i < p->b.size / 2; i++) {
+            int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8,
+                column = i / 4 * 8 + t % 4 * 2 + i % 2;
+            union cell *cell = (union cell *)mem->bytes + sum_cell(m, p, first + t, i);
+            double sum = p->adds ? cell->real : 0;
+            for (int k = 0; k < STEP; k++)
+                sum += a[row][k] * b[column][k];
+            cell->real = (double)(float)sum;
+        }
+    free(a);
+}
+
+// Mark the sums as under way, or as the threads' own.
+static void mark_sums(struct machine *m, int first, const struct product *p, int64_t writer) {
+    struct memory *mem = &m->memory[p->sums->id];
+    for (int t = 0; t < GROUP; t++)
+        for (int i = 0; i < p->b.size / 2; i++) {
+            int64_t *w = &mem->writer[sum_cell(m, p, first + t, i)];
+            if (writer == UNDER_WAY && p->adds && *w == NOBODY)
+                fail(m, "adds to sums that were not written");
+            *w = writer;
+        }
+}
+
+static struct matrix matrix_of(struct machine *m, const struct loop_stmt *s, int operand,
+                               int size) {
+    const struct loop_operand *o = &s->operand[operand];
+    return (struct matrix){o->buffer, machine_index(m, o->index),
+                           machine_index(m, s->operand[operand + 2].index) != 0, size};
+}
+
+static void start_product(struct machine *m, const struct loop_stmt *s, int first) {
+    struct warpgroup *g = &m->async->groups[first / GROUP];
+    struct product p = {.sums = s->operand[0].buffer, .group = g->group};
+    int columns = 4 * intrinsic_infos[s->intrinsic].operand[0].count;
+    p.a = matrix_of(m, s, 1, ROWS);
+    p.b = matrix_of(m, s, 2, columns);
+    p.first = machine_index(m, s->operand[0].index);
+    p.adds = machine_index(m, s->operand[5].index) != 0;
+    if (!g->is_fenced || g->n == PRODUCTS_MAX) {
+        fail(m, g->is_fenced ? "has too many products under way" : "multiplies without a fence");
+        return;
+    }
+    mark_sums(m, first, &p, UNDER_WAY);
+    g->products[g->n++] = p;
+}
+
+static void wait_products(struct machine *m, const struct loop_stmt *s, int first) {
+    struct warpgroup *g = &m->async->groups[first / GROUP];
+    int64_t groups = machine_index(m, s->operand[0].index);
+    int kept = 0, n = g->n;
+    for (int i = 0; i < n && !m->failed; i++) {
+        struct product p = g->products[i];
+        if (p.group < g->group - groups) {
+            compute(m, first, &p);
+            mark_sums(m, first, &p, m->self);
+        } else {
+            g->products[kept++] = p;
+        }
+    }
+    g->n = kept;
+    for (int i = 0; i < kept; i++)
+        mark_sums(m, first, &g->products[i], UNDER_WAY);
+    g->is_fenced = false;
+}
+
+// ---- by scope
+
+static void by_group(struct machine *m, const struct loop_stmt *s, int first) {
+    machine_turn(m, first);
+    switch (s->intrinsic) {
+    case INTRINSIC_WGMMA_FENCE:
+        m->async->groups[first / GROUP].is_fenced = true;
+        return;
+    case INTRINSIC_WGMMA_COMMIT:
+        m->async->groups[first / GROUP].group++;
+        return;
+    case INTRINSIC_WGMMA_WAIT:
+        wait_products(m, s, first);
+        return;
+    case INTRINSIC_REGISTERS_LESS:
+    case INTRINSIC_REGISTERS_MORE:
+        return;
+    default:
+        start_product(m, s, first);
+    }
+}
+
+static void by_thread(struct machine *m, const struct loop_stmt *s) {
+    switch (s->intrinsic) {
+    case INTRINSIC_MBARRIER_INIT:
+        init(m, s);
+        return;
+    case INTRINSIC_MBARRIER_EXPECT:
+    case INTRINSIC_MBARRIER_ARRIVE:
+        arrive(m, s);
+        return;
+    default:
+        bulk_start(m, s);
+    }
+}
+
+static bool is_whole_group(struct machine *m, const struct loop_stmt *s, int first,
+                           const bool *active) {
+    int n = 0;
+    for (int t = first; t < first + GROUP && t < m->n_threads; t++)
+        n += active[t];
+    if (n != 0 && n != GROUP && !m->failed)
+        m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warpgroup take part",
+                               intrinsic_infos[s->intrinsic].text, n);
+    return n == GROUP;
+}
+
+void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active) {
+    if (s->intrinsic == INTRINSIC_MBARRIER_WAIT) {
+        wait_all(m, s, active);
+        return;
+    }
+    if (intrinsic_infos[s->intrinsic].scope == SCOPE_WARPGROUP) {
+        for (int first = 0; first < m->n_threads && !m->failed; first += GROUP)
+            if (is_whole_group(m, s, first, active))
+                by_group(m, s, first);
+        return;
+    }
+    for (int t = 0; t < m->n_threads && !m->failed; t++) {
+        machine_turn(m, t);
+        if (active[t])
+            by_thread(m, s);
+    }
+    // Whoever has waited for this goes on before anything else happens here.
+    if (s->intrinsic == INTRINSIC_MBARRIER_ARRIVE && m->roles)
+        roles_yield(m, false);
+}

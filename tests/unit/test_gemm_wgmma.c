@@ -1,0 +1,143 @@
+// gemm on tensor cores by warpgroups (gemm_wgmma.c): every operand layout, type and edge computes
+// the product on fibres and in the interpreter of loops, and no barrier, wait, phase, fence or
+// guard of the text can be missing.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "family/lower.h"
+#include "family/program.h"
+#include "loop/passes.h"
+#include "text_mutants.h"
+
+// On a card of two multiprocessors: a block has several tiles.
+static const struct mutant_kernel kernels[] = {
+    // Both along K; more slices than slots, and tiles with edges.
+    {"problem nt\ndim M = 72, N = 80, K = 136\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4\n"},
+    // The right one along columns, two warpgroups, groups of tiles that do not divide, an epilogue.
+    {"problem nn\ndim M = 264, N = 72, K = 72\nin a : f16[M, K] ~ normal\n"
+     "in b : f16[K, N] ~ normal\nin d : f16[N] ~ normal\nout c : f32[M, N]\n"
+     "c = relu(a @ b + d)\n",
+     "stage c : gemm as wgmma  tile 128x64  warpgroups 2  stages 3  group 4\n"},
+    // The left one along rows, a whole batch, the right one the same for all.
+    {"problem tn\ndim B = 3, M = 64, N = 128, K = 128\nin a : f16[B, K, M] ~ normal\n"
+     "in b : f16[K, N] ~ normal\nout c : f32[B, M, N]\nc = transpose(a, (0, 2, 1)) @ b\n",
+     "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1\n"},
+    // Sums are put aside; a part of a tile for each of two products of a warpgroup.
+    {"problem aside\ndim M = 128, N = 64, K = 648\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as wgmma  tile 128x64  warpgroups 1  stages 2  group 1\n"},
+    // A result of 16 bits passes shared memory.
+    {"problem half\ndim M = 72, N = 136, K = 72\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nin d : f32[M, N] ~ normal\nout c : f32[M, N]\n"
+     "t = bf16(a @ b.T + d)\nc = relu(t)\n",
+     "stage t : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1\nstage c : map\n"},
+};
+
+// Other threads give up registers that they do not have.
+static const struct mutant_same same[] = {{"nn", "if (thread < 128) {"}};
+
+Test(gemm_wgmma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
+    static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same, 1};
+    struct mutant_tally tally;
+    mutants_card(2);
+    mutants_try(&set, &tally);
+    cr_assert_gt(tally.all[FIBRE_BARRIER], 40);
+}
+
+// Take out statement number `*n` among those that keep order.
+static bool take_out(struct loop_block *b, int *n) {
+    struct loop_stmt *before = NULL;
+    for (struct loop_stmt *s = b->first; s; before = s, s = s->next) {
+        if ((s->kind == LOOP_BARRIER || mutants_is_order(s)) && --*n == 0) {
+            *(before ? &before->next : &b->first) = s->next;
+            return true;
+        }
+        if (take_out(&s->body, n))
+            return true;
+    }
+    return false;
+}
+
+// The error of the loops without statement number `n` of those; 0: of all. Below 0: not run.
+static double run_without(struct text_subject *s, const char *stages, int n, char *message,
+                          size_t room) {
+    struct error err = {0};
+    struct loop_program *p = mutants_loops(s, stages);
+    if (n > 0 && !take_out(&p->kernels[0]->body, &n))
+        return -2;
+    cr_assert(pass_verify(p, &err), "%s", err.text);
+    return expect_execute(&s->expected, &s->arena, s->problem, p, message, room);
+}
+
+Test(gemm_wgmma, the_interpreter_finds_what_is_missing, .timeout = 600) {
+    int n_found = 0;
+    mutants_card(2);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct text_subject s;
+        char message[1200] = "";
+        mutants_subject(&s, &kernels[i], i);
+        double error = run_without(&s, kernels[i].stages, 0, message, sizeof message);
+        cr_assert(error >= 0 && error <= s.limit, "%s: %g, %s", s.problem->name, error, message);
+        for (int n = 1;; n++) {
+            error = run_without(&s, kernels[i].stages, n, message, sizeof message);
+            if (error == -2)
+                break;
+            cr_expect(error < 0 || error > s.limit, "%s survives without number %d",
+                      s.problem->name, n);
+            n_found++;
+        }
+        text_close(&s);
+    }
+    cr_assert_gt(n_found, 40);
+}
+
+// What is said about a stage on sm_90a; "" where nothing is.
+static const char *said(struct arena *a, const char *problem, const char *stage) {
+    struct target t;
+    struct error err = {0};
+    target_of_arch("sm_90a", &t);
+    struct problem *p = problem_from(a, problem);
+    const char *text = arena_printf(a, "kernel for %s on sm_90a\nstage %s\n", p->name, stage);
+    struct lang_source source = {.text = text, .len = strlen(text)};
+    struct lang_file file;
+    const char *diagnostics;
+    cr_assert(lang_parse(a, &source, &file, &diagnostics, &err), "%s", diagnostics);
+    return lower_check(a, p, &t, file.kernels[0], &err) ? "" : arena_strdup(a, err.text);
+}
+
+Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
+    struct arena a = {0};
+    static const char whole[] = "problem p\ndim M = 512, N = 512, K = 1024\nin a : bf16[M, K]\n"
+                                "in b : bf16[K, N]\nout c : f32[M, N]\nc = a @ b\n";
+    static const struct {
+        const char *problem, *stage, *want;
+    } cases[] = {
+        {"problem p\ndim M = 64, N = 64, K = 68\nin a : f16[M, K]\nin b : f16[K, N]\n"
+         "out c : f16[M, N]\nc = a @ b\n",
+         "c : gemm as wgmma",
+         "rows of a multiple of 16 bytes, and those of the left operand of c.f32 have 136; take "
+         "mma"},
+        {"problem p\ndim M = 64, N = 64, K = 64\nin a : f32[M, K]\nin b : f32[K, N]\n"
+         "out c : f32[M, N]\nc = a @ b\n",
+         "c : gemm as wgmma", "those of c are f32 and f32; take mma or simt"},
+        {"problem p\ndim M = 64, N = 64, K = 64\nin a : f16[M, K]\nin b : f16[K, N]\n"
+         "out c : f16[M, N]\nc = relu(a) @ b\n",
+         "c : gemm as wgmma", "the left one of c.f32 is computed on the way"},
+        {"problem p\ndim M = 64, N = 64, K = 64\nin a : f16[M, 8, K]\nin b : f16[8, K, N]\n"
+         "out c : f16[8, M, N]\nc = transpose(a, (1, 0, 2)) @ b\n",
+         "c : gemm as wgmma", "the last two axes of the left operand of c.f32 are none"},
+        {whole, "c : gemm as wgmma  tile 64x64  warpgroups 2", "the nearest is 1"},
+        {whole, "c : gemm as wgmma  tile 128x256  warpgroups 2", "the nearest is half the columns"},
+        {whole, "c : gemm as wgmma  tile 128x128  warpgroups 2  stages 8", "fewer stages"},
+        {whole, "c : gemm as wgmma", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *got = said(&a, cases[i].problem, cases[i].stage);
+        cr_expect(*cases[i].want ? strstr(got, cases[i].want) != NULL : !*got, "case %zu: %s", i,
+                  got);
+    }
+    arena_reset(&a);
+}
