@@ -9,6 +9,9 @@
 // quarter of a warp's width per scheduler, and so cost eight cycles where an addition costs one.
 enum { DIVISION_INSTRUCTIONS = 10, FUNCTION_CYCLES = 8 };
 static const double MUCH = 0.25, WIDE = 0.15;
+// What tells an exact function: conversions to reduce its argument, ways for the rare ones.
+enum { LIBRARY_CONVERSIONS = 4, LIBRARY_BRANCHES = 6 };
+static const double LIBRARY_SHARE = 0.6;
 
 static const struct action no_division[] = {
     WORD("divide", "reciprocal", "multiply by a reciprocal instead of dividing"),
@@ -19,6 +22,14 @@ static const struct action no_division[] = {
 static const struct action fewer_functions[] = {
     WORDS("fewer functions: exp2 with a factor in place of exp, one reciprocal for several "
           "divisions, part of them as polynomials"),
+};
+static const struct action fast_functions[] = {
+    WORDS("the fast ones where the precision allows it: __sinf, __expf, __powf, or -use_fast_math "
+          "for "
+          "the file"),
+    WORDS(
+        "arguments in a small range (sinpif, a reduction of your own): the exact ones have a path "
+        "for large ones"),
 };
 static const struct action narrow_index[] = {
     WORDS("32-bit indices, and addresses that are added to rather than computed anew in each turn"),
@@ -34,15 +45,29 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     double call = fmin(0.9, functions * FUNCTION_CYCLES / (all + functions * FUNCTION_CYCLES));
     double index = fmax(0, wide) / all;
     bool is_divide = divisions > 0 && divide > MUCH, is_call = call > 0.5, is_wide = index > WIDE;
+    // Exact functions of the library: long sequences with conversions and ways for rare arguments.
+    bool is_library = !is_divide && !is_call && !is_wide && functions > 0 &&
+                      subject_get(s, METRIC_HOT_CONVERSIONS) >= LIBRARY_CONVERSIONS &&
+                      subject_get(s, METRIC_HOT_BRANCHES) >= LIBRARY_BRANCHES &&
+                      s->measured.kind == CLASS_COMPUTE;
+    // f64 on f32 data is tool_precision's.
+    double wide_floats = subject_get(s, METRIC_HOT_F64);
+    bool is_precision =
+        wide_floats > all / 10 && subject_get(s, METRIC_HOT_CONVERSIONS) > wide_floats / 10;
     // What is hidden behind memory costs nothing.
-    if (s->measured.kind == CLASS_MEMORY || !(is_divide || is_call || is_wide))
+    if (s->measured.kind == CLASS_MEMORY || is_precision ||
+        !(is_divide || is_call || is_wide || is_library))
         return false;
-    double share = is_divide ? divide : is_call ? call : fmin(0.9, 2.5 * index);
+    double share = is_divide    ? divide
+                   : is_call    ? call
+                   : is_library ? LIBRARY_SHARE
+                                : fmin(0.9, 2.5 * index);
     f->severity =
         share > 0.5 && s->measured.kind == CLASS_COMPUTE ? SEVERITY_HIGH : SEVERITY_MEDIUM;
-    f->cause = is_divide ? "the hot loop divides"
-               : is_call ? "functions fill the hot loop"
-                         : "the hot loop computes 64-bit indices";
+    f->cause = is_divide    ? "the hot loop divides"
+               : is_call    ? "functions fill the hot loop"
+               : is_library ? "exact functions of the library fill the hot loop"
+                            : "the hot loop computes 64-bit indices";
     f->evidence = arena_printf(a,
                                "of %.0f instructions there: %.0f divisions, %.0f functions, %.0f "
                                "64-bit products",
@@ -56,6 +81,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
         tool_add_actions(f, s, no_division, ARRAY_LEN(no_division));
     if (is_call)
         tool_add_actions(f, s, fewer_functions, ARRAY_LEN(fewer_functions));
+    if (is_library)
+        tool_add_actions(f, s, fast_functions, ARRAY_LEN(fast_functions));
     if (is_wide)
         tool_add_actions(f, s, narrow_index, ARRAY_LEN(narrow_index));
     return true;
