@@ -244,7 +244,7 @@ struct counts {
     int of[SASS_KINDS];
     int bytes[SASS_KINDS];
     int n, n_guarded;
-    int constants;  // LDC: the others are the same for a whole warp
+    int constants;                            // LDC: the others are the same for a whole warp
     int functions, from_integer, to_integer;  // MUFU, I2F, F2I: an integer division has all three
 };
 
