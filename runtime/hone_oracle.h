@@ -25,6 +25,7 @@ struct oracle_array {
     unsigned long long value, variance, honest;
     double number;
     int type, is_wide;
+    unsigned long long fault;  // 0, or an int to be set when a result is too large to be exact
 };
 
 // Axes to walk along: an element's place is the sum of its coordinates times the strides.
@@ -44,6 +45,7 @@ struct oracle_map {
     int type;                                 // what the operation is computed in, or ORACLE_PLAIN
     struct oracle_operand args[ORACLE_ARGS];  // axes: those of the result
     struct oracle_array out;
+    struct oracle_axes to;  // where elements of the result go
     unsigned long long n;
 };
 
@@ -55,6 +57,8 @@ struct oracle_reduce {
     struct oracle_axes kept, reduced;
     unsigned long long n, length;         // results; elements of each
     unsigned long long partials, joined;  // [run][result]
+    struct oracle_axes to;                // of oracle_join: where results go, from `to_at` on
+    unsigned long long to_at;
 };
 
 // One side of a product, packed: [batch][k][rows], the number of rows a multiple of four. `value`
@@ -73,12 +77,29 @@ struct oracle_bits {
 // In the place of a type that factors are rounded to.
 enum { ORACLE_AS_STORED = -2, ORACLE_TF32 = -1 };
 
+// One spatial axis of a convolution, for results that see the same taps (of a transposed one: those
+// of one residue modulo the stride): position j of them reads element
+// j advance + offset + t offset_step of the argument under tap number t, which has the weight
+// tap + t tap_step. Some of these are below zero.
+struct oracle_span {
+    unsigned long long n, n_taps;  // positions; taps
+    unsigned long long size;       // of the argument's axis
+    unsigned long long window;     // of the weights' axis
+    unsigned long long advance, offset, offset_step, tap, tap_step;
+};
+
+// How a side is packed: from strides; elements under the taps of a window; weights of these taps.
+enum { ORACLE_STRIDED, ORACLE_UNDER_TAPS, ORACLE_WEIGHTS };
+
 struct oracle_pack {
-    struct oracle_array from;
-    struct oracle_axes batch;
-    unsigned long long row_step, k_step, rows, k;
+    struct oracle_operand from;  // axes: of a strided side its batches, else all
+    unsigned long long at, row_step, k_step;
+    unsigned long long rows, k;
     struct oracle_factor to;
-    int precision, unused;
+    int precision, kind;
+    struct oracle_span spans[3];
+    unsigned long long channels, m;  // of a group; m: of the weights
+    int is_transposed, unused;
 };
 
 // left[b, m, k] @ right[b, k, n], every run of k apart.
@@ -88,6 +109,38 @@ struct oracle_product {
     unsigned long long partials;  // [run][b][m][n]
     int is_exact;                 // both sides are inputs
     int is_short;                 // of so few digits that f32 holds their products
+};
+
+// What only moves data: slice, pad, concat, take, take_along and iota. The axis along which it
+// moves has `length` elements in the result (take: so many indices), `size` in the first argument,
+// and `inner` elements to each step.
+struct oracle_move {
+    int op, rank;
+    struct oracle_operand args[2];  // axes: of the argument, row-major
+    struct oracle_array out;
+    unsigned long long n, inner, length, size;
+    struct oracle_axes walk;  // slice: along the argument, from `at` on
+    unsigned long long at;
+    double value;  // pad, with the sizes of both and what is before the first element
+    unsigned long long from[ORACLE_RANK], to[ORACLE_RANK], start[ORACLE_RANK];
+    unsigned long long fault;  // an int to be set when an index is out of range
+};
+
+// Running sums or products of `n` lines.
+struct oracle_scan {
+    int op, reverse, exclusive, unused;
+    struct oracle_operand from;
+    struct oracle_array out;
+    unsigned long long n, length, inner;
+};
+
+// Windows over three axes.
+struct oracle_pool {
+    int op, unused;
+    struct oracle_operand from;
+    struct oracle_array out;
+    unsigned long long n;
+    unsigned long long size[3], positions[3], window[3], stride[3], dilation[3], before[3];
 };
 
 // Part of an output, to become what is expected of it from element `at` on: of f32 the truth as the

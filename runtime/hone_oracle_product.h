@@ -41,15 +41,50 @@ JUDGE_FN struct oracle_point oracle_narrow(int precision, struct oracle_point x)
     return x;
 }
 
+// Under tap `t` of position `row`; ~0: outside.
+JUDGE_FN u64 oracle_under(const struct oracle_pack *p, u64 plane, u64 row, u64 t) {
+    const struct oracle_span *s = p->spans;
+    u64 at[3] = {row / s[2].n / s[1].n, row / s[2].n % s[1].n, row % s[2].n};
+    u64 tap[3] = {t / s[2].n_taps / s[1].n_taps, t / s[2].n_taps % s[1].n_taps, t % s[2].n_taps};
+    for (int i = 0; i < 3; i++) {
+        u64 y = at[i] * s[i].advance + s[i].offset + tap[i] * s[i].offset_step;
+        if (y >= s[i].size)
+            return ~0ull;
+        plane = plane * s[i].size + y;
+    }
+    return plane;
+}
+
+JUDGE_FN u64 oracle_weight(const struct oracle_pack *p, u64 group, u64 row, u64 channel, u64 t) {
+    const struct oracle_span *s = p->spans;
+    u64 tap[3] = {t / s[2].n_taps / s[1].n_taps, t / s[2].n_taps % s[1].n_taps, t % s[2].n_taps};
+    u64 at = p->is_transposed ? (group * p->channels + channel) * p->m + row
+                              : (group * p->m + row) * p->channels + channel;
+    for (int i = 0; i < 3; i++)
+        at = at * s[i].window + s[i].tap + tap[i] * s[i].tap_step;
+    return at;
+}
+
+// The number of an element in the argument; ~0: it is a zero.
+JUDGE_FN u64 oracle_packed(const struct oracle_pack *p, u64 batch, u64 k, u64 row) {
+    u64 n_taps = p->spans[0].n_taps * p->spans[1].n_taps * p->spans[2].n_taps;
+    if (p->kind == ORACLE_STRIDED)
+        return p->at + oracle_place(&p->from.axes, batch) + row * p->row_step + k * p->k_step;
+    u64 at = p->kind == ORACLE_WEIGHTS
+                 ? oracle_weight(p, batch, row, k / n_taps, k % n_taps)
+                 : oracle_under(p, batch * p->channels + k / n_taps, row, k % n_taps);
+    return at == ~0ull ? at : oracle_place(&p->from.axes, at);
+}
+
 // Zeros beyond the last row.
 JUDGE_KERNEL oracle_pack(struct oracle_pack p) {
     for (u64 i = first(); i < p.to.batches * p.k * p.to.rows; i += stride()) {
-        u64 row = i % p.to.rows, k = i / p.to.rows % p.k, batch = i / p.to.rows / p.k;
+        u64 row = i % p.to.rows, k = i / p.to.rows % p.k, at = ~0ull;
         struct oracle_point x = {0, 0, 0};
         if (row < p.rows)
-            x = oracle_narrow(p.precision,
-                              oracle_read(&p.from, oracle_place(&p.batch, batch) +
-                                                       row * p.row_step + k * p.k_step));
+            at = oracle_packed(&p, i / p.to.rows / p.k, k, row);
+        if (at != ~0ull)
+            x = oracle_narrow(p.precision, oracle_read(&p.from.array, at));
         if (p.to.value) {
             ((double *)p.to.value)[i] = x.value;
             ((double *)p.to.variance)[i] = x.variance;
@@ -64,7 +99,7 @@ JUDGE_FN double oracle_factor_value(const struct oracle_factor *f, u64 i) {
 
 // Where k = 0 of a row is.
 JUDGE_FN u64 oracle_factor_at(const struct oracle_factor *f, u64 batch, u64 k, u64 n_k, u64 row) {
-    return ((f->batches > 1 ? batch * n_k : 0) + k) * f->rows + row;
+    return (batch % f->batches * n_k + k) * f->rows + row;
 }
 
 // ---- the bits of a row or column in one run: [run][batch][row]
@@ -121,39 +156,62 @@ JUDGE_FN void oracle_clear(struct oracle_piece *t) {
 }
 
 // How products of inputs are summed. ORDINARY: each is rounded, or may be. SHORT: none is. For both
-// sizes are not added up. CAREFUL: nothing is known.
-enum { ORACLE_CAREFUL, ORACLE_ORDINARY, ORACLE_SHORT };
+// sizes are not added up. SIZED: as SHORT, with sizes. CAREFUL: nothing is known.
+enum { ORACLE_CAREFUL, ORACLE_ORDINARY, ORACLE_SHORT, ORACLE_SIZED };
 
-// `way` is a constant, so that each has code of its own.
+// One term of each sum. `way` is a constant, so that each has code of its own.
+JUDGE_FN void oracle_multiply_input(struct oracle_piece *t, float4 l, float4 r, int way) {
+    float a[ORACLE_SIDE] = {l.x, l.y, l.z, l.w}, b[ORACLE_SIDE] = {r.x, r.y, r.z, r.w};
+    double A[ORACLE_SIDE], B[ORACLE_SIDE], A2[ORACLE_SIDE], B2[ORACLE_SIDE];
+    ORACLE_EACH {
+        A[i] = (double)a[i];
+        B[i] = (double)b[i];
+        A2[i] = A[i] * A[i];
+        B2[i] = B[i] * B[i];
+    }
+    ORACLE_EACH_PAIR {
+        float honest = ORACLE_MUL(a[i], b[j]);
+        double product = A[i] * B[j];
+        t->honest[i][j] = ORACLE_PLUS(t->honest[i][j], honest);
+        t->value[i][j] = ORACLE_FMA(A[i], B[j], t->value[i][j]);
+        if (way == ORACLE_CAREFUL || way == ORACLE_SIZED) {
+            t->squares[i][j] += product * product;
+            t->fourth[i][j] += fabs(product);
+            if (way == ORACLE_CAREFUL && oracle_inexact(product))
+                t->products[i][j] += product * product;
+            continue;
+        }
+        t->squares[i][j] = ORACLE_ADD_SQUARE(t->squares[i][j], A[i], B[j], A2[i], B2[j]);
+        if (way == ORACLE_ORDINARY && ORACLE_INEXACT_PRODUCT(a[i], b[j], honest))
+            t->products[i][j] = ORACLE_ADD_SQUARE(t->products[i][j], A[i], B[j], A2[i], B2[j]);
+    }
+}
+
+// Some terms are read before they are multiplied, or every one would wait for memory; as many as
+// registers hold.
+#define ORACLE_TERMS (way == ORACLE_CAREFUL ? 2 : 4)
 JUDGE_FN void oracle_multiply_inputs(const struct oracle_product *p, struct oracle_piece *t,
                                      int way) {
     const float *left = (const float *)p->left.honest + t->left;
     const float *right = (const float *)p->right.honest + t->right;
-#pragma unroll 2
-    for (int k = 0; k < t->n; k++, left += p->left.rows, right += p->right.rows) {
-        float4 l = *(const float4 *)left, r = *(const float4 *)right;
-        float a[ORACLE_SIDE] = {l.x, l.y, l.z, l.w}, b[ORACLE_SIDE] = {r.x, r.y, r.z, r.w};
-        double A[ORACLE_SIDE], B[ORACLE_SIDE], A2[ORACLE_SIDE], B2[ORACLE_SIDE];
-        ORACLE_EACH {
-            A[i] = (double)a[i];
-            B[i] = (double)b[i];
-            A2[i] = A[i] * A[i];
-            B2[i] = B[i] * B[i];
+    int k = 0;
+#pragma unroll 1
+    for (; k + ORACLE_TERMS <= t->n; k += ORACLE_TERMS) {
+        float4 l[4], r[4];
+#pragma unroll
+        for (int i = 0; i < ORACLE_TERMS; i++) {
+            l[i] = *(const float4 *)(left + i * p->left.rows);
+            r[i] = *(const float4 *)(right + i * p->right.rows);
         }
-        ORACLE_EACH_PAIR {
-            float honest = ORACLE_MUL(a[i], b[j]);
-            t->value[i][j] = ORACLE_FMA(A[i], B[j], t->value[i][j]);
-            t->squares[i][j] = ORACLE_ADD_SQUARE(t->squares[i][j], A[i], B[j], A2[i], B2[j]);
-            t->honest[i][j] = ORACLE_PLUS(t->honest[i][j], honest);
-            if (way == ORACLE_CAREFUL) {
-                t->fourth[i][j] += fabs(A[i] * B[j]);
-                if (oracle_inexact(A[i] * B[j]))
-                    t->products[i][j] += A[i] * B[j] * (A[i] * B[j]);
-            }
-            if (way == ORACLE_ORDINARY && ORACLE_INEXACT_PRODUCT(a[i], b[j], honest))
-                t->products[i][j] = ORACLE_ADD_SQUARE(t->products[i][j], A[i], B[j], A2[i], B2[j]);
-        }
+#pragma unroll
+        for (int i = 0; i < ORACLE_TERMS; i++)
+            oracle_multiply_input(t, l[i], r[i], way);
+        left += ORACLE_TERMS * p->left.rows;
+        right += ORACLE_TERMS * p->right.rows;
     }
+#pragma unroll 1
+    for (; k < t->n; k++, left += p->left.rows, right += p->right.rows)
+        oracle_multiply_input(t, *(const float4 *)left, *(const float4 *)right, way);
 }
 
 JUDGE_FN void oracle_take4(const struct oracle_factor *f, u64 at,
@@ -231,19 +289,20 @@ JUDGE_FN void oracle_end_sum(const struct oracle_product *p, const struct oracle
 }
 
 JUDGE_FN int oracle_way(const struct oracle_product *p, const struct oracle_piece *t) {
-    int low = ORACLE_NO_BIT, high = ORACLE_ALL_BITS, lowest = 0;
+    int low = ORACLE_NO_BIT, high = ORACLE_ALL_BITS, apart = -ORACLE_NO_BIT;
     ORACLE_EACH_PAIR {
         struct oracle_bits l = oracle_bits_at(p, &p->left, t, t->row + i);
         struct oracle_bits r = oracle_bits_at(p, &p->right, t, t->column + j);
-        low = l.low + r.low < low ? l.low + r.low : low;
-        high = l.high + r.high > high ? l.high + r.high : high;
-        lowest = l.low + r.low > lowest || (i == 0 && j == 0) ? l.low + r.low : lowest;
+        int lows = l.low + r.low, highs = l.high + r.high;
+        low = lows < low ? lows : low;
+        high = highs > high ? highs : high;
+        apart = lows - highs > apart ? lows - highs : apart;
     }
     // Beyond these f32 does not hold the products, or what rounding takes off them; and numbers
     // with so few bits that a sum may well be exact are added up with their sizes.
-    if (low < -149 || high > 125 || lowest > -32)
+    if (low < -149 || high > 125 || (apart > -26 && !p->is_short))
         return ORACLE_CAREFUL;
-    return p->is_short ? ORACLE_SHORT : ORACLE_ORDINARY;
+    return apart > -26 ? ORACLE_SIZED : p->is_short ? ORACLE_SHORT : ORACLE_ORDINARY;
 }
 
 JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece *t) {
@@ -253,12 +312,14 @@ JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece
         oracle_multiply_inputs(p, t, ORACLE_SHORT);
     else if (way == ORACLE_ORDINARY)
         oracle_multiply_inputs(p, t, ORACLE_ORDINARY);
+    else if (way == ORACLE_SIZED)
+        oracle_multiply_inputs(p, t, ORACLE_SIZED);
     else if (way == ORACLE_CAREFUL)
         oracle_multiply_inputs(p, t, ORACLE_CAREFUL);
     else
         oracle_multiply_any(p, t);
     ORACLE_EACH_PAIR
-    oracle_end_sum(p, t, i, j, way == ORACLE_CAREFUL);
+    oracle_end_sum(p, t, i, j, way == ORACLE_CAREFUL || way == ORACLE_SIZED);
 }
 
 // Every run of every result. A group of threads has a tile of pieces, as many rows of them as there
@@ -286,6 +347,32 @@ JUDGE_KERNEL oracle_matmul(struct oracle_product p) {
         piece.left = oracle_factor_at(&p.left, piece.batch, start, p.k, piece.row);
         piece.right = oracle_factor_at(&p.right, piece.batch, start, p.k, piece.column);
         oracle_one_run(&p, &piece);
+    }
+}
+
+// Of inputs that are whole numbers f32 holds: sums wrap around, wherever they do.
+JUDGE_KERNEL oracle_matmul_whole(struct oracle_product p, struct oracle_array out) {
+    u64 tall = p.left.rows / ORACLE_SIDE, wide = p.right.rows / ORACLE_SIDE;
+    for (u64 t = first(); t < p.batch * tall * wide; t += stride()) {
+        u64 column = t % wide * ORACLE_SIDE, row = t / wide % tall * ORACLE_SIDE;
+        u64 batch = t / wide / tall;
+        const float *left =
+            (const float *)p.left.honest + oracle_factor_at(&p.left, batch, 0, p.k, row);
+        const float *right =
+            (const float *)p.right.honest + oracle_factor_at(&p.right, batch, 0, p.k, column);
+        u64 sums[ORACLE_SIDE][ORACLE_SIDE] = {{0}};
+        for (u64 k = 0; k < p.k; k++, left += p.left.rows, right += p.right.rows) {
+            float4 l = *(const float4 *)left, r = *(const float4 *)right;
+            int a[ORACLE_SIDE] = {(int)l.x, (int)l.y, (int)l.z, (int)l.w};
+            int b[ORACLE_SIDE] = {(int)r.x, (int)r.y, (int)r.z, (int)r.w};
+            ORACLE_EACH_PAIR sums[i][j] += (u64)((int64_t)a[i] * b[j]);
+        }
+        ORACLE_EACH_PAIR {
+            double v = (double)stored_wrap(out.type, (int64_t)sums[i][j]);
+            struct oracle_point x = {v, 0, v};
+            if (row + i < p.m && column + j < p.n)
+                oracle_write(&out, (batch * p.m + row + i) * p.n + column + j, x);
+        }
     }
 }
 

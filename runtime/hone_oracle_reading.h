@@ -123,6 +123,9 @@ JUDGE_FN struct oracle_point oracle_input(const struct oracle_array *a, u64 plac
 }
 
 JUDGE_FN void oracle_write(const struct oracle_array *a, u64 place, struct oracle_point p) {
+    // A double holds whole numbers up to 2^53.
+    if (a->fault && fabs(p.value) > 9007199254740992.0)
+        *(int *)a->fault = 1;
     ((double *)a->value)[place] = p.value;
     ((double *)a->variance)[place] = p.variance;
     if (a->is_wide)

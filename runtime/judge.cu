@@ -73,13 +73,16 @@ JUDGE_KERNEL judge_compare_typed(const void *values, struct judge_typed e, u64 n
     judge_leave(parts, p);
 }
 
-// Several pieces of memory that are looked at together. Of the first and the last word of each only
-// the bits in `head` and `tail` belong to it.
+// Several pieces of memory that are looked at together, each with the questions that are asked about
+// it. Of the first and the last word of each only the bits in `head` and `tail` belong to it.
 #define JUDGE_REGIONS 48
+#define JUDGE_SAME 1
+#define JUDGE_OTHER 2
+#define JUDGE_DIGEST 4
 struct judge_regions {
     const unsigned *at[JUDGE_REGIONS];
     u64 n[JUDGE_REGIONS], seed[JUDGE_REGIONS];
-    unsigned head[JUDGE_REGIONS], tail[JUDGE_REGIONS];
+    unsigned head[JUDGE_REGIONS], tail[JUDGE_REGIONS], asks[JUDGE_REGIONS];
     int count;
     unsigned poison;
 };
@@ -88,9 +91,10 @@ JUDGE_FN void judge_word(struct judge_part *p, const struct judge_regions *r, in
                          u64 index) {
     unsigned mask = (index == 0 ? r->head[k] : ~0u) & (index + 1 == r->n[k] ? r->tail[k] : ~0u);
     int is_same = ((word ^ r->poison) & mask) == 0;
-    p->n_same += is_same;
-    p->n_other += !is_same;
-    p->digest += judge_mix(word & mask, index, r->seed[k]);
+    p->n_same += is_same && r->asks[k] & JUDGE_SAME;
+    p->n_other += !is_same && r->asks[k] & JUDGE_OTHER;
+    if (r->asks[k] & JUDGE_DIGEST)
+        p->digest += judge_mix(word & mask, index, r->seed[k]);
 }
 
 JUDGE_KERNEL judge_scan(struct judge_regions r, struct judge_part *parts) {

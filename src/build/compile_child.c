@@ -1,6 +1,7 @@
 // `hone _compile`: the process in which NVRTC works. It compiles something tiny first, so that
 // NVRTC has loaded all its parts, and then gives up the file system: a source can name files,
 // but nothing can be opened any more, except headers of CUDA's toolkit where there is one.
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #include "gpu/library.h"
 #include "gpu/nvrtc.h"
 
-enum { PARENT = 3, HEADERS_MAX = 16, OPTIONS_MAX = 64, LOG_MAX = 256 << 10 };
+enum { PARENT = 3, HEADERS_MAX = 64, OPTIONS_MAX = 64, LOG_MAX = 256 << 10 };
 
 // NVRTC has no standard headers; this is all of them that our own need.
 static const char stdint_text[] = "#pragma once\n"
@@ -38,10 +39,11 @@ static void add_headers(struct nvrtc_job *job, const char **names, const char **
     int n = 0;
     names[n] = "stdint.h";
     texts[n++] = stdint_text;
-    for (const struct embedded_file *f = embedded_files; f->name && n < HEADERS_MAX; f++) {
+    for (const struct embedded_file *f = embedded_files; f->name; f++) {
         const char *end = strrchr(f->name, '.');
         if (!end || (strcmp(end, ".h") != 0 && strcmp(end, ".def") != 0))
             continue;
+        assert(n < HEADERS_MAX);
         names[n] = f->name;
         texts[n++] = f->text;
     }

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "ops/op_optimize.h"
 
-enum { BATCH_MAX = 64 };
+enum { BATCH_MAX = 64, MOST_RACED = 256 };
 
 struct optimize_options {
     struct optimize_request request;
@@ -32,6 +32,8 @@ static const struct option_row rows[] = {
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
+    ROW("race", OPTION_INT, "N", request.race,
+        "race N kernel blocks at once and judge the best (24 or more); 1: judge each"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
         "end after S seconds, the confirmation included (600); later where nothing has passed by "
         "then"),
@@ -73,16 +75,20 @@ static const struct command_options options = {
     .summary = "search for the fastest correct kernel for a problem",
     .text =
         "Starts from the default kernel, or from --start FILE, and improves it: every candidate\n"
-        "is compiled, verified against float64 and timed against the first one. Stops near reach,\n"
-        "after 16 evaluations without a significant gain, or when --evals or --seconds are used\n"
-        "up. The fastest is then confirmed on fresh data against `plain`, one plain loop per\n"
+        "is compiled, verified against float64 and timed against the first one. Of many kernel\n"
+        "blocks a race finds the few that are worth it: timed roughly, unverified, the slower "
+        "half\n"
+        "left out again and again; the others are only screened. Stops near reach, after 16\n"
+        "evaluations without a significant gain (six screened ones count as one), or when\n"
+        "--evals or --seconds are used up. The fastest is then confirmed on fresh data against "
+        "`plain`, one plain loop per\n"
         "value at the compiler's best flags; where that cannot be timed it is confirmed alone, "
         "and\n"
         "its speed-up is unknown. Of a problem that hone makes no kernel of itself the search\n"
         "begins with --start, which is then the baseline too, or with --llm, where there is none.\n"
         "Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
-        "seed and batch; limits given with --resume replace its own.",
+        "seed, batch and race; limits given with --resume replace its own.",
     .rows = rows,
     .min_arguments = 0,
     .max_arguments = 1,
@@ -158,6 +164,14 @@ static void say_resumable(const struct run *run, struct error *err) {
         error_wrap(err, "run %lld", (long long)run->id);
 }
 
+static bool check_counts(const struct optimize_request *q, struct error *err) {
+    if (q->race > MOST_RACED)
+        return error_set(err, ERROR_USAGE, "optimize: a --race has at most %d candidates",
+                         MOST_RACED);
+    return q->batch <= BATCH_MAX ||
+           error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates", BATCH_MAX);
+}
+
 static bool read_arguments(struct optimize_options *o, const struct arguments *args,
                            struct error *err) {
     const char *word = args->count > 0 ? args->values[0] : NULL;
@@ -170,16 +184,15 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
                          "optimize: expected FILE or --resume [RUN]; see 'hone "
                          "optimize --help'");
     const struct optimize_request *q = &o->request;
-    if (q->resume &&
-        (q->dims || q->start || q->policy || q->proposer || q->target || q->seed || q->batch))
+    if (q->resume && (q->dims || q->start || q->policy || q->proposer || q->target || q->seed ||
+                      q->batch || q->race))
         return error_set(
             err, ERROR_USAGE,
-            "optimize: a resumed run keeps its start, sizes, target, policy, proposer, seed "
-            "and batch; only --evals, --seconds, --until and the model and its caps "
+            "optimize: a resumed run keeps its start, sizes, target, policy, proposer, seed, "
+            "batch and race; only --evals, --seconds, --until and the model and its caps "
             "can be given anew");
-    if (q->batch > BATCH_MAX)
-        return error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates",
-                         BATCH_MAX);
+    if (!check_counts(q, err))
+        return false;
     if (q->wait_s > 0 && !q->spool)
         return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
     if (o->json && o->events)

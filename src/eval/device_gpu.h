@@ -1,5 +1,5 @@
-// What the two halves of the GPU's judge share: device_gpu.c (opening, subjects, calls) and
-// gpu_data.c (data, checks).
+// What the parts of the GPU's judge share: device_gpu.c (opening, subjects, calls), gpu_data.c
+// (data, comparing) and gpu_checks.c (what calls left in memory).
 #pragma once
 
 #include "build/compile_cuda.h"
@@ -34,6 +34,8 @@ struct judge_gpu {
     cuda_pointer spots;  // of gpu_spot.c
     int64_t spots_bytes;
     uint64_t new_digests[SLOTS_MAX][INPUTS_MAX];  // of inputs that were drawn for one call
+    struct judge_part left;  // what a look after the last call found (gpu_checks.c), in this slot
+    int left_slot;
     struct gpu_clocks clocks;
 };
 
@@ -65,6 +67,9 @@ cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int s
 
 // What is expected of an output, `count` elements of `type`, into memory of the host.
 void gpu_fetch_expected(struct judge *j, const struct judge_expected *e, struct oracle_output *o);
+
+// The digest of all of an input that lies at `at`.
+uint64_t gpu_input_digest(struct judge *j, int input, cuda_pointer at);
 
 // Change one element of an input that lies at `at`, or take that back.
 bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct patch *p,

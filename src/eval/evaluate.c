@@ -137,6 +137,26 @@ bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct 
     return ok;
 }
 
+bool evaluator_can_race(const struct evaluator *e) {
+    return e->place->races;
+}
+
+bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job *job,
+                    struct screening *screenings, struct error *err) {
+    int outcome = -1;
+    for (int i = 0; i < TRIES && outcome < 0; i++) {
+        json_t *raced = NULL;
+        *err = (struct error){0};
+        outcome = ask(e, worker_race_message(job), &raced, err);
+        if (outcome > 0 && !worker_read_raced(a, raced, screenings, job->n_candidates, err))
+            outcome = -1;
+        json_decref(raced);
+        if (outcome < 0)
+            log_info("racing again: %s", err->text);
+    }
+    return outcome > 0 || error_wrap(err, "race");
+}
+
 void evaluator_close(struct evaluator *e) {
     if (!e)
         return;

@@ -16,6 +16,7 @@
 #include "record/candidate.h"
 #include "record/measurement.h"
 #include "record/profile.h"
+#include "record/screening.h"
 #include "record/verdict.h"
 
 struct arena;
@@ -44,6 +45,19 @@ struct eval_job {
     double trials_s[EVAL_TRIALS_MAX];
     int n_trials;
 };
+
+// A race: candidates that our own families emitted, timed roughly and unverified against an
+// incumbent, the slower half left out again and again. It decides who is worth a verdict and
+// nothing more (record/screening.h).
+struct race_job {
+    const struct candidate *candidates;  // all of tier K
+    int n_candidates;                    // at most RACE_MAX
+    const struct candidate *incumbent;   // likewise
+    int n_survivors;                     // at most
+    double seconds;  // from the first compile on; then it ends with what is known
+};
+
+enum { RACE_MAX = 256 };
 
 // Where the time of a verdict goes. None of it is in two of these.
 enum eval_phase {
@@ -90,6 +104,13 @@ bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job
 
 // This job will be judged soon: workers of a spool may begin with it. Elsewhere nothing happens.
 bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct error *err);
+
+// Can candidates be raced there? What is judged elsewhere is judged one by one.
+bool evaluator_can_race(const struct evaluator *e);
+
+// Race candidates; one screening for each. False when nothing can be judged any more.
+bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job *job,
+                    struct screening *screenings, struct error *err);
 
 void evaluator_close(struct evaluator *e);
 

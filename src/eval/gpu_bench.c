@@ -2,8 +2,6 @@
 // are the same bits on every card.
 #include "eval/gpu_bench.h"
 
-#include <assert.h>
-
 #include "base/error.h"
 #include "gpu/mapping.h"
 
@@ -100,29 +98,42 @@ bool gpu_bench_sum(struct gpu_bench *b, cuda_function f, uint64_t n, void **argu
     return run(b, f, blocks, arguments, err) && sum_parts(b, blocks, sum, err);
 }
 
-void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed) {
-    gpu_regions_add_bits(r, at, 8 * bytes, seed);
-}
-
-void gpu_regions_add_bits(struct judge_regions *r, cuda_pointer at, int64_t bits, uint64_t seed) {
-    assert(r->count < JUDGE_REGIONS);
-    unsigned before = 8 * (unsigned)(at % 4);
-    uint64_t end = before + (uint64_t)bits;
-    r->at[r->count] = at - at % 4;
-    r->n[r->count] = (end + 31) / 32;
-    r->head[r->count] = ~0U << before;
-    r->tail[r->count] = end % 32 ? (1U << end % 32) - 1 : ~0U;
-    r->seed[r->count++] = seed;
-}
-
-bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
-                    struct error *err) {
-    struct judge_regions regions = *r;
+static void launch_scan(struct gpu_scan *s) {
+    struct judge_regions *r = &s->regions;
+    struct judge_part sum;
     uint64_t most = 0;
     for (int i = 0; i < r->count; i++)
         most = r->n[i] > most ? r->n[i] : most;
-    void *arguments[] = {&regions, &b->parts};
-    return gpu_bench_sum(b, b->scan, most, arguments, sum, err);
+    void *arguments[] = {r, &s->bench->parts};
+    if (s->err.kind == ERROR_NONE &&
+        gpu_bench_sum(s->bench, s->bench->scan, most, arguments, &sum, &s->err)) {
+        s->sum.n_same += sum.n_same;
+        s->sum.n_other += sum.n_other;
+        s->sum.digest += sum.digest;
+    }
+    r->count = 0;
+}
+
+void gpu_scan_add(struct gpu_scan *s, const struct gpu_region *piece) {
+    struct judge_regions *r = &s->regions;
+    unsigned before = 8 * (unsigned)(piece->at % 4);
+    uint64_t end = before + (uint64_t)piece->bits;
+    if (r->count == JUDGE_REGIONS)
+        launch_scan(s);
+    r->at[r->count] = piece->at - piece->at % 4;
+    r->n[r->count] = (end + 31) / 32;
+    r->head[r->count] = ~0U << before;
+    r->tail[r->count] = end % 32 ? (1U << end % 32) - 1 : ~0U;
+    r->asks[r->count] = piece->asks;
+    r->seed[r->count++] = piece->seed;
+}
+
+bool gpu_scan_end(struct gpu_scan *s, struct judge_part *sum, struct error *err) {
+    if (s->regions.count)
+        launch_scan(s);
+    *sum = s->sum;
+    *err = s->err;
+    return err->kind == ERROR_NONE;
 }
 
 bool gpu_bench_compare(struct gpu_bench *b, const struct gpu_results *r,

@@ -2,6 +2,7 @@
 // and what runners share with it. Sums are the same for the same data.
 #pragma once
 
+#include "base/error.h"
 #include "gpu/cuda.h"
 #include "ir/types.h"
 
@@ -32,24 +33,36 @@ bool gpu_bench_open(struct gpu_bench *b, int ordinal, struct error *err);
 bool gpu_bench_load(struct gpu_bench *b, const char *cubin, struct error *err);
 void gpu_bench_close(struct gpu_bench *b);
 
-// Pieces of device memory that are looked at together. As in runtime/judge.cu.
+// What is asked about a piece of memory: how many of its words are the poison, how many are not,
+// the digest of all of them. Of the first and the last word only some bits belong to it. As in
+// runtime/judge.cu.
+enum { JUDGE_SAME = 1, JUDGE_OTHER = 2, JUDGE_DIGEST = 4 };
 enum { JUDGE_REGIONS = 48 };
 struct judge_regions {
     cuda_pointer at[JUDGE_REGIONS];
     uint64_t n[JUDGE_REGIONS];  // words of four bytes
     uint64_t seed[JUDGE_REGIONS];
-    uint32_t head[JUDGE_REGIONS], tail[JUDGE_REGIONS];
+    uint32_t head[JUDGE_REGIONS], tail[JUDGE_REGIONS], asks[JUDGE_REGIONS];
     int count;
     uint32_t poison;
 };
 
-void gpu_regions_add(struct judge_regions *r, cuda_pointer at, int64_t bytes, uint64_t seed);
-// The same of so many bits.
-void gpu_regions_add_bits(struct judge_regions *r, cuda_pointer at, int64_t bits, uint64_t seed);
-
-// How many words are the poison, how many are not, and the sum of all digests.
-bool gpu_bench_scan(struct gpu_bench *b, const struct judge_regions *r, struct judge_part *sum,
-                    struct error *err);
+// Pieces that are looked at together, in as many launches as their number takes: add them, then
+// ask for the sums. Begins with `bench` and, where it matters, the poison.
+struct gpu_scan {
+    struct gpu_bench *bench;
+    struct judge_regions regions;  // those that no launch has looked at yet
+    struct judge_part sum;         // of the others
+    struct error err;              // of the first launch that failed
+};
+struct gpu_region {
+    cuda_pointer at;
+    int64_t bits;
+    uint64_t seed;  // of its digest
+    uint32_t asks;
+};
+void gpu_scan_add(struct gpu_scan *s, const struct gpu_region *r);
+bool gpu_scan_end(struct gpu_scan *s, struct judge_part *sum, struct error *err);
 
 // `n` results: how they differ from what is expected, and how many are still the poison (of another
 // type than f32: of those that are wrong).

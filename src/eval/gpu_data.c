@@ -108,24 +108,6 @@ static enum dtype output_type(const struct judge *j, int output) {
     return j->context.buffers[j->problem->n_inputs + output].type;
 }
 
-// Of an odd number of packed elements half of the last byte holds none.
-static int64_t output_bits(const struct judge *j, int output) {
-    const struct node *n = &j->problem->graph.nodes[j->problem->outputs[output].node];
-    return shape_count(&n->shape) * dtype_infos[n->dtype].bits;
-}
-
-static uint64_t input_seed(const struct judge *j, int input) {
-    return j->digest_seed + 1000 + (uint64_t)input;
-}
-
-static struct judge_part scan(struct judge *j, const struct judge_regions *r) {
-    struct error err = {0};
-    struct judge_part sum = {0};
-    if (!gpu_bench_scan(&j->gpu->bench, r, &sum, &err))
-        gpu_fail(j, &err);
-    return sum;
-}
-
 // Of packed elements the other one in the byte stays.
 bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct patch *p,
                      bool is_back) {
@@ -144,7 +126,6 @@ bool gpu_put_element(struct judge *j, int input, cuda_pointer at, const struct p
 static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
     struct gpu_set *s = &j->gpu->sets[set];
     int64_t bytes = j->context.buffers[i].size_bytes;
-    struct judge_regions r = {0};
     bool ok = j->gpu->has_oracle && take(j, set, bytes, &s->inputs[i]) &&
               gpu_make_input(j, set, i, s->inputs[i]);
     if (!ok && j->broken.kind == ERROR_NONE) {
@@ -155,10 +136,8 @@ static bool prepare_input(struct judge *j, enum oracle_set set, int i) {
         ok = upload(j, set, values, bytes, &s->inputs[i]);
         free(values);
     }
-    if (ok) {
-        gpu_regions_add(&r, s->inputs[i], bytes, input_seed(j, i));
-        s->digests[i] = scan(j, &r).digest;
-    }
+    if (ok)
+        s->digests[i] = gpu_input_digest(j, i, s->inputs[i]);
     return ok;
 }
 
@@ -332,32 +311,15 @@ void gpu_try_null(struct judge *j, enum oracle_set set, struct null_trial *t) {
         t->passing = 0;  // the card failed; whoever asks for a verdict is told
 }
 
-// Where a buffer lies, in the judge's addresses. Scratch is the subject's own.
-static cuda_pointer buffer_at(const struct judge *j, const struct subject *s, int buffer,
-                              int slot) {
-    struct gpu_layout l;
-    int n = j->gpu->problem.n_buffers;
-    bool is_scratch = buffer >= n;
-    gpu_layout_make(&l, is_scratch ? s->plan.buffers : j->gpu->problem.buffers, is_scratch ? n : 0,
-                    is_scratch ? s->plan.n_buffers - n : n, slot, j->gpu->bench.page_bytes);
-    const struct cuda_mapping *m =
-        is_scratch ? &s->gpu->runner->scratch[slot] : &j->gpu->memory.slots[slot];
-    return m->at + (cuda_pointer)l.offset[buffer];
-}
-
 void gpu_load(struct judge *j, int slot, enum oracle_set set) {
     if (j->slot_set[slot] == (int)set || !prepare_inputs(j, set))
         return;
     for (int i = 0; i < j->problem->n_inputs; i++)
         gpu_check(j,
-                  j->gpu->bench.cu.copy(buffer_at(j, NULL, i, slot), j->gpu->sets[set].inputs[i],
+                  j->gpu->bench.cu.copy(gpu_input_at(j, slot, i), j->gpu->sets[set].inputs[i],
                                         (size_t)j->context.buffers[i].size_bytes),
                   "copy inputs");
     j->slot_set[slot] = (int)set;
-}
-
-cuda_pointer gpu_input_at(const struct judge *j, int slot, int input) {
-    return buffer_at(j, NULL, input, slot);
 }
 
 // Drawn by the host, where our kernels do not know the type.
@@ -378,167 +340,10 @@ void gpu_renew(struct judge *j, int slot, uint64_t seed) {
     j->slot_set[slot] = -1;
     for (int i = 0; i < j->problem->n_inputs && j->broken.kind == ERROR_NONE; i++) {
         cuda_pointer to = gpu_input_at(j, slot, i);
-        struct judge_regions r = {0};
         if (!gpu_make_new_input(j, seed, i, to) && j->broken.kind == ERROR_NONE)
             renew_by_host(j, seed, i, to);
-        gpu_regions_add(&r, to, j->context.buffers[i].size_bytes, input_seed(j, i));
-        j->gpu->new_digests[slot][i] = scan(j, &r).digest;
+        j->gpu->new_digests[slot][i] = gpu_input_digest(j, i, to);
     }
-}
-
-// One piece of a slot's memory: the problem's buffers, or scratch.
-struct piece {
-    struct gpu_layout layout;
-    cuda_pointer at;
-};
-
-static int find_pieces(struct judge *j, struct subject *s, int slot, struct piece pieces[2]) {
-    int n = j->gpu->problem.n_buffers;
-    int64_t page = j->gpu->bench.page_bytes;
-    gpu_layout_make(&pieces[0].layout, s->plan.buffers, 0, n, slot, page);
-    pieces[0].at = j->gpu->memory.slots[slot].at;
-    if (s->plan.n_buffers == n)
-        return 1;
-    gpu_layout_make(&pieces[1].layout, s->plan.buffers, n, s->plan.n_buffers - n, slot, page);
-    pieces[1].at = s->gpu->runner->scratch[slot].at;
-    return 2;
-}
-
-// A byte is that of the word which stands at its address modulo 4.
-static void fill_bytes(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word) {
-    for (; bytes > 0; at++, bytes--)
-        gpu_check(
-            j, j->gpu->bench.cu.fill8_async(at, (unsigned char)(word >> (8 * (at % 4))), 1, NULL),
-            "poison device memory");
-}
-
-static void fill_words(struct judge *j, cuda_pointer at, int64_t bytes, uint32_t word) {
-    int64_t head = (int64_t)(-at % 4) < bytes ? (int64_t)(-at % 4) : bytes, rest = bytes - head;
-    fill_bytes(j, at, head, word);
-    at += (cuda_pointer)head;
-    if (rest >= 4)
-        gpu_check(j, j->gpu->bench.cu.fill32(at, word, (size_t)rest / 4), "poison device memory");
-    fill_bytes(j, at + (cuda_pointer)(rest / 4 * 4), rest % 4, word);
-}
-
-// All of a piece but inputs.
-static void poison_piece(struct judge *j, const struct subject *s, const struct piece *p,
-                         uint32_t word) {
-    const struct gpu_layout *l = &p->layout;
-    for (int i = 0; i <= l->n; i++) {
-        int64_t offset, bytes;
-        gpu_layout_guard(l, i, &offset, &bytes);
-        fill_words(j, p->at + (cuda_pointer)offset, bytes, word);
-    }
-    for (int b = l->first; b < l->first + l->n; b++)
-        if (s->plan.buffers[b].role != BUFFER_INPUT)
-            fill_words(j, p->at + (cuda_pointer)l->offset[b], l->size[b], word);
-}
-
-void gpu_poison(struct judge *j, struct subject *s, int slot) {
-    struct piece pieces[2];
-    uint32_t word = j->poison[slot];
-    int n = find_pieces(j, s, slot, pieces);
-    if (j->outputs_poison[slot] != word)
-        poison_piece(j, s, &pieces[0], word);
-    if (s->own_poison[slot] != word && n == 2)
-        poison_piece(j, s, &pieces[1], word);
-    j->outputs_poison[slot] = s->own_poison[slot] = word;
-}
-
-bool gpu_is_untouched(struct judge *j, struct subject *s, int slot) {
-    struct judge_regions r = {.poison = j->poison[slot]};
-    for (int b = 0; b < s->plan.n_buffers; b++)
-        if (s->plan.buffers[b].role != BUFFER_INPUT)
-            gpu_regions_add(&r, buffer_at(j, s, b, slot), s->plan.buffers[b].size_bytes, 0);
-    return scan(j, &r).n_other == 0;
-}
-
-// The guard zones of a slot: all of them, or (i >= 0) the i-th, and the buffer before it.
-static int guard_regions(struct judge *j, struct subject *s, int slot, int i,
-                         struct judge_regions *r) {
-    struct piece pieces[2];
-    int n = find_pieces(j, s, slot, pieces), number = 0, buffer = -1;
-    for (int p = 0; p < n; p++) {
-        const struct gpu_layout *l = &pieces[p].layout;
-        for (int k = 0; k <= l->n; k++, number++) {
-            int64_t offset, bytes;
-            if (i >= 0 && i != number)
-                continue;
-            gpu_layout_guard(l, k, &offset, &bytes);
-            gpu_regions_add(r, pieces[p].at + (cuda_pointer)offset, bytes, 0);
-            buffer = l->first + (k ? k - 1 : 0);
-        }
-    }
-    return buffer;
-}
-
-int gpu_find_overrun(struct judge *j, struct subject *s, int slot, uint32_t word) {
-    struct judge_regions all = {.poison = word};
-    guard_regions(j, s, slot, -1, &all);
-    if (scan(j, &all).n_other == 0)
-        return -1;
-    for (int i = 0; i < all.count; i++) {
-        struct judge_regions one = {.poison = word};
-        int buffer = guard_regions(j, s, slot, i, &one);
-        if (scan(j, &one).n_other)
-            return buffer;
-    }
-    return 0;
-}
-
-int gpu_find_changed_input(struct judge *j, struct subject *s, int slot) {
-    bool is_new = j->slot_set[slot] < 0;
-    const uint64_t *digests =
-        is_new ? j->gpu->new_digests[slot] : j->gpu->sets[j->slot_set[slot]].digests;
-    struct judge_regions all = {0};
-    uint64_t expected = 0;
-    for (int i = 0; i < j->problem->n_inputs; i++) {
-        gpu_regions_add(&all, buffer_at(j, s, i, slot), j->context.buffers[i].size_bytes,
-                        input_seed(j, i));
-        expected += digests[i];
-    }
-    if (scan(j, &all).digest == expected)
-        return -1;
-    j->slot_set[slot] = -1;
-    for (int i = 0; i < all.count; i++) {
-        struct judge_regions one = {.count = 1};
-        one.at[0] = all.at[i];
-        one.n[0] = all.n[i];
-        one.head[0] = all.head[i];
-        one.tail[0] = all.tail[i];
-        one.seed[0] = all.seed[i];
-        if (scan(j, &one).digest != digests[i])
-            return i;
-    }
-    return 0;
-}
-
-cuda_pointer gpu_output_at(const struct judge *j, const struct subject *s, int slot, int output) {
-    return buffer_at(j, s, j->problem->n_inputs + output, slot);
-}
-
-// Of other types than f32 one or other word may hold the poison's bits by right.
-int64_t gpu_count_unwritten(struct judge *j, struct subject *s, int slot, uint32_t word) {
-    enum { BY_CHANCE = 4 };
-    int64_t n = 0;
-    for (int i = 0; i < j->problem->n_outputs; i++) {
-        struct judge_regions r = {.poison = word};
-        enum dtype type = output_type(j, i);
-        gpu_regions_add(&r, gpu_output_at(j, s, slot, i), output_bytes(j, i), 0);
-        int64_t same = (int64_t)scan(j, &r).n_same;
-        if (type == DTYPE_F32 || same >= BY_CHANCE)
-            n += same * 32 / dtype_infos[type].bits;
-    }
-    return n;
-}
-
-uint64_t gpu_digest(struct judge *j, struct subject *s, int slot) {
-    struct judge_regions r = {0};
-    for (int i = 0; i < j->problem->n_outputs; i++)
-        gpu_regions_add_bits(&r, gpu_output_at(j, s, slot, i), output_bits(j, i),
-                             j->digest_seed + (uint64_t)i);
-    return scan(j, &r).digest;
 }
 
 // An output in the host's memory.

@@ -112,9 +112,11 @@ bool gpu_runner_measure_overhead(struct gpu_runner *r, struct error *err) {
     for (int i = 0; i < OVERHEAD_CALLS; i++) {
         struct gpu_call c;
         struct judge_part ignored;
-        struct judge_regions regions = {0};
-        gpu_regions_add(&regions, r->memory->slots[0].at, GPU_GUARD, 0);
-        if (!gpu_bench_scan(r->bench, &regions, &ignored, err))
+        struct gpu_scan scan = {.bench = r->bench};
+        gpu_scan_add(&scan, &(struct gpu_region){.at = r->memory->slots[0].at,
+                                                 .bits = 8 * GPU_GUARD,
+                                                 .asks = JUDGE_SAME});
+        if (!gpu_scan_end(&scan, &ignored, err))
             return false;
         gpu_runner_call(r, -1, open_timeout_ns, &c);
         if (c.status != RUNNER_OK)

@@ -1,19 +1,17 @@
 // Walks the plan of oracle_plan.h: nodes without rows once, nodes with rows tile by tile, each as
 // one launch of a kernel of runtime/oracle.cu; then outputs with their spread and the honest
 // computation's errors.
-#include "eval/gpu_oracle.h"
-
 #include <math.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/gpu_computation.h"
 #include "eval/null_trial.h"
 #include "eval/oracle.h"
-#include "eval/oracle_plan.h"
 #include "hone_inputs.h"
 #include "ir/work.h"
 
-enum { THREADS = 256, THREADS_RUNS = 64, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
+enum { FAULT_BYTES = 256, BLOCKS_MAX = 4096, FEW_THREADS = 1 << 15 };
 
 // Besides what is expected, computing it takes at most twice as much as the outputs, half as much
 // as the inputs, or this; or what is free on a large card.
@@ -29,13 +27,26 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
     const struct {
         const char *name;
         cuda_function *into;
-    } rows[] = {
-        {"oracle_fill", &o->fill},  {"oracle_widen", &o->widen}, {"oracle_keep", &o->keep},
-        {"oracle_rows", &o->rows},  {"oracle_scale", &o->scale}, {"oracle_edges", &o->edges},
-        {"oracle_map", &o->map},    {"oracle_runs", &o->runs},   {"oracle_join", &o->join},
-        {"oracle_pack", &o->pack},  {"oracle_bits", &o->bits},   {"oracle_matmul", &o->matmul},
-        {"oracle_put", &o->put},    {"oracle_mean", &o->mean},   {"oracle_sum", &o->sum},
-        {"oracle_guess", &o->guess}};
+    } rows[] = {{"oracle_fill", &o->fill},
+                {"oracle_widen", &o->widen},
+                {"oracle_keep", &o->keep},
+                {"oracle_rows", &o->rows},
+                {"oracle_scale", &o->scale},
+                {"oracle_edges", &o->edges},
+                {"oracle_map", &o->map},
+                {"oracle_runs", &o->runs},
+                {"oracle_join", &o->join},
+                {"oracle_move", &o->move},
+                {"oracle_scan", &o->scan},
+                {"oracle_pool", &o->pool},
+                {"oracle_matmul_whole", &o->matmul_whole},
+                {"oracle_pack", &o->pack},
+                {"oracle_bits", &o->bits},
+                {"oracle_matmul", &o->matmul},
+                {"oracle_put", &o->put},
+                {"oracle_mean", &o->mean},
+                {"oracle_sum", &o->sum},
+                {"oracle_guess", &o->guess}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!cuda_ok(cu, cu->module_function(rows[i].into, m, rows[i].name), rows[i].name, err))
             return false;
@@ -63,7 +74,7 @@ static bool launch(struct gpu_oracle *o, cuda_function f, int64_t n, int threads
 
 bool gpu_oracle_launch(struct gpu_oracle *o, cuda_function f, int64_t n, void **arguments,
                        struct error *err) {
-    return launch(o, f, n, THREADS, arguments, err);
+    return launch(o, f, n, COMPUTE_THREADS, arguments, err);
 }
 
 bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, enum dtype type, int64_t n,
@@ -71,40 +82,35 @@ bool gpu_oracle_fill(struct gpu_oracle *o, const struct hone_source *s, enum dty
     struct hone_source source = *s;
     int stored = (int)type;
     void *arguments[] = {&source, &n, &out, &stored};
-    return launch(o, o->fill, (n + 3) / 4, THREADS, arguments, err);
+    return launch(o, o->fill, (n + 3) / 4, COMPUTE_THREADS, arguments, err);
 }
 
 // ---- computing what is expected
 
-struct computation {
-    struct gpu_oracle *oracle;
-    const struct gpu_oracle_request *request;
-    struct oracle_plan plan;
-    int64_t first, rows;  // of the tile
-    struct judge_part sums[OUTPUTS_MAX];
-};
-
-static const struct node *node_at(const struct computation *l, node_id id) {
-    return &l->request->problem->graph.nodes[id];
-}
-
-static int64_t count_of(const struct computation *l, node_id id) {
+int64_t compute_count(const struct computation *l, node_id id) {
     struct shape s = oracle_plan_shape(&l->plan, id, l->rows);
     return shape_count(&s);
 }
 
-static cuda_pointer input_at(const struct computation *l, node_id id) {
-    const struct problem *p = l->request->problem;
-    int i = 0;
-    while (p->inputs[i].node != id)
-        i++;
-    const struct node *n = node_at(l, id);
-    int64_t skip = l->plan.carries[id] ? l->first * (shape_count(&n->shape) / l->plan.n_rows) : 0;
-    return l->request->inputs[i] + (cuda_pointer)dtype_size(n->dtype, skip);
+bool compute_launch(struct computation *l, cuda_function f, int64_t n, int threads,
+                    void **arguments, struct error *err) {
+    return launch(l->oracle, f, n, threads, arguments, err);
 }
 
-// Three readings of `count` elements, from `at` on.
-static struct oracle_array readings(cuda_pointer at, int64_t count, enum dtype type) {
+static int input_number(const struct computation *l, node_id id) {
+    int i = 0;
+    while (l->request->problem->inputs[i].node != id)
+        i++;
+    return i;
+}
+
+static cuda_pointer input_at(const struct computation *l, node_id id) {
+    const struct node *n = compute_node(l, id);
+    int64_t skip = l->plan.carries[id] ? l->first * (shape_count(&n->shape) / l->plan.n_rows) : 0;
+    return l->request->inputs[input_number(l, id)] + (cuda_pointer)dtype_size(n->dtype, skip);
+}
+
+struct oracle_array compute_readings(cuda_pointer at, int64_t count, enum dtype type) {
     cuda_pointer bytes = sizeof(double) * (cuda_pointer)count;
     return (struct oracle_array){.value = at,
                                  .variance = at + bytes,
@@ -115,78 +121,96 @@ static struct oracle_array readings(cuda_pointer at, int64_t count, enum dtype t
 
 // The array that a stored node is written to; for a view or an input of f32 not the one it is read
 // from.
-static struct oracle_array own_array(const struct computation *l, node_id id) {
-    const struct node *n = node_at(l, id);
-    cuda_pointer at = l->oracle->work + (cuda_pointer)l->plan.places[id].at;
-    struct oracle_array a = readings(at, count_of(l, id), n->dtype);
+struct oracle_array compute_own(const struct computation *l, node_id id) {
+    const struct node *n = compute_node(l, id);
+    cuda_pointer at = l->work + (cuda_pointer)l->plan.places[id].at;
+    struct oracle_array a = compute_readings(at, compute_count(l, id), n->dtype);
+    if (oracle_plan_makes_long(n))
+        a.fault = l->fault;
     if (n->op != OP_INPUT || n->dtype == DTYPE_F32)
         return a;
     return (struct oracle_array){.honest = at, .type = a.type, .is_wide = a.is_wide};
 }
 
-// A node's data: an input's, a constant, or its array.
-static struct oracle_array array_of(const struct computation *l, node_id id) {
-    const struct node *n = node_at(l, id);
+struct oracle_array compute_array(const struct computation *l, node_id id) {
+    const struct node *n = compute_node(l, id);
     struct oracle_array a = {.type = (int)n->dtype, .is_wide = dtype_is_wide(n->dtype)};
     if (n->op == OP_CONST)
         a.number = n->value;
+    else if (n->op == OP_INPUT && l->given)
+        a = l->given[input_number(l, id)];
     else if (n->op == OP_INPUT && n->dtype == DTYPE_F32)
         a.honest = input_at(l, id);
     else
-        a = own_array(l, id);
+        a = compute_own(l, id);
     return a;
 }
 
-static struct oracle_operand operand(const struct computation *l, node_id id) {
+struct oracle_operand compute_operand(const struct computation *l, node_id id) {
     uint64_t strides[RANK_MAX];
     struct shape s = oracle_plan_shape(&l->plan, id, l->rows);
     node_id base = oracle_plan_base(&l->plan, id, l->rows, strides);
-    return (struct oracle_operand){array_of(l, base), oracle_plan_axes(&s, strides, ~0U)};
+    return (struct oracle_operand){compute_array(l, base), oracle_plan_axes(&s, strides, ~0U)};
 }
 
 static bool do_widen(struct computation *l, node_id id, struct error *err) {
-    cuda_pointer from = input_at(l, id), to = own_array(l, id).honest;
-    int type = (int)node_at(l, id)->dtype;
-    int64_t n = count_of(l, id);
+    cuda_pointer from = input_at(l, id), to = compute_own(l, id).honest;
+    int type = (int)compute_node(l, id)->dtype;
+    int64_t n = compute_count(l, id);
     void *arguments[] = {&from, &type, &n, &to};
-    return launch(l->oracle, l->oracle->widen, n, THREADS, arguments, err);
+    return launch(l->oracle, l->oracle->widen, n, COMPUTE_THREADS, arguments, err);
 }
 
 // What an operation is computed in: its result's type, for a test that of its operands; f32 and
 // bool have a faster way, unless an operand is wide. As reading_elementwise() of ir/reading.h.
 static int computed_in(const struct computation *l, const struct node *n) {
     bool is_plain = n->op != OP_CAST && (n->dtype == DTYPE_F32 || n->dtype == DTYPE_BOOL);
-    enum dtype last = node_at(l, n->arg[n->n_args - 1])->dtype;
+    enum dtype last = compute_node(l, n->arg[n->n_args - 1])->dtype;
     for (int i = 0; i < n->n_args; i++)
-        is_plain = is_plain && !dtype_is_wide(node_at(l, n->arg[i])->dtype);
+        is_plain = is_plain && !dtype_is_wide(compute_node(l, n->arg[i])->dtype);
     if (is_plain)
         return ORACLE_PLAIN;
     return (int)(n->dtype == DTYPE_BOOL && n->op != OP_WHERE && n->op != OP_CAST
-                     ? dtype_promote(node_at(l, n->arg[0])->dtype, last)
+                     ? dtype_promote(compute_node(l, n->arg[0])->dtype, last)
                      : n->dtype);
 }
 
 static bool do_map(struct computation *l, node_id id, struct error *err) {
-    const struct node *n = node_at(l, id);
+    const struct node *n = compute_node(l, id);
     bool is_copy = op_infos[n->op].class != OP_CLASS_ELEMENTWISE;
     struct oracle_map m = {.op = is_copy ? ORACLE_COPY : (int)n->op,
                            .n_args = is_copy ? 1 : n->n_args,
                            .is_exponent = work_is_exponent(&l->request->problem->graph, id),
                            .type = is_copy ? ORACLE_PLAIN : computed_in(l, n),
-                           .out = own_array(l, id),
-                           .n = (uint64_t)count_of(l, id)};
+                           .out = compute_own(l, id),
+                           .to = {.rank = 1, .is_flat = 1},
+                           .n = (uint64_t)compute_count(l, id)};
     for (int i = 0; i < m.n_args; i++)
-        m.args[i] = operand(l, is_copy ? id : n->arg[i]);
+        m.args[i] = compute_operand(l, is_copy ? id : n->arg[i]);
     void *arguments[] = {&m};
-    return launch(l->oracle, l->oracle->map, (int64_t)m.n, THREADS, arguments, err);
+    return launch(l->oracle, l->oracle->map, (int64_t)m.n, COMPUTE_THREADS, arguments, err);
 }
 
-// Partial results, by groups, until there is one for each result.
-static bool join(struct computation *l, struct oracle_reduce *r, struct error *err) {
+bool compute_copy(struct computation *l, const struct oracle_operand *from,
+                  const struct oracle_array *out, const struct oracle_axes *to, int64_t n,
+                  struct error *err) {
+    struct oracle_map m = {.op = ORACLE_COPY,
+                           .n_args = 1,
+                           .type = ORACLE_PLAIN,
+                           .args = {*from},
+                           .out = *out,
+                           .to = *to,
+                           .n = (uint64_t)n};
+    void *arguments[] = {&m};
+    return launch(l->oracle, l->oracle->map, n, COMPUTE_THREADS, arguments, err);
+}
+
+bool compute_join(struct computation *l, struct oracle_reduce *r, struct error *err) {
     for (;;) {
         int groups = (r->n_runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
         void *arguments[] = {r};
-        if (!launch(l->oracle, l->oracle->join, (int64_t)r->n * groups, THREADS, arguments, err))
+        if (!launch(l->oracle, l->oracle->join, (int64_t)r->n * groups, COMPUTE_THREADS, arguments,
+                    err))
             return false;
         if (groups == 1)
             return true;
@@ -202,24 +226,25 @@ static struct oracle_reduce reduction(const struct computation *l, node_id id) {
     const struct oracle_place *place = &l->plan.places[id];
     oracle_plan_runs(&l->plan, id, l->rows, &results, &length);
     return (struct oracle_reduce){
-        .op = (int)node_at(l, id)->op,
+        .op = (int)compute_node(l, id)->op,
         .is_mean = work_is_mean(&l->request->problem->graph, id),
         .n_runs = (int)((length + ORACLE_RUN - 1) / ORACLE_RUN),
-        .out = own_array(l, id),
+        .out = compute_own(l, id),
         .n = (uint64_t)results,
         .length = (uint64_t)length,
-        .partials = l->oracle->work + (cuda_pointer)place->partials,
-        .joined = l->oracle->work + (cuda_pointer)place->joined,
+        .partials = l->work + (cuda_pointer)place->partials,
+        .joined = l->work + (cuda_pointer)place->joined,
+        .to = {.rank = 1, .is_flat = 1},
     };
 }
 
 static bool do_reduce(struct computation *l, node_id id, struct error *err) {
-    const struct node *n = node_at(l, id);
+    const struct node *n = compute_node(l, id);
     struct oracle_reduce r = reduction(l, id);
     uint64_t strides[RANK_MAX];
     struct shape s = oracle_plan_shape(&l->plan, n->arg[0], l->rows);
     node_id base = oracle_plan_base(&l->plan, n->arg[0], l->rows, strides);
-    r.from = array_of(l, base);
+    r.from = compute_array(l, base);
     r.kept = oracle_plan_axes(&s, strides, ~n->axes);
     r.reduced = oracle_plan_axes(&s, strides, n->axes);
     int64_t total = (int64_t)r.n * r.n_runs;
@@ -228,78 +253,16 @@ static bool do_reduce(struct computation *l, node_id id, struct error *err) {
                                      ORACLE_RUN * (int64_t)r.n * ORACLE_PARTIAL_BYTES);
     void *arguments[] = {&r};
     // Few threads with much to do each are spread over the device.
-    return launch(l->oracle, l->oracle->runs, total, total < FEW_THREADS ? THREADS_RUNS : THREADS,
-                  arguments, err) &&
-           (l->plan.closes[id] || join(l, &r, err));
+    return launch(l->oracle, l->oracle->runs, total,
+                  total < FEW_THREADS ? COMPUTE_THREADS_FEW : COMPUTE_THREADS, arguments, err) &&
+           (l->plan.closes[id] || compute_join(l, &r, err));
 }
 
 // All tiles have given their partial results.
 static bool close_reduction(struct computation *l, node_id id, struct error *err) {
     l->rows = l->plan.n_rows;
     struct oracle_reduce r = reduction(l, id);
-    return join(l, &r, err);
-}
-
-// Pack one side of a product of so many matrices, rounded to the declared precision.
-static bool pack_factor(struct computation *l, node_id id, int side, uint64_t batch,
-                        struct oracle_factor *factor, struct error *err) {
-    const struct precision *q = &l->request->problem->precision;
-    const struct oracle_place *place = &l->plan.places[id];
-    struct oracle_side s = oracle_plan_side(&l->plan, id, side, l->rows);
-    struct oracle_pack p = {
-        .from = array_of(l, s.base),
-        .batch = oracle_plan_axes(&s.shape, s.strides, (1U << (s.shape.rank - 2)) - 1),
-        .row_step = s.strides[s.row_axis],
-        .k_step = s.strides[s.k_axis],
-        .rows = (uint64_t)s.rows,
-        .k = (uint64_t)s.k,
-        .precision = !s.narrows                     ? ORACLE_AS_STORED
-                     : q->operand == PRECISION_TF32 ? ORACLE_TF32
-                                                    : (int)q->type};
-    cuda_pointer at = l->oracle->work + (cuda_pointer)place->packed[side];
-    int64_t padded = (s.rows + 3) / 4 * 4, count = s.batches * s.k * padded;
-    bool has_values = oracle_plan_packed_bytes(&l->plan, id, l->rows) > (int64_t)sizeof(float);
-    struct oracle_array a = readings(at, count, DTYPE_F32);
-    p.to = (struct oracle_factor){.value = has_values ? a.value : 0,
-                                  .variance = has_values ? a.variance : 0,
-                                  .honest = has_values ? a.honest : at,
-                                  .rows = (uint64_t)padded,
-                                  .batches = (uint64_t)s.batches,
-                                  .bits = l->oracle->work + (cuda_pointer)place->bits[side]};
-    *factor = p.to;
-    if (s.is_kept && l->first > 0)
-        return true;
-    int64_t n_bits = (int64_t)(batch * p.to.rows * ((p.k + ORACLE_RUN - 1) / ORACLE_RUN));
-    void *packing[] = {&p}, *counting[] = {factor, &batch, &p.k};
-    return launch(l->oracle, l->oracle->pack, count, THREADS, packing, err) &&
-           launch(l->oracle, l->oracle->bits, n_bits, THREADS_RUNS, counting, err);
-}
-
-static int digits_of(const struct computation *l, node_id id, int side) {
-    struct oracle_side s = oracle_plan_side(&l->plan, id, side, l->rows);
-    return dtype_infos[node_at(l, s.base)->dtype].digits;
-}
-
-static bool do_matmul(struct computation *l, node_id id, struct error *err) {
-    const struct node *n = node_at(l, id);
-    struct oracle_reduce r = reduction(l, id);
-    struct shape left = oracle_plan_shape(&l->plan, n->arg[0], l->rows);
-    int rank = n->shape.rank;
-    struct oracle_product p = {.m = (uint64_t)left.size[rank - 2],
-                               .n = (uint64_t)n->shape.size[rank - 1],
-                               .k = (uint64_t)left.size[rank - 1],
-                               .partials = r.partials};
-    p.batch = r.n / (p.m * p.n);
-    if (!pack_factor(l, id, 0, p.batch, &p.left, err) ||
-        !pack_factor(l, id, 1, p.batch, &p.right, err))
-        return false;
-    p.is_exact = !p.left.value;
-    p.is_short = p.is_exact && digits_of(l, id, 0) + digits_of(l, id, 1) <= 24;
-    int64_t pieces = (int64_t)(p.batch * p.left.rows * p.right.rows) / 16 * r.n_runs;
-    r.op = OP_RSUM;
-    void *arguments[] = {&p};
-    return launch(l->oracle, l->oracle->matmul, pieces, ORACLE_GROUP, arguments, err) &&
-           join(l, &r, err);
+    return compute_join(l, &r, err);
 }
 
 // An output itself, as honest arithmetic gives it.
@@ -308,7 +271,7 @@ static bool keep_output(struct computation *l, const struct oracle_array *from, 
     struct oracle_array array = *from;
     cuda_pointer to = l->request->made + (cuda_pointer)dtype_size((enum dtype)from->type, first);
     void *arguments[] = {&array, &n, &to};
-    return launch(l->oracle, l->oracle->keep, (n + 3) / 4, THREADS, arguments, err);
+    return launch(l->oracle, l->oracle->keep, (n + 3) / 4, COMPUTE_THREADS, arguments, err);
 }
 
 // Part of an output, or all of it, is there.
@@ -321,8 +284,8 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
         struct judge_part sum;
         if (p->outputs[i].node != id)
             continue;
-        struct oracle_put put = {.from = own_array(l, id),
-                                 .n = (uint64_t)count_of(l, id),
+        struct oracle_put put = {.from = compute_own(l, id),
+                                 .n = (uint64_t)compute_count(l, id),
                                  .high = e->high,
                                  .low = e->low,
                                  .spread = e->spread,
@@ -342,18 +305,26 @@ static bool put_outputs(struct computation *l, node_id id, struct error *err) {
     return true;
 }
 
-static bool compute(struct computation *l, node_id id, struct error *err) {
-    const struct node *n = node_at(l, id);
+bool compute_any(struct computation *l, node_id id, struct error *err) {
+    const struct node *n = compute_node(l, id);
     if (n->op == OP_INPUT && n->dtype != DTYPE_F32)
         return do_widen(l, id, err);
     switch (op_infos[n->op].class) {
     case OP_CLASS_REDUCE:
         return do_reduce(l, id, err);
-    case OP_CLASS_CONTRACT:
-        return do_matmul(l, id, err);
-    default:
+    case OP_CLASS_LEAF:
+    case OP_CLASS_VIEW:
+    case OP_CLASS_ELEMENTWISE:
         return do_map(l, id, err);
+    default:
+        break;
     }
+    if (n->op == OP_RECUR)
+        return compute_recurrence(l, id, err);
+    if (n->op == OP_RESHAPE)
+        return do_map(l, id, err);
+    return oracle_plan_multiplies(n->op) ? compute_products(l, id, err)
+                                         : compute_structure(l, id, err);
 }
 
 // What can be computed once in this phase.
@@ -361,7 +332,7 @@ static bool compute_once(struct computation *l, int phase, struct error *err) {
     const struct oracle_plan *plan = &l->plan;
     for (node_id id = 0; id < l->request->problem->graph.n_nodes; id++)
         if (plan->is_stored[id] && !plan->carries[id] && !plan->closes[id] &&
-            plan->phase[id] == phase && !(compute(l, id, err) && put_outputs(l, id, err)))
+            plan->phase[id] == phase && !(compute_any(l, id, err) && put_outputs(l, id, err)))
             return false;
     return true;
 }
@@ -375,7 +346,7 @@ static bool compute_tile(struct computation *l, int phase, struct error *err) {
         if (!plan->is_stored[id] ||
             !(is_part || (plan->closes[id] && plan->phase[id] - 1 == phase)))
             continue;
-        if (!compute(l, id, err) ||
+        if (!compute_any(l, id, err) ||
             (is_part && plan->phase[id] == phase && !put_outputs(l, id, err)))
             return false;
     }
@@ -424,11 +395,21 @@ static bool compute_all(struct computation *l, struct error *err) {
     const struct problem *p = l->request->problem;
     struct oracle_plan *plan = &l->plan;
     int64_t n_rows = l->request->n_rows ? l->request->n_rows : plan->n_rows;
-    if (!gpu_oracle_take_work(l->oracle, plan->bytes, err))
+    const struct cuda *cu = &l->oracle->bench->cu;
+    int fault = 0;
+    if (!gpu_oracle_take_work(l->oracle, plan->bytes + FAULT_BYTES, err))
+        return false;
+    l->work = l->oracle->work;
+    l->fault = l->work + (cuda_pointer)plan->bytes;
+    if (!cuda_ok(cu, cu->fill32(l->fault, 0, 1), "compute the truth", err))
         return false;
     for (int phase = 0; phase < plan->n_phases; phase++)
         if (!compute_phase(l, phase, n_rows, err))
             return false;
+    if (!cuda_ok(cu, cu->copy_from(&fault, l->fault, sizeof fault), "compute the truth", err))
+        return false;
+    if (fault)  // the host says which
+        return error_set(err, ERROR_UNSUPPORTED, "a value is out of range");
     for (int i = 0; i < p->n_outputs && !l->request->made; i++) {
         struct shape shape = oracle_plan_shape(plan, p->outputs[i].node, n_rows);
         int64_t count = shape_count(&shape);

@@ -16,11 +16,14 @@
 #include "eval/gpu_derived.h"
 #include "eval/oracle_plan.h"
 #include "ir/interpret.h"
+#include "ir/work.h"
 
 enum { ALIGNMENT = 256, ROWS = 4 };
 
-// Where rows depend on one another all of them are computed, of problems with so few elements.
-static const int64_t few_elements = (int64_t)1 << 22;
+// Where rows depend on one another all of them are computed, of problems with so few elements; or
+// where there is much more to compute than to look at, up to this much.
+static const int64_t few_elements = (int64_t)1 << 22, many_elements = (int64_t)1 << 27;
+static const double few_flops = 1e11, flops_each = 256;
 
 struct looking {
     struct judge *j;
@@ -58,7 +61,11 @@ static bool is_few(const struct problem *p) {
         count += shape_count(&p->graph.nodes[p->inputs[i].node].shape);
     for (int i = 0; i < p->n_outputs; i++)
         count += shape_count(&p->graph.nodes[p->outputs[i].node].shape);
-    return count <= few_elements;
+    double flops = 0;
+    for (node_id i = 0; i < p->graph.n_nodes; i++)
+        flops += work_flops(&p->graph, &p->graph.nodes[i]);
+    return count <= few_elements ||
+           (count <= many_elements && flops <= few_flops && flops >= flops_each * (double)count);
 }
 
 // ---- memory: one piece, kept from look to look
@@ -259,7 +266,7 @@ static void fetch_part(void *ctx, bool is_output, int number, const struct box *
 static int choose_rows(struct looking *l) {
     const struct shape *s = &l->j->problem->graph.nodes[l->j->problem->outputs[0].node].shape;
     int n = 0;
-    if (!interpret_carriers(l->j->problem, l->carries))
+    if (!oracle_plan_has_rows(l->j->problem) || !interpret_carriers(l->j->problem, l->carries))
         return 0;
     for (int i = 0; i < ROWS; i++) {
         int64_t row = (int64_t)rng_below(&l->j->rng, (uint64_t)s->size[0]);

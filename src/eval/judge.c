@@ -9,14 +9,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "eval/race.h"
 #include "eval/stats.h"
 #include "eval/timing.h"
 
 const char *const eval_phase_names[PHASE_COUNT] = {"open",    "inputs", "truth",  "compile",
                                                    "runners", "load",   "verify", "time"};
 
-// Whoever holds the lease longer than this is stuck.
-static const double lease_wait_s = 300;
+const double judge_lease_wait_s = 300;
 
 static double since(int64_t start_ns) {
     return (double)(clock_now_ns() - start_ns) * 1e-9;
@@ -114,6 +114,7 @@ static void close_baseline(struct judge *j) {
 }
 
 void judge_close(struct judge *j) {
+    judge_close_races(j);
     close_baseline(j);
     oracle_reset(&j->oracle);
     j->device->close(j);
@@ -199,9 +200,9 @@ static bool open_baseline(struct judge *j, struct arena *a, const struct candida
                           struct verdict *v, struct error *err) {
     struct eval_result result = {.verdict = {.evidence = ""}};
     bool ok = begin_baseline(j, a, c, &result.verdict, err);
-    if (ok && j->baseline->is_loaded)
+    if (ok && j->baseline->is_verified)
         return true;
-    if (ok && result.verdict.kind == VERDICT_OK)
+    if (ok && result.verdict.kind == VERDICT_OK && !j->baseline->is_loaded)
         ok = subject_load(j, a, j->baseline, &result, err);
     if (!ok) {
         close_baseline(j);
@@ -210,12 +211,25 @@ static bool open_baseline(struct judge *j, struct arena *a, const struct candida
     // It is a reference, not a suspect: that it works on the timed data is enough.
     if (result.verdict.kind == VERDICT_OK)
         verify(j, a, j->baseline, EVAL_SCREEN, &result.verdict);
-    if (result.verdict.kind == VERDICT_OK)
+    j->baseline->is_verified = result.verdict.kind == VERDICT_OK;
+    if (j->baseline->is_verified)
         return true;
     close_baseline(j);
     judge_blame_baseline(a, arena_printf(a, "the baseline '%s' cannot be timed", c->label),
                          &result.verdict, v);
     return true;
+}
+
+bool judge_open_incumbent(struct judge *j, struct arena *a, const struct candidate *c,
+                          struct verdict *v, struct error *err) {
+    struct eval_result result = {.verdict = {.evidence = ""}};
+    bool ok = begin_baseline(j, a, c, &result.verdict, err);
+    if (ok && result.verdict.kind == VERDICT_OK && !j->baseline->is_loaded)
+        ok = subject_load(j, a, j->baseline, &result, err);
+    *v = result.verdict;
+    if (!ok || v->kind != VERDICT_OK)
+        close_baseline(j);
+    return ok;
 }
 
 // Load on the machine only ever adds to a time: one call in ten below the limit is enough.
@@ -272,7 +286,7 @@ static bool judge_subject(struct judge *j, struct arena *a, const struct eval_jo
         return false;
     if (v->kind != VERDICT_OK)
         return true;
-    double waited_s = lease_take(&j->lease, lease_wait_s);
+    double waited_s = lease_take(&j->lease, judge_lease_wait_s);
     bool is_alone = j->lease.is_held;
     struct stretch timing = judge_begin(j);
     ok = time_beside(j, a, s, j->baseline, job, result);

@@ -33,6 +33,7 @@ struct subject {
     struct plan plan;
     bool is_open;          // it was begun
     bool is_loaded;        // it can be called
+    bool is_verified;      // as a baseline: it works on the data that is timed
     const char *object;    // CPU: path
     struct runner runner;  // CPU
     struct gpu_subject *gpu;
@@ -79,8 +80,9 @@ struct judge {
     int n_patches[INPUTS_MAX];
     struct rng rng;
     uint64_t digest_seed;
-    struct subject *baseline;  // NULL: none
-    struct lease lease;        // on the device, while it is timed
+    struct subject *baseline;   // NULL: none
+    struct judge_races *races;  // NULL: none yet
+    struct lease lease;         // on the device, while it is timed
     int64_t lost_ns;   // GPU: when a runner was lost and none has been called since; 0: none
     double restart_s;  // from there to the first call of this job; 0: none was lost
     double phase_s[PHASE_COUNT];  // spent since the last answer
@@ -98,7 +100,6 @@ const char *judge_find_null_kernel(struct judge *j);
 
 // Is something expected of the declared data, once computed? If not, j->unfit says why.
 bool judge_is_fit(struct judge *j);
-
 // Try them on one set, by the host: draws its data for this.
 void judge_try_null(struct judge *j, enum oracle_set set, struct null_trial *t);
 
@@ -119,7 +120,6 @@ void subject_close(struct judge *j, struct subject *s);
 // Make outputs of a slot and the subject's scratch there unlike anything it could have written.
 void subject_poison(struct judge *j, struct subject *s, int slot);
 void subject_touch(struct judge *j, struct subject *s, int slot);  // it is about to be written to
-
 // Call on a slot that is loaded or renewed, and poisoned, and check all about it. False: see `v`.
 bool subject_check(struct judge *j, struct arena *a, struct subject *s, int slot,
                    struct call_result *call, struct verdict *v);

@@ -5,47 +5,85 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "eval/oracle_products.h"
 #include "ir/interpret.h"
+#include "ir/recurrence.h"
 
 enum { ALIGNMENT = 256 };
 
-// A number beyond 2^53 would be a fault (ir/interpret.c), which the kernels do not see.
-static bool makes_long(const struct node *n) {
+bool oracle_plan_makes_long(const struct node *n) {
     return n->dtype == DTYPE_I64 && op_class_of(n->op)->makes_numbers && n->op != OP_CAST &&
            n->op != OP_WHERE;
 }
 
+bool oracle_plan_multiplies(enum op op) {
+    return op == OP_MATMUL || op == OP_CONV || op == OP_CONV_T || op == OP_RAGGED_MATMUL ||
+           op == OP_RAGGED_OUTER;
+}
+
+// Is everything that it reads, but indices, held by f32?
+static bool has_narrow_arguments(const struct graph *g, const struct node *n) {
+    int n_numbers = op_infos[n->op].class == OP_CLASS_RAGGED ? 2 : n->n_args;
+    for (int i = 0; i < n_numbers; i++)
+        if (dtype_is_wide(g->nodes[n->arg[i]].dtype))
+            return false;
+    return true;
+}
+
+// A product of whole numbers that are inputs.
+static bool is_whole_product(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < 2; i++) {
+        const struct node *a = &g->nodes[n->arg[i]];
+        while (a->op == OP_VIEW || a->op == OP_RESHAPE)
+            a = &g->nodes[a->arg[0]];
+        if (a->op != OP_INPUT || !dtype_is_integer(a->dtype))
+            return false;
+    }
+    return n->op == OP_MATMUL && dtype_is_integer(n->dtype);
+}
+
+// A loop whose arguments are f32.
+static bool takes_loop(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++)
+        if (g->nodes[n->arg[i]].dtype != DTYPE_F32)
+            return false;
+    const struct problem *body = recurrence_of(n)->body;
+    for (int i = 0; i < body->n_inputs; i++)
+        if (body->graph.nodes[body->inputs[i].node].dtype != DTYPE_F32)
+            return false;
+    return n->dtype == DTYPE_F32 && oracle_plan_takes(body);
+}
+
 // What is not named here is not known to the kernels.
-static bool takes_node(const struct node *n) {
+static bool takes_node(const struct graph *g, const struct node *n) {
+    bool is_plain = n->dtype == DTYPE_F32 && has_narrow_arguments(g, n);
     switch (op_infos[n->op].class) {
     case OP_CLASS_LEAF:
     case OP_CLASS_VIEW:
-        return true;
-    case OP_CLASS_MOVE:
-        return n->op == OP_RESHAPE;
     case OP_CLASS_ELEMENTWISE:
-        return !makes_long(n);
+    case OP_CLASS_IOTA:
+    case OP_CLASS_MOVE:
+    case OP_CLASS_GATHER:
+        return true;
     case OP_CLASS_REDUCE:
-        return op_infos[n->op].joins != OP_COUNT && n->dtype == DTYPE_F32;
+        return is_plain && op_infos[n->op].joins != OP_COUNT;
     case OP_CLASS_CONTRACT:
-        return n->op == OP_MATMUL && n->dtype == DTYPE_F32;
+        return is_plain || (has_narrow_arguments(g, n) && is_whole_product(g, n));
+    case OP_CLASS_SCAN:
+    case OP_CLASS_WINDOW:
+    case OP_CLASS_RAGGED:
+        return is_plain;
+    case OP_CLASS_RECUR:
+        return takes_loop(g, n);
     default:
         return false;
     }
 }
 
-static bool has_wide_argument(const struct problem *p, const struct node *n) {
-    for (int i = 0; i < n->n_args; i++)
-        if (dtype_is_wide(p->graph.nodes[n->arg[i]].dtype))
-            return true;
-    return false;
-}
-
 bool oracle_plan_takes(const struct problem *p) {
     for (int i = 0; i < p->graph.n_nodes; i++) {
         const struct node *n = &p->graph.nodes[i];
-        bool is_plain = n->op == OP_MATMUL || op_infos[n->op].class == OP_CLASS_REDUCE;
-        if (n->shape.rank > ORACLE_RANK || !takes_node(n) || (is_plain && has_wide_argument(p, n)))
+        if (n->shape.rank > ORACLE_RANK || !takes_node(&p->graph, n))
             return false;
     }
     return true;
@@ -56,9 +94,9 @@ static const struct node *node_at(const struct oracle_plan *plan, node_id id) {
 }
 
 // An input that is not f32 becomes an array that kernels can read.
-static bool is_computed(const struct node *n) {
+static bool is_computed(const struct oracle_plan *plan, const struct node *n) {
     if (n->op == OP_INPUT)
-        return n->dtype != DTYPE_F32;
+        return n->dtype != DTYPE_F32 && !plan->is_body;
     return n->op != OP_CONST && n->op != OP_VIEW && n->op != OP_RESHAPE;
 }
 
@@ -106,41 +144,6 @@ node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t row
     return id;
 }
 
-struct oracle_side oracle_plan_side(const struct oracle_plan *plan, node_id product, int side,
-                                    int64_t rows) {
-    const struct precision *q = &plan->problem->precision;
-    struct oracle_side s = {0};
-    node_id id = node_at(plan, product)->arg[side];
-    s.shape = oracle_plan_shape(plan, id, rows);
-    s.base = oracle_plan_base(plan, id, rows, s.strides);
-    s.row_axis = s.shape.rank - (side ? 1 : 2);
-    s.k_axis = s.shape.rank - (side ? 2 : 1);
-    s.rows = s.shape.size[s.row_axis];
-    s.k = s.shape.size[s.k_axis];
-    s.batches = 1;
-    bool is_one = true;
-    for (int i = 0; i < s.shape.rank - 2; i++) {
-        s.batches *= s.shape.size[i];
-        is_one = is_one && (s.strides[i] == 0 || s.shape.size[i] == 1);
-    }
-    if (is_one)
-        s.batches = 1;
-    const struct node *base = node_at(plan, s.base);
-    bool is_same = base->op == OP_INPUT &&
-                   (q->operand == PRECISION_TF32 ? dtype_infos[base->dtype].digits <= 11
-                                                 : base->dtype == q->type);
-    s.narrows = q->operand != PRECISION_STORED && dtype_is_float(base->dtype) && !is_same;
-    s.is_input = base->op == OP_INPUT && !s.narrows;
-    s.is_kept = plan->carries[product] && !plan->carries[id];
-    return s;
-}
-
-int64_t oracle_plan_packed_bytes(const struct oracle_plan *plan, node_id product, int64_t rows) {
-    bool is_exact = oracle_plan_side(plan, product, 0, rows).is_input &&
-                    oracle_plan_side(plan, product, 1, rows).is_input;
-    return (int64_t)sizeof(float) + (is_exact ? 0 : 2 * (int64_t)sizeof(double));
-}
-
 struct oracle_axes oracle_plan_axes(const struct shape *shape, const uint64_t strides[RANK_MAX],
                                     unsigned mask) {
     struct oracle_axes a = {0};
@@ -171,7 +174,7 @@ void oracle_plan_runs(const struct oracle_plan *plan, node_id id, int64_t rows, 
     struct shape out = oracle_plan_shape(plan, id, rows);
     struct shape in = oracle_plan_shape(plan, n->arg[0], rows);
     *results = shape_count(&out);
-    *length = n->op == OP_MATMUL ? in.size[in.rank - 1] : shape_count(&in) / *results;
+    *length = shape_count(&in) / *results;
 }
 
 // ---- which nodes have arrays, and until when
@@ -187,7 +190,7 @@ static void use(struct oracle_plan *plan, node_id id, node_id user) {
     bool is_reshaped = node_at(plan, id)->op == OP_RESHAPE;
     while (node_at(plan, id)->op == OP_RESHAPE)
         id = node_at(plan, id)->arg[0];
-    if (!is_computed(node_at(plan, id)) && !(is_reshaped && node_at(plan, id)->op == OP_VIEW))
+    if (!is_computed(plan, node_at(plan, id)) && !(is_reshaped && node_at(plan, id)->op == OP_VIEW))
         return;
     // What is computed once is there for all tiles.
     bool is_kept = is_for_all(plan, id) || (plan->carries[user] && !plan->carries[id]);
@@ -215,7 +218,7 @@ static void choose_stored(struct oracle_plan *plan) {
 
 // ---- where they lie
 
-enum { PIECES = 7 };  // of one node, at most
+enum { PIECES = 8 };  // of one node, at most
 
 struct piece {
     int64_t at, bytes;
@@ -247,36 +250,83 @@ static int64_t put(struct shelf *s, int64_t bytes, int now, int until) {
     return at;
 }
 
-// What a product needs besides: both sides packed, and their bits. A side without rows is packed
-// once for all tiles of one with rows: its places are taken before any others.
+// The largest of a part's pieces of memory so far, in bytes.
+static void grow(int64_t *most, int64_t bytes) {
+    *most = bytes > *most ? bytes : *most;
+}
+
+// What products take besides their results: both sides packed, and their bits. A side without rows
+// is packed once for all tiles of one with rows: its places are taken before any others.
 static void place_factors(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
                           int64_t base, bool is_kept) {
     struct oracle_place *place = &plan->places[id];
-    int64_t results, length;
-    oracle_plan_runs(plan, id, rows, &results, &length);
-    int64_t runs = (length + ORACLE_RUN - 1) / ORACLE_RUN,
-            each = oracle_plan_packed_bytes(plan, id, rows);
-    struct oracle_side sides[2] = {oracle_plan_side(plan, id, 0, rows),
-                                   oracle_plan_side(plan, id, 1, rows)};
-    int64_t batch = results / (sides[0].rows * sides[1].rows);
-    for (int i = 0; i < 2; i++) {
-        int64_t padded = (sides[i].rows + 3) / 4 * 4, n_bits = runs * batch * padded;
-        int until = is_kept ? plan->problem->graph.n_nodes : id;
-        if (sides[i].is_kept != is_kept)
-            continue;
-        place->bits[i] = base + put(s, n_bits * (int64_t)sizeof(struct oracle_bits), id, until);
-        place->packed[i] = base + put(s, sides[i].batches * sides[i].k * padded * each, id, until);
+    int until = is_kept ? plan->problem->graph.n_nodes : id, n_parts = oracle_parts(plan, id);
+    bool is_ragged = op_infos[node_at(plan, id)->op].class == OP_CLASS_RAGGED;
+    int64_t packed[2] = {0}, bits[2] = {0}, partials = 0, joined = 0;
+    bool takes[2] = {false, false};
+    for (int i = 0; i < n_parts && !(is_ragged && i); i++) {
+        struct oracle_part p = oracle_part(plan, id, rows, i);
+        int64_t runs = (p.k + ORACLE_RUN - 1) / ORACLE_RUN, results = p.batch * p.m * p.n;
+        for (int side = 0; side < 2; side++) {
+            const struct oracle_side *f = &p.sides[side];
+            int64_t padded = oracle_padded(f->rows);
+            takes[side] = f->is_kept == is_kept;
+            grow(&bits[side], runs * p.batch * padded * (int64_t)sizeof(struct oracle_bits));
+            grow(&packed[side], f->batches * f->k * padded * oracle_packed_bytes(&p));
+        }
+        grow(&partials, results * runs * ORACLE_PARTIAL_BYTES);
+        grow(&joined, results * ((runs + ORACLE_FOLD - 1) / ORACLE_FOLD) * ORACLE_PARTIAL_BYTES);
     }
+    for (int side = 0; side < 2; side++)
+        if (takes[side]) {
+            place->bits[side] = base + put(s, bits[side], id, until);
+            place->packed[side] = base + put(s, packed[side], id, until);
+        }
+    if (is_kept || node_at(plan, id)->dtype != DTYPE_F32)
+        return;
+    place->partials = base + put(s, partials, id, id);
+    place->joined = base + put(s, joined, id, id);
 }
 
-static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
+int64_t oracle_plan_given_bytes(int64_t count) {
+    int64_t bytes = count * (2 * (int64_t)sizeof(double) + (int64_t)sizeof(float));
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+// Room for the body; and all results of the loop are there from its first one on.
+static void place_loop(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
                        int64_t base) {
-    enum op_class class = op_infos[node_at(plan, id)->op].class;
+    const struct graph *g = &plan->problem->graph;
+    const struct recurrence *r = recurrence_of(node_at(plan, id));
+    struct oracle_plan body;
+    for (node_id i = 0; i < id; i++)
+        if (recurrence_of(&g->nodes[i]) == r && plan->is_stored[i])
+            return;
+    oracle_plan_make_body(a, r->body, &body);
+    int64_t bytes = body.bytes;
+    for (int i = 0; i < r->body->n_inputs; i++)
+        bytes += oracle_plan_given_bytes(
+            shape_count(&r->body->graph.nodes[r->body->inputs[i].node].shape));
+    plan->places[id].body = base + put(s, bytes, id, id);
+    for (node_id i = id; i < g->n_nodes; i++)
+        if (recurrence_of(&g->nodes[i]) == r && plan->is_stored[i])
+            plan->places[i].at =
+                base + put(s, shape_count(&g->nodes[i].shape) * element_bytes(&g->nodes[i]), id,
+                           plan->last_use[i]);
+}
+
+static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
+                       int64_t rows, int64_t base) {
+    const struct node *n = node_at(plan, id);
     struct shape shape = oracle_plan_shape(plan, id, rows);
     struct oracle_place *place = &plan->places[id];
-    place->at = base + put(s, shape_count(&shape) * element_bytes(node_at(plan, id)), id,
-                           plan->last_use[id]);
-    if (class != OP_CLASS_REDUCE && class != OP_CLASS_CONTRACT)
+    if (n->op != OP_RECUR)
+        place->at = base + put(s, shape_count(&shape) * element_bytes(n), id, plan->last_use[id]);
+    if (n->op == OP_RECUR)
+        place_loop(a, plan, s, id, base);
+    if (oracle_plan_multiplies(n->op))
+        place_factors(plan, s, id, rows, base, false);
+    if (op_infos[n->op].class != OP_CLASS_REDUCE)
         return;
     int64_t results, length;
     // Of all tiles together, and until they are joined.
@@ -286,8 +336,6 @@ static void place_node(struct oracle_plan *plan, struct shelf *s, node_id id, in
     int64_t groups = (runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
     place->partials = base + put(s, results * runs * ORACLE_PARTIAL_BYTES, id, until);
     place->joined = base + put(s, results * groups * ORACLE_PARTIAL_BYTES, id, until);
-    if (class == OP_CLASS_CONTRACT)
-        place_factors(plan, s, id, rows, base, false);
 }
 
 // Lay out everything for tiles of that many rows.
@@ -296,14 +344,14 @@ static void place_all(struct arena *a, struct oracle_plan *plan, int64_t rows) {
     struct shelf once = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
     struct shelf tile = {.pieces = arena_array(a, struct piece, PIECES * n + 1)};
     for (node_id id = 0; id < n; id++)
-        if (plan->is_stored[id] && op_infos[node_at(plan, id)->op].class == OP_CLASS_CONTRACT)
+        if (plan->is_stored[id] && oracle_plan_multiplies(node_at(plan, id)->op))
             place_factors(plan, &once, id, rows, 0, true);
     for (node_id id = 0; id < n; id++)
         if (plan->is_stored[id] && !plan->carries[id])
-            place_node(plan, &once, id, rows, 0);
+            place_node(a, plan, &once, id, rows, 0);
     for (node_id id = 0; id < n; id++)
         if (plan->is_stored[id] && plan->carries[id])
-            place_node(plan, &tile, id, rows, once.bytes);
+            place_node(a, plan, &tile, id, rows, once.bytes);
     plan->tile_rows = rows;
     plan->bytes = once.bytes + tile.bytes;
 }
@@ -337,15 +385,17 @@ static bool trace_node(struct oracle_plan *plan, const struct row_axis *rows, no
         carries[i] = has_rows && (first || n->view[0] < 0);
         return !first || (n->shape.rank > 0 && n->view[0] == 0);
     case OP_CLASS_MOVE:
-        return !first || has_rows;
+        return n->op == OP_RESHAPE ? !first || has_rows : !any;
     case OP_CLASS_REDUCE:
         plan->closes[i] = first && (n->axes & 1);
         carries[i] = first && !plan->closes[i];
         return true;
     case OP_CLASS_CONTRACT:
         return n->shape.rank > 2 ? any == all : !carries[n->arg[1]];
-    default:
+    case OP_CLASS_ELEMENTWISE:
         return any == all;
+    default:
+        return !any;
     }
 }
 
@@ -385,6 +435,8 @@ static void find_rows(struct oracle_plan *plan) {
     int64_t most = 0;
     int best = -1;
     plan->n_rows = 1;
+    if (plan->is_body || !oracle_plan_has_rows(p))
+        return;
     if (interpret_carriers(p, plan->carries)) {
         plan->n_rows = shapes[0]->size[0];
         return;
@@ -402,6 +454,13 @@ static void find_rows(struct oracle_plan *plan) {
         plan->n_rows = shapes[best]->size[0];
         trace_rows(plan, shapes[best]);
     }
+}
+
+bool oracle_plan_has_rows(const struct problem *p) {
+    for (int i = 0; i < p->graph.n_nodes; i++)
+        if (p->graph.nodes[i].op == OP_RECUR)
+            return false;
+    return true;
 }
 
 static int64_t greatest_divisor(int64_t a, int64_t b) {
@@ -442,9 +501,11 @@ static void find_phases(struct oracle_plan *plan) {
             plan->needed[g->nodes[i].arg[k]] |= plan->needed[i];
 }
 
-static void start_plan(struct arena *a, const struct problem *p, struct oracle_plan *plan) {
+static void start_plan(struct arena *a, const struct problem *p, bool is_body,
+                       struct oracle_plan *plan) {
     int n = p->graph.n_nodes;
     *plan = (struct oracle_plan){.problem = p,
+                                 .is_body = is_body,
                                  .carries = arena_array(a, bool, n),
                                  .is_stored = arena_array(a, bool, n),
                                  .closes = arena_array(a, bool, n),
@@ -457,15 +518,22 @@ static void start_plan(struct arena *a, const struct problem *p, struct oracle_p
     choose_stored(plan);
 }
 
+void oracle_plan_make_body(struct arena *a, const struct problem *body, struct oracle_plan *plan) {
+    start_plan(a, body, true, plan);
+    for (int i = 0; i < body->n_outputs; i++)
+        plan->last_use[body->outputs[i].node] = body->graph.n_nodes;
+    place_all(a, plan, 1);
+}
+
 void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t rows,
                            struct oracle_plan *plan) {
-    start_plan(a, p, plan);
+    start_plan(a, p, false, plan);
     place_all(a, plan, rows);
 }
 
 void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_bytes,
                       struct oracle_plan *plan) {
-    start_plan(a, p, plan);
+    start_plan(a, p, false, plan);
     int64_t fits = 1, above = plan->n_rows + 1, step = plan->tile_step;
     while (fits + 1 < above) {
         int64_t rows = fits + (above - fits) / 2;

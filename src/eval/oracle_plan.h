@@ -31,6 +31,7 @@ struct oracle_place {
     int64_t at;                  // offsets in bytes
     int64_t partials, joined;    // of reductions and products
     int64_t bits[2], packed[2];  // of products, left and right
+    int64_t body;                // of a loop: what its body takes, and copies of its arguments
 };
 
 struct oracle_plan {
@@ -45,6 +46,7 @@ struct oracle_plan {
     int64_t n_rows, tile_rows;
     int64_t tile_step;  // tiles have a multiple of so many rows, since sums go by runs
     int64_t bytes;
+    bool is_body;  // of a loop: inputs are readings
 };
 
 // Can the kernels do all of this problem?
@@ -58,24 +60,21 @@ void oracle_plan_make(struct arena *a, const struct problem *p, int64_t budget_b
 void oracle_plan_make_rows(struct arena *a, const struct problem *p, int64_t rows,
                            struct oracle_plan *plan);
 
+// The body of a loop, whose results stay until all of it is computed.
+void oracle_plan_make_body(struct arena *a, const struct problem *body, struct oracle_plan *plan);
+// Bytes of an input of a body.
+int64_t oracle_plan_given_bytes(int64_t count);
+
+// Can rows be computed apart?
+bool oracle_plan_has_rows(const struct problem *p);
+
 // A node's shape within a tile of `rows` rows.
 struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64_t rows);
 
-// One side of a product.
-struct oracle_side {
-    node_id base;  // whose data it looks at
-    uint64_t strides[RANK_MAX];
-    struct shape shape;
-    int64_t rows, k, batches;  // batches: 1 where one serves for all
-    int row_axis, k_axis;
-    bool narrows;   // the declared precision rounds it, and may change it
-    bool is_input;  // exact
-    bool is_kept;   // the same for all tiles
-};
-struct oracle_side oracle_plan_side(const struct oracle_plan *plan, node_id product, int side,
-                                    int64_t rows);
-// Bytes of an element when it is packed.
-int64_t oracle_plan_packed_bytes(const struct oracle_plan *plan, node_id product, int64_t rows);
+// Is it a matrix product, or made of these (oracle_products.h)?
+bool oracle_plan_multiplies(enum op op);
+// May it make whole numbers beyond 2^53?
+bool oracle_plan_makes_long(const struct node *n);
 
 // The node whose data `id` looks at, through views, and the strides with which it does.
 node_id oracle_plan_base(const struct oracle_plan *plan, node_id id, int64_t rows,

@@ -7,9 +7,9 @@
 #include "eval/evaluate.h"
 
 struct eval_place {
-    // Called with a question (hone.job/1, hone.null/1); 1: answered, and the caller owns *answer;
-    // 0: nothing can be judged any more; -1: the worker is lost, and the same question may be
-    // asked again. With 0 and -1 `err` is set.
+    // Called with a question (hone.job/1, hone.null/1, hone.race/1); 1: answered, and the caller
+    // owns *answer; 0: nothing can be judged any more; -1: the worker is lost, and the same
+    // question may be asked again. With 0 and -1 `err` is set.
     int (*ask)(void *ctx, const json_t *question, json_t **answer, struct error *err);
     // Called with a question that will be asked soon, so that work on it can begin. May be NULL.
     bool (*announce)(void *ctx, const json_t *question, struct error *err);
@@ -17,6 +17,7 @@ struct eval_place {
     void (*close)(void *ctx);
     // Called for the device of the last answer.
     const struct target *(*target)(void *ctx);
+    bool races;  // it takes hone.race/1
     // A verdict of infra without a rule is worth another try; elsewhere it has been tried.
     bool retries_infra;
 };

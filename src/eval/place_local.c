@@ -149,5 +149,8 @@ static const struct target *target_of(void *ctx) {
     return l->target;
 }
 
-const struct eval_place place_local = {
-    .ask = ask_local, .close = close_local, .target = target_of, .retries_infra = true};
+const struct eval_place place_local = {.ask = ask_local,
+                                       .close = close_local,
+                                       .target = target_of,
+                                       .races = true,
+                                       .retries_infra = true};

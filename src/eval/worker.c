@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "eval/control.h"
 #include "eval/judge.h"
+#include "eval/race.h"
 #include "lang/lang.h"
 
 enum { COORDINATOR = 3 };
@@ -244,6 +245,17 @@ static json_t *judge_job(struct judge *j, struct arena *a, const json_t *message
     return worker_error_message(&err, j->broken.kind != ERROR_NONE);
 }
 
+static json_t *race(struct judge *j, struct arena *a, const json_t *message) {
+    struct error err = {0};
+    struct race_job job;
+    if (!worker_read_race(a, message, &job, &err))
+        return worker_error_message(&err, false);
+    struct screening *screenings = arena_array(a, struct screening, job.n_candidates + 1);
+    if (judge_race(j, a, &job, screenings, &err))
+        return worker_raced_message(screenings, job.n_candidates);
+    return worker_error_message(&err, j->broken.kind != ERROR_NONE);
+}
+
 static json_t *find_null_kernel(struct judge *j) {
     const char *null_kernel = judge_find_null_kernel(j);
     return j->unfit.kind != ERROR_NONE ? worker_error_message(&j->unfit, false)
@@ -258,7 +270,11 @@ static bool serve(struct judge *j, struct error *err) {
         return false;
     const char *schema = json_string_value(json_object_get(message, "schema"));
     bool asks_null = schema && strcmp(schema, "hone.null/1") == 0;
-    bool ok = answer(asks_null ? find_null_kernel(j) : judge_job(j, &a, message), err);
+    bool asks_race = schema && strcmp(schema, "hone.race/1") == 0;
+    bool ok = answer(asks_null   ? find_null_kernel(j)
+                     : asks_race ? race(j, &a, message)
+                                 : judge_job(j, &a, message),
+                     err);
     json_decref(message);
     arena_reset(&a);
     return ok;

@@ -9,6 +9,8 @@
 //                     5], "keeps_all": true; "reach_s" where it is known}
 //   <- hone.judged/1 {"verdict", "measurement", "profile", "compile_s", "verify_s", "timing_s",
 //                  "phases": {"open": 0.4, ...}}
+//   -> hone.race/1   {"candidates": [hone.candidate/1, ...], "rival", "survivors": 2, "seconds": 5}
+//   <- hone.raced/1  {"screenings": [hone.screening/1, ...]}, as many
 //   -> hone.null/1   {}
 //   <- hone.nulled/1 {"null_kernel": null or what a kernel that computes nothing does to pass}
 //   <- hone.error/1  {"kind", "text", "again"}: instead; nothing can be judged, or (again) not by
@@ -35,6 +37,14 @@ bool worker_read_result(struct arena *a, const json_t *message, struct eval_resu
 json_t *worker_result_message(const struct eval_result *r);
 bool worker_read_job(struct arena *a, const json_t *message, struct eval_job *job,
                      struct error *err);
+// worker_race.c
+json_t *worker_race_message(const struct race_job *job);
+bool worker_read_race(struct arena *a, const json_t *message, struct race_job *job,
+                      struct error *err);
+json_t *worker_raced_message(const struct screening *screenings, int n);
+bool worker_read_raced(struct arena *a, const json_t *message, struct screening *screenings, int n,
+                       struct error *err);
+
 json_t *worker_null_message(void);
 json_t *worker_nulled_message(const char *null_kernel);
 json_t *worker_error_message(const struct error *err, bool again);

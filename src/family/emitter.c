@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 bool emitter_runs_on_cpu(const struct target *t) {
     return !t->is_gpu;
 }
@@ -224,4 +226,50 @@ double estimate_stream(const struct region *r, const struct target *t, const str
     double memory = (w.bytes_read + written) / bandwidth;
     double compute = flops / (rate / 2 * share);
     return fmax(memory, compute) + serial * fmin(memory, compute);
+}
+
+int knob_parts(const struct knob *k) {
+    return k->words ? 1 : k->n_parts;
+}
+
+int knob_choices(const struct knob *k, int part) {
+    int n = 0;
+    if (k->words)
+        while (k->words[n])
+            n++;
+    else
+        while (k->grid[part][n] >= 0)
+            n++;
+    return n;
+}
+
+int stage_choice(const struct knob *k, const struct kernel_stage *s, int part) {
+    for (int i = 0; i < s->n_knobs; i++)
+        if (strcmp(s->knobs[i].name, k->name) == 0)
+            return k->words ? knob_word(k, s->knobs[i].word)
+                            : knob_position(k, part, s->knobs[i].part[part]);
+    return -1;
+}
+
+void stage_choose(const struct knob *k, struct kernel_stage *s, int part, int choice) {
+    if (k->words)
+        stage_set_word(s, k->name, k->words[choice]);
+    else
+        stage_set(s, k->name, part, k->grid[part][choice]);
+}
+
+const char *stage_value_text(struct arena *a, const struct kernel_stage *s, const char *name) {
+    for (int i = 0; i < s->n_knobs; i++) {
+        const struct kernel_knob *k = &s->knobs[i];
+        if (strcmp(k->name, name) != 0)
+            continue;
+        if (k->word)
+            return k->word;
+        if (k->n_parts == 1)
+            return arena_printf(a, "%d", k->part[0]);
+        if (k->n_parts == 2)
+            return arena_printf(a, "%dx%d", k->part[0], k->part[1]);
+        return arena_printf(a, "%dx%dx%d", k->part[0], k->part[1], k->part[2]);
+    }
+    return "";
 }

@@ -65,6 +65,16 @@ int knob_at_most(const struct knob *k, int part, int value);  // the first when 
 // Steps from `word` in the list, -1 when it is not there.
 int knob_word(const struct knob *k, const char *word);
 
+// Parts that are turned by themselves, and how many values one of them can take: positions on its
+// grid, or words.
+int knob_parts(const struct knob *k);
+int knob_choices(const struct knob *k, int part);
+// Which of them a stage has (-1: none), by position; and to give it another.
+int stage_choice(const struct knob *k, const struct kernel_stage *s, int part);
+void stage_choose(const struct knob *k, struct kernel_stage *s, int part, int choice);
+// "64x64" of a knob; "" when the stage has none of that name.
+const char *stage_value_text(struct arena *a, const struct kernel_stage *s, const char *name);
+
 // Values of a complete stage; asking for a knob that it has not is a bug.
 int stage_number(const struct kernel_stage *s, const char *knob, int part);
 bool stage_word_is(const struct kernel_stage *s, const char *knob, const char *word);

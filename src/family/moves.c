@@ -111,37 +111,6 @@ static void add(struct list *l, struct move m, const struct kernel *k, double se
     l->moves[l->n++] = m;
 }
 
-// All values that one part of one knob can take: positions on its grid, or words.
-static int knob_choices(const struct knob *k, int part) {
-    int n = 0;
-    if (k->words)
-        while (k->words[n])
-            n++;
-    else
-        while (k->grid[part][n] >= 0)
-            n++;
-    return n;
-}
-
-static int get_choice(const struct knob *k, const struct kernel_stage *s, int part) {
-    for (int i = 0; i < s->n_knobs; i++)
-        if (strcmp(s->knobs[i].name, k->name) == 0)
-            return k->words ? knob_word(k, s->knobs[i].word)
-                            : knob_position(k, part, s->knobs[i].part[part]);
-    return -1;
-}
-
-static void set_choice(const struct knob *k, struct kernel_stage *s, int part, int choice) {
-    if (k->words)
-        stage_set_word(s, k->name, k->words[choice]);
-    else
-        stage_set(s, k->name, part, k->grid[part][choice]);
-}
-
-static int n_parts(const struct knob *k) {
-    return k->words ? 1 : k->n_parts;
-}
-
 // Turning other knobs as little as possible until a stage is legal. The knob `fixed` keeps
 // what the move gave it.
 struct repair {
@@ -165,13 +134,13 @@ static void search_repair(struct repair *r, const struct kernel_stage *s, int de
     if (depth == 0)
         return;
     for (const struct knob *k = r->emitter->knobs; k->name; k++)
-        for (int part = 0; k != r->fixed && part < n_parts(k); part++) {
-            int now = get_choice(k, s, part);
+        for (int part = 0; k != r->fixed && part < knob_parts(k); part++) {
+            int now = stage_choice(k, s, part);
             for (int c = 0; c < knob_choices(k, part); c++) {
                 if (c == now)
                     continue;
                 struct kernel_stage turned = *s;
-                set_choice(k, &turned, part, c);
+                stage_choose(k, &turned, part, c);
                 search_repair(r, &turned, depth - 1, cost + abs(c - now));
             }
         }
@@ -189,30 +158,14 @@ static bool repair(struct list *l, const struct emitter *e, const struct form *f
     return true;
 }
 
-static const char *value_text(struct arena *a, const struct kernel_stage *s, const char *name) {
-    for (int i = 0; i < s->n_knobs; i++) {
-        const struct kernel_knob *k = &s->knobs[i];
-        if (strcmp(k->name, name) != 0)
-            continue;
-        if (k->word)
-            return k->word;
-        if (k->n_parts == 1)
-            return arena_printf(a, "%d", k->part[0]);
-        if (k->n_parts == 2)
-            return arena_printf(a, "%dx%d", k->part[0], k->part[1]);
-        return arena_printf(a, "%dx%dx%d", k->part[0], k->part[1], k->part[2]);
-    }
-    return "";
-}
-
 static const char *turn_text(struct list *l, const struct emitter *e, const struct knob *k,
                              const struct kernel_stage *old, const struct kernel_stage *now) {
-    const char *words =
-        arena_printf(l->arena, "%s: %s %s -> %s", old->values[0], k->name,
-                     value_text(l->arena, old, k->name), value_text(l->arena, now, k->name));
+    const char *words = arena_printf(l->arena, "%s: %s %s -> %s", old->values[0], k->name,
+                                     stage_value_text(l->arena, old, k->name),
+                                     stage_value_text(l->arena, now, k->name));
     for (const struct knob *other = e->knobs; other->name; other++) {
-        const char *was = value_text(l->arena, old, other->name);
-        const char *is = value_text(l->arena, now, other->name);
+        const char *was = stage_value_text(l->arena, old, other->name);
+        const char *is = stage_value_text(l->arena, now, other->name);
         if (other != k && strcmp(was, is) != 0)
             words = arena_printf(l->arena, "%s, %s %s", words, other->name, is);
     }
@@ -231,8 +184,8 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     if (choice < 0 || choice >= knob_choices(k, part))
         return;
     struct kernel_stage turned = *l->from->stages[t->stage], *s = &turned;
-    int now = get_choice(k, s, part);
-    set_choice(k, s, part, choice);
+    int now = stage_choice(k, s, part);
+    stage_choose(k, s, part, choice);
     if (!repair(l, t->emitter, t->form, k, s))
         return;
     struct move m = {.stage = s->values[0], .knob = k->name};
@@ -253,8 +206,8 @@ static void turn_knobs(struct list *l, int stage) {
     const struct kernel_stage *s = l->from->stages[stage];
     struct turning t = {stage, stage_emitter(s, l->target), l->base->stages[stage].form};
     for (const struct knob *k = t.emitter->knobs; k->name; k++)
-        for (int part = 0; part < n_parts(k); part++) {
-            int now = get_choice(k, s, part);
+        for (int part = 0; part < knob_parts(k); part++) {
+            int now = stage_choice(k, s, part);
             if (!k->words) {
                 turn(l, &t, k, part, now + 1);
                 turn(l, &t, k, part, now - 1);

@@ -2,17 +2,20 @@
 #include "base/arena.h"
 #include "mind/moves_untried.h"
 
-static bool propose(struct arena *a, const struct brief *brief, struct proposal *out) {
+static int propose(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
+    int n_moves, n = 0;
     if (!brief->kernel)
-        return false;
-    int n_moves;
-    const struct move *moves = moves_untried(a, brief, &n_moves);
-    if (n_moves == 0)
-        return false;
-    const struct move *m = &moves[rng_below(brief->rng, (uint64_t)n_moves)];
-    *out = (struct proposal){
-        .kernel = m->kernel, .move = m->words, .reason = "drawn by lot", .by = "blind"};
-    return true;
+        return 0;
+    struct move *moves = moves_untried(a, brief, &n_moves);
+    for (; n < room && n_moves > 0; n++) {
+        int i = (int)rng_below(brief->rng, (uint64_t)n_moves);
+        out[n] = (struct proposal){.kernel = moves[i].kernel,
+                                   .move = moves[i].words,
+                                   .reason = "drawn by lot",
+                                   .by = "blind"};
+        moves_remove(moves, &n_moves, i);
+    }
+    return n;
 }
 
 const struct proposer proposer_blind = {.name = "blind", .propose = propose};

@@ -17,11 +17,9 @@ static const struct move *best_move(const struct action *action, const struct mo
     return best;
 }
 
-static bool propose(struct arena *a, const struct brief *brief, struct proposal *out) {
-    if (!brief->kernel)
-        return false;  // source that somebody wrote has no moves
-    int n_moves;
-    const struct move *moves = moves_untried(a, brief, &n_moves);
+// The next proposal from the moves that are left; NULL: none is.
+static const struct move *pick(struct arena *a, const struct brief *brief, const struct move *moves,
+                               int n_moves, struct proposal *out) {
     const struct search_node *node = brief->node;
     for (int f = 0; f < node->n_findings; f++) {
         const struct finding *finding = &node->findings[f];
@@ -37,17 +35,41 @@ static bool propose(struct arena *a, const struct brief *brief, struct proposal 
                                      .by = "expert",
                                      .tool = finding->tool,
                                      .expected = finding->expected_gain};
-            return true;
+            return m;
         }
     }
     const struct move *m = best_move(NULL, moves, n_moves);
-    if (!m)
-        return false;
-    *out = (struct proposal){.kernel = m->kernel,
-                             .move = m->words,
-                             .reason = "best of the untried moves by its prior",
-                             .by = "expert"};
-    return true;
+    if (m)
+        *out = (struct proposal){.kernel = m->kernel,
+                                 .move = m->words,
+                                 .reason = "best of the untried moves by its prior",
+                                 .by = "expert"};
+    return m;
+}
+
+// From the whole grid, where a prior that errs is soon found out.
+static int propose_far(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
+    int n_moves, n = 0;
+    const struct move *moves = moves_far_untried(a, brief, room, &n_moves);
+    for (; n < room && n < n_moves; n++)
+        out[n] = (struct proposal){.kernel = moves[n].kernel,
+                                   .move = moves[n].words,
+                                   .reason = "among the best of all legal blocks by its prior",
+                                   .by = "expert"};
+    return n;
+}
+
+static int propose(struct arena *a, const struct brief *brief, struct proposal *out, int room) {
+    int n_moves, n = 0;
+    if (!brief->kernel)
+        return 0;  // source that somebody wrote has no moves
+    struct move *moves = moves_untried(a, brief, &n_moves);
+    int n_near = brief->is_race ? (room + 1) / 2 : room;
+    for (const struct move *m; n < n_near && (m = pick(a, brief, moves, n_moves, &out[n])); n++)
+        moves_remove(moves, &n_moves, (int)(m - moves));
+    if (brief->is_race && n < room)
+        n += propose_far(a, brief, out + n, room - n);
+    return n;
 }
 
 const struct proposer proposer_expert = {.name = "expert", .propose = propose};

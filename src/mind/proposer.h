@@ -44,6 +44,7 @@ struct brief {
     double seconds_left;        // of the run; INFINITY: no limit
     int batch;                  // so many proposals are judged together; 0 or 1: each alone
     int evals_left;             // of the run, that of this proposal included; 0: no limit known
+    bool is_race;               // many are timed roughly at once: it may go far from the node
     struct rng *rng;
     void *mind;  // the proposer's own state; NULL: it has none
 };
@@ -63,9 +64,10 @@ struct proposal {
 
 struct proposer {
     const char *name;
-    // One proposal that is not in `tried`. False when it has none for this node: the search
-    // marks the node as exhausted.
-    bool (*propose)(struct arena *a, const struct brief *brief, struct proposal *out);
+    // Up to `room` proposals (at least 1), the best first: each different, none in `tried`. Returns
+    // how many; fewer than there is room for may mean that it gives one at a time. 0: it has none
+    // for this node, and the search marks the node as exhausted.
+    int (*propose)(struct arena *a, const struct brief *brief, struct proposal *out, int room);
     // Does it repair nodes that did not pass? Then it is asked to, up to REPAIRS_MAX times in a
     // row, before the search goes on.
     bool can_repair;

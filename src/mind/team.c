@@ -250,7 +250,7 @@ static bool debug(struct team *t, struct arena *a, const struct brief *b, struct
 // ---- the expert steps in
 
 static bool step_in(struct team *t, struct arena *a, const struct brief *b, struct proposal *out) {
-    if (!proposer_expert.propose(a, b, out))
+    if (!proposer_expert.propose(a, b, out, 1))
         return false;
     if (!t->is_off && t->why[0])
         team_note(t, "node %d: the expert steps in for the model: %s", b->number, t->why);
@@ -295,7 +295,8 @@ static struct brief as_told(const struct team *t, const struct brief *b) {
     return out;
 }
 
-static bool propose(struct arena *a, const struct brief *asked, struct proposal *out) {
+static int propose(struct arena *a, const struct brief *asked, struct proposal *out, int room) {
+    (void)room;  // a model is asked for one at a time
     struct team *t = asked->mind;
     struct brief told = as_told(t, asked);
     const struct brief *b = &told;
@@ -306,15 +307,15 @@ static bool propose(struct arena *a, const struct brief *asked, struct proposal 
         t->why[0] = '\0';
     }
     if (t->stopped || t->is_interrupted || interrupt_seen())
-        return false;
+        return 0;
     bool is_alone = is_given_up(t, b) || t->has_failed;
     if (b->is_repair)
         return !is_alone && debug(t, a, b, out);
     *out = (struct proposal){0};
     if (!is_alone && plan_and_code(t, a, b, out))
-        return true;
+        return 1;
     if (t->stopped || t->is_interrupted)
-        return false;
+        return 0;
     t->has_failed = true;
     *out = (struct proposal){0};
     return step_in(t, a, b, out);

@@ -103,8 +103,9 @@ const char *window_base(const struct brief *b, bool source) {
 static void put_outcome(struct str *out, const struct brief *b, const struct search_node *n) {
     const struct measurement *m = &n->measurement;
     struct arena a = {0};
-    str_puts(out,
-             n->state == NODE_EVALUATED ? verdict_kind_name(n->verdict.kind) : "not judged yet");
+    str_puts(out, n->state == NODE_EVALUATED  ? verdict_kind_name(n->verdict.kind)
+                  : n->state == NODE_SCREENED ? "lost a race, not verified"
+                                              : "not judged yet");
     if (isfinite(n->time_s)) {
         str_printf(out, ", %s", clock_duration(&a, n->time_s * 1e9));
         if (n->number > 0 && isfinite(b->root->time_s))

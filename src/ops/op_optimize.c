@@ -3,6 +3,7 @@
 #include "ops/op_optimize.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -29,6 +30,7 @@
 #include "spool/place_spool.h"
 #include "store/store.h"
 
+enum { RACE_LEAST = 24, RACE_PER_CPU = 4, RACE_MOST = 64 };
 static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;
 
 static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind,
@@ -146,6 +148,17 @@ static bool remeasure(void *ctx, struct run *run, const char *why, struct error 
     return judging_record_bound(s->store, run->id, run->bound, facts_text(s), err);
 }
 
+// How many blocks are raced at once: 0 where each is judged. A model proposes one at a time, and
+// workers of a spool judge alone.
+static int race_size(const struct session *s) {
+    const struct optimize_request *q = s->q;
+    bool can_race = !q->spool && s->proposer != &proposer_team && q->batch <= 1;
+    if (q->race > 0 || !can_race)
+        return q->race > 1 && can_race ? (int)q->race : 0;
+    int64_t n = RACE_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
+    return n < RACE_LEAST ? RACE_LEAST : n > RACE_MOST ? RACE_MOST : (int)n;
+}
+
 static void fill_run(struct session *s) {
     const struct optimize_request *q = s->q;
     struct run_llm llm = s->run.llm;
@@ -161,6 +174,7 @@ static void fill_run(struct session *s) {
         .seed = (uint64_t)q->seed,
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
         .batch = q->batch > 0 ? (int)q->batch : 1,
+        .race = race_size(s),
         .max_seconds = q->seconds > 0 ? q->seconds : DEFAULT_SECONDS,
         .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
         .bound = bound_text(s->a, &s->bound),
@@ -422,9 +436,17 @@ static bool announce_to_workers(void *ctx, const struct eval_job *job, struct er
     return evaluator_announce(((struct session *)ctx)->evaluator, job, err);
 }
 
+static bool race_by_worker(void *ctx, struct arena *a, const struct race_job *job,
+                           struct screening *screenings, struct error *err) {
+    return evaluator_race(((struct session *)ctx)->evaluator, a, job, screenings, err);
+}
+
 static bool work(struct session *s, struct error *err) {
     struct judge_recorder recorder = {
-        .inner = {.judge = judge_by_worker, .ctx = s, .announce = announce_to_workers},
+        .inner = {.judge = judge_by_worker,
+                  .ctx = s,
+                  .announce = announce_to_workers,
+                  .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL},
         .store = s->store,
         .run = s->run.id};
     struct optimize_job job = {

@@ -75,6 +75,11 @@ static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *j
     return evaluator_judge(ctx, a, job, result, err);
 }
 
+static bool race_by_worker(void *ctx, struct arena *a, const struct race_job *job,
+                           struct screening *screenings, struct error *err) {
+    return evaluator_race(ctx, a, job, screenings, err);
+}
+
 static bool load(struct replay *r, struct error *err) {
     const char *name = r->q->name;
     if (name && (strchr(name, '/') || file_exists(name)))
@@ -179,7 +184,8 @@ static bool work(struct replay *r, struct error *err) {
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
-        job.judge = (struct judging){.judge = judge_by_worker, .ctx = r->evaluator};
+        job.judge =
+            (struct judging){.judge = judge_by_worker, .ctx = r->evaluator, .race = race_by_worker};
     // Every end that the run came to, then whatever came after the last.
     bool ok = true;
     while (ok && judging_replay_end(r->a, &r->judge, &job.end_nodes, &job.end_reason))
@@ -210,6 +216,9 @@ static const char *difference(struct arena *a, const struct search_node *x,
     if (x->verdict.kind != y->verdict.kind)
         return arena_printf(a, "its verdict was %s and is %s", verdict_kind_name(x->verdict.kind),
                             verdict_kind_name(y->verdict.kind));
+    if (x->state != y->state)
+        return arena_printf(a, "it was %s and is %s", node_state_name(x->state),
+                            node_state_name(y->state));
     bool same_time = x->time_s == y->time_s || (isnan(x->time_s) && isnan(y->time_s));
     return re_evaluated || same_time ? NULL : "its time is another";
 }
@@ -220,7 +229,7 @@ static void compare(struct replay *r, const struct search_node *nodes, int n_nod
     out->n_replayed = n_nodes;
     for (int i = 0; i < rec->n_nodes && i < n_nodes && !out->difference; i++) {
         // What the run left unjudged is not asked of the replay.
-        if (rec->nodes[i].state != NODE_EVALUATED)
+        if (rec->nodes[i].state == NODE_PROPOSED)
             break;
         out->difference = difference(r->a, &rec->nodes[i], &nodes[i], r->q->re_evaluate);
         out->first_difference = out->difference ? i : -1;

@@ -12,6 +12,15 @@ void candidate_seal(struct arena *a, struct candidate *c) {
     c->hash = hash_text(a, c->source);
 }
 
+uint64_t candidate_code(const struct candidate *c) {
+    const char *text = c->source;
+    while (text[0] == '/' && text[1] == '/') {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    return hash_bytes(text, strlen(text), 1);
+}
+
 const char *tier_name(enum tier t) {
     static const char *const names[TIER_COUNT] = {[TIER_K] = "K", [TIER_C] = "C", [TIER_D] = "D"};
     return names[t];

@@ -8,6 +8,7 @@ static const char *const kind_names[EVENT_COUNT] = {
     [EVENT_NOTE] = "note",
     [EVENT_STARTED] = "started",
     [EVENT_PROPOSED] = "proposed",
+    [EVENT_RACED] = "raced",
     [EVENT_EVALUATED] = "evaluated",
     [EVENT_CONFIRMING] = "confirming",
     [EVENT_DISQUALIFIED] = "disqualified",
@@ -48,10 +49,10 @@ json_t *event_to_json(const struct event *e) {
                              e->node ? node_brief(e->node) : json_null());
     if (e->kind == EVENT_NOTE)
         return json;
-    json_t *progress = json_pack("{s:i, s:o, s:o, s:o, s:f}", "evals", e->n_evals, "best",
-                                 e->best < 0 ? json_null() : json_integer(e->best), "best_s",
-                                 json_optional_real(e->best_s), "reach_s",
-                                 json_optional_real(e->reach_s), "elapsed_s", e->elapsed_s);
+    json_t *progress = json_pack(
+        "{s:i, s:i, s:o, s:o, s:o, s:f}", "evals", e->n_evals, "screened", e->n_screened, "best",
+        e->best < 0 ? json_null() : json_integer(e->best), "best_s", json_optional_real(e->best_s),
+        "reach_s", json_optional_real(e->reach_s), "elapsed_s", e->elapsed_s);
     json_object_update(json, progress);
     json_decref(progress);
     return json;

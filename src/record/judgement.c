@@ -14,12 +14,17 @@ const char *judgement_subject(struct arena *a, const struct candidate *c) {
 json_t *judgement_to_json(const struct judgement *j) {
     json_t *bound = j->bound ? json_loads(j->bound, 0, NULL) : NULL;
     json_t *facts = j->facts ? json_loads(j->facts, 0, NULL) : NULL;
-    return json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema",
-                     "hone.judgement/1", "number", j->number, "subject", j->subject, "rival",
-                     json_optional_text(j->baseline), "depth", j->depth, "verdict",
-                     j->bound ? json_null() : verdict_to_json(&j->verdict), "measurement",
-                     measurement_to_json(&j->measurement), "profile", profile_to_json(&j->profile),
-                     "bound", bound ? bound : json_null(), "facts", facts ? facts : json_null());
+    bool has_verdict = !j->bound && !j->screening.present;
+    json_t *json =
+        json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema",
+                  "hone.judgement/1", "number", j->number, "subject", j->subject, "rival",
+                  json_optional_text(j->baseline), "depth", j->depth, "verdict",
+                  has_verdict ? verdict_to_json(&j->verdict) : json_null(), "measurement",
+                  measurement_to_json(&j->measurement), "profile", profile_to_json(&j->profile),
+                  "bound", bound ? bound : json_null(), "facts", facts ? facts : json_null());
+    if (j->screening.present)
+        json_object_set_new(json, "screening", screening_to_json(&j->screening));
+    return json;
 }
 
 static void nested(struct json_reader *r, bool ok, const struct error *inner) {
@@ -40,11 +45,13 @@ bool judgement_from_json(struct arena *a, const json_t *json, struct judgement *
     };
     const json_t *bound = json_object_get(json, "bound");
     const json_t *facts = json_object_get(json, "facts");
+    nested(&r, screening_from_json(a, json_object_get(json, "screening"), &j->screening, &inner),
+           &inner);
     if (json_is_object(facts))
         j->facts = json_print(a, facts);
     if (json_is_object(bound))
         j->bound = json_print(a, bound);
-    else if (!r.failed)
+    else if (!r.failed && !j->screening.present)
         nested(&r, verdict_from_json(a, json_object_get(json, "verdict"), &j->verdict, &inner),
                &inner);
     if (!r.failed)

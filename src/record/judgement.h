@@ -8,6 +8,7 @@
 
 #include "record/measurement.h"
 #include "record/profile.h"
+#include "record/screening.h"
 #include "record/verdict.h"
 
 struct arena;
@@ -19,12 +20,13 @@ struct judgement {
     const char
         *subject;  // judgement_subject() of the candidate; "bound" for a bound, "end" for an end
     const char *baseline;  // likewise; NULL: none
-    const char *depth;     // "screen", "rank", ...
+    const char *depth;     // "race", "screen", "rank", ...
     struct verdict verdict;
     struct measurement measurement;
     struct profile profile;
-    const char *bound;  // subject "bound": JSON of model/bound; else NULL
-    const char *facts;  // likewise: a target in JSON, ceilings included
+    struct screening screening;  // depth "race": what it said; else absent
+    const char *bound;           // subject "bound": JSON of model/bound; else NULL
+    const char *facts;           // likewise: a target in JSON, ceilings included
 };
 
 // What names a candidate however its code is printed: the hash of its kernel block, or of its

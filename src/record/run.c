@@ -18,6 +18,25 @@ const char *run_state_name(enum run_state s) {
     return state_names[s];
 }
 
+static const char *const node_states[] = {
+    [NODE_PROPOSED] = "proposed", [NODE_SCREENED] = "screened", [NODE_EVALUATED] = "evaluated"};
+
+const char *node_state_name(enum node_state s) {
+    return node_states[s];
+}
+
+static enum node_state node_state_parse(struct json_reader *r, const char *name) {
+    for (int s = NODE_PROPOSED; s <= NODE_EVALUATED && !r->failed; s++)
+        if (strcmp(name, node_states[s]) == 0)
+            return (enum node_state)s;
+    json_reader_fail(r, "unknown state '%s'", name);
+    return NODE_PROPOSED;
+}
+
+bool search_node_is_untimed(const struct search_node *n) {
+    return n->state == NODE_SCREENED && n->screening.is_untimed;
+}
+
 static enum run_state run_state_parse(struct json_reader *r, const char *name) {
     for (int s = RUN_ACTIVE; s <= RUN_INTERRUPTED; s++)
         if (strcmp(name, state_names[s]) == 0)
@@ -62,13 +81,14 @@ json_t *search_node_to_json(const struct search_node *n) {
         json_array_append_new(findings, finding_to_json(&n->findings[i]));
     json_t *json = json_pack(
         "{s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-        "hone.node/1", "number", n->number, "parent", n->parent, "state",
-        is_evaluated ? "evaluated" : "proposed", "move", n->move ? n->move : "", "reason",
-        n->reason ? n->reason : "", "by", json_optional_text(n->by), "candidate",
-        optional_candidate(&n->candidate), "verdict",
+        "hone.node/1", "number", n->number, "parent", n->parent, "state", node_state_name(n->state),
+        "move", n->move ? n->move : "", "reason", n->reason ? n->reason : "", "by",
+        json_optional_text(n->by), "candidate", optional_candidate(&n->candidate), "verdict",
         is_evaluated ? verdict_to_json(&n->verdict) : json_null(), "measurement",
         measurement_to_json(&n->measurement), "profile", profile_to_json(&n->profile), "findings",
         findings, "time_s", is_evaluated ? json_optional_real(n->time_s) : json_null());
+    if (n->screening.present)
+        json_object_set_new(json, "screening", screening_to_json(&n->screening));
     if (n->change)
         json_object_set_new(json, "change", json_optional_text(n->change));
     if (n->tool)
@@ -101,7 +121,7 @@ bool search_node_from_json(struct arena *a, const json_t *json, struct search_no
     n->number = (int)json_read_int(&r, json, "number");
     n->parent = (int)json_read_int(&r, json, "parent");
     const char *state = json_read_string(&r, a, json, "state");
-    n->state = strcmp(state, "evaluated") == 0 ? NODE_EVALUATED : NODE_PROPOSED;
+    n->state = node_state_parse(&r, state);
     n->move = json_read_string(&r, a, json, "move");
     n->change = json_read_optional_string(&r, a, json, "change");
     n->reason = json_read_string(&r, a, json, "reason");
@@ -119,6 +139,8 @@ bool search_node_from_json(struct arena *a, const json_t *json, struct search_no
     const json_t *candidate = json_object_get(json, "candidate");
     if (candidate && !json_is_null(candidate))
         nested(&r, candidate_from_json(a, candidate, &n->candidate, &inner), &inner);
+    nested(&r, screening_from_json(a, json_object_get(json, "screening"), &n->screening, &inner),
+           &inner);
     if (n->state == NODE_EVALUATED)
         nested(&r, verdict_from_json(a, json_object_get(json, "verdict"), &n->verdict, &inner),
                &inner);
@@ -149,12 +171,12 @@ json_t *run_to_json(const struct run *r) {
     char seed[24];
     snprintf(seed, sizeof seed, "0x%016" PRIx64, r->seed);
     json_t *json = json_pack(
-        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:o}",
+        "{s:s, s:I, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:o}",
         "schema", "hone.run/1", "id", (json_int_t)r->id, "state", run_state_name(r->state),
         "problem", "name", r->problem_name, "text", r->problem_text, "hash", r->problem_hash,
         "target", r->target, "device", r->device, "policy", r->policy, "proposer", r->proposer,
-        "seed", seed, "max_evals", r->max_evals, "batch", r->batch > 0 ? r->batch : 1,
-        "max_seconds", r->max_seconds, "until", r->until, "bound", bound_value(r->bound));
+        "seed", seed, "max_evals", r->max_evals, "batch", r->batch > 0 ? r->batch : 1, "race",
+        r->race, "max_seconds", r->max_seconds, "until", r->until, "bound", bound_value(r->bound));
     json_t *rest = json_pack(
         "{s:s, s:o, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:f}", "started_at",
         r->started_at ? r->started_at : "", "ended_at", json_optional_text(r->ended_at),
@@ -232,6 +254,7 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->seed = strtoull(json_read_string(&reader, a, json, "seed"), NULL, 16);
     r->max_evals = (int)json_read_int(&reader, json, "max_evals");
     r->batch = batch_from_json(&reader, json);
+    r->race = json_object_get(json, "race") ? (int)json_read_int(&reader, json, "race") : 0;
     r->max_seconds = json_read_number(&reader, json, "max_seconds");
     r->until = json_read_number(&reader, json, "until");
     r->started_at = json_read_string(&reader, a, json, "started_at");

@@ -10,6 +10,7 @@
 #include "record/finding.h"
 #include "record/measurement.h"
 #include "record/profile.h"
+#include "record/screening.h"
 #include "record/verdict.h"
 
 struct arena;
@@ -17,6 +18,7 @@ struct error;
 
 enum node_state {
     NODE_PROPOSED,  // in the store, not yet evaluated: a resumed run does it first
+    NODE_SCREENED,  // it lost a race: timed roughly, never verified, and that was all
     NODE_EVALUATED,
 };
 
@@ -34,6 +36,7 @@ struct search_node {
     double expected;     // speed-up over the parent that was expected; NAN: nobody said
     double gain;         // speed-up over the parent that came of it; NAN: not measured
     struct candidate candidate;
+    struct screening screening;  // by the race that it was in; absent where it was in none
     struct verdict verdict;
     struct measurement measurement;  // against the root
     struct profile profile;
@@ -64,6 +67,7 @@ struct run {
     uint64_t seed;
     int max_evals;
     int batch;  // so many candidates are proposed before they are judged; at least 1
+    int race;   // so many are raced at once before the best are judged; 0: each is judged
     double max_seconds;
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
@@ -91,6 +95,10 @@ struct run {
 // Why a node was proposed, with what was expected of it over its parent.
 const char *search_node_reason(struct arena *a, const char *why, double speedup, double roi);
 
+// Was it only in a race whose time was over before its turn? Then nothing is known of it.
+bool search_node_is_untimed(const struct search_node *n);
+
+const char *node_state_name(enum node_state s);
 const char *run_state_name(enum run_state s);
 json_t *search_node_to_json(const struct search_node *n);
 bool search_node_from_json(struct arena *a, const json_t *json, struct search_node *n,

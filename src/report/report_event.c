@@ -41,6 +41,11 @@ static void say_evaluated(struct str *out, const struct event *e) {
                                       : "the default kernel");
 }
 
+static void say_raced(struct str *out, const struct event *e) {
+    str_printf(out, "%9s ", "");
+    report_wrap(out, e->words, 10, 10);
+}
+
 static void say_disqualified(struct str *out, const struct event *e) {
     char head[48];
     int column = snprintf(head, sizeof head, "%lld.%d did not pass: ", (long long)e->run->id,
@@ -56,6 +61,9 @@ void report_event(struct str *out, const struct event *e) {
         break;
     case EVENT_STARTED:
         say_started(out, e->run);
+        break;
+    case EVENT_RACED:
+        say_raced(out, e);
         break;
     case EVENT_EVALUATED:
         say_evaluated(out, e);
@@ -78,8 +86,10 @@ void report_event_live(struct str *out, const struct event *e) {
     if (e->kind != EVENT_PROPOSED)
         return;
     struct str line = {.max = REPORT_COLUMNS - 1};
-    str_printf(&line, "%lld.%d  %d done, %.0f s", (long long)e->run->id, e->node->number,
-               e->n_evals, e->elapsed_s);
+    str_printf(&line, "%lld.%d  %d done, ", (long long)e->run->id, e->node->number, e->n_evals);
+    if (e->n_screened > 0)
+        str_printf(&line, "%d screened, ", e->n_screened);
+    str_printf(&line, "%.0f s", e->elapsed_s);
     if (isfinite(e->best_s)) {
         str_puts(&line, ", best ");
         report_seconds(&line, e->best_s, 0);

@@ -32,6 +32,7 @@ bool report_is_confirmed(const struct run *r);
 const struct search_node *report_champion(const struct run_view *v);
 
 int report_n_evaluated(const struct run_view *v);
+int report_n_screened(const struct run_view *v);  // lost a race and were not judged
 
 // "after 16 evaluations without a significant gain".
 const char *report_stop_text(const char *reason);

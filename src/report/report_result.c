@@ -35,9 +35,12 @@ static void say_champion(struct str *out, const struct run_view *v, const struct
 
 static void say_stop(struct str *out, const struct run_view *v) {
     struct str text = {0};
-    int n = report_n_evaluated(v);
-    str_printf(&text, "%s (%d evaluation%s, %.0f s)", report_stop_text(v->run.stop_reason), n,
-               n == 1 ? "" : "s", v->run.elapsed_s);
+    int n = report_n_evaluated(v), n_screened = report_n_screened(v);
+    str_printf(&text, "%s (%d evaluation%s, ", report_stop_text(v->run.stop_reason), n,
+               n == 1 ? "" : "s");
+    if (n_screened > 0)
+        str_printf(&text, "%d more screened, ", n_screened);
+    str_printf(&text, "%.0f s)", v->run.elapsed_s);
     str_puts(out, "stopped   ");
     report_wrap(out, str_text(&text), 10, 10);
     str_reset(&text);
@@ -121,6 +124,7 @@ json_t *report_result_json(const struct run_view *v) {
         "speedup", report_speedup_json(r), "reach", report_reach_json(r), "bound",
         report_bound_json(r), "champion", champion_json(v, report_champion(v)), "evals",
         report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
+    json_object_set_new(json, "screened", json_integer(report_n_screened(v)));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     return json;
 }

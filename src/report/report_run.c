@@ -147,6 +147,9 @@ static void say_effort(struct str *out, const struct run_view *v) {
     for (int k = 0; k < VERDICT_COUNT; k++)
         if (counts[k] > 0)
             str_printf(out, " %d %s", counts[k], verdict_kind_name((enum verdict_kind)k));
+    if (report_n_screened(v) > 0)
+        str_printf(out, "\n  screened           %d more: lost a race, timed roughly, not verified",
+                   report_n_screened(v));
     str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
     str_puts(out, "  stopped            ");
     report_wrap(out, report_stop_text(r->stop_reason), 21, 21);

@@ -113,6 +113,13 @@ int report_n_evaluated(const struct run_view *v) {
     return n;
 }
 
+int report_n_screened(const struct run_view *v) {
+    int n = 0;
+    for (int i = 0; i < v->n_nodes; i++)
+        n += v->nodes[i].state == NODE_SCREENED && !v->nodes[i].screening.is_untimed;
+    return n;
+}
+
 // The reasons are those of search/optimize.c.
 const char *report_stop_text(const char *reason) {
     static const struct {

@@ -76,8 +76,26 @@ static void node_line(struct str *out, const struct run_view *v, int number, int
 static void subtree(struct str *out, const struct run_view *v, int number, int depth) {
     node_line(out, v, number, depth);
     for (int i = number + 1; i < v->n_nodes; i++)
-        if (v->nodes[i].parent == number)
+        if (v->nodes[i].parent == number && v->nodes[i].state != NODE_SCREENED)
             subtree(out, v, i, depth + 1);
+}
+
+// Apart from those that were judged: what is said of them was not verified.
+static void say_screened(struct str *out, const struct run_view *v) {
+    struct arena a = {0};
+    if (report_n_screened(v) > 0)
+        str_puts(out, "\nscreened: lost a race, timed roughly, not verified\n");
+    for (int i = 0; i < v->n_nodes; i++) {
+        const struct search_node *n = &v->nodes[i];
+        if (n->state != NODE_SCREENED)
+            continue;
+        str_printf(out, "%6d  from %-5d ", i, n->parent);
+        report_seconds(out, n->screening.time_s, 9);
+        str_printf(out, "  %s\n", n->move);
+        str_printf(out, "%31s", "");
+        report_wrap(out, screening_text(&a, &n->screening), 31, 31);
+    }
+    arena_reset(&a);
 }
 
 // Does a model know what its ideas are worth? What it expected of each over the node that it
@@ -122,6 +140,7 @@ void report_tree(struct str *out, const struct run_view *v) {
                r->policy, r->proposer, (unsigned long long)r->seed);
     if (v->n_nodes > 0)
         subtree(out, v, 0, 0);
+    say_screened(out, v);
     say_expectations(out, v);
 }
 
@@ -211,6 +230,15 @@ static void say_gain(struct str *out, const struct run_view *v, const struct sea
     str_puts(out, "\n");
 }
 
+static void say_screening(struct str *out, const struct search_node *n) {
+    struct arena a = {0};
+    if (!n->screening.present)
+        return;
+    str_puts(out, "race      ");
+    report_wrap(out, screening_text(&a, &n->screening), 10, 10);
+    arena_reset(&a);
+}
+
 void report_node(struct str *out, const struct run_view *v, int number, bool with_source) {
     const struct search_node *n = &v->nodes[number];
     str_printf(out, "node      %lld.%d", (long long)v->run.id, number);
@@ -236,9 +264,12 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
         say_launches(out, &n->profile);
         say_profile(out, &n->profile);
         say_findings(out, n);
+    } else if (n->state == NODE_SCREENED) {
+        str_puts(out, "verdict   none: it lost a race and was not verified\n");
     } else {
         str_puts(out, "verdict   not evaluated yet\n");
     }
+    say_screening(out, n);
     if (n->candidate.kernel) {
         str_puts(out, "\n");
         str_puts(out, n->candidate.kernel);

@@ -2,6 +2,7 @@
 // policy select and the mind propose, until something new comes of it.
 #include "search/decide.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +37,26 @@ static void note_tried(struct arena *a, struct tried *t, const char *kernel) {
     t->kernels[t->n++] = kernel;
 }
 
-static bool is_duplicate(const struct decide_input *in, const struct candidate *c) {
-    for (int i = 0; i < in->n_nodes; i++)
-        if (strcmp(in->nodes[i].candidate.hash, c->hash) == 0)
+// What is known of a decision in the making.
+struct making {
+    const struct decide_input *in;
+    struct tree tree;
+    struct tried tried;
+    struct rng rng;
+    uint64_t *codes;  // of the nodes, then of what was decided
+    const char **hashes;
+    int n_codes;
+};
+
+static void note_candidate(struct making *m, const struct candidate *c) {
+    m->codes[m->n_codes] = candidate_code(c);
+    m->hashes[m->n_codes++] = c->hash;
+}
+
+static bool is_duplicate(const struct making *m, const struct candidate *c) {
+    uint64_t code = candidate_code(c);
+    for (int i = 0; i < m->n_codes; i++)
+        if (strcmp(m->hashes[i], c->hash) == 0 || (m->in->is_race && m->codes[i] == code))
             return true;
     return false;
 }
@@ -160,37 +178,37 @@ bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
 
 // ---- the decision
 
-// Ask the mind for one proposal from this node.
-static bool propose_from(const struct decide_input *in, int parent, const struct tried *tried,
-                         struct rng *rng, struct proposal *out) {
+// Ask the mind for proposals from this node; returns how many.
+static int propose_from(struct making *m, int parent, struct proposal *out, int room) {
+    const struct decide_input *in = m->in;
     struct brief brief;
     if (!decide_brief(in, parent, &brief))
-        return false;
-    brief.tried = tried->kernels;
-    brief.n_tried = tried->n;
-    brief.rng = rng;
+        return 0;
+    brief.tried = m->tried.kernels;
+    brief.n_tried = m->tried.n;
+    brief.rng = &m->rng;
+    brief.is_race = in->is_race;
     brief.is_repair = verdict_is_failure(in->nodes[parent].verdict.kind) && parent > 0;
-    *out = (struct proposal){0};
-    return in->proposer->propose(in->scratch, &brief, out);
+    return in->proposer->propose(in->scratch, &brief, out, room);
 }
 
 // The proposal as a candidate; false when it cannot be one, or is not new.
-static bool realise_proposal(const struct decide_input *in, const struct proposal *p,
-                             struct tried *tried, struct candidate *c) {
+static bool realise_proposal(struct making *m, const struct proposal *p, struct candidate *c) {
+    const struct decide_input *in = m->in;
     struct arena *a = in->scratch;
     struct error why = {0};
     *c = (struct candidate){.tier = p->tier, .source = p->source};
     if (!p->kernel) {
         candidate_seal(a, c);
-        return !is_duplicate(in, c);
+        return !is_duplicate(m, c);
     }
-    note_tried(a, tried, kernel_print(a, p->kernel));
+    note_tried(a, &m->tried, kernel_print(a, p->kernel));
     if (!lower_kernel(a, in->problem, in->target, p->kernel, c, &why)) {
         log_info("%s: %s", p->move, why.text);  // the move's repair has a gap
         return false;
     }
-    note_tried(a, tried, c->kernel);
-    return !is_duplicate(in, c);
+    note_tried(a, &m->tried, c->kernel);
+    return !is_duplicate(m, c);
 }
 
 static bool failed(const struct search_node *n) {
@@ -225,41 +243,67 @@ static int to_repair(const struct decide_input *in) {
     return -1;
 }
 
-bool decide(const struct decide_input *in, struct decision *out) {
+static void begin(struct making *m, const struct decide_input *in, int room) {
     struct arena *a = in->scratch;
-    struct tree tree;
-    tree_build(a, &tree, in->nodes, in->n_nodes);
-    struct tried tried = {0};
-    for (int i = 0; i < in->n_nodes; i++)
-        note_tried(a, &tried, in->nodes[i].candidate.kernel);
-    struct rng rng;
-    rng_init(&rng, in->seed + 0x9e3779b97f4a7c15u * (uint64_t)in->n_nodes);
-
-    int repair = to_repair(in);
-    for (int n_again = 0; n_again < AGAIN_MAX; n_again++) {
-        bool is_repair = repair >= 0;
-        int parent = is_repair ? repair : in->policy->select(&tree, &rng);
-        if (parent < 0)
-            return false;
-        repair = -1;
-        struct proposal proposal = {0};
-        struct candidate c;
-        if (!propose_from(in, parent, &tried, &rng, &proposal)) {
-            if (!is_repair)
-                tree_exhaust(&tree, parent);
-            continue;
-        }
-        if (!realise_proposal(in, &proposal, &tried, &c))
-            continue;
-        *out = (struct decision){.parent = parent,
-                                 .move = proposal.move,
-                                 .change = proposal.change,
-                                 .reason = proposal.reason,
-                                 .by = proposal.by,
-                                 .tool = proposal.tool,
-                                 .expected = proposal.expected,
-                                 .candidate = c};
-        return true;
+    *m = (struct making){.in = in,
+                         .codes = arena_array(a, uint64_t, in->n_nodes + room),
+                         .hashes = arena_array(a, const char *, in->n_nodes + room)};
+    tree_build(a, &m->tree, in->nodes, in->n_nodes);
+    for (int i = 0; i < in->n_nodes; i++) {
+        if (search_node_is_untimed(&in->nodes[i]))
+            continue;  // a race had no time for it: it may be proposed again
+        note_tried(a, &m->tried, in->nodes[i].candidate.kernel);
+        note_candidate(m, &in->nodes[i].candidate);
     }
-    return false;
+    rng_init(&m->rng, in->seed + 0x9e3779b97f4a7c15u * (uint64_t)in->n_nodes);
+}
+
+// Of several proposals a third is kept for nodes that come second.
+static int share_of(int room, int n_before) {
+    return n_before == 0 ? room - room / 3 : room - n_before;
+}
+
+static int add_realised(struct making *m, int parent, const struct proposal *p, int n_proposals,
+                        struct decision *out) {
+    int n = 0;
+    for (int i = 0; i < n_proposals; i++) {
+        struct candidate c;
+        if (!realise_proposal(m, &p[i], &c))
+            continue;
+        note_candidate(m, &c);
+        out[n++] = (struct decision){.parent = parent,
+                                     .move = p[i].move,
+                                     .change = p[i].change,
+                                     .reason = p[i].reason,
+                                     .by = p[i].by,
+                                     .tool = p[i].tool,
+                                     .expected = p[i].expected,
+                                     .candidate = c};
+    }
+    m->tree.at[parent].n_children += n;
+    return n;
+}
+
+int decide(const struct decide_input *in, struct decision *out, int room) {
+    struct making m;
+    int n = 0, repair = to_repair(in);
+    bool is_opening = in->n_nodes > 0 && in->nodes[0].state == NODE_PROPOSED;
+    struct proposal *proposals = arena_array(in->scratch, struct proposal, room);
+    begin(&m, in, room);
+    for (int n_again = 0; n < room && n_again < AGAIN_MAX; n_again++) {
+        bool is_repair = repair >= 0;
+        int parent = is_repair ? repair : is_opening ? 0 : in->policy->select(&m.tree, &m.rng);
+        if (parent < 0)
+            break;
+        repair = -1;
+        memset(proposals, 0, sizeof *proposals * (size_t)room);
+        int wanted = is_repair ? 1 : is_opening ? room - n : share_of(room, n);
+        int got = propose_from(&m, parent, proposals, wanted);
+        if (got == 0 && is_opening)
+            break;
+        if (got == 0 && !is_repair)
+            tree_exhaust(&m.tree, parent);
+        n += add_realised(&m, parent, proposals, got, out + n);
+    }
+    return n;
 }

@@ -34,6 +34,7 @@ struct decide_input {
     int batch;              // of the run
     int evals_left;         // of the run; 0: no limit known
     int mind_since;         // the mind's failures count from this node on
+    bool is_race;           // mostly timed roughly; and the same code but for comments is no news
     struct arena *scratch;  // where the decision lives
 };
 
@@ -44,10 +45,11 @@ struct decision {
     struct candidate candidate;
 };
 
-// Mend a node of the last batch where the mind does that and it did not pass; else select a node,
-// have it improved, lower the result; again while that gives something that was seen before. False
-// when nothing is left to try.
-bool decide(const struct decide_input *in, struct decision *out);
+// Up to `room` decisions. Repair a node of the last batch where the mind does that and it did not
+// pass; else select a node, have it improved, lower the results; again while there is room and
+// something is left to try. While the root is not judged yet, all are from there. Returns how many;
+// 0: nothing is left.
+int decide(const struct decide_input *in, struct decision *out, int room);
 
 // What a mind is told of a node. False: the node's block cannot be read
 // any more.

@@ -1,6 +1,7 @@
 // Judgements by subject and baseline in their recorded order.
 #include "search/judging.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -39,13 +40,36 @@ static bool record(void *ctx, struct arena *a, const struct eval_job *job,
     return ok;
 }
 
+static const char RACE[] = "race";
+
+static bool record_race(void *ctx, struct arena *a, const struct race_job *job,
+                        struct screening *screenings, struct error *err) {
+    struct judge_recorder *r = ctx;
+    struct arena scratch = {0};
+    bool ok = r->inner.race(r->inner.ctx, a, job, screenings, err) && store_begin(r->store, err);
+    if (!ok)
+        return false;
+    for (int i = 0; ok && i < job->n_candidates; i++) {
+        struct judgement j = {.subject = judgement_subject(&scratch, &job->candidates[i]),
+                              .baseline = judgement_subject(&scratch, job->incumbent),
+                              .depth = RACE,
+                              .screening = screenings[i]};
+        ok = store_add_judgement(r->store, r->run, &j, err);
+    }
+    arena_reset(&scratch);
+    return store_end(r->store, ok, err);
+}
+
 static bool pass_announcement(void *ctx, const struct eval_job *job, struct error *err) {
     const struct judging *inner = &((struct judge_recorder *)ctx)->inner;
     return !inner->announce || inner->announce(inner->ctx, job, err);
 }
 
 struct judging judging_record(struct judge_recorder *r) {
-    return (struct judging){.judge = record, .ctx = r, .announce = pass_announcement};
+    return (struct judging){.judge = record,
+                            .ctx = r,
+                            .announce = pass_announcement,
+                            .race = r->inner.race ? record_race : NULL};
 }
 
 bool judging_record_bound(struct store *store, int64_t run, const char *bound, const char *facts,
@@ -72,7 +96,7 @@ bool judging_forget_pending(struct store *store, int64_t run, const struct searc
     for (int i = 0; ok && i < n_nodes; i++)
         if (nodes[i].state == NODE_PROPOSED)
             ok = store_drop_judgements(store, run, judgement_subject(&scratch, &nodes[i].candidate),
-                                       err);
+                                       nodes[i].screening.present, err);
     arena_reset(&scratch);
     return ok;
 }
@@ -129,11 +153,35 @@ static bool replay(void *ctx, struct arena *a, const struct eval_job *job,
     return true;
 }
 
+// Each candidate's own, whatever else was in that race.
+static bool replay_race(void *ctx, struct arena *a, const struct race_job *job,
+                        struct screening *screenings, struct error *err) {
+    struct judge_replayer *r = ctx;
+    (void)err;
+    for (int k = 0; k < job->n_candidates; k++) {
+        const char *subject = judgement_subject(a, &job->candidates[k]);
+        int i = 0;
+        while (i < r->limit && (r->is_used[i] || strcmp(r->judgements[i].subject, subject) != 0 ||
+                                strcmp(r->judgements[i].depth, RACE) != 0))
+            i++;
+        bool is_there = i < r->limit;
+        r->n_missing += !is_there;
+        screenings[k] = (struct screening){
+            .present = true, .against = "", .speedup = NAN, .time_s = NAN, .is_untimed = true};
+        if (!is_there)
+            continue;
+        r->is_used[i] = true;
+        r->next = i + 1 > r->next ? i + 1 : r->next;
+        screenings[k] = r->judgements[i].screening;
+    }
+    return true;
+}
+
 struct judging judging_replay(struct arena *a, struct judge_replayer *r,
                               const struct judgement *judgements, int n) {
     *r = (struct judge_replayer){
         .judgements = judgements, .n = n, .limit = n, .is_used = arena_array(a, bool, n + 1)};
-    return (struct judging){.judge = replay, .ctx = r};
+    return (struct judging){.judge = replay, .ctx = r, .race = replay_race};
 }
 
 // The next unused judgement of a subject that is no candidate.

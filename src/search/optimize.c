@@ -1,6 +1,6 @@
 // `optimize` at the end of the file is the list of calls; above it, in the order in which they are
-// needed: judging a node (screening, ranking), the batch, re-measured ceilings, play-off and
-// confirmation.
+// needed: judging a node (screening, ranking), the batch, re-measured ceilings. Races are in
+// racing.c, play-off and confirmation in confirm.c.
 #include "search/optimize.h"
 
 #include <math.h>
@@ -16,6 +16,7 @@
 #include "search/decide.h"
 #include "search/finale.h"
 #include "search/progress.h"
+#include "search/search_loop.h"
 #include "store/store.h"
 #include "tools/tool.h"
 
@@ -32,40 +33,51 @@ enum { REMEASURE_MAX = 3 };
 // Evaluations that a run makes, whatever its time, while nothing passes.
 enum { PROLONGED_EVALS = 4 };
 
-struct loop {
-    const struct optimize_job *job;
-    struct run *run;
-    struct arena *a;       // the run: nodes and their records
-    struct arena scratch;  // one decision
-    struct search_node *nodes;
-    int n_nodes, room;
-    int64_t started_ns;
-    double elapsed_before_s;     // by earlier processes
-    int n_remeasured;            // by this process
-    double first_eval_s;         // how long the first evaluation of this process took
-    const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
-    bool was_prolonged;          // beyond its time, and that was said
-};
-
-static void update_elapsed(struct loop *l) {
+void loop_update_elapsed(struct loop *l) {
     l->run->elapsed_s = l->elapsed_before_s + (double)(clock_now_ns() - l->started_ns) / 1e9;
 }
 
-static void tell(struct loop *l, enum event_kind kind, const struct search_node *n) {
+static void tell_all(struct loop *l, enum event_kind kind, const struct search_node *n,
+                     const char *words) {
     if (!l->job->on_event)
         return;
     int best = progress_champion(l->nodes, l->n_nodes);
     struct event e = {
         .kind = kind,
+        .words = words,
         .run = l->run,
         .node = n,
         .n_evals = progress_evals(l->nodes, l->n_nodes),
+        .n_screened = progress_screened(l->nodes, l->n_nodes),
         .best = best,
         .best_s = best < 0 ? NAN : l->nodes[best].measurement.median_s,
         .reach_s = l->job->bound->reach_s,
         .elapsed_s = l->run->elapsed_s,
     };
     l->job->on_event(&e, l->job->event_ctx);
+}
+
+void loop_tell(struct loop *l, enum event_kind kind, const struct search_node *n) {
+    tell_all(l, kind, n, NULL);
+}
+
+void loop_tell_words(struct loop *l, enum event_kind kind, const char *words) {
+    tell_all(l, kind, NULL, words);
+}
+
+bool loop_same_source(const struct candidate *x, const struct candidate *y) {
+    return x->source && y->source && strcmp(x->hash, y->hash) == 0;
+}
+
+const char *loop_first_line(struct arena *a, const char *text) {
+    return arena_strndup(a, text, strcspn(text, "\n"));
+}
+
+int loop_count_proposed(const struct loop *l) {
+    int n = 0;
+    for (int i = 0; i < l->n_nodes; i++)
+        n += l->nodes[i].state == NODE_PROPOSED;
+    return n;
 }
 
 static struct search_node *add_node(struct loop *l) {
@@ -95,7 +107,7 @@ static bool load_nodes(struct loop *l, struct error *err) {
     l->run->stop_reason = NULL;
     if (!store_update_run(l->job->store, l->run, err))
         return false;
-    tell(l, EVENT_STARTED, NULL);
+    loop_tell(l, EVENT_STARTED, NULL);
     return true;
 }
 
@@ -118,10 +130,6 @@ static bool add_root(struct loop *l, struct error *err) {
     return store_put_node(l->job->store, l->run->id, root, err);
 }
 
-static bool same_source(const struct candidate *x, const struct candidate *y) {
-    return x->source && y->source && strcmp(x->hash, y->hash) == 0;
-}
-
 // What candidates are timed against: the root, so that all times compare; when the root does not
 // work, the baseline, and without one the first that does.
 static const struct candidate *baseline_of(const struct loop *l, const struct search_node *n) {
@@ -130,7 +138,7 @@ static const struct candidate *baseline_of(const struct loop *l, const struct se
     const struct search_node *root = &l->nodes[0];
     if (root->verdict.kind == VERDICT_OK && root->measurement.present)
         return &root->candidate;
-    bool is_same = same_source(&l->run->baseline, &root->candidate);
+    bool is_same = loop_same_source(&l->run->baseline, &root->candidate);
     if (l->run->baseline.source && !is_same && !l->baseline_fault)
         return &l->run->baseline;
     for (int i = 1; i < l->n_nodes && i != n->number; i++)
@@ -142,10 +150,6 @@ static const struct candidate *baseline_of(const struct loop *l, const struct se
 // Is the verdict about the baseline and says nothing of the candidate?
 static bool is_fault_of_baseline(const struct verdict *v) {
     return v->kind == VERDICT_INFRA && v->rule && strcmp(v->rule, "baseline") == 0;
-}
-
-static const char *first_line(struct arena *a, const char *text) {
-    return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
 static double time_of(const struct loop *l, const struct search_node *n) {
@@ -170,8 +174,8 @@ static void explain(struct loop *l, struct search_node *n) {
     n->n_findings = tools_examine(l->a, &in, n->findings, NODE_FINDINGS_MAX);
 }
 
-static bool judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
-                  struct error *err) {
+bool loop_judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
+                struct error *err) {
     if (interrupt_seen())
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
     int64_t start_ns = clock_now_ns();
@@ -203,22 +207,22 @@ static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_r
                             struct error *err) {
     struct eval_job job = screening(l, n);
     bool is_alone = job.baseline == NULL;  // the root, or the first that works
-    if (!is_alone && !judge(l, &job, result, err))
+    if (!is_alone && !loop_judge(l, &job, result, err))
         return false;
     // The root does not work, and the baseline neither: there may be another baseline.
     if (job.baseline == &l->run->baseline && is_fault_of_baseline(&result->verdict)) {
-        l->baseline_fault = first_line(l->a, result->verdict.evidence);
+        l->baseline_fault = loop_first_line(l->a, result->verdict.evidence);
         return screen_and_rank(l, n, result, err);
     }
     if (!is_alone && (result->is_final || !is_worth_ranking(l, result)))
         return true;
     job.depth = EVAL_RANK;
     job.seconds = finale_ranking_s(l->run->max_seconds);
-    return judge(l, &job, result, err);
+    return loop_judge(l, &job, result, err);
 }
 
 static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
-    tell(l, EVENT_PROPOSED, n);
+    loop_tell(l, EVENT_PROPOSED, n);
     struct eval_result result = {0};
     int64_t start_ns = clock_now_ns();
     if (!screen_and_rank(l, n, &result, err))
@@ -232,11 +236,11 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     n->gain = n->parent >= 0 ? l->nodes[n->parent].time_s / n->time_s : NAN;
     explain(l, n);
     n->state = NODE_EVALUATED;
-    update_elapsed(l);
+    loop_update_elapsed(l);
     if (!store_put_node(l->job->store, l->run->id, n, err) ||
         !store_update_run(l->job->store, l->run, err))
         return false;
-    tell(l, EVENT_EVALUATED, n);
+    loop_tell(l, EVENT_EVALUATED, n);
     int n_infra = progress_infra_at_end(l->nodes, l->n_nodes);
     if (n_infra >= INFRA_MAX || (n->number == 0 && n_infra > 0))
         return error_set(err, ERROR_IO, "nothing can be judged on this machine now: %s",
@@ -266,11 +270,24 @@ static bool announce(struct loop *l, struct error *err) {
     return ok;
 }
 
+// Of those that wait the one that did best in its race, else the oldest; NULL: none waits.
+static struct search_node *next_proposed(struct loop *l) {
+    struct search_node *next = NULL;
+    for (int i = 0; i < l->n_nodes; i++) {
+        struct search_node *n = &l->nodes[i];
+        bool is_better = !next || (next->screening.present && n->screening.present &&
+                                   n->screening.speedup > next->screening.speedup);
+        if (n->state == NODE_PROPOSED && is_better)
+            next = n;
+    }
+    return next;
+}
+
 static bool evaluate_batch(struct loop *l, struct error *err) {
-    if (!announce(l, err))
+    if ((loop_races(l) && !loop_race(l, err)) || !announce(l, err))
         return false;
-    for (int i = 0; i < l->n_nodes; i++)
-        if (l->nodes[i].state == NODE_PROPOSED && !evaluate(l, &l->nodes[i], err))
+    for (struct search_node *n; (n = next_proposed(l));)
+        if (!evaluate(l, n, err))
             return false;
     return true;
 }
@@ -282,7 +299,7 @@ static bool is_at_reach(const struct loop *l) {
            l->job->bound->reach_s / l->nodes[best].measurement.median_s >= l->run->until;
 }
 
-static void say(struct loop *l, const char *words) {
+void loop_say(struct loop *l, const char *words) {
     struct event e = {.kind = EVENT_NOTE, .words = words, .run = l->run, .best = -1};
     if (l->job->on_event)
         l->job->on_event(&e, l->job->event_ctx);
@@ -300,7 +317,8 @@ static void say_prolonged(struct loop *l) {
     if (l->run->elapsed_s <= l->run->max_seconds || l->was_prolonged || !is_first)
         return;
     l->was_prolonged = true;
-    say(l, arena_printf(l->a, "the first verdict took %.3g s of the %.3g s given: prolonged to %s",
+    loop_say(
+        l, arena_printf(l->a, "the first verdict took %.3g s of the %.3g s given: prolonged to %s",
                         l->run->elapsed_s, l->run->max_seconds,
                         is_prolonged(l) ? "the first candidate that passes" : "its confirmation"));
 }
@@ -308,7 +326,7 @@ static void say_prolonged(struct loop *l) {
 // Why to stop now, or NULL.
 static const char *stop_reason(struct loop *l) {
     const struct run *run = l->run;
-    update_elapsed(l);
+    loop_update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
     if (is_at_reach(l))
@@ -344,15 +362,14 @@ static bool add_decided(struct loop *l, const struct decision *d, struct error *
     return store_put_node(l->job->store, l->run->id, n, err);
 }
 
-static int count_proposed(const struct loop *l) {
-    int n = 0;
-    for (int i = 0; i < l->n_nodes; i++)
-        n += l->nodes[i].state == NODE_PROPOSED;
-    return n;
+static bool add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
+    bool ok = store_begin(l->job->store, err);
+    for (int i = 0; ok && i < n; i++)
+        ok = add_decided(l, &decisions[i], err);
+    return store_end(l->job->store, ok, err);
 }
 
-// Decide what to try next and put it in the store; *more is false when nothing is left.
-static bool add_next(struct loop *l, bool *more, struct error *err) {
+bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
     struct decide_input in = {.problem = l->job->problem,
                               .target = l->job->target,
                               .bound = l->job->bound,
@@ -367,139 +384,19 @@ static bool add_next(struct loop *l, bool *more, struct error *err) {
                               .evals_left =
                                   progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals),
                               .mind_since = l->run->llm.since,
+                              .is_race = l->run->race > 0,
                               .scratch = &l->scratch};
-    struct decision decision;
-    *more = decide(&in, &decision);
-    bool ok = !*more || add_decided(l, &decision, err);
+    struct decision *decisions = arena_array(&l->scratch, struct decision, room);
+    *n = decide(&in, decisions, room);
+    bool ok = add_all(l, decisions, *n, err);
     arena_reset(&l->scratch);
     return ok;
-}
-
-static bool disqualify(struct loop *l, struct search_node *n, const struct verdict *v,
-                       struct error *err) {
-    n->verdict = *v;
-    n->verdict.evidence = arena_printf(l->a, "on confirmation: %s", v->evidence);
-    n->time_s = NAN;
-    if (!store_put_node(l->job->store, l->run->id, n, err))
-        return false;
-    tell(l, EVENT_DISQUALIFIED, n);
-    return true;
-}
-
-// One game of the play-off. A winner's time is restated by it, so that the champion follows from
-// the stored nodes as ever.
-static bool play(struct loop *l, struct search_node *champion, struct search_node *n,
-                 struct error *err) {
-    struct eval_job job = {.candidate = &n->candidate,
-                           .baseline = &champion->candidate,
-                           .depth = EVAL_RANK,
-                           .seconds = finale_timing_s(l->run->max_seconds)};
-    struct eval_result r = {0};
-    if (!judge(l, &job, &r, err))
-        return false;
-    if (r.verdict.kind != VERDICT_OK || !r.measurement.present)
-        return true;
-    say(l, arena_printf(l->a, "play-off: node %d takes %.3f of the time of node %d", n->number,
-                        1 / r.measurement.speedup, champion->number));
-    if (r.measurement.speedup <= 1)
-        return true;
-    n->time_s = champion->time_s / r.measurement.speedup;
-    return store_put_node(l->job->store, l->run->id, n, err);
-}
-
-// Those that cannot be distinguished from the champion, against it, while there is time.
-static bool play_off(struct loop *l, struct error *err) {
-    int contenders[CONTENDERS_MAX], best = progress_champion(l->nodes, l->n_nodes);
-    int n = best > 0 ? finale_contenders(l->nodes, l->n_nodes, best, contenders) : 0;
-    for (int i = 0; i < n; i++) {
-        update_elapsed(l);
-        if (i > 0 && l->run->elapsed_s + l->first_eval_s > l->run->max_seconds)
-            break;
-        if (!play(l, &l->nodes[best], &l->nodes[contenders[i]], err))
-            return error_wrap(err, "play-off");
-        best = progress_champion(l->nodes, l->n_nodes);
-    }
-    return true;
-}
-
-// On fresh data, against the baseline or (baseline NULL) alone.
-static bool judge_champion(struct loop *l, const struct search_node *n,
-                           const struct candidate *baseline, struct eval_result *result,
-                           struct error *err) {
-    struct eval_job job = {.candidate = &n->candidate,
-                           .baseline = baseline,
-                           .depth = EVAL_CONFIRM,
-                           .seconds = finale_timing_s(l->run->max_seconds)};
-    return judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);
-}
-
-// A start that did not work is no baseline.
-static void give_up_baseline(struct loop *l) {
-    struct run *run = l->run;
-    const struct search_node *root = &l->nodes[0];
-    if (run->start.source && same_source(&run->baseline, &root->candidate) &&
-        root->verdict.kind != VERDICT_OK)
-        run->baseline = (struct candidate){0};
-}
-
-// Where the baseline cannot be timed the champion is confirmed alone: its time is known then, and
-// its speed-up is not.
-static bool judge_alone(struct loop *l, const struct search_node *n, struct eval_result *result,
-                        struct error *err) {
-    const char *why = !l->run->baseline.source ? "there is no baseline that works"
-                      : l->baseline_fault      ? l->baseline_fault
-                                               : first_line(l->a, result->verdict.evidence);
-    say(l,
-        arena_printf(l->a, "%s: the speed-up stays unknown, the champion is confirmed alone", why));
-    if (!judge_champion(l, n, NULL, result, err))
-        return false;
-    if (result->verdict.kind == VERDICT_INFRA)
-        return error_set(err, ERROR_IO, "confirm node %d: %s", n->number, result->verdict.evidence);
-    struct measurement *m = &result->measurement;
-    m->speedup = m->speedup_low = m->speedup_high = NAN;
-    l->run->speedup_unknown = why;
-    return true;
-}
-
-// The champion against the baseline on fresh data. One that does not pass is disqualified, for good
-// and in the store; the search then goes on, or the next best has its turn.
-static bool confirm(struct loop *l, bool *settled, struct error *err) {
-    struct run *run = l->run;
-    int best = progress_champion(l->nodes, l->n_nodes);
-    *settled = best < 0 || (run->champion == best && run->confirm.present);
-    if (*settled && best >= 0)
-        return true;  // resumed after the confirmation
-    run->champion = -1;
-    run->confirm = (struct measurement){0};
-    run->speedup_unknown = NULL;
-    if (best < 0)
-        return true;
-    if (!play_off(l, err))
-        return false;
-    best = progress_champion(l->nodes, l->n_nodes);
-    struct search_node *n = &l->nodes[best];
-    tell(l, EVENT_CONFIRMING, n);
-    give_up_baseline(l);
-    struct eval_result result = {0};
-    bool is_alone = l->baseline_fault || !run->baseline.source;
-    if (!is_alone && !judge_champion(l, n, &run->baseline, &result, err))
-        return false;
-    is_alone |= result.verdict.kind == VERDICT_INFRA;
-    if (is_alone && !judge_alone(l, n, &result, err))
-        return false;
-    *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;
-    if (!*settled)
-        return disqualify(l, n, &result.verdict, err);
-    run->champion = best;
-    run->confirm = result.measurement;
-    run->confirm_verdict = result.verdict;
-    return true;
 }
 
 // Write down how it ended. An error of the loop's is kept; this must not hide it.
 static bool finish(struct loop *l, bool ok, struct error *err) {
     struct run *run = l->run;
-    update_elapsed(l);
+    loop_update_elapsed(l);
     run->state = ok ? RUN_DONE : RUN_INTERRUPTED;
     run->ended_at = clock_timestamp(l->a);
     if (!ok)
@@ -510,7 +407,7 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
         *err = update;
         ok = false;
     }
-    tell(l, EVENT_FINISHED, NULL);
+    loop_tell(l, EVENT_FINISHED, NULL);
     arena_reset(&l->scratch);
     return ok;
 }
@@ -543,7 +440,7 @@ static const char *doubt_of_reach(struct loop *l) {
         return NULL;
     if (job->bound->reach_s / l->nodes[best].time_s > BEYOND)
         return "faster than reach";
-    update_elapsed(l);
+    loop_update_elapsed(l);
     bool is_early = l->run->elapsed_s < l->run->max_seconds / 2;
     return l->n_remeasured == 0 && is_early && is_at_reach(l) ? "at reach" : NULL;
 }
@@ -578,19 +475,19 @@ static bool has_room(const struct loop *l, int n_proposed) {
 
 // Propose until the batch is full; *why is set when not even one could be.
 static bool gather_batch(struct loop *l, const char **why, struct error *err) {
-    int n_proposed = count_proposed(l);
-    for (bool more; has_room(l, n_proposed); n_proposed++) {
-        if (!add_next(l, &more, err))
+    int n_proposed = loop_count_proposed(l), room = loop_races(l) ? l->run->race : 1;
+    for (int n; has_room(l, n_proposed); n_proposed += n) {
+        if (!loop_add_next(l, room, &n, err))
             return false;
-        if (!more && interrupt_seen())
+        if (n == 0 && interrupt_seen())
             return error_set(err, ERROR_INTERRUPTED, "interrupted");
-        if (!more) {
+        if (n == 0) {
             const struct proposer *p = l->job->proposer;
             const char *stopped = p->stopped ? p->stopped(l->job->mind) : NULL;
             *why = n_proposed > 0 ? NULL : stopped ? stopped : "exhausted";
             return true;
         }
-        update_elapsed(l);
+        loop_update_elapsed(l);
     }
     return true;
 }
@@ -600,7 +497,7 @@ static bool search(struct loop *l, struct error *err) {
     const char *why = NULL;
     while (settle_reach(l, err)) {
         // What was proposed is judged: that was paid for, and a replay has it.
-        if (count_proposed(l) == 0 && (why = stop_reason(l)))
+        if (loop_count_proposed(l) == 0 && (why = stop_reason(l)))
             break;
         if (!gather_batch(l, &why, err))
             return false;
@@ -619,9 +516,10 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .a = a,
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && evaluate_again(&l, err);
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_race_opening(&l, err) &&
+              evaluate_again(&l, err);
     bool settled = false;
     while (ok && !settled)
-        ok = search(&l, err) && confirm(&l, &settled, err);
+        ok = search(&l, err) && loop_confirm(&l, &settled, err);
     return finish(&l, ok, err);
 }

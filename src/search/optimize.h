@@ -5,6 +5,9 @@
 // of the stored nodes, the run's seed and the node's number. So a run that was killed
 // anywhere and resumed takes the same way as one that was not.
 //
+// Where candidates are raced (run.race) many are proposed at once, roughly timed and mostly
+// screened; the few that come through are judged.
+//
 // Candidates come in batches (run.batch): all of one are proposed before the first is judged, and
 // a batch ends at a node whose number is a multiple of its size, whoever was killed in between.
 #pragma once
@@ -30,6 +33,9 @@ struct judging {
     // May be NULL. Called with every job of a batch before the first of them is judged: whoever has
     // several workers can set them all to work.
     bool (*announce)(void *ctx, const struct eval_job *job, struct error *err);
+    // May be NULL: nobody races candidates. Fills in one screening for each.
+    bool (*race)(void *ctx, struct arena *a, const struct race_job *job,
+                 struct screening *screenings, struct error *err);
 };
 
 struct optimize_job {

@@ -41,11 +41,23 @@ int progress_evals_left(const struct search_node *nodes, int n_nodes, int max) {
     return max > 0 && left > 0 ? left : 0;
 }
 
+static bool is_screened(const struct search_node *n) {
+    return n->state == NODE_SCREENED && !n->screening.is_untimed;
+}
+
+int progress_screened(const struct search_node *nodes, int n_nodes) {
+    int n = 0;
+    for (int i = 0; i < n_nodes; i++)
+        n += is_screened(&nodes[i]);
+    return n;
+}
+
 int progress_since_gain(const struct search_node *nodes, int n_nodes) {
-    int since = 0;
+    int since = 0, n_screened = 0;
     double to_beat = 0;
     for (int i = 0; i < n_nodes; i++) {
         const struct search_node *n = &nodes[i];
+        n_screened += is_screened(n);
         if (!is_charged(n))
             continue;
         since++;
@@ -53,17 +65,21 @@ int progress_since_gain(const struct search_node *nodes, int n_nodes) {
             continue;
         if (i == 0 || n->measurement.speedup_low > to_beat) {
             to_beat = i == 0 ? 1 : n->measurement.speedup_high;
-            since = 0;
+            since = n_screened = 0;
         }
     }
-    return since;
+    return since + n_screened / SCREENED_PER_EVAL;
 }
 
 int progress_infra_at_end(const struct search_node *nodes, int n_nodes) {
     int n = 0;
-    for (int i = n_nodes - 1; i >= 0 && nodes[i].state == NODE_EVALUATED; i--, n++)
+    for (int i = n_nodes - 1; i >= 0 && nodes[i].state != NODE_PROPOSED; i--) {
+        if (nodes[i].state == NODE_SCREENED)
+            continue;
         if (nodes[i].verdict.kind != VERDICT_INFRA)
             break;
+        n++;
+    }
     return n;
 }
 

@@ -3,6 +3,8 @@
 
 struct search_node;
 
+enum { SCREENED_PER_EVAL = 6 };
+
 // The node that is champion by the search's measurements: the fastest working one that is
 // certainly faster than the root, else the root; where that does not work, the fastest that does;
 // -1 when nothing works.
@@ -15,8 +17,11 @@ int progress_evals(const struct search_node *nodes, int n_nodes);
 // no limit.
 int progress_evals_left(const struct search_node *nodes, int n_nodes, int max);
 
-// Evaluations since the last significant gain. Each gain is measured against the node of the
-// gain before, so that many small steps add up to one.
+// Nodes that lost a race; those that it had no time for do not count.
+int progress_screened(const struct search_node *nodes, int n_nodes);
+
+// Evaluations since the last significant gain; SCREENED_PER_EVAL screened ones count as one. Each
+// gain is measured against the node of the gain before, so that many small steps add up to one.
 int progress_since_gain(const struct search_node *nodes, int n_nodes);
 
 // Verdicts of infra one after the other, up to the newest node.

@@ -58,7 +58,7 @@ void tree_build(struct arena *a, struct tree *t, const struct search_node *nodes
                          (parent >= 0 && t->at[parent].is_suspect);
         at->works = judge_works(at, &nodes[i]);
         at->visits = is_evaluated(&nodes[i]);
-        if (parent >= 0)
+        if (parent >= 0 && nodes[i].state != NODE_SCREENED)
             t->at[parent].n_children++;
     }
     rank(t);

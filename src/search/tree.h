@@ -12,7 +12,7 @@ struct rng;
 struct search_node;
 
 struct tree_node {
-    int n_children;     // proposed ones count: they are being tried
+    int n_children;     // proposed ones count: they are being tried; screened ones do not
     int visits;         // evaluated nodes in its subtree, itself included
     bool is_suspect;    // itself or an ancestor
     bool works;         // verdict ok, not suspect, timed

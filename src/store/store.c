@@ -33,7 +33,7 @@ enum {
 };
 
 // Schema i+1 from schema i; the first makes an empty file a store.
-static const char *const migrations[] = {"schema.sql", "schema_2.sql"};
+static const char *const migrations[] = {"schema.sql", "schema_2.sql", "schema_3.sql"};
 _Static_assert(sizeof migrations / sizeof migrations[0] == STORE_SCHEMA, "one step per version");
 
 bool store_fail(struct store *s, struct error *err) {
@@ -104,6 +104,21 @@ static int wait_busy(void *ctx, int n_calls) {
 
 static bool exec(struct store *s, const char *sql, struct error *err) {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail(s, err);
+}
+
+bool store_begin(struct store *s, struct error *err) {
+    return exec(s, "BEGIN IMMEDIATE", err) || error_wrap(err, "write to %s", s->path);
+}
+
+bool store_end(struct store *s, bool ok, struct error *err) {
+    bool is_open = !sqlite3_get_autocommit(s->db);
+    if (ok && exec(s, "COMMIT", err))
+        return true;
+    if (ok)
+        error_wrap(err, "write to %s", s->path);
+    if (is_open)
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
 }
 
 // One statement, so that all three belong to one moment: another process may be making

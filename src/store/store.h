@@ -15,7 +15,7 @@ struct exchange;
 struct judgement;
 struct store;
 
-enum { STORE_SCHEMA = 2 };
+enum { STORE_SCHEMA = 3 };
 
 // `path` NULL: `.hone/runs.db` found upward from here, else made here (with a `.gitignore`
 // of `*`); a directory means the `runs.db` in it. With `create` false a missing store is
@@ -23,6 +23,11 @@ enum { STORE_SCHEMA = 2 };
 bool store_open(struct store **out, const char *path, bool create, struct error *err);
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
+
+// Several calls as one: all that is written between the two is durable once the second returns
+// true, and none of it otherwise. With `ok` false it is undone, and `err` stays as it is.
+bool store_begin(struct store *s, struct error *err);
+bool store_end(struct store *s, bool ok, struct error *err);
 
 // Runs. store_add_run fills run->id.
 bool store_add_run(struct store *s, struct run *run, struct error *err);
@@ -54,6 +59,8 @@ bool store_get_exchanges(struct store *s, struct arena *a, int64_t run, struct e
 // What the judge said, in order. Those of a subject are dropped when it is judged anew because
 // whoever had it judged was killed before the node was stored.
 bool store_add_judgement(struct store *s, int64_t run, struct judgement *j, struct error *err);
-bool store_drop_judgements(struct store *s, int64_t run, const char *subject, struct error *err);
+// `but_races`: what a race said of it stays.
+bool store_drop_judgements(struct store *s, int64_t run, const char *subject, bool but_races,
+                           struct error *err);
 bool store_get_judgements(struct store *s, struct arena *a, int64_t run, struct judgement **out,
                           int *n, struct error *err);

@@ -66,11 +66,15 @@ bool store_add_judgement(struct store *s, int64_t run, struct judgement *j, stru
     return store_finish(s, st, err) || error_wrap(err, "store a judgement in %s", s->path);
 }
 
-bool store_drop_judgements(struct store *s, int64_t run, const char *subject, struct error *err) {
-    sqlite3_stmt *st =
-        store_prepare(s, "DELETE FROM judgement WHERE run = ?1 AND subject = ?2", err);
+bool store_drop_judgements(struct store *s, int64_t run, const char *subject, bool but_races,
+                           struct error *err) {
+    sqlite3_stmt *st = store_prepare(s,
+                                     "DELETE FROM judgement WHERE run = ?1 AND subject = ?2 AND"
+                                     " NOT (?3 AND json_extract(record, '$.depth') = 'race')",
+                                     err);
     if (!st)
         return false;
+    sqlite3_bind_int(st, 3, but_races);
     sqlite3_bind_int64(st, 1, run);
     sqlite3_bind_text(st, 2, subject, -1, SQLITE_STATIC);
     return store_finish(s, st, err);

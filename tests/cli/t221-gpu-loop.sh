@@ -5,7 +5,7 @@
 
 : >cuda/processes
 expect_match 0 '^champion  1\.[0-9]+: .*x over plain \(.* interval\)$' \
-    "$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --no-calibrate
+    "$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --race 1 --no-calibrate
 printf '%s\n' "$got" | grep -Eq '^ +(.*; )?confirmed on fresh data, [1-9][0-9]* pairs$' || fail "not confirmed: $got"
 printf '%s\n' "$got" | grep -q '^target    cuda.*Fake 9000' || fail "another target: $got"
 printf '%s\n' "$got" | grep -q '(3 evaluations, ' || fail "not three evaluations: $got"
@@ -30,3 +30,8 @@ case $first in
 'y_map y_map y_map '*y_plain*) ;;
 *) fail "a runner from before the confirmation: $(cat cuda/processes)" ;;
 esac
+
+# A race: candidates are compiled by several compilers and timed as they come; what comes through is judged.
+expect_match 0 '^champion  2\.' "$HONE" optimize affine.hone --target cuda --evals 2 --seconds 300 --race 4 --no-calibrate
+printf '%s\n' "$got" | grep -Eq '^ +4 raced against 2\.0' || fail "no race: $got"
+expect_match 0 '^the same tree, champion node [0-9]+$' env CUDA_HOME="$TMP/none" "$HONE" replay 2

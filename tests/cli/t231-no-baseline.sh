@@ -6,7 +6,7 @@
 
 echo plain-wrong >cuda/fault
 expect_match 0 "^champion  1\\.[0-9]+: .*s, speed-up unknown: the baseline 'plain' cannot be timed:$" \
-    "$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --no-calibrate
+    "$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --race 1 --no-calibrate
 for line in 'wrong: 1 of 1000 elements' 'the champion is confirmed alone$' \
     'confirmed on fresh data, [1-9][0-9]* pairs with itself$'; do
     printf '%s\n' "$got" | grep -Eq -e "$line" || fail "without $line: $got"

@@ -2,7 +2,7 @@
 # optimize on a small problem: text, JSON and events; then runs, show, report on it.
 . "$(dirname "$0")/lib.sh"
 
-soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300"
+soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate --seconds 300 --race 1"
 # shellcheck disable=SC2086
 expect_match 0 '^champion  1\.[0-9]+: .*x over plain \(.* interval\)$' \
     "$HONE" optimize $soft --evals 3

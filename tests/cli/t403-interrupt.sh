@@ -4,7 +4,7 @@
 
 # The end that we read from stays open: a search whose reader has left ends by itself.
 mkfifo events
-"$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=256,N=256 --no-calibrate \
+"$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=256,N=256 --no-calibrate --race 4 \
     --events >events 2>message &
 pid=$!
 exec 3<events

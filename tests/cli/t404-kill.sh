@@ -7,7 +7,7 @@ round=1
 while [ $round -le "${ROUNDS:-2}" ]; do
     rm -rf .hone
     # So many evaluations that it does not end by itself, however late the kill comes.
-    "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=64,N=64 --no-calibrate --evals 1000 \
+    "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=64,N=64 --no-calibrate --evals 1000 --race 4 \
         --seed $round --events >events 2>message &
     pid=$!
     exec 3<events

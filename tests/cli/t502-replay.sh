@@ -4,7 +4,7 @@
 
 soft="$ROOT/problems/softmax.hone --dim M=96,N=128 --no-calibrate"
 # shellcheck disable=SC2086
-"$HONE" optimize $soft --evals 4 --seconds 300 >/dev/null || fail 'no run to replay'
+"$HONE" optimize $soft --evals 4 --seconds 300 --race 1 >/dev/null || fail 'no run to replay'
 expect_match 0 '^the same tree, champion node' env HONE_BUILD_CC=/no/such/cc "$HONE" replay
 expect_match 0 '^4 nodes replayed from ' "$HONE" replay last
 valid replay "$HONE" replay 1 --json

@@ -24,7 +24,7 @@ expect_match 2 'text.db: .*not a hone store' "$HONE" optimize $small --store tex
 # The schema's version is at byte 60 of the file, big-endian.
 cp -r s newer
 printf '\0\0\0\007' | dd of=newer/runs.db bs=1 seek=60 conv=notrunc 2>/dev/null
-expect 3 'hone: open store newer/runs.db: schema 7 is newer than 2, the newest that this hone knows' \
+expect 3 'hone: open store newer/runs.db: schema 7 is newer than 3, the newest that this hone knows' \
     "$HONE" runs --store newer
 cp -r s damaged
 head -c 24576 /dev/zero | tr '\0' '\377' | dd of=damaged/runs.db bs=4096 seek=1 conv=notrunc 2>/dev/null

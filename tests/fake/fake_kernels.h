@@ -96,6 +96,18 @@ static void run_oracle_join(void **a) {
 static void run_oracle_matmul(void **a) {
     oracle_matmul(*(struct oracle_product *)a[0]);
 }
+static void run_oracle_move(void **a) {
+    oracle_move(*(struct oracle_move *)a[0]);
+}
+static void run_oracle_scan(void **a) {
+    oracle_scan(*(struct oracle_scan *)a[0]);
+}
+static void run_oracle_pool(void **a) {
+    oracle_pool(*(struct oracle_pool *)a[0]);
+}
+static void run_oracle_matmul_whole(void **a) {
+    oracle_matmul_whole(*(struct oracle_product *)a[0], *(struct oracle_array *)a[1]);
+}
 static void run_oracle_pack(void **a) {
     oracle_pack(*(struct oracle_pack *)a[0]);
 }
@@ -436,6 +448,10 @@ static const struct kernel kernels[] = {
     {"oracle_join", run_oracle_join, 1},
     {"oracle_matmul", run_oracle_matmul, 1},
     {"oracle_pack", run_oracle_pack, 1},
+    {"oracle_move", run_oracle_move, 1},
+    {"oracle_scan", run_oracle_scan, 1},
+    {"oracle_pool", run_oracle_pool, 1},
+    {"oracle_matmul_whole", run_oracle_matmul_whole, 2},
     {"oracle_bits", run_oracle_bits, 3},
     {"oracle_put", run_oracle_put, 2},
     {"oracle_mean", run_oracle_mean, 5},

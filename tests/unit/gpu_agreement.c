@@ -157,12 +157,13 @@ static void compare_element(enum dtype t, const struct element *a, const struct 
     if (memcmp(a, b, sizeof *a) == 0 || (a->truth == b->truth && isnan(a->unit) && isnan(b->unit)))
         return;
     c->n_differ++;
-    if (is_near(t, a, b) && a->truth == b->truth)
+    if (is_near(t, a, b) && fabs(a->truth - b->truth) <= 1e-13 * fabs(a->truth))
         return;
     if (!(a->unit > 0) || !(b->unit > 0)) {
         // Exact, or no number: nothing but the same will do.
-        bool is_same = (a->truth == b->truth || (isnan(a->truth) && isnan(b->truth))) &&
-                       (a->unit == b->unit || (isnan(a->unit) && isnan(b->unit)));
+        bool is_same =
+            ((float)a->truth == (float)b->truth || (isnan(a->truth) && isnan(b->truth))) &&
+            (a->unit == b->unit || (isnan(a->unit) && isnan(b->unit)));
         c->n_wrong += !is_same;
         return;
     }

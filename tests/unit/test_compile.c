@@ -13,6 +13,7 @@
 #include "base/landlock.h"
 #include "build/cache.h"
 #include "build/compile.h"
+#include "build/compile_ahead.h"
 #include "scratch.h"
 
 static const char *const names[] = {"N"};
@@ -327,4 +328,55 @@ Test(compile, tells_a_compiler_that_was_killed_from_one_that_failed) {
         scratch_remove(cache);
         arena_reset(&a);
     }
+}
+
+Test(compile_ahead, has_all_in_the_cache_and_knows_them_by_their_code) {
+    enum { N_SOURCES = 5 };
+    static const char *const sources[N_SOURCES] = {
+        "// one\nint f(void);\nint f(void) { return N; }\n",
+        "// two\nint f(void);\nint f(void) { return N; }\n",
+        "int f(void);\nint f(void) { return N + 1; }\n",
+        "int f(void) { return }\n",
+        "int f(void);\nint f(void) { return N + 2; }\n",
+    };
+    struct arena a = {0};
+    const char *cache = scratch_make(&a);
+    struct ahead_settings settings = {.n_threads = 3,
+                                      .cache = cache,
+                                      .cc = "cc",
+                                      .machine = "here",
+                                      .dim_names = names,
+                                      .dim_sizes = sizes,
+                                      .n_dims = 1};
+    struct compile_ahead *c = compile_ahead_open(&settings);
+    for (int round = 0; round < 2; round++) {
+        struct ahead_result r, all[N_SOURCES] = {0};
+        int n = 0;
+        compile_ahead_begin(c, sources, N_SOURCES);
+        for (; compile_ahead_next(c, 600, &r); n++) {
+            cr_assert_eq(r.err.kind, ERROR_NONE, "%s", r.err.text);
+            all[r.number] = r;
+            cr_expect_eq(r.outcome, r.number == 3 ? COMPILE_FAILED : COMPILE_OK);
+            cr_expect(r.number != 3 || strstr(r.message, "candidate.c:1:"), "%s", r.message);
+            cr_expect_eq(r.seconds == 0, round > 0 && r.number != 3, "%d", r.number);
+        }
+        cr_expect_eq(n, N_SOURCES);
+        cr_expect_eq(all[0].code, all[1].code, "they differ in a comment alone");
+        cr_expect_neq(all[0].code, all[2].code);
+        cr_expect_neq(all[2].code, all[4].code);
+    }
+    // What nobody has begun is left, and the rest is told.
+    struct ahead_result last;
+    int n_cut = 0;
+    compile_ahead_begin(c, sources, N_SOURCES);
+    compile_ahead_cut(c);
+    while (compile_ahead_next(c, 600, &last))
+        n_cut++;
+    cr_expect_leq(n_cut, N_SOURCES);
+    // What is not waited for does no harm.
+    compile_ahead_begin(c, sources, N_SOURCES);
+    compile_ahead_close(c);
+    cr_expect_eq(compiled(&a, cache, sources[4]).seconds, 0);
+    scratch_remove(cache);
+    arena_reset(&a);
 }

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "family/block.h"
 #include "family/family.h"
-#include "family/moves.h"
+#include "family/moves_far.h"
 #include "family/plain.h"
 #include "family/program.h"
 #include "family/stages.h"
@@ -435,6 +435,64 @@ Test(moves, are_complete_legal_different_and_stable) {
         }
         arena_reset(&a);
     }
+}
+
+static void expect_far(const char *text, const struct target *t) {
+    enum { ROOM = 40 };
+    struct arena a = {0};
+    struct problem *p = problem_from(&a, text);
+    struct kernel k;
+    struct error err;
+    int n, again;
+    lower_default(&a, p, t, &k);
+    for (int by_chance = 0; by_chance < 2; by_chance++) {
+        struct rng rng, same;
+        rng_init(&rng, 3);
+        rng_init(&same, 3);
+        struct move *moves = moves_far(&a, p, t, &k, ROOM, by_chance ? &rng : NULL, &n);
+        struct move *twice = moves_far(&a, p, t, &k, ROOM, by_chance ? &same : NULL, &again);
+        cr_assert(n > 10 && n == again, "%d", n);
+        for (int j = 0; j < n; j++) {
+            const char *block = kernel_print(&a, moves[j].kernel);
+            struct kernel checked = *moves[j].kernel;
+            cr_assert(lower_check(&a, p, t, &checked, &err), "%s: %s", moves[j].words, err.text);
+            cr_assert_str_eq(block, kernel_print(&a, &checked));
+            cr_assert_str_neq(block, kernel_print(&a, &k));
+            cr_assert_str_eq(moves[j].words, twice[j].words);
+            cr_assert(by_chance || j == 0 || moves[j].prior <= moves[j - 1].prior + 1e-9);
+            for (int l = 0; l < j; l++)
+                cr_assert_str_neq(block, kernel_print(&a, moves[l].kernel));
+        }
+    }
+    arena_reset(&a);
+}
+
+// The best of all legal blocks by their estimates, on the whole grid of every emitter.
+Test(moves, far_ones_are_legal_different_and_the_best_first) {
+    static const char *const problems[] = {softmax, gelu, hidden, scores, columns, outputs};
+    struct target gpu;
+    cr_assert(target_of_arch("sm_90a", &gpu));
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        struct target t = test_target(i % 2 ? 64 : 32);
+        expect_far(problems[i], &t);
+        expect_far(problems[i], &gpu);
+    }
+}
+
+// None of the single moves is better by its estimate than the best of all.
+Test(moves, the_best_of_all_is_no_worse_than_the_best_of_the_near) {
+    struct arena a = {0};
+    struct target t = test_target(64);
+    struct problem *p = problem_from(&a, softmax);
+    struct kernel k;
+    int n_near, n_far;
+    lower_default(&a, p, &t, &k);
+    struct move *near = moves_list(&a, p, &t, &k, &n_near);
+    struct move *far = moves_far(&a, p, &t, &k, 1, NULL, &n_far);
+    cr_assert_eq(n_far, 1);
+    for (int i = 0; i < n_near; i++)
+        cr_expect(!near[i].knob || near[i].prior <= far[0].prior + 1e-9, "%s", near[i].words);
+    arena_reset(&a);
 }
 
 // A wider vector, several accumulators and a bigger tile are better in the reckoning.

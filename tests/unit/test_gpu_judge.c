@@ -112,6 +112,7 @@ static struct judge_part scan(const unsigned *const *at, const u64 *n, int count
         r.n[i] = n[i];
         r.seed[i] = seed + (u64)i;
         r.head[i] = r.tail[i] = ~0u;
+        r.asks[i] = JUDGE_SAME | JUDGE_OTHER | JUDGE_DIGEST;
     }
     n_threads = THREADS;
     for (thread = 0; thread < THREADS; thread++)

@@ -1,5 +1,6 @@
 // The truth of a GPU, computed by its own kernels over the fake driver: they are plain C.
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,29 @@ Test(gpu_oracle, stays_within_its_budget) {
     arena_reset(&a);
 }
 
+// Those with orders and scattered sums are the host's.
+Test(gpu_oracle, takes_the_worked_problems) {
+    static const char *const left[] = {"sparse_retrieval", "topk_router"};
+    struct arena a = {0};
+    glob_t files;
+    int n_left = 0;
+    cr_assert_eq(glob("problems/*.hone", 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct error err = {0};
+        const char *text = file_read(&a, files.gl_pathv[i], 1 << 20, NULL, &err);
+        cr_assert_not_null(text, "%s", err.text);
+        const struct problem *p = parsed(&a, text);
+        bool is_left = false;
+        for (size_t k = 0; k < sizeof left / sizeof left[0]; k++)
+            is_left = is_left || strcmp(p->name, left[k]) == 0;
+        cr_expect_eq(oracle_plan_takes(p), !is_left, "%s", p->name);
+        n_left += is_left;
+    }
+    cr_expect(files.gl_pathc >= 34 && n_left == 2, "%zu files, %d left", files.gl_pathc, n_left);
+    globfree(&files);
+    arena_reset(&a);
+}
+
 Test(gpu_oracle, leaves_to_the_host_what_it_does_not_know) {
     struct arena a = {0};
     struct problem *p = parsed(&a, "problem p\ndim N = 8\nin x : f32[N] ~ normal\n"
@@ -200,6 +224,34 @@ Test(gpu_oracle, leaves_to_the_host_what_it_does_not_know) {
     p->graph.nodes[p->outputs[0].node].op = OP_ARGMAX;
     cr_expect(!oracle_plan_takes(p));
     arena_reset(&a);
+}
+
+// What is out of range is the host's to name.
+Test(gpu_oracle, finds_what_is_out_of_range) {
+    static const char *const texts[] = {
+        "problem p\ndim V = 50, D = 4\nin ids : i32[40] ~ index(V)\n"
+        "in table : f32[V, D] ~ normal\nout y : f32[40, D]\ny = embedding(table, ids * 3)\n",
+        "problem p\nin x : i64[40] ~ integers(100000000, 200000000)\nout y : i64[40]\ny = x * x\n",
+        "problem p\ndim T = 9, E = 2\nin x : f32[T, 3] ~ normal\n"
+        "in w : f32[E, 3, 4] ~ normal\nin o : i32[E + 1] ~ offsets(T)\n"
+        "out y : f32[T, 4]\ny = ragged_matmul(x, w, o * 3)\n"};
+    struct gpu_bench b;
+    struct gpu_oracle g;
+    open_fake(&b, &g);
+    for (int i = 0; i < 3; i++) {
+        struct arena a = {0};
+        struct error err = {0};
+        struct oracle o;
+        struct gpu_agreement t;
+        const struct problem *p = parsed(&a, texts[i]);
+        oracle_init(&o, p, 42);
+        cr_assert(oracle_plan_takes(p));
+        cr_expect_not(gpu_agreement(&g, &o, SET_DECLARED, &t, &err), "%d", i);
+        cr_expect_not_null(strstr(err.text, "out of range"), "%d: %s", i, err.text);
+        oracle_reset(&o);
+        arena_reset(&a);
+    }
+    close_fake(&b, &g);
 }
 
 // Any part of these that is wrong on the device shows as a kernel that computes nothing.

@@ -48,6 +48,35 @@ Test(judging, a_replay_ranks_what_was_ranked) {
     arena_reset(&a);
 }
 
+// What a race said of each, in the order in which it was said; a race is no judgement.
+Test(judging, a_replay_races_as_was_recorded) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct candidate both[] = {{.source = "x"}, {.source = "y"}}, root = {.source = "root"};
+    const char *sx = judgement_subject(&a, &both[0]), *sy = judgement_subject(&a, &both[1]);
+    const char *r = judgement_subject(&a, &root);
+    struct judgement record[] = {said(sy, r, "race", 0), said(sx, r, "race", 0),
+                                 said(sx, r, "screen", 3), said(sx, r, "race", 0)};
+    record[0].screening = (struct screening){.present = true, .speedup = 0.5};
+    record[1].screening = (struct screening){.present = true, .speedup = 2, .survived = true};
+    record[3].screening = (struct screening){.present = true, .speedup = 4};
+    struct judge_replayer replayer;
+    struct judging j = judging_replay(&a, &replayer, record, 4);
+    struct race_job job = {.candidates = both, .n_candidates = 2, .incumbent = &root};
+    struct screening out[2];
+    cr_assert(j.race(j.ctx, &a, &job, out, &err));
+    cr_expect(out[0].speedup == 2 && out[0].survived && out[1].speedup == 0.5);
+    struct eval_job of_x = {.candidate = &both[0], .baseline = &root, .depth = EVAL_SCREEN};
+    struct eval_result result;
+    cr_assert(j.judge(j.ctx, &a, &of_x, &result, &err));
+    cr_expect_eq(result.measurement.speedup, 3);
+    cr_assert(j.race(j.ctx, &a, &job, out, &err));
+    cr_expect_eq(out[0].speedup, 4);
+    cr_expect(out[1].present && out[1].is_untimed, "the record has no more of it");
+    cr_expect_eq(replayer.n_missing, 1);
+    arena_reset(&a);
+}
+
 // A replay takes a bound where the run had measured it, whatever for.
 Test(judging, a_bound_is_next_only_where_it_was_measured) {
     struct arena a = {0};

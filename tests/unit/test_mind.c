@@ -59,21 +59,21 @@ Test(mind, expert_follows_the_findings_in_their_order) {
     find((struct action){.words = "no such knob", .knob = "nonesuch", .direction = 1});
     find((struct action){.words = "other word", .knob = "store", .word = "stream"});
     find((struct action){.words = "larger", .knob = "rows", .direction = 1});
-    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     cr_assert_str_eq(knob_of(&p), "store");
     cr_assert(strstr(p.reason, "test: a cause; other word"), "%s", p.reason);
 
     const char *tried[] = {kernel_print(&a, p.kernel)};
     brief.tried = tried;
     brief.n_tried = 1;
-    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     cr_assert_str_eq(knob_of(&p), "rows");
 }
 
 Test(mind, expert_goes_by_the_prior_when_no_finding_helps) {
     struct brief brief = sample_brief();
     struct proposal p;
-    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     int n;
     struct move *moves = moves_list(&a, brief.problem, brief.target, brief.kernel, &n);
     double best = moves[0].prior;
@@ -94,7 +94,7 @@ Test(mind, both_propose_each_move_once_and_then_nothing) {
         const char **tried = arena_array(&a, const char *, n_moves + 1);
         brief.tried = tried;
         struct proposal p;
-        while (both[i]->propose(&a, &brief, &p)) {
+        while (both[i]->propose(&a, &brief, &p, 1)) {
             cr_assert_lt(brief.n_tried, n_moves);
             tried[brief.n_tried] = kernel_print(&a, p.kernel);
             for (int j = 0; j < brief.n_tried; j++)
@@ -103,6 +103,48 @@ Test(mind, both_propose_each_move_once_and_then_nothing) {
         }
         cr_assert_eq(brief.n_tried, n_moves, "%s", both[i]->name);
     }
+}
+
+// What they give at once is what they would have given one after the other.
+Test(mind, several_at_once_are_those_of_one_after_the_other) {
+    enum { ROOM = 7 };
+    static const struct proposer *const both[] = {&proposer_expert, &proposer_blind};
+    for (int i = 0; i < 2; i++) {
+        struct brief brief = sample_brief();
+        struct rng first = rng;
+        struct proposal many[ROOM], one;
+        const char *tried[ROOM];
+        find((struct action){.words = "other word", .knob = "store", .word = "stream"});
+        cr_assert_eq(both[i]->propose(&a, &brief, many, ROOM), ROOM);
+        rng = first;
+        brief.tried = tried;
+        for (; brief.n_tried < ROOM; brief.n_tried++) {
+            cr_assert_eq(both[i]->propose(&a, &brief, &one, 1), 1);
+            cr_assert_str_eq(one.move, many[brief.n_tried].move, "%s", both[i]->name);
+            cr_assert_str_eq(one.reason, many[brief.n_tried].reason);
+            tried[brief.n_tried] = kernel_print(&a, one.kernel);
+        }
+    }
+}
+
+// In a race half of them come from anywhere on the grid.
+Test(mind, the_expert_goes_far_in_a_race) {
+    enum { ROOM = 12 };
+    struct brief brief = sample_brief();
+    struct proposal many[ROOM];
+    int n_moves, n_far = 0;
+    brief.is_race = true;
+    struct move *moves = moves_list(&a, brief.problem, brief.target, brief.kernel, &n_moves);
+    cr_assert_eq(proposer_expert.propose(&a, &brief, many, ROOM), ROOM);
+    for (int i = 0; i < ROOM; i++) {
+        bool is_near = false;
+        for (int j = 0; j < n_moves; j++)
+            is_near |=
+                strcmp(kernel_print(&a, moves[j].kernel), kernel_print(&a, many[i].kernel)) == 0;
+        n_far += !is_near;
+        cr_expect(i >= ROOM / 2 || is_near, "the near ones come first");
+    }
+    cr_expect_gt(n_far, 0);
 }
 
 // From the facts of a launch over the findings to the move: what the loop does on a GPU.
@@ -141,7 +183,7 @@ Test(mind, expert_relieves_what_limits_a_gpu_kernel) {
                           .kernel = &k,
                           .rng = &rng};
     struct proposal p;
-    cr_assert(proposer_expert.propose(&a, &brief, &p));
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     cr_assert(strstr(p.reason, "spill: registers spill to memory; "), "%s", p.reason);
     cr_assert(strcmp(knob_of(&p), "minblocks") == 0 || strcmp(knob_of(&p), "micro") == 0, "%s",
               p.move);

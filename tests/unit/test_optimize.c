@@ -88,6 +88,9 @@ struct table {
     double doubt;   // the interval reaches so far on either side; 0: 1%
     int n_screened, n_ranked;
     double ranking_s;  // asked for by the last ranking against the root
+    int n_races, n_raced;
+    int untimed;  // so many of a race have no turn
+    char incumbent[32];
 };
 
 static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
@@ -166,6 +169,39 @@ static bool judge_table(void *ctx, struct arena *into, const struct eval_job *jo
     return true;
 }
 
+// By the table, too; it knows nothing of verdicts.
+static bool race_table(void *ctx, struct arena *into, const struct race_job *job,
+                       struct screening *out, struct error *e) {
+    struct table *t = ctx;
+    (void)into;
+    (void)e;
+    maybe_die(t);
+    t->n_races++;
+    t->n_raced += job->n_candidates;
+    snprintf(t->incumbent, sizeof t->incumbent, "%s", job->incumbent->label);
+    for (int i = 0; i < job->n_candidates; i++) {
+        double time = table_time(t, &job->candidates[i]);
+        out[i] = (struct screening){.present = true,
+                                    .against = job->incumbent->label,
+                                    .n_rounds = 1,
+                                    .n_pairs = 2,
+                                    .speedup = table_time(t, job->incumbent) / time,
+                                    .time_s = time,
+                                    .is_untimed = i >= job->n_candidates - t->untimed};
+    }
+    for (int k = 0; k < job->n_survivors; k++) {
+        int best = -1;
+        for (int i = 0; i < job->n_candidates; i++)
+            if (!out[i].survived && !out[i].is_untimed && out[i].speedup > 0.97 &&
+                (best < 0 || out[i].speedup > out[best].speedup))
+                best = i;
+        if (best >= 0)
+            out[best].survived = true;
+    }
+    maybe_die(t);
+    return true;
+}
+
 static bool remeasure(void *ctx, struct run *run, const char *why, struct error *e) {
     struct table *t = ctx;
     (void)e;
@@ -196,9 +232,10 @@ struct setting {
     uint64_t seed;
     int evals;
     int batch;
+    int race;
 };
 
-static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20, 1};
+static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20, 1, 0};
 
 static double given_s = 1000;  // for a run
 
@@ -215,6 +252,7 @@ static struct run new_run(const struct setting *s) {
         .seed = s->seed,
         .max_evals = s->evals,
         .batch = s->batch > 0 ? s->batch : 1,
+        .race = s->race,
         .max_seconds = given_s,
         .until = 0.95,
         .started_at = "2026-01-01T00:00:00Z",
@@ -242,7 +280,7 @@ static bool go(const struct setting *s, struct table *t, struct run *run) {
         .bound = &bound,
         .policy = s->policy,
         .proposer = s->proposer,
-        .judge = {.judge = judge_table, .ctx = t},
+        .judge = {.judge = judge_table, .ctx = t, .race = race_table},
         .store = store,
         .remeasure = remeasure,
         .remeasure_ctx = t,
@@ -305,8 +343,13 @@ Test(optimize, decides_the_same_with_the_same_seed) {
         const char *text[3];
         for (int k = 0; k < 3; k++) {
             struct table t = plain_table;
-            struct setting s = {
-                arena_printf(&a, "%d-%d.db", i, k), all[i], &proposer_blind, k == 2 ? 8 : 7, 12, 1};
+            struct setting s = {arena_printf(&a, "%d-%d.db", i, k),
+                                all[i],
+                                &proposer_blind,
+                                k == 2 ? 8 : 7,
+                                12,
+                                1,
+                                0};
             cr_assert(go(&s, &t, &run), "%s", err.text);
             text[k] = tree_text(s.db);
         }
@@ -315,8 +358,8 @@ Test(optimize, decides_the_same_with_the_same_seed) {
     }
 }
 
-static void kill_everywhere(int batch) {
-    struct setting s = {"whole.db", &policy_mcts, &proposer_blind, 3, 8, batch};
+static void kill_everywhere(int batch, int race) {
+    struct setting s = {"whole.db", &policy_mcts, &proposer_blind, 3, 8, batch, race};
     struct table t = plain_table;
     struct run whole, run;
     t.die_at = 1000000;
@@ -345,11 +388,100 @@ static void kill_everywhere(int batch) {
 }
 
 Test(optimize, resumed_after_a_kill_anywhere_it_takes_the_same_way, .timeout = 900) {
-    kill_everywhere(1);
+    kill_everywhere(1, 0);
 }
 
 Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
-    kill_everywhere(3);
+    kill_everywhere(3, 0);
+}
+
+Test(optimize, and_one_that_races, .timeout = 900) {
+    kill_everywhere(1, 5);
+}
+
+// ---- races
+
+Test(optimize, judges_only_what_comes_through_a_race) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    s.race = 6;
+    s.evals = 7;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    struct search_node *nodes;
+    int n = nodes_of(s.db, &nodes), n_evaluated = 0, n_screened = 0;
+    for (int i = 0; i < n; i++) {
+        const struct search_node *x = &nodes[i];
+        n_evaluated += x->state == NODE_EVALUATED;
+        n_screened += x->state == NODE_SCREENED;
+        cr_expect_eq(x->screening.present, i > 0, "all but the root are raced");
+        cr_expect_eq(x->screening.survived, i > 0 && x->state == NODE_EVALUATED);
+        cr_expect(x->state != NODE_SCREENED || (isnan(x->time_s) && !x->measurement.present));
+        cr_expect(i == 0 || nodes[x->parent].state == NODE_EVALUATED, "nothing grows on a rumour");
+    }
+    cr_expect_eq(t.n_raced, n - 1);
+    cr_expect_gt(n_screened, n_evaluated);
+    cr_expect(n_evaluated > 2 && n_evaluated <= 7, "%d", n_evaluated);
+    cr_expect_eq(n_evaluated + n_screened, n, "nothing is left over");
+    cr_expect_eq(progress_screened(nodes, n), n_screened);
+    cr_expect_eq(nodes[run.champion].state, NODE_EVALUATED);
+    for (int i = 1; i <= 6; i++)
+        cr_expect_eq(nodes[i].parent, 0, "the first race is the root's, before it is judged");
+    cr_expect_str_neq(t.incumbent, "default", "later ones are against the champion");
+}
+
+Test(optimize, a_race_has_no_more_survivors_than_there_are_evaluations) {
+    for (int evals = 1; evals <= 4; evals++) {
+        struct setting s = usual;
+        struct table t = plain_table;
+        struct run run;
+        s.db = arena_printf(&a, "%d.db", evals);
+        s.race = 6;
+        s.evals = evals;
+        cr_assert(go(&s, &t, &run), "%s", err.text);
+        struct search_node *nodes;
+        int n = nodes_of(s.db, &nodes);
+        cr_expect_eq(progress_evals(nodes, n), evals);
+        cr_expect(evals > 1 || n == 1, "no race whose survivors nobody could judge");
+        cr_expect_str_eq(run.stop_reason, "evals");
+    }
+}
+
+// What had no turn is not held to be tried.
+Test(optimize, what_a_race_had_no_time_for_is_proposed_again) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    s.race = 6;
+    s.evals = 12;
+    s.policy = &policy_random;
+    t.untimed = 2;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    struct search_node *nodes;
+    int n = nodes_of(s.db, &nodes), n_again = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(nodes[i].candidate.hash, nodes[k].candidate.hash) == 0) {
+                cr_expect(search_node_is_untimed(&nodes[k]));
+                n_again++;
+            }
+    cr_expect_gt(n_again, 0);
+}
+
+// What nobody verified is not a candidate for anything, however fast it looks.
+Test(optimize, a_plateau_counts_what_was_screened_for_less) {
+    struct setting s = usual;
+    struct table t = plain_table;
+    struct run run;
+    s.race = 8;
+    s.evals = 0;
+    t.flat = true;
+    cr_assert(go(&s, &t, &run), "%s", err.text);
+    cr_assert_str_eq(run.stop_reason, "plateau");
+    struct search_node *nodes;
+    int n = nodes_of(s.db, &nodes);
+    cr_expect_geq(progress_since_gain(nodes, n), PLATEAU_EVALS);
+    cr_expect_lt(progress_evals(nodes, n), PLATEAU_EVALS);
 }
 
 // ---- who is ranked
@@ -437,11 +569,12 @@ Test(optimize, a_batch_is_proposed_before_it_is_judged) {
 }
 
 // One that repairs what did not pass, as a model would.
-static bool repair(struct arena *into, const struct brief *b, struct proposal *out) {
-    if (!proposer_blind.propose(into, b, out))
-        return false;
+static int repair(struct arena *into, const struct brief *b, struct proposal *out, int room) {
+    (void)room;
+    if (proposer_blind.propose(into, b, out, 1) == 0)
+        return 0;
     out->by = b->is_repair ? "debug" : "team";
-    return true;
+    return 1;
 }
 
 static const struct proposer proposer_repairing = {
@@ -457,7 +590,7 @@ static bool has_child(const struct search_node *nodes, int n, int node) {
 Test(optimize, repairs_every_node_of_a_batch_that_did_not_pass) {
     for (int batch = 1; batch <= 4; batch++) {
         struct setting s = {
-            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_repairing, 5, 24, batch};
+            arena_printf(&a, "%d.db", batch), &policy_mcts, &proposer_repairing, 5, 24, batch, 0};
         struct table t = plain_table;
         struct run run;
         cr_assert(go(&s, &t, &run), "%s", err.text);
@@ -592,7 +725,7 @@ Test(optimize, stops_near_reach) {
 Test(optimize, ends_when_nothing_is_left_to_try) {
     struct table t = plain_table;
     struct run run;
-    struct setting s = {"a.db", &policy_random, &proposer_blind, 1, 0, 1};
+    struct setting s = {"a.db", &policy_random, &proposer_blind, 1, 0, 1, 0};
     // Every gain resets the plateau; a table without gains would stop there instead.
     static const char text[] = "problem one\ndim N = 4\nin x : f32[N] ~ normal\nout y : f32[N]\n"
                                "y = -x\n";

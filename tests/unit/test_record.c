@@ -286,6 +286,17 @@ Test(metrics, are_present_or_absent) {
     cr_expect_eq(metrics_count(&n), 1);
 }
 
+// A comment at the head names the block; what is compiled begins behind it.
+Test(record, candidates_of_the_same_code_are_known_whatever_their_head_says) {
+    struct candidate x = {.source = "// by hone\n// stage y : map  vec 8\nint f(void);\n"};
+    struct candidate y = {.source = "// by hone\n// stage y : map  vec 4\nint f(void);\n"};
+    struct candidate z = {.source = "// by hone\n// stage y : map  vec 8\nint g(void);\n"};
+    cr_expect_eq(candidate_code(&x), candidate_code(&y));
+    cr_expect_neq(candidate_code(&x), candidate_code(&z));
+    cr_expect_eq(candidate_code(&(struct candidate){.source = "// only this"}),
+                 candidate_code(&(struct candidate){.source = ""}));
+}
+
 Test(record, candidate_is_sealed_by_its_source) {
     struct arena a = {0};
     struct error err = {0};
@@ -367,6 +378,45 @@ Test(record, node_with_findings_survives_its_json_form) {
     arena_reset(&a);
 }
 
+Test(record, a_screened_node_survives_its_json_form) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct search_node n = {.number = 3, .parent = 0, .state = NODE_SCREENED, .time_s = NAN}, m;
+    n.candidate = (struct candidate){.tier = TIER_K, .source = "x", .label = "node 3"};
+    candidate_seal(&a, &n.candidate);
+    n.screening = (struct screening){.present = true,
+                                     .against = "default",
+                                     .n_rounds = 2,
+                                     .n_pairs = 6,
+                                     .speedup = 0.75,
+                                     .time_s = 4e-3};
+    json_t *json = search_node_to_json(&n);
+    cr_assert(search_node_from_json(&a, json, &m, &err), "%s", err.text);
+    cr_expect_eq(m.state, NODE_SCREENED);
+    cr_expect(!m.measurement.present && isnan(m.time_s), "it is not measured");
+    cr_expect(json_is_null(json_object_get(json, "verdict")), "and has no verdict");
+    cr_expect(m.screening.present && !m.screening.survived && !m.screening.is_untimed);
+    cr_expect(m.screening.speedup == 0.75 && m.screening.time_s == 4e-3);
+    cr_expect_str_eq(screening_text(&a, &m.screening),
+                     "about 0.75x over default by 6 pairs, 2 rounds");
+    json_object_set_new(json, "state", json_string("lost"));
+    cr_expect(!search_node_from_json(&a, json, &m, &err));
+    json_decref(json);
+
+    n.screening = (struct screening){.present = true,
+                                     .against = "default",
+                                     .speedup = NAN,
+                                     .time_s = NAN,
+                                     .is_untimed = true,
+                                     .same_as = "node 1"};
+    json = search_node_to_json(&n);
+    cr_assert(search_node_from_json(&a, json, &m, &err), "%s", err.text);
+    cr_expect(search_node_is_untimed(&m) && isnan(m.screening.speedup));
+    cr_expect_str_eq(m.screening.same_as, "node 1");
+    json_decref(json);
+    arena_reset(&a);
+}
+
 Test(record, run_survives_its_json_form) {
     struct arena a = {0};
     struct error err = {0};
@@ -381,6 +431,7 @@ Test(record, run_survives_its_json_form) {
                     .proposer = "expert",
                     .seed = UINT64_C(0xfedcba9876543210),
                     .max_evals = 10,
+                    .race = 24,
                     .max_seconds = 60,
                     .until = 0.95,
                     .bound = "{\"limit_s\":0.001}",
@@ -396,6 +447,7 @@ Test(record, run_survives_its_json_form) {
     json_decref(json);
     cr_expect_eq(s.id, 12);
     cr_expect_eq(s.seed, r.seed);
+    cr_expect_eq(s.race, 24);
     cr_expect_str_eq(s.bound, r.bound);
     cr_expect(!s.ended_at && !s.null_kernel);
     cr_expect_eq(s.champion, -1);

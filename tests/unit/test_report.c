@@ -134,6 +134,40 @@ Test(report, says_champion_baseline_interval_and_reach) {
     str_reset(&out);
 }
 
+// What was not verified never stands among what was.
+Test(report, shows_what_was_only_screened_apart) {
+    struct run_view v = sample_view();
+    v.nodes[3].state = NODE_SCREENED;
+    v.nodes[3].screening = (struct screening){.present = true,
+                                              .against = "default",
+                                              .n_rounds = 1,
+                                              .n_pairs = 2,
+                                              .speedup = 0.5,
+                                              .time_s = 4e-3};
+    struct str out = {0};
+    report_tree(&out, &v);
+    const char *apart = strstr(str_text(&out), "\nscreened: lost a race, timed roughly");
+    cr_assert(apart, "%s", str_text(&out));
+    cr_expect(strstr(apart, "     3  from 0          4 ms  y: vec 8 -> 16"), "%s", apart);
+    cr_expect(strstr(apart, "about 0.50x over default by 2 pairs, 1 round\n"), "%s", apart);
+    cr_expect_not(strstr(apart, "\n  2"), "judged ones stand before: %s", apart);
+    expect_narrow(&out);
+    str_reset(&out);
+    report_result(&out, &v);
+    expect_in(&out, "1 more screened,");
+    str_reset(&out);
+    report_node(&out, &v, 3, false);
+    expect_in(&out, "verdict   none: it lost a race and was not verified");
+    str_reset(&out);
+    report_run(&out, &v);
+    expect_in(&out, "  screened           1 more: lost a race");
+    str_reset(&out);
+    json_t *json = report_result_json(&v);
+    cr_expect_eq(json_integer_value(json_object_get(json, "evals")), 3);
+    cr_expect_eq(json_integer_value(json_object_get(json, "screened")), 1);
+    json_decref(json);
+}
+
 Test(report, says_that_and_why_a_speedup_is_unknown) {
     struct run_view v = sample_view();
     v.run.speedup_unknown =
@@ -298,6 +332,7 @@ Test(report, events_in_words_and_as_json) {
     for (int k = EVENT_STARTED; k < EVENT_COUNT; k++) {
         struct str out = {0};
         e.kind = (enum event_kind)k;
+        e.words = k == EVENT_RACED ? "12 raced against 7.0: 10 screened, 7.4 and 7.9 go on" : NULL;
         report_event(&out, &e);
         expect_narrow(&out);
         if (k == EVENT_EVALUATED)

@@ -228,7 +228,7 @@ Test(store, refuses_what_is_not_a_store) {
 Test(store, refuses_a_newer_schema_and_names_both_numbers) {
     store_close(open_new("a.db"));
     run_sql("a.db", "PRAGMA user_version = 7");
-    expect_refused("a.db", ERROR_UNSUPPORTED, "schema 7 is newer than 2");
+    expect_refused("a.db", ERROR_UNSUPPORTED, "schema 7 is newer than 3");
 }
 
 Test(store, says_that_a_damaged_file_is_damaged) {
@@ -423,6 +423,26 @@ Test(store, an_older_store_is_brought_up_and_can_be_read_as_it_is) {
     store_close(s);
 }
 
+Test(store, writes_several_at_once_or_none) {
+    struct store *s;
+    struct search_node *nodes;
+    int n;
+    cr_assert(store_open(&s, "several.db", true, &err), "%s", err.text);
+    struct run run = sample_run();
+    cr_assert(store_add_run(s, &run, &err), "%s", err.text);
+    for (int ok = 0; ok < 2; ok++) {
+        cr_assert(store_begin(s, &err), "%s", err.text);
+        for (int i = 0; i < 3; i++) {
+            struct search_node node = {.number = i, .parent = i - 1, .time_s = NAN};
+            cr_assert(store_put_node(s, run.id, &node, &err), "%s", err.text);
+        }
+        cr_expect_eq(store_end(s, ok, &err), ok);
+        cr_assert(store_get_nodes(s, &a, run.id, &nodes, &n, &err), "%s", err.text);
+        cr_expect_eq(n, ok ? 3 : 0);
+    }
+    store_close(s);
+}
+
 Test(store, keeps_exchanges_and_judgements_in_order) {
     struct store *s;
     struct run run = sample_run();
@@ -456,10 +476,20 @@ Test(store, keeps_exchanges_and_judgements_in_order) {
     cr_assert(store_add_judgement(s, run.id, &j, &err), "%s", err.text);
     j.subject = "y";
     cr_assert(store_add_judgement(s, run.id, &j, &err), "%s", err.text);
-    cr_assert(store_drop_judgements(s, run.id, "x", &err), "%s", err.text);
+    cr_assert(store_drop_judgements(s, run.id, "x", false, &err), "%s", err.text);
     cr_assert(store_get_judgements(s, &a, run.id, &judgements, &n, &err), "%s", err.text);
     cr_assert_eq(n, 1);
     cr_expect_str_eq(judgements[0].subject, "y");
     cr_expect_eq(judgements[0].number, 2);
+    // What a race said may stay where the rest is said anew.
+    j.subject = "y";
+    j.depth = "race";
+    j.screening = (struct screening){.present = true, .against = "x", .speedup = 2, .time_s = 1};
+    cr_assert(store_add_judgement(s, run.id, &j, &err), "%s", err.text);
+    cr_assert(store_drop_judgements(s, run.id, "y", true, &err), "%s", err.text);
+    cr_assert(store_get_judgements(s, &a, run.id, &judgements, &n, &err), "%s", err.text);
+    cr_assert_eq(n, 1);
+    cr_expect_str_eq(judgements[0].depth, "race");
+    cr_expect(judgements[0].screening.present && judgements[0].screening.speedup == 2);
     store_close(s);
 }

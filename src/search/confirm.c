@@ -1,0 +1,133 @@
+// The end of a run: who cannot be distinguished from the champion plays against it, then the
+// champion is judged on fresh data against the baseline. One that does not pass is disqualified.
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "record/run.h"
+#include "search/finale.h"
+#include "search/progress.h"
+#include "search/search_loop.h"
+#include "store/store.h"
+
+static bool disqualify(struct loop *l, struct search_node *n, const struct verdict *v,
+                       struct error *err) {
+    n->verdict = *v;
+    n->verdict.evidence = arena_printf(l->a, "on confirmation: %s", v->evidence);
+    n->time_s = NAN;
+    if (!store_put_node(l->job->store, l->run->id, n, err))
+        return false;
+    loop_tell(l, EVENT_DISQUALIFIED, n);
+    return true;
+}
+
+// One game of the play-off. A winner's time is restated by it, so that the champion follows from
+// the stored nodes as ever.
+static bool play(struct loop *l, struct search_node *champion, struct search_node *n,
+                 struct error *err) {
+    struct eval_job job = {.candidate = &n->candidate,
+                           .baseline = &champion->candidate,
+                           .depth = EVAL_RANK,
+                           .seconds = finale_timing_s(l->run->max_seconds)};
+    struct eval_result r = {0};
+    if (!loop_judge(l, &job, &r, err))
+        return false;
+    if (r.verdict.kind != VERDICT_OK || !r.measurement.present)
+        return true;
+    loop_say(l, arena_printf(l->a, "play-off: node %d takes %.3f of the time of node %d", n->number,
+                             1 / r.measurement.speedup, champion->number));
+    if (r.measurement.speedup <= 1)
+        return true;
+    n->time_s = champion->time_s / r.measurement.speedup;
+    return store_put_node(l->job->store, l->run->id, n, err);
+}
+
+// Those that cannot be distinguished from the champion, against it, while there is time.
+static bool play_off(struct loop *l, struct error *err) {
+    int contenders[CONTENDERS_MAX], best = progress_champion(l->nodes, l->n_nodes);
+    int n = best > 0 ? finale_contenders(l->nodes, l->n_nodes, best, contenders) : 0;
+    for (int i = 0; i < n; i++) {
+        loop_update_elapsed(l);
+        if (i > 0 && l->run->elapsed_s + l->first_eval_s > l->run->max_seconds)
+            break;
+        if (!play(l, &l->nodes[best], &l->nodes[contenders[i]], err))
+            return error_wrap(err, "play-off");
+        best = progress_champion(l->nodes, l->n_nodes);
+    }
+    return true;
+}
+
+// On fresh data, against the baseline or (baseline NULL) alone.
+static bool judge_champion(struct loop *l, const struct search_node *n,
+                           const struct candidate *baseline, struct eval_result *result,
+                           struct error *err) {
+    struct eval_job job = {.candidate = &n->candidate,
+                           .baseline = baseline,
+                           .depth = EVAL_CONFIRM,
+                           .seconds = finale_timing_s(l->run->max_seconds)};
+    return loop_judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);
+}
+
+// A start that did not work is no baseline.
+static void give_up_baseline(struct loop *l) {
+    struct run *run = l->run;
+    const struct search_node *root = &l->nodes[0];
+    if (run->start.source && loop_same_source(&run->baseline, &root->candidate) &&
+        root->verdict.kind != VERDICT_OK)
+        run->baseline = (struct candidate){0};
+}
+
+// Where the baseline cannot be timed the champion is confirmed alone: its time is known then, and
+// its speed-up is not.
+static bool judge_alone(struct loop *l, const struct search_node *n, struct eval_result *result,
+                        struct error *err) {
+    const char *why = !l->run->baseline.source ? "there is no baseline that works"
+                      : l->baseline_fault      ? l->baseline_fault
+                                               : loop_first_line(l->a, result->verdict.evidence);
+    loop_say(l, arena_printf(
+                    l->a, "%s: the speed-up stays unknown, the champion is confirmed alone", why));
+    if (!judge_champion(l, n, NULL, result, err))
+        return false;
+    if (result->verdict.kind == VERDICT_INFRA)
+        return error_set(err, ERROR_IO, "confirm node %d: %s", n->number, result->verdict.evidence);
+    struct measurement *m = &result->measurement;
+    m->speedup = m->speedup_low = m->speedup_high = NAN;
+    l->run->speedup_unknown = why;
+    return true;
+}
+
+// The champion against the baseline on fresh data. One that does not pass is disqualified, for good
+// and in the store; the search then goes on, or the next best has its turn.
+bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
+    struct run *run = l->run;
+    int best = progress_champion(l->nodes, l->n_nodes);
+    *settled = best < 0 || (run->champion == best && run->confirm.present);
+    if (*settled && best >= 0)
+        return true;  // resumed after the confirmation
+    run->champion = -1;
+    run->confirm = (struct measurement){0};
+    run->speedup_unknown = NULL;
+    if (best < 0)
+        return true;
+    if (!play_off(l, err))
+        return false;
+    best = progress_champion(l->nodes, l->n_nodes);
+    struct search_node *n = &l->nodes[best];
+    loop_tell(l, EVENT_CONFIRMING, n);
+    give_up_baseline(l);
+    struct eval_result result = {0};
+    bool is_alone = l->baseline_fault || !run->baseline.source;
+    if (!is_alone && !judge_champion(l, n, &run->baseline, &result, err))
+        return false;
+    is_alone |= result.verdict.kind == VERDICT_INFRA;
+    if (is_alone && !judge_alone(l, n, &result, err))
+        return false;
+    *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;
+    if (!*settled)
+        return disqualify(l, n, &result.verdict, err);
+    run->champion = best;
+    run->confirm = result.measurement;
+    run->confirm_verdict = result.verdict;
+    return true;
+}

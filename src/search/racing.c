@@ -1,0 +1,139 @@
+// Races within the loop: many proposals at once, of which the judge says roughly which are worth a
+// verdict (eval/race.c). Those that lose are screened, and that is the end of them; the few that
+// come through are judged as any other candidate. Rewards, champions and speed-ups come from
+// verdicts alone.
+//
+// All nodes of a race are stored in one step, before it and after it, so a run that was killed has
+// raced them all or none.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "record/run.h"
+#include "search/progress.h"
+#include "search/search_loop.h"
+#include "store/store.h"
+
+enum { SURVIVORS = 2 };
+// A race may take half of the time that is left, within these.
+static const double least_s = 2, most_s = 60;
+
+bool loop_races(const struct loop *l) {
+    return l->run->race > 0 && l->job->judge.race;
+}
+
+// Only what our own families emitted is timed before it is verified.
+static bool is_block(const struct candidate *c) {
+    return c->tier == TIER_K && c->kernel;
+}
+
+static bool waits(const struct search_node *n) {
+    return n->number > 0 && n->state == NODE_PROPOSED && !n->screening.present &&
+           is_block(&n->candidate);
+}
+
+// The champion so far; before anything is judged the root.
+static const struct search_node *incumbent(const struct loop *l) {
+    int best = progress_champion(l->nodes, l->n_nodes);
+    const struct search_node *n = &l->nodes[best > 0 ? best : 0];
+    return is_block(&n->candidate) ? n : &l->nodes[0];
+}
+
+// So many verdicts are left for them; the root's, where it has none yet, taken off.
+static int survivors(const struct loop *l) {
+    const struct run *run = l->run;
+    int left = run->max_evals - progress_evals(l->nodes, l->n_nodes) -
+               (l->nodes[0].state == NODE_PROPOSED);
+    return run->max_evals > 0 && left < SURVIVORS ? (left > 0 ? left : 0) : SURVIVORS;
+}
+
+static bool put_nodes(struct loop *l, struct search_node *const *nodes, int n, struct error *err) {
+    struct store *store = l->job->store;
+    bool ok = store_begin(store, err);
+    for (int i = 0; ok && i < n; i++)
+        ok = store_put_node(store, l->run->id, nodes[i], err);
+    return store_end(store, ok, err);
+}
+
+static void tell_raced(struct loop *l, struct search_node *const *nodes, int n,
+                       const struct search_node *against) {
+    struct str text = {0};
+    int n_timed = 0, n_through = 0;
+    double best = NAN;
+    for (int i = 0; i < n; i++) {
+        n_timed += !nodes[i]->screening.is_untimed;
+        best = fmax(best, nodes[i]->screening.speedup);
+    }
+    str_printf(&text, "%d raced against %lld.%d", n_timed, (long long)l->run->id, against->number);
+    for (int i = 0; i < n; i++)
+        if (nodes[i]->screening.survived)
+            str_printf(&text, "%s %lld.%d (about %.2fx)",
+                       n_through++ ? "," : ", on to the judge:", (long long)l->run->id,
+                       nodes[i]->number, nodes[i]->screening.speedup);
+    if (n_through == 0 && isfinite(best))
+        str_printf(&text, ": none is faster, the best about %.2fx", best);
+    loop_tell_words(l, EVENT_RACED, str_text(&text));
+    str_reset(&text);
+}
+
+// Where there was no time for any of them the first is judged: something must come of it.
+static void take_one(struct screening *screenings, int n, int n_survivors) {
+    for (int i = 0; i < n; i++)
+        if (!screenings[i].is_untimed)
+            return;
+    screenings[0].survived = n_survivors > 0;
+}
+
+bool loop_race(struct loop *l, struct error *err) {
+    struct search_node **nodes = arena_array(&l->scratch, struct search_node *, l->n_nodes + 1);
+    struct candidate *candidates = arena_array(&l->scratch, struct candidate, l->n_nodes + 1);
+    const struct search_node *against = incumbent(l);
+    int n = 0;
+    for (int i = 0; i < l->n_nodes && n < RACE_MAX; i++)
+        if (waits(&l->nodes[i])) {
+            candidates[n] = l->nodes[i].candidate;
+            nodes[n++] = &l->nodes[i];
+        }
+    if (n < 2 || !is_block(&against->candidate))
+        return true;
+    if (interrupt_seen())
+        return error_set(err, ERROR_INTERRUPTED, "interrupted");
+    loop_update_elapsed(l);
+    double left_s = l->run->max_seconds - l->run->elapsed_s;
+    struct screening *screenings = arena_array(l->a, struct screening, n);
+    struct race_job job = {.candidates = candidates,
+                           .n_candidates = n,
+                           .incumbent = &against->candidate,
+                           .n_survivors = survivors(l),
+                           .seconds = fmin(most_s, fmax(least_s, left_s / 2))};
+    int64_t start_ns = clock_now_ns();
+    if (!l->job->judge.race(l->job->judge.ctx, l->a, &job, screenings, err))
+        return false;
+    log_info("%d raced in %.2f s", n, (double)(clock_now_ns() - start_ns) / 1e9);
+    take_one(screenings, n, job.n_survivors);
+    for (int i = 0; i < n; i++) {
+        nodes[i]->screening = screenings[i];
+        if (!screenings[i].survived)
+            nodes[i]->state = NODE_SCREENED;
+    }
+    if (!put_nodes(l, nodes, n, err))
+        return false;
+    loop_update_elapsed(l);
+    tell_raced(l, nodes, n, against);
+    arena_reset(&l->scratch);
+    return true;
+}
+
+bool loop_race_opening(struct loop *l, struct error *err) {
+    int n;
+    if (!loop_races(l) || l->nodes[0].state != NODE_PROPOSED || survivors(l) == 0)
+        return true;
+    if (l->n_nodes == 1 && !loop_add_next(l, l->run->race, &n, err))
+        return false;
+    return loop_race(l, err);
+}

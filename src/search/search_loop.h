@@ -1,0 +1,51 @@
+// What the files of the closed loop share (optimize.c, racing.c, confirm.c): its state and a few
+// steps.
+#pragma once
+
+#include "base/arena.h"
+#include "search/optimize.h"
+
+struct decision;
+struct search_node;
+
+struct loop {
+    const struct optimize_job *job;
+    struct run *run;
+    struct arena *a;       // the run: nodes and their records
+    struct arena scratch;  // one decision
+    struct search_node *nodes;
+    int n_nodes, room;
+    int64_t started_ns;
+    double elapsed_before_s;     // by earlier processes
+    int n_remeasured;            // by this process
+    double first_eval_s;         // how long the first evaluation of this process took
+    const char *baseline_fault;  // what is wrong with the baseline; NULL: nothing that is known
+    bool was_prolonged;          // beyond its time, and that was said
+};
+
+void loop_update_elapsed(struct loop *l);
+void loop_tell(struct loop *l, enum event_kind kind, const struct search_node *n);
+void loop_tell_words(struct loop *l, enum event_kind kind, const char *words);
+void loop_say(struct loop *l, const char *words);
+
+bool loop_same_source(const struct candidate *x, const struct candidate *y);
+const char *loop_first_line(struct arena *a, const char *text);
+int loop_count_proposed(const struct loop *l);
+
+// One judgement, unless somebody pressed Ctrl-C.
+bool loop_judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
+                struct error *err);
+
+// Decide what to try next, at most `room` of it, and put it in the store, all or nothing; *n says
+// how many, 0 when nothing is left.
+bool loop_add_next(struct loop *l, int room, int *n, struct error *err);
+
+// racing.c: are candidates raced in this run?
+bool loop_races(const struct loop *l);
+// Before the root is judged: race it against what is proposed from there.
+bool loop_race_opening(struct loop *l, struct error *err);
+// Race those that wait to be judged and have not been raced; those that lose are screened.
+bool loop_race(struct loop *l, struct error *err);
+
+// confirm.c: the end of a run.
+bool loop_confirm(struct loop *l, bool *settled, struct error *err);

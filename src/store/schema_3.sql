@@ -1,0 +1,2 @@
+-- Schema 3: a node may be screened (record/screening.h): it lost a race and has no verdict. The
+-- tables stay as they are; an earlier hone would take such nodes for ones that wait to be judged.
