@@ -3,6 +3,7 @@
 #include "build/inspect.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,9 @@ struct instruction {
     uint64_t address;
     uint64_t target;  // of a jump; 0: none
     bool is_scalar, is_vector;
+    bool is_fused, is_product, is_addition, is_stack, is_gather;
+    uint8_t bytes;  // of the widest register among its operands
+    uint8_t into;   // the vector register that it sums into, and one more; 0: none
 };
 
 struct listing {
@@ -47,6 +51,28 @@ static void classify(const char *name, size_t len, struct instruction *out) {
     const char *end = name + len - 2;
     out->is_scalar = starts_with(end, "ss") || starts_with(end, "sd");
     out->is_vector = starts_with(end, "ps") || starts_with(end, "pd");
+    out->is_fused = out->is_vector && *name == 'f';
+    out->is_product = out->is_vector && starts_with(name, "mul");
+    out->is_addition = out->is_vector && (starts_with(name, "add") || starts_with(name, "sub"));
+}
+
+// Registers and memory among the operands; the last one is where the result goes.
+static void read_operands(const char *name, size_t len, struct instruction *out) {
+    const char *at = name + len, *end = at + strcspn(at, "\n#"), *last = NULL;
+    bool is_move = starts_with(name, "vmov") || starts_with(name, "mov");
+    for (; at < end; at++) {
+        if (at[0] != '%' || at[2] != 'm' || at[3] != 'm')
+            continue;
+        uint8_t bytes = at[1] == 'z' ? 64 : at[1] == 'y' ? 32 : at[1] == 'x' ? 16 : 0;
+        out->bytes = bytes > out->bytes ? bytes : out->bytes;
+        last = bytes ? at : last;
+    }
+    const char *stack = strstr(name, "(%rsp");
+    out->is_stack = is_move && out->bytes && stack && stack < end;
+    out->is_gather = starts_with(name, "vgather") || starts_with(name, "vpgather") ||
+                     starts_with(name, "vscatter") || starts_with(name, "vpscatter");
+    if (out->is_fused && last)
+        out->into = (uint8_t)(strtol(last + 4, NULL, 10) + 1);
 }
 
 // "    1139:\tvaddps %zmm0,%zmm1,%zmm2", "    1150:\tjne    1139 <rows+0x9>"
@@ -64,6 +90,7 @@ static bool parse_line(const char *line, struct instruction *out) {
             out->target = 0;
     } else {
         classify(name, len, out);
+        read_operands(name, len, out);
     }
     return true;
 }
@@ -93,10 +120,37 @@ static int find_back(const struct listing *l, int from, uint64_t address) {
     return -1;
 }
 
-void inspect_text(const char *text, double *scalar, double *vector) {
+static void add_loop(const struct listing *l, int begin, int end, struct inspection *out,
+                     double *most) {
+    bool is_used[64] = {0};
+    double fused = 0, sums = 0;
+    for (int k = begin; k <= end; k++) {
+        const struct instruction *i = &l->items[k];
+        out->scalar += i->is_scalar;
+        out->vector += i->is_vector;
+        out->vector_bytes += i->is_vector ? i->bytes : 0;
+        out->products += i->is_product;
+        out->additions += i->is_addition;
+        out->stack += i->is_stack;
+        out->gathers += i->is_gather;
+        fused += i->is_fused;
+        if (i->into && i->into < 64 && !is_used[i->into]) {
+            is_used[i->into] = true;
+            sums++;
+        }
+    }
+    out->fused += fused;
+    if (fused > *most) {
+        *most = fused;
+        out->sums = sums;
+    }
+}
+
+void inspect_text(const char *text, struct inspection *out) {
     struct listing l = {0};
+    double most = 0;
     read_listing(text, &l);
-    *scalar = *vector = 0;
+    *out = (struct inspection){0};
     // Jumps come in order of their address: a loop is innermost when no other loop has
     // ended since its own beginning.
     int last_end = -1;
@@ -107,29 +161,52 @@ void inspect_text(const char *text, double *scalar, double *vector) {
         if (begin < 0)
             continue;
         if (begin > last_end)
-            for (int k = begin; k <= i; k++) {
-                *scalar += l.items[k].is_scalar;
-                *vector += l.items[k].is_vector;
-            }
+            add_loop(&l, begin, i, out, &most);
         last_end = i;
     }
     free(l.items);
 }
 
-static bool read_kept(struct arena *a, const char *path, double *scalar, double *vector) {
+static const struct {
+    const char *name;
+    size_t offset;
+} kept[] = {
+#define KEPT(field) \
+    { #field, offsetof(struct inspection, field) }
+    KEPT(scalar),    KEPT(vector), KEPT(vector_bytes), KEPT(fused), KEPT(products),
+    KEPT(additions), KEPT(stack),  KEPT(gathers),      KEPT(sums),
+#undef KEPT
+};
+enum { N_KEPT = sizeof kept / sizeof kept[0] };
+
+static double *field_of(struct inspection *i, int k) {
+    return (double *)((char *)i + kept[k].offset);
+}
+
+static bool read_kept(struct arena *a, const char *path, struct inspection *out) {
     struct error err = {0};
     size_t len;
     const char *text = file_exists(path) ? file_read(a, path, 4096, &len, &err) : NULL;
     json_t *json = text ? json_parse(text, len, &err) : NULL;
     struct json_reader r = {.where = "inspection"};
-    json_read_schema(&r, json, "hone.inspection/1");
-    *scalar = json_read_number(&r, json, "hot_scalar");
-    *vector = json_read_number(&r, json, "hot_vector");
+    json_read_schema(&r, json, "hone.inspection/2");
+    for (int k = 0; k < N_KEPT; k++)
+        *field_of(out, k) = json_read_number(&r, json, kept[k].name);
     json_decref(json);
     return !r.failed;
 }
 
-static bool disassemble(struct arena *a, const char *object, double *scalar, double *vector) {
+static void keep(struct arena *a, const char *path, struct inspection *i) {
+    struct error ignored = {0};
+    json_t *json = json_pack("{s:s}", "schema", "hone.inspection/2");
+    for (int k = 0; k < N_KEPT; k++)
+        json_object_set_new(json, kept[k].name, json_real(*field_of(i, k)));
+    const char *text = json_print_pretty(a, json);
+    json_decref(json);
+    file_keep(path, text, strlen(text), &ignored);
+}
+
+static bool disassemble(struct arena *a, const char *object, struct inspection *out) {
     const char *program = file_find_program(a, "objdump");
     if (!program)
         return false;
@@ -139,25 +216,29 @@ static bool disassemble(struct arena *a, const char *object, double *scalar, dou
     struct error err = {0};
     if (!process_run(a, &spec, &p, &err) || p.exit_status != 0)
         return false;
-    inspect_text(p.out, scalar, vector);
+    inspect_text(p.out, out);
     return true;
 }
 
 void inspect(struct arena *a, const char *object, struct profile *profile) {
 #if defined(__x86_64__)
-    double scalar, vector;
+    struct inspection i = {0};
     const char *path = arena_printf(a, "%.*s.json", (int)strlen(object) - 3, object);
-    if (!read_kept(a, path, &scalar, &vector)) {
-        if (!disassemble(a, object, &scalar, &vector))
+    if (!read_kept(a, path, &i)) {
+        if (!disassemble(a, object, &i))
             return;
-        struct error err = {0};
-        const char *text = arena_printf(
-            a, "{\"schema\":\"hone.inspection/1\",\"hot_scalar\":%.0f,\"hot_vector\":%.0f}\n",
-            scalar, vector);
-        file_keep(path, text, strlen(text), &err);
+        keep(a, path, &i);
     }
-    profile_set(profile, METRIC_HOT_SCALAR, scalar);
-    profile_set(profile, METRIC_HOT_VECTOR, vector);
+    profile_set(profile, METRIC_HOT_SCALAR, i.scalar);
+    profile_set(profile, METRIC_HOT_VECTOR, i.vector);
+    profile_set(profile, METRIC_HOT_FUSED, i.fused);
+    profile_set(profile, METRIC_HOT_UNFUSED, i.products < i.additions ? i.products : i.additions);
+    profile_set(profile, METRIC_HOT_STACK, i.stack);
+    profile_set(profile, METRIC_HOT_GATHERS, i.gathers);
+    if (i.vector > 0)
+        profile_set(profile, METRIC_HOT_VECTOR_BYTES, i.vector_bytes / i.vector);
+    if (i.fused > 0)
+        profile_set(profile, METRIC_HOT_SUMS, i.sums);
 #else
     (void)a, (void)object, (void)profile;
 #endif

@@ -5,9 +5,20 @@
 struct arena;
 struct profile;
 
-// Add `hot_scalar` and `hot_vector` to the profile; leave them out where there is no
-// disassembler or the instruction set is not known here. Kept next to the object.
+// Of all innermost loops together, but for `sums`.
+struct inspection {
+    double scalar, vector;  // floating point arithmetic
+    double vector_bytes;    // widths of the vectors in it, summed
+    double fused;           // multiply-adds on vectors
+    double products, additions;
+    double stack;    // vectors that are moved from or to the stack
+    double gathers;  // and scatters
+    double sums;     // registers that the loop with most multiply-adds sums into
+};
+
+// Add what is known as metrics to the profile; leave them out where there is no disassembler or
+// the instruction set is not known here. Kept next to the object.
 void inspect(struct arena *a, const char *object, struct profile *profile);
 
 // The counting alone, on the text that `objdump -d --no-show-raw-insn` prints for x86-64.
-void inspect_text(const char *text, double *scalar, double *vector);
+void inspect_text(const char *text, struct inspection *out);

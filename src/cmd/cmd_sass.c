@@ -8,7 +8,7 @@
 #include "ops/op_sass.h"
 
 struct sass_options {
-    const char *kernel;
+    const char *kernel, *store;
     bool json;
 };
 
@@ -18,6 +18,11 @@ static const struct option_row rows[] = {
      .value = "NAME",
      .summary = "only this one",
      .offset = offsetof(struct sass_options, kernel)},
+    {.name = "store",
+     .type = OPTION_STRING,
+     .value = "PATH",
+     .summary = "of a node: the store that its run is in",
+     .offset = offsetof(struct sass_options, store)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary = "print one hone.sass/1 document: the metrics, without the listing",
@@ -27,13 +32,14 @@ static const struct option_row rows[] = {
 
 static const struct command_options options = {
     .command = "sass",
-    .arguments = "CUBIN",
+    .arguments = "CUBIN | RUN.NODE",
     .summary = "list the machine code of a GPU's kernels, annotated",
     .text =
         "Each instruction with its offset, the bytes that a thread accesses, and which load or\n"
         "other slow instruction it waits for, as the compiler wrote it into the code. A bar\n"
         "marks the hot loop: the innermost one with most work in it. Operands are there where\n"
-        "nvdisasm is installed. hone diagnose says what it means.",
+        "nvdisasm is installed. hone diagnose says what it means. A node of a run on a GPU is\n"
+        "compiled again, for which no card is needed.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,
@@ -47,7 +53,8 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct sass_listing list;
-    bool ok = op_sass(&a, args.values[0], o.kernel, &list, err);
+    struct sass_request q = {.file = args.values[0], .kernel = o.kernel, .store = o.store};
+    bool ok = op_sass(&a, &q, &list, err);
     if (ok && o.json) {
         json_t *document = op_sass_json(&list);
         printf("%s\n", json_print_pretty(&a, document));

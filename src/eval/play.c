@@ -96,6 +96,12 @@ static bool build_cubin(struct play *p, struct arena *a, const struct candidate 
     return file_keep(arena_printf(a, "%s/cubin", p->dir), cubin.bytes, cubin.len, err);
 }
 
+bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
+                  struct error *err) {
+    *path = arena_printf(a, "%s/cubin", p->dir);
+    return build_cubin(p, a, c, err);
+}
+
 static bool write_plan(struct play *p, struct arena *a, const struct plan *plan, bool is_quick,
                        struct error *err) {
     json_t *json =

@@ -26,5 +26,9 @@ void play_close(struct play *p);
 bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, bool is_quick,
                     struct profile *into, struct collected *out, struct error *err);
 
+// Its cubin alone, in a file that lives as long as `p`; needs no card.
+bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
+                  struct error *err);
+
 // Body of the hidden command.
 int play_main(const char *dir);

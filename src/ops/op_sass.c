@@ -9,8 +9,11 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "eval/play.h"
+#include "ops/op_runs.h"
 #include "profile/sass_text.h"
 #include "profile/source.h"
+#include "store/store.h"
 
 enum { FILE_MAX = 256 << 20, BARRIERS = 6 };
 static const int64_t nvdisasm_timeout_ns = 60000000000;
@@ -31,10 +34,9 @@ static const char *disassemble(struct arena *a, const char *file, size_t *len) {
     return p.out;
 }
 
-bool op_sass(struct arena *a, const char *file, const char *kernel, struct sass_listing *out,
-             struct error *err) {
+static bool list_file(struct arena *a, const char *file, const char *kernel,
+                      struct sass_listing *out, struct error *err) {
     size_t len, listing_len;
-    *out = (struct sass_listing){0};
     const char *bytes = file_read(a, file, FILE_MAX, &len, err);
     if (!bytes)
         return false;
@@ -49,6 +51,48 @@ bool op_sass(struct arena *a, const char *file, const char *kernel, struct sass_
     for (int i = 0; i < out->sass.n_kernels; i++)
         out->texts[i] = sass_text_of(a, listing, listing_len, &out->sass.kernels[i]);
     return true;
+}
+
+// A node's candidate, compiled again for the device that its run was on.
+static bool list_node(struct arena *a, const struct sass_request *q, struct sass_listing *out,
+                      struct error *err) {
+    struct run_view v;
+    struct problem *problem;
+    struct target target;
+    struct play *play;
+    struct store *store;
+    const char *path;
+    int node;
+    bool is_known = false;
+    if (!op_show(a, q->store, q->file, &v, &node, err))
+        return false;
+    if (node < 0)
+        return error_set(err, ERROR_USAGE, "%s is a run; name a node of it, like %lld.0", q->file,
+                         (long long)v.run.id);
+    if (!op_stored_problem(a, &v.run, &problem, err) ||
+        !op_open_store(a, q->store, false, &store, err))
+        return false;
+    bool ok = op_stored_target(a, store, &v.run, &target, &is_known, err);
+    store_close(store);
+    if (!ok)
+        return false;
+    if (!is_known || !target.is_gpu)
+        return error_set(err, ERROR_USAGE, "%s is not for a GPU", q->file);
+    if (!play_open(&play, problem, &target, err))
+        return false;
+    ok = play_compile(play, a, &v.nodes[node].candidate, &path, err) &&
+         list_file(a, path, q->kernel, out, err);
+    play_close(play);
+    return ok;
+}
+
+bool op_sass(struct arena *a, const struct sass_request *q, struct sass_listing *out,
+             struct error *err) {
+    *out = (struct sass_listing){0};
+    bool is_node = !file_exists(q->file) && strspn(q->file, "0123456789.") == strlen(q->file);
+    if (is_node || strncmp(q->file, "last.", 5) == 0)
+        return list_node(a, q, out, err);
+    return list_file(a, q->file, q->kernel, out, err);
 }
 
 // "waits for LDG at 00f0": the last instruction before it that released the barrier; in a loop the

@@ -16,8 +16,12 @@ struct sass_listing {
     const char ***texts;
 };
 
-// `kernel` NULL: all; else it must be there.
-bool op_sass(struct arena *a, const char *file, const char *kernel, struct sass_listing *out,
+// `file` is a cubin, or the name of a node of a stored run on a GPU ("3.7"), which is compiled
+// again. `kernel` NULL: all; else it must be there.
+struct sass_request {
+    const char *file, *kernel, *store;
+};
+bool op_sass(struct arena *a, const struct sass_request *q, struct sass_listing *out,
              struct error *err);
 const char *op_sass_text(struct arena *a, const struct sass_listing *l, const char *kernel);
 json_t *op_sass_json(const struct sass_listing *l);  // hone.sass/1: the facts, not the listing

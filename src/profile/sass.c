@@ -244,6 +244,7 @@ struct counts {
     int of[SASS_KINDS];
     int bytes[SASS_KINDS];
     int n, n_guarded;
+    int constants;                            // LDC: the others are the same for a whole warp
     int functions, from_integer, to_integer;  // MUFU, I2F, F2I: an integer division has all three
 };
 
@@ -255,6 +256,7 @@ static struct counts count(const struct sass_kernel *k, int begin, int end) {
         c.of[at->kind]++;
         c.bytes[at->kind] += at->bytes;
         c.n_guarded += at->is_guarded && at->kind != SASS_BRANCH;
+        c.constants += at->code == 0x182;
         c.functions += at->code == 0x108;
         c.from_integer += at->code == 0x106 || at->code == 0x112;
         c.to_integer += at->code == 0x105 || at->code == 0x111;
@@ -312,6 +314,7 @@ static void set_hot(struct metrics *m, const struct counts *c) {
     metrics_set(m, METRIC_HOT_LOCAL, c->of[SASS_LOCAL_LOAD] + c->of[SASS_LOCAL_STORE]);
     metrics_set(m, METRIC_HOT_DIVISIONS, divisions(c));
     metrics_set(m, METRIC_HOT_GUARDED, c->n_guarded);
+    metrics_set(m, METRIC_HOT_CONSTANTS, c->constants);
     set_mean(m, METRIC_HOT_LOAD_BYTES, c, SASS_GLOBAL_LOAD);
     set_mean(m, METRIC_HOT_STORE_BYTES, c, SASS_GLOBAL_STORE);
     set_mean(m, METRIC_HOT_SHARED_LOAD_BYTES, c, SASS_SHARED_LOAD);

@@ -13,8 +13,18 @@ static const struct action other[] = {
           "read through const __restrict__ pointers"),
 };
 
+// Loads at an address of each thread go through the queue of shared memory, and there one after
+// another; others are part of an instruction, which then comes late.
+static double cycles_of(const struct tool_subject *s) {
+    double queue = subject_get(s, METRIC_STALL_MIO_THROTTLE) + subject_get(s, METRIC_STALL_SHORT);
+    bool is_indexed = subject_get(s, METRIC_HOT_CONSTANTS) > 0 &&
+                      subject_get(s, METRIC_HOT_SHARED_LOADS) == 0 &&
+                      subject_get(s, METRIC_HOT_FUNCTIONS) == 0;
+    return subject_get(s, METRIC_STALL_IMC) + (is_indexed && isfinite(queue) ? queue : 0);
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
-    double cycles = subject_get(s, METRIC_STALL_IMC), all = subject_stalls(s);
+    double cycles = cycles_of(s), all = subject_stalls(s);
     double share = cycles / all, issue = subject_get(s, METRIC_ISSUE_BUSY);
     if (!(share > MUCH))
         return false;
@@ -23,8 +33,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->evidence =
         arena_printf(a, "%.1f of %.1f cycles between two instructions of a warp", cycles, all);
     f->expected_gain = 1 / (1 - fmin(share, 0.95));
-    tool_add_number(f, METRIC_STALL_IMC, cycles, MUCH * all);
-    tool_add_number(f, METRIC_ISSUE_BUSY, issue, NAN);
+    tool_add_number(f, METRIC_STALL_IMC, subject_get(s, METRIC_STALL_IMC), MUCH * all);
+    tool_add_number(f, METRIC_HOT_CONSTANTS, subject_get(s, METRIC_HOT_CONSTANTS), NAN);
     tool_add_actions(f, s, other, ARRAY_LEN(other));
     return true;
 }

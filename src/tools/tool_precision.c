@@ -10,7 +10,7 @@
 // Of the instructions of the hot loop.
 static const double SOME = 0.05;
 // Conversions for each f64 instruction from which on the data are f32.
-static const double AROUND = 0.3;
+static const double AROUND = 0.1;
 enum { MOST_GAIN = 8 };
 
 static const struct action single[] = {
@@ -31,10 +31,13 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->evidence =
         arena_printf(a, "of %.0f instructions of the hot loop %.0f are f64 and %.0f convert", all,
                      wide, conversions);
+    // What goes are the conversions, which fill a pipe, and most of what f64 needs more.
+    double fewer = all / fmax(all - wide - conversions, all / MOST_GAIN);
     if (isfinite(pipe))
-        f->expected_gain =
-            fmin(MOST_GAIN, pipe / fmax(subject_get(s, METRIC_ISSUE_BUSY) * (1 - conversions / all),
-                                        pipe / MOST_GAIN));
+        f->expected_gain = fmin(
+            MOST_GAIN,
+            fmax(fewer, pipe / fmax(subject_get(s, METRIC_ISSUE_BUSY) * (1 - conversions / all),
+                                    pipe / MOST_GAIN)));
     tool_add_number(f, METRIC_HOT_F64, wide, SOME * all);
     tool_add_number(f, METRIC_HOT_CONVERSIONS, conversions, NAN);
     tool_add_number(f, METRIC_PIPE_XU_BUSY, subject_get(s, METRIC_PIPE_XU_BUSY), NAN);

@@ -15,7 +15,8 @@
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
 const struct tool *const tools[] = {
-    &tool_scalar,   &tool_idle,       &tool_copies,    &tool_host,     &tool_spill,
+    &tool_scalar,   &tool_width,      &tool_stack,     &tool_gather,   &tool_fused,
+    &tool_sums,     &tool_idle,       &tool_copies,    &tool_host,     &tool_spill,
     &tool_tensor,   &tool_starved,    &tool_path,      &tool_coalesce, &tool_banks,
     &tool_atomics,  &tool_fence,      &tool_precision, &tool_slow,     &tool_convert,
     &tool_waves,    &tool_occupancy,  &tool_flight,    &tool_narrow,   &tool_reuse,

@@ -23,5 +23,7 @@ has '^  class     memory-bound .memory 91% busy'
 has '^  where     100% of the waiting at .* at 0xf0: waiting for global'
 has '^findings '
 expect_match 2 'is a run; name a node of it' "$HONE" profile last
+expect_match 0 '^y_[a-z]+: sm_90, .* instructions' "$HONE" sass last.0
+expect_match 2 "there is no kernel 'z' in it" "$HONE" sass --kernel z last.0
 expect_match 0 'no hardware counters: counters: the driver gives counters to administrators' \
     env FAKE_CUDA=refused "$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate

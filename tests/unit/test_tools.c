@@ -546,3 +546,66 @@ Test(tools, explain_many_launches_at_once) {
     cr_expect_str_eq(out[1].tool, "waves");
     cr_expect_str_eq(out[1].launch, "few");
 }
+
+// ---- machine code of a CPU
+
+struct code_row {
+    enum metric_id id;
+    double value;
+};
+
+static const struct {
+    const struct tool *tool;
+    const char *cause;
+    struct code_row sick[5], well[5];
+} coded[] = {
+    {&tool_width,
+     "narrower than the machine's",
+     {{METRIC_HOT_VECTOR_BYTES, 16}, {METRIC_HOT_VECTOR, 8}},
+     {{METRIC_HOT_VECTOR_BYTES, 64}, {METRIC_HOT_VECTOR, 8}}},
+    {&tool_stack,
+     "go to the stack and back",
+     {{METRIC_HOT_STACK, 9}, {METRIC_HOT_VECTOR, 12}},
+     {{METRIC_HOT_STACK, 1}, {METRIC_HOT_VECTOR, 12}}},
+    {&tool_gather,
+     "gather elements",
+     {{METRIC_HOT_GATHERS, 2}, {METRIC_HOT_VECTOR, 6}, {METRIC_HOT_SCALAR, 0}},
+     {{METRIC_HOT_GATHERS, 0}, {METRIC_HOT_VECTOR, 6}, {METRIC_HOT_SCALAR, 0}}},
+    {&tool_fused,
+     "instructions of their own",
+     {{METRIC_HOT_UNFUSED, 4}, {METRIC_HOT_FUSED, 0}, {METRIC_HOT_VECTOR, 8}},
+     {{METRIC_HOT_UNFUSED, 4}, {METRIC_HOT_FUSED, 8}, {METRIC_HOT_VECTOR, 16}}},
+    {&tool_sums,
+     "too few sums",
+     {{METRIC_HOT_SUMS, 1}, {METRIC_HOT_FUSED, 4}},
+     {{METRIC_HOT_SUMS, 12}, {METRIC_HOT_FUSED, 12}}},
+};
+enum { CODED = sizeof coded / sizeof coded[0] };
+
+static struct profile coded_profile(const struct code_row *rows) {
+    struct profile p = {0};
+    profile_set(&p, METRIC_TIME, 4e-3);
+    for (int i = 0; i < 5 && rows[i].id != METRIC_TIME; i++)
+        profile_set(&p, rows[i].id, rows[i].value);
+    return p;
+}
+
+Test(tools, read_the_code_of_a_cpu) {
+    struct bound b = bound_of(BOUND_COMPUTE);
+    b.reach_s = 1e-3;
+    for (int i = 0; i < CODED; i++) {
+        struct profile sick = coded_profile(coded[i].sick), well = coded_profile(coded[i].well);
+        struct finding f;
+        cr_assert_eq(examine(coded[i].tool, &b, &sick, &f), 1, "%s is silent", coded[i].tool->name);
+        cr_expect(strstr(f.cause, coded[i].cause), "%s", f.cause);
+        cr_expect(f.n_numbers > 0 && *f.evidence);
+        cr_expect_eq(examine(coded[i].tool, &b, &well, &f), 0, "%s: %s", coded[i].tool->name,
+                     f.cause);
+        for (int k = 0; k < coded[i].tool->n_needs; k++) {
+            struct profile lacks = coded_profile(coded[i].sick);
+            metrics_clear(&lacks.call, coded[i].tool->needs[k]);
+            cr_expect_eq(examine(coded[i].tool, &b, &lacks, &f), 0, "%s without a metric",
+                         coded[i].tool->name);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 // Each address comes from memory: from the element before, or from a counter.
 __global__ void work(const int *next, int *out, int n, int turns) {
-    int at = (blockIdx.x * blockDim.x + threadIdx.x) * 97 % n, sum = 0;
+    int at = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
 #if TWIN == 0
     for (int i = 0; i < turns; i++) {
         at = (next[at] + at + 4096) & (n - 1);

@@ -1,0 +1,40 @@
+// Products and sums by two instructions where one does both, at the same rate.
+#include <math.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+#include "tools/tool_private.h"
+
+static const double MUCH = 0.3;
+
+static const struct action one[] = {
+    WORDS("multiply-adds: fma() or -ffp-contract=fast, and -mfma or -march=native so that the "
+          "compiler "
+          "may use them"),
+};
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double apart = subject_get(s, METRIC_HOT_UNFUSED), work = subject_get(s, METRIC_HOT_VECTOR);
+    double share = apart / work;
+    // A target without vectors of 32 bytes has no such instruction.
+    if (!(share > MUCH) || subject_get(s, METRIC_HOT_FUSED) > 0 || s->target->vector_bytes < 32 ||
+        s->analytic.kind != CLASS_COMPUTE || subject_is_near(s))
+        return false;
+    f->severity = SEVERITY_MEDIUM;
+    f->cause = "products and sums are instructions of their own";
+    f->evidence = arena_printf(a, "%.0f of each among %.0f, and no multiply-add", apart, work);
+    f->expected_gain = 1 / (1 - share);
+    tool_add_number(f, METRIC_HOT_UNFUSED, apart, MUCH * work);
+    tool_add_number(f, METRIC_HOT_FUSED, 0, 1);
+    tool_add_actions(f, s, one, ARRAY_LEN(one));
+    return true;
+}
+
+const struct tool tool_fused = {
+    .name = "fused",
+    .summary = "products and sums that are no multiply-adds",
+    .devices = ON_CPU,
+    .n_needs = 3,
+    .needs = {METRIC_HOT_UNFUSED, METRIC_HOT_FUSED, METRIC_HOT_VECTOR},
+    .examine = examine,
+};

@@ -1,0 +1,39 @@
+// Too few independent sums: a multiply-add takes four cycles and two can begin in each, so that
+// eight must be under way.
+#include <math.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+#include "tools/tool_private.h"
+
+enum { ENOUGH = 8 };
+
+static const struct action more[] = {
+    TURN("micro", +1, "more independent sums per step"),
+    TURN("unroll", +1, "more independent work per step"),
+    WORDS("several sums in place of one, added at the end: eight keep the multiply-add units busy"),
+};
+
+static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
+    double sums = subject_get(s, METRIC_HOT_SUMS), fused = subject_get(s, METRIC_HOT_FUSED);
+    if (!(sums > 0 && sums < ENOUGH) || s->analytic.kind != CLASS_COMPUTE || subject_is_near(s))
+        return false;
+    f->severity = sums <= ENOUGH / 4 ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+    f->cause = "too few sums are under way at once: each waits for the one before";
+    f->evidence = arena_printf(a, "%.0f multiply-adds into %.0f registers; %d keep the units busy",
+                               fused, sums, ENOUGH);
+    f->expected_gain = ENOUGH / sums;
+    tool_add_number(f, METRIC_HOT_SUMS, sums, ENOUGH);
+    tool_add_number(f, METRIC_HOT_FUSED, fused, NAN);
+    tool_add_actions(f, s, more, ARRAY_LEN(more));
+    return true;
+}
+
+const struct tool tool_sums = {
+    .name = "sums",
+    .summary = "too few independent sums for the latency of a multiply-add",
+    .devices = ON_CPU,
+    .n_needs = 2,
+    .needs = {METRIC_HOT_SUMS, METRIC_HOT_FUSED},
+    .examine = examine,
+};
