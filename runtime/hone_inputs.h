@@ -166,8 +166,13 @@ HONE_DEVICE static inline int hone_stands_out(const struct hone_source *s, uint6
     return index % s->columns == s->columns - 1 - word % others;
 }
 
+// Who includes this may have it compiled once, rather than wherever it is called.
+#ifndef HONE_INPUT_FN
+#define HONE_INPUT_FN HONE_DEVICE static inline
+#endif
+
 // One element. A source of normal or uniform draws for f64 asks for `fine` ones.
-HONE_DEVICE static inline double hone_input(const struct hone_source *s, uint64_t index, int fine) {
+HONE_INPUT_FN double hone_input(const struct hone_source *s, uint64_t index, int fine) {
     uint64_t at = index;
     if (s->promise != HONE_FULL && !hone_promised(s, &at))
         return 0;

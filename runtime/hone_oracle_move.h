@@ -6,7 +6,7 @@
 #include "hone_oracle_reading.h"
 
 // Element `index` of an argument, counted row-major in its own shape.
-JUDGE_FN struct oracle_point oracle_element(const struct oracle_operand *o, u64 index) {
+ORACLE_RARE struct oracle_point oracle_element(const struct oracle_operand *o, u64 index) {
     return oracle_read(&o->array, oracle_place(&o->axes, index));
 }
 

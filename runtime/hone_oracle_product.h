@@ -246,14 +246,19 @@ JUDGE_FN void oracle_multiply_any(const struct oracle_product *p, struct oracle_
 }
 
 // Sizes of the products of one result, in the order of the sum.
-JUDGE_FN double oracle_sizes(const struct oracle_product *p, const struct oracle_piece *t, int i,
-                             int j) {
+JUDGE_FN double oracle_sizes(const struct oracle_product *p, u64 left, u64 right, int n) {
     double size = 0;
-    for (int k = 0; k < t->n; k++)
-        size += fabs(oracle_factor_value(&p->left, t->left + k * p->left.rows + i) *
-                     oracle_factor_value(&p->right, t->right + k * p->right.rows + j));
+    for (int k = 0; k < n; k++)
+        size += fabs(oracle_factor_value(&p->left, left + k * p->left.rows) *
+                     oracle_factor_value(&p->right, right + k * p->right.rows));
     return size;
 }
+
+// Which sum it is, and where its factors are.
+struct oracle_sum_at {
+    u64 matrix, row, column, left, right;
+    int n;
+};
 
 JUDGE_FN struct oracle_bits oracle_bits_at(const struct oracle_product *p,
                                            const struct oracle_factor *f,
@@ -263,17 +268,15 @@ JUDGE_FN struct oracle_bits oracle_bits_at(const struct oracle_product *p,
 
 // One sum to its place among the partial results. Sizes matter where nothing is rounded, and they
 // are at least the root of the sum of squares: where that is beyond what sums are exact for, more
-// need not be known.
-JUDGE_FN void oracle_end_sum(const struct oracle_product *p, const struct oracle_piece *t, int i,
-                             int j, int has_sizes) {
-    u64 row = t->row + i, column = t->column + j;
-    struct oracle_partial s = {t->value[i][j],  t->products[i][j] * ORACLE_ROUND,
-                               t->fourth[i][j], t->squares[i][j],
-                               t->honest[i][j], 0};
-    if (row >= p->m || column >= p->n)
+// need not be known. Not inlined sixteen times.
+ORACLE_RARE void oracle_end_sum(const struct oracle_product *p, struct oracle_sum_at at,
+                                struct oracle_partial s, int has_sizes) {
+    if (at.row >= p->m || at.column >= p->n)
         return;
-    int low_left = oracle_bits_at(p, &p->left, t, row).low;
-    int low_right = oracle_bits_at(p, &p->right, t, column).low;
+    int low_left =
+        ((const struct oracle_bits *)p->left.bits)[at.matrix * p->left.rows + at.row].low;
+    int low_right =
+        ((const struct oracle_bits *)p->right.bits)[at.matrix * p->right.rows + at.column].low;
     int is_zero = low_left == ORACLE_NO_BIT || low_right == ORACLE_NO_BIT;
     s.low = is_zero ? ORACLE_NO_BIT : low_left + low_right;
     if (!p->is_exact)
@@ -282,10 +285,9 @@ JUDGE_FN void oracle_end_sum(const struct oracle_product *p, const struct oracle
         double most = is_zero ? 0 : ldexp(1.0, 24 + s.low);
         s.size = s.variance > 0 || is_zero ? 0
                  : s.squares > most * most ? JUDGE_INFINITY
-                                           : oracle_sizes(p, t, i, j);
+                                           : oracle_sizes(p, at.left, at.right, at.n);
     }
-    u64 matrix = t->run * p->batch + t->batch;
-    ((struct oracle_partial *)p->partials)[(matrix * p->m + row) * p->n + column] = s;
+    ((struct oracle_partial *)p->partials)[(at.matrix * p->m + at.row) * p->n + at.column] = s;
 }
 
 JUDGE_FN int oracle_way(const struct oracle_product *p, const struct oracle_piece *t) {
@@ -318,8 +320,18 @@ JUDGE_FN void oracle_one_run(const struct oracle_product *p, struct oracle_piece
         oracle_multiply_inputs(p, t, ORACLE_CAREFUL);
     else
         oracle_multiply_any(p, t);
-    ORACLE_EACH_PAIR
-    oracle_end_sum(p, t, i, j, way == ORACLE_CAREFUL || way == ORACLE_SIZED);
+    ORACLE_EACH_PAIR {
+        struct oracle_sum_at at = {t->run * p->batch + t->batch,
+                                   t->row + i,
+                                   t->column + j,
+                                   t->left + i,
+                                   t->right + j,
+                                   t->n};
+        struct oracle_partial s = {t->value[i][j],  t->products[i][j] * ORACLE_ROUND,
+                                   t->fourth[i][j], t->squares[i][j],
+                                   t->honest[i][j], 0};
+        oracle_end_sum(p, at, s, way == ORACLE_CAREFUL || way == ORACLE_SIZED);
+    }
 }
 
 // Every run of every result. A group of threads has a tile of pieces, as many rows of them as there
@@ -350,6 +362,14 @@ JUDGE_KERNEL oracle_matmul(struct oracle_product p) {
     }
 }
 
+ORACLE_RARE void oracle_end_whole(const struct oracle_product *p, const struct oracle_array *out,
+                                  struct oracle_sum_at at, u64 sum) {
+    double v = (double)stored_wrap(out->type, (int64_t)sum);
+    struct oracle_point x = {v, 0, v};
+    if (at.row < p->m && at.column < p->n)
+        oracle_write(out, (at.matrix * p->m + at.row) * p->n + at.column, x);
+}
+
 // Of inputs that are whole numbers f32 holds: sums wrap around, wherever they do.
 JUDGE_KERNEL oracle_matmul_whole(struct oracle_product p, struct oracle_array out) {
     u64 tall = p.left.rows / ORACLE_SIDE, wide = p.right.rows / ORACLE_SIDE;
@@ -368,10 +388,8 @@ JUDGE_KERNEL oracle_matmul_whole(struct oracle_product p, struct oracle_array ou
             ORACLE_EACH_PAIR sums[i][j] += (u64)((int64_t)a[i] * b[j]);
         }
         ORACLE_EACH_PAIR {
-            double v = (double)stored_wrap(out.type, (int64_t)sums[i][j]);
-            struct oracle_point x = {v, 0, v};
-            if (row + i < p.m && column + j < p.n)
-                oracle_write(&out, (batch * p.m + row + i) * p.n + column + j, x);
+            struct oracle_sum_at at = {batch, row + i, column + j, 0, 0, 0};
+            oracle_end_whole(&p, &out, at, sums[i][j]);
         }
     }
 }

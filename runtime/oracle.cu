@@ -6,6 +6,9 @@
 //
 // Each class of operations has a header of its own. Every thread takes the elements (results, blocks of a sum, pieces of a product) first(),
 // first() + stride(), ...
+#ifdef __CUDACC__
+#define HONE_INPUT_FN static __device__ __noinline__
+#endif
 #include "hone_inputs.h"
 #include "hone_oracle_elementwise.h"
 #include "hone_oracle_line.h"
@@ -14,6 +17,10 @@
 #include "hone_oracle_reduce.h"
 
 // ---- inputs
+
+ORACLE_RARE void oracle_draw(const struct hone_source *s, u64 i, void *out, int type) {
+    stored_put(type, out, i, stored_drawn(type, hone_input(s, i, type == STORED_F64)));
+}
 
 // As inputs_fill() of ir/inputs.c. A thread has four elements, so that none shares a byte.
 JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, void *out, int type) {
@@ -26,8 +33,7 @@ JUDGE_KERNEL oracle_fill(struct hone_source s, u64 n, void *out, int type) {
                 if (type == STORED_F32)
                     ((float *)out)[4 * i + k] = four[k];
                 else
-                    stored_put(type, out, 4 * i + k,
-                               stored_drawn(type, hone_input(&s, 4 * i + k, type == STORED_F64)));
+                    oracle_draw(&s, 4 * i + k, out, type);
             }
     }
 }

@@ -82,10 +82,14 @@ static bool choose_slots(struct judge *j, struct error *err) {
     }
     // Two slots, the data of a set and what is expected of it.
     struct memory_need card = {.data = 2 * bytes};
-    for (int i = 0; i < g->problem.n_buffers; i++)
-        card.expected += g->problem.buffers[i].role == BUFFER_INPUT
-                             ? g->problem.buffers[i].size_bytes
-                             : 3 * g->problem.buffers[i].size_bytes;
+    for (int i = 0; i < g->problem.n_buffers; i++) {
+        const struct plan_buffer *b = &g->problem.buffers[i];
+        int64_t count = 8 * b->size_bytes / dtype_infos[b->type].bits;
+        int64_t typed = 2 * (int64_t)sizeof(double) * count;  // gpu_bench.h
+        card.expected += b->role == BUFFER_INPUT ? b->size_bytes
+                         : b->type == DTYPE_F32  ? 3 * b->size_bytes
+                                                 : typed;
+    }
     struct memory_need host = memory_need_of(j->problem, 0, j->settings.n_threads);
     if (!memory_need_fits(j->problem, &card, (int64_t)free_bytes, "on the card", err) ||
         (!g->has_oracle &&
