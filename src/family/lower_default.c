@@ -61,8 +61,8 @@ static node_id find_small_cut(const struct choice *c, const struct region *r) {
     return f && f->family->kinds != FORM_ANY && part->n_anchors == r->n_anchors - 1 ? n : -1;
 }
 
-// Rows too long for the caches, which a stage would read again for its results: statistics first and then a
-// map read as much, and each of them streams. -1: the region stays whole.
+// Rows too long for the caches, which a stage would read again for its results: statistics first
+// and then a map read as much, and each of them streams. -1: the region stays whole.
 static node_id find_long_cut(const struct choice *c, const struct region *r, const struct form *f) {
     struct kernel_stage s = {.values = {r->value_name[0]}, .n_values = 1, .family = "rowwise"};
     if (!c->target->is_gpu || !f->rows || !rows_any_full_value(f->rows) ||
