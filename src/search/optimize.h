@@ -56,8 +56,8 @@ struct optimize_job {
     void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;
-    // A replay begins with the block that the recorded run began with, whatever the default is by now.
-    // NULL: with the run's start, or the default.
+    // A replay begins with the block that the recorded run began with, whatever the default is by
+    // now. NULL: with the run's start, or the default.
     const struct candidate *first;
     // A replay ends where the recorded run did, whatever ended that: time, say. 0: no such end.
     int end_nodes;
