@@ -217,7 +217,7 @@ bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, 
         (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;
     struct collect_request q = {
-        .argv = argv, .top = KERNELS_MAX, .timeout_s = 120, .is_silent = true};
+        .argv = argv, .top = KERNELS_MAX, .timeout_s = 120, .is_silent = true, .is_ours = true};
     if (is_quick) {
         q.n_known = list_launches(a, &plan, (struct program_kernel **)&q.known);
         q.chip = p->chip;

@@ -66,12 +66,13 @@ static bool run_program(struct collecting *c, int run, const struct str *ask, co
     const char *path = arena_printf(a, "%s/ask", dir), *preload = getenv("LD_PRELOAD");
     if (!file_make_dirs(dir, err) || !file_keep(path, str_text(ask), ask->len, err))
         return false;
-    const char *const variables[] = {arena_printf(a, "CUDA_INJECTION64_PATH=%s", c->library),
-                                     arena_printf(a, "HONE_INJECT_DIR=%s", dir),
-                                     arena_printf(a, "LD_PRELOAD=%s%s%s", c->library,
-                                                  preload && *preload ? ":" : "",
-                                                  preload ? preload : ""),
-                                     NULL};
+    const char *const variables[] = {
+        arena_printf(a, "CUDA_INJECTION64_PATH=%s", c->library),
+        arena_printf(a, "HONE_INJECT_DIR=%s", dir),
+        c->q->is_ours ? NULL
+                      : arena_printf(a, "LD_PRELOAD=%s%s%s", c->library,
+                                     preload && *preload ? ":" : "", preload ? preload : ""),
+        NULL};
     bool is_first = run == RUN_TIMELINE || c->q->n_known > 0;
     double timeout_s = is_first ? c->q->timeout_s : SLOWER * c->out->run_s[0] + EXTRA_S;
     struct foreground_spec spec = {.argv = c->q->argv,

@@ -23,6 +23,7 @@ struct collect_request {
     bool is_out_error;        // the program's standard output goes to standard error
     bool is_silent;           // it gets /dev/null
     bool only_timeline;
+    bool is_ours;  // it ends by exit(): the library need not be loaded before it for _exit()
     // Where the launches are known beforehand, and the chip: counters of the first of each, in one
     // run, without timeline and samples.
     const struct program_kernel *known;
