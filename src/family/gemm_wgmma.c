@@ -42,7 +42,7 @@ static const struct knob knobs[] = {
 
 // Elements that are added before a sum is put aside, and what a thread has registers for besides
 // what it needs to get along.
-enum { CHUNK_TERMS = 256, REGISTERS_OF_TWO = 232, REGISTERS_OF_ONE = 255, REGISTERS_ELSE = 48 };
+enum { CHUNK_TERMS = 128, REGISTERS_OF_TWO = 232, REGISTERS_OF_ONE = 255, REGISTERS_ELSE = 48 };
 
 static bool runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;

@@ -13,16 +13,16 @@
 #define N 520
 #endif
 #ifndef K
-#define K 1096
+#define K 248
 #endif
 
 HONE_ASSERT(B == 24, "lowered for B = 24");
 HONE_ASSERT(M == 200, "lowered for M = 200");
 HONE_ASSERT(N == 520, "lowered for N = 520");
-HONE_ASSERT(K == 1096, "lowered for K = 1096");
+HONE_ASSERT(K == 248, "lowered for K = 248");
 
-#pragma hone tensormap lhs_map = a dims(200, 1096, 24) strides(400, 438400) box(64, 64, 1) swizzle(128)
-#pragma hone tensormap rhs_map = b dims(520, 1096, 24) strides(1040, 1139840) box(64, 64, 1) swizzle(128)
+#pragma hone tensormap lhs_map = a dims(200, 248, 24) strides(400, 99200) box(64, 64, 1) swizzle(128)
+#pragma hone tensormap rhs_map = b dims(520, 248, 24) strides(1040, 257920) box(64, 64, 1) swizzle(128)
 #pragma hone launch c_gemm grid(132) block(256) shared(98368) args(c, lhs_map, rhs_map)
 
 HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
@@ -31,7 +31,6 @@ HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP
     HONE_DYNAMIC_OF(long long, full, 98304, 4);
     HONE_DYNAMIC_OF(long long, empty, 98336, 4);
     f32x2 sum[32];
-    f32x2 total[32];
     const int block = hone_block();
     const int thread = hone_thread();
     if (thread < 1) {
@@ -44,14 +43,14 @@ HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP
     hone_barrier();
     if (thread < 1) {
         for (int tile = block; tile < 480; tile += 132) {
-            int before = tile / 132 * 18;
+            int before = tile / 132 * 4;
             int above = tile % 20 / 5;
             int inside = tile % 20 % 5;
             int row0 = above * 64;
             int column0 = inside * 128;
-            int lhs_matrix = tile / 20 * K * M / 219200;
-            int rhs_matrix = tile / 20 * K * N / 569920;
-            for (int slice = 0; slice < 18; slice++) {
+            int lhs_matrix = tile / 20 * K * M / 49600;
+            int rhs_matrix = tile / 20 * K * N / 128960;
+            for (int slice = 0; slice < 4; slice++) {
                 int count = before + slice;
                 int slot = count % 4;
                 hone_mbarrier_wait(&empty[slot], (count + 4) / 4 % 2);
@@ -66,42 +65,31 @@ HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP
     }
     if (127 < thread) {
         for (int tile = block; tile < 480; tile += 132) {
-            int before = tile / 132 * 18;
+            int before = tile / 132 * 4;
             int above = tile % 20 / 5;
             int inside = tile % 20 % 5;
             int row0 = above * 64;
             int column0 = inside * 128;
-            #pragma unroll
-            for (int i = 0; i < 32; i++) {
-                total[i] = hone_all2(0.0f);
-            }
-            for (int chunk = 0; chunk < 18; chunk += 4) {
-                int end = (chunk + 4 < 18 ? chunk + 4 : 18);
-                for (int slice = chunk; slice < end; slice++) {
-                    int count = before + slice;
-                    int slot = count % 4;
-                    hone_mbarrier_wait(&full[slot], count / 4 % 2);
-                    hone_wgmma_fence();
-                    hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096], &rhs_tile[slot * 8192], 1, 1, slice % 4);
-                    hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096 + 1024], &rhs_tile[slot * 8192 + 1024], 1, 1, 1);
-                    hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096 + 2048], &rhs_tile[slot * 8192 + 2048], 1, 1, 1);
-                    hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096 + 3072], &rhs_tile[slot * 8192 + 3072], 1, 1, 1);
-                    hone_wgmma_commit();
-                    hone_wgmma_wait(1);
-                    if (chunk < slice) {
-                        if (thread % 128 < 1) {
-                            hone_mbarrier_arrive(&empty[(count + 3) % 4]);
-                        }
+            for (int slice = 0; slice < 4; slice++) {
+                int count = before + slice;
+                int slot = count % 4;
+                hone_mbarrier_wait(&full[slot], count / 4 % 2);
+                hone_wgmma_fence();
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096], &rhs_tile[slot * 8192], 1, 1, slice);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096 + 1024], &rhs_tile[slot * 8192 + 1024], 1, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096 + 2048], &rhs_tile[slot * 8192 + 2048], 1, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 4096 + 3072], &rhs_tile[slot * 8192 + 3072], 1, 1, 1);
+                hone_wgmma_commit();
+                hone_wgmma_wait(1);
+                if (0 < slice) {
+                    if (thread % 128 < 1) {
+                        hone_mbarrier_arrive(&empty[(count + 3) % 4]);
                     }
                 }
-                hone_wgmma_wait(0);
-                if (thread % 128 < 1) {
-                    hone_mbarrier_arrive(&empty[(before + end + 3) % 4]);
-                }
-                #pragma unroll
-                for (int i = 0; i < 32; i++) {
-                    total[i] += sum[i];
-                }
+            }
+            hone_wgmma_wait(0);
+            if (thread % 128 < 1) {
+                hone_mbarrier_arrive(&empty[(before + 7) % 4]);
             }
             int lane = thread % 32;
             int warp = thread / 32 % 4;
@@ -114,7 +102,7 @@ HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP
                     for (int j = 0; j < 16; j++) {
                         int column = column0 + j * 8 + lane % 4 * 2;
                         if (column < N) {
-                            f32x2 c_v = total[j * 2 + i];
+                            f32x2 c_v = sum[j * 2 + i];
                             hone_store2(&c[(tile / 20 * M + row) * N + column], c_v);
                         }
                     }
