@@ -4,7 +4,7 @@
 
 A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32 or
 f32; LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
-`gemm as mma`, none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
+`gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
 and launched as its plan says; 4096 elements are compared with float64 before anything is timed; then
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
 """
@@ -27,6 +27,8 @@ TYPES = {
 }
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}  # CUtensorMapDataType
+SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
 
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -45,7 +47,8 @@ def problem_text(kind, layout, m, n, k, knobs):
     text += f"in a : {stored}[{a}] ~ normal\nin b : {stored}[{b}] ~ normal\nout c : {result}[M, N]\n"
     text += f"c = {'a' if layout[0] == 'n' else 'a.T'} @ {'b' if layout[1] == 'n' else 'b.T'}\n"
     if knobs:
-        text += f"\nkernel for product on sm_90a\nstage c : gemm as mma  {knobs}\n"
+        emitter = knobs if knobs.startswith("as ") else f"as mma  {knobs}"
+        text += f"\nkernel for product on sm_90a\nstage c : gemm {emitter}\n"
     return text
 
 
@@ -69,15 +72,51 @@ class Kernel:
         names = dict(zip("MNK", sizes))
         self.grid = eval(plan.group(2).replace("/", "//"), {}, names)  # sizes and + - * / alone
         self.block, self.shared = int(plan.group(3)), int(plan.group(4) or 0)
+        self.arguments = re.search(r"#pragma hone launch .* args\((.*?)\)", source).group(1).split(", ")
+        self.maps = re.findall(
+            r"#pragma hone tensormap (\w+) = (\w+) dims\((.*?)\) strides\((.*?)\) box\((.*?)\) swizzle\(128\)", source
+        )
+        self.encoded = {}
         module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
         check(cuda.cuModuleLoadData(ctypes.byref(module), self.image))
         check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, plan.group(1).encode()))
         if self.shared:
             check(cuda.cuFuncSetAttribute(self.function, DYNAMIC_SHARED, self.shared))
 
+    def encode(self, tensors):
+        """Tensor maps of operands of 16 bits: where each lies, at a multiple of 64 bytes."""
+        for name, of, *lists in self.maps:
+            dims, strides, box = ([int(v) for v in text.split(",")] for text in lists)
+            rank, memory = len(dims), ctypes.create_string_buffer(192)
+            at = (ctypes.addressof(memory) + 63) // 64 * 64
+            number = MAP_TYPES[tensors[of].dtype]
+            check(
+                cuda.cuTensorMapEncodeTiled(
+                    ctypes.c_void_p(at),
+                    number,
+                    rank,
+                    ctypes.c_void_p(tensors[of].data_ptr()),
+                    (ctypes.c_uint64 * rank)(*dims),
+                    (ctypes.c_uint64 * len(strides))(*strides),
+                    (ctypes.c_uint32 * rank)(*box),
+                    (ctypes.c_uint32 * rank)(*([1] * rank)),
+                    0,
+                    SWIZZLE_128,
+                    0,
+                    0,
+                )
+            )
+            self.encoded[name] = (memory, at)
+
     def launch(self, tensors):
-        pointers = [ctypes.c_void_p(t.data_ptr()) for t in tensors]
-        arguments = (ctypes.c_void_p * 3)(*[ctypes.addressof(p) for p in pointers])
+        if self.maps and not self.encoded:
+            self.encode(tensors)
+        pointers = {name: ctypes.c_void_p(t.data_ptr()) for name, t in tensors.items()}
+        places = [
+            self.encoded[name][1] if name in self.encoded else ctypes.addressof(pointers[name])
+            for name in self.arguments
+        ]
+        arguments = (ctypes.c_void_p * len(places))(*places)
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         dims = [ctypes.c_uint(d) for d in (self.grid, 1, 1, self.block, 1, 1)]
         check(cuda.cuLaunchKernel(self.function, *dims, ctypes.c_uint(self.shared), stream, arguments, None))
@@ -115,7 +154,7 @@ def compare(hone, line):
     left, right = a if layout[0] == "n" else a.T, b if layout[1] == "n" else b.T
     c = torch.full((m, n), float("nan"), device="cuda", dtype=result)
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
-    ours = lambda: kernel.launch([a, b, c])
+    ours = lambda: kernel.launch({"a": a, "b": b, "c": c})
     theirs = lambda: torch.matmul(left, right)
     ours()
     mine, peer = error_of(c, left, right), error_of(theirs(), left, right)
