@@ -22,17 +22,15 @@ static float *hone_far_make(long count) {
     return (float *)(all + HONE_DEV_PAGE + pages - bytes);
 }
 
-// The first block of a launch, one in the middle, and the last.
+// The first block of a launch, one in the middle, and the last; of `together`, all that can meet.
 static void hone_far_run(const char *name, hone_dev_kernel kernel, void *const *arg, long grid,
-                         long threads, long shared) {
-    struct hone_dev_launch launch = {name, kernel, arg, grid, (int)threads, shared};
-    long blocks[] = {0, grid / 2, grid - 1};
+                         long threads, long shared, long together) {
+    struct hone_dev_launch launch = {name, kernel, arg, grid, (int)threads, shared, together};
+    long n = grid / together, gangs[] = {0, n / 2, n - 1};
     hone_dev.launch = &launch;
     hone_dev.n_arrays = 0;
-    for (int i = 0; i < 3; i++) {
-        hone_dev.block = blocks[i];
-        hone_dev_run_block();
-    }
+    for (int i = 0; i < 3; i++)
+        hone_dev_run_blocks(gangs[i] * together, together);
     hone_dev.launch = NULL;
 }
 

@@ -130,9 +130,11 @@ static void write_program(struct str *out, const char *source, const struct plan
         const struct plan_step *step = &plan->steps[s];
         cr_assert(step->kind == STEP_LAUNCH && step->shape.grid[1] == 1);
         str_printf(out,
-                   "    hone_far_run(\"%s\", far_%d, (void *const *)buffer, %lldL, %lld, %lld);\n",
+                   "    hone_far_run(\"%s\", far_%d, (void *const *)buffer, %lldL, %lld, %lld, "
+                   "%lld);\n",
                    step->function, s, (long long)step->shape.grid[0],
-                   (long long)step->shape.block[0], (long long)step->shape.shared_bytes);
+                   (long long)step->shape.block[0], (long long)step->shape.shared_bytes,
+                   (long long)(step->shape.cluster[0] ? step->shape.cluster[0] : 1));
     }
     long long last = (long long)plan->buffers[result].size_bytes / 4 - 1;
     str_printf(out, "    hone_far_expect(\"y\", buffer[%d], 0, %g);\n", result, cases[i].first);
