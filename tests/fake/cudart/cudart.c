@@ -155,9 +155,13 @@ static void call(void *const *a) {
 
 static cudaError_t launch(const cudaLaunchConfig_t *c, struct kernel *k, void **arguments) {
     void *values[ARGUMENTS_MAX] = {0};
-    if (c->gridDim.y != 1 || c->gridDim.z != 1 || c->blockDim.y != 1 || c->blockDim.z != 1 ||
-        c->numAttrs)
+    long together = 1;  // blocks that can meet
+    if (c->gridDim.y != 1 || c->gridDim.z != 1 || c->blockDim.y != 1 || c->blockDim.z != 1)
         return cudaErrorInvalidConfiguration;
+    for (unsigned i = 0; i < c->numAttrs; i++)
+        together = c->attrs[i].id == cudaLaunchAttributeClusterDimension
+                       ? c->attrs[i].val.clusterDim.x
+                       : c->gridDim.x;
     for (int i = 0; i < k->n_args; i++)
         values[i] = *(void **)arguments[i];
     running = k;
@@ -166,7 +170,8 @@ static cudaError_t launch(const cudaLaunchConfig_t *c, struct kernel *k, void **
                                               .arg = values,
                                               .grid = c->gridDim.x,
                                               .threads = (int)c->blockDim.x,
-                                              .shared_bytes = (long)c->dynamicSmemBytes});
+                                              .shared_bytes = (long)c->dynamicSmemBytes,
+                                              .together = together});
     return cudaSuccess;
 }
 #else
