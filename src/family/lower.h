@@ -34,6 +34,11 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
 void lower_default(struct arena *a, const struct problem *p, const struct target *t,
                    struct kernel *k);
 
+// The same by the first emitter of each family that takes a region, in the place of the one that
+// should be fastest: for a search whose first kernel does not pass.
+void lower_simple(struct arena *a, const struct problem *p, const struct target *t,
+                  struct kernel *k);
+
 // The baseline `plain`: one straightforward loop nest per named value, scalar, blocks over
 // the outermost axis, the C library's functions, the compiler's best flags.
 void lower_plain(struct arena *a, const struct problem *p, const struct target *t,

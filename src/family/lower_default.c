@@ -19,9 +19,11 @@ struct choice {
     const struct target *target;
     struct kernel *kernel;
     bool *is_ready;
+    bool is_simple;  // the first emitters will do
 };
 
-// The stage by the emitter that should be fastest, of those that take the region.
+// The stage by the emitter that should be fastest, of those that take the region; or the first of
+// them.
 static void choose_emitter(const struct choice *c, const struct form *f, struct kernel_stage *s) {
     double least = INFINITY;
     struct kernel_stage plain = *s;
@@ -37,6 +39,8 @@ static void choose_emitter(const struct choice *c, const struct form *f, struct 
             continue;
         least = seconds;
         *s = named;
+        if (c->is_simple)
+            return;
     }
 }
 
@@ -148,10 +152,10 @@ static bool has_output(const struct problem *p, const struct kernel_stage *s) {
     return false;
 }
 
-void lower_default(struct arena *a, const struct problem *p, const struct target *t,
-                   struct kernel *k) {
+static void lower_by(struct arena *a, const struct problem *p, const struct target *t,
+                     bool is_simple, struct kernel *k) {
     *k = (struct kernel){.problem = p->name, .target = target_kernel_name(t)};
-    struct choice c = {a, p, t, k, arena_array(a, bool, p->graph.n_nodes)};
+    struct choice c = {a, p, t, k, arena_array(a, bool, p->graph.n_nodes), is_simple};
     for (int i = 0; i < p->n_outputs; i++)
         materialise(&c, p->outputs[i].name);
     // Outputs that one stage can compute together share what they read.
@@ -173,4 +177,14 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
     struct error err;
     bool ok = lower_check(a, p, t, k, &err);
     assert(ok || k->n_stages == STAGES_MAX);
+}
+
+void lower_default(struct arena *a, const struct problem *p, const struct target *t,
+                   struct kernel *k) {
+    lower_by(a, p, t, false, k);
+}
+
+void lower_simple(struct arena *a, const struct problem *p, const struct target *t,
+                  struct kernel *k) {
+    lower_by(a, p, t, true, k);
 }

@@ -285,6 +285,50 @@ static struct search_node *next_proposed(struct loop *l) {
     return next;
 }
 
+static bool add_decided(struct loop *l, const struct decision *d, struct error *err) {
+    struct search_node *n = add_node(l);
+    n->parent = d->parent;
+    n->move = arena_strdup(l->a, d->move);
+    n->change = d->change ? arena_strdup(l->a, d->change) : NULL;
+    n->reason = arena_strdup(l->a, d->reason);
+    n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
+    n->tool = d->tool ? arena_strdup(l->a, d->tool) : NULL;
+    n->expected = d->expected > 0 ? d->expected : NAN;
+    n->candidate = (struct candidate){
+        .tier = d->candidate.tier,
+        .source = arena_strdup(l->a, d->candidate.source),
+        .kernel = d->candidate.kernel ? arena_strdup(l->a, d->candidate.kernel) : NULL,
+        .hash = arena_strdup(l->a, d->candidate.hash),
+    };
+    n->candidate.label = arena_printf(l->a, "node %d", n->number);
+    return store_put_node(l->job->store, l->run->id, n, err);
+}
+
+// Where the default kernel does not pass, the first emitters of the families are tried, once: what
+// is newest shall not end a run with nothing. A replay has it in its record.
+static bool add_simple(struct loop *l, struct error *err) {
+    const struct search_node *root = &l->nodes[0];
+    struct kernel k = {0};
+    struct candidate c;
+    enum verdict_kind kind = root->verdict.kind;
+    bool fails = root->state == NODE_EVALUATED && kind != VERDICT_OK && kind != VERDICT_INFRA &&
+                 kind != VERDICT_SUSPECT;
+    if (!fails || l->run->start.source || l->job->first)
+        return true;
+    lower_simple(l->a, l->job->problem, l->job->target, &k);
+    if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
+        return error_wrap(err, "simple kernel");
+    for (int i = 0; i < l->n_nodes; i++)
+        if (strcmp(l->nodes[i].candidate.hash, c.hash) == 0)
+            return true;
+    return add_decided(l,
+                       &(struct decision){.parent = 0,
+                                          .move = "the first emitters of all stages",
+                                          .reason = "the default kernel does not pass",
+                                          .candidate = c},
+                       err);
+}
+
 static bool evaluate_batch(struct loop *l, struct error *err) {
     if ((loop_races(l) && !loop_race(l, err)) || !announce(l, err))
         return false;
@@ -343,25 +387,6 @@ static const char *stop_reason(struct loop *l) {
     if (progress_since_gain(l->nodes, l->n_nodes) >= PLATEAU_EVALS)
         return "plateau";
     return NULL;
-}
-
-static bool add_decided(struct loop *l, const struct decision *d, struct error *err) {
-    struct search_node *n = add_node(l);
-    n->parent = d->parent;
-    n->move = arena_strdup(l->a, d->move);
-    n->change = d->change ? arena_strdup(l->a, d->change) : NULL;
-    n->reason = arena_strdup(l->a, d->reason);
-    n->by = d->by ? arena_strdup(l->a, d->by) : NULL;
-    n->tool = d->tool ? arena_strdup(l->a, d->tool) : NULL;
-    n->expected = d->expected > 0 ? d->expected : NAN;
-    n->candidate = (struct candidate){
-        .tier = d->candidate.tier,
-        .source = arena_strdup(l->a, d->candidate.source),
-        .kernel = d->candidate.kernel ? arena_strdup(l->a, d->candidate.kernel) : NULL,
-        .hash = arena_strdup(l->a, d->candidate.hash),
-    };
-    n->candidate.label = arena_printf(l->a, "node %d", n->number);
-    return store_put_node(l->job->store, l->run->id, n, err);
 }
 
 static bool add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
@@ -519,7 +544,7 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
     bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_race_opening(&l, err) &&
-              evaluate_again(&l, err);
+              evaluate_again(&l, err) && add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && loop_confirm(&l, &settled, err);
