@@ -136,7 +136,7 @@ cli() {
     # mostly asks a model that is not there, or judges little, or by a card that is not there, can
     # share them.
     [ "$mode" = fast ] || [ "$(nproc)" -ge 4 ] || jobs=1
-    local sharing='/t[015]\|-gpu-\|-cuda'
+    local sharing='/t[0156]\|/t30\|-gpu-\|-cuda'
     # shellcheck disable=SC2016  # expanded by the inner shell
     {
         printf '%s\n' "${tests[@]}" | grep "$sharing" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"
