@@ -1,4 +1,5 @@
 #!/bin/sh
+# long
 # faults put into kernels on purpose are found, other knobs are accepted: a sample for each family
 # no-asan
 . "$(dirname "$0")/lib.sh"
