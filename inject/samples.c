@@ -180,8 +180,10 @@ static void close_sampler(struct sampler *s) {
         out_error("samples", code);
     out_line("samples %" PRIu64 " %" PRIu64 " %" PRIu64, s->n_samples, s->n_dropped, s->n_foreign);
     for (size_t i = 0; rows && i < ROWS_MAX; i++)
-        if (rows[i].function)
+        if (rows[i].function) {
             write_row(s, &rows[i]);
+            free(rows[i].function);
+        }
     free(rows);
     rows = NULL;
     n_rows = 0;
