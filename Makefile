@@ -1,7 +1,7 @@
 # make             build ./build/hone
 # make demo        install what is missing, build, optimise a worked example, check the result
 # make check       every test that needs no GPU and no network (installs what is missing)
-# make check-fast  unit, language and basic command-line tests, under 20 s
+# make check-fast  unit, language and basic command-line tests, about a minute
 # make check-asan  the same tests under AddressSanitizer and UBSan; a leak fails
 # make check-gpu   the tests that need a GPU; says so and succeeds where there is none
 # make check-long  the long tests: kill -9, fuzzing for minutes, many seeds
