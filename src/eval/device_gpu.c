@@ -221,6 +221,10 @@ static bool fits(struct judge *j, struct arena *a, struct subject *s, struct ver
                     j->gpu->bench.page_bytes);
     needed = s->plan.n_buffers > first ? l.total_bytes * j->layout.n_slots : 0;
     j->gpu->bench.cu.memory_info(&free_bytes, &total);
+    if (needed > (int64_t)free_bytes / 2) {
+        gpu_forget_sets(j);
+        j->gpu->bench.cu.memory_info(&free_bytes, &total);
+    }
     if (needed <= (int64_t)free_bytes / 2)
         return true;
     v->kind = VERDICT_LIMITS;

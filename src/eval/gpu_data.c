@@ -68,16 +68,25 @@ cuda_pointer gpu_take_spots(struct judge *j, int64_t bytes) {
     return g->spots;
 }
 
-// On a card that has no room for all sets, only the one that is needed stays.
+// On a card that has no room for all sets, only the one that is needed stays. Half of the card is
+// left to others: scratch of kernels and of the baseline, and a process that reads counters, which
+// saves all of its memory.
 static void evict_others(struct judge *j, enum oracle_set set) {
     for (int s = 0; s < SET_COUNT; s++)
         if (s != (int)set)
             evict(j, &j->gpu->sets[s]);
 }
 
+static bool leaves_room(const struct cuda *cu, int64_t bytes) {
+    size_t free_bytes = 0, total = 0;
+    return cu->memory_info(&free_bytes, &total) != 0 || (int64_t)(free_bytes - total / 2) >= bytes;
+}
+
 static bool take(struct judge *j, enum oracle_set set, int64_t bytes, cuda_pointer *to) {
     const struct cuda *cu = &j->gpu->bench.cu;
-    if (*to || cu->allocate(to, (size_t)bytes) == 0)
+    if (*to)
+        return true;
+    if (leaves_room(cu, bytes) && cu->allocate(to, (size_t)bytes) == 0)
         return true;
     evict_others(j, set);
     *to = 0;
