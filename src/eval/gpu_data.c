@@ -68,25 +68,37 @@ cuda_pointer gpu_take_spots(struct judge *j, int64_t bytes) {
     return g->spots;
 }
 
-// On a card that has no room for all sets, only the one that is needed stays. Half of the card is
-// left to others: scratch of kernels and of the baseline, and a process that reads counters, which
-// saves all of its memory.
+// On a card that has no room for all sets, only the one that is needed stays.
 static void evict_others(struct judge *j, enum oracle_set set) {
     for (int s = 0; s < SET_COUNT; s++)
         if (s != (int)set)
             evict(j, &j->gpu->sets[s]);
 }
 
-static bool leaves_room(const struct cuda *cu, int64_t bytes) {
+int64_t gpu_free_bytes(struct judge *j) {
     size_t free_bytes = 0, total = 0;
-    return cu->memory_info(&free_bytes, &total) != 0 || (int64_t)(free_bytes - total / 2) >= bytes;
+    j->gpu->bench.cu.memory_info(&free_bytes, &total);
+    return (int64_t)free_bytes;
+}
+
+// The last ones first: those that are derived need the declared one.
+bool gpu_make_room(struct judge *j, int64_t bytes) {
+    bool has_room = gpu_free_bytes(j) >= bytes;
+    for (int s = SET_COUNT - 1; !has_room && s >= 0; s--) {
+        evict(j, &j->gpu->sets[s]);
+        has_room = gpu_free_bytes(j) >= bytes;
+    }
+    return has_room;
 }
 
 static bool take(struct judge *j, enum oracle_set set, int64_t bytes, cuda_pointer *to) {
     const struct cuda *cu = &j->gpu->bench.cu;
     if (*to)
         return true;
-    if (leaves_room(cu, bytes) && cu->allocate(to, (size_t)bytes) == 0)
+    // Runners load code and take scratch from what is left.
+    if (gpu_free_bytes(j) < bytes + j->gpu->reserve_bytes)
+        evict_others(j, set);
+    if (cu->allocate(to, (size_t)bytes) == 0)
         return true;
     evict_others(j, set);
     *to = 0;
