@@ -1,4 +1,4 @@
-// SYMBOL.py and test_SYMBOL.py of an exported directory: the texts of runtime/export_*.py with what
+// SYMBOL.py and test_SYMBOL.py of an exported directory: the texts of bridge/export with what
 // is between @ signs replaced.
 #include <string.h>
 

@@ -80,7 +80,8 @@ cudaError_t cudaMalloc(void **p, size_t size) {
     FAIL_IF_ASKED;
     prepare();
     const char *shift = getenv("FAKE_SHIFT");
-    *p = (char *)hone_dev_guarded((size + 511) / 256 * 256, 256) + (shift ? strtol(shift, NULL, 10) : 0);
+    *p = (char *)hone_dev_guarded((size + 511) / 256 * 256, 256) +
+         (shift ? strtol(shift, NULL, 10) : 0);
     return cudaSuccess;
 }
 
