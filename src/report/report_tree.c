@@ -67,7 +67,7 @@ static void node_line(struct str *out, const struct run_view *v, int number, int
     str_reset(&head);
     report_seconds(out, report_time(n), 9);
     if (isfinite(report_time(n)) && number > 0)
-        str_printf(out, " %6.2fx", n->measurement.speedup);
+        str_printf(out, " %6.2fx", report_ratio(v, n));
     else
         str_printf(out, " %7s", "");
     str_printf(out, "  %s\n", number ? n->move : "the default kernel");
