@@ -15,8 +15,8 @@ void report_indented(struct str *out, const char *text, int indent);
 // "1.53 ms", "-" when not known; padded to `width` on the left.
 void report_seconds(struct str *out, double seconds, int width);
 
-// The time of a node that works, by its ratio to the root's, else NAN. With it the speed-up over the
-// root, which agrees with the times.
+// The time of a node that works, by its ratio to the root's, else NAN. With it the speed-up over
+// the root, which agrees with the times.
 double report_time(const struct search_node *n);
 double report_ratio(const struct run_view *v, const struct search_node *n);
 
