@@ -142,6 +142,11 @@ const char *op_compiler_and_headers(struct arena *a, const struct target *t) {
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
     if (!name && !default_name(a, &name, err))
         return false;
+    struct target arch;
+    if (target_of_card(name, t) && !target_of_arch(t->isa, &arch))
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "no kernels are emitted for %s (%s); there are sm_80, sm_90a, sm_100a",
+                         name, t->isa);
     if (target_of_arch(name, t) || target_of_card(name, t) || op_target(a, name, t, err))
         return true;
     if (err->kind != ERROR_UNSUPPORTED)

@@ -59,6 +59,7 @@ expect_match 2 "unknown target 'sm_91'; there are cpu, cuda, the architectures s
 # sol and emit take the same names.
 expect_match 0 ' on sm_90a ' "$HONE" sol total.hone --target sm_90a
 expect_match 0 '^// kernel for total on sm_90a$' "$HONE" emit total.hone --target h200
+expect_match 3 'no kernels are emitted for t4 \(sm_75\)' "$HONE" emit total.hone --target t4
 
 # rule PROBLEM ARCH STAGE MESSAGE
 rule() {
