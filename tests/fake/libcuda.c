@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,7 +271,6 @@ int cuMemsetD32_v2(pointer to, unsigned value, size_t count) {
 }
 
 // ---- kernels
-
 
 #include "fake_kernels.h"
 
