@@ -16,7 +16,7 @@ set -- "$hone"
 . "$root/bench/gpu_lib.sh"
 budget=${SECONDS_EACH:-15} peers=${PEERS-eager compiled}
 
-# problem NAME TYPES: its text comes in, T stands for the type.
+# problem NAME TYPES: its text comes in, T stands for the type; see memory_set.sh.
 : >names
 problem() {
     cat >text
@@ -27,109 +27,8 @@ problem() {
     done
 }
 
-problem softmax 'f32 bf16 f16' <<'P'
-dim M = 4096, N = 393216
-in  x : T[M, N] ~ uniform(0, 1)
-out y : T[M, N]
-y = softmax(x)
-P
-problem log_softmax f32 <<'P'
-dim M = 4096, N = 393216
-in  x : T[M, N] ~ uniform(0, 1)
-out y : T[M, N]
-y = log_softmax(x)
-P
-problem softmax_131072 f32 <<'P'
-dim M = 64, N = 131072
-in  x : T[M, N] ~ uniform(0, 1)
-out y : T[M, N]
-y = softmax(x)
-P
-problem l1_norm 'f32 bf16' <<'P'
-dim M = 32768, N = 65535
-in  x : T[M, N] ~ uniform(0, 1)
-out y : T[M, N]
-y = x / mean(abs(x), axis=1, keepdims=true)
-P
-problem l2_norm f32 <<'P'
-dim M = 32768, N = 65535
-in  x : T[M, N] ~ uniform(0, 1)
-out y : T[M, N]
-y = x / sqrt(sum(x * x, axis=1, keepdims=true))
-P
-problem layer_norm 'f32 bf16' <<'P'
-dim B = 16, C = 64, H = 256
-in    x : T[B, C, H, H] ~ uniform(0, 1)
-param w : T[C, H, H] ~ uniform(0, 1)
-param b : T[C, H, H] ~ uniform(0, 1)
-out   y : T[B, C, H, H]
-y = layernorm(x, w, b, axis=(1, 2, 3))
-P
-problem batch_norm f32 <<'P'
-dim B = 64, C = 64, H = 512
-in    x : T[B, C, H, H] ~ uniform(0, 1)
-param w : T[C] ~ uniform(0, 1)
-param b : T[C] ~ uniform(0, 1)
-out   y : T[B, C, H, H]
-y = batchnorm(x, w, b)
-P
-problem group_norm f32 <<'P'
-dim B = 112, C = 64, H = 512
-in    x : T[B, C, H, H] ~ uniform(0, 1)
-param w : T[C] ~ uniform(0, 1)
-param b : T[C] ~ uniform(0, 1)
-out   y : T[B, C, H, H]
-y = groupnorm(x, w, b, groups=8)
-P
-problem instance_norm 'f32 bf16' <<'P'
-dim B = 112, C = 64, H = 512
-in  x : T[B, C, H, H] ~ uniform(0, 1)
-out y : T[B, C, H, H]
-d = x - mean(x, axis=(2, 3), keepdims=true)
-y = d * rsqrt(mean(d * d, axis=(2, 3), keepdims=true) + 1e-5)
-P
-problem rms_norm 'f32 bf16 f16' <<'P'
-dim B = 112, C = 64, H = 512
-in  x : T[B, C, H, H] ~ uniform(0, 1)
-out y : T[B, C, H, H]
-y = x / sqrt(mean(x * x, axis=1, keepdims=true) + 1e-5)
-P
-problem frobenius_norm f32 <<'P'
-dim B = 112, C = 64, H = 512
-in  x : T[B, C, H, H] ~ uniform(0, 1)
-out y : T[B, C, H, H]
-norm = sqrt(sum(x * x))
-y = x / norm
-P
-problem sum_middle f32 <<'P'
-dim B = 128, D = 4096, N = 4095
-in  x : T[B, D, N] ~ uniform(0, 1)
-out y : T[B, N]
-y = sum(x, axis=1)
-P
-problem max_middle f32 <<'P'
-dim B = 128, D = 4096, N = 4095
-in  x : T[B, D, N] ~ uniform(0, 1)
-out y : T[B, N]
-y = max(x, axis=1)
-P
-problem mse_loss f32 <<'P'
-dim N = 32768
-in  x : T[N, N] ~ uniform(0, 1)
-in  t : T[N, N] ~ uniform(0, 1)
-out y : f32
-y = mse_loss(x, t)
-P
-problem triplet_loss f32 <<'P'
-dim B = 32768, D = 8192
-in  a : T[B, D] ~ uniform(0, 1)
-in  p : T[B, D] ~ uniform(0, 1)
-in  n : T[B, D] ~ uniform(0, 1)
-out y : f32
-dp = sqrt(sum((a - p + 1e-6) * (a - p + 1e-6), axis=1))
-dn = sqrt(sum((a - n + 1e-6) * (a - n + 1e-6), axis=1))
-y = mean(relu(dp - dn + 1))
-P
+# shellcheck disable=SC1091
+. "$root/bench/memory_set.sh"
 
 # "1.23x eager, 1.01x compiled", by milliseconds of theirs over ours.
 ratios() {

@@ -19,7 +19,7 @@
 #include "eval/stats.h"
 #include "profile/sass.h"
 
-enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16 };
+enum { FLUSH_TIMES_L2 = 3, CLUSTER_MAX = 16, RESERVE_SHARE = 32 };
 
 // How much longer a call may take by the judge's clock than by the events, beyond what an empty
 // call does.
@@ -100,6 +100,7 @@ static bool choose_slots(struct judge *j, struct error *err) {
     if (n_slots > GPU_SLOTS_MAX)
         n_slots = GPU_SLOTS_MAX;
     layout_make(&j->arena, &j->layout, &g->problem, n_slots);
+    g->reserve_bytes = (int64_t)total / RESERVE_SHARE;
     g->memory.problem = &g->problem;
     g->memory.n_slots = n_slots;
     return true;
@@ -211,22 +212,21 @@ static void prepare_meanwhile(void *ctx) {
             return;
 }
 
-// Memory for scratch in every slot, besides everything else.
+// Memory for scratch in every slot, besides everything else: sets of inputs and what is expected of
+// them, which are kept while there is room, give way.
 static bool fits(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
-    size_t free_bytes = 0, total = 0;
     int64_t needed = 0;
     int first = j->gpu->problem.n_buffers;
     struct gpu_layout l;
     gpu_layout_make(&l, s->plan.buffers, first, s->plan.n_buffers - first, 0,
                     j->gpu->bench.page_bytes);
     needed = s->plan.n_buffers > first ? l.total_bytes * j->layout.n_slots : 0;
-    j->gpu->bench.cu.memory_info(&free_bytes, &total);
-    if (needed <= (int64_t)free_bytes / 2)
+    if (gpu_make_room(j, 2 * needed))
         return true;
     v->kind = VERDICT_LIMITS;
-    v->evidence =
-        arena_printf(a, "scratch takes %lld MiB in %d slots; the card has %lld MiB left",
-                     (long long)(needed >> 20), j->layout.n_slots, (long long)free_bytes >> 20);
+    v->evidence = arena_printf(a, "scratch takes %lld MiB in %d slots; the card has %lld MiB left",
+                               (long long)(needed >> 20), j->layout.n_slots,
+                               (long long)gpu_free_bytes(j) >> 20);
     return false;
 }
 
@@ -296,6 +296,8 @@ static bool gpu_start(struct judge *j, struct arena *a, struct subject *s,
     if (!s->gpu->runner)
         return false;
     s->is_open = true;
+    if (!fits(j, a, s, v))  // sets were computed meanwhile
+        return true;
     cuda_read_resources(c.log, NULL, &s->gpu->profile.call);
     return load_subject(j, a, s, v, err);
 }

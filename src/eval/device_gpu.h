@@ -30,8 +30,9 @@ struct judge_gpu {
     struct gpu_memory memory;
     struct gpu_runner runners[RUNNERS];
     struct gpu_set sets[SET_COUNT];
-    void *values;        // an output on its way into evidence
-    cuda_pointer spots;  // of gpu_spot.c
+    int64_t reserve_bytes;  // that sets leave to runners
+    void *values;           // an output on its way into evidence
+    cuda_pointer spots;     // of gpu_spot.c
     int64_t spots_bytes;
     uint64_t new_digests[SLOTS_MAX][INPUTS_MAX];  // of inputs that were drawn for one call
     struct judge_part left;  // what a look after the last call found (gpu_checks.c), in this slot
@@ -53,6 +54,10 @@ void gpu_fail(struct judge *j, const struct error *err);
 bool gpu_check(struct judge *j, cuda_result code, const char *what);
 
 void gpu_forget_sets(struct judge *j);
+// What the card has left; and to have so much of it, by forgetting sets. False: all are gone, and
+// it is still less.
+int64_t gpu_free_bytes(struct judge *j);
+bool gpu_make_room(struct judge *j, int64_t bytes);
 void gpu_forget_spots(struct judge *j);
 
 // At least so many bytes of memory for looks at some elements, kept from one to the next; 0:

@@ -75,9 +75,30 @@ static void evict_others(struct judge *j, enum oracle_set set) {
             evict(j, &j->gpu->sets[s]);
 }
 
+int64_t gpu_free_bytes(struct judge *j) {
+    size_t free_bytes = 0, total = 0;
+    j->gpu->bench.cu.memory_info(&free_bytes, &total);
+    return (int64_t)free_bytes;
+}
+
+// The last ones first: those that are derived need the declared one.
+bool gpu_make_room(struct judge *j, int64_t bytes) {
+    bool has_room = gpu_free_bytes(j) >= bytes;
+    for (int s = SET_COUNT - 1; !has_room && s >= 0; s--) {
+        evict(j, &j->gpu->sets[s]);
+        has_room = gpu_free_bytes(j) >= bytes;
+    }
+    return has_room;
+}
+
 static bool take(struct judge *j, enum oracle_set set, int64_t bytes, cuda_pointer *to) {
     const struct cuda *cu = &j->gpu->bench.cu;
-    if (*to || cu->allocate(to, (size_t)bytes) == 0)
+    if (*to)
+        return true;
+    // Runners load code and take scratch from what is left.
+    if (gpu_free_bytes(j) < bytes + j->gpu->reserve_bytes)
+        evict_others(j, set);
+    if (cu->allocate(to, (size_t)bytes) == 0)
         return true;
     evict_others(j, set);
     *to = 0;

@@ -88,6 +88,15 @@ candidate '#pragma hone scratch s f32[N, 1000000]
 expect_match 1 'scratch takes [0-9]+ MiB in [0-9]+ slots; the card has 4096 MiB left' judge
 expect_match 1 '^right.cu: limits$' judge
 
+# Inputs and what is expected of them are kept for the next candidate while there is room, and give
+# way to scratch.
+candidate '#pragma hone scratch s f32[N]
+#pragma hone launch right grid(4) block(256) args(x, y)'
+cp right.cu again.cu
+echo crowded >cuda/fault
+expect_match 0 '^again.cu: ok$' "$HONE" eval affine.hone right.cu again.cu --baseline plain --target cuda --verify
+: >cuda/fault
+
 # As many sizes as a problem can have, each a macro of the source.
 {
     printf 'problem affine\ndim N = 1000'

@@ -4,6 +4,7 @@
 // everything that kernels do. Nothing here is timed, and nothing about a GPU is learned from it.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <malloc.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -144,8 +145,15 @@ int cuCtxSetLimit(int limit, size_t value) {
     return 0;
 }
 
+// Of arrays of 4000 bytes, such as what is expected of a problem with 1000 results, one fault has a
+// card that more than ten of them fill.
+static int n_arrays(int more) {
+    static int n;
+    return n += more;
+}
+
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
-    *free_bytes = (size_t)4 << 30;
+    *free_bytes = is_fault("crowded") && n_arrays(0) > 10 ? 1 << 20 : (size_t)4 << 30;
     *total = (size_t)8 << 30;
     return 0;
 }
@@ -156,9 +164,12 @@ int cuMemAlloc_v2(pointer *p, size_t bytes) {
     if (is_fault("full") || (is_fault("nearly-full") && bytes == 4000 && n_calls % 5 == 0))
         return 2;
     *p = (pointer)make(aligned_alloc(256, (bytes + 255) / 256 * 256));
+    if (*p && bytes == 4000)
+        n_arrays(1);
     return *p ? 0 : 2;
 }
 int cuMemFree_v2(pointer p) {
+    n_arrays(malloc_usable_size((void *)p) - 4000 < 256 ? -1 : 0);
     unmake((void *)p);
     return 0;
 }
