@@ -14,9 +14,12 @@
 #include "cmd/cmd.h"
 #include "eval/evaluate.h"
 #include "eval/play.h"
+#include "mcp/mcp.h"
 
 static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
+static bool run_mcp(int argc, char **argv, struct error *err);
+static const struct command cmd_mcp = {GROUP_PROGRAMS, &mcp_options, run_mcp};
 
 // In the order of `hone help`; the group is in each command's own file.
 // clang-format off
@@ -42,6 +45,7 @@ static const struct command *const commands[] = {
     &cmd_calibrate,
     &cmd_config,
     &cmd_worker,
+    &cmd_mcp,
     &cmd_help,
     NULL,
 };
@@ -49,6 +53,14 @@ static const struct command *const commands[] = {
 
 static bool run_help(int argc, char **argv, struct error *err) {
     return help_run(commands, argc, argv, err);
+}
+
+// Its tools say what the options of our commands say.
+static bool run_mcp(int argc, char **argv, struct error *err) {
+    const struct command_options *tables[sizeof commands / sizeof commands[0]] = {0};
+    for (int i = 0; commands[i]; i++)
+        tables[i] = commands[i]->options;
+    return mcp_run(tables, argc, argv, err);
 }
 
 enum { STATUS_NEGATIVE = 1, STATUS_USAGE = 2, STATUS_ABSENT = 3, STATUS_FAILED = 4 };

@@ -1,4 +1,5 @@
-// gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16.
+// gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16, and
+// for those of f32 as two parts of f16 each (gemm_wgmma_split.c).
 //
 // As many blocks as there are multiprocessors walk over tiles of the result. One warpgroup of a
 // block has the copy engine fill a ring of slices in shared memory, the others multiply them as
@@ -44,6 +45,9 @@ static const struct knob knobs[] = {
 // what it needs to get along.
 enum { CHUNK_TERMS = 128, REGISTERS_OF_TWO = 232, REGISTERS_OF_ONE = 255, REGISTERS_ELSE = 48 };
 
+// What a plan may have of scratch, less the factors.
+#define SCRATCH_MAX ((int64_t)4000 << 20)
+
 static bool runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;
 }
@@ -74,8 +78,30 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
                          name, anchor);
     s->along_k = along_k;
     s->size = is_lhs ? g->m : g->n;
+    s->pitch = along_k ? g->k : s->size;
     s->is_batch = shape_count(shape) > g->k * s->size;
     return true;
+}
+
+// Operands of f32 whose products need not be f32's own. Whatever they are read or computed from.
+static bool is_split(const struct form *f) {
+    const struct precision *p = &f->region->problem->precision;
+    bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
+    return node_of(f, f->gemm->lhs)->dtype == DTYPE_F32 &&
+           node_of(f, f->gemm->rhs)->dtype == DTYPE_F32 && !narrower && !p->is_exact &&
+           p->operand != PRECISION_TF32;
+}
+
+// A split operand lies as the value that it comes from does; what is the same for the whole batch
+// is split once. Its rows are padded as the copy engine needs it.
+static void find_split_side(const struct form *f, bool is_lhs, struct wgmma_side *s) {
+    const struct gemm_form *g = f->gemm;
+    s->size = is_lhs ? g->m : g->n;
+    s->along_k = is_lhs ? g->lhs_is_along_k : !g->rhs_is_contiguous;
+    s->pitch = ((s->along_k ? g->k : s->size) + 7) / 8 * 8;
+    bool is_same = gemm_leaf(f->region, g, is_lhs, &s->leaf, &s->map) &&
+                   shape_count(&node_of(f, s->leaf)->shape) <= g->k * s->size;
+    s->is_batch = g->batch > 1 && !is_same;
 }
 
 static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
@@ -84,15 +110,18 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     const char *anchor = node_of(f, g->anchor)->name;
     const struct precision *p = &f->region->problem->precision;
     struct wgmma_side side[2];
+    if (is_split(f))
+        return true;
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
     enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
     bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
     if (a != b || (a != DTYPE_F16 && a != DTYPE_BF16) || narrower)
         return objection(why, NULL,
-                         "wgmma multiplies two operands of f16 or two of bf16, and those of %s are "
-                         "%s and %s; take mma or simt",
-                         anchor, dtype_name(a), dtype_name(b));
+                         "wgmma multiplies two operands of f16, two of bf16 or two of f32 (not "
+                         "exactly), and those of %s are %s and %s%s; take mma or simt",
+                         anchor, dtype_name(a), dtype_name(b),
+                         p->is_exact ? " under 'f32 exact'" : "");
     for (int i = 0; i < 2; i++) {
         int64_t row = side[i].along_k ? g->k : side[i].size;
         if (row % 8 != 0)
@@ -118,9 +147,15 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     const struct gemm_form *g = f->gemm;
     struct objection why;
     struct wgmma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
-    find_side(f, true, &z.lhs, &why);
-    find_side(f, false, &z.rhs, &why);
-    z.storage = node_of(f, z.lhs.leaf)->dtype;
+    z.is_split = is_split(f);
+    if (z.is_split) {
+        find_split_side(f, true, &z.lhs);
+        find_split_side(f, false, &z.rhs);
+    } else {
+        find_side(f, true, &z.lhs, &why);
+        find_side(f, false, &z.rhs, &why);
+    }
+    z.storage = z.is_split ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
     z.stages = stage_number(s, "stages", 0);
     z.group = stage_number(s, "group", 0);
     z.consumers = stage_number(s, "warpgroups", 0);
@@ -132,7 +167,9 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
         if (wgmma_is_staged(f->region, i, z.n))
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + WGMMA_DEPTH - 1) / WGMMA_DEPTH;
-    if (!is_narrow(f->region) && z.k > 2 * CHUNK_TERMS)
+    if (z.is_split && z.slices > 1)
+        z.chunk = 1;
+    else if (!z.is_split && !is_narrow(f->region) && z.k > 2 * CHUNK_TERMS)
         z.chunk = CHUNK_TERMS / WGMMA_DEPTH;
     return z;
 }
@@ -154,8 +191,13 @@ int64_t wgmma_tiles(const struct wgmma_sizes *z) {
 
 // The ring, its barriers, and what it takes to begin where the swizzle does.
 static int64_t shared_bytes(const struct wgmma_sizes *z) {
-    return (int64_t)z->stages * ((int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2 + 16) +
-           z->staged_bytes + 32;
+    int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2;
+    return (int64_t)z->stages * ((z->is_split ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
+}
+
+// Elements of an operand that is split, of all matrices.
+static int64_t split_elements(const struct wgmma_sizes *z, const struct wgmma_side *s) {
+    return (s->is_batch ? z->batch : 1) * (s->along_k ? s->size : z->k) * s->pitch;
 }
 
 // ---- rules
@@ -181,6 +223,12 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     if (!legal_rows(&z, why) ||
         !gpu_legal_shared(t, "stages", shared_bytes(&z), "fewer stages", why))
         return false;
+    int64_t parts = split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs);
+    if (z.is_split && parts > SCRATCH_MAX / 4)
+        return objection(why, NULL,
+                         "the parts of both operands take %lld bytes of scratch, above %lld; take "
+                         "mma or simt",
+                         (long long)(4 * parts), (long long)SCRATCH_MAX);
     if (wgmma_tiles(&z) * z.slices > INT32_MAX)
         return objection(why, "tile", "%lld tiles of %lld slices are more than can be counted",
                          (long long)wgmma_tiles(&z), (long long)z.slices);
@@ -211,11 +259,21 @@ static double estimate(const struct form *f, const struct target *t, const struc
     if (z.stages < 3)
         products *= 1.2;
     double brought = (double)(z.lhs.width + z.rhs.width) * depth * 2 / (44 * clock);
+    double split = 0;
+    if (z.is_split) {
+        // Three products, and slices whose sums are added by the way; before them two passes that
+        // read an operand, half of it twice, and write as much.
+        products *= 3 * 1.08;
+        brought *= 2;
+        split = 10.0 * (double)(split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs)) /
+                    gpu_bytes_per_s(t) +
+                5e-6;
+    }
     double stored = (double)z.lhs.width * z.rhs.width * 5e-11 + 0.7e-6;
     struct region_work w;
     region_count(f->region, &w);
     double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
-    return fmax(waves * (fmax(products, brought) + stored), memory) + 4e-6;
+    return split + fmax(waves * (fmax(products, brought) + stored), memory) + 4e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest

@@ -1,4 +1,4 @@
-// What the two halves of gemm's `wgmma` emitter share: the stage's knobs as sizes. gemm_wgmma.c has
+// What the parts of gemm's `wgmma` emitter share: the stage's knobs as sizes. gemm_wgmma.c has
 // knobs, rules and estimates, gemm_wgmma_lower.c the loops.
 #pragma once
 
@@ -10,15 +10,17 @@ enum { WGMMA_DEPTH = 64, WGMMA_ROWS = 64, WGMMA_STEP = 16, WGMMA_GROUP = 128 };
 // One operand: where it is read from, and which of its axes lies side by side in memory.
 struct wgmma_side {
     node_id leaf;
-    struct axis_map map;
-    int64_t size;   // of the axis that stays (rows of the left, columns of the right)
-    bool along_k;   // neighbours in memory lie along K
-    bool is_batch;  // it has axes before its last two
-    int width;      // of a block's tile
+    struct axis_map map;  // leaf and map: not where operands are split
+    int64_t size;         // of the axis that stays (rows of the left, columns of the right)
+    bool along_k;         // neighbours in memory lie along K
+    bool is_batch;        // it has axes before its last two
+    int64_t pitch;        // elements from one row in memory to the next
+    int width;            // of a block's tile
 };
 
 struct wgmma_sizes {
-    enum dtype storage;  // of both operands
+    enum dtype storage;  // of both operands, as they are multiplied
+    bool is_split;       // operands of f32, each copied as two parts of f16 (gemm_wgmma_split.c)
     int64_t m, n, k, batch;
     int stages, group;
     int consumers,

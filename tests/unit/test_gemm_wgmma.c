@@ -37,7 +37,7 @@ static const struct mutant_kernel kernels[] = {
 };
 
 // Other threads give up registers that they do not have.
-static const struct mutant_same same[] = {{"nn", "if (thread < 128) {"}};
+static const struct mutant_same same[] = {{"nn", "if (thread < 128) {", 0}};
 
 Test(gemm_wgmma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
     static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same, 1};
@@ -120,9 +120,12 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "c : gemm as wgmma",
          "rows of a multiple of 16 bytes, and those of the left operand of c.f32 have 136; take "
          "mma"},
-        {"problem p\ndim M = 64, N = 64, K = 64\nin a : f32[M, K]\nin b : f32[K, N]\n"
-         "out c : f32[M, N]\nc = a @ b\n",
-         "c : gemm as wgmma", "those of c are f32 and f32; take mma or simt"},
+        {"problem p\nprecision f32 exact\ndim M = 64, N = 64, K = 64\nin a : f32[M, K]\n"
+         "in b : f32[K, N]\nout c : f32[M, N]\nc = a @ b\n",
+         "c : gemm as wgmma", "those of c are f32 and f32 under 'f32 exact'; take mma or simt"},
+        {"problem p\ndim M = 64, N = 64, K = 65536, B = 256\nin a : f32[B, M, K]\n"
+         "in b : f32[B, K, N]\nout c : f32[B, M, N]\nc = a @ b\n",
+         "c : gemm as wgmma", "of scratch, above"},
         {"problem p\ndim M = 64, N = 64, K = 64\nin a : f16[M, K]\nin b : f16[K, N]\n"
          "out c : f16[M, N]\nc = relu(a) @ b\n",
          "c : gemm as wgmma", "the left one of c.f32 is computed on the way"},

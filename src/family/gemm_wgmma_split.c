@@ -1,0 +1,363 @@
+// Operands of f32 for tensor cores of f16: two parts each, and factors that undo their scales.
+//
+// Every row of the left operand and column of the right one is multiplied by a power of two that
+// brings its largest magnitude to about 2^14, and is then written as high + low, both f16: 22 bits.
+// Three products of parts, added in f32, are as good as f32's own (high x high, and the two of a
+// high and a low part), and three times f16's work is still four times as fast. What a power of two
+// takes from the exponent of a sum the factors give back; there are two for each row, so that
+// neither they nor their products leave the range of f32.
+//
+// Elements far below the largest of their row lose bits: from 2^-17 of it on. In data of one kind
+// they are few and do not matter. A row in which more than one of sixteen is so small, and one with
+// an infinity or NaN, gets factors of 0, and its results are computed without tensor cores
+// (gemm_wgmma_store.c): slowly, but as f32 has them.
+//
+// Turned down: three parts of bf16, which need no scales, but six products; parts of tf32, as good
+// as those of f16 at half the rate; one scale for a whole operand, which rows of different
+// magnitudes break.
+#include "family/gemm_wgmma_build.h"
+
+#include <math.h>
+
+enum {
+    TEAM = 256,           // threads of a block
+    LONG_ROW = 512,       // vectors: from here on a whole block has a row
+    ACROSS = 512,         // threads of a block that has columns
+    EXPONENT = 14,        // of the largest magnitude
+    EXPONENT_MIN = -112,  // of a peak: below it f16 has all bits that f32 has
+    SMALL_SHARE = 16,     // one of so many elements may be small
+    UNROLL = 4
+};
+#define SMALL 0x1p-3  // scaled: from here down low parts lose bits
+
+struct pass {
+    struct wgmma_build *x;
+    struct wgmma_tile *t;
+    bool is_lhs;
+    struct scope *at;                // row of the left, or columns of the right, fixed
+    const struct loop_expr *matrix;  // of the batch
+    const struct loop_expr *own;     // the row, or the first of the thread's columns
+    const struct loop_expr *inside;  // across: where it is below that, columns are stored
+    const struct loop_expr *scale[2];
+    struct gpu_fold peak, small;
+    int vec;
+};
+
+static int64_t matrices(const struct wgmma_build *x, const struct wgmma_side *s) {
+    return s->is_batch ? x->z.batch : 1;
+}
+
+static int64_t padded(const struct wgmma_side *s) {
+    return (s->size + 7) / 8 * 8;
+}
+
+const struct loop_expr *wgmma_factor(const struct wgmma_build *x, const struct wgmma_tile *t,
+                                     int which, const struct loop_expr *at, int lanes) {
+    int64_t size = padded(t->s);
+    const struct loop_expr *index = add(x, num(x, which * matrices(x, t->s) * size), at);
+    if (t->s->is_batch)
+        index = add(x, times(x, x->matrix, size), index);
+    return loop_load(x->a, t->factors, index, lanes, 1);
+}
+
+// ---- expressions
+
+static const struct loop_expr *real(const struct pass *p, double value) {
+    return loop_real(p->x->a, value);
+}
+
+static const struct loop_expr *op2(const struct pass *p, enum loop_op op, const struct loop_expr *u,
+                                   const struct loop_expr *v) {
+    return loop_binary(p->x->a, op, u, v);
+}
+
+// 2 to the power of a whole number (i64) from 0 to 124, of two that i64 holds: exact, other than
+// functions of a chip.
+static const struct loop_expr *power_up(const struct pass *p, const struct loop_expr *n) {
+    struct arena *a = p->x->a;
+    const struct loop_expr *one = loop_whole(a, LOOP_I64, 1);
+    const struct loop_expr *half = op2(p, LOOP_SHR, n, one);
+    const struct loop_expr *rest_of_it = op2(p, LOOP_SUB, n, half);
+    return op2(p, LOOP_MUL, loop_cast(a, op2(p, LOOP_SHL, one, half), LOOP_F32),
+               loop_cast(a, op2(p, LOOP_SHL, one, rest_of_it), LOOP_F32));
+}
+
+static const struct loop_expr *power_of_two(const struct pass *p, const struct loop_expr *n) {
+    struct arena *a = p->x->a;
+    const struct loop_expr *zero = loop_whole(a, LOOP_I64, 0);
+    return op2(p, LOOP_DIV, power_up(p, op2(p, LOOP_MAX, n, zero)),
+               power_up(p, op2(p, LOOP_MAX, loop_unary(a, LOOP_NEG, n), zero)));
+}
+
+// Half and half of the exponent that brings `peak` to 2^14 or next to it.
+static void find_scales(struct pass *p, struct loop_builder *b, const struct loop_expr *peak) {
+    struct arena *a = p->x->a;
+    const struct loop_expr *least = real(p, __builtin_exp2(EXPONENT_MIN));
+    const struct loop_expr *exponent =
+        loop_unary(a, LOOP_FLOOR, loop_unary(a, LOOP_LOG2, op2(p, LOOP_MAX, peak, least)));
+    exponent = op2(p, LOOP_MIN, op2(p, LOOP_MAX, exponent, real(p, EXPONENT_MIN)), real(p, 127));
+    const struct loop_expr *shift = op2(p, LOOP_SUB, real(p, EXPONENT), exponent);
+    shift = loop_let(b, "shift", loop_cast(a, shift, LOOP_I64));
+    const struct loop_expr *half = op2(p, LOOP_SHR, shift, loop_whole(a, LOOP_I64, 1));
+    half = loop_let(b, "half", half);
+    p->scale[0] = loop_let(b, "scale", power_of_two(p, half));
+    p->scale[1] = loop_let(b, "scale_rest", power_of_two(p, op2(p, LOOP_SUB, shift, half)));
+}
+
+// The operand's element (row or column `own`, k), or several.
+static const struct loop_expr *element(struct pass *p, struct loop_builder *b,
+                                       const struct loop_expr *k) {
+    const struct gemm_form *g = p->x->form;
+    struct scope s = scope_inside(p->at, b);
+    s.index[g->group_k] = k;
+    s.lanes = p->vec;
+    s.lane_group = p->t->s->along_k ? g->group_k : p->t->group;
+    const struct loop_expr *v =
+        p->is_lhs ? point_value(&s, g->lhs, &g->lhs_map) : point_value(&s, g->rhs, &g->rhs_map);
+    return loop_broadcast(p->x->a, v, p->vec);
+}
+
+// ---- the two walks over a row or column
+
+static void add_to_peak(void *ctx, struct loop_builder *b, const struct loop_expr *k,
+                        const struct loop_expr *item) {
+    struct pass *p = ctx;
+    (void)item;
+    gpu_fold_add(&p->peak, b, loop_unary(p->x->a, LOOP_ABS, element(p, b, k)));
+}
+
+static void store_parts(void *ctx, struct loop_builder *b, const struct loop_expr *k,
+                        const struct loop_expr *item) {
+    struct pass *p = ctx;
+    struct wgmma_build *x = p->x;
+    const struct wgmma_side *s = p->t->s;
+    (void)item;
+    const struct loop_expr *v = op2(p, LOOP_MUL, element(p, b, k), p->scale[0]);
+    v = loop_let(b, "scaled", op2(p, LOOP_MUL, v, p->scale[1]));
+    const struct loop_expr *high = loop_let(b, "high", loop_round_to(x->a, v, DTYPE_F16));
+    const struct loop_expr *low = op2(p, LOOP_SUB, v, high);
+    const struct loop_expr *size = loop_unary(x->a, LOOP_ABS, v);
+    const struct loop_expr *is_small =
+        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, SMALL)), op2(p, LOOP_NE, v, real(p, 0)));
+    gpu_fold_add(&p->small, b, loop_ternary(x->a, LOOP_SELECT, is_small, real(p, 1), real(p, 0)));
+    const struct loop_expr *row = s->along_k ? p->own : k, *at = s->along_k ? k : p->own;
+    if (s->is_batch)
+        row = add(x, times(x, p->matrix, s->along_k ? s->size : x->z.k), row);
+    at = loop_let(b, "at", add(x, times(x, row, s->pitch), at));
+    struct loop_builder guarded, *to = b;
+    if (p->inside) {
+        loop_open_if(b, p->own, p->inside, &guarded);
+        to = &guarded;
+    }
+    loop_store(to, p->t->parts[0], at, high, false);
+    loop_store(to, p->t->parts[1], at, low, false);
+    if (p->inside)
+        loop_close(b, &guarded);
+}
+
+static void walk(struct pass *p, struct gpu_walk *w, struct loop_builder *b, struct gpu_fold *fold,
+                 enum op op, gpu_walk_fn fn) {
+    w->folds = fold;
+    w->n_folds = 1;
+    gpu_fold_init_of(fold, w, op, LOOP_F32, op == OP_RMAX ? "peak" : "small");
+    gpu_walk_build(w, b, fn, p);
+}
+
+// What undoes the scales; 0 where parts of f16 are not good enough. NaN is not below infinity.
+static void store_factors(struct pass *p, struct loop_builder *b, const struct loop_expr *peak,
+                          const struct loop_expr *small, const struct loop_expr *scale[2]) {
+    struct wgmma_build *x = p->x;
+    const struct wgmma_side *s = p->t->s;
+    const struct loop_expr *most = real(p, (double)((x->z.k + SMALL_SHARE - 1) / SMALL_SHARE));
+    const struct loop_expr *good =
+        op2(p, LOOP_AND, op2(p, LOOP_LT, peak, real(p, INFINITY)), op2(p, LOOP_LE, small, most));
+    const struct loop_expr *at = p->own;
+    if (s->is_batch)
+        at = add(x, times(x, p->matrix, padded(s)), at);
+    for (int i = 0; i < 2; i++) {
+        const struct loop_expr *value = op2(p, LOOP_DIV, real(p, 1), scale[i]);
+        value = loop_ternary(x->a, LOOP_SELECT, good, value, real(p, 0));
+        loop_store(b, p->t->factors, add(x, num(x, i * matrices(x, s) * padded(s)), at), value,
+                   false);
+    }
+}
+
+// ---- along K: a team of threads has a row
+
+static void fix(struct pass *p, struct scope *s) {
+    const struct gemm_form *g = p->x->form;
+    scope_split(s, p->t->s->is_batch ? p->matrix : num(p->x, 0), 0, g->group_m);
+    s->index[p->t->group] = p->own;
+}
+
+static void split_along(struct pass *p, const char *name) {
+    struct wgmma_build *x = p->x;
+    const struct wgmma_side *s = p->t->s;
+    int threads = x->z.k / p->vec >= LONG_ROW ? TEAM : GPU_WARP, rows = TEAM / threads;
+    int64_t count = matrices(x, s) * s->size;
+    struct loop_builder b, guarded, first;
+    struct gpu_kernel k = gpu_open_kernel(x->l, name, num(x, (count + rows - 1) / rows), TEAM, &b);
+    struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
+    struct gpu_team team = gpu_make_team(x->a, k.thread, threads, rows);
+    const struct loop_expr *row = loop_let(&b, "row", add(x, times(x, k.block, rows), team.row));
+    loop_open_if(&b, row, num(x, count), &guarded);
+    p->matrix = quotient(x, row, s->size);
+    p->own = s->is_batch ? loop_let(&guarded, "own", rest(x, row, s->size)) : row;
+    struct scope at = scope_inside(&outer, &guarded);
+    fix(p, &at);
+    p->at = &at;
+    struct gpu_walk w = {.l = x->l, .team = &team, .vec = p->vec, .length = x->z.k};
+    w.begin = num(x, 0);
+    w.end = num(x, x->z.k);
+    w.unroll = gpu_walk_steps(x->z.k, p->vec, threads) >= 2 * UNROLL ? UNROLL : 0;
+    walk(p, &w, &guarded, &p->peak, OP_RMAX, add_to_peak);
+    find_scales(p, &guarded, p->peak.result);
+    walk(p, &w, &guarded, &p->small, OP_RSUM, store_parts);
+    loop_open_if(&guarded, team.lane, num(x, 1), &first);
+    store_factors(p, &first, p->peak.result, p->small.result, p->scale);
+    loop_close(&guarded, &first);
+    loop_close(&b, &guarded);
+}
+
+// ---- across: neighbouring threads have neighbouring columns
+
+// Where threads of a block meet: one of the first `width` threads for each column.
+struct strip {
+    int columns, lanes, width;  // threads side by side and one above the other; columns in all
+    const struct loop_expr *thread, *column, *lane;
+    struct loop_buffer *shared;  // the scales, and the peak: [3][width]
+};
+
+// What all threads of column number `thread` of the strip have, put together by that thread.
+static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
+                                      const struct strip *strip, struct loop_builder *one) {
+    struct wgmma_build *x = p->x;
+    struct loop_size shape[] = {{strip->lanes, NULL}, {strip->width, NULL}};
+    struct loop_buffer *parts =
+        loop_shared_of(x->l->program, arena_printf(x->a, "%s_parts", f->name), DTYPE_F32, shape, 2);
+    struct loop_buffer *all =
+        loop_register(x->l->program, arena_printf(x->a, "%s_all", f->name), 1, 1);
+    const struct loop_expr *at = times(x, strip->lane, strip->width), *zero = num(x, 0);
+    loop_store(b, parts, add(x, at, times(x, strip->column, p->vec)), f->result, false);
+    loop_barrier(b);
+    loop_open_if(b, strip->thread, num(x, strip->width), one);
+    struct loop_builder inner;
+    loop_store(one, all, zero, loop_load(x->a, parts, strip->thread, 1, 1), false);
+    struct loop_for other = {"other", num(x, 1), num(x, strip->lanes), 1, true};
+    const struct loop_expr *i = loop_open_for(one, &other, &inner);
+    at = add(x, times(x, i, strip->width), strip->thread);
+    loop_store(&inner, all, zero,
+               op2(p, f->op, loop_load(x->a, all, zero, 1, 1), loop_load(x->a, parts, at, 1, 1)),
+               false);
+    loop_close(one, &inner);
+    return loop_let(one, f->name, loop_load(x->a, all, zero, 1, 1));
+}
+
+// Scales of the strip's columns, from what all threads saw: in every thread those of its own.
+static void meet_scales(struct pass *p, struct loop_builder *b, const struct strip *strip) {
+    struct wgmma_build *x = p->x;
+    struct loop_builder one;
+    const struct loop_expr *peak = gather(p, b, &p->peak, strip, &one);
+    find_scales(p, &one, peak);
+    const struct loop_expr *found[] = {p->scale[0], p->scale[1], peak};
+    for (int i = 0; i < 3; i++)
+        loop_store(&one, strip->shared, add(x, num(x, i * strip->width), strip->thread), found[i],
+                   false);
+    loop_close(b, &one);
+    loop_barrier(b);
+    for (int i = 0; i < 2; i++) {
+        const struct loop_expr *at =
+            add(x, num(x, i * strip->width), times(x, strip->column, p->vec));
+        p->scale[i] = loop_let(b, "scale", loop_load(x->a, strip->shared, at, p->vec, 1));
+    }
+}
+
+static void meet_factors(struct pass *p, struct loop_builder *b, const struct strip *strip,
+                         const struct loop_expr *first) {
+    struct wgmma_build *x = p->x;
+    struct loop_builder one, inside;
+    const struct loop_expr *small = gather(p, b, &p->small, strip, &one), *found[3];
+    for (int i = 0; i < 3; i++)
+        found[i] =
+            loop_load(x->a, strip->shared, add(x, num(x, i * strip->width), strip->thread), 1, 1);
+    p->own = loop_let(&one, "own", add(x, first, strip->thread));
+    loop_open_if(&one, p->own, p->inside, &inside);
+    store_factors(p, &inside, found[2], small, found);
+    loop_close(&one, &inside);
+    loop_close(b, &one);
+}
+
+// Threads side by side: rows of 128 bytes where that gives every multiprocessor a block.
+static int columns_of(const struct pass *p) {
+    const struct wgmma_side *s = p->t->s;
+    int columns = 32 / p->vec;
+    while (columns > 2 && columns * p->vec > 8 &&
+           matrices(p->x, s) * s->size / (columns * p->vec) < p->x->l->sms)
+        columns /= 2;
+    return columns;
+}
+
+static void open_strip(struct pass *p, const struct gpu_kernel *k, struct loop_builder *b,
+                       struct strip *strip) {
+    struct wgmma_build *x = p->x;
+    struct loop_size shape[] = {{3, NULL}, {strip->width, NULL}};
+    strip->thread = k->thread;
+    strip->column = loop_let(b, "column", rest(x, k->thread, strip->columns));
+    strip->lane = loop_let(b, "lane", quotient(x, k->thread, strip->columns));
+    strip->shared = loop_shared_of(x->l->program, "scales", DTYPE_F32, shape, 2);
+}
+
+static void split_across(struct pass *p, const char *name) {
+    struct wgmma_build *x = p->x;
+    const struct wgmma_side *s = p->t->s;
+    struct strip strip = {.columns = columns_of(p)};
+    strip.lanes = ACROSS / strip.columns;
+    strip.width = strip.columns * p->vec;
+    int64_t strips = (s->size + strip.width - 1) / strip.width;
+    struct loop_builder b;
+    struct gpu_kernel k = gpu_open_kernel(x->l, name, num(x, matrices(x, s) * strips), ACROSS, &b);
+    struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
+    open_strip(p, &k, &b, &strip);
+    p->matrix = quotient(x, k.block, strips);
+    const struct loop_expr *first =
+        loop_let(&b, "first", times(x, rest(x, k.block, strips), strip.width));
+    const struct loop_expr *own =
+        loop_let(&b, "own", add(x, first, times(x, strip.column, p->vec)));
+    p->inside = num(x, s->size);
+    // Threads beyond the last column follow the last ones, and come to the barriers with them.
+    struct scope at = scope_inside(&outer, &b);
+    p->own = loop_let(&b, "near", smaller(x, own, num(x, s->size - p->vec)));
+    fix(p, &at);
+    p->own = own;
+    p->at = &at;
+    struct gpu_team team = {.threads = strip.lanes, .lane = strip.lane};
+    struct gpu_walk w = {.l = x->l, .team = &team, .vec = 1, .lanes = p->vec, .apart = true};
+    w.length = x->z.k;
+    w.begin = num(x, 0);
+    w.end = num(x, x->z.k);
+    w.unroll = gpu_walk_steps(x->z.k, 1, strip.lanes) >= 2 * UNROLL ? UNROLL : 0;
+    walk(p, &w, &b, &p->peak, OP_RMAX, add_to_peak);
+    meet_scales(p, &b, &strip);
+    walk(p, &w, &b, &p->small, OP_RSUM, store_parts);
+    meet_factors(p, &b, &strip, first);
+}
+
+void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t, const char *name) {
+    struct pass p = {.x = x, .t = t, .is_lhs = t == &x->lhs};
+    const struct wgmma_side *s = t->s;
+    struct loop_program *program = x->l->program;
+    struct loop_size shape[] = {{matrices(x, s) * (s->along_k ? s->size : x->z.k), NULL},
+                                {s->pitch, NULL}};
+    struct loop_size factors[] = {{2, NULL}, {matrices(x, s) * padded(s), NULL}};
+    for (int i = 0; i < 2; i++)
+        t->parts[i] = loop_global_of(program, arena_printf(x->a, "%s_%s", name, i ? "low" : "high"),
+                                     LOOP_SCRATCH, DTYPE_F16, shape, 2);
+    t->factors = loop_global_of(program, arena_printf(x->a, "%s_factors", name), LOOP_SCRATCH,
+                                DTYPE_F32, factors, 2);
+    int64_t lanes = space_lanes(&x->l->space, s->along_k ? x->form->group_k : t->group);
+    p.vec = lanes % 4 == 0 ? 4 : lanes % 2 == 0 ? 2 : 1;
+    if (s->along_k)
+        split_along(&p, arena_printf(x->a, "%s_split", name));
+    else
+        split_across(&p, arena_printf(x->a, "%s_split", name));
+}

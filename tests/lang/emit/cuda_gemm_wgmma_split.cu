@@ -1,0 +1,313 @@
+// split, by hone VERSION.
+// kernel for split on sm_90a
+// stage y : gemm as wgmma  tile 128x128  warpgroups 2  stages 3  group 8
+#include "dev.h"
+
+#ifndef M
+#define M 1000
+#endif
+#ifndef N
+#define N 2050
+#endif
+#ifndef K
+#define K 3000
+#endif
+
+HONE_ASSERT(M == 1000, "lowered for M = 1000");
+HONE_ASSERT(N == 2050, "lowered for N = 2050");
+HONE_ASSERT(K == 3000, "lowered for K = 3000");
+
+#pragma hone scratch y_lhs_high f16[1000, 3000]
+#pragma hone scratch y_lhs_low f16[1000, 3000]
+#pragma hone scratch y_lhs_factors f32[2, 1000]
+#pragma hone scratch y_rhs_high f16[3000, 2056]
+#pragma hone scratch y_rhs_low f16[3000, 2056]
+#pragma hone scratch y_rhs_factors f32[2, 2056]
+#pragma hone tensormap lhs_map = y_lhs_high dims(3000, 1000) strides(6000) box(64, 128) swizzle(128)
+#pragma hone tensormap lhs_low_map = y_lhs_low dims(3000, 1000) strides(6000) box(64, 128) swizzle(128)
+#pragma hone tensormap rhs_map = y_rhs_high dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
+#pragma hone tensormap rhs_low_map = y_rhs_low dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
+#pragma hone launch y_lhs_split grid(1000) block(256) args(x, y_lhs_high, y_lhs_low, y_lhs_factors)
+#pragma hone launch y_rhs_split grid(257) block(512) args(w, y_rhs_high, y_rhs_low, y_rhs_factors)
+#pragma hone launch y_gemm grid(132) block(384) shared(196672) args(x, w, bias, y, y_lhs_factors, y_rhs_factors, lhs_map, lhs_low_map, rhs_map, rhs_low_map)
+
+HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__restrict__ y_lhs_high, unsigned short *__restrict__ y_lhs_low, float *__restrict__ y_lhs_factors) {
+    f32x4 peak_part;
+    HONE_SHARED(peak_warps, 8);
+    f32x4 small_part;
+    HONE_SHARED(small_warps, 8);
+    const int block = hone_block();
+    const int thread = hone_thread();
+    peak_part = hone_all4(-HONE_INFINITY);
+    for (int j = thread * 4; j < 3000; j += 1024) {
+        f32x4 x_v = hone_load4(&x[block * K + j]);
+        peak_part = hone_max4(peak_part, hone_abs4(x_v));
+    }
+    float peak_own = hone_lanes_max4(peak_part);
+    float peak_warp = hone_warp_max(peak_own);
+    if (thread % 32 < 1) {
+        peak_warps[thread / 32] = peak_warp;
+    }
+    hone_barrier();
+    float peak = hone_lanes_max4(hone_max4(hone_load4(&peak_warps[0]), hone_load4(&peak_warps[4])));
+    long long shift = hone_i64_of_f32(14.0f - hone_min1(hone_max1(hone_floor1(hone_log2_1(hone_max1(peak, 1.92592994e-34f))), -112.0f), 127.0f));
+    long long half = hone_shr_i64(shift, 1LL);
+    float scale = (float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(half, 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(half, 0LL), hone_shr_i64(hone_max_i64(half, 0LL), 1LL))) / ((float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(hone_neg_i64(half), 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(hone_neg_i64(half), 0LL), hone_shr_i64(hone_max_i64(hone_neg_i64(half), 0LL), 1LL))));
+    float scale_rest = (float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(hone_sub_i64(shift, half), 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(hone_sub_i64(shift, half), 0LL), hone_shr_i64(hone_max_i64(hone_sub_i64(shift, half), 0LL), 1LL))) / ((float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(hone_neg_i64(hone_sub_i64(shift, half)), 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(hone_neg_i64(hone_sub_i64(shift, half)), 0LL), hone_shr_i64(hone_max_i64(hone_neg_i64(hone_sub_i64(shift, half)), 0LL), 1LL))));
+    small_part = hone_all4(0.0f);
+    for (int j = thread * 4; j < 3000; j += 1024) {
+        f32x4 x_v = hone_load4(&x[block * K + j]);
+        f32x4 scaled = x_v * scale * scale_rest;
+        f32x4 high = hone_round4_f16(scaled);
+        small_part += hone_select4(((hone_abs4(scaled) < 0.125f) & (scaled != 0.0f)), hone_all4(1.0f), hone_all4(0.0f));
+        int at = block * 3000 + j;
+        hone_store4_f16(&y_lhs_high[at], high);
+        hone_store4_f16(&y_lhs_low[at], scaled - high);
+    }
+    float small_own = hone_lanes_sum4(small_part);
+    float small_warp = hone_warp_sum(small_own);
+    if (thread % 32 < 1) {
+        small_warps[thread / 32] = small_warp;
+    }
+    hone_barrier();
+    float small = hone_lanes_sum4(hone_load4(&small_warps[0]) + hone_load4(&small_warps[4]));
+    if (thread < 1) {
+        y_lhs_factors[block] = (((peak < HONE_INFINITY) & (small <= 188.0f)) ? 1.0f / scale : 0.0f);
+        y_lhs_factors[1000 + block] = (((peak < HONE_INFINITY) & (small <= 188.0f)) ? 1.0f / scale_rest : 0.0f);
+    }
+}
+
+HONE_KERNEL(512) y_rhs_split(const float *__restrict__ w, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors) {
+    HONE_SHARED(scales, 3 * 8);
+    f32x2 peak_part_;
+    HONE_SHARED(peak_parts, 128 * 8);
+    float peak_all;
+    f32x2 small_part_;
+    HONE_SHARED(small_parts, 128 * 8);
+    float small_all;
+    const int block = hone_block();
+    const int thread = hone_thread();
+    int column = thread % 4;
+    int lane = thread / 4;
+    int first = block * 8;
+    int own = first + column * 2;
+    int near = (own < 2048 ? own : 2048);
+    peak_part_ = hone_all2(-HONE_INFINITY);
+    for (int at = 0; at < 2560; at += 512) {
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            int j = at + step * 128 + lane;
+            f32x2 w_v = hone_load2(&w[j * N + near]);
+            peak_part_ = hone_max2(peak_part_, hone_abs2(w_v));
+        }
+    }
+    for (int j = 2560 + lane; j < 3000; j += 128) {
+        f32x2 w_v = hone_load2(&w[j * N + near]);
+        peak_part_ = hone_max2(peak_part_, hone_abs2(w_v));
+    }
+    hone_store2(&peak_parts[lane * 8 + column * 2], peak_part_);
+    hone_barrier();
+    if (thread < 8) {
+        peak_all = peak_parts[thread];
+        #pragma unroll
+        for (int other = 1; other < 128; other++) {
+            peak_all = hone_max1(peak_all, peak_parts[other * 8 + thread]);
+        }
+        float peak = peak_all;
+        long long shift = hone_i64_of_f32(14.0f - hone_min1(hone_max1(hone_floor1(hone_log2_1(hone_max1(peak, 1.92592994e-34f))), -112.0f), 127.0f));
+        long long half = hone_shr_i64(shift, 1LL);
+        float scale = (float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(half, 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(half, 0LL), hone_shr_i64(hone_max_i64(half, 0LL), 1LL))) / ((float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(hone_neg_i64(half), 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(hone_neg_i64(half), 0LL), hone_shr_i64(hone_max_i64(hone_neg_i64(half), 0LL), 1LL))));
+        float scale_rest = (float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(hone_sub_i64(shift, half), 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(hone_sub_i64(shift, half), 0LL), hone_shr_i64(hone_max_i64(hone_sub_i64(shift, half), 0LL), 1LL))) / ((float)hone_shl_i64(1LL, hone_shr_i64(hone_max_i64(hone_neg_i64(hone_sub_i64(shift, half)), 0LL), 1LL)) * (float)hone_shl_i64(1LL, hone_sub_i64(hone_max_i64(hone_neg_i64(hone_sub_i64(shift, half)), 0LL), hone_shr_i64(hone_max_i64(hone_neg_i64(hone_sub_i64(shift, half)), 0LL), 1LL))));
+        scales[thread] = scale;
+        scales[8 + thread] = scale_rest;
+        scales[16 + thread] = peak;
+    }
+    hone_barrier();
+    f32x2 scale = hone_load2(&scales[column * 2]);
+    f32x2 scale_2 = hone_load2(&scales[8 + column * 2]);
+    small_part_ = hone_all2(0.0f);
+    for (int at = 0; at < 2560; at += 512) {
+        #pragma unroll
+        for (int step = 0; step < 4; step++) {
+            int j = at + step * 128 + lane;
+            f32x2 w_v = hone_load2(&w[j * N + near]);
+            f32x2 scaled = w_v * scale * scale_2;
+            f32x2 high = hone_round2_f16(scaled);
+            small_part_ += hone_select2(((hone_abs2(scaled) < 0.125f) & (scaled != 0.0f)), hone_all2(1.0f), hone_all2(0.0f));
+            int at_2 = j * 2056 + own;
+            if (own < 2050) {
+                hone_store2_f16(&y_rhs_high[at_2], high);
+                hone_store2_f16(&y_rhs_low[at_2], scaled - high);
+            }
+        }
+    }
+    for (int j = 2560 + lane; j < 3000; j += 128) {
+        f32x2 w_v = hone_load2(&w[j * N + near]);
+        f32x2 scaled = w_v * scale * scale_2;
+        f32x2 high = hone_round2_f16(scaled);
+        small_part_ += hone_select2(((hone_abs2(scaled) < 0.125f) & (scaled != 0.0f)), hone_all2(1.0f), hone_all2(0.0f));
+        int at = j * 2056 + own;
+        if (own < 2050) {
+            hone_store2_f16(&y_rhs_high[at], high);
+            hone_store2_f16(&y_rhs_low[at], scaled - high);
+        }
+    }
+    hone_store2(&small_parts[lane * 8 + column * 2], small_part_);
+    hone_barrier();
+    if (thread < 8) {
+        small_all = small_parts[thread];
+        #pragma unroll
+        for (int other = 1; other < 128; other++) {
+            small_all += small_parts[other * 8 + thread];
+        }
+        float small = small_all;
+        int own_2 = first + thread;
+        if (own_2 < 2050) {
+            y_rhs_factors[own_2] = (((scales[16 + thread] < HONE_INFINITY) & (small <= 188.0f)) ? 1.0f / scales[thread] : 0.0f);
+            y_rhs_factors[2056 + own_2] = (((scales[16 + thread] < HONE_INFINITY) & (small <= 188.0f)) ? 1.0f / scales[8 + thread] : 0.0f);
+        }
+    }
+}
+
+HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ bias, float *__restrict__ y, const float *__restrict__ y_lhs_factors, const float *__restrict__ y_rhs_factors, HONE_MAP(lhs_map), HONE_MAP(lhs_low_map), HONE_MAP(rhs_map), HONE_MAP(rhs_low_map)) {
+    HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 384 * 64);
+    HONE_DYNAMIC_OF(unsigned short, lhs_low_tile, 49152, 384 * 64);
+    HONE_DYNAMIC_OF(unsigned short, rhs_tile, 98304, 384 * 64);
+    HONE_DYNAMIC_OF(unsigned short, rhs_low_tile, 147456, 384 * 64);
+    HONE_DYNAMIC_OF(long long, full, 196608, 3);
+    HONE_DYNAMIC_OF(long long, empty, 196640, 3);
+    f32x2 sum[32];
+    f32x2 total[32];
+    float least;
+    float plain;
+    float plain_part;
+    const int block = hone_block();
+    const int thread = hone_thread();
+    if (thread < 1) {
+        #pragma unroll
+        for (int i = 0; i < 3; i++) {
+            hone_mbarrier_init(&full[i], 1);
+            hone_mbarrier_init(&empty[i], 2);
+        }
+    }
+    hone_barrier();
+    if (thread < 128) {
+        hone_registers_less(40);
+        if (thread < 1) {
+            for (int tile = block; tile < 136; tile += 132) {
+                int before = tile / 132 * 47;
+                int row0 = tile % 8 * 128;
+                int column0 = tile / 8 * 128;
+                for (int slice = 0; slice < 47; slice++) {
+                    int count = before + slice;
+                    int slot = count % 3;
+                    hone_mbarrier_wait(&empty[slot], (count + 3) / 3 % 2);
+                    hone_mbarrier_expect(&full[slot], 65536);
+                    hone_bulk_copy2(&lhs_tile[slot * 8192], &lhs_map, &full[slot], slice * 64, row0);
+                    hone_bulk_copy2(&lhs_low_tile[slot * 8192], &lhs_low_map, &full[slot], slice * 64, row0);
+                    #pragma unroll
+                    for (int box = 0; box < 2; box++) {
+                        hone_bulk_copy2(&rhs_tile[slot * 8192 + box * 4096], &rhs_map, &full[slot], column0 + box * 64, slice * 64);
+                    }
+                    #pragma unroll
+                    for (int box = 0; box < 2; box++) {
+                        hone_bulk_copy2(&rhs_low_tile[slot * 8192 + box * 4096], &rhs_low_map, &full[slot], column0 + box * 64, slice * 64);
+                    }
+                }
+            }
+        }
+    }
+    if (127 < thread) {
+        hone_registers_more(232);
+        int consumer = thread / 128 - 1;
+        for (int tile = block; tile < 136; tile += 132) {
+            int before = tile / 132 * 47;
+            int row0 = tile % 8 * 128;
+            int column0 = tile / 8 * 128;
+            #pragma unroll
+            for (int i = 0; i < 32; i++) {
+                total[i] = hone_all2(0.0f);
+            }
+            for (int chunk = 0; chunk < 47; chunk++) {
+                int count = before + chunk;
+                int slot = count % 3;
+                hone_mbarrier_wait(&full[slot], count / 3 % 2);
+                hone_wgmma_fence();
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_low_tile[slot * 8192], 0, 1, 0);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_low_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_low_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_low_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_commit();
+                hone_wgmma_wait(0);
+                if (thread % 128 < 1) {
+                    hone_mbarrier_arrive(&empty[(before + chunk + 3) % 3]);
+                }
+                #pragma unroll
+                for (int i = 0; i < 32; i++) {
+                    total[i] += sum[i];
+                }
+            }
+            int lane = thread % 32;
+            int warp = thread / 32 % 4;
+            int own = row0 + consumer * 64 + warp * 16;
+            least = 1.0f;
+            #pragma unroll
+            for (int i = 0; i < 2; i++) {
+                int row = own + i * 8 + lane / 4;
+                if (row < M) {
+                    #pragma unroll
+                    for (int j = 0; j < 16; j++) {
+                        int column = column0 + j * 8 + lane % 4 * 2;
+                        if (column < N) {
+                            f32x2 first = y_lhs_factors[row] * hone_load2(&y_rhs_factors[column]);
+                            f32x2 second = y_lhs_factors[1000 + row] * hone_load2(&y_rhs_factors[2056 + column]);
+                            least = hone_min1(least, hone_lanes_min2(first));
+                            f32x2 t_1 = total[j * 2 + i] * first * second;
+                            f32x2 bias_v = hone_load2(&bias[column]);
+                            f32x2 t_2 = t_1 + bias_v;
+                            f32x2 y_v = hone_max2(t_2, hone_all2(0.0f));
+                            hone_store2(&y[row * N + column], y_v);
+                        }
+                    }
+                }
+            }
+            if (0 < hone_to_int((int)(least <= 0.0f), 0, 1)) {
+                for (int i = 0; i < 2; i++) {
+                    int row = own + i * 8 + lane / 4;
+                    if (row < M) {
+                        for (int j = 0; j < 32; j++) {
+                            int column = column0 + j / 2 * 8 + j % 2 + lane % 4 * 2;
+                            if (column < N) {
+                                if (0 < hone_to_int((int)(y_lhs_factors[row] * y_rhs_factors[column] <= 0.0f), 0, 1)) {
+                                    plain = 0.0f;
+                                    for (int part = 0; part < 3000; part += 256) {
+                                        plain_part = 0.0f;
+                                        for (int k = part; k < (part + 256 < 3000 ? part + 256 : 3000); k++) {
+                                            float x_v = x[row * K + k];
+                                            float w_v = w[k * N + column];
+                                            plain_part += x_v * w_v;
+                                        }
+                                        plain += plain_part;
+                                    }
+                                    float t_1 = plain;
+                                    float bias_v = bias[column];
+                                    float t_2 = t_1 + bias_v;
+                                    float y_v = hone_max1(t_2, 0.0f);
+                                    y[row * N + column] = y_v;
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
