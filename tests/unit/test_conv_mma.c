@@ -41,16 +41,16 @@ static const struct mutant_kernel kernels[] = {
 
 static const struct mutant_same same[] = {
     // Finite sums: what is computed again term by term is the same.
-    {"solid", "if (spoiled < 1) {"},
-    {"solid", "if (0 < spoiled) {"},
-    {"point", "if (spoiled < 1) {"},
-    {"point", "if (0 < spoiled) {"},
+    {"solid", "if (spoiled < 1) {", 0},
+    {"solid", "if (0 < spoiled) {", 0},
+    {"point", "if (spoiled < 1) {", 0},
+    {"point", "if (0 < spoiled) {", 0},
     // Channels that fill up 16 bytes are zeros in the image and in the weights, for whatever the
     // other one has.
-    {"plane", "item <= 4"},
-    {"plane", "i_2 <= 4"},
-    {"solid", "(item * 256 + thread) / 512 <= 2"},
-    {"solid", "i_2 <= 2"},
+    {"plane", "item <= 4", 0},
+    {"plane", "i_2 <= 4", 0},
+    {"solid", "(item * 256 + thread) / 512 <= 2", 0},
+    {"solid", "i_2 <= 2", 0},
 };
 
 Test(conv_mma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
