@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "family/attention_form.h"
 #include "family/conv_form.h"
 #include "family/gemm_form.h"
 #include "family/map_form.h"
@@ -32,8 +33,8 @@ const struct family families[] = {
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", NULL, NO_EMITTER},
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
-                          "a product, a softmax of its rows and a second product", NULL,
-                          NO_EMITTER},
+                          "a product, a softmax of its rows and a second product", attention_find,
+                          EMITTERS(&attention_mma)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", NULL, NO_EMITTER},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,

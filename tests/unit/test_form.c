@@ -146,8 +146,9 @@ static const char *resolve(struct arena *a, const char *problem, const char *sta
     "note no emitter takes '" word                                   \
     "' yet: a stage has values, a type they are kept as, a family, " \
     "an emitter and knobs"
-#define NO_FAMILY(name) \
-    "note no emitter computes " name " yet: there are map, rowwise, reduce, gemm, conv and nest"
+#define NO_FAMILY(name)              \
+    "note no emitter computes " name \
+    " yet: there are map, rowwise, reduce, gemm, conv, attention and nest"
 
 struct one_case {
     const char *problem, *stages, *message;
@@ -219,7 +220,8 @@ Test(form, every_misfit_names_what_to_materialise) {
         {elsewhere, "stage o : attention laws online_softmax",
          "2:11 stage o: the softmax is not that of t; materialise t first"},
         {attended, "stage o : attention",
-         "2:11 stage o: attention walks t in tiles, and its softmax is not online"},
+         "note mma takes queries, keys and values of f16 or all of bf16, and those of o are not; "
+         "materialise t first"},
     };
     CHECK(cases, "sm_90a");
 }
