@@ -8,7 +8,7 @@ output_padding= (a number, or one for each axis: 2,3) and the word transposed, a
 `stage y :` in a kernel block, none for the kernel that hone would begin with. The text of `hone emit` is
 compiled by nvcc and launched as its plan says, all launches counted; 2048 results are compared with float64
 before anything is timed; then batches alternate, ours, theirs, theirs, ours, and medians are printed, a line
-for each case. cuDNN has the image as it is given ([batch, channels, ...]) and chooses the fastest of its
+for each case, with the times of its first three launches. cuDNN has the image as it is given ([batch, channels, ...]) and chooses the fastest of its
 algorithms (torch.backends.cudnn.benchmark). Under f32 it multiplies without TF32, and its time with TF32 is
 printed too.
 """
@@ -17,6 +17,7 @@ import concurrent.futures
 import ctypes
 import itertools
 import math
+import os
 import re
 import statistics
 import subprocess
@@ -26,6 +27,7 @@ import tempfile
 import torch
 
 TYPES = {"f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime")
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 SAMPLES = 2048
 BATCHES = 5
@@ -123,11 +125,11 @@ class Kernel:
             source = run.stdout
             with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
                 file.write(source)
-            nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
+            nvcc = ["nvcc", "-arch=sm_90a", "-I", RUNTIME, "-cubin", "-o", f"{place}/p.cubin"]
             subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True)
             with open(f"{place}/p.cubin", "rb") as file:
                 self.image = file.read()
-        self.stage = re.search(r"// stage y : (.*)", source).group(1)
+        self.stage = re.search(r"// stage \w+ +: (.*)", source).group(1)
         self.scratch = re.findall(r"#pragma hone scratch (\w+) (\w+)\[(.*?)\]", source)
         self.plan = re.findall(
             r"#pragma hone launch (\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))? args\((.*?)\)", source
@@ -148,9 +150,9 @@ class Kernel:
                 check(cuda.cuFuncSetAttribute(function, DYNAMIC_SHARED, int(shared)))
             self.launches.append((function, int(grid), int(block), int(shared or 0), arguments.split(", ")))
 
-    def run(self, tensors):
+    def run(self, tensors, only=None):
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        for function, grid, block, shared, names in self.launches:
+        for function, grid, block, shared, names in self.launches if only is None else [self.launches[only]]:
             pointers = [ctypes.c_void_p((tensors.get(n, self.buffers.get(n))).data_ptr()) for n in names]
             arguments = (ctypes.c_void_p * len(pointers))(*(ctypes.addressof(p) for p in pointers))
             dims = [ctypes.c_uint(d) for d in (grid, 1, 1, block, 1, 1)]
@@ -207,6 +209,8 @@ def compare(case, kernel):
     line += f"{times[1] / times[0]:.2f}x its speed"
     if case.kind == "f32":
         line += f" ({times[2] / times[0]:.2f}x of TF32's)"
+    parts = [time_ms(lambda i=i: kernel.run({"x": x, "w": w, "y": y}, i), 3) for i in range(min(3, len(kernel.plan)))]
+    line += f"; launches {' '.join(f'{p:.3f}' for p in parts)}{' ...' if len(kernel.plan) > 3 else ''}"
     print(f"{line}; rms error {errors[0]:.1e}, cuDNN {errors[1]:.1e}; {kernel.stage}", flush=True)
 
 
@@ -225,4 +229,5 @@ def main():
             torch.cuda.empty_cache()
 
 
-main()
+if __name__ == "__main__":
+    main()

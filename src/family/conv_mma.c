@@ -105,8 +105,56 @@ static double estimate(const struct form *f, const struct target *t, const struc
     return seconds + (own.is_direct ? 0 : 2 * image / (0.7 * rate) + 6e-6);
 }
 
+// ---- what a stage begins with
+
+// Walks along K are short, so that several blocks on a multiprocessor are worth more than large
+// tiles: one begins or stores while others multiply. `cost` is what a row of the result takes, in
+// rows of the largest tile.
+static const struct shape_row {
+    int rows, columns, warps[2], resident;
+    double cost;
+} shapes[] = {
+    {128, 64, {2, 2}, 3, 1.0},  {128, 64, {2, 2}, 2, 1.0}, {128, 128, {2, 4}, 1, 1.02},
+    {64, 64, {2, 2}, 4, 1.05},  {64, 64, {2, 2}, 3, 1.06}, {64, 64, {2, 2}, 1, 1.1},
+    {32, 128, {1, 4}, 3, 1.15}, {32, 64, {1, 2}, 3, 1.2},  {16, 64, {1, 2}, 4, 1.6},
+    {16, 64, {1, 2}, 1, 1.65},
+};
+
+static void set_shape(struct kernel_stage *s, const struct shape_row *r, int depth) {
+    int tile[] = {r->rows, r->columns, depth};
+    for (int i = 0; i < 3; i++)
+        stage_set(s, "tile", i, tile[i]);
+    for (int i = 0; i < 2; i++)
+        stage_set(s, "warps", i, r->warps[i]);
+    stage_set(s, "stages", 0, 3);
+    stage_set(s, "minblocks", 0, r->resident);
+}
+
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    mma_defaults(&conv_mma, f, t, s);
+    const struct conv_form *c = f->conv;
+    const struct shape_row *best = NULL;
+    struct objection why;
+    double least = INFINITY;
+    int depth = dtype_size(node_of(f, c->x)->dtype, 1) == 2 ? 64 : 32;
+    enum mma_kind kind;
+    mma_find_kind(f, node_of(f, c->x)->dtype, &kind);
+    stage_set(s, "group", 0, 8);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct shape_row *r = &shapes[i];
+        // Measured: tf32 has no use for more than one of the largest.
+        if (kind == MMA_KIND_TF32 && r->rows == 128 && r->resident > 1)
+            continue;
+        double padded = ceil((double)c->out / r->rows) * r->rows / (double)c->out * r->cost;
+        double blocks = (double)(c->groups * c->batch * c->classes[0].places) / r->columns *
+                        ceil((double)c->out / r->rows);
+        set_shape(s, r, depth);
+        if (blocks >= 2 * t->sms && padded < least && is_legal(f, t, s, &why))
+            best = r, least = padded;
+    }
+    if (best)
+        set_shape(s, best, depth);
+    else
+        mma_defaults(&conv_mma, f, t, s);
 }
 
 // ---- operands
