@@ -43,7 +43,13 @@ static const struct knob knobs[] = {
 
 // Elements that are added before a sum is put aside, and what a thread has registers for besides
 // what it needs to get along.
-enum { CHUNK_TERMS = 128, REGISTERS_OF_TWO = 232, REGISTERS_OF_ONE = 255, REGISTERS_ELSE = 48 };
+enum {
+    CHUNK_TERMS = 128,
+    CHUNK_TF32 = 512,
+    REGISTERS_OF_TWO = 240,
+    REGISTERS_OF_ONE = 255,
+    REGISTERS_ELSE = 48
+};
 
 // What a plan may have of scratch, less the factors.
 #define SCRATCH_MAX ((int64_t)4000 << 20)
@@ -83,13 +89,15 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
     return true;
 }
 
-// Operands of f32 whose products need not be f32's own. Whatever they are read or computed from.
-static bool is_split(const struct form *f) {
+// Into how many parts of f16 operands of f32 are split, whatever they are read or computed from. 0:
+// they are not f32, or products must be f32's own. One part has the digits of tf32.
+static int parts_of(const struct form *f) {
     const struct precision *p = &f->region->problem->precision;
     bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
-    return node_of(f, f->gemm->lhs)->dtype == DTYPE_F32 &&
-           node_of(f, f->gemm->rhs)->dtype == DTYPE_F32 && !narrower && !p->is_exact &&
-           p->operand != PRECISION_TF32;
+    if (node_of(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
+        node_of(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
+        return 0;
+    return p->operand == PRECISION_TF32 ? 1 : 2;
 }
 
 // A split operand lies as the value that it comes from does; what is the same for the whole batch
@@ -110,7 +118,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     const char *anchor = node_of(f, g->anchor)->name;
     const struct precision *p = &f->region->problem->precision;
     struct wgmma_side side[2];
-    if (is_split(f))
+    if (parts_of(f))
         return true;
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
@@ -143,19 +151,27 @@ static bool is_narrow(const struct region *r) {
     return true;
 }
 
+// Slices whose sum is put aside: errors of sums stay below those of what is added.
+static int64_t chunk_of(const struct wgmma_sizes *z, bool is_narrow) {
+    if (z->parts == 2)
+        return z->slices > 1 ? 1 : 0;
+    int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
+    return is_narrow || z->k <= 2 * terms ? 0 : terms / WGMMA_DEPTH;
+}
+
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
     const struct gemm_form *g = f->gemm;
     struct objection why;
     struct wgmma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
-    z.is_split = is_split(f);
-    if (z.is_split) {
+    z.parts = parts_of(f);
+    if (z.parts) {
         find_split_side(f, true, &z.lhs);
         find_split_side(f, false, &z.rhs);
     } else {
         find_side(f, true, &z.lhs, &why);
         find_side(f, false, &z.rhs, &why);
     }
-    z.storage = z.is_split ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
+    z.storage = z.parts ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
     z.stages = stage_number(s, "stages", 0);
     z.group = stage_number(s, "group", 0);
     z.consumers = stage_number(s, "warpgroups", 0);
@@ -167,10 +183,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
         if (wgmma_is_staged(f->region, i, z.n))
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + WGMMA_DEPTH - 1) / WGMMA_DEPTH;
-    if (z.is_split && z.slices > 1)
-        z.chunk = 1;
-    else if (!z.is_split && !is_narrow(f->region) && z.k > 2 * CHUNK_TERMS)
-        z.chunk = CHUNK_TERMS / WGMMA_DEPTH;
+    z.chunk = chunk_of(&z, is_narrow(f->region));
     return z;
 }
 
@@ -192,7 +205,7 @@ int64_t wgmma_tiles(const struct wgmma_sizes *z) {
 // The ring, its barriers, and what it takes to begin where the swizzle does.
 static int64_t shared_bytes(const struct wgmma_sizes *z) {
     int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2;
-    return (int64_t)z->stages * ((z->is_split ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
+    return (int64_t)z->stages * ((z->parts > 1 ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
 }
 
 // Elements of an operand that is split, of all matrices.
@@ -223,12 +236,12 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     if (!legal_rows(&z, why) ||
         !gpu_legal_shared(t, "stages", shared_bytes(&z), "fewer stages", why))
         return false;
-    int64_t parts = split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs);
-    if (z.is_split && parts > SCRATCH_MAX / 4)
+    int64_t bytes = 2 * z.parts * (split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs));
+    if (bytes > SCRATCH_MAX)
         return objection(why, NULL,
                          "the parts of both operands take %lld bytes of scratch, above %lld; take "
                          "mma or simt",
-                         (long long)(4 * parts), (long long)SCRATCH_MAX);
+                         (long long)bytes, (long long)SCRATCH_MAX);
     if (wgmma_tiles(&z) * z.slices > INT32_MAX)
         return objection(why, "tile", "%lld tiles of %lld slices are more than can be counted",
                          (long long)wgmma_tiles(&z), (long long)z.slices);
@@ -260,14 +273,15 @@ static double estimate(const struct form *f, const struct target *t, const struc
         products *= 1.2;
     double brought = (double)(z.lhs.width + z.rhs.width) * depth * 2 / (44 * clock);
     double split = 0;
-    if (z.is_split) {
-        // Three products, and slices whose sums are added by the way; before them two passes that
-        // read an operand, half of it twice, and write as much.
+    if (z.parts) {
+        // Two passes before it, which read an operand and write its parts.
+        double elements = (double)(split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs));
+        split = (4.5 + 2 * z.parts) * elements / gpu_bytes_per_s(t) + 8e-6;
+    }
+    // Three products, and slices whose sums are added by the way.
+    if (z.parts > 1) {
         products *= 3 * 1.08;
         brought *= 2;
-        split = 10.0 * (double)(split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs)) /
-                    gpu_bytes_per_s(t) +
-                5e-6;
     }
     double stored = (double)z.lhs.width * z.rhs.width * 5e-11 + 0.7e-6;
     struct region_work w;

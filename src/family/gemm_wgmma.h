@@ -20,7 +20,7 @@ struct wgmma_side {
 
 struct wgmma_sizes {
     enum dtype storage;  // of both operands, as they are multiplied
-    bool is_split;       // operands of f32, each copied as two parts of f16 (gemm_wgmma_split.c)
+    int parts;           // of operands of f32, of f16 each (gemm_wgmma_split.c); 0: as they are
     int64_t m, n, k, batch;
     int stages, group;
     int consumers,

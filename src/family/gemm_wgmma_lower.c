@@ -78,7 +78,7 @@ static const struct loop_expr *slot_begin(const struct wgmma_build *x, const str
 // Which matrix of the batch, among those of the operand's buffer.
 static const struct loop_expr *matrix_of(struct wgmma_build *x, struct loop_builder *b,
                                          const struct wgmma_tile *t) {
-    if (x->z.is_split)
+    if (x->z.parts)
         return x->matrix;
     const struct shape *shape = &x->l->region->graph->nodes[t->s->leaf].shape;
     struct scope s = scope_inside(&x->batch, b);
@@ -114,7 +114,7 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
 static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struct wgmma_copy c) {
     struct loop_builder inner;
     int boxes = c.t->s->along_k ? 1 : c.t->s->width / 64;
-    for (int low = 0; low <= x->z.is_split; low++) {
+    for (int low = 0; low < x->z.parts || low == 0; low++) {
         c.is_low = low;
         copy_box(x, &inner, &c, open_unrolled(x, b, "box", boxes, &inner));
         loop_close(b, &inner);
@@ -139,7 +139,7 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
                    (struct loop_operand[]){
                        {x->empty, slot}, {NULL, phase_of(x, add(x, count, num(x, x->z.stages)))}});
     int64_t bytes = (int64_t)(x->z.lhs.width + x->z.rhs.width) * WGMMA_DEPTH * 2;
-    bytes *= x->z.is_split ? 2 : 1;
+    bytes *= x->z.parts > 1 ? 2 : 1;
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_EXPECT,
                    (struct loop_operand[]){{x->full, slot}, {NULL, num(x, bytes)}});
     copy_side(x, &by_slice, (struct wgmma_copy){&x->lhs, false, slot, k, left});
@@ -192,8 +192,8 @@ static void multiply(const struct wgmma_build *x, struct loop_builder *b,
                      const struct loop_expr *adds) {
     static const bool parts[][2] = {{false, true}, {true, false}, {false, false}};
     loop_intrinsic(b, INTRINSIC_WGMMA_FENCE, NULL);
-    for (int i = x->z.is_split ? 0 : 2; i < 3; i++)
-        multiply_parts(x, b, slot, consumer, parts[i], i == 0 || !x->z.is_split ? adds : num(x, 1));
+    for (int i = x->z.parts > 1 ? 0 : 2; i < 3; i++)
+        multiply_parts(x, b, slot, consumer, parts[i], i == 0 || x->z.parts < 2 ? adds : num(x, 1));
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -308,10 +308,10 @@ static struct loop_buffer *make_tile(struct wgmma_build *x, const struct wgmma_s
 }
 
 static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *name) {
-    const struct loop_buffer *of = x->z.is_split ? t->parts[0] : x->l->buffer[t->s->leaf];
+    const struct loop_buffer *of = x->z.parts ? t->parts[0] : x->l->buffer[t->s->leaf];
     t->map = make_map(x, t->s, of, arena_printf(x->a, "%s_map", name));
     t->tile = make_tile(x, t->s, arena_printf(x->a, "%s_tile", name));
-    if (!x->z.is_split)
+    if (x->z.parts < 2)
         return;
     t->low_map = make_map(x, t->s, t->parts[1], arena_printf(x->a, "%s_low_map", name));
     t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_low_tile", name));
@@ -327,7 +327,7 @@ static void make_buffers(struct wgmma_build *x) {
     x->sum = loop_register(p, "sum", wgmma_pairs(&x->z), 2);
     if (x->z.chunk)
         x->total = loop_register(p, "total", wgmma_pairs(&x->z), 2);
-    if (x->z.is_split) {
+    if (x->z.parts) {
         x->least = loop_register(p, "least", 1, 1);
         x->plain[0] = loop_register(p, "plain", 1, 1);
         x->plain[1] = loop_register(p, "plain_part", 1, 1);
@@ -360,11 +360,13 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
 }
 
 // Three warpgroups have 168 registers for each thread: the one that copies leaves most of them to
-// the others.
+// the others, as many as it can do without where sums fill them.
 static void set_registers(const struct wgmma_build *x, struct loop_builder *b, bool more) {
+    int64_t sums = 2 * wgmma_pairs(&x->z) * (x->z.chunk ? 2 : 1);
+    int less = sums > 176 ? 24 : 40;
     if (x->z.consumers == 2)
         loop_intrinsic(b, more ? INTRINSIC_REGISTERS_MORE : INTRINSIC_REGISTERS_LESS,
-                       (struct loop_operand[]){{NULL, num(x, more ? 232 : 40)}});
+                       (struct loop_operand[]){{NULL, num(x, more ? 252 - less / 2 : less)}});
 }
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
@@ -375,7 +377,7 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
-    if (x.z.is_split) {
+    if (x.z.parts) {
         wgmma_split(&x, &x.lhs, arena_printf(x.a, "%s_lhs", stage->values[0]));
         wgmma_split(&x, &x.rhs, arena_printf(x.a, "%s_rhs", stage->values[0]));
     }

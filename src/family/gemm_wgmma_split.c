@@ -1,16 +1,21 @@
-// Operands of f32 for tensor cores of f16: two parts each, and factors that undo their scales.
+// Operands of f32 for tensor cores of f16: parts of f16, and factors that undo their scales.
 //
 // Every row of the left operand and column of the right one is multiplied by a power of two that
 // brings its largest magnitude to about 2^14, and is then written as high + low, both f16: 22 bits.
 // Three products of parts, added in f32, are as good as f32's own (high x high, and the two of a
-// high and a low part), and three times f16's work is still four times as fast. What a power of two
-// takes from the exponent of a sum the factors give back; there are two for each row, so that
-// neither they nor their products leave the range of f32.
+// high and a low part), and three times f16's work is still four times as fast. Under `precision
+// tf32` the high part is all: f16 has as many digits as tf32, and its products take half the time.
+// What a power of two takes from the exponent of a sum the factors give back; there are two for
+// each row, so that neither they nor their products leave the range of f32.
 //
-// Elements far below the largest of their row lose bits: from 2^-17 of it on. In data of one kind
-// they are few and do not matter. A row in which more than one of sixteen is so small, and one with
-// an infinity or NaN, gets factors of 0, and its results are computed without tensor cores
-// (gemm_wgmma_store.c): slowly, but as f32 has them.
+// Elements far below the largest of their row lose bits: of two parts from 2^-17 of it on, of one
+// from 2^-28. In data of one kind they are few and do not matter. A row in which more than one of
+// sixteen is so small, and one with an infinity or NaN, gets factors of 0, and its results are
+// computed without tensor cores (gemm_wgmma_store.c): slowly, but as f32 has them.
+//
+// A row that lies side by side is a block's, or a warp's where it is short. Columns are walked by
+// strips of 32, by a cluster of blocks along K, which tell each other what they saw through global
+// memory. What fits is kept in registers between the two walks.
 //
 // Turned down: three parts of bf16, which need no scales, but six products; parts of tf32, as good
 // as those of f16 at half the rate; one scale for a whole operand, which rows of different
@@ -20,15 +25,23 @@
 #include <math.h>
 
 enum {
-    TEAM = 256,           // threads of a block
-    LONG_ROW = 512,       // vectors: from here on a whole block has a row
+    SHORT_ROW = 1024,     // elements that a warp has to itself
+    ROWS = 8,             // of which a block has so many
+    KEPT_ROW = 32,        // floats of a thread that are kept, of a row
+    KEPT_COLUMNS = 64,    // and of columns
+    STRIP = 32,           // columns
     ACROSS = 512,         // threads of a block that has columns
+    GANG_MAX = 8,         // blocks of a cluster
     EXPONENT = 14,        // of the largest magnitude
     EXPONENT_MIN = -112,  // of a peak: below it f16 has all bits that f32 has
     SMALL_SHARE = 16,     // one of so many elements may be small
     UNROLL = 4
 };
-#define SMALL 0x1p-3  // scaled: from here down low parts lose bits
+
+// Scaled: from here down parts lose bits.
+static double small_below(const struct wgmma_build *x) {
+    return x->z.parts == 1 ? 0x1p-14 : 0x1p-3;
+}
 
 struct pass {
     struct wgmma_build *x;
@@ -40,6 +53,8 @@ struct pass {
     const struct loop_expr *inside;  // across: where it is below that, columns are stored
     const struct loop_expr *scale[2];
     struct gpu_fold peak, small;
+    struct loop_buffer *kept;  // what the first walk read, or NULL: read again
+    const char *name;
     int vec;
 };
 
@@ -122,8 +137,12 @@ static const struct loop_expr *element(struct pass *p, struct loop_builder *b,
 static void add_to_peak(void *ctx, struct loop_builder *b, const struct loop_expr *k,
                         const struct loop_expr *item) {
     struct pass *p = ctx;
-    (void)item;
-    gpu_fold_add(&p->peak, b, loop_unary(p->x->a, LOOP_ABS, element(p, b, k)));
+    const struct loop_expr *v = element(p, b, k);
+    if (p->kept) {
+        v = loop_let(b, "v", v);
+        loop_store(b, p->kept, item, v, false);
+    }
+    gpu_fold_add(&p->peak, b, loop_unary(p->x->a, LOOP_ABS, v));
 }
 
 static void store_parts(void *ctx, struct loop_builder *b, const struct loop_expr *k,
@@ -131,14 +150,16 @@ static void store_parts(void *ctx, struct loop_builder *b, const struct loop_exp
     struct pass *p = ctx;
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    (void)item;
-    const struct loop_expr *v = op2(p, LOOP_MUL, element(p, b, k), p->scale[0]);
+    const struct loop_expr *v =
+        p->kept ? loop_load(x->a, p->kept, item, p->vec, 1) : element(p, b, k);
+    v = op2(p, LOOP_MUL, v, p->scale[0]);
     v = loop_let(b, "scaled", op2(p, LOOP_MUL, v, p->scale[1]));
     const struct loop_expr *high = loop_let(b, "high", loop_round_to(x->a, v, DTYPE_F16));
     const struct loop_expr *low = op2(p, LOOP_SUB, v, high);
     const struct loop_expr *size = loop_unary(x->a, LOOP_ABS, v);
     const struct loop_expr *is_small =
-        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, SMALL)), op2(p, LOOP_NE, v, real(p, 0)));
+        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, small_below(x))),
+            op2(p, LOOP_NE, v, real(p, 0)));
     gpu_fold_add(&p->small, b, loop_ternary(x->a, LOOP_SELECT, is_small, real(p, 1), real(p, 0)));
     const struct loop_expr *row = s->along_k ? p->own : k, *at = s->along_k ? k : p->own;
     if (s->is_batch)
@@ -150,7 +171,8 @@ static void store_parts(void *ctx, struct loop_builder *b, const struct loop_exp
         to = &guarded;
     }
     loop_store(to, p->t->parts[0], at, high, false);
-    loop_store(to, p->t->parts[1], at, low, false);
+    if (x->z.parts > 1)
+        loop_store(to, p->t->parts[1], at, low, false);
     if (p->inside)
         loop_close(b, &guarded);
 }
@@ -190,13 +212,33 @@ static void fix(struct pass *p, struct scope *s) {
     s->index[p->t->group] = p->own;
 }
 
-static void split_along(struct pass *p, const char *name) {
+// Keep what one walk reads for the next, where that is not more than `most` floats of a thread.
+static void keep(struct pass *p, struct gpu_walk *w, int most) {
+    int64_t steps = gpu_walk_steps(w->length, w->vec, w->team->threads);
+    w->unroll = steps >= 2 * UNROLL ? UNROLL : 0;
+    if (steps * p->vec > most)
+        return;
+    w->items = (int)steps;
+    p->kept = loop_register(p->x->l->program, "kept", steps, p->vec);
+}
+
+// Threads of a row: as many as keep 16 floats each.
+static int threads_of(const struct pass *p) {
+    int threads = GPU_WARP;
+    if (p->x->z.k > SHORT_ROW)
+        for (threads = 128; threads < GPU_BLOCK_MAX && threads * 16 < p->x->z.k; threads *= 2)
+            continue;
+    return threads;
+}
+
+static void split_along(struct pass *p) {
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    int threads = x->z.k / p->vec >= LONG_ROW ? TEAM : GPU_WARP, rows = TEAM / threads;
+    int threads = threads_of(p), rows = threads == GPU_WARP ? ROWS : 1;
     int64_t count = matrices(x, s) * s->size;
     struct loop_builder b, guarded, first;
-    struct gpu_kernel k = gpu_open_kernel(x->l, name, num(x, (count + rows - 1) / rows), TEAM, &b);
+    struct gpu_kernel k =
+        gpu_open_kernel(x->l, p->name, num(x, (count + rows - 1) / rows), threads * rows, &b);
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
     struct gpu_team team = gpu_make_team(x->a, k.thread, threads, rows);
     const struct loop_expr *row = loop_let(&b, "row", add(x, times(x, k.block, rows), team.row));
@@ -209,7 +251,7 @@ static void split_along(struct pass *p, const char *name) {
     struct gpu_walk w = {.l = x->l, .team = &team, .vec = p->vec, .length = x->z.k};
     w.begin = num(x, 0);
     w.end = num(x, x->z.k);
-    w.unroll = gpu_walk_steps(x->z.k, p->vec, threads) >= 2 * UNROLL ? UNROLL : 0;
+    keep(p, &w, KEPT_ROW);
     walk(p, &w, &guarded, &p->peak, OP_RMAX, add_to_peak);
     find_scales(p, &guarded, p->peak.result);
     walk(p, &w, &guarded, &p->small, OP_RSUM, store_parts);
@@ -224,9 +266,37 @@ static void split_along(struct pass *p, const char *name) {
 // Where threads of a block meet: one of the first `width` threads for each column.
 struct strip {
     int columns, lanes, width;  // threads side by side and one above the other; columns in all
-    const struct loop_expr *thread, *column, *lane;
+    int gang;                   // blocks along K
+    const struct loop_expr *block, *rank, *thread, *column, *lane;  // rank: the block's in the gang
     struct loop_buffer *shared;  // the scales, and the peak: [3][width]
 };
+
+// The same of all blocks of the gang: `all` has what this one has.
+static void gather_gang(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
+                        const struct strip *strip, struct loop_buffer *all,
+                        struct loop_builder *one) {
+    struct wgmma_build *x = p->x;
+    int64_t strips = (p->t->s->size + strip->width - 1) / strip->width;
+    struct loop_size shape[] = {{matrices(x, p->t->s) * strips * strip->gang, NULL},
+                                {strip->width, NULL}};
+    struct loop_buffer *parts =
+        loop_global_of(x->l->program, arena_printf(x->a, "%s_%s", p->name, f->name), LOOP_SCRATCH,
+                       DTYPE_F32, shape, 2);
+    const struct loop_expr *zero = num(x, 0);
+    loop_store(one, parts, add(x, times(x, strip->block, strip->width), strip->thread),
+               loop_load(x->a, all, zero, 1, 1), false);
+    loop_close(b, one);
+    loop_meet(b, NULL, NULL);
+    loop_open_if(b, strip->thread, num(x, strip->width), one);
+    const struct loop_expr *gang = quotient(x, strip->block, strip->gang);
+    for (int i = 0; i < strip->gang; i++) {
+        const struct loop_expr *other = add(x, times(x, gang, strip->gang), num(x, i));
+        const struct loop_expr *at = add(x, times(x, other, strip->width), strip->thread);
+        const struct loop_expr *v = loop_load(x->a, parts, at, 1, 1);
+        loop_store(one, all, zero, i ? op2(p, f->op, loop_load(x->a, all, zero, 1, 1), v) : v,
+                   false);
+    }
+}
 
 // What all threads of column number `thread` of the strip have, put together by that thread.
 static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
@@ -250,6 +320,8 @@ static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, st
                op2(p, f->op, loop_load(x->a, all, zero, 1, 1), loop_load(x->a, parts, at, 1, 1)),
                false);
     loop_close(one, &inner);
+    if (strip->gang > 1)
+        gather_gang(p, b, f, strip, all, one);
     return loop_let(one, f->name, loop_load(x->a, all, zero, 1, 1));
 }
 
@@ -275,26 +347,31 @@ static void meet_scales(struct pass *p, struct loop_builder *b, const struct str
 static void meet_factors(struct pass *p, struct loop_builder *b, const struct strip *strip,
                          const struct loop_expr *first) {
     struct wgmma_build *x = p->x;
-    struct loop_builder one, inside;
+    struct loop_builder one, leader, inside;
     const struct loop_expr *small = gather(p, b, &p->small, strip, &one), *found[3];
+    loop_open_if(&one, strip->rank, num(x, 1), &leader);
     for (int i = 0; i < 3; i++)
         found[i] =
             loop_load(x->a, strip->shared, add(x, num(x, i * strip->width), strip->thread), 1, 1);
-    p->own = loop_let(&one, "own", add(x, first, strip->thread));
-    loop_open_if(&one, p->own, p->inside, &inside);
+    p->own = loop_let(&leader, "own", add(x, first, strip->thread));
+    loop_open_if(&leader, p->own, p->inside, &inside);
     store_factors(p, &inside, found[2], small, found);
-    loop_close(&one, &inside);
+    loop_close(&leader, &inside);
+    loop_close(&one, &leader);
     loop_close(b, &one);
 }
 
-// Threads side by side: rows of 128 bytes where that gives every multiprocessor a block.
-static int columns_of(const struct pass *p) {
+// As many blocks along K as keep what they read and give every multiprocessor some.
+static int gang_of(const struct pass *p, const struct strip *strip) {
     const struct wgmma_side *s = p->t->s;
-    int columns = 32 / p->vec;
-    while (columns > 2 && columns * p->vec > 8 &&
-           matrices(p->x, s) * s->size / (columns * p->vec) < p->x->l->sms)
-        columns /= 2;
-    return columns;
+    int64_t k = p->x->z.k;
+    double blocks = (double)matrices(p->x, s) * ceil((double)s->size / strip->width);
+    int gang = 1;
+    while (gang < GANG_MAX && k / (2 * gang) >= strip->lanes &&
+           (blocks * gang < 3.0 * p->x->l->sms ||
+            (k + gang - 1) / gang * p->vec > (int64_t)KEPT_COLUMNS * strip->lanes))
+        gang *= 2;
+    return gang;
 }
 
 static void open_strip(struct pass *p, const struct gpu_kernel *k, struct loop_builder *b,
@@ -302,25 +379,32 @@ static void open_strip(struct pass *p, const struct gpu_kernel *k, struct loop_b
     struct wgmma_build *x = p->x;
     struct loop_size shape[] = {{3, NULL}, {strip->width, NULL}};
     strip->thread = k->thread;
+    strip->block = k->block;
+    strip->rank = rest(x, k->block, strip->gang);
+    k->kernel->gang = strip->gang > 1 ? strip->gang : 0;
+    k->kernel->is_cluster = strip->gang > 1;
     strip->column = loop_let(b, "column", rest(x, k->thread, strip->columns));
     strip->lane = loop_let(b, "lane", quotient(x, k->thread, strip->columns));
     strip->shared = loop_shared_of(x->l->program, "scales", DTYPE_F32, shape, 2);
 }
 
-static void split_across(struct pass *p, const char *name) {
+static void split_across(struct pass *p) {
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    struct strip strip = {.columns = columns_of(p)};
+    struct strip strip = {.columns = STRIP / p->vec, .width = STRIP};
     strip.lanes = ACROSS / strip.columns;
-    strip.width = strip.columns * p->vec;
+    strip.gang = gang_of(p, &strip);
     int64_t strips = (s->size + strip.width - 1) / strip.width;
+    int64_t span = (x->z.k + strip.gang - 1) / strip.gang;
     struct loop_builder b;
-    struct gpu_kernel k = gpu_open_kernel(x->l, name, num(x, matrices(x, s) * strips), ACROSS, &b);
+    struct gpu_kernel k =
+        gpu_open_kernel(x->l, p->name, num(x, matrices(x, s) * strips * strip.gang), ACROSS, &b);
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
     open_strip(p, &k, &b, &strip);
-    p->matrix = quotient(x, k.block, strips);
+    const struct loop_expr *number = quotient(x, k.block, strip.gang);
+    p->matrix = quotient(x, number, strips);
     const struct loop_expr *first =
-        loop_let(&b, "first", times(x, rest(x, k.block, strips), strip.width));
+        loop_let(&b, "first", times(x, rest(x, number, strips), strip.width));
     const struct loop_expr *own =
         loop_let(&b, "own", add(x, first, times(x, strip.column, p->vec)));
     p->inside = num(x, s->size);
@@ -332,10 +416,10 @@ static void split_across(struct pass *p, const char *name) {
     p->at = &at;
     struct gpu_team team = {.threads = strip.lanes, .lane = strip.lane};
     struct gpu_walk w = {.l = x->l, .team = &team, .vec = 1, .lanes = p->vec, .apart = true};
-    w.length = x->z.k;
-    w.begin = num(x, 0);
-    w.end = num(x, x->z.k);
-    w.unroll = gpu_walk_steps(x->z.k, 1, strip.lanes) >= 2 * UNROLL ? UNROLL : 0;
+    w.length = span;
+    w.begin = loop_let(&b, "begin", times(x, strip.rank, span));
+    w.end = loop_let(&b, "end", smaller(x, num(x, x->z.k), add(x, w.begin, num(x, span))));
+    keep(p, &w, KEPT_COLUMNS);
     walk(p, &w, &b, &p->peak, OP_RMAX, add_to_peak);
     meet_scales(p, &b, &strip);
     walk(p, &w, &b, &p->small, OP_RSUM, store_parts);
@@ -349,15 +433,16 @@ void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t, const char *name) 
     struct loop_size shape[] = {{matrices(x, s) * (s->along_k ? s->size : x->z.k), NULL},
                                 {s->pitch, NULL}};
     struct loop_size factors[] = {{2, NULL}, {matrices(x, s) * padded(s), NULL}};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < x->z.parts; i++)
         t->parts[i] = loop_global_of(program, arena_printf(x->a, "%s_%s", name, i ? "low" : "high"),
                                      LOOP_SCRATCH, DTYPE_F16, shape, 2);
     t->factors = loop_global_of(program, arena_printf(x->a, "%s_factors", name), LOOP_SCRATCH,
                                 DTYPE_F32, factors, 2);
     int64_t lanes = space_lanes(&x->l->space, s->along_k ? x->form->group_k : t->group);
     p.vec = lanes % 4 == 0 ? 4 : lanes % 2 == 0 ? 2 : 1;
+    p.name = arena_printf(x->a, "%s_split", name);
     if (s->along_k)
-        split_along(&p, arena_printf(x->a, "%s_split", name));
+        split_along(&p);
     else
-        split_across(&p, arena_printf(x->a, "%s_split", name));
+        split_across(&p);
 }

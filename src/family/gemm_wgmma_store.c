@@ -50,7 +50,7 @@ static const struct loop_expr *unscale(struct wgmma_build *x, struct scope *s,
 
 static void define(struct wgmma_build *x, struct scope *s, const struct loop_expr *sum) {
     const char *name = x->l->region->graph->nodes[x->form->anchor].name;
-    if (x->z.is_split)
+    if (x->z.parts)
         sum = unscale(x, s, sum);
     point_define(s, x->form->anchor, &x->form->at, loop_let(s->builder, name, sum));
 }
