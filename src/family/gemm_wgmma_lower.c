@@ -41,15 +41,35 @@ static void place_tile(struct wgmma_build *x, struct loop_builder *b,
     x->rhs.first = loop_let(b, "column0", times(x, column, x->z.rhs.width));
 }
 
+// Which slices of the tile are the block's, where several have a part of them each.
+static void find_slices(struct wgmma_build *x, struct loop_builder *b) {
+    int64_t each = wgmma_slices_each(&x->z);
+    x->first_slice = num(x, 0);
+    x->n_slices = num(x, x->z.slices);
+    if (x->z.split == 1)
+        return;
+    x->first_slice = loop_let(b, "first", times(x, rest(x, x->block, x->z.split), each));
+    x->n_slices = num(x, each);
+    if (x->z.slices % each != 0)
+        x->n_slices =
+            loop_let(b, "slices",
+                     smaller(x, x->n_slices,
+                             loop_binary(x->a, LOOP_SUB, num(x, x->z.slices), x->first_slice)));
+}
+
 // A walk over the block's tiles; inside, the batch and the tile's place are fixed.
 static void open_tiles(struct wgmma_build *x, struct loop_builder *b, struct loop_builder *inner) {
     int64_t each = wgmma_tiles(&x->z) / x->z.batch;
-    struct loop_for f = {"tile", x->block, num(x, wgmma_tiles(&x->z)), x->blocks, false};
+    const struct loop_expr *first = quotient(x, x->block, x->z.split);
+    struct loop_for f = {"tile", first, num(x, wgmma_tiles(&x->z)), x->blocks, false};
     // One tile each: a loop that runs once.
     if (!x->more)
-        f.end = add(x, x->block, num(x, 1));
+        f.end = add(x, first, num(x, 1));
     const struct loop_expr *tile = loop_open_for(b, &f, inner);
-    x->count = loop_let(inner, "before", times(x, quotient(x, tile, x->blocks), x->z.slices));
+    x->count = num(x, 0);
+    if (x->more)
+        x->count = loop_let(inner, "before", times(x, quotient(x, tile, x->blocks), x->z.slices));
+    find_slices(x, inner);
     x->batch = scope_inside(x->top, inner);
     x->matrix = quotient(x, tile, each);
     scope_split(&x->batch, x->matrix, 0, x->form->group_m);
@@ -129,11 +149,11 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
         left = matrix_of(x, &by_tile, &x->lhs);
     if (x->z.rhs.is_batch)
         right = matrix_of(x, &by_tile, &x->rhs);
-    struct loop_for f = {"slice", num(x, 0), num(x, x->z.slices), 1, false};
+    struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
     const struct loop_expr *slice = loop_open_for(&by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
-    const struct loop_expr *k = times(x, slice, WGMMA_DEPTH);
+    const struct loop_expr *k = times(x, add(x, x->first_slice, slice), WGMMA_DEPTH);
     // Before it was filled for the first time it is empty.
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_WAIT,
                    (struct loop_operand[]){
@@ -249,7 +269,7 @@ static void add_to_totals(const struct wgmma_build *x, struct loop_builder *b) {
 static void walk(const struct wgmma_build *x, struct loop_builder *b,
                  const struct loop_expr *consumer) {
     struct loop_builder inner;
-    const struct loop_expr *end = num(x, x->z.slices);
+    const struct loop_expr *end = x->n_slices;
     if (!x->total) {
         add_slices(x, b, consumer, num(x, 0), end);
         return;
@@ -275,8 +295,22 @@ static void consume(struct wgmma_build *x, struct loop_builder *b) {
         consumer = loop_let(b, "consumer", loop_binary(x->a, LOOP_SUB, group, num(x, 1)));
     open_tiles(x, b, &by_tile);
     walk(x, &by_tile, consumer);
-    wgmma_store_tile(x, &by_tile, consumer);
+    if (x->z.split > 1)
+        wgmma_store_share(x, &by_tile);
+    else
+        wgmma_store_tile(x, &by_tile, consumer);
     loop_close(b, &by_tile);
+}
+
+// Blocks that have a part of K each meet when their sums are in memory.
+static void combine(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder some, by_tile;
+    loop_meet(b, NULL, NULL);
+    loop_open_if(b, num(x, WGMMA_GROUP - 1), x->thread, &some);
+    open_tiles(x, &some, &by_tile);
+    wgmma_store_shares(x, &by_tile);
+    loop_close(&some, &by_tile);
+    loop_close(b, &some);
 }
 
 // ---- the kernel
@@ -327,6 +361,11 @@ static void make_buffers(struct wgmma_build *x) {
     x->sum = loop_register(p, "sum", wgmma_pairs(&x->z), 2);
     if (x->z.chunk)
         x->total = loop_register(p, "total", wgmma_pairs(&x->z), 2);
+    struct loop_size shares[] = {{wgmma_tiles(&x->z) * x->z.split, NULL},
+                                 {(int64_t)x->z.lhs.width * x->z.rhs.width, NULL}};
+    if (x->z.split > 1)
+        x->shares = loop_global_of(p, arena_printf(x->a, "%s_sums", x->name), LOOP_SCRATCH,
+                                   DTYPE_F32, shares, 2);
     if (x->z.parts) {
         x->least = loop_register(p, "least", 1, 1);
         x->plain[0] = loop_register(p, "plain", 1, 1);
@@ -336,8 +375,9 @@ static void make_buffers(struct wgmma_build *x) {
     struct loop_size staged = {x->z.staged_bytes / 2, NULL};
     for (int v = 0; v < x->l->region->n_values; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        if (!wgmma_is_staged(x->l->region, v, x->z.n) || x->l->target_offset[v] ||
-            dtype_infos[t].bits != 16 || (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
+        if (!x->z.staged_bytes || !wgmma_is_staged(x->l->region, v, x->z.n) ||
+            x->l->target_offset[v] || dtype_infos[t].bits != 16 ||
+            (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
             continue;
         x->passage[v] =
             v > 0 && x->passage[0] ? x->passage[0] : loop_shared_of(p, "passage", t, &staged, 1);
@@ -373,7 +413,8 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     struct wgmma_build x = {.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x.form);
     x.z = wgmma_read_sizes(f, stage);
-    x.more = l->sms < wgmma_tiles(&x.z);
+    x.name = stage->values[0];
+    x.more = l->sms < wgmma_tiles(&x.z) && x.z.split == 1;
     x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
@@ -383,8 +424,10 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     }
     struct loop_builder b, role, one;
     struct gpu_kernel k = gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]),
-                                          num(&x, x.blocks), x.z.threads, &b);
+                                          num(&x, x.blocks * x.z.split), x.z.threads, &b);
     k.kernel->min_blocks = 1;
+    k.kernel->gang = x.z.split > 1 ? x.z.split : 0;
+    k.kernel->is_cluster = x.z.split > 1;
     struct scope top = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
     x.top = &top;
     x.block = k.block;
@@ -406,4 +449,6 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     set_registers(&x, &role, true);
     consume(&x, &role);
     loop_close(&b, &role);
+    if (x.z.split > 1)
+        combine(&x, &b);
 }

@@ -245,13 +245,68 @@ static void mend(struct wgmma_build *x, struct loop_builder *b, const struct wgm
     loop_close(b, &some);
 }
 
-void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
-                      const struct loop_expr *consumer) {
+static struct wgmma_place find_place(struct wgmma_build *x, struct loop_builder *b,
+                                     const struct loop_expr *consumer) {
     struct wgmma_place p = {.consumer = consumer};
     p.lane = loop_let(b, "lane", rest(x, x->thread, GPU_WARP));
     p.warp = loop_let(b, "warp", rest(x, quotient(x, x->thread, GPU_WARP), 4));
     const struct loop_expr *own = add(x, times(x, consumer, x->z.own), times(x, p.warp, 16));
     p.first = loop_let(b, "own", add(x, x->lhs.first, own));
+    return p;
+}
+
+// ---- several blocks of a cluster have a tile, each the sums of some slices
+
+// Pair number `pair` of this thread's, of the block that has the tile's share number `rank`.
+static const struct loop_expr *share_at(const struct wgmma_build *x, const struct loop_expr *rank,
+                                        const struct loop_expr *pair) {
+    int threads = x->z.consumers * WGMMA_GROUP;
+    const struct loop_expr *block = times(x, quotient(x, x->block, x->z.split), x->z.split);
+    const struct loop_expr *at = add(x, times(x, add(x, block, rank), wgmma_pairs(&x->z)), pair);
+    const struct loop_expr *own = loop_binary(x->a, LOOP_SUB, x->thread, num(x, WGMMA_GROUP));
+    return times(x, add(x, times(x, at, threads), own), 2);
+}
+
+void wgmma_store_share(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder inner;
+    const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
+    const struct loop_expr *rank = rest(x, x->block, x->z.split);
+    loop_store(&inner, x->shares, share_at(x, rank, i),
+               loop_load(x->a, x->total ? x->total : x->sum, i, 2, 1), false);
+    loop_close(b, &inner);
+}
+
+// Each block has every `split`-th of the pairs, in the order in which they lie in a thread.
+void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder inner, guard;
+    const struct loop_expr *consumer =
+        loop_binary(x->a, LOOP_SUB, quotient(x, x->thread, WGMMA_GROUP), num(x, 1));
+    struct wgmma_place p = find_place(x, b, consumer);
+    const struct loop_expr *j = open_unrolled(x, b, "j", wgmma_pairs(&x->z) / x->z.split, &inner);
+    const struct loop_expr *pair =
+        loop_let(&inner, "pair", add(x, times(x, j, x->z.split), rest(x, x->block, x->z.split)));
+    const struct loop_expr *sum = NULL;
+    for (int i = 0; i < x->z.split; i++) {
+        const struct loop_expr *part =
+            loop_load(x->a, x->shares, share_at(x, num(x, i), pair), 2, 1);
+        sum = sum ? loop_binary(x->a, LOOP_ADD, sum, part) : part;
+    }
+    int per_part = x->z.rhs.width / 4;
+    const struct loop_expr *row =
+        add(x, times(x, quotient(x, pair, per_part), WGMMA_ROWS), times(x, rest(x, pair, 2), 8));
+    row = loop_let(&inner, "row", add(x, p.first, add(x, row, quotient(x, p.lane, 4))));
+    const struct loop_expr *column = times(x, quotient(x, rest(x, pair, per_part), 2), 8);
+    column = add(x, column, times(x, rest(x, p.lane, 4), 2));
+    column = loop_let(&inner, "column", add(x, x->rhs.first, column));
+    loop_open_if(&inner, row, x->l->space.extent[x->lhs.group], &guard);
+    store_pair(x, &guard, row, column, sum);
+    loop_close(&inner, &guard);
+    loop_close(b, &inner);
+}
+
+void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
+                      const struct loop_expr *consumer) {
+    struct wgmma_place p = find_place(x, b, consumer);
     if (x->least)
         loop_store(b, x->least, num(x, 0), loop_real(x->a, 1), false);
     bool straight = false;
