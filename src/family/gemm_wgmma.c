@@ -242,8 +242,6 @@ static bool legal_rows(const struct wgmma_sizes *z, struct objection *why) {
 }
 
 static bool legal_split(const struct wgmma_sizes *z, struct objection *why) {
-    if (z->split > 1 && z->parts)
-        return objection(why, "split", "operands of f32 are not split along K: the nearest is 1");
     if (z->split > 1 && (z->split - 1) * wgmma_slices_each(z) >= z->slices)
         return objection(why, "split",
                          "%lld slices of 64 terms are too few for %d blocks: the "

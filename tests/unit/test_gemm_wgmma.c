@@ -147,9 +147,6 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
          "c : gemm as wgmma  split 8",
          "4 slices of 64 terms are too few for 8 blocks: the nearest "
          "is 4"},
-        {"problem p\ndim M = 64, N = 64, K = 1024\nin a : f32[M, K]\nin b : f32[K, N]\n"
-         "out c : f32[M, N]\nc = a @ b\n",
-         "c : gemm as wgmma  split 2", "the nearest is 1"},
         {whole, "c : gemm as wgmma", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -305,28 +305,29 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
                 }
             }
             if (0 < hone_to_int((int)(least <= 0.0f), 0, 1)) {
-                for (int i = 0; i < 2; i++) {
-                    int row = own + i * 8 + lane / 4;
+                for (int j = 0; j < 32; j++) {
+                    int row = own + j % 2 * 8 + lane / 4;
+                    int column = column0 + j / 2 * 8 + lane % 4 * 2;
                     if (row < M) {
-                        for (int j = 0; j < 32; j++) {
-                            int column = column0 + j / 2 * 8 + j % 2 + lane % 4 * 2;
-                            if (column < N) {
-                                if (0 < hone_to_int((int)(y_lhs_factors[row] * y_rhs_factors[column] <= 0.0f), 0, 1)) {
+                        for (int lane_2 = 0; lane_2 < 2; lane_2++) {
+                            int column_2 = column + lane_2;
+                            if (column_2 < N) {
+                                if (0 < hone_to_int((int)(y_lhs_factors[row] * y_rhs_factors[column_2] <= 0.0f), 0, 1)) {
                                     plain = 0.0f;
                                     for (int part = 0; part < 3000; part += 256) {
                                         plain_part = 0.0f;
                                         for (int k = part; k < (part + 256 < 3000 ? part + 256 : 3000); k++) {
                                             float x_v = x[row * K + k];
-                                            float w_v = w[k * N + column];
+                                            float w_v = w[k * N + column_2];
                                             plain_part += x_v * w_v;
                                         }
                                         plain += plain_part;
                                     }
                                     float t_1 = plain;
-                                    float bias_v = bias[column];
+                                    float bias_v = bias[column_2];
                                     float t_2 = t_1 + bias_v;
                                     float y_v = hone_max1(t_2, 0.0f);
-                                    y[row * N + column] = y_v;
+                                    y[row * N + column_2] = y_v;
                                 }
                             }
                         }
