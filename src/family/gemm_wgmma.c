@@ -335,7 +335,10 @@ static double estimate(const struct form *f, const struct target *t, const struc
     region_count(f->region, &w);
     double rate = fmin(gpu_bytes_per_s(t), fmin(blocks, t->sms) * SM_BYTES_PER_S);
     double memory = (w.bytes_read + w.bytes_written) / rate;
-    return split_seconds(&z, t) + together(waves * tile_seconds(&z, t), memory) + 4e-6;
+    // Boxes that are mostly outside take as long as whole ones: 53 µs instead of 37 for 16 rows.
+    if (z.m < WGMMA_ROWS)
+        memory *= 1.5;
+    return split_seconds(&z, t) + together(waves * tile_seconds(&z, t), memory) + 5e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest
