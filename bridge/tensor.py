@@ -78,10 +78,9 @@ class Launch:
     """One kernel of a plan."""
 
     def __init__(self, module, line, names):
-        name, grid, block, cluster, shared, arguments = re.match(
-            r"(\w+) grid\((.*?)\) block\((\d+)\)(?: cluster\((\d+)\))?(?: shared\((\d+)\))? args\((.*?)\)", line
-        ).groups()
-        self.cluster = int(cluster or 1)
+        clauses = dict(re.findall(r" (\w+)\(((?:[^()]|\([^()]*\))*)\)", line))
+        grid, block, shared, arguments = (clauses.get(c) for c in ("grid", "block", "shared", "args"))
+        name, self.cluster = line.split()[0], int(clauses.get("cluster", 1))
         self.grid = eval(grid.replace("/", "//"), {}, names)  # sizes and + - * / alone
         self.block, self.shared, self.arguments = int(block), int(shared or 0), arguments.split(", ")
         self.function = ctypes.c_void_p()

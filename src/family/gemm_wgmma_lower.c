@@ -418,10 +418,8 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
-    if (x.z.parts) {
-        wgmma_split(&x, &x.lhs, arena_printf(x.a, "%s_lhs", stage->values[0]));
-        wgmma_split(&x, &x.rhs, arena_printf(x.a, "%s_rhs", stage->values[0]));
-    }
+    if (x.z.parts)
+        wgmma_split(&x);
     struct loop_builder b, role, one;
     struct gpu_kernel k = gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]),
                                           num(&x, x.blocks * x.z.split), x.z.threads, &b);
