@@ -27,8 +27,8 @@ LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpth
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
 TESTS   := $(sort $(wildcard tests/unit/*.c))
-RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu src/store/*.sql prompts/*.txt) \
-             src/ir/ops.def src/ir/types.def docs/language.md docs/families.md)
+RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu bridge/export/*.py src/store/*.sql prompts/*.txt) \
+             src/ir/ops.def src/ir/types.def docs/language.md docs/families.md src/report/page.css src/report/page.js)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)

@@ -131,6 +131,7 @@ static struct {
     int n_fibres;  // of the blocks that run now
     uint64_t random;
     int begins_at_page;
+    int any_alignment;  // the kernel is compiled with HONE_ANY_ALIGNMENT
     int copies_at_once, finite_poison;
     struct hone_dev_array arrays[HONE_DEV_ARRAYS_MAX];
     int n_arrays;
@@ -618,7 +619,7 @@ HONE_FN i32x4 hone_all_mask4(int m) {
 }
 
 static __attribute__((unused)) void hone_dev_aligned(const void *p, size_t bytes) {
-    if ((uintptr_t)p % bytes != 0)
+    if ((uintptr_t)p % bytes != 0 && !hone_dev.any_alignment)
         hone_dev_fault("reads or writes %zu bytes where only %zu are aligned", bytes,
                        (size_t)((uintptr_t)p & -(uintptr_t)p));
 }

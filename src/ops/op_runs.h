@@ -31,6 +31,9 @@ bool op_show(struct arena *a, const char *store, const char *name, struct run_vi
 bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
                        struct error *err);
 
+// Its graph, a line per node; NULL where the text cannot be read any more.
+const char *op_run_graph(struct arena *a, const struct run *run);
+
 // The device of a run with what it could do when the run last asked; *found is false where the
 // record does not say.
 bool op_stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,

@@ -11,6 +11,12 @@ expect 2 'hone: run 1 has no node 9; the newest is 0' "$HONE" show 1.9 --store s
 expect_match 2 "'1.x' is not a node" "$HONE" show 1.x --store s
 expect_match 2 "'first' is not a run" "$HONE" show first --store s
 
+# The page of a run: test_page.c has what is in it.
+expect_match 0 '^page.html: run 1 as a page, [0-9]+ KB$' "$HONE" report --store s --html page.html
+grep -q '^</html>$' page.html || fail "page.html is cut off"
+expect_match 4 'report: .*no/where/page.html: No such file' "$HONE" report --store s --html no/where/page.html
+expect_match 2 'is about a whole run' "$HONE" report 1.0 --store s --html page.html
+
 echo 'this is no database, but long enough to be looked at as one.................' >text.db
 for command in runs show report 'export -o d' 'optimize --resume'; do
     # shellcheck disable=SC2086
