@@ -292,7 +292,7 @@ static double factor(struct machine *m, const struct matrix *x, int64_t i, int64
     if (mem->writer[place] != m->self)
         machine_fail(m, x->buffer, at,
                      mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
-                                                  : "is read before it is written");
+                                                     : "is read before it is written");
     return cell_get(x->buffer->dtype, mem->bytes, place).real;
 }
 

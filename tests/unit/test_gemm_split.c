@@ -28,7 +28,8 @@ static const struct mutant_same same[] = {
     {"odd", "if (row < M) {", 1},
     {"odd", "if (column_2 < N) {", 0},
     {"odd",
-     "if (0 < hone_to_int((int)(c_lhs_factors[row] * c_rhs_factors[column_2] <= 0.0f), 0, 1)) {", 0},
+     "if (0 < hone_to_int((int)(c_lhs_factors[row] * c_rhs_factors[column_2] <= 0.0f), 0, 1)) {",
+     0},
 };
 
 Test(gemm_split, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
