@@ -85,13 +85,15 @@ static double least_seconds(const struct choice *c, const struct form *f) {
 // Families of tensor cores alone give way to nest where something simple is wanted, and where a
 // convolution is too small for the kernels that copy its operands.
 static const struct form *without_tensor_cores(const struct choice *c, const struct form *f) {
+    const double small = 20e-6;  // seconds
     struct objection why;
     if (!f || (!f->conv && !f->attention))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)
         return nest;
-    return f->conv && nest && least_seconds(c, nest) < least_seconds(c, f) ? nest : f;
+    double seconds = f->conv && nest ? least_seconds(c, nest) : INFINITY;
+    return seconds < small && seconds < least_seconds(c, f) ? nest : f;
 }
 
 static void materialise(struct choice *c, const char *name) {
