@@ -370,6 +370,18 @@ static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
     return error_set(err, ERROR_USAGE, "there is no unfinished run in %s", store_path(s->store));
 }
 
+// Limits count from the beginning of a run. One that is used up already would end the run at once,
+// without a word.
+static bool check_limits(const struct session *s, struct error *err) {
+    const struct optimize_request *q = s->q;
+    if (q->seconds > 0 && q->seconds <= s->run.elapsed_s)
+        return error_set(err, ERROR_USAGE,
+                         "run %lld has taken %.0f s already, and --seconds counts from its "
+                         "beginning: give more than %.0f",
+                         (long long)s->run.id, s->run.elapsed_s, s->run.elapsed_s);
+    return true;
+}
+
 // New limits may be given to a resumed run; what it was found with stays.
 static void take_limits(struct run *run, const struct optimize_request *q) {
     if (q->evals > 0)
@@ -425,6 +437,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
     if (!op_open_store(s->a, q->store, true, &s->store, err) ||
         !(q->run ? store_find_run(s->store, q->run, &id, err) : find_unfinished(s, &id, err)) ||
         !store_lock_run(s->store, id, err) || !store_get_run(s->store, s->a, id, &s->run, err))
+        return false;
+    if (!check_limits(s, err))
         return false;
     take_limits(&s->run, q);
     const char *words = NULL;

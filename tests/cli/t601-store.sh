@@ -29,6 +29,17 @@ done
 # shellcheck disable=SC2086
 expect_match 2 'text.db: .*not a hone store' "$HONE" optimize $small --store text.db
 
+# A run is removed with all that is its own, and its number is not given again; gc makes the file smaller.
+cp -r s fewer
+last=$("$HONE" runs --store fewer | awk 'NR == 2 { print $1 }')
+expect 0 'removed 1 run' "$HONE" runs rm last --store fewer
+expect_match 2 "there is no run $last; the newest|there are no runs|there is no run $last in" "$HONE" show "$last" --store fewer
+expect_match 2 'there is no run 99|there are no runs' "$HONE" runs rm 99 --store fewer
+expect 2 'hone: runs: expected nothing, or rm RUN...' "$HONE" runs remove 1 --store fewer
+expect_match 0 'fewer/runs.db +[0-9.]+ MB, was [0-9.]+ MB$' "$HONE" gc --keep 0 --store fewer
+[ "$(find "$XDG_CACHE_HOME/hone/objects" -type f | wc -l)" = 0 ] || fail 'compiled kernels are left'
+[ "$(stat -c %s fewer/runs.db)" -lt "$(stat -c %s s/runs.db)" ] || fail 'the store is not smaller'
+
 # The schema's version is at byte 60 of the file, big-endian.
 cp -r s newer
 printf '\0\0\0\007' | dd of=newer/runs.db bs=1 seek=60 conv=notrunc 2>/dev/null
