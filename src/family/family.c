@@ -11,6 +11,7 @@
 #include "family/nest.h"
 #include "family/reduce_form.h"
 #include "family/rows.h"
+#include "family/scan_form.h"
 
 #define KIND(name) (1u << ANCHOR_##name)
 #define EMITTERS(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
@@ -28,7 +29,7 @@ const struct family families[] = {
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", NULL, NO_EMITTER},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", NULL, NO_EMITTER},
-    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", NULL, NO_EMITTER},
+    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", NULL,
@@ -151,7 +152,8 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
 
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
-    for (int i = 0; i < r->n_anchors && f->kinds != FORM_ANY; i++) {
+    bool says_itself = f->kinds == FORM_ANY || f->kinds == KIND(SCAN);
+    for (int i = 0; i < r->n_anchors && !says_itself; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
         if (!is_known_fold(f, n))
             return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,

@@ -108,3 +108,20 @@ const struct emitter nest_cpu = {
     .lower = lower,
     .estimate = estimate,
 };
+
+static bool accepts_line(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    return nest_accepts(f->region, why);
+}
+
+const struct emitter scan_cpu = {
+    .name = "cpu",
+    .summary = "a scan, a line or a piece of one at a time",
+    .knobs = knobs,
+    .runs_on = emitter_runs_on_cpu,
+    .accepts = accepts_line,
+    .defaults = defaults,
+    .is_legal = is_legal,
+    .lower = lower,
+    .estimate = estimate,
+};
