@@ -3,33 +3,8 @@
 
 #include "base/arena.h"
 #include "family/access.h"
+#include "family/in_place.h"
 #include "ir/detail.h"
-
-static bool find_anchor(void *ctx, node_id n, const struct axis_map *map) {
-    struct scan_form *f = ctx;
-    if (n != f->anchor)
-        return true;
-    const struct shape *shape = &f->region->graph->nodes[n].shape;
-    struct axis_map own = map_identity(shape->rank);
-    f->is_elsewhere |= !map_equal(&own, map, shape);
-    return false;
-}
-
-static bool check_values(struct scan_form *f, struct objection *why) {
-    const struct region *r = f->region;
-    const struct node *anchor = &r->graph->nodes[f->anchor];
-    struct axis_map map = map_identity(anchor->shape.rank);
-    struct point_visit visit = {r, -1, find_anchor, f};
-    for (int i = 0; i < r->n_values; i++) {
-        if (!shape_equal(&r->graph->nodes[r->value[i]].shape, &anchor->shape))
-            return objection(why, NULL, "%s has not the shape of the scan %s", r->value_name[i],
-                             anchor->name);
-        point_visit(&visit, r->value[i], &map);
-    }
-    return !f->is_elsewhere ||
-           objection(why, NULL, "%s is needed at other places than its own; materialise it first",
-                     anchor->name);
-}
 
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
     struct lowering *l = ctx;
@@ -71,9 +46,6 @@ bool scan_find(struct form *form, struct objection *why) {
     if (op_infos[anchor->op].class != OP_CLASS_SCAN || anchor->op == OP_RECUR)
         return objection(why, NULL, "scan does not take %s (value '%s')", op_infos[anchor->op].name,
                          anchor->name);
-    if (r->n_anchors != 1)
-        return objection(why, NULL, "scan takes one scan and no reduction; materialise %s first",
-                         anchor->name);
     struct scan_form *f = arena_new(r->arena, struct scan_form);
     *f = (struct scan_form){.region = r, .anchor = form->anchor, .axis = anchor->detail->axis};
     f->length = anchor->shape.size[f->axis];
@@ -83,7 +55,7 @@ bool scan_find(struct form *form, struct objection *why) {
     f->is_along = f->n_inner == 1;
     f->n_lines = shape_count(&anchor->shape) / f->length;
     form->scan = f;
-    if (!check_values(f, why))
+    if (!in_place_check(r, form->anchor, why))
         return false;
     form->lanes = count_lanes(f);
     return true;

@@ -16,11 +16,11 @@ kernel for attend on cpu
 stage o : attention  laws online_softmax
 END
 expect 0 "attention.hone: ok: problem attend, 3 inputs, 1 output, 12 nodes; kernel for attend on cpu, 1 stage
-attention.hone:11:11: note: stage o cannot be lowered yet: no emitter computes attention yet: there are map, rowwise, reduce, gemm, scan and nest" \
+attention.hone:11:11: note: stage o cannot be lowered yet: no emitter computes attention yet: there are map, rowwise, reduce, gemm, pool, scan and nest" \
     "$HONE" check attention.hone
 expect_match 0 '^    form       attention: product, softmax of its rows, product$' \
     "$HONE" check -v attention.hone
-expect 1 'attention.hone:11:11: stage o: no emitter computes attention yet: there are map, rowwise, reduce, gemm, scan and nest
+expect 1 'attention.hone:11:11: stage o: no emitter computes attention yet: there are map, rowwise, reduce, gemm, pool, scan and nest
     stage o : attention  laws online_softmax
               ^' "$HONE" emit attention.hone
 
@@ -35,7 +35,7 @@ expect 1 "wrong.hone:11:7: stage p.mix: the problem attend has no value 'p.mix'
     stage p.mix : rowwise
           ^
     did you mean 'p.max'?
-wrong.hone:12:11: stage o: unknown family 'atention': families are map, rowwise, reduce, gemm, scan and nest
+wrong.hone:12:11: stage o: unknown family 'atention': families are map, rowwise, reduce, gemm, pool, scan and nest
     stage o : atention
               ^" "$HONE" check wrong.hone
 

@@ -147,7 +147,7 @@ static const char *resolve(struct arena *a, const char *problem, const char *sta
     "' yet: a stage has values, a type they are kept as, a family, " \
     "an emitter and knobs"
 #define NO_FAMILY(name) \
-    "note no emitter computes " name " yet: there are map, rowwise, reduce, gemm, scan and nest"
+    "note no emitter computes " name " yet: there are map, rowwise, reduce, gemm, pool, scan and nest"
 
 struct one_case {
     const char *problem, *stages, *message;
@@ -334,7 +334,7 @@ Test(form, windows_scans_scatters_and_moves) {
         {pooled, "stage y : conv",
          "2:11 stage y: conv takes one window, and t and y are two; materialise t first"},
         {pooled, "stage t : conv\nstage y : conv",
-         "3:11 stage y: conv takes a convolution, but y is a max_pool; the family nest takes it"},
+         "3:11 stage y: conv takes a convolution, but y is a max_pool; the family pool takes it"},
         {pooled, "stage t : conv\nstage y : pool", NO_FAMILY("conv") ", and nest takes it"},
         {grouped, "stage y : conv combine cluster",
          "2:11 stage y: y.norm.var.sum needs y.norm.mean.sum, and an epilogue reduces before it "
