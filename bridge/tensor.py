@@ -5,7 +5,7 @@
 A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32 or
 f32; LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
 `gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
-and launched as its plan says; 4096 elements are compared with float64 before anything is timed; then
+and launched as its plan says, all of its kernels, from a graph; 4096 elements are compared with float64 before anything is timed; then
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
 """
 
@@ -28,6 +28,7 @@ TYPES = {
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}  # CUtensorMapDataType
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
 
@@ -52,8 +53,44 @@ def problem_text(kind, layout, m, n, k, knobs):
     return text
 
 
+STORAGE = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
+
+
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute of a cluster: its number, and the sizes at the begin of 64 bytes."""
+
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("cluster", ctypes.c_uint * 3), ("rest", ctypes.c_uint * 13)]
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("dims", ctypes.c_uint * 6),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)),
+        ("count", ctypes.c_uint),
+    ]
+
+
+class Launch:
+    """One kernel of a plan."""
+
+    def __init__(self, module, line, names):
+        clauses = dict(re.findall(r" (\w+)\(((?:[^()]|\([^()]*\))*)\)", line))
+        grid, block, shared, arguments = (clauses.get(c) for c in ("grid", "block", "shared", "args"))
+        name, self.cluster = line.split()[0], int(clauses.get("cluster", 1))
+        self.grid = eval(grid.replace("/", "//"), {}, names)  # sizes and + - * / alone
+        self.block, self.shared, self.arguments = int(block), int(shared or 0), arguments.split(", ")
+        self.function = ctypes.c_void_p()
+        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, name.encode()))
+        if self.shared:
+            check(cuda.cuFuncSetAttribute(self.function, DYNAMIC_SHARED, self.shared))
+
+
 class Kernel:
-    """One emitted kernel, loaded."""
+    """The kernels of one emitted text, loaded, and their scratch memory."""
 
     def __init__(self, hone, text, sizes):
         with tempfile.TemporaryDirectory() as place:
@@ -64,24 +101,26 @@ class Kernel:
             with open(f"{place}/p.cu", "w", encoding="utf-8") as file:
                 file.write(source)
             nvcc = ["nvcc", "-arch=sm_90a", "-I", "runtime", "-cubin", "-o", f"{place}/p.cubin"]
-            subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True)
+            said = subprocess.run(nvcc + [f"{place}/p.cu"], check=True, capture_output=True, text=True)
+            if "wgmma" in said.stderr or "warpgroup" in said.stderr:
+                print(said.stderr, file=sys.stderr)
             with open(f"{place}/p.cubin", "rb") as file:
                 self.image = file.read()
         self.stage = re.search(r"// (stage .*)", source).group(1)
-        plan = re.search(r"#pragma hone launch (\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))? args", source)
         names = dict(zip("MNK", sizes))
-        self.grid = eval(plan.group(2).replace("/", "//"), {}, names)  # sizes and + - * / alone
-        self.block, self.shared = int(plan.group(3)), int(plan.group(4) or 0)
-        self.arguments = re.search(r"#pragma hone launch .* args\((.*?)\)", source).group(1).split(", ")
         self.maps = re.findall(
             r"#pragma hone tensormap (\w+) = (\w+) dims\((.*?)\) strides\((.*?)\) box\((.*?)\) swizzle\(128\)", source
         )
         self.encoded = {}
-        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        module = ctypes.c_void_p()
         check(cuda.cuModuleLoadData(ctypes.byref(module), self.image))
-        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, plan.group(1).encode()))
-        if self.shared:
-            check(cuda.cuFuncSetAttribute(self.function, DYNAMIC_SHARED, self.shared))
+        self.launches = [Launch(module, line, names) for line in re.findall(r"#pragma hone launch (.*)", source)]
+        self.scratch, self.zeroed = {}, []
+        for name, kind, shape, zero in re.findall(r"#pragma hone scratch (\w+) (\w+)\[(.*?)\]( = 0)?", source):
+            sizes_of = [eval(v.replace("/", "//"), {}, names) for v in shape.split(",")]
+            self.scratch[name] = torch.zeros(sizes_of, device="cuda", dtype=STORAGE[kind])
+            if zero:
+                self.zeroed.append(self.scratch[name])
 
     def encode(self, tensors):
         """Tensor maps of operands of 16 bits: where each lies, at a multiple of 64 bytes."""
@@ -108,18 +147,25 @@ class Kernel:
             )
             self.encoded[name] = (memory, at)
 
-    def launch(self, tensors):
+    def launch(self, tensors, only=None):
+        """All kernels in their order, or one of them."""
+        tensors = {**tensors, **self.scratch}
         if self.maps and not self.encoded:
             self.encode(tensors)
+        for t in self.zeroed:
+            t.zero_()
         pointers = {name: ctypes.c_void_p(t.data_ptr()) for name, t in tensors.items()}
-        places = [
-            self.encoded[name][1] if name in self.encoded else ctypes.addressof(pointers[name])
-            for name in self.arguments
-        ]
-        arguments = (ctypes.c_void_p * len(places))(*places)
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        dims = [ctypes.c_uint(d) for d in (self.grid, 1, 1, self.block, 1, 1)]
-        check(cuda.cuLaunchKernel(self.function, *dims, ctypes.c_uint(self.shared), stream, arguments, None))
+        for k in self.launches if only is None else self.launches[only : only + 1]:
+            places = [
+                self.encoded[name][1] if name in self.encoded else ctypes.addressof(pointers[name])
+                for name in k.arguments
+            ]
+            arguments = (ctypes.c_void_p * len(places))(*places)
+            cluster = Attribute(CLUSTER_DIMENSION, 0, (k.cluster, 1, 1))
+            dims = (ctypes.c_uint * 6)(k.grid, 1, 1, k.block, 1, 1)
+            config = Config(dims, k.shared, stream, ctypes.pointer(cluster), 1 if k.cluster > 1 else 0)
+            check(cuda.cuLaunchKernelEx(ctypes.byref(config), k.function, arguments, None))
 
 
 def error_of(result, left, right):
@@ -133,11 +179,21 @@ def error_of(result, left, right):
     return ((result[i, j].double() - truth).square().mean() / truth.square().mean()).sqrt().item()
 
 
-def time_ms(call, repeats):
+def record(call, repeats):
+    """A graph of so many calls: launching from here would take longer than small kernels do."""
+    graph = torch.cuda.CUDAGraph()
+    call()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        for _ in range(repeats):
+            call()
+    return graph
+
+
+def time_ms(graph, repeats):
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     begin.record()
-    for _ in range(repeats):
-        call()
+    graph.replay()
     end.record()
     end.synchronize()
     return begin.elapsed_time(end) / repeats
@@ -160,16 +216,22 @@ def compare(hone, line):
     mine, peer = error_of(c, left, right), error_of(theirs(), left, right)
     repeats = max(1, int(2e12 / (2.0 * m * n * k + 1e9)))
     times = ([], [])
-    for call in (ours, theirs):
-        time_ms(call, repeats)
+    graphs = [record(call, repeats) for call in (ours, theirs)]
+    for graph in graphs:
+        time_ms(graph, repeats)
     for _ in range(BATCHES):
         for which in (0, 1, 1, 0):
-            times[which].append(time_ms((ours, theirs)[which], repeats))
+            times[which].append(time_ms(graphs[which], repeats))
     us, them = (statistics.median(t) for t in times)
     rate = 2e-9 * m * n * k
+    parts = []
+    for i in range(len(kernel.launches)):
+        graph = record(lambda: kernel.launch({"a": a, "b": b, "c": c}, i), repeats)
+        parts.append(f"{statistics.median(time_ms(graph, repeats) for _ in range(3)):.4f}")
     print(
         f"{kind} {layout} {m}x{n}x{k}: {us:.4f} ms {rate / us:.1f} TFLOP/s, cuBLAS {them:.4f} ms "
-        f"{rate / them:.1f}, {them / us:.3f}x its speed; rms error {mine:.1e}, cuBLAS {peer:.1e}; {kernel.stage}",
+        f"{rate / them:.1f}, {them / us:.3f}x its speed; rms error {mine:.1e}, cuBLAS {peer:.1e}; {kernel.stage}"
+        + (f" ({' + '.join(parts)} ms)" if len(parts) > 1 else ""),
         flush=True,
     )
 

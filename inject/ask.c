@@ -42,6 +42,8 @@ static void take_line(char *line) {
         state.codes[state.n_codes++] = strdup(value);
     else if (strcmp(line, "period") == 0)
         state.period = (int)strtol(value, NULL, 10);
+    else if (strcmp(line, "memory") == 0)
+        state.memory = (size_t)strtoull(value, NULL, 10);
 }
 
 bool ask_read(void) {

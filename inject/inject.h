@@ -11,6 +11,7 @@
 //                                 counters: the launch number N (from 0) of that kernel and shape
 //     code NAME                   keep the cubin that has this kernel; samples: of this kernel
 //     period P                    samples: every 2^P cycles
+//     memory B                    counters: the program has B bytes on the card, no more
 //
 // What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and cubins to
 // CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and the program
@@ -47,6 +48,7 @@ struct inject_state {
     char *codes[CODES_MAX];
     int n_codes;
     int period;
+    size_t memory;  // 0: not known
     FILE *out;
     pid_t pid;  // a child of fork() has the same memory and must stay silent
     bool is_ready, is_finished;

@@ -149,14 +149,15 @@ static int stop(struct ranger *r) {
     return code;
 }
 
-// Is so much of the card taken that saving all of it for every pass would take minutes?
+// Is so much of the card taken that saving all of it for every pass would take minutes? What this
+// program has must fit beside itself; where nobody said how much that is, it may be all.
 static bool is_memory_full(void) {
     void *driver = driver_library();
     int (*ask)(size_t *, size_t *) = driver ? dlsym(driver, "cuMemGetInfo_v2") : NULL;
     size_t free_bytes = 0, all = 0;
     if (!ask || ask(&free_bytes, &all) != 0)
         return false;
-    if (free_bytes >= all / 2)
+    if (free_bytes >= (state.memory ? state.memory : all / 2))
         return false;
     out_line("error counters memory 0 %zu of %zu bytes of the card are taken", all - free_bytes,
              all);

@@ -288,6 +288,65 @@ HONE_ACCUMULATE(f32x8, f32x8)
 HONE_ACCUMULATE(f32x8, float)
 #undef HONE_ACCUMULATE
 
+#ifdef HONE_ANY_ALIGNMENT
+
+// Arrays that begin anywhere: every vector in words where those are aligned, else in bytes. Slower;
+// exported kernels have it for callers whose arrays are no multiples of 16 bytes.
+HONE_FN void hone_move_any(void *to, const void *from, int bytes) {
+    if (((unsigned long long)to | (unsigned long long)from) % 4 == 0)
+        for (int i = 0; i < bytes / 4; i++)
+            ((unsigned *)to)[i] = ((const unsigned *)from)[i];
+    else
+        for (int i = 0; i < bytes; i++)
+            ((unsigned char *)to)[i] = ((const unsigned char *)from)[i];
+}
+#define HONE_ANY(n)                                                  \
+    HONE_FN void hone_get_words##n(const void *from, unsigned *w) {  \
+        hone_move_any(w, from, 4 * n);                               \
+    }                                                                \
+    HONE_FN void hone_put_words##n(void *to, const unsigned *w) {    \
+        hone_move_any(to, w, 4 * n);                                 \
+    }                                                                \
+    HONE_FN void hone_stream_words##n(void *to, const unsigned *w) { \
+        hone_move_any(to, w, 4 * n);                                 \
+    }
+HONE_ANY(1)
+HONE_ANY(2)
+HONE_ANY(4)
+#undef HONE_ANY
+HONE_FN f32x2 hone_load2(const float *from) {
+    return make_float2(from[0], from[1]);
+}
+HONE_FN f32x4 hone_load4(const float *from) {
+    return make_float4(from[0], from[1], from[2], from[3]);
+}
+HONE_FN void hone_store2(float *to, f32x2 v) {
+    to[0] = v.x, to[1] = v.y;
+}
+HONE_FN void hone_store4(float *to, f32x4 v) {
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+HONE_FN float hone_once1(const float *from) {
+    return __ldcs(from);
+}
+HONE_FN f32x2 hone_once2(const float *from) {
+    return make_float2(__ldcs(from), __ldcs(from + 1));
+}
+HONE_FN f32x4 hone_once4(const float *from) {
+    return make_float4(__ldcs(from), __ldcs(from + 1), __ldcs(from + 2), __ldcs(from + 3));
+}
+HONE_FN void hone_stream1(float *to, float v) {
+    __stcs(to, v);
+}
+HONE_FN void hone_stream2(float *to, f32x2 v) {
+    __stcs(to, v.x), __stcs(to + 1, v.y);
+}
+HONE_FN void hone_stream4(float *to, f32x4 v) {
+    __stcs(to, v.x), __stcs(to + 1, v.y), __stcs(to + 2, v.z), __stcs(to + 3, v.w);
+}
+
+#else
+
 // Consecutive elements, aligned to the vector's size.
 HONE_FN f32x2 hone_load2(const float *from) {
     return *(const float2 *)from;
@@ -355,6 +414,8 @@ HONE_FN void hone_stream4(float *to, f32x4 v) {
     __stcs((float4 *)to, v);
 }
 
+#endif
+
 HONE_FN void hone_prefetch(const void *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
@@ -368,6 +429,24 @@ HONE_FN void hone_async1(float *to, const float *from) {
         "l"(from)
         : "memory");
 }
+#ifdef HONE_ANY_ALIGNMENT
+// Done at once: it is there before any wait for it.
+HONE_FN void hone_async4(float *to, const float *from) {
+    hone_move_any(to, from, 16);
+}
+#define HONE_COPY(bytes)                                                                     \
+    HONE_FN void hone_async_copy##bytes(void *to, const void *from, int valid) {             \
+        if (valid == bytes)                                                                  \
+            hone_move_any(to, from, bytes);                                                  \
+        else                                                                                 \
+            for (int i = 0; i < bytes; i++)                                                  \
+                ((unsigned char *)to)[i] = i < valid ? ((const unsigned char *)from)[i] : 0; \
+    }
+HONE_COPY(4)
+HONE_COPY(8)
+HONE_COPY(16)
+#undef HONE_COPY
+#else
 HONE_FN void hone_async4(float *to, const float *from) {
     asm volatile(
         "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
@@ -386,6 +465,7 @@ HONE_COPY(4, "ca")
 HONE_COPY(8, "ca")
 HONE_COPY(16, "cg")
 #undef HONE_COPY
+#endif
 #define hone_async_commit() asm volatile("cp.async.commit_group;" ::: "memory")
 #define hone_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
 
@@ -430,6 +510,38 @@ HONE_FN void hone_round_tf32(int *word) {
 HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     *high = (*word + 0x1000) & ~0x1fff;
     *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high));
+}
+
+// Over the four threads that have a row of a fragment: the largest of their numbers, and the sum.
+HONE_FN void hone_quad_max(float2 *v) {
+    float top = v->x > v->y || v->x != v->x ? v->x : v->y;
+    for (int i = 1; i < 4; i *= 2) {
+        float other = __shfl_xor_sync(0xffffffffu, top, i);
+        top = top > other || top != top ? top : other;
+    }
+    *v = make_float2(top, top);
+}
+HONE_FN void hone_quad_sum(float2 *v) {
+    float sum = v->x + v->y;
+    for (int i = 1; i < 4; i *= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, i);
+    *v = make_float2(sum, sum);
+}
+HONE_FN void hone_pair(float2 *to, const float *v) {
+    *to = make_float2(v[0], v[1]);
+}
+// Two numbers as a word, the first in its low half, and what is left of them.
+HONE_FN void hone_pack_f16(int *word, float2 *v) {
+    float x, y;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*word) : "f"(v->y), "f"(v->x));
+    asm("{.reg .b16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
+        : "=f"(x), "=f"(y)
+        : "r"(*word));
+    *v = make_float2(v->x - x, v->y - y);
+}
+HONE_FN void hone_pack_bf16(int *word, float2 *v) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*word) : "f"(v->y), "f"(v->x));
+    *v = make_float2(v->x - __int_as_float(*word << 16), v->y - __int_as_float(*word & 0xffff0000));
 }
 
 // Barriers in shared memory whose phases count arrivals and bytes, the copy engine, and products of

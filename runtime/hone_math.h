@@ -33,6 +33,14 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
+#if defined(__clang__)
+#define HONE_PAST_CACHES_QUAD(p, v) __builtin_nontemporal_store(v, (quad *)(p))
+#define HONE_PAST_CACHES_WORD(p, v) __builtin_nontemporal_store(v, p)
+#else
+#define HONE_PAST_CACHES_QUAD(p, v) __builtin_ia32_movntps(p, v)
+#define HONE_PAST_CACHES_WORD(p, v) __builtin_ia32_movnti(p, v)
+#endif
+
 // A float as a vector of one lane; the functions for plain floats follow below.
 #define HONE_SUFFIX _lane
 #define HONE_LANES 1
@@ -97,9 +105,24 @@ HONE_INLINE void HONE_(store)(float *p, HONE_F v) {
     *(HONE_U *)p = v;
 }
 
-// Past the caches; p is a multiple of the vector's size.
+// Past the caches; p is a multiple of the vector's size. With HONE_STREAM_ANY it may be any float's
+// address: what goes past the caches is then parts of 16 bytes, or of 4, which the processor
+// collects to whole lines all the same. Ordinary stores would read each line first.
 HONE_INLINE void HONE_(stream)(float *p, HONE_F v) {
-#if defined(__clang__)
+#if defined(HONE_STREAM_ANY) && (defined(__SSE2__) || defined(__clang__))
+    typedef float quad __attribute__((vector_size(16)));
+    union {
+        HONE_F whole;
+        quad quads[(HONE_LANES + 3) / 4];
+        int words[HONE_LANES];
+    } from = {v};
+    if (HONE_LANES % 4 == 0 && (unsigned long)p % 16 == 0)
+        for (int i = 0; i < HONE_LANES / 4; i++)
+            HONE_PAST_CACHES_QUAD(p + 4 * i, from.quads[i]);
+    else
+        for (int i = 0; i < HONE_LANES; i++)
+            HONE_PAST_CACHES_WORD((int *)p + i, from.words[i]);
+#elif defined(__clang__)
     __builtin_nontemporal_store(v, (HONE_F *)p);
 #elif HONE_LANES == 16 && defined(__AVX512F__)
     __builtin_ia32_movntps512(p, v);

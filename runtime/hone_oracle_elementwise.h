@@ -204,11 +204,12 @@ ORACLE_RARE struct oracle_point oracle_cast(int from, int to, struct oracle_poin
     return p;
 }
 
-// The condition may be wrong by honest rounding: then either branch is right.
+// The condition may be wrong by honest rounding: then either branch is right, with its own error.
 JUDGE_FN struct oracle_point oracle_where(const struct oracle_map *m, struct oracle_point x,
                                           struct oracle_point y, struct oracle_point z) {
     struct oracle_point p = x.value != 0 ? y : z;
-    double height = y.value - z.value, square = height * height;
+    double height = y.value - z.value;
+    double square = height * height + (x.value != 0 ? z : y).variance;
     if (x.variance > 0 && m->type == ORACLE_PLAIN)
         p.variance = fmax(p.variance, square);
     else if (x.variance > 0)
@@ -219,11 +220,39 @@ JUDGE_FN struct oracle_point oracle_where(const struct oracle_map *m, struct ora
     return p;
 }
 
+// What operands that stray far add to a variance: reading_doubt() of ir/interpret_elementwise.c.
+JUDGE_FN double oracle_doubt(int op, struct oracle_point x, struct oracle_point y,
+                             struct oracle_point p) {
+    const struct oracle_point none = {0, 0, 0};
+    double V = x.variance, doubt = 0;
+    switch (op) {
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_EXPM1:
+        if (V > 1 && x.value + ORACLE_STRAYS * sqrt(V) > ORACLE_NOTHING)
+            return JUDGE_INFINITY;
+        break;
+    case OP_TANH:
+    case OP_ERF:
+    case OP_ERFC:
+    case OP_ATAN:
+    case OP_SIN:
+    case OP_COS:
+        if (V * ORACLE_STRAYS * ORACLE_STRAYS > 1)
+            doubt = oracle_jump(op, x, none, p.value);
+        break;
+    case OP_MUL:
+        return V > 0 && y.variance > 0 ? p.variance + V * y.variance : p.variance;
+    default:
+        break;
+    }
+    return doubt > p.variance ? doubt : p.variance;
+}
+
 JUDGE_FN struct oracle_point oracle_compute(const struct oracle_map *m, struct oracle_point x,
                                             struct oracle_point y) {
     struct oracle_point p;
     double sizes = x.value * x.value + y.value * y.value;
-    int is_exponential = m->op == OP_EXP || m->op == OP_EXP2;
     if (m->op == OP_CAST)
         return oracle_cast(m->args[0].array.type, m->out.type, x);
     if (m->type == ORACLE_PLAIN) {
@@ -237,9 +266,8 @@ JUDGE_FN struct oracle_point oracle_compute(const struct oracle_map *m, struct o
     }
     if (m->is_exponent)
         p.variance += sizes * ORACLE_ROUND;
-    if (is_exponential && x.variance > 1 &&
-        x.value + ORACLE_STRAYS * sqrt(x.variance) > ORACLE_NOTHING)
-        p.variance = JUDGE_INFINITY;
+    if (x.variance > 0)
+        p.variance = oracle_doubt(m->op, x, y, p);
     return p;
 }
 

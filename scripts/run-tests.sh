@@ -86,7 +86,7 @@ unit() {
 }
 
 # With sanitizers: every command and both judges, but not the many verdicts that tell about times.
-with_asan='t0* t1* t202* t204* t212* t219* t224* t401* t402* t502* t513* t601* t602*'
+with_asan='t0* t1* t202* t204* t212* t219* t224* t401* t402* t502* t513* t601* t602* t701*'
 
 is_asan() {
     local pattern
@@ -139,7 +139,7 @@ cli() {
     # mostly asks a model that is not there, or judges little, or by a card that is not there, can
     # share them.
     [ "$mode" = fast ] || [ "$(nproc)" -ge 4 ] || jobs=1
-    local sharing='/t[0156]\|/t30\|-gpu-\|-cuda'
+    local sharing='/t[01567]\|/t30\|-gpu-\|-cuda'
     # shellcheck disable=SC2016  # expanded by the inner shell
     {
         printf '%s\n' "${tests[@]}" | grep "$sharing" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"

@@ -325,7 +325,7 @@ static void drain(int *fd, struct str *into) {
 }
 
 struct collector {
-    int fd[2];  // nonblocking read ends: stdout, stderr
+    struct process_pipes p;
     struct str text[2];
     bool ends_when_cut;
 };
@@ -336,25 +336,23 @@ static bool is_over(const struct collector *c) {
 
 // Wait for the child while collecting; false when Ctrl-C, the deadline or too much of it came
 // first.
-static bool collect(struct collector *c, pid_t pid, int64_t deadline_ns, bool *timed_out) {
-    int end = end_descriptor(pid);
+static bool collect(struct collector *c, int64_t deadline_ns, bool *timed_out) {
     bool ended;
-    while (!(ended = has_ended(pid)) && !interrupt_seen() && !is_over(c)) {
+    while (!(ended = has_ended(c->p.pid)) && !interrupt_seen() && !is_over(c)) {
         int64_t left_ns = deadline_ns ? deadline_ns - clock_now_ns() : INT64_MAX;
         if (left_ns <= 0) {
             *timed_out = true;
             break;
         }
-        struct pollfd fds[] = {{.fd = c->fd[0], .events = POLLIN},
-                               {.fd = c->fd[1], .events = POLLIN},
-                               {.fd = end, .events = POLLIN}};
-        int tick = end >= 0 ? TICK_MS : 1;
+        struct pollfd fds[] = {{.fd = c->p.out[0], .events = POLLIN},
+                               {.fd = c->p.out[1], .events = POLLIN},
+                               {.fd = c->p.end, .events = POLLIN}};
+        int tick = c->p.end >= 0 ? TICK_MS : 1;
         int64_t left_ms = left_ns / 1000000 + 1;
         poll(fds, 3, left_ms < tick ? (int)left_ms : tick);
-        drain(&c->fd[0], &c->text[0]);
-        drain(&c->fd[1], &c->text[1]);
+        drain(&c->p.out[0], &c->text[0]);
+        drain(&c->p.out[1], &c->text[1]);
     }
-    close_fd(&end);
     return ended;
 }
 
@@ -365,9 +363,9 @@ static const char *take_text(struct arena *a, struct str *s) {
     return str_take(a, s);
 }
 
-// All that is between us and a program: its input, what it says, and what ties it to us, of which
-// `held` is our end. On failure errno says why, and what is open is the caller's to close.
-static bool open_ends(struct launch *l, struct collector *c, int *held) {
+// All that is between us and a program: its input, what it says, and what ties it to us. On failure
+// errno says why, and what is open is the caller's to close.
+static bool open_ends(struct launch *l, struct process_pipes *p) {
     int least = least_free(l->spec), pair[2];
     l->std[0] = open_input(l->spec);
     if (!lift(&l->std[0], least))
@@ -375,54 +373,76 @@ static bool open_ends(struct launch *l, struct collector *c, int *held) {
     for (int i = 0; i < 2; i++) {
         if (pipe2(pair, O_CLOEXEC) != 0)
             return false;
-        c->fd[i] = pair[0];
+        p->out[i] = pair[0];
         l->std[1 + i] = pair[1];
-        if (!lift(&l->std[1 + i], least) || fcntl(c->fd[i], F_SETFL, O_NONBLOCK) != 0)
+        if (!lift(&l->std[1 + i], least) || fcntl(p->out[i], F_SETFL, O_NONBLOCK) != 0)
             return false;
     }
     if (pipe2(pair, O_CLOEXEC) != 0)
         return false;
     l->tether = pair[0];
-    *held = pair[1];
+    p->tether = pair[1];
     struct rlimit most;
     bool has_few = getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur <= TETHER_FD;
     return lift(&l->tether, has_few ? least : TETHER_FD);
 }
 
-bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
-                 struct error *err) {
-    assert(spec->argv && spec->argv[0]);
-    *result = (struct process_result){.out = "", .err = ""};
-    struct launch l = {.spec = spec, .companion = -1, .tether = -1, .std = {-1, -1, -1}};
-    size_t max = spec->max_output ? spec->max_output : DEFAULT_OUTPUT;
-    struct collector c = {
-        .fd = {-1, -1}, .text = {{.max = max}, {.max = max}}, .ends_when_cut = spec->ends_when_cut};
-    int held = -1;
-    pid_t pid = 0;
+static void close_ends(struct process_pipes *p) {
+    close_fd(&p->tether);
+    close_fd(&p->end);
+    for (int i = 0; i < 2; i++)
+        close_fd(&p->out[i]);
+    *p = (struct process_pipes){0};
+}
 
-    bool ok = open_ends(&l, &c, &held) ||
+bool process_open(struct process_pipes *p, const struct process_spec *spec, struct error *err) {
+    assert(spec->argv && spec->argv[0]);
+    *p = (struct process_pipes){.out = {-1, -1}, .end = -1, .tether = -1};
+    struct launch l = {.spec = spec, .companion = -1, .tether = -1, .std = {-1, -1, -1}};
+    bool ok = open_ends(&l, p) ||
               error_set(err, ERROR_IO, "start %s: %s", spec->argv[0], strerror(errno));
-    ok = ok && launch(&l, least_free(spec), &pid, err);
+    ok = ok && launch(&l, least_free(spec), &p->pid, err);
     for (int i = 0; i < 3; i++)
         close_fd(&l.std[i]);
     close_fd(&l.tether);
-    if (ok) {
-        int64_t deadline_ns = spec->timeout_ns ? clock_now_ns() + spec->timeout_ns : 0;
-        ok = collect(&c, pid, deadline_ns, &result->timed_out) || result->timed_out ||
-             is_over(&c) || error_set(err, ERROR_INTERRUPTED, "interrupted");
-        kill(-pid, SIGKILL);  // what it left behind, too
-        reap(pid, result);
-        for (int i = 0; i < 2; i++)
-            drain(&c.fd[i], &c.text[i]);
-        result->was_cut = c.text[0].cut;
-        result->out = take_text(a, &c.text[0]);
-        result->err = take_text(a, &c.text[1]);
-    }
-    close_fd(&held);
-    for (int i = 0; i < 2; i++) {
-        close_fd(&c.fd[i]);
-        str_reset(&c.text[i]);
-    }
+    if (ok)
+        p->end = end_descriptor(p->pid);
+    else
+        close_ends(p);
+    return ok;
+}
+
+bool process_is_over(const struct process_pipes *p) {
+    return p->pid == 0 || has_ended(p->pid);
+}
+
+void process_finish(struct process_pipes *p, struct process_result *result) {
+    if (p->pid == 0)
+        return;
+    kill(-p->pid, SIGKILL);  // what it left behind, too
+    reap(p->pid, result);
+    close_ends(p);
+}
+
+bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
+                 struct error *err) {
+    *result = (struct process_result){.out = "", .err = ""};
+    size_t max = spec->max_output ? spec->max_output : DEFAULT_OUTPUT;
+    struct collector c = {.text = {{.max = max}, {.max = max}},
+                          .ends_when_cut = spec->ends_when_cut};
+    if (!process_open(&c.p, spec, err))
+        return false;
+    int64_t deadline_ns = spec->timeout_ns ? clock_now_ns() + spec->timeout_ns : 0;
+    bool ok = collect(&c, deadline_ns, &result->timed_out) || result->timed_out || is_over(&c) ||
+              error_set(err, ERROR_INTERRUPTED, "interrupted");
+    kill(-c.p.pid, SIGKILL);  // so that the pipes come to an end
+    reap(c.p.pid, result);
+    for (int i = 0; i < 2; i++)
+        drain(&c.p.out[i], &c.text[i]);
+    close_ends(&c.p);
+    result->was_cut = c.text[0].cut;
+    result->out = take_text(a, &c.text[0]);
+    result->err = take_text(a, &c.text[1]);
     return ok;
 }
 

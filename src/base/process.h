@@ -1,10 +1,11 @@
 // Child processes: started with an explicit argv (never a shell), in a process
 // group of their own, with their output capped and their end certain.
 //
-// Two uses. process_run() runs a tool to its end and collects what it said.
+// Three uses. process_run() runs a tool to its end and collects what it said.
+// process_open() starts one whose output the caller reads while other things go on.
 // process_start() starts a companion that talks over a socket pair; the caller
 // owns the socket. Children die with us, even when we are killed, and so does all
-// that process_run() has started, unless it left its group; a companion starts others
+// that the first two have started, unless it left its group; a companion starts others
 // by this module only. They get a minimal environment unless asked otherwise, and
 // inherit no descriptor but those named and what ties them to us.
 #pragma once
@@ -47,6 +48,24 @@ struct process_result {
 // is data. Ctrl-C while waiting kills the child's group and gives ERROR_INTERRUPTED.
 bool process_run(struct arena *a, const struct process_spec *spec, struct process_result *result,
                  struct error *err);
+
+// A program that runs while we do other things. Zeroed: none.
+struct process_pipes {
+    pid_t pid;   // 0: none
+    int out[2];  // nonblocking: its standard output and error; the caller reads them
+    int end;     // becomes readable when it has ended; -1 on kernels without
+    int tether;  // our end of what ties its group to us
+};
+
+// Start it and return. `timeout_ns` and `max_output` are not used.
+bool process_open(struct process_pipes *p, const struct process_spec *spec, struct error *err);
+
+// Has it ended? It is not reaped by this.
+bool process_is_over(const struct process_pipes *p);
+
+// Kill what is left of its group, reap it, close what is open. `result` may be NULL; `out` and
+// `err` of it are not filled. Safe to call twice.
+void process_finish(struct process_pipes *p, struct process_result *result);
 
 struct process {
     pid_t pid;   // 0: none

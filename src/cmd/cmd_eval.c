@@ -14,13 +14,14 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "ops/op_aa.h"
+#include "ops/op_rank.h"
 
 enum { LENGTHS_APART = 100, AA_MOST = 1000000 };
 static const double RESOLUTION_LEAST = 0.8, RESOLUTION_MOST = 100;  // percent
 
 struct eval_options {
     const char *baseline, *target, *dims, *spool, *seconds, *resolution, *keep;
-    bool screen, verify, confirm, detach, json, warm;
+    bool screen, verify, confirm, detach, json, warm, markdown, csv;
     double wait_s;
     int64_t aa, seed;
 };
@@ -28,7 +29,7 @@ struct eval_options {
 static const struct option_row rows[] = {
     {.name = "baseline",
      .type = OPTION_STRING,
-     .value = "FILE|plain|default",
+     .value = "CANDIDATE",
      .summary = "what it is timed against (plain: one simple loop nest per value)",
      .offset = offsetof(struct eval_options, baseline)},
     {.name = "verify",
@@ -100,6 +101,14 @@ static const struct option_row rows[] = {
      .type = OPTION_FLAG,
      .summary = "leave data in the caches from call to call (a CPU; else they are cold)",
      .offset = offsetof(struct eval_options, warm)},
+    {.name = "markdown",
+     .type = OPTION_FLAG,
+     .summary = "print only the candidates in order, as a table in Markdown",
+     .offset = offsetof(struct eval_options, markdown)},
+    {.name = "csv",
+     .type = OPTION_FLAG,
+     .summary = "the same as comma-separated values, times in seconds",
+     .offset = offsetof(struct eval_options, csv)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary =
@@ -112,15 +121,20 @@ static const struct option_row rows[] = {
 static const struct command_options options = {
     .command = "eval",
     .arguments = "PROBLEM CANDIDATE...",
-    .summary = "compile, verify and time one candidate",
+    .summary = "compile, verify and time candidates, and rank them",
     .text =
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
-        "hone scaffold), or a .hone file with a kernel block. It runs in a process of its own, "
-        "locked in, on\n"
-        "inputs drawn after it was frozen; every call is checked, the timed ones too. Two\n"
-        "candidates are timed against each other, unless there is a --baseline; more are judged "
-        "one\n"
-        "after the other by the same warm judge. The exit status is 1 when a verdict is not ok.",
+        "hone scaffold), or a .hone file with a kernel block; or 'plain' (one simple loop nest "
+        "per\n"
+        "value), 'default' (the kernel that a search begins with), or RUN.NODE, a kernel of a\n"
+        "stored run ('3' and 'last' mean a run's champion). It runs in a process of its own,\n"
+        "locked in, on inputs drawn after it was frozen; every call is checked, the timed ones\n"
+        "too.\n"
+        "\n"
+        "Two candidates are timed against each other, unless there is a --baseline. More are\n"
+        "judged one after the other by the same warm judge, each timed against the baseline, and\n"
+        "ranked at the end; candidates whose intervals overlap share a rank. The exit status is 1\n"
+        "when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
     .max_arguments = -1,
@@ -237,7 +251,7 @@ static bool post(struct arena *a, struct eval_request q, const struct arguments 
 
 // Timed against each other, and not each against something else?
 static bool is_pair(const struct eval_options *o, int n_candidates) {
-    return n_candidates == 2 && !o->baseline && !o->verify && !o->spool;
+    return n_candidates == 2 && !o->baseline && !o->verify && !o->spool && !o->markdown && !o->csv;
 }
 
 static bool check_options(const struct eval_options *o, struct error *err) {
@@ -256,6 +270,11 @@ static bool check_options(const struct eval_options *o, struct error *err) {
 
 // What is done with the verdicts, and with how many.
 static bool check_output(const struct eval_options *o, int n_candidates, struct error *err) {
+    if (o->markdown + o->csv + o->json > 1)
+        return error_set(err, ERROR_USAGE, "--markdown, --csv and --json exclude each other");
+    if ((o->markdown || o->csv) && (o->aa || o->detach))
+        return error_set(err, ERROR_USAGE, "--%s is for verdicts",
+                         o->markdown ? "markdown" : "csv");
     if (!o->aa && o->keep)
         return error_set(err, ERROR_USAGE, "--keep is for the pairs of --aa");
     if (o->aa > AA_MOST)
@@ -274,11 +293,17 @@ struct printing {
     struct arena *a;
     bool json;   // a line each
     bool is_ok;  // all of them so far
+    bool only_table;
+    struct ranking *ranking;  // NULL: not wanted
 };
 
 static void print_report(const struct eval_report *r, void *ctx) {
     struct printing *p = ctx;
-    if (p->json) {
+    if (p->ranking)
+        ranking_add(p->a, p->ranking, r);
+    if (p->only_table) {
+        // after all of them
+    } else if (p->json) {
         json_t *document = op_eval_json(r);
         printf("%s\n", json_print(p->a, document));
         json_decref(document);
@@ -290,13 +315,23 @@ static void print_report(const struct eval_report *r, void *ctx) {
 }
 
 static bool run_each(struct arena *a, const struct eval_request *q, const struct arguments *args,
-                     bool json, struct error *err) {
-    struct printing p = {.a = a, .json = json, .is_ok = true};
+                     const struct eval_options *o, struct error *err) {
+    enum rank_form form = o->csv ? RANK_CSV : o->markdown ? RANK_MARKDOWN : RANK_TEXT;
+    bool is_ranked = form != RANK_TEXT || (!o->json && !o->verify && args->count > 3);
+    struct printing p = {.a = a,
+                         .json = o->json,
+                         .is_ok = true,
+                         .only_table = form != RANK_TEXT,
+                         .ranking = is_ranked ? arena_new(a, struct ranking) : NULL};
     struct eval_list list = {.candidates = (const char *const *)args->values + 1,
                              .n_candidates = args->count - 1,
                              .on_report = print_report,
                              .ctx = &p};
-    return op_eval_each(a, q, &list, err) && p.is_ok;
+    if (!op_eval_each(a, q, &list, err))
+        return false;
+    if (p.ranking)
+        fputs(ranking_print(a, p.ranking, form), stdout);
+    return p.is_ok;
 }
 
 // Both verdicts, then who is faster.
@@ -350,11 +385,11 @@ static bool run(int argc, char **argv, struct error *err) {
                              .is_warm = o.warm};
     aa.eval = q;
     const char *const *names = (const char *const *)args.values + 1;
-    bool ok = o.detach                      ? post(&a, q, &args, err)
-              : is_pair(&o, args.count - 1) ? run_pair(&a, &q, names, o.json, err)
-              : args.count > 2              ? run_each(&a, &q, &args, o.json, err)
-              : o.aa                        ? run_aa(&a, &aa, o.json, err)
-                                            : run_one(&a, &q, o.json, err);
+    bool ok = o.detach                                ? post(&a, q, &args, err)
+              : is_pair(&o, args.count - 1)           ? run_pair(&a, &q, names, o.json, err)
+              : args.count > 2 || o.markdown || o.csv ? run_each(&a, &q, &args, &o, err)
+              : o.aa                                  ? run_aa(&a, &aa, o.json, err)
+                                                      : run_one(&a, &q, o.json, err);
     arena_reset(&a);
     return ok;
 }

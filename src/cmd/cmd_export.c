@@ -19,7 +19,7 @@ static const struct option_row rows[] = {
      .offset = offsetof(struct export_options, dir)},
     {.name = "force",
      .type = OPTION_FLAG,
-     .summary = "write into DIR even if it holds something else",
+     .summary = "write into DIR though it holds something else",
      .offset = offsetof(struct export_options, force)},
     {.name = "store",
      .type = OPTION_STRING,
@@ -40,8 +40,18 @@ static const struct command_options options = {
         "GPU, and not hone. The code in it is yours, without conditions. Without a name, or with\n"
         "'last', the newest run.\n"
         "\n"
+        "make builds the check, libNAME.a, libNAME.so and NAME.pc for pkg-config; make test runs\n"
+        "the check and test_NAME.py; make install PREFIX=DIR installs. NAME.py calls it from\n"
+        "Python: with NumPy arrays or torch tensors on a CPU; on a GPU with torch, CuPy and\n"
+        "whatever has __cuda_array_interface__ or __dlpack__. Arrays are used in place wherever "
+        "an\n"
+        "element may begin; the header says where a kernel needs more.\n"
+        "\n"
         "On a GPU the host function takes device pointers, a workspace of NAME_workspace_bytes()\n"
-        "and a stream, and returns 0 or the error code of the call that failed.",
+        "and a stream, and returns 0 or the error code of the call that failed.\n"
+        "\n"
+        "A directory that holds an export of another kernel, or anything else, is written only\n"
+        "with --force: the other export's files are removed, whatever else is there stays.",
     .rows = rows,
     .max_arguments = 1,
 };

@@ -3,20 +3,32 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "ops/op_runs.h"
 
 struct report_options {
-    const char *store;
+    const char *store, *html;
+    bool json;
 };
 
 static const struct option_row rows[] = {
+    {.name = "html",
+     .type = OPTION_STRING,
+     .value = "FILE",
+     .summary = "write it as a page, with charts and every candidate: one file, no network",
+     .offset = offsetof(struct report_options, html)},
     {.name = "store",
      .type = OPTION_STRING,
      .value = "PATH",
      .summary = "where runs are kept (.hone, found upward)",
      .offset = offsetof(struct report_options, store)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print the result as one hone.optimize/1 document",
+     .offset = offsetof(struct report_options, json)},
     {0},
 };
 
@@ -29,6 +41,17 @@ static const struct command_options options = {
     .rows = rows,
     .max_arguments = 1,
 };
+
+static bool write_page(struct arena *a, const char *path, const struct run_view *v,
+                       struct error *err) {
+    struct str page = {0};
+    report_page(&page, v, op_run_graph(a, &v->run));
+    bool ok = file_write(path, str_text(&page), page.len, err) || error_wrap(err, "report");
+    if (ok)
+        printf("%s: run %lld as a page, %zu KB\n", path, (long long)v->run.id, page.len / 1000);
+    str_reset(&page);
+    return ok;
+}
 
 static bool run(int argc, char **argv, struct error *err) {
     struct report_options o = {0};
@@ -43,7 +66,15 @@ static bool run(int argc, char **argv, struct error *err) {
     if (ok && node >= 0)
         ok = error_set(err, ERROR_USAGE, "report: is about a whole run; for a node: hone show %s",
                        args.values[0]);
-    if (ok) {
+    if (ok && o.json && o.html)
+        ok = error_set(err, ERROR_USAGE, "report: --json and --html exclude each other");
+    if (ok && o.json) {
+        json_t *json = report_result_json(&view);
+        puts(json_print_pretty(&a, json));
+        json_decref(json);
+    } else if (ok && o.html) {
+        ok = write_page(&a, o.html, &view, err);
+    } else if (ok) {
         struct str text = {0};
         report_run(&text, &view);
         fputs(str_text(&text), stdout);

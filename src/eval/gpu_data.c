@@ -77,7 +77,7 @@ static void evict_others(struct judge *j, enum oracle_set set) {
 
 int64_t gpu_free_bytes(struct judge *j) {
     size_t free_bytes = 0, total = 0;
-    j->gpu->bench.cu.memory_info(&free_bytes, &total);
+    gpu_check(j, j->gpu->bench.cu.memory_info(&free_bytes, &total), "ask for memory");
     return (int64_t)free_bytes;
 }
 

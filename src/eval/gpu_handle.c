@@ -179,7 +179,11 @@ bool gpu_runner_open(struct gpu_runner *r, const struct gpu_runner_spec *spec, s
     return r->is_open || error_wrap(err, "start a runner");
 }
 
+// The judge's own kernels may still be at work in it: unlike memory that is freed, memory that is
+// unmapped is not waited for.
 static void release_scratch(struct gpu_runner *r) {
+    if (r->bench && r->scratch[0].is_mapped)
+        r->bench->cu.context_synchronize();
     for (int i = 0; r->bench && i < r->memory->n_slots; i++)
         cuda_mapping_reset(&r->bench->cu, &r->scratch[i]);
 }

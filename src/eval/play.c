@@ -18,8 +18,8 @@
 #include "ir/inputs.h"
 
 enum {
-    WHOLE_MAX = 256 << 20,
-    PART_BYTES = 64 << 20,
+    WHOLE_MAX = 32 << 20,
+    PART_BYTES = 16 << 20,
     TURNS = 3,
     FLUSH_TIMES_L2 = 3,
     TEXT_MAX = 4096
@@ -43,21 +43,20 @@ static bool write_input(struct play *p, int i, int64_t bytes, struct error *err)
     struct arena scratch = {0};
     const struct problem *problem = p->problem;
     enum dtype type = problem->graph.nodes[problem->inputs[i].node].dtype;
-    bool is_part = bytes > WHOLE_MAX && type == DTYPE_F32 && !problem->inputs[i].maker;
+    bool is_part = bytes > WHOLE_MAX && !problem->inputs[i].maker;
     long n_threads = sysconf(_SC_NPROCESSORS_ONLN);
     struct inputs_job job = {.problem = problem,
                              .input = i,
                              .seed = PLAY_SEED,
                              .n_threads = n_threads > 1 ? (int)n_threads : 1};
     size_t len = (size_t)(is_part ? PART_BYTES : bytes);
-    float *values = arena_alloc(&scratch, len + 8);
+    void *values = arena_alloc(&scratch, len + 8);
     if (is_part)
-        for (size_t k = 0; k < len / sizeof *values; k++)
-            values[k] = (float)inputs_at(&job, (int64_t)k);
+        for (int64_t k = 0; dtype_size(type, k) < (int64_t)len; k++)
+            dtype_put(type, values, k, inputs_at(&job, k));
     else
         inputs_fill_parallel(&job, values);
-    bool ok =
-        file_keep(arena_printf(&scratch, "%s/input.%d", p->dir, i), (const char *)values, len, err);
+    bool ok = file_keep(arena_printf(&scratch, "%s/input.%d", p->dir, i), values, len, err);
     arena_reset(&scratch);
     return ok;
 }
@@ -218,6 +217,9 @@ bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, 
         return false;
     struct collect_request q = {
         .argv = argv, .top = KERNELS_MAX, .timeout_s = 120, .is_silent = true, .is_ours = true};
+    q.memory_bytes = FLUSH_TIMES_L2 * p->target->l2_bytes;
+    for (int i = 0; i < plan.n_buffers; i++)
+        q.memory_bytes += plan.buffers[i].size_bytes;
     if (is_quick) {
         q.n_known = list_launches(a, &plan, (struct program_kernel **)&q.known);
         q.chip = p->chip;

@@ -26,7 +26,7 @@ static const int stages_grid[] = {2, 3, 4, 5, 6, -1};
 static const int group_grid[] = {1, 4, 8, 16, -1};
 static const int min_blocks_grid[] = {1, 2, 3, 4, -1};
 
-static const struct knob knobs[] = {
+const struct knob mma_knobs[] = {
     {.name = "tile",
      .summary = "rows, columns and depth that a block works on",
      .n_parts = 3,
@@ -56,7 +56,7 @@ enum { CHUNK_WIDE = 128, CHUNK_NARROW = 2048 };
 // Products of parts cut off three times, and twice as often.
 enum { CHUNK_PARTS = 32 };
 
-static bool runs_on(const struct target *t) {
+bool mma_runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strncmp(t->isa, "sm_", 3) == 0 &&
            strtol(t->isa + 3, NULL, 10) >= 80;
 }
@@ -90,13 +90,16 @@ static bool find_side(const struct form *f, bool is_lhs, struct mma_side *s,
     return true;
 }
 
+int mma_copy_bytes(int64_t row_bytes) {
+    return row_bytes % 16 == 0 ? 16 : row_bytes % 8 == 0 ? 8 : row_bytes % 4 == 0 ? 4 : 0;
+}
+
 static int side_by_side_bytes(const struct gemm_form *g, const struct mma_side *s, int element) {
-    int64_t bytes = (s->along_k ? g->k : s->size) * element;
-    return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 0;
+    return mma_copy_bytes((s->along_k ? g->k : s->size) * element);
 }
 
 // Which products the problem's precision and the stored types allow.
-static bool find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
+bool mma_find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
     const struct precision *p = &f->region->problem->precision;
     bool narrower = p->operand == PRECISION_TYPE && p->type != t && p->type != DTYPE_F32;
     if (t == DTYPE_F16 || t == DTYPE_BF16) {
@@ -115,7 +118,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     if (!find_side(f, true, &lhs, why) || !find_side(f, false, &rhs, why))
         return false;
     enum dtype a = node_of(f, lhs.leaf)->dtype, b = node_of(f, rhs.leaf)->dtype;
-    if (a != b || !find_kind(f, a, &kind))
+    if (a != b || !mma_find_kind(f, a, &kind))
         return objection(
             why, NULL,
             "mma multiplies two operands of f16, of bf16, or of f32 (not exactly), and "
@@ -134,12 +137,12 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
 
 // ---- sizes
 
-static void read_side(struct mma_side *s, const struct mma_sizes *z, const struct gemm_form *g) {
+static void set_side(struct mma_side *s, const struct mma_sizes *z) {
     s->own = s->width / s->warps;
     s->by_words = !s->along_k && z->element_bytes == 4;
     s->rows = s->along_k ? s->width : z->depth;
     s->length = s->along_k ? z->depth : s->width;
-    s->copy_elements = side_by_side_bytes(g, s, z->element_bytes) / z->element_bytes;
+    s->copy_elements = s->copy_bytes / z->element_bytes;
     s->copies = s->length / s->copy_elements;
     s->items = ((int64_t)s->rows * s->copies + z->threads - 1) / z->threads;
     s->tile_bytes = (int64_t)s->rows * s->length * z->element_bytes;
@@ -153,32 +156,39 @@ static bool is_narrow(const struct region *r) {
     return true;
 }
 
-struct mma_sizes mma_read_sizes(const struct form *f, const struct kernel_stage *s) {
+void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kernel_stage *s) {
+    mma_find_kind(f, z->storage, &z->kind);
+    z->element_bytes = (int)dtype_size(z->storage, 1);
+    z->step = STEP_BYTES / z->element_bytes;
+    z->depth = stage_number(s, "tile", 2);
+    z->stages = stage_number(s, "stages", 0);
+    z->group = stage_number(s, "group", 0);
+    z->lhs.width = stage_number(s, "tile", 0);
+    z->rhs.width = stage_number(s, "tile", 1);
+    z->lhs.warps = stage_number(s, "warps", 0);
+    z->rhs.warps = stage_number(s, "warps", 1);
+    z->threads = GPU_WARP * z->lhs.warps * z->rhs.warps;
+    set_side(&z->lhs, z);
+    set_side(&z->rhs, z);
+    z->slices = (z->k + z->depth - 1) / z->depth;
+    int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
+    if (z->kind == MMA_KIND_TF32X3)
+        terms = CHUNK_PARTS;
+    if (z->k > terms)
+        z->chunk = terms / z->depth;
+}
+
+static struct mma_sizes read_sizes(const struct form *f, const struct kernel_stage *s) {
     const struct gemm_form *g = f->gemm;
     struct objection why;
     struct mma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
     find_side(f, true, &z.lhs, &why);
     find_side(f, false, &z.rhs, &why);
     z.storage = node_of(f, z.lhs.leaf)->dtype;
-    find_kind(f, z.storage, &z.kind);
-    z.element_bytes = (int)dtype_size(z.storage, 1);
-    z.step = STEP_BYTES / z.element_bytes;
-    z.depth = stage_number(s, "tile", 2);
-    z.stages = stage_number(s, "stages", 0);
-    z.group = stage_number(s, "group", 0);
-    z.lhs.width = stage_number(s, "tile", 0);
-    z.rhs.width = stage_number(s, "tile", 1);
-    z.lhs.warps = stage_number(s, "warps", 0);
-    z.rhs.warps = stage_number(s, "warps", 1);
-    z.threads = GPU_WARP * z.lhs.warps * z.rhs.warps;
-    read_side(&z.lhs, &z, g);
-    read_side(&z.rhs, &z, g);
-    z.slices = (z.k + z.depth - 1) / z.depth;
-    int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
-    if (z.kind == MMA_KIND_TF32X3)
-        terms = CHUNK_PARTS;
-    if (z.k > terms)
-        z.chunk = terms / z.depth;
+    int element = (int)dtype_size(z.storage, 1);
+    z.lhs.copy_bytes = side_by_side_bytes(g, &z.lhs, element);
+    z.rhs.copy_bytes = side_by_side_bytes(g, &z.rhs, element);
+    mma_set_sizes(&z, f, s);
     return z;
 }
 
@@ -240,9 +250,9 @@ static bool legal_rows(const struct mma_sizes *z, struct objection *why) {
     return true;
 }
 
-static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
-                     struct objection *why) {
-    struct mma_sizes z = mma_read_sizes(f, s);
+bool mma_is_legal(const struct mma_sizes *sizes, const struct target *t,
+                  const struct kernel_stage *s, struct objection *why) {
+    struct mma_sizes z = *sizes;
     int resident = stage_number(s, "minblocks", 0);
     struct gpu_demand demand = {"warps", z.threads, mma_registers(&z),
                                 "more warps, or half the tile"};
@@ -263,6 +273,12 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     return true;
 }
 
+static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
+                     struct objection *why) {
+    struct mma_sizes z = read_sizes(f, s);
+    return mma_is_legal(&z, t, s, why);
+}
+
 // ---- estimates
 
 // What mma.sync reaches of the peak that the data sheet has: on later chips other instructions do.
@@ -278,15 +294,28 @@ static double rate_per_s(const struct target *t, enum mma_kind kind) {
     return share * peak / (kind == MMA_KIND_TF32X3 ? 3.4 : 1);
 }
 
-static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
-    struct mma_sizes z = mma_read_sizes(f, s);
-    double tiles =
-        (double)z.batch * ceil((double)z.m / z.lhs.width) * ceil((double)z.n / z.rhs.width);
-    double registers = (double)(mma_registers(&z) + 40) * z.threads;
+static double count_tiles(const struct mma_sizes *z) {
+    return (double)z->batch * ceil((double)z->m / z->lhs.width) * ceil((double)z->n / z->rhs.width);
+}
+
+// Blocks that a multiprocessor holds at once.
+static double count_resident(const struct mma_sizes *z, const struct target *t) {
+    double registers = (double)(mma_registers(z) + 40) * z->threads;
     double resident = fmin(fmin(t->registers_per_sm / registers,
-                                (double)t->shared_per_sm / (double)(mma_shared_bytes(&z) + 1024)),
-                           (double)t->threads_per_sm / z.threads);
-    resident = fmax(1, floor(resident));
+                                (double)t->shared_per_sm / (double)(mma_shared_bytes(z) + 1024)),
+                           (double)t->threads_per_sm / z->threads);
+    return fmax(1, floor(resident));
+}
+
+// Beyond an edge nothing is copied.
+static double slice_bytes_of(const struct mma_sizes *z) {
+    return (double)z->lhs.tile_bytes * fmin(1, (double)z->m / z->lhs.width) +
+           (double)z->rhs.tile_bytes * fmin(1, (double)z->n / z->rhs.width);
+}
+
+double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
+    struct mma_sizes z = *sizes;
+    double tiles = count_tiles(&z), resident = count_resident(&z, t);
     double per_sm = rate_per_s(t, z.kind) / t->sms;
     double depth = (double)(z.slices * z.depth);
     double products = 2.0 * z.lhs.width * z.rhs.width * depth / per_sm;
@@ -296,9 +325,7 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double live = fmin(resident, fmax(1, tiles / t->sms));
     double read = (double)z.lhs.warps * z.rhs.warps * (z.lhs.own + z.rhs.own) * depth *
                   z.element_bytes / (128 * clock);
-    // Beyond an edge nothing is copied.
-    double slice_bytes = (double)z.lhs.tile_bytes * fmin(1, (double)z.m / z.lhs.width) +
-                         (double)z.rhs.tile_bytes * fmin(1, (double)z.n / z.rhs.width);
+    double slice_bytes = slice_bytes_of(&z);
     double under_way = (z.stages - 1) * slice_bytes * live / 700e-9 / live;
     double brought = slice_bytes * (double)z.slices / fmin(42 * clock / live, under_way);
     double copies = (double)(z.lhs.items + z.rhs.items) * (double)z.slices * z.threads / 32;
@@ -316,12 +343,24 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double waves = floor(tiles / slots) * resident + ceil(fmod(tiles, slots) / t->sms);
     double tile = fmax(fmax(products / busy, read), fmax(brought, copies));
     tile += 0.1 * (read + copies) + (spills ? 0.1 * brought : 0);
+    return waves * (tile + 1.5e-6);
+}
+
+// Of 128 blocks with 41 KB each on their way an H200 brought 3.1 TB/s.
+#define MEMORY_LATENCY_S 1.6e-6
+
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    struct mma_sizes z = read_sizes(f, s);
     struct region_work w;
     region_count(f->region, &w);
-    double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
+    // What is under way must cover the latency of memory under load.
+    double blocks = fmin(count_tiles(&z), t->sms * count_resident(&z, t));
+    double all_under_way = (z.stages - 1) * slice_bytes_of(&z) * blocks;
+    double memory = (w.bytes_read + w.bytes_written) /
+                    fmin(gpu_bytes_per_s(t), all_under_way / MEMORY_LATENCY_S);
     // The longer of them does not hide all of the other.
-    double computed = waves * (tile + 1.5e-6);
-    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 3e-6;
+    double computed = mma_seconds(&z, t);
+    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 5e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest
@@ -335,7 +374,8 @@ static const struct shape_row {
     {{64, 128, 64}, {2, 2}, 3},  {{64, 64, 64}, {2, 2}, 4},   {{64, 64, 32}, {2, 2}, 4},
     {{32, 128, 64}, {1, 4}, 4},  {{16, 128, 64}, {1, 4}, 4},  {{32, 64, 64}, {1, 4}, 4},
     {{64, 64, 64}, {2, 2}, 5},   {{64, 32, 64}, {2, 1}, 5},   {{16, 32, 64}, {1, 2}, 6},
-    {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},   {{128, 128, 32}, {4, 4}, 3},
+    {{16, 64, 64}, {1, 4}, 6},   {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},
+    {{128, 128, 32}, {4, 4}, 3},
 };
 
 static void set_shape(struct kernel_stage *s, const struct shape_row *r) {
@@ -346,7 +386,8 @@ static void set_shape(struct kernel_stage *s, const struct shape_row *r) {
     stage_set(s, "stages", 0, r->stages);
 }
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+void mma_defaults(const struct emitter *e, const struct form *f, const struct target *t,
+                  struct kernel_stage *s) {
     struct objection why;
     double least = INFINITY;
     const struct shape_row *best = NULL;
@@ -354,23 +395,31 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     stage_set(s, "minblocks", 0, 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         set_shape(s, &shapes[i]);
-        if (!is_legal(f, t, s, &why))
+        if (!e->is_legal(f, t, s, &why))
             continue;
-        double seconds = estimate(f, t, s);
+        double seconds = e->estimate(f, t, s);
         if (seconds < least)
             best = &shapes[i], least = seconds;
     }
     set_shape(s, best ? best : &shapes[0]);
 }
 
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    mma_defaults(&gemm_mma, f, t, s);
+}
+
+static void lower(struct lowering *l, const struct form *f, const struct kernel_stage *s) {
+    mma_lower(l, f, s, read_sizes(f, s));
+}
+
 const struct emitter gemm_mma = {
     .name = "mma",
     .summary = "a matrix product on tensor cores",
-    .knobs = knobs,
-    .runs_on = runs_on,
+    .knobs = mma_knobs,
+    .runs_on = mma_runs_on,
     .accepts = accepts,
     .defaults = defaults,
     .is_legal = is_legal,
-    .lower = mma_lower,
+    .lower = lower,
     .estimate = estimate,
 };

@@ -1,5 +1,6 @@
-// What the two halves of gemm's `mma` emitter share: the stage's knobs as sizes. gemm_mma.c has
-// knobs, rules and estimates, gemm_mma_lower.c the loops.
+// What gemm's `mma` emitter is made of, for itself and for whoever multiplies by the same loops
+// (conv_mma.c): the stage's knobs as sizes. gemm_mma.c has knobs, rules and estimates,
+// gemm_mma_lower.c the loops.
 #pragma once
 
 #include "family/gemm_form.h"
@@ -15,13 +16,14 @@ enum mma_kind { MMA_KIND_F16, MMA_KIND_BF16, MMA_KIND_TF32, MMA_KIND_TF32X3 };
 struct mma_side {
     node_id leaf;  // where it is read from, by which map
     struct axis_map map;
-    int64_t size;        // of the axis that stays
-    bool along_k;        // neighbours in memory lie along K
-    bool by_words;       // 32-bit elements across K, which no matrix load transposes
-    int width, warps;    // of a block's tile; warps side by side
-    int own;             // elements of one warp: width / warps
-    int rows, length;    // of the tile as it is stored
-    int copy_elements;   // that one asynchronous copy moves
+    int64_t size;      // of the axis that stays
+    bool along_k;      // neighbours in memory lie along K
+    bool by_words;     // 32-bit elements across K, which no matrix load transposes
+    int width, warps;  // of a block's tile; warps side by side
+    int own;           // elements of one warp: width / warps
+    int rows, length;  // of the tile as it is stored
+    int copy_bytes;    // that one asynchronous copy moves: 4, 8 or 16
+    int copy_elements;
     int copies;          // of a row
     int64_t items;       // copies of a thread for one slice
     int64_t tile_bytes;  // of one slice
@@ -39,11 +41,27 @@ struct mma_sizes {
     struct mma_side lhs, rhs;
 };
 
-// requires: the form is one that the emitter accepts.
-struct mma_sizes mma_read_sizes(const struct form *f, const struct kernel_stage *s);
+extern const struct knob mma_knobs[];
+bool mma_runs_on(const struct target *t);
+// Which products the problem's precision and the stored types allow; false: none of them.
+bool mma_find_kind(const struct form *f, enum dtype t, enum mma_kind *kind);
+// How much a copy moves at a time of rows of so many bytes; 0: they are no multiple of 4.
+int mma_copy_bytes(int64_t row_bytes);
+// Fill in the rest, where m, n, k, batch, the storage type and of each side `size`, `along_k` and
+// `copy_bytes` are known.
+void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kernel_stage *s);
 // Floats (or words) that a thread keeps in registers, of one accumulator and in all.
 int64_t mma_sums(const struct mma_sizes *z);
 int64_t mma_registers(const struct mma_sizes *z);
 int64_t mma_shared_bytes(const struct mma_sizes *z);
 
-void mma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);
+// For an emitter's rows: rules of the knobs; seconds of the products alone; the legal knobs of
+// which the emitter's own estimate is the least.
+bool mma_is_legal(const struct mma_sizes *z, const struct target *t, const struct kernel_stage *s,
+                  struct objection *why);
+double mma_seconds(const struct mma_sizes *z, const struct target *t);
+void mma_defaults(const struct emitter *e, const struct form *f, const struct target *t,
+                  struct kernel_stage *s);
+
+void mma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s,
+               struct mma_sizes z);

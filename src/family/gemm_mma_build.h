@@ -1,5 +1,6 @@
-// What the two halves of mma's lowering share: the kernel that is being built, and shorthands for
-// its expressions. Only gemm_mma_lower.c and gemm_mma_store.c include this.
+// What the halves of mma's lowering share: the kernel that is being built, and shorthands for its
+// expressions. For gemm_mma_lower.c, gemm_mma_store.c and those who bring other operands to the
+// same loops.
 #pragma once
 
 #include "family/gemm_mma.h"
@@ -7,19 +8,46 @@
 
 struct mma_tile {
     const struct mma_side *s;
-    int group;                      // of the space, that stays
-    const struct loop_expr *first;  // of the tile, along it
-    const struct loop_expr *warp;   // where this warp's part begins
+    const struct loop_expr *extent;  // of the axis that stays
+    const struct loop_expr *first;   // of the tile, along it
+    const struct loop_expr *warp;    // where this warp's part begins
     struct loop_buffer *from, *tile, *words;
     struct loop_buffer *high, *low;  // parts of the words
     bool is_lhs;
 };
 
+struct mma_build;
+
+// Where one copy of a slice reads: from element `stay` of the axis that stays and slice * depth +
+// `inside` along K on.
+struct mma_at {
+    const struct loop_expr *slice, *inside, *stay;
+};
+
+// What is multiplied, and where results go: products of matrices have the rows of gemm_mma_lower.c.
+struct mma_operands {
+    // The element of the operand's buffer that a copy begins at.
+    const struct loop_expr *(*source)(const struct mma_build *x, const struct mma_tile *t,
+                                      struct loop_builder *b, const struct mma_at *at);
+    // Both factors of one term, f32.
+    void (*term)(const struct mma_build *x, struct loop_builder *b, const struct loop_expr *row,
+                 const struct loop_expr *column, const struct loop_expr *k,
+                 const struct loop_expr *factor[2]);
+    // Fix the point of the space that a result belongs to; of `lanes` columns side by side.
+    void (*place)(const struct mma_build *x, struct scope *s, const struct loop_expr *row,
+                  const struct loop_expr *column, int lanes);
+};
+
 struct mma_build {
     struct lowering *l;
     struct arena *a;
-    const struct gemm_form *form;
+    const struct mma_operands *operands;
+    const void *ctx;  // of whoever has the operands
+    node_id anchor;   // the product, and where it is in the space
+    struct axis_map at;
+    int pair;  // columns that are stored at once: 1 or 2
     struct mma_sizes z;
+    const struct loop_expr *extent_k;
     struct scope *outer;  // batch fixed
     const struct loop_expr *thread, *lane;
     struct mma_tile lhs, rhs;
@@ -80,3 +108,10 @@ static inline const struct loop_expr *sum_and_total(const struct mma_build *x,
 
 // gemm_mma_store.c: the epilogue, and the store of every value.
 void mma_store_results(const struct mma_build *x, struct loop_builder *b);
+
+// gemm_mma_lower.c: registers and shared memory of a tile; operands as they lie in `lhs` and `rhs`.
+void mma_make_buffers(struct mma_build *x, struct loop_buffer *lhs, struct loop_buffer *rhs);
+// How many tiles one product has, and everything from a block's tile on.
+const struct loop_expr *mma_tiles(const struct mma_build *x);
+void mma_build_tile(struct mma_build *x, struct loop_builder *b, const struct gpu_kernel *k,
+                    const struct loop_expr *tile);

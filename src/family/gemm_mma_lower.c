@@ -39,9 +39,9 @@ static const struct loop_expr *place(const struct mma_build *x, const struct mma
 }
 
 // What is left of an axis from `at` on, `each` bytes for an element.
-static const struct loop_expr *bytes_left(const struct mma_build *x, int group,
+static const struct loop_expr *bytes_left(const struct mma_build *x, const struct loop_expr *extent,
                                           const struct loop_expr *at, int64_t each) {
-    const struct loop_expr *left = loop_binary(x->a, LOOP_SUB, x->l->space.extent[group], at);
+    const struct loop_expr *left = loop_binary(x->a, LOOP_SUB, extent, at);
     return times(x, loop_binary(x->a, LOOP_MAX, left, num(x, 0)), each);
 }
 
@@ -54,9 +54,10 @@ static const struct loop_expr *valid_bytes(const struct mma_build *x, const stru
     int64_t element = x->z.element_bytes, bytes = s->copy_elements * element;
     const struct loop_expr *valid = num(x, bytes), *left = NULL;
     if (x->z.k % x->z.depth != 0)
-        left = bytes_left(x, x->form->group_k, k, s->along_k ? element : bytes);
+        left = bytes_left(x, x->extent_k, k, s->along_k ? element : bytes);
     if (s->size % s->width != 0) {
-        const struct loop_expr *other = bytes_left(x, t->group, stay, s->along_k ? bytes : element);
+        const struct loop_expr *other =
+            bytes_left(x, t->extent, stay, s->along_k ? bytes : element);
         left = left ? smaller(x, left, other) : other;
     }
     return left ? smaller(x, left, valid) : valid;
@@ -70,20 +71,17 @@ static void copy_item(const struct mma_build *x, const struct mma_tile *t, struc
         [4] = INTRINSIC_COPY4, [8] = INTRINSIC_COPY8, [16] = INTRINSIC_COPY16};
     const struct mma_side *s = t->s;
     int bytes = s->copy_elements * x->z.element_bytes;
-    const struct loop_expr *k = add(x, times(x, slice, x->z.depth), s->along_k ? column : row);
-    const struct loop_expr *stay = add(x, t->first, s->along_k ? row : column);
-    struct scope scope = scope_inside(x->outer, b);
-    scope.index[t->group] = stay;
-    scope.index[x->form->group_k] = k;
-    const struct shape *shape = &x->l->region->graph->nodes[s->leaf].shape;
+    struct mma_at at = {slice, s->along_k ? column : row,
+                        add(x, t->first, s->along_k ? row : column)};
+    const struct loop_expr *k = add(x, times(x, slice, x->z.depth), at.inside);
     const struct loop_expr *slot = rest(x, slice, x->z.stages);
     // A copy may be less than the piece that changes places as a whole.
     const struct loop_expr *to = place(x, s, slot, row, quotient(x, column, per_piece(x)));
     to = add(x, to, rest(x, column, per_piece(x)));
     loop_intrinsic(b, by_bytes[bytes],
                    (struct loop_operand[]){{t->tile, to},
-                                           {t->from, point_index(&scope, shape, &s->map)},
-                                           {NULL, valid_bytes(x, t, k, stay)}});
+                                           {t->from, x->operands->source(x, t, b, &at)},
+                                           {NULL, valid_bytes(x, t, k, at.stay)}});
 }
 
 static void copy_tile(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
@@ -335,12 +333,13 @@ static void walk(const struct mma_build *x, struct loop_builder *b) {
 
 // ---- the kernel
 
-static void make_side(struct mma_build *x, struct mma_tile *t, const struct mma_side *s, int group,
-                      const char *name) {
+static void make_side(struct mma_build *x, struct mma_tile *t, const struct mma_side *s,
+                      struct loop_buffer *from, const char *name) {
     struct loop_program *p = x->l->program;
     struct loop_size shape[] = {{(int64_t)x->z.stages * s->rows, NULL}, {s->length, NULL}};
-    *t = (struct mma_tile){.s = s, .group = group, .is_lhs = s == &x->z.lhs};
-    t->from = x->l->buffer[s->leaf];
+    t->s = s;
+    t->is_lhs = s == &x->z.lhs;
+    t->from = from;
     assert(t->from->dtype == x->z.storage);
     t->tile = loop_shared_of(p, arena_printf(x->a, "%s_tile", name), x->z.storage, shape, 2);
     t->words = loop_register_of(p, arena_printf(x->a, "%s_words", name), s->own / 2, 1, LOOP_I32);
@@ -351,20 +350,31 @@ static void make_side(struct mma_build *x, struct mma_tile *t, const struct mma_
     t->low = loop_register_of(p, arena_printf(x->a, "%s_low", name), parts, 1, LOOP_I32);
 }
 
-static void make_buffers(struct mma_build *x) {
+void mma_make_buffers(struct mma_build *x, struct loop_buffer *lhs, struct loop_buffer *rhs) {
     struct loop_program *p = x->l->program;
-    make_side(x, &x->lhs, &x->z.lhs, x->form->group_m, "lhs");
-    make_side(x, &x->rhs, &x->z.rhs, x->form->group_n, "rhs");
+    make_side(x, &x->lhs, &x->z.lhs, lhs, "lhs");
+    make_side(x, &x->rhs, &x->z.rhs, rhs, "rhs");
     int64_t pairs = mma_sums(&x->z) / 2;
     x->sum = loop_register(p, "sum", pairs, 2);
     if (x->z.chunk)
         x->total = loop_register(p, "total", pairs, 2);
 }
 
+static const struct loop_expr *tiles_of(const struct mma_build *x, const struct mma_tile *t,
+                                        const struct mma_side *s) {
+    return loop_ceildiv(x->a, t->extent, s->width);
+}
+
+const struct loop_expr *mma_tiles(const struct mma_build *x) {
+    return loop_binary(x->a, LOOP_MUL, tiles_of(x, &x->lhs, &x->z.lhs),
+                       tiles_of(x, &x->rhs, &x->z.rhs));
+}
+
 // Which tile a block has: `group` rows of tiles are walked column by column, so that blocks that
 // run at the same time read the same operands.
-static void place_tile(struct mma_build *x, struct loop_builder *b, const struct loop_expr *tile,
-                       const struct loop_expr *down, const struct loop_expr *right) {
+static void place_tile(struct mma_build *x, struct loop_builder *b, const struct loop_expr *tile) {
+    const struct loop_expr *down = tiles_of(x, &x->lhs, &x->z.lhs);
+    const struct loop_expr *right = tiles_of(x, &x->rhs, &x->z.rhs);
     int64_t n_down = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
     int64_t group = x->z.group < n_down ? x->z.group : n_down;
     const struct loop_expr *per = times(x, right, group);
@@ -380,34 +390,76 @@ static void place_tile(struct mma_build *x, struct loop_builder *b, const struct
         loop_let(b, "column0", times(x, loop_binary(x->a, LOOP_DIV, inside, rows), x->z.rhs.width));
 }
 
-void mma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
-    struct mma_build x = {.l = l, .a = l->arena, .form = f->gemm};
-    gemm_build_space(l, x.form);
-    x.z = mma_read_sizes(f, stage);
+void mma_build_tile(struct mma_build *x, struct loop_builder *b, const struct gpu_kernel *k,
+                    const struct loop_expr *tile) {
+    x->thread = k->thread;
+    place_tile(x, b, tile);
+    x->lane = loop_let(b, "lane", rest(x, k->thread, GPU_WARP));
+    const struct loop_expr *warp = quotient(x, k->thread, GPU_WARP);
+    x->lhs.warp =
+        loop_let(b, "warp_row", times(x, quotient(x, warp, x->z.rhs.warps), x->z.lhs.own));
+    x->rhs.warp = loop_let(b, "warp_column", times(x, rest(x, warp, x->z.rhs.warps), x->z.rhs.own));
+    walk(x, b);
+    mma_store_results(x, b);
+}
+
+// ---- operands of a product of matrices
+
+static const struct loop_expr *source(const struct mma_build *x, const struct mma_tile *t,
+                                      struct loop_builder *b, const struct mma_at *at) {
+    const struct gemm_form *f = x->ctx;
+    struct scope scope = scope_inside(x->outer, b);
+    scope.index[t->is_lhs ? f->group_m : f->group_n] = at->stay;
+    scope.index[f->group_k] = add(x, times(x, at->slice, x->z.depth), at->inside);
+    const struct shape *shape = &x->l->region->graph->nodes[t->s->leaf].shape;
+    return point_index(&scope, shape, &t->s->map);
+}
+
+static void find_term(const struct mma_build *x, struct loop_builder *b,
+                      const struct loop_expr *row, const struct loop_expr *column,
+                      const struct loop_expr *k, const struct loop_expr *factor[2]) {
+    const struct gemm_form *f = x->ctx;
+    struct scope s = scope_inside(x->outer, b);
+    s.index[f->group_m] = row;
+    s.index[f->group_n] = column;
+    s.index[f->group_k] = k;
+    factor[0] = point_value(&s, f->lhs, &f->lhs_map);
+    factor[1] = point_value(&s, f->rhs, &f->rhs_map);
+}
+
+static void place_result(const struct mma_build *x, struct scope *s, const struct loop_expr *row,
+                         const struct loop_expr *column, int lanes) {
+    const struct gemm_form *f = x->ctx;
+    s->index[f->group_m] = row;
+    s->index[f->group_n] = column;
+    s->lane_group = lanes > 1 ? f->group_n : s->lane_group;
+    s->lanes = lanes;
+}
+
+void mma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage,
+               struct mma_sizes z) {
+    static const struct mma_operands matrices = {source, find_term, place_result};
+    const struct gemm_form *g = f->gemm;
+    gemm_build_space(l, g);
+    struct mma_build x = {.l = l, .a = l->arena, .operands = &matrices, .ctx = g, .z = z};
+    x.anchor = g->anchor;
+    x.at = g->at;
+    x.pair = z.n % 2 == 0 ? 2 : 1;
+    x.lhs.extent = l->space.extent[g->group_m];
+    x.rhs.extent = l->space.extent[g->group_n];
+    x.extent_k = l->space.extent[g->group_k];
     struct scope top = {.lowering = l, .lane_group = -1, .lanes = 1};
-    const struct loop_expr *down =
-        loop_ceildiv(x.a, l->space.extent[x.form->group_m], x.z.lhs.width);
-    const struct loop_expr *right =
-        loop_ceildiv(x.a, l->space.extent[x.form->group_n], x.z.rhs.width);
-    const struct loop_expr *tiles = loop_binary(x.a, LOOP_MUL, down, right);
+    const struct loop_expr *tiles = mma_tiles(&x);
     const struct loop_expr *grid =
-        loop_binary(x.a, LOOP_MUL, scope_count(&top, 0, x.form->group_m), tiles);
+        loop_binary(x.a, LOOP_MUL, scope_count(&top, 0, g->group_m), tiles);
     struct loop_builder b;
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]), grid, x.z.threads, &b);
     k.kernel->min_blocks = stage_number(stage, "minblocks", 0);
-    make_buffers(&x);
+    mma_make_buffers(&x, l->buffer[z.lhs.leaf], l->buffer[z.rhs.leaf]);
     top.builder = &b;
     struct scope batch = scope_inside(&top, &b);
-    scope_split(&batch, loop_binary(x.a, LOOP_DIV, k.block, tiles), 0, x.form->group_m);
+    scope_split(&batch, loop_binary(x.a, LOOP_DIV, k.block, tiles), 0, g->group_m);
     x.outer = &batch;
-    x.thread = k.thread;
-    place_tile(&x, &b, loop_binary(x.a, LOOP_MOD, k.block, tiles), down, right);
-    x.lane = loop_let(&b, "lane", rest(&x, k.thread, GPU_WARP));
-    const struct loop_expr *warp = quotient(&x, k.thread, GPU_WARP);
-    x.lhs.warp =
-        loop_let(&b, "warp_row", times(&x, quotient(&x, warp, x.z.rhs.warps), x.z.lhs.own));
-    x.rhs.warp = loop_let(&b, "warp_column", times(&x, rest(&x, warp, x.z.rhs.warps), x.z.rhs.own));
-    walk(&x, &b);
-    mma_store_results(&x, &b);
+    mma_build_tile(&x, &b, &k, loop_binary(x.a, LOOP_MOD, k.block, tiles));
 }

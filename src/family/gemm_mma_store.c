@@ -6,28 +6,23 @@
 static void open_guard(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                        const struct loop_expr *at, struct loop_builder *inner) {
     bool fills = t->s->size % t->s->width == 0;
-    loop_open_if(b, fills ? num(x, 0) : at, fills ? num(x, 1) : x->l->space.extent[t->group],
-                 inner);
+    loop_open_if(b, fills ? num(x, 0) : at, fills ? num(x, 1) : t->extent, inner);
 }
 
 static void store_pair(const struct mma_build *x, struct loop_builder *b,
                        const struct loop_expr *row, const struct loop_expr *column,
                        const struct loop_expr *sum) {
     const struct region *region = x->l->region;
-    int lanes = x->z.n % 2 == 0 ? 2 : 1;
-    struct axis_map map = map_identity(region->graph->nodes[x->form->anchor].shape.rank);
+    int lanes = x->pair;
+    struct axis_map map = map_identity(region->graph->nodes[x->anchor].shape.rank);
     struct loop_builder by_lane, guard;
     const struct loop_expr *lane = open_unrolled(x, b, "lane", 2 / lanes, &by_lane);
     const struct loop_expr *at = add(x, column, lane);
     open_guard(x, &x->rhs, &by_lane, at, &guard);
     struct scope s = scope_inside(x->outer, &guard);
-    s.index[x->lhs.group] = row;
-    s.index[x->rhs.group] = at;
-    s.lane_group = x->rhs.group;
-    s.lanes = lanes;
+    x->operands->place(x, &s, row, at, lanes);
     const struct loop_expr *e = lanes == 1 ? loop_lane(x->a, sum, lane) : sum;
-    point_define(&s, x->form->anchor, &x->form->at,
-                 loop_let(&guard, region->graph->nodes[x->form->anchor].name, e));
+    point_define(&s, x->anchor, &x->at, loop_let(&guard, region->graph->nodes[x->anchor].name, e));
     for (int v = 0; v < region->n_values; v++)
         point_store(&s, v, &map, false);
     loop_close(&by_lane, &guard);
@@ -64,17 +59,15 @@ static const struct loop_expr *sum_terms(const struct mma_build *x, struct loop_
                                          const struct loop_expr *column) {
     struct loop_builder inner;
     const struct loop_expr *zero = num(x, 0);
-    struct loop_for f = {"k", zero, x->l->space.extent[x->form->group_k], 1, false};
+    struct loop_for f = {"k", zero, x->extent_k, 1, false};
     loop_store(b, term, zero, loop_real(x->a, 0), false);
     const struct loop_expr *k = loop_open_for(b, &f, &inner);
-    struct scope s = scope_inside(x->outer, &inner);
-    s.index[x->lhs.group] = row;
-    s.index[x->rhs.group] = column;
-    s.index[x->form->group_k] = k;
-    const struct loop_expr *left = point_value(&s, x->form->lhs, &x->form->lhs_map);
-    const struct loop_expr *right = point_value(&s, x->form->rhs, &x->form->rhs_map);
-    loop_store(&inner, term, zero,
-               loop_ternary(x->a, LOOP_FMA, left, right, loop_load(x->a, term, zero, 1, 1)), false);
+    const struct loop_expr *factor[2];
+    x->operands->term(x, &inner, row, column, k, factor);
+    loop_store(
+        &inner, term, zero,
+        loop_ternary(x->a, LOOP_FMA, factor[0], factor[1], loop_load(x->a, term, zero, 1, 1)),
+        false);
     loop_close(b, &inner);
     return loop_load(x->a, term, zero, 1, 1);
 }
@@ -83,12 +76,10 @@ static void store_one(const struct mma_build *x, struct loop_builder *b,
                       const struct loop_expr *row, const struct loop_expr *column,
                       const struct loop_expr *sum) {
     const struct region *region = x->l->region;
-    struct axis_map map = map_identity(region->graph->nodes[x->form->anchor].shape.rank);
+    struct axis_map map = map_identity(region->graph->nodes[x->anchor].shape.rank);
     struct scope s = scope_inside(x->outer, b);
-    s.index[x->lhs.group] = row;
-    s.index[x->rhs.group] = column;
-    point_define(&s, x->form->anchor, &x->form->at,
-                 loop_let(b, region->graph->nodes[x->form->anchor].name, sum));
+    x->operands->place(x, &s, row, column, 1);
+    point_define(&s, x->anchor, &x->at, loop_let(b, region->graph->nodes[x->anchor].name, sum));
     for (int v = 0; v < region->n_values; v++)
         point_store(&s, v, &map, false);
 }

@@ -1,4 +1,4 @@
-// What the two halves of gemm's `wgmma` emitter share: the stage's knobs as sizes. gemm_wgmma.c has
+// What the parts of gemm's `wgmma` emitter share: the stage's knobs as sizes. gemm_wgmma.c has
 // knobs, rules and estimates, gemm_wgmma_lower.c the loops.
 #pragma once
 
@@ -10,17 +10,20 @@ enum { WGMMA_DEPTH = 64, WGMMA_ROWS = 64, WGMMA_STEP = 16, WGMMA_GROUP = 128 };
 // One operand: where it is read from, and which of its axes lies side by side in memory.
 struct wgmma_side {
     node_id leaf;
-    struct axis_map map;
-    int64_t size;   // of the axis that stays (rows of the left, columns of the right)
-    bool along_k;   // neighbours in memory lie along K
-    bool is_batch;  // it has axes before its last two
-    int width;      // of a block's tile
+    struct axis_map map;  // leaf and map: not where operands are split
+    int64_t size;         // of the axis that stays (rows of the left, columns of the right)
+    bool along_k;         // neighbours in memory lie along K
+    bool is_batch;        // it has axes before its last two
+    int64_t pitch;        // elements from one row in memory to the next
+    int width;            // of a block's tile
 };
 
 struct wgmma_sizes {
-    enum dtype storage;  // of both operands
+    enum dtype storage;  // of both operands, as they are multiplied
+    int parts;           // of operands of f32, of f16 each (gemm_wgmma_split.c); 0: as they are
     int64_t m, n, k, batch;
     int stages, group;
+    int split;  // blocks, of a cluster, that have the slices of a tile
     int consumers,
         threads;           // warpgroups that multiply; threads of a block, with the one that copies
     int own;               // rows of one consumer
@@ -39,5 +42,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
 // Pairs of sums that a thread keeps.
 int64_t wgmma_pairs(const struct wgmma_sizes *z);
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
+// Slices that a block has of a tile; the last of several may have fewer.
+int64_t wgmma_slices_each(const struct wgmma_sizes *z);
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

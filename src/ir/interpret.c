@@ -337,8 +337,7 @@ static void run_group(struct interpreter *in, int64_t start, int n) {
             reading_elementwise(node->op, *out, args, n);
             if (work_is_exponent(&in->problem->graph, in->steps[i].node))
                 reading_exponent(*out, args, n);
-            if (node->op == OP_EXP || node->op == OP_EXP2)
-                reading_doubt(*out, args, n);
+            reading_doubt(node->op, *out, args, n);
             check_whole(in, node, *out, n);
         }
     }

@@ -84,15 +84,16 @@ static inline double rounded(double v, double c, bool is_rough) {
 #undef PICK
 #undef TEST
 
-// The condition may be wrong by honest rounding: then either branch is right.
+// The condition may be wrong by honest rounding: then either branch is right, with its own error.
 static void run_WHERE(struct reading out, const struct reading *args, int n) {
     EACH(i, n) {
-        const struct reading *chosen = &args[args[0].value[i] != 0 ? 1 : 2];
+        bool holds = args[0].value[i] != 0;
+        const struct reading *chosen = &args[holds ? 1 : 2], *other = &args[holds ? 2 : 1];
         out.value[i] = chosen->value[i];
         out.variance[i] = chosen->variance[i];
         if (args[0].variance[i] > 0) {
             double height = args[1].value[i] - args[2].value[i];
-            out.variance[i] = fmax(out.variance[i], height * height);
+            out.variance[i] = fmax(out.variance[i], height * height + other->variance[i]);
         }
         out.honest[i] = args[args[0].honest[i] != 0 ? 1 : 2].honest[i];
     }
@@ -126,11 +127,44 @@ void reading_exponent(struct reading out, const struct reading *args, int n) {
     }
 }
 
-void reading_doubt(struct reading out, const struct reading *args, int n) {
-    EACH(i, n) {
-        double V = args[0].variance[i];
-        if (V > 1 && args[0].value[i] + READING_STRAYS * sqrt(V) > READING_NOTHING)
-            out.variance[i] = INFINITY;
+// Within reach of the operand the function is not straight.
+static double flat_doubt(enum op op, double a, double v, double y) {
+    return v * READING_STRAYS * READING_STRAYS > 1
+               ? reading_jump(op, (double[]){a, 0}, (double[]){v, 0}, y)
+               : 0;
+}
+
+void reading_doubt(enum op op, struct reading out, const struct reading *args, int n) {
+    switch (op) {
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_EXPM1:
+        EACH(i, n) {
+            double v = args[0].variance[i];
+            if (v > 1 && args[0].value[i] + READING_STRAYS * sqrt(v) > READING_NOTHING)
+                out.variance[i] = INFINITY;
+        }
+        break;
+    case OP_TANH:
+    case OP_ERF:
+    case OP_ERFC:
+    case OP_ATAN:
+    case OP_SIN:
+    case OP_COS:
+        EACH(i, n) {
+            double doubt = flat_doubt(op, args[0].value[i], args[0].variance[i], out.value[i]);
+            if (doubt > out.variance[i])
+                out.variance[i] = doubt;
+        }
+        break;
+    case OP_MUL:
+        EACH(i, n) {
+            double v = args[0].variance[i], w = args[1].variance[i];
+            out.variance[i] += v > 0 && w > 0 ? v * w : 0;
+        }
+        break;
+    default:
+        break;
     }
 }
 

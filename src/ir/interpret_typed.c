@@ -150,15 +150,18 @@ static void compute(enum op op, enum dtype t, struct element *e) {
     }
 }
 
-// The condition may be wrong by honest rounding: then either branch is right.
+// The condition may be wrong by honest rounding: then either branch is right, with its own error.
 static void run_where(struct reading out, const struct reading *args, int n) {
     for (int i = 0; i < n; i++) {
         const struct reading *yes = &args[1], *no = &args[2];
         bool holds = args[0].value[i] != 0;
         out.value[i] = holds ? yes->value[i] : no->value[i];
         out.variance[i] = holds ? yes->variance[i] : no->variance[i];
-        if (args[0].variance[i] > 0)
-            out.variance[i] = larger_square(out.variance[i], yes->value[i] - no->value[i]);
+        if (args[0].variance[i] > 0) {
+            double height = yes->value[i] - no->value[i];
+            double square = height * height + (holds ? no : yes)->variance[i];
+            out.variance[i] = square > out.variance[i] ? square : out.variance[i];
+        }
         const struct reading *chosen = reading_honest(&args[0], i) != 0 ? yes : no;
         double honest = dtype_convert(chosen->type, out.type, reading_honest(chosen, i));
         reading_set_honest(&out, i, honest);

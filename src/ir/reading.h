@@ -68,10 +68,17 @@ void reading_elementwise_typed(enum op op, struct reading out, const struct read
 // exp(a - b) may be computed as exp2(a log2 e - b log2 e): the difference of exponents `out` then
 // has the rounding errors of both.
 void reading_exponent(struct reading out, const struct reading *args, int n);
-// Where an exponent is not known to within 1, nothing is known of its exponential `out`: any value
-// may come out there, infinity too. Unless it is 0, exponents being below READING_NOTHING.
+// Slopes carry small errors. Operands that honest rounding moves farther than a function is
+// straight (the result of a long sum of huge terms, near 0) need more, which this adds to `out`:
+//   - where an exponent is not known to within 1, nothing is known of its exponential: any value
+//   may
+//     come out there, infinity too. Unless it is 0, exponents being below READING_NOTHING;
+//   - functions that level off (tanh, erf) or turn back (sin) are flat where they stand, and not
+//     within reach of the operand: the largest difference there counts;
+//   - both factors of a product may be off at once, a gate that is open or shut (gelu) by all of
+//   it.
 enum { READING_NOTHING = -104 };
-void reading_doubt(struct reading out, const struct reading *args, int n);
+void reading_doubt(enum op op, struct reading out, const struct reading *args, int n);
 
 // The square of the highest jump that lies within reach of operands `at` with variances
 // `variance`, where the result is y.

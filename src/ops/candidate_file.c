@@ -1,4 +1,5 @@
 // By the file's suffix and size: kernel blocks are checked and lowered, sources taken as they are.
+// What looks like a node of a run, and is no file, comes from the store.
 #include "ops/candidate_file.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "family/lower.h"
 #include "family/support.h"
 #include "lang/lang.h"
+#include "ops/op_runs.h"
 
 enum { SOURCE_MAX = 4 << 20 };
 
@@ -97,6 +99,46 @@ static bool read_file(struct arena *a, const struct candidate_name *n, struct ca
     return true;
 }
 
+// "3", "3.7", "last", "last.7", where no file has that name.
+static bool is_run_name(const char *name) {
+    size_t n = strncmp(name, "last", 4) == 0 ? 4 : strspn(name, "0123456789");
+    const char *rest = name + n;
+    bool is_named =
+        n > 0 && (!*rest || (*rest == '.' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")]));
+    return is_named && !file_exists(name);
+}
+
+// The node that was named, or a run's champion.
+static bool find_node(struct arena *a, const char *name, struct run_view *v,
+                      const struct search_node **node, struct error *err) {
+    int number;
+    if (!op_show(a, NULL, name, v, &number, err))
+        return false;
+    number = number < 0 ? v->run.champion : number;
+    if (number < 0)
+        return error_set(err, ERROR_USAGE, "run %s has no champion; give RUN.NODE", name);
+    *node = &v->nodes[number];
+    return true;
+}
+
+static bool read_node(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
+                      struct error *err) {
+    struct run_view v;
+    const struct search_node *node;
+    if (!find_node(a, n->name, &v, &node, err))
+        return false;
+    if (strcmp(v.run.problem_text, n->problem->text) != 0)
+        return error_set(err, ERROR_USAGE,
+                         "%s is a kernel for another problem, or other sizes: run %lld is of %s",
+                         n->name, (long long)v.run.id, v.run.problem_name);
+    bool is_gpu = strcmp(v.run.target, "cpu") != 0;
+    if (is_gpu != n->target->is_gpu)
+        return error_set(err, ERROR_USAGE, "%s is a kernel for %s, not for %s", n->name,
+                         v.run.target, n->target->name);
+    f->candidate = node->candidate;
+    return true;
+}
+
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err) {
     *f = (struct candidate_file){0};
@@ -110,7 +152,7 @@ bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct
         lower_default(a, n->problem, n->target, k);
         if (!lower_kernel(a, n->problem, n->target, k, &f->candidate, err))
             return false;
-    } else if (!read_file(a, n, f, err)) {
+    } else if (is_run_name(n->name) ? !read_node(a, n, f, err) : !read_file(a, n, f, err)) {
         return false;
     }
     f->candidate.label = n->name;
@@ -125,6 +167,14 @@ bool candidate_file_target(struct arena *a, const char *name, const struct probl
     *target = NULL;
     if (strcmp(name, "plain") == 0 || strcmp(name, "default") == 0)
         return true;
+    if (is_run_name(name)) {
+        struct run_view v;
+        const struct search_node *node;
+        if (!find_node(a, name, &v, &node, err))
+            return false;
+        *target = v.run.target;
+        return true;
+    }
     *target = tier_of_file(name) == TIER_D ? "cuda" : "cpu";
     if (!str_ends_with(name, ".hone"))
         return true;

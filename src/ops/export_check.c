@@ -27,6 +27,43 @@ static void draw_source(struct str *out, const struct export_view *e, int input)
     str_puts(out, n_odds ? "}};\n" : "};\n");
 }
 
+// A kernel that draws input i. Designated initializers are not CUDA's, so assignments.
+static void draw_kernel(struct str *out, const struct export_view *e, int input) {
+    const struct inputs_job job = {
+        .problem = e->problem, .input = input, .seed = e->seed, .n_threads = 1};
+    const struct hone_source s = inputs_source(&job);
+    const struct node *n = &e->problem->graph.nodes[e->problem->inputs[input].node];
+    str_printf(out,
+               "\nHONE_KERNEL(256) check_draw_%d(void *to) {  // %s\n"
+               "    struct hone_source s = {0};\n"
+               "    s.seed = %lluull, s.input = %d, s.kind = %d, s.a = %af, s.b = %af;\n"
+               "    s.lo = %d, s.hi = %d, s.step = %af, s.promise = %d;\n"
+               "    s.rows = %lluull, s.columns = %lluull;\n",
+               input, n->name, (unsigned long long)s.seed, input, s.kind, s.a, s.b, s.lo, s.hi,
+               s.step, s.promise, (unsigned long long)s.rows, (unsigned long long)s.columns);
+    for (int i = 0; i < (int)(sizeof s.odds / sizeof s.odds[0]); i++)
+        if (s.odds[i])
+            str_printf(out, "    s.odds[%d] = %uu;\n", i, s.odds[i]);
+    str_printf(
+        out,
+        "    long long first = ((long long)hone_block() * 256 + hone_thread()) * 8;\n"
+        "    for (long long i = first; i < first + 8 && i < %lld; i++)\n"
+        "        stored_put(%d, to, (uint64_t)i, stored_drawn(%d, hone_input(&s, (uint64_t)i, "
+        "%d)));\n}\n",
+        (long long)shape_count(&n->shape), (int)n->dtype, (int)n->dtype, n->dtype == DTYPE_F64);
+}
+
+const char *export_cuda_draws(struct arena *a, const struct export_view *e) {
+    struct str out = {0};
+    str_puts(&out, "// The check's inputs, drawn on the device: eight elements for each thread.\n"
+                   "#include \"dev.h\"\n#include \"hone_inputs.h\"\n#include "
+                   "\"hone_storage.h\"\n");
+    for (int i = 0; i < e->problem->n_inputs; i++)
+        if (!e->problem->inputs[i].maker)
+            draw_kernel(&out, e, i);
+    return str_take(a, &out);
+}
+
 static const struct node *input_node(const struct problem *p, int i) {
     return &p->graph.nodes[p->inputs[i].node];
 }
@@ -44,85 +81,143 @@ static int type_of(const struct node *n) {
     return (int)n->dtype;
 }
 
-// The call, of arrays called PREFIXin_0, PREFIXout_0 ...
+// The call, of arrays called in_0 ..., PREFIXout_0 ...
 static void call(struct str *out, const struct export_view *e, const char *prefix) {
     const struct problem *p = e->problem;
     str_printf(out, "%s(", e->symbol);
     for (int i = 0; i < p->n_inputs; i++)
-        str_printf(out, "%s%sin_%d", i ? ", " : "", prefix, i);
+        str_printf(out, "%sin_%d", i ? ", " : "", i);
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out, ", %sout_%d", prefix, i);
 }
 
-// On a GPU the call works on copies of the arrays in device memory.
+// Drawn by every processor; or, where it is computed from hidden draws, read from its file.
+static void make_input(struct str *out, const struct export_view *e, int i) {
+    const struct node *n = input_node(e->problem, i);
+    str_printf(out, "        void *in_%d = allocate(%lld);\n", i, bytes_of(n));
+    if (e->problem->inputs[i].maker)
+        str_printf(out, "        transfer(0, \".\", \"input_%d.bin\", in_%d, %lld);\n", i, i,
+                   bytes_of(n));
+    else
+        str_printf(
+            out,
+            "#pragma omp parallel for schedule(static, 65536)\n"
+            "        for (int64_t i = 0; i < %lld; i++)\n"
+            "            hone_put(%d, in_%d, (long)i,\n"
+            "                     hone_drawn(%d, hone_input(&source_%d, (uint64_t)i, %d)));\n",
+            (long long)shape_count(&n->shape), type_of(n), i, type_of(n), i, n->dtype == DTYPE_F64);
+}
+
+// The same in device memory, drawn there.
+static void make_device_input(struct str *out, const struct export_view *e, int i) {
+    const struct node *n = input_node(e->problem, i);
+    str_printf(out, "        void *in_%d = on_device(%lld);\n", i, bytes_of(n));
+    if (e->problem->inputs[i].maker)
+        str_printf(out,
+                   "        void *host_%d = allocate(%lld);\n"
+                   "        transfer(0, \".\", \"input_%d.bin\", host_%d, %lld);\n"
+                   "        must(cudaMemcpy(in_%d, host_%d, %lld, cudaMemcpyHostToDevice),\n"
+                   "             \"copy to the device\");\n        free(host_%d);\n",
+                   i, bytes_of(n), i, i, bytes_of(n), i, i, bytes_of(n), i);
+    else
+        str_printf(out, "        draw((const void *)check_draw_%d, in_%d, %lld);\n", i, i,
+                   (long long)shape_count(&n->shape));
+}
+
+static void write_input(struct str *out, const struct export_view *e, int i) {
+    long long bytes = bytes_of(input_node(e->problem, i));
+    if (!e->target->is_gpu) {
+        str_printf(out, "            transfer(1, directory, \"input_%d.bin\", in_%d, %lld);\n", i,
+                   i, bytes);
+        return;
+    }
+    str_printf(out,
+               "            void *host_%d = allocate(%lld);\n"
+               "            must(cudaMemcpy(host_%d, in_%d, %lld, cudaMemcpyDeviceToHost),\n"
+               "                 \"copy from the device\");\n"
+               "            transfer(1, directory, \"input_%d.bin\", host_%d, %lld);\n"
+               "            free(host_%d);\n",
+               i, bytes, i, i, bytes, i, i, bytes, i);
+}
+
 static void device_call(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
-    for (int i = 0; i < p->n_inputs; i++)
-        str_printf(out,
-                   "    void *device_in_%d = on_device(%lld);\n"
-                   "    must(cudaMemcpy(device_in_%d, in_%d, %lld,\n"
-                   "                    cudaMemcpyHostToDevice), \"copy to the device\");\n",
-                   i, bytes_of(input_node(p, i)), i, i, bytes_of(input_node(p, i)));
     for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, "    void *device_out_%d = on_device(%lld);\n", i,
+        str_printf(out, "        void *device_out_%d = on_device(%lld);\n", i,
                    bytes_of(output_node(p, i)));
-    str_printf(out, "    void *workspace = on_device(%s_workspace_bytes());\n    must(", e->symbol);
+    str_printf(out, "        void *workspace = on_device(%s_workspace_bytes());\n        must(",
+               e->symbol);
     call(out, e, "device_");
     str_printf(out,
                ", workspace, 0), \"%s\");\n"
-               "    must(cudaDeviceSynchronize(), \"run the kernels\");\n",
+               "        must(cudaDeviceSynchronize(), \"run the kernels\");\n",
                e->symbol);
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
-                   "    must(cudaMemcpy(out_%d, device_out_%d, %lld,\n"
-                   "                    cudaMemcpyDeviceToHost), \"copy from the device\");\n",
-                   i, i, bytes_of(output_node(p, i)));
+                   "        must(cudaMemcpy(out_%d, device_out_%d, %lld,\n"
+                   "                        cudaMemcpyDeviceToHost), \"copy from the device\");\n"
+                   "        must(cudaFree(device_out_%d), \"free\");\n",
+                   i, i, bytes_of(output_node(p, i)), i);
     for (int i = 0; i < p->n_inputs; i++)
-        str_printf(out, "    must(cudaFree(device_in_%d), \"free\");\n", i);
-    for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, "    must(cudaFree(device_out_%d), \"free\");\n", i);
-    str_puts(out, "    must(cudaFree(workspace), \"free\");\n");
+        str_printf(out, "        must(cudaFree(in_%d), \"free\");\n", i);
+    str_puts(out, "        must(cudaFree(workspace), \"free\");\n");
 }
 
-// Drawn; or, where it is computed from hidden draws, read from its file.
-static void make_input(struct str *out, const struct export_view *e, int i) {
-    const struct node *n = input_node(e->problem, i);
-    str_printf(out, "    void *in_%d = allocate(%lld);\n", i, bytes_of(n));
-    if (e->problem->inputs[i].maker)
-        str_printf(out, "    read_input(\"input_%d.bin\", in_%d, %lld);\n", i, i, bytes_of(n));
-    else
-        str_printf(out,
-                   "    for (uint64_t i = 0; i < %lld; i++)\n"
-                   "        hone_put(%d, in_%d, (long)i, hone_drawn(%d, hone_input(&source_%d, i, "
-                   "%d)));\n",
-                   (long long)shape_count(&n->shape), type_of(n), i, type_of(n), i,
-                   n->dtype == DTYPE_F64);
+// Draws the inputs; writes them, or calls the function.
+static void call_branch(struct str *out, const struct export_view *e) {
+    const struct problem *p = e->problem;
+    bool is_gpu = e->target->is_gpu;
+    long long bytes = 0;
+    for (int i = 0; i < p->n_inputs; i++)
+        bytes += bytes_of(input_node(p, i));
+    str_printf(out, "        fprintf(stderr, \"%s: drawing %.4g MB of inputs%s\\n\");\n", p->name,
+               (double)bytes / 1e6, is_gpu ? " on the GPU" : "");
+    for (int i = 0; i < p->n_inputs; i++)
+        is_gpu ? make_device_input(out, e, i) : make_input(out, e, i);
+    str_puts(out, "        if (mode == WRITE) {\n");
+    for (int i = 0; i < p->n_inputs; i++)
+        write_input(out, e, i);
+    str_puts(out, "            return 0;\n        }\n");
+    if (is_gpu) {
+        device_call(out, e);
+        return;
+    }
+    str_puts(out, "        ");
+    call(out, e, "");
+    str_puts(out, ");\n");
+    for (int i = 0; i < p->n_inputs; i++)
+        str_printf(out, "        free(in_%d);\n", i);
 }
 
 static void main_function(struct str *out, const struct export_view *e) {
     const struct problem *p = e->problem;
-    str_puts(out, "int main(void) {\n");
-    for (int i = 0; i < p->n_inputs; i++)
-        make_input(out, e, i);
+    str_puts(out, "int main(int argc, char **argv) {\n"
+                  "    enum { CALL, WRITE, READ } mode = CALL;\n"
+                  "    const char *directory = argc == 3 ? argv[2] : \".\";\n"
+                  "    if (argc == 3 && strcmp(argv[1], \"--write\") == 0) {\n"
+                  "        mode = WRITE;\n"
+                  "    } else if (argc == 3 && strcmp(argv[1], \"--read\") == 0) {\n"
+                  "        mode = READ;\n"
+                  "    } else if (argc > 1) {\n"
+                  "        fprintf(stderr, \"usage: check [--write DIR | --read DIR]\\n\"\n"
+                  "                        \"--write: the inputs, as DIR/input_0.bin ...\\n\"\n"
+                  "                        \"--read: compare DIR/output_0.bin ... instead of "
+                  "calling the function\\n\");\n"
+                  "        return 2;\n    }\n");
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out, "    void *out_%d = allocate(%lld);\n", i, bytes_of(output_node(p, i)));
-    if (e->target->is_gpu) {
-        device_call(out, e);
-    } else {
-        str_puts(out, "    ");
-        call(out, e, "");
-        str_puts(out, ");\n");
-    }
-    str_puts(out, "    int ok = 1;\n");
+    str_puts(out, "    if (mode == READ) {\n");
+    for (int i = 0; i < p->n_outputs; i++)
+        str_printf(out, "        transfer(0, directory, \"output_%d.bin\", out_%d, %lld);\n", i, i,
+                   bytes_of(output_node(p, i)));
+    str_puts(out, "    } else {\n");
+    call_branch(out, e);
+    str_puts(out, "    }\n    int ok = 1;\n");
     for (int i = 0; i < p->n_outputs; i++)
         str_printf(out,
                    "    ok &= compare(\"%s\", %d, out_%d, samples_%d, sizeof samples_%d / sizeof "
-                   "samples_%d[0]);\n",
-                   p->outputs[i].name, type_of(output_node(p, i)), i, i, i, i);
-    for (int i = 0; i < p->n_inputs; i++)
-        str_printf(out, "    free(in_%d);\n", i);
-    for (int i = 0; i < p->n_outputs; i++)
-        str_printf(out, "    free(out_%d);\n", i);
+                   "samples_%d[0]);\n    free(out_%d);\n",
+                   p->outputs[i].name, type_of(output_node(p, i)), i, i, i, i, i);
     str_puts(out, "    puts(ok ? \"ok\" : \"WRONG\");\n    return !ok;\n}\n");
 }
 
@@ -141,13 +236,27 @@ static const char device_text[] =
     "        must(cudaMemset(p, 0xff, size), \"fill\");\n"
     "    }\n    return p;\n}\n\n";
 
-static const char read_text[] =
-    "// An input that is computed from draws that are not kept: its data lie beside this program.\n"
-    "static void read_input(const char *name, void *to, size_t size) {\n"
-    "    FILE *f = fopen(name, \"rb\");\n"
-    "    if (!f || fread(to, 1, size, f) != size) {\n"
-    "        fprintf(stderr, \"cannot read %s; run check in its own directory\\n\", name);\n"
-    "        exit(2);\n    }\n    fclose(f);\n}\n\n";
+static const char transfer_text[] =
+    "// A whole array, to or from a file.\n"
+    "static void transfer(int writes, const char *directory, const char *name, void *data,\n"
+    "                     size_t size) {\n"
+    "    char path[4096];\n"
+    "    snprintf(path, sizeof path, \"%s/%s\", directory, name);\n"
+    "    FILE *f = fopen(path, writes ? \"wb\" : \"rb\");\n"
+    "    if (!f || (writes ? fwrite(data, 1, size, f) : fread(data, 1, size, f)) != size || "
+    "fclose(f)) {\n"
+    "        fprintf(stderr, \"%s: cannot %s %zu bytes\\n\", path, writes ? \"write\" : \"read\", "
+    "size);\n"
+    "        exit(2);\n    }\n}\n\n";
+
+static const char draw_text[] =
+    "// Eight elements for each thread.\n"
+    "static void draw(const void *kernel, void *to, long long count) {\n"
+    "    long long blocks = (count + 2047) / 2048;\n"
+    "    void *arguments[] = {&to};\n"
+    "    cudaLaunchConfig_t config = {.gridDim = {(unsigned)blocks, 1, 1}, .blockDim = {256, 1, "
+    "1}};\n"
+    "    must(cudaLaunchKernelExC(&config, kernel, arguments), \"draw inputs\");\n}\n\n";
 
 static const char compare_text[] =
     "// Filled with a pattern, so that an element that is not written shows.\n"
@@ -188,7 +297,6 @@ static const char compare_text[] =
 const char *export_check(struct arena *a, const struct export_view *e) {
     const struct problem *p = e->problem;
     struct str out = {0};
-    bool reads = false;
     str_printf(&out,
                "// Draws the inputs anew from a stored seed, calls %s() and compares\n"
                "// elements spread over each output with what float64 gives. Exit status 0: ok.\n"
@@ -198,17 +306,16 @@ const char *export_check(struct arena *a, const struct export_view *e) {
                "struct sample {\n    long index;\n    double expected, limit;\n};\n\n"
                "#include \"samples.h\"\n\n",
                e->symbol, e->symbol);
-    for (int i = 0; i < p->n_inputs; i++) {
-        if (!p->inputs[i].maker)
+    for (int i = 0; i < p->n_inputs; i++)
+        if (!p->inputs[i].maker && e->target->is_gpu)
+            str_printf(&out, "void check_draw_%d(void);  // in draw.cu\n", i);
+        else if (!p->inputs[i].maker)
             draw_source(&out, e, i);
-        reads = reads || p->inputs[i].maker;
-    }
     str_puts(&out, "\n");
     str_puts(&out, compare_text);
-    if (reads)
-        str_puts(&out, read_text);
+    str_puts(&out, transfer_text);
     if (e->target->is_gpu)
-        str_puts(&out, device_text);
+        str_printf(&out, "%s%s", device_text, draw_text);
     main_function(&out, e);
     return str_take(a, &out);
 }

@@ -1,5 +1,5 @@
 // What an exported directory has of its own when its kernel is CUDA: the host function over the
-// CUDA runtime, and the Makefile.
+// CUDA runtime.
 //
 // The host function is plain C: kernels are extern "C", the runtime knows them by their address,
 // and cudaLaunchKernelExC takes arguments by address too, so nothing but the kernels needs nvcc's
@@ -10,18 +10,62 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "build/compile_cuda.h"
 #include "ops/export_text.h"
 
 // Emitted kernels read 16 bytes at once; others were only ever given buffers at multiples of 256.
 enum { ALIGN_OURS = 16, ALIGN_JUDGED = 256, PORTABLE_CLUSTER = 8 };
 
+// Our kernels, but those that the copy engine feeds, are compiled a second time, without vectors
+// (kernel_any.cu), for arrays that begin anywhere.
+bool export_cuda_takes_any(const struct export_view *e) {
+    return e->target->is_gpu && e->champion->candidate.tier == TIER_K && !e->plan->n_tensormaps;
+}
+
 static int alignment(const struct export_view *e) {
     return e->champion->candidate.tier == TIER_K ? ALIGN_OURS : ALIGN_JUDGED;
 }
 
+const char *export_cuda_alignment_note(struct arena *a, const struct export_view *e) {
+    if (export_cuda_takes_any(e))
+        return arena_printf(a,
+                            "// Arrays at multiples of %d bytes are fastest. Others, wherever an "
+                            "element may begin, are used\n// in place too, by a slower kernel "
+                            "without vectors.\n",
+                            alignment(e));
+    return arena_printf(a,
+                        "// Arrays begin at multiples of %d bytes; cudaErrorMisalignedAddress "
+                        "otherwise.\n",
+                        alignment(e));
+}
+
 static bool is_launch_of(const struct plan_step *s, const char *function) {
     return s->kind == STEP_LAUNCH && strcmp(s->function, function) == 0;
+}
+
+static bool is_first_launch(const struct plan *plan, int step) {
+    bool first = plan->steps[step].kind == STEP_LAUNCH;
+    for (int i = 0; i < step && first; i++)
+        first = !is_launch_of(&plan->steps[i], plan->steps[step].function);
+    return first;
+}
+
+const char *export_cuda_kernel_any(struct arena *a, const struct export_view *e) {
+    struct str out = {0}, end = {0};
+    str_puts(&out, "// kernel.cu again, for arrays that begin anywhere.\n"
+                   "#define HONE_ANY_ALIGNMENT\n");
+    for (int i = 0; i < e->plan->n_steps; i++) {
+        const char *name = is_first_launch(e->plan, i) ? e->plan->steps[i].function
+                           : e->plan->steps[i].kind == STEP_FILL
+                               ? arena_printf(a, "%s_fill_%d", e->symbol, i)
+                               : NULL;
+        if (!name)
+            continue;
+        str_printf(&out, "#define %s %s_any\n", name, name);
+        str_printf(&end, "#undef %s\n", name);
+    }
+    str_puts(&out, "#include \"kernel.cu\"\n");
+    str_puts(&out, str_take(a, &end));
+    return str_take(a, &out);
 }
 
 // The runtime fills with bytes, so anything but zero takes a kernel of our own.
@@ -45,15 +89,16 @@ static void fill_typed(struct str *out, const struct export_view *e, int step) {
     str_printf(out,
                "HONE_KERNEL(%d) %s_fill_%d(unsigned char *to) {  // %s: %g\n"
                "    long long i = hone_block() * %dLL + hone_thread();\n"
-               "    if (i < %lld)\n"
+               "    if (i < %lld && (unsigned long long)to %% 8 == 0)\n"
                "        ((unsigned long long *)to)[i] = 0x%016llxull;\n"
-               "    else if (i == %lld)\n"
-               "        for (int k = 0; k < %d; k++)\n"
+               "    else if (i <= %lld)\n"
+               "        for (int k = 0; k < (i < %lld ? 8 : %d); k++)\n"
                "            to[8 * i + k] = (unsigned char)(0x%016llxull >> 8 * k);\n}\n",
                EXPORT_FILL_THREADS, e->symbol, step, dtype_name(b->type), s->fill_value,
                EXPORT_FILL_THREADS, (long long)(b->size_bytes / 8),
                (unsigned long long)plan_fill_word(b->type, s->fill_value),
-               (long long)(b->size_bytes / 8), (int)(b->size_bytes % 8),
+               (long long)(b->size_bytes / 8), (long long)(b->size_bytes / 8),
+               (int)(b->size_bytes % 8),
                (unsigned long long)plan_fill_word(b->type, s->fill_value));
 }
 
@@ -110,13 +155,13 @@ static void declarations(struct str *out, const struct export_view *e) {
     const struct plan *plan = e->plan;
     str_puts(out, "// Kernels, known to the runtime by their address.\n");
     for (int i = 0; i < plan->n_steps; i++) {
-        bool seen = plan->steps[i].kind != STEP_LAUNCH;
-        for (int j = 0; j < i && !seen; j++)
-            seen = is_launch_of(&plan->steps[j], plan->steps[i].function);
+        bool first = is_first_launch(plan, i);
         if (needs_kernel(plan, &plan->steps[i]))
             str_printf(out, "void %s_fill_%d(void);\n", e->symbol, i);
-        else if (!seen)
+        else if (first)
             str_printf(out, "void %s(void);\n", plan->steps[i].function);
+        if (first && export_cuda_takes_any(e))
+            str_printf(out, "void %s_any(void);\n", plan->steps[i].function);
     }
     str_puts(out, "\n");
 }
@@ -177,7 +222,7 @@ static void encode_map(struct arena *a, struct str *out, const struct plan *plan
 
 static void attribute(struct str *out, const char *name, const char *function, long long value) {
     str_printf(out,
-               "    error = cudaFuncSetAttribute((const void *)%s,\n"
+               "    error = cudaFuncSetAttribute(%s,\n"
                "                                 cudaFuncAttribute%s, %lld);\n"
                "    if (error != cudaSuccess)\n        return error;\n",
                function, name, value);
@@ -223,19 +268,24 @@ static void launch(struct str *out, const char *function, const struct plan_shap
                    "                                     .numAttrs = %d};\n",
                    n_attributes);
     str_printf(out,
-               "        error = cudaLaunchKernelExC(&config, (const void *)%s, arguments);\n"
+               "        error = cudaLaunchKernelExC(&config, %s, arguments);\n"
                "        if (error != cudaSuccess)\n            return error;\n    }\n",
                function);
 }
 
-static void launch_step(struct arena *a, struct str *out, const struct plan_step *s) {
+static void launch_step(struct arena *a, struct str *out, const struct export_view *e,
+                        const struct plan_step *s) {
+    const char *function = arena_printf(a, "(const void *)%s", s->function);
+    if (export_cuda_takes_any(e))
+        function = arena_printf(a, "is_any ? (const void *)%s_any : (const void *)%s", s->function,
+                                s->function);
     struct str arguments = {0};
     for (int i = 0; i < s->n_args; i++)
         if (s->args[i] >= 0)
             str_printf(&arguments, "%s(void *)&buffers[%d]", i ? ", " : "", s->args[i]);
         else
             str_printf(&arguments, "%s&maps[%d]", i ? ", " : "", -1 - s->args[i]);
-    launch(out, s->function, &s->shape, str_take(a, &arguments));
+    launch(out, function, &s->shape, str_take(a, &arguments));
 }
 
 static void clear(struct str *out, const struct plan *plan, int buffer) {
@@ -248,7 +298,7 @@ static void clear(struct str *out, const struct plan *plan, int buffer) {
 static void step(struct arena *a, struct str *out, const struct export_view *e, int number) {
     const struct plan_step *s = &e->plan->steps[number];
     if (s->kind == STEP_LAUNCH) {
-        launch_step(a, out, s);
+        launch_step(a, out, e, s);
         return;
     }
     if (!needs_kernel(e->plan, s)) {
@@ -257,7 +307,7 @@ static void step(struct arena *a, struct str *out, const struct export_view *e, 
     }
     const struct plan_shape shape = {.grid = {fill_blocks(e->plan, s), 1, 1},
                                      .block = {EXPORT_FILL_THREADS, 1, 1}};
-    launch(out, arena_printf(a, "%s_fill_%d", e->symbol, number), &shape,
+    launch(out, arena_printf(a, "(const void *)%s_fill_%d", e->symbol, number), &shape,
            arena_printf(a, "(void *)&buffers[%d]", s->fill_buffer));
 }
 
@@ -269,10 +319,14 @@ static void run_function(struct arena *a, struct str *out, const struct export_v
     str_printf(out,
                ".\nstatic int run_plan(void *const *buffers, cudaStream_t stream) {\n"
                "    cudaError_t error = cudaSuccess;\n"
-               "    for (int i = 0; i < %d; i++)\n"
-               "        if (!buffers[i] || (uintptr_t)buffers[i] %% %d != 0)\n"
-               "            return cudaErrorInvalidValue;\n",
-               plan->n_buffers, alignment(e));
+               "    int is_any = 0;\n"
+               "    for (int i = 0; i < %d; i++) {\n"
+               "        if (!buffers[i])\n            return cudaErrorInvalidValue;\n"
+               "        is_any |= (uintptr_t)buffers[i] %% %d != 0;\n    }\n%s",
+               plan->n_buffers, alignment(e),
+               export_cuda_takes_any(e)
+                   ? ""
+                   : "    if (is_any)\n        return cudaErrorMisalignedAddress;\n");
     if (plan->n_tensormaps)
         str_printf(out,
                    "    CUtensorMap maps[%d];\n    encode_fn encode;\n"
@@ -322,36 +376,5 @@ const char *export_cuda_host(struct arena *a, const struct export_view *e) {
         str_puts(&out, encoder_text);
     run_function(a, &out, e);
     host_function(a, &out, e);
-    return str_take(a, &out);
-}
-
-const char *export_cuda_makefile(struct arena *a, const struct export_view *e) {
-    const char *s = e->symbol;
-    struct str out = {0};
-    str_printf(&out,
-               "# make, then ./check. ARCH is what the kernel was searched for and verified on.\n"
-               "NVCC := $(or $(NVCC),$(shell command -v nvcc),/usr/local/cuda/bin/nvcc)\n"
-               "ARCH ?= %s\n"
-               "CFLAGS ?= -O2\n"
-               "FLAGS = ",
-               e->target->isa);
-    for (int i = 0; cuda_compile_flags[i]; i++)
-        str_printf(&out, "%s ", cuda_compile_flags[i]);
-    str_puts(&out, "-diag-suppress 161,1675 -Xcompiler -Wno-unknown-pragmas\n\n");
-    str_printf(&out,
-               "all: check lib%s.a\n\n"
-               "check: check.o lib%s.a\n"
-               "\t$(NVCC) -arch=$(ARCH) -o $@ check.o lib%s.a -lm\n"
-               "lib%s.a: kernel.o %s.o\n"
-               "\t$(AR) rcs $@ kernel.o %s.o\n"
-               "kernel.o: kernel.cu\n"
-               "\t$(NVCC) -arch=$(ARCH) $(FLAGS) -c -o $@ kernel.cu\n"
-               "%%.o: %%.c\n"
-               "\t$(NVCC) $(CFLAGS) -c -o $@ $<\n"
-               "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_elements.h\n"
-               "%s.o: %s.h\n\n"
-               "clean:\n\trm -f *.o *.a check\n"
-               ".PHONY: all clean\n",
-               s, s, s, s, s, s, s, s, s);
     return str_take(a, &out);
 }

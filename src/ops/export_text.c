@@ -1,4 +1,4 @@
-// Kernel with its sizes, host function, header, Makefile, README, PROOF.json.
+// Kernel with its sizes, header, README, PROOF.json.
 #include "ops/export_text.h"
 
 #include <string.h>
@@ -47,6 +47,8 @@ const char *export_kernel(struct arena *a, const struct export_view *e) {
     for (int i = 0; i < g->n_dims; i++)
         str_printf(&out, "#ifndef %s\n#define %s %lld\n#endif\n", g->dims[i].name, g->dims[i].name,
                    (long long)g->dims[i].size);
+    if (!e->target->is_gpu)
+        export_renames(a, &out, e);
     str_puts(&out, "\n");
     str_puts(&out, e->champion->candidate.source);
     if (e->target->is_gpu)
@@ -55,12 +57,18 @@ const char *export_kernel(struct arena *a, const struct export_view *e) {
 }
 
 static const char *const cpu_notes =
+    "; the last axis is fastest. Outputs overlap nothing. Arrays\n"
+    "// may begin wherever an element may: they are used in place.\n";
+
+static const char *const cpu_source_notes =
     "; the last axis is fastest. Outputs overlap nothing. Arrays at\n"
-    "// multiples of 64 bytes are used in place, others are copied first.\n";
+    "// multiples of 64 bytes are used in place. Others are copied, which takes time: the kernel "
+    "was\n"
+    "// written by hand and verified with aligned arrays alone.\n";
 
 static const char *const gpu_notes =
     "; the last axis is fastest. Outputs overlap nothing.\n"
-    "// Arrays are in device memory, as cudaMalloc aligns them, and so is the workspace, whose\n"
+    "// Arrays are in device memory, and so is the workspace, as cudaMalloc aligns it, whose\n"
     "// contents do not matter and which calls at the same time may not share (NULL where its "
     "size\n"
     "// is 0). The work is put on the stream; 0 or the cudaError_t of the call that failed.\n";
@@ -89,7 +97,10 @@ const char *export_header(struct arena *a, const struct export_view *e) {
     for (int i = 0; i < p->graph.n_dims; i++)
         str_printf(&out, "%s %s = %lld", i ? "," : "", p->graph.dims[i].name,
                    (long long)p->graph.dims[i].size);
-    str_puts(&out, e->target->is_gpu ? gpu_notes : cpu_notes);
+    if (e->target->is_gpu)
+        str_printf(&out, "%s%s", gpu_notes, export_cuda_alignment_note(a, e));
+    else
+        str_puts(&out, export_takes_any(e) ? cpu_notes : cpu_source_notes);
     str_puts(&out, "#pragma once\n\n");
     if (e->target->is_gpu)
         str_puts(&out, "#include <stddef.h>\n\n#include <cuda_runtime_api.h>\n\n");
@@ -100,136 +111,7 @@ const char *export_header(struct arena *a, const struct export_view *e) {
     return str_take(a, &out);
 }
 
-// ---- the host function
-
-static void host_declarations(struct str *out, const struct plan *plan) {
-    for (int s = 0; s < plan->n_steps; s++) {
-        const struct plan_step *step = &plan->steps[s];
-        bool seen = step->kind != STEP_LAUNCH;
-        for (int t = 0; t < s && !seen; t++)
-            seen = plan->steps[t].kind == STEP_LAUNCH &&
-                   strcmp(plan->steps[t].function, step->function) == 0;
-        if (seen)
-            continue;
-        str_printf(out, "void %s(long block", step->function);
-        for (int i = 0; i < step->n_args; i++) {
-            const struct plan_buffer *b = &plan->buffers[step->args[i]];
-            str_printf(out, ", %s%s *", b->role == BUFFER_INPUT ? "const " : "",
-                       dtype_c_name(b->type));
-        }
-        str_puts(out, ");\n");
-    }
-}
-
-static void host_step(struct str *out, const struct plan *plan, const struct plan_step *step) {
-    if (step->kind == STEP_FILL) {
-        const struct plan_buffer *b = &plan->buffers[step->fill_buffer];
-        if (b->type == DTYPE_F32)
-            str_printf(out, "    for (long i = 0; i < %lld; i++)\n        b_%s[i] = %af;\n",
-                       (long long)(b->size_bytes / 4), b->name, step->fill_value);
-        else
-            str_printf(out,
-                       "    for (long i = 0; i < %lld; i++)  // %s: %g\n"
-                       "        ((unsigned char *)b_%s)[i] = "
-                       "(unsigned char)(UINT64_C(0x%016llx) >> (i %% 8 * 8));\n",
-                       (long long)b->size_bytes, dtype_name(b->type), step->fill_value, b->name,
-                       (unsigned long long)plan_fill_word(b->type, step->fill_value));
-        return;
-    }
-    str_printf(out,
-               "#pragma omp parallel for schedule(dynamic)\n"
-               "    for (long block = 0; block < %lld; block++)\n        %s(block",
-               (long long)step->grid, step->function);
-    for (int i = 0; i < step->n_args; i++)
-        str_printf(out, ", b_%s", plan->buffers[step->args[i]].name);
-    str_puts(out, ");\n");
-}
-
-static void host_enter(struct str *out, const struct plan_buffer *b) {
-    long long size = (long long)b->size_bytes;
-    const char *type = dtype_c_name(b->type);
-    if (b->role == BUFFER_SCRATCH)
-        str_printf(out, "    %s *b_%s = allocate(%lld);\n", type, b->name, size);
-    else if (b->role == BUFFER_INPUT)
-        str_printf(out,
-                   "    %s *copy_%s = is_aligned(%s) ? 0 : allocate(%lld);\n"
-                   "    const %s *b_%s = copy_%s ? memcpy(copy_%s, %s, %lld) : %s;\n",
-                   type, b->name, b->name, size, type, b->name, b->name, b->name, b->name, size,
-                   b->name);
-    else
-        str_printf(out,
-                   "    %s *copy_%s = is_aligned(%s) ? 0 : allocate(%lld);\n"
-                   "    %s *b_%s = copy_%s ? copy_%s : %s;\n",
-                   type, b->name, b->name, size, type, b->name, b->name, b->name, b->name);
-    if (b->role == BUFFER_SCRATCH && b->is_zeroed)
-        str_printf(out, "    memset(b_%s, 0, %lld);\n", b->name, size);
-}
-
-static void host_leave(struct str *out, const struct plan_buffer *b) {
-    if (b->role == BUFFER_SCRATCH) {
-        str_printf(out, "    free(b_%s);\n", b->name);
-        return;
-    }
-    if (b->role == BUFFER_OUTPUT)
-        str_printf(out, "    if (copy_%s)\n        memcpy(%s, copy_%s, %lld);\n", b->name, b->name,
-                   b->name, (long long)b->size_bytes);
-    str_printf(out, "    free(copy_%s);\n", b->name);
-}
-
-const char *export_host(struct arena *a, const struct export_view *e) {
-    const struct plan *plan = e->plan;
-    struct str out = {0};
-    if (e->target->is_gpu)
-        return export_cuda_host(a, e);
-    str_printf(&out,
-               "// The launches of kernel.c, in order; blocks of one launch run in parallel.\n"
-               "#include \"%s.h\"\n\n#include <stdint.h>\n#include <stdio.h>\n#include "
-               "<stdlib.h>\n#include <string.h>\n\n",
-               e->symbol);
-    host_declarations(&out, plan);
-    str_puts(&out, "\nstatic int is_aligned(const void *p) {\n"
-                   "    return (uintptr_t)p % 64 == 0;\n}\n\n"
-                   "static void *allocate(size_t size) {\n"
-                   "    void *p = aligned_alloc(64, (size + 63) / 64 * 64);\n"
-                   "    if (!p) {\n        fprintf(stderr, \"out of memory\\n\");\n"
-                   "        abort();\n    }\n    return p;\n}\n\n");
-    str_printf(&out, "%s {\n", export_prototype(a, e));
-    for (int i = 0; i < plan->n_buffers; i++)
-        host_enter(&out, &plan->buffers[i]);
-    for (int i = 0; i < plan->n_steps; i++)
-        host_step(&out, plan, &plan->steps[i]);
-    for (int i = 0; i < plan->n_buffers; i++)
-        host_leave(&out, &plan->buffers[i]);
-    str_puts(&out, "}\n");
-    return str_take(a, &out);
-}
-
 // ---- texts for people
-
-const char *export_makefile(struct arena *a, const struct export_view *e) {
-    const char *s = e->symbol;
-    if (e->target->is_gpu)
-        return export_cuda_makefile(a, e);
-    return arena_printf(
-        a,
-        "# make, then ./check. OPENMP= builds for one thread.\n"
-        "CC ?= cc\n"
-        "CFLAGS ?= -O3 -march=native\n"
-        "OPENMP ?= -fopenmp\n"
-        "FLAGS = -std=gnu17 -fno-math-errno -fno-trapping-math -Wno-unknown-pragmas\n\n"
-        "all: check lib%s.a\n\n"
-        "check: check.o lib%s.a\n"
-        "\t$(CC) $(CFLAGS) $(OPENMP) -o $@ check.o lib%s.a -lm\n"
-        "lib%s.a: kernel.o %s.o\n"
-        "\t$(AR) rcs $@ kernel.o %s.o\n"
-        "%%.o: %%.c\n"
-        "\t$(CC) $(FLAGS) $(CFLAGS) $(OPENMP) -c -o $@ $<\n"
-        "check.o: samples.h %s.h hone_rng.h hone_inputs.h hone_elements.h\n"
-        "%s.o: %s.h\n\n"
-        "clean:\n\trm -f *.o *.a check\n"
-        ".PHONY: all clean\n",
-        s, s, s, s, s, s, s, s, s);
-}
 
 const char *export_readme(struct arena *a, const struct export_view *e) {
     const struct run *r = &e->view->run;
@@ -243,9 +125,16 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                "%d elements of each output with values computed in float64. It exits with\n"
                "0 when all are within what honest arithmetic in the declared precision gives.\n\n",
                e->symbol, EXPORT_SAMPLES);
-    str_printf(&out, "Use: include %s.h, link lib%s.a (%s):\n\n    %s;\n\n", e->symbol, e->symbol,
-               e->target->is_gpu ? "and the CUDA runtime" : "with -fopenmp",
+    str_printf(&out, "make test runs Python's test too. Use, from C:\n\n    %s;\n\n",
                export_prototype(a, e));
+    str_printf(&out,
+               "include %s.h and link lib%s.a%s, or lib%s.so; or, with this directory in\n"
+               "PKG_CONFIG_PATH, cc ... $(pkg-config --cflags --libs %s). From Python, with this\n"
+               "directory in PYTHONPATH, from %s import %s; %s.py says what it takes.\n"
+               "make install PREFIX=DIR puts header, libraries and the pkg-config file there.\n\n",
+               e->symbol, e->symbol,
+               e->target->is_gpu ? " (and the CUDA runtime)" : " (with -fopenmp -lm)", e->symbol,
+               e->symbol, e->symbol, e->symbol, e->symbol);
     str_printf(&out, "Measured on %s:\n", r->device);
     if (r->speedup_unknown)
         str_printf(&out, "%.4g ms. The speed-up over the baseline is unknown:\n%s.\n\n",
@@ -260,13 +149,16 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                e->target->is_gpu ? "kernel.cu" : "kernel.c");
     str_printf(&out, "%-13s the host function that runs the plan\n",
                arena_printf(a, "%s.c, .h", e->symbol));
+    str_printf(&out, "%-13s Python's way to call it, and its test\n",
+               arena_printf(a, "%s.py", e->symbol));
     str_puts(&out, "check.c       the check; samples.h holds what it expects\n"
                    "PROOF.json    bound, samples, checks, versions, how to repeat it\n\n"
                    "This code is yours, without conditions.\n");
     return str_take(a, &out);
 }
 
-const char *export_proof(struct arena *a, const struct export_view *e) {
+const char *export_proof(struct arena *a, const struct export_view *e,
+                         const struct export_files *files) {
     const struct run *r = &e->view->run;
     json_t *result = report_result_json(e->view);
     json_t *repeat = json_pack(
@@ -290,6 +182,11 @@ const char *export_proof(struct arena *a, const struct export_view *e) {
         measurement_to_json(&r->confirm), "verdict", verdict_to_json(&r->confirm_verdict), "repeat",
         repeat, "compiler", json_optional_text(e->compiler));
     json_object_set_new(proof, "speedup_unknown", json_optional_text(r->speedup_unknown));
+    json_object_set_new(proof, "symbol", json_string(e->symbol));
+    json_t *names = json_array();
+    for (int i = 0; i < files->n; i++)
+        json_array_append_new(names, json_string(files->names[i]));
+    json_object_set_new(proof, "files", names);
     json_decref(result);
     const char *text = json_print_pretty(a, proof);
     json_decref(proof);

@@ -11,7 +11,8 @@ struct arena;
 struct str;
 
 enum {
-    EXPORT_SAMPLES = 4096,      // elements per output whose expected value is stored
+    EXPORT_SAMPLES = 4096,  // elements per output whose expected value is stored
+    EXPORT_FILES_MAX = 128,
     EXPORT_FILL_THREADS = 256,  // of a block of the kernels that fill buffers
 };
 
@@ -27,6 +28,13 @@ struct export_view {
     const char *compiler;         // first line of its --version; NULL: could not be asked
 };
 
+// What is written, in order; NULL: not a text.
+struct export_files {
+    int n;
+    const char *names[EXPORT_FILES_MAX];
+    const char *texts[EXPORT_FILES_MAX];
+};
+
 // "void softmax(const float *x, float *y)"; on a GPU it returns an error code, and has a
 // workspace and a stream.
 const char *export_prototype(struct arena *a, const struct export_view *e);
@@ -38,12 +46,33 @@ const char *export_check(struct arena *a, const struct export_view *e);    // ch
 const char *export_samples(struct arena *a, const struct export_view *e);  // samples.h
 const char *export_makefile(struct arena *a, const struct export_view *e);
 const char *export_readme(struct arena *a, const struct export_view *e);
-const char *export_proof(struct arena *a, const struct export_view *e);  // PROOF.json
+// PROOF.json, which lists the files.
+const char *export_proof(struct arena *a, const struct export_view *e,
+                         const struct export_files *files);
 
-// The parts that only CUDA has (export_cuda.c): kernels for the plan's fills, names of the host
-// function's last parameters that no input or output has, SYMBOL.c and Makefile.
+// ---- export_host.c
+
+// Are arrays that are not aligned used in place? Has kernel.c stores past the caches, for which it
+// is compiled a second time as kernel_any.c?
+bool export_takes_any(const struct export_view *e);
+bool export_streams(const struct export_view *e);
+const char *export_kernel_any(struct arena *a, const struct export_view *e);
+void export_renames(struct arena *a, struct str *out, const struct export_view *e);
+
+// ---- export_python.c
+
+const char *export_python(struct arena *a, const struct export_view *e);       // SYMBOL.py
+const char *export_python_test(struct arena *a, const struct export_view *e);  // test_SYMBOL.py
+
+// ---- export_cuda.c, the parts that only CUDA has: kernels for the plan's fills, names of the host
+// function's last parameters that no input or output has, SYMBOL.c, and the kernel once more for
+// arrays that are not aligned.
+
 void export_cuda_fills(struct str *out, const struct export_view *e);
 const char *export_cuda_workspace(struct arena *a, const struct export_view *e);
 const char *export_cuda_stream(struct arena *a, const struct export_view *e);
 const char *export_cuda_host(struct arena *a, const struct export_view *e);
-const char *export_cuda_makefile(struct arena *a, const struct export_view *e);
+bool export_cuda_takes_any(const struct export_view *e);
+const char *export_cuda_kernel_any(struct arena *a, const struct export_view *e);
+const char *export_cuda_alignment_note(struct arena *a, const struct export_view *e);
+const char *export_cuda_draws(struct arena *a, const struct export_view *e);  // draw.cu

@@ -169,6 +169,24 @@ static void label(struct arena *a, struct evaluator *e, struct eval_report *r) {
     v->null_kernel = r->null_kernel;
 }
 
+// The compiler is given a copy under a name of ours; whoever reads its messages knows another.
+static void name_file(struct arena *a, struct eval_report *r) {
+    const char *ours = r->candidate.tier == TIER_D ? "candidate.cu" : "candidate.c";
+    struct verdict *v = &r->result.verdict;
+    struct str s = {0};
+    if (r->candidate.tier == TIER_K || v->kind != VERDICT_NO_COMPILE || !strstr(v->evidence, ours))
+        return;
+    for (const char *at = v->evidence; *at;) {
+        const char *next = strstr(at, ours);
+        str_append(&s, at, next ? (size_t)(next - at) : strlen(at));
+        if (!next)
+            break;
+        str_puts(&s, r->candidate.label);
+        at = next + strlen(ours);
+    }
+    v->evidence = str_take(a, &s);
+}
+
 static bool judge(struct arena *a, const struct eval_request *q, struct evaluator *e,
                   struct eval_report *r, struct error *err) {
     if (r->refusal) {
@@ -185,8 +203,10 @@ static bool judge(struct arena *a, const struct eval_request *q, struct evaluato
     if (ok)
         label(a, e, r);
     r->null_s = since(start_ns);
-    if (ok)
+    if (ok) {
+        name_file(a, r);
         explain(a, r);
+    }
     return ok;
 }
 
@@ -223,6 +243,9 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
     struct evaluator *e;
     if (!prepare(a, q, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
+    // One baseline for all, so that they can be ranked.
+    if (q->depth != EVAL_VERIFY && !r.baseline.source && !r.refusal)
+        r.baseline = r.candidate;
     bool ok = true;
     for (int i = 0; i < list->n_candidates && ok; i++) {
         int64_t start_ns = clock_now_ns();

@@ -26,7 +26,7 @@
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
 
-enum { PROOF_MAX = 64 << 20, HEADERS_MAX = 64 };
+enum { PROOF_MAX = 64 << 20 };
 
 // ---- what is exported
 
@@ -45,13 +45,14 @@ static bool parse_plan(struct arena *a, const struct problem *p, const char *sou
 // would take libm's place), by one of our files, or by a function of the kernel.
 static const char *choose_symbol(struct arena *a, const char *name, const struct plan *plan) {
     static const char *const words[] = {
-        "auto",     "break",      "case",     "char",         "const",      "continue", "default",
-        "do",       "double",     "else",     "enum",         "extern",     "float",    "for",
-        "goto",     "if",         "inline",   "int",          "long",       "register", "restrict",
-        "return",   "short",      "signed",   "sizeof",       "static",     "struct",   "switch",
-        "typedef",  "union",      "void",     "unsigned",     "volatile",   "while",    "main",
-        "allocate", "is_aligned", "check",    "kernel",       "samples",    "compare",  "is_right",
-        "must",     "on_device",  "run_plan", "find_encoder", "read_input", NULL};
+        "auto",     "break",      "case",     "char",         "const",    "continue", "default",
+        "do",       "double",     "else",     "enum",         "extern",   "float",    "for",
+        "goto",     "if",         "inline",   "int",          "long",     "register", "restrict",
+        "return",   "short",      "signed",   "sizeof",       "static",   "struct",   "switch",
+        "typedef",  "union",      "void",     "unsigned",     "volatile", "while",    "main",
+        "allocate", "is_aligned", "check",    "kernel",       "samples",  "compare",  "is_right",
+        "must",     "on_device",  "run_plan", "find_encoder", "transfer", "draw",     "kernel_any",
+        NULL};
     bool taken = dlsym(RTLD_DEFAULT, name) != NULL;
     for (int i = 0; words[i]; i++)
         taken = taken || strcmp(words[i], name) == 0;
@@ -72,65 +73,135 @@ static void compute_expected(struct oracle *oracle, const struct problem *p, uin
 
 // ---- the directory
 
-static bool is_export(struct arena *a, const char *dir) {
+static json_t *read_proof(struct arena *a, const char *dir) {
     struct error ignored = {0};
     size_t len;
     const char *text =
         file_read(a, arena_printf(a, "%s/PROOF.json", dir), PROOF_MAX, &len, &ignored);
     json_t *json = text ? json_parse(text, len, &ignored) : NULL;
     const char *schema = json_string_value(json_object_get(json, "schema"));
-    bool ok = schema && strcmp(schema, "hone.proof/1") == 0;
+    if (schema && strcmp(schema, "hone.proof/1") == 0)
+        return json;
     json_decref(json);
-    return ok;
+    return NULL;
 }
 
-static bool check_directory(struct arena *a, const struct export_request *q, struct error *err) {
+static bool is_same(json_t *proof, const struct export_view *e) {
+    const char *hash =
+        json_string_value(json_object_get(json_object_get(proof, "problem"), "hash"));
+    const char *source = json_string_value(json_object_get(proof, "source_hash"));
+    return hash && source && strcmp(hash, e->view->run.problem_hash) == 0 &&
+           strcmp(source, e->champion->candidate.hash) == 0;
+}
+
+static bool is_empty(DIR *d) {
+    bool empty = true;
+    for (struct dirent *entry; (entry = readdir(d));)
+        empty = empty && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+    return empty;
+}
+
+// Is it a directory that may be written? An export of the same kernel may be written again.
+static bool check_directory(struct arena *a, const struct export_request *q,
+                            const struct export_view *e, struct error *err) {
     DIR *d = opendir(q->dir);
     if (!d && errno == ENOENT)
         return true;
     if (!d)
         return error_set(err, ERROR_USAGE, "%s: %s", q->dir, strerror(errno));
-    bool empty = true;
-    for (struct dirent *entry; (entry = readdir(d));)
-        empty = empty && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+    bool empty = is_empty(d);
     closedir(d);
-    if (empty || q->force || is_export(a, q->dir))
+    if (empty || q->force)
         return true;
-    return error_set(err, ERROR_USAGE,
-                     "%s holds something that is no earlier export; --force writes into it",
-                     q->dir);
+    json_t *proof = read_proof(a, q->dir);
+    bool same = proof && is_same(proof, e);
+    const char *name =
+        json_string_value(json_object_get(json_object_get(proof, "problem"), "name"));
+    const char *what = name ? arena_printf(a, "another export (of %s)", name)
+                            : "something that is no earlier export";
+    json_decref(proof);
+    return same || error_set(err, ERROR_USAGE, "%s holds %s; --force writes into it", q->dir, what);
 }
 
-static bool write_file(struct arena *a, const char *dir, const char *name, const char *text,
-                       struct error *err) {
-    return file_write(arena_printf(a, "%s/%s", dir, name), text, strlen(text), err);
+// What an earlier export wrote, as its proof lists it, and what its Makefile built. Whatever else
+// is there stays.
+static void remove_earlier(struct arena *a, const char *dir) {
+    static const char *const built[] = {"check",        "check.o", "kernel.o",
+                                        "kernel_any.o", "draw.o",  NULL};
+    json_t *proof = read_proof(a, dir);
+    json_t *files = json_object_get(proof, "files"), *file;
+    const char *symbol = json_string_value(json_object_get(proof, "symbol"));
+    size_t i;
+    json_array_foreach(files, i, file) {
+        const char *name = json_string_value(file);
+        if (name && *name && !strchr(name, '/') && *name != '.')
+            unlink(arena_printf(a, "%s/%s", dir, name));
+    }
+    for (int k = 0; symbol && built[k]; k++)
+        unlink(arena_printf(a, "%s/%s", dir, built[k]));
+    if (symbol && *symbol && !strchr(symbol, '/')) {
+        struct error ignored = {0};
+        unlink(arena_printf(a, "%s/%s.o", dir, symbol));
+        unlink(arena_printf(a, "%s/%s.pc", dir, symbol));
+        unlink(arena_printf(a, "%s/lib%s.a", dir, symbol));
+        unlink(arena_printf(a, "%s/lib%s.so", dir, symbol));
+        file_remove_tree(arena_printf(a, "%s/__pycache__", dir), &ignored);
+    }
+    if (proof)
+        unlink(arena_printf(a, "%s/PROOF.json", dir));
+    json_decref(proof);
 }
 
-// The headers of ours that a text includes, and those that they do. One that is included under a
+static void add_file(struct export_files *f, const char *name, const char *text) {
+    assert(f->n < EXPORT_FILES_MAX);
+    f->names[f->n] = name;
+    f->texts[f->n++] = text;
+}
+
+static bool has_suffix(const char *name, const char *suffix) {
+    size_t len = strlen(name), n = strlen(suffix);
+    return len > n && strcmp(name + len - n, suffix) == 0;
+}
+
+// The headers of ours that the files include, and those that they do. One that is included under a
 // condition comes along, which does no harm.
-static bool write_headers(struct arena *a, const char *dir, const char *text, struct error *err) {
-    const char *texts[HEADERS_MAX] = {text};
-    int n = 1;
-    for (int i = 0; i < n; i++)
+static void add_headers(struct arena *a, struct export_files *files) {
+    for (int i = 0; i < files->n; i++)
         for (const struct embedded_file *f = embedded_files; f->name; f++) {
-            size_t len = strlen(f->name);
             const char *include = arena_printf(a, "#include \"%s\"", f->name);
-            bool seen = strcmp(f->name + len - 2, ".h") != 0 || !strstr(texts[i], include);
-            for (int j = 0; j < n && !seen; j++)
-                seen = texts[j] == f->text;
-            if (seen)
-                continue;
-            assert(n < HEADERS_MAX);
-            texts[n++] = f->text;
-            if (!write_file(a, dir, f->name, f->text, err))
-                return false;
+            bool skip = !(has_suffix(f->name, ".h") || has_suffix(f->name, ".def")) ||
+                        !strstr(files->texts[i], include);
+            for (int j = 0; j < files->n && !skip; j++)
+                skip = files->texts[j] == f->text;
+            if (!skip)
+                add_file(files, f->name, f->text);
         }
-    return true;
+}
+
+static void add_sources(struct arena *a, struct export_files *f, const struct export_view *e) {
+    bool is_gpu = e->target->is_gpu;
+    add_file(f, is_gpu ? "kernel.cu" : "kernel.c", export_kernel(a, e));
+    if (export_streams(e))
+        add_file(f, "kernel_any.c", export_kernel_any(a, e));
+    if (export_cuda_takes_any(e))
+        add_file(f, "kernel_any.cu", export_cuda_kernel_any(a, e));
+    if (is_gpu)
+        add_file(f, "draw.cu", export_cuda_draws(a, e));
+    add_file(f, "check.c", export_check(a, e));
+    add_headers(a, f);
+    add_file(f, arena_printf(a, "%s.h", e->symbol), export_header(a, e));
+    add_file(f, arena_printf(a, "%s.c", e->symbol), export_host(a, e));
+    add_file(f, arena_printf(a, "%s.py", e->symbol), export_python(a, e));
+    add_file(f, arena_printf(a, "test_%s.py", e->symbol), export_python_test(a, e));
+    add_file(f, "samples.h", export_samples(a, e));
+    add_file(f, "problem.hone", e->view->run.problem_text);
+    add_file(f, "Makefile", export_makefile(a, e));
+    add_file(f, "README.txt", export_readme(a, e));
 }
 
 // Inputs that are computed from hidden draws cannot be drawn again: their data go along.
 static bool write_inputs(struct arena *a, const char *dir, const struct export_view *e,
-                         struct error *err) {
+                         struct export_files *files, struct error *err) {
     const struct problem *p = e->problem;
     bool ok = true;
     for (int i = 0; ok && i < p->n_inputs; i++) {
@@ -142,7 +213,9 @@ static bool write_inputs(struct arena *a, const char *dir, const struct export_v
         if (!data)
             abort();
         oracle_fill(e->oracle, SET_DECLARED, i, data);
-        ok = file_write(arena_printf(a, "%s/input_%d.bin", dir, i), data, size, err);
+        const char *name = arena_printf(a, "input_%d.bin", i);
+        ok = file_write(arena_printf(a, "%s/%s", dir, name), data, size, err);
+        add_file(files, name, NULL);
         free(data);
     }
     return ok;
@@ -151,26 +224,24 @@ static bool write_inputs(struct arena *a, const char *dir, const struct export_v
 // The proof comes last: a directory that has it is complete.
 static bool write_all(struct arena *a, const char *dir, const struct export_view *e,
                       struct error *err) {
-    const char *header = arena_printf(a, "%s.h", e->symbol);
-    const char *host = arena_printf(a, "%s.c", e->symbol);
-    const char *kernel = export_kernel(a, e), *check = export_check(a, e);
-    return file_make_dirs(dir, err) && write_headers(a, dir, kernel, err) &&
-           write_headers(a, dir, check, err) &&
-           write_file(a, dir, e->target->is_gpu ? "kernel.cu" : "kernel.c", kernel, err) &&
-           write_file(a, dir, header, export_header(a, e), err) &&
-           write_file(a, dir, host, export_host(a, e), err) && write_inputs(a, dir, e, err) &&
-           write_file(a, dir, "samples.h", export_samples(a, e), err) &&
-           write_file(a, dir, "check.c", check, err) &&
-           write_file(a, dir, "problem.hone", e->view->run.problem_text, err) &&
-           write_file(a, dir, "Makefile", export_makefile(a, e), err) &&
-           write_file(a, dir, "README.txt", export_readme(a, e), err) &&
-           write_file(a, dir, "PROOF.json", export_proof(a, e), err);
+    struct export_files files = {0};
+    add_sources(a, &files, e);
+    bool ok = file_make_dirs(dir, err);
+    for (int i = 0; ok && i < files.n; i++)
+        ok = file_write(arena_printf(a, "%s/%s", dir, files.names[i]), files.texts[i],
+                        strlen(files.texts[i]), err);
+    if (!ok || !write_inputs(a, dir, e, &files, err))
+        return false;
+    const char *proof = export_proof(a, e, &files);
+    return file_write(arena_printf(a, "%s/PROOF.json", dir), proof, strlen(proof), err);
 }
 
 static bool write_directory(struct arena *a, const struct export_request *q,
                             const struct export_view *e, struct error *err) {
-    if (file_exists(q->dir))
+    if (file_exists(q->dir)) {
+        remove_earlier(a, q->dir);
         return write_all(a, q->dir, e, err);
+    }
     // A new one appears whole or not at all.
     size_t len = strlen(q->dir);
     while (len > 1 && q->dir[len - 1] == '/')
@@ -253,7 +324,7 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     const struct search_node *champion = NULL;
     int node;
     if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
-        !check_directory(a, q, err) || !op_stored_problem(a, &view.run, &problem, err) ||
+        !op_stored_problem(a, &view.run, &problem, err) ||
         !find_target(a, &view.run, champion, &target, err) ||
         !parse_plan(a, problem, champion->candidate.source, &target, &plan, err))
         return false;
@@ -262,7 +333,6 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
                          node, (long long)view.run.id, champion->number);
     struct oracle oracle;
     uint64_t seed = rng_entropy();
-    compute_expected(&oracle, problem, seed);
     struct export_view e = {.view = &view,
                             .champion = champion,
                             .problem = problem,
@@ -272,6 +342,9 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
                             .seed = seed,
                             .symbol = choose_symbol(a, problem->name, &plan),
                             .compiler = op_compiler(a, &target)};
+    if (!check_directory(a, q, &e, err))
+        return false;
+    compute_expected(&oracle, problem, seed);
     bool ok = write_directory(a, q, &e, err);
     oracle_reset(&oracle);
     *out = (struct export_outcome){.run = view.run.id,

@@ -52,7 +52,9 @@ struct session {
     bool has_no_counters;
     struct op_team team;
     struct run run;
-    struct candidate start;  // no source: the default kernel
+    struct candidate start;   // no source: the default kernel
+    struct kernel **kernels;  // blocks of the problem's file
+    int n_kernels;
 };
 
 static void note(struct session *s, const char *words) {
@@ -195,9 +197,28 @@ static void fill_run(struct session *s) {
 // Without a target the file that it begins with says for what it is.
 static const char *start_target(const struct session *s) {
     const struct optimize_request *q = s->q;
-    if (q->target || !q->start || str_ends_with(q->start, ".hone"))
-        return q->target;
-    return tier_of_file(q->start) == TIER_D ? "cuda" : "cpu";
+    struct error ignored = {0};
+    const char *target = q->target;
+    if (!target && q->start && !str_ends_with(q->start, ".hone") &&
+        !candidate_file_target(s->a, q->start, s->problem, &target, &ignored))
+        return NULL;
+    return target;
+}
+
+// The problem file's own kernel block for this kind of target, or NULL.
+static bool find_own_block(const struct session *s, struct kernel **found, struct error *err) {
+    *found = NULL;
+    for (int i = 0; i < s->n_kernels; i++) {
+        struct kernel *k = s->kernels[i];
+        if ((strcmp(k->target, "cpu") != 0) != s->target.is_gpu)
+            continue;
+        if (*found)
+            return error_set(err, ERROR_USAGE,
+                             "%s: more than one kernel for '%s'; --start FILE names one",
+                             s->q->file, s->problem->name);
+        *found = k;
+    }
+    return true;
 }
 
 // Where the search begins. Where there is no default kernel, a model may begin with the skeleton,
@@ -207,6 +228,15 @@ static bool find_start(struct session *s, struct error *err) {
     struct candidate_name n = {.name = name, .problem = s->problem, .target = &s->target};
     struct candidate_file f;
     struct error none = {0};
+    struct kernel *own = NULL;
+    if (!name && !find_own_block(s, &own, err))
+        return false;
+    if (own) {
+        note(s, arena_printf(s->a, "starting from the kernel block in %s", s->q->file));
+        bool ok = lower_kernel(s->a, s->problem, &s->target, own, &s->start, err);
+        s->start.label = s->q->file;
+        return ok;
+    }
     if (!name && support_problem(s->problem, &none))
         return true;
     if (!name && !s->team.llm)
@@ -313,6 +343,8 @@ static bool begin_new(struct session *s, struct error *err) {
         !op_load(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
+    s->kernels = loaded.kernels;
+    s->n_kernels = loaded.n_kernels;
     if (!begin_model(s, err) || !find_target(s, start_target(s), err) || !find_start(s, err) ||
         !measure_ceilings(s, err))
         return false;
@@ -336,6 +368,18 @@ static bool find_unfinished(struct session *s, int64_t *id, struct error *err) {
             return true;
         }
     return error_set(err, ERROR_USAGE, "there is no unfinished run in %s", store_path(s->store));
+}
+
+// Limits count from the beginning of a run. One that is used up already would end the run at once,
+// without a word.
+static bool check_limits(const struct session *s, struct error *err) {
+    const struct optimize_request *q = s->q;
+    if (q->seconds > 0 && q->seconds <= s->run.elapsed_s)
+        return error_set(err, ERROR_USAGE,
+                         "run %lld has taken %.0f s already, and --seconds counts from its "
+                         "beginning: give more than %.0f",
+                         (long long)s->run.id, s->run.elapsed_s, s->run.elapsed_s);
+    return true;
 }
 
 // New limits may be given to a resumed run; what it was found with stays.
@@ -393,6 +437,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
     if (!op_open_store(s->a, q->store, true, &s->store, err) ||
         !(q->run ? store_find_run(s->store, q->run, &id, err) : find_unfinished(s, &id, err)) ||
         !store_lock_run(s->store, id, err) || !store_get_run(s->store, s->a, id, &s->run, err))
+        return false;
+    if (!check_limits(s, err))
         return false;
     take_limits(&s->run, q);
     const char *words = NULL;

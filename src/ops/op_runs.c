@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "ir/graph.h"
+#include "ir/problem.h"
 #include "lang/lang.h"
 #include "model/target.h"
 #include "record/judgement.h"
@@ -27,6 +29,18 @@ bool op_open_store(struct arena *a, const char *named, bool create, struct store
     return store_open(out, named, create, err);
 }
 
+static void add_role(struct run_view *v, const struct exchange *e) {
+    enum { MOST = sizeof v->roles / sizeof v->roles[0] };
+    int i = 0;
+    while (i < v->n_roles && strcmp(v->roles[i].role, e->role) != 0)
+        i++;
+    if (i == MOST)
+        return;
+    if (i == v->n_roles)
+        v->roles[v->n_roles++].role = e->role;
+    spend_add(&v->roles[i].spend, e);
+}
+
 bool op_read_run(struct arena *a, struct store *s, int64_t id, struct run_view *v,
                  struct error *err) {
     *v = (struct run_view){.store = arena_strdup(a, store_path(s)),
@@ -37,8 +51,10 @@ bool op_read_run(struct arena *a, struct store *s, int64_t id, struct run_view *
         !store_get_nodes(s, a, id, &v->nodes, &v->n_nodes, err) ||
         !store_get_exchanges(s, a, id, &exchanges, &n_exchanges, err))
         return false;
-    for (int i = 0; i < n_exchanges; i++)
+    for (int i = 0; i < n_exchanges; i++) {
         spend_add(&v->spend, &exchanges[i]);
+        add_role(v, &exchanges[i]);
+    }
     return true;
 }
 
@@ -89,6 +105,30 @@ bool op_show(struct arena *a, const char *store, const char *name, struct run_vi
     return ok;
 }
 
+bool op_remove_runs(struct arena *a, const char *store, const char *const *names, int n_names,
+                    struct error *err) {
+    struct store *s;
+    int64_t *ids = arena_array(a, int64_t, n_names + 1);
+    if (!op_open_store(a, store, false, &s, err))
+        return false;
+    store_close(s);  // it is there; now for writing
+    if (!op_open_store(a, store, true, &s, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; ok && i < n_names; i++) {
+        struct run run;
+        ok = store_find_run(s, names[i], &ids[i], err) && store_get_run(s, a, ids[i], &run, err);
+        for (int k = 0; ok && k < i; k++)
+            ok = ids[k] != ids[i] || error_set(err, ERROR_USAGE, "run %s is named twice", names[i]);
+        if (ok && store_run_is_locked(s, ids[i]))
+            ok = error_set(err, ERROR_USAGE, "run %lld is being worked on", (long long)ids[i]);
+    }
+    for (int i = 0; ok && i < n_names; i++)
+        ok = store_remove_run(s, ids[i], err);
+    store_close(s);
+    return ok;
+}
+
 bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
                        struct error *err) {
     struct lang_file file;
@@ -102,6 +142,12 @@ bool op_stored_problem(struct arena *a, const struct run *run, struct problem **
                          (long long)run->id);
     *problem = file.problems[0];
     return true;
+}
+
+const char *op_run_graph(struct arena *a, const struct run *run) {
+    struct error ignored = {0};
+    struct problem *problem;
+    return op_stored_problem(a, run, &problem, &ignored) ? graph_print(a, &problem->graph) : NULL;
 }
 
 bool op_stored_target(struct arena *a, struct store *s, const struct run *run, struct target *t,

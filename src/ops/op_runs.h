@@ -27,9 +27,16 @@ bool op_runs(struct arena *a, const char *store, struct run_view **views, int *n
 bool op_show(struct arena *a, const char *store, const char *name, struct run_view *v, int *node,
              struct error *err);
 
+// Remove runs by name, all or none.
+bool op_remove_runs(struct arena *a, const char *store, const char *const *names, int n_names,
+                    struct error *err);
+
 // The problem that a run is about, from its stored text.
 bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
                        struct error *err);
+
+// Its graph, a line per node; NULL where the text cannot be read any more.
+const char *op_run_graph(struct arena *a, const struct run *run);
 
 // The device of a run with what it could do when the run last asked; *found is false where the
 // record does not say.

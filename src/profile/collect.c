@@ -271,6 +271,8 @@ static void run_counters(struct collecting *c) {
         return;
     }
     str_printf(&ask, "mode counters\ncupti %s\n", c->cupti_path);
+    if (c->q->memory_bytes > 0)
+        str_printf(&ask, "memory %lld\n", (long long)c->q->memory_bytes);
     for (int i = 0; i < plan.n; i++)
         str_printf(&ask, "counter %s\n", plan.counters[i]);
     int n_graphs = 0;

@@ -29,6 +29,7 @@ struct collect_request {
     const struct program_kernel *known;
     int n_known;
     const char *chip;
+    int64_t memory_bytes;  // what the program has on the card; 0: not known
 };
 
 // Where samples of a kernel lie.

@@ -12,7 +12,8 @@
 #include "record/plan_reader.h"
 
 static const int64_t grid_max = INT32_MAX;
-static const int64_t scratch_max_bytes = (int64_t)1 << 32;
+// No card has more; what a machine has is asked before anything is allocated.
+static const int64_t scratch_max_bytes = (int64_t)1 << 40;
 
 static int64_t scratch_total(const struct plan *p) {
     int64_t total = 0;

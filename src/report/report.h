@@ -21,6 +21,11 @@ struct run_view {
     bool is_running;     // some process works on it now
     const char *store;   // path of the store
     struct spend spend;  // on a model; all zero without one
+    struct role_spend {
+        const char *role;  // "plan", "code", "debug"
+        struct spend spend;
+    } roles[4];  // what of it went where
+    int n_roles;
 };
 
 // `hone runs`: one line each, newest first.
@@ -34,6 +39,10 @@ json_t *report_show_json(const struct run_view *v);  // hone.show/1
 
 // `hone report`: the whole story of a run.
 void report_run(struct str *out, const struct run_view *v);
+
+// `hone report --html`: the same and every node as one page that needs nothing else (page.h).
+// `graph` is the problem's, as text; NULL: it is left out.
+void report_page(struct str *out, const struct run_view *v, const char *graph);
 
 // The end of `hone optimize`: champion, stop, where it is. hone.optimize/1.
 void report_result(struct str *out, const struct run_view *v);

@@ -73,6 +73,20 @@ lines() { # N, and as run
 }
 lines 3 "$HONE" eval affine.hone a.c wrong.c slow.c --screen --json
 [ "$status" = 1 ] && [ "$(grep -c '"kind": *"wrong"' json)" = 1 ] && sed -n 2p json | grep -q wrong.c || fail "$status: $(cat json)"
+# Ranked, all of them timed against one baseline; what does not compile is named as its file is.
+printf '#pragma hone launch rows grid(M) args(x, y)\nvoid rows(long block, const float *x, float *y) {\n    y[0] = 1 +;\n}\n' >bad.c
+expect_match 1 '^  bad.c:3:1[0-9]: error: ' "$HONE" eval affine.hone bad.c --verify
+run "$HONE" eval affine.hone slow.c bad.c a.c wrong.c --screen --csv
+[ "$status" = 1 ] || fail "$got"
+printf '%s\n' "$got" >csv
+[ "$(head -1 csv)" = rank,candidate,verdict,time_s,speedup,low,high,baseline,finding ] || fail "$got"
+[ "$(wc -l <csv)" = 5 ] && grep -Eq '^[12],"a.c",ok,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,"plain",' csv || fail "$got"
+grep -q '^,"bad.c",no-compile,,,,,"","bad.c:3:' csv && grep -q '^,"wrong.c",wrong,,,,,' csv || fail "$got"
+expect_match 0 '^\| =?1 \| [a-z]+ \| .* \| ok \|' "$HONE" eval affine.hone default plain --screen --markdown
+printf '%s\n' "$got" | grep -q '^| rank | candidate | time | over plain | between | verdict | finding |$' || fail "$got"
+expect_match 0 '^=?1 +(a.c|b.c|plain) ' "$HONE" eval affine.hone a.c b.c plain --screen
+printf '%s\n' "$got" | grep -q '^rank  candidate       time  over plain$' || fail "$got"
+expect 2 'hone: --markdown, --csv and --json exclude each other' "$HONE" eval affine.hone a.c b.c --csv --json
 lines 2 "$HONE" eval affine.hone a.c b.c --verify --json
 [ "$status" = 0 ] || fail "$(cat json)"
 lines 2 "$HONE" eval affine.hone a.c b.c --screen --baseline plain --json

@@ -34,6 +34,9 @@ kernel right '' '#pragma hone scratch s f32[N, 1000]'
 mv right.cu scratch.cu
 kernel right
 expect_match 0 '^scratch.cu: ok$' "$HONE" eval affine.hone scratch.cu --target cuda --verify
+# Timed calls leave the judge's kernels at work in it when it is given back.
+expect_verdicts 'scratch: ok
+right: ok' scratch.cu right.cu --baseline right.cu --seconds 0.3 --target cuda
 echo no-scratch >cuda/fault
 expect_verdicts 'right: ok
 scratch: limits

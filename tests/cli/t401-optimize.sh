@@ -18,8 +18,11 @@ grep -q '"baseline": "plain"' json || fail 'no baseline'
 grep -q '"stop_reason": "evals"' json || fail 'not stopped by --evals'
 grep -q '"run": 2' json || fail 'not run 2'
 
+# A kernel block in the problem's file is where the search begins.
+cp "$ROOT/problems/softmax.hone" own.hone
+printf '\nkernel for softmax on cpu\nstage y : rowwise vec 4 rows 8 unroll 2\n' >>own.hone
 # shellcheck disable=SC2086
-"$HONE" optimize $soft --evals 2 --events >lines || fail "--events failed"
+"$HONE" optimize own.hone ${soft#* } --evals 2 --events >lines || fail "--events failed"
 n=$(wc -l <lines)
 sed '$d' lines | while IFS= read -r line; do
     printf '%s\n' "$line" | "$(dirname "$HONE")/validate" "$ROOT/docs/schema/event.json" ||
@@ -38,10 +41,31 @@ expect_match 0 '^  1[ *] ' "$HONE" show 1
 valid show "$HONE" show 1 --json
 valid node "$HONE" show 1.1 --json
 expect_match 0 '^node      1\.0' "$HONE" show 1.0
+expect_match 0 'vec 4  rows 8  unroll 2' "$HONE" show 3.0 --source
+grep -q 'starting from the kernel block in own.hone' lines || fail 'the start is not said'
+
+# Nodes of runs are candidates and baselines, where no file has their name.
+small="$ROOT/problems/softmax.hone --dim M=96,N=128"
+# shellcheck disable=SC2086
+set -- $small
+expect_match 0 '^3: ok' "$HONE" eval "$1" 3 3.0 1.0 "$2" "$3" --verify
+expect_match 0 ' over 3.0 ' "$HONE" eval "$1" 1.0 "$2" "$3" --baseline 3.0 --screen
+expect_match 2 '1.0 is a kernel for another problem, or other sizes: run 1 is of softmax' \
+    "$HONE" eval "$1" 1.0 --verify
+expect_match 2 'run 1 has no node 99; the newest is' "$HONE" eval "$1" 1.99 --verify
 expect_match 0 '^#pragma hone launch' "$HONE" show 1.0 --source
 expect_match 0 '^Run 1: softmax on cpu, done' "$HONE" report 1
 [ "$(printf '%s\n' "$got" | awk 'length > 80' | grep -vc 'stage')" = 0 ] || fail "wide: $got"
 
+# The same shapes in every document.
+"$HONE" runs --json | tr -d ' \n' | sed 's/.*"run":1,[^}]*"speedup":{\([^}]*\)}.*/\1/' >one
+"$HONE" show 1 --json | tr -d ' \n' | sed 's/.*"is_running":[a-z]*,"speedup":{\([^}]*\)}.*/\1/' >two
+valid optimize "$HONE" report 1 --json
+tr -d ' \n' <json | sed 's/.*"speedup":{\([^}]*\)}.*/\1/' >three
+cmp one two && cmp one three || fail "$(cat one two three)"
+# Seconds that are used up already would do nothing.
+expect_match 2 'run 1 has taken [0-9]+ s already, and --seconds counts from its beginning: give more than' \
+    "$HONE" optimize --resume 1 --seconds 0.01
 # A finished run: nothing is left to do unless the budget grows.
 expect_match 0 '^champion  1\.' "$HONE" optimize --resume 1
 expect_match 0 '\(5 evaluations' "$HONE" optimize --resume 1 --evals 5

@@ -2,10 +2,15 @@
 # An exported directory builds and checks itself without hone, and the check can fail.
 . "$(dirname "$0")/lib.sh"
 
-for problem in "softmax M=96,N=130" "gelu M=40,N=72" "gemm M=48,N=80,K=56"; do
+# Stores past the caches, which need aligned vectors, and others.
+cat >stream.hone <<'END'
+kernel for softmax on cpu
+stage y : rowwise vec 4 rows 8 store stream
+END
+for problem in "softmax M=96,N=128 --start stream.hone" "gelu M=40,N=72" "gemm M=48,N=80,K=56"; do
     # shellcheck disable=SC2086
     set -- $problem
-    "$HONE" optimize "$ROOT/problems/$1.hone" --dim "$2" --evals 2 --seconds 100 --race 1 --no-calibrate >out ||
+    "$HONE" optimize "$ROOT/problems/$1.hone" --dim "$2" ${3:+"$3" "$4"} --evals 2 --seconds 100 --race 1 --no-calibrate >out ||
         fail "optimize $1: $(cat out)"
     expect_match 0 "^    void $1\(const float" "$HONE" export last -o "$1"
     # Without hone, and without a way to find it.
@@ -15,6 +20,39 @@ for problem in "softmax M=96,N=130" "gelu M=40,N=72" "gemm M=48,N=80,K=56"; do
     expect_match 0 '^[a-z]+: [0-9]+ of [0-9]+ sampled elements right' "./$1/check"
     valid proof cat "$1/PROOF.json"
 done
+
+# Python calls it, with arrays that begin anywhere, and ./check judges what comes back.
+for name in softmax gemm; do
+    expect_match 0 '^arrays 4 bytes off: ok$' env PYTHONDONTWRITEBYTECODE=1 python3 "$name/test_$name.py"
+    [ "$(printf '%s\n' "$got" | tail -1)" = ok ] || fail "test_$name.py: $got"
+done
+# In place: nothing is copied, and what is written past the caches has a kernel of its own.
+! grep -q 'memcpy\|aligned_alloc' softmax/softmax.c || fail 'softmax.c copies'
+grep -q 'softmax_y_rowwise_any(block' softmax/softmax.c || fail 'no kernel for other alignments'
+# The test sees a wrong result.
+mkdir wrong && head -c 49152 /dev/zero >wrong/output_0.bin
+expect_match 1 '^WRONG$' softmax/check --read wrong
+expect_match 2 'usage: check' softmax/check --reed wrong
+expect_match 2 'nowhere/output_0.bin: cannot read 49152 bytes' softmax/check --read nowhere
+
+# Two of them in one program, by pkg-config, shared and static.
+cat >main.c <<'END'
+#include <gelu.h>
+#include <softmax.h>
+static float x[96 * 128], y[96 * 128];
+int main(void) {
+    softmax(x, y);
+    float one = y[0];
+    gelu(x, x, x, x, y);
+    return one != 1 / 128.0f || y[0] != 0;
+}
+END
+export PKG_CONFIG_PATH=softmax:gelu
+# shellcheck disable=SC2046
+cc -o main main.c $(pkg-config --cflags --libs softmax gelu) && ./main || fail 'the shared libraries'
+cc -o main -Isoftmax -Igelu main.c softmax/libsoftmax.a gelu/libgelu.a -fopenmp -lm && ./main || fail 'the archives'
+make -s -C gelu install PREFIX="$TMP/there" || fail 'install'
+expect_match 0 "^-I$TMP/there/include" env PKG_CONFIG_PATH=there/lib/pkgconfig pkg-config --cflags gelu
 
 # One thread, without OpenMP.
 make -s -C softmax clean
@@ -29,6 +67,16 @@ expect_match 1 '^WRONG$' ./spoiled/check
 
 # What is there is not overwritten, unless it is an earlier export or --force says so.
 expect_match 0 '' "$HONE" export 1 -o softmax
+expect 2 'hone: export: softmax holds another export (of softmax); --force writes into it' \
+    "$HONE" export 2 -o softmax
+# Nothing of the other export is left, and what is not its own stays.
+cp -r softmax both && echo mine >both/notes && make -s -C both || fail 'both'
+expect_match 0 '' "$HONE" export 2 -o both --force
+for file in softmax.c softmax.py test_softmax.py libsoftmax.so softmax.pc check kernel.o kernel_any.c; do
+    [ ! -e "both/$file" ] || [ "$file" = kernel_any.c ] || fail "both/$file is left"
+done
+[ "$(cat both/notes)" = mine ] || fail 'notes are gone'
+make -s -C both && expect_match 0 '^ok$' ./both/check
 mkdir other && echo precious >other/file
 expect 2 'hone: export: other holds something that is no earlier export; --force writes into it' \
     "$HONE" export 1 -o other

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,6 +109,11 @@ int cuGetErrorString(int result, const char **text) {
     return 0;
 }
 
+static int error;  // sticky, as after an illegal address
+// Kernels and fills are done when they are asked for, but nobody may count on that: memory that is
+// taken away before anything waited for them is an illegal address.
+static bool is_busy;
+
 // ---- memory: device pointers are addresses of this process
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -153,8 +159,10 @@ static int n_arrays(int more) {
 }
 
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    if (error)
+        return error;
     *free_bytes = is_fault("crowded") && n_arrays(0) > 10 ? 1 << 20 : (size_t)4 << 30;
-    *total = (size_t)8 << 30;
+    *total = (size_t)6 << 30;
     return 0;
 }
 
@@ -169,6 +177,7 @@ int cuMemAlloc_v2(pointer *p, size_t bytes) {
     return *p ? 0 : 2;
 }
 int cuMemFree_v2(pointer p) {
+    is_busy = false;
     n_arrays(malloc_usable_size((void *)p) - 4000 < 256 ? -1 : 0);
     unmake((void *)p);
     return 0;
@@ -231,6 +240,8 @@ int cuMemMap(pointer p, size_t bytes, size_t offset, unsigned long long handle,
                 0) == MAP_FAILED;
 }
 int cuMemUnmap(pointer p, size_t bytes) {
+    if (is_busy)
+        error = 700;
     set_piece((void *)p, NULL, 0);
     return mmap((void *)p, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
            MAP_FAILED;
@@ -244,6 +255,7 @@ int cuMemcpyHtoD_v2(pointer to, const void *from, size_t bytes) {
     return 0;
 }
 int cuMemcpyDtoH_v2(void *to, pointer from, size_t bytes) {
+    is_busy = false;
     memcpy(to, (void *)from, bytes);
     return is_fault("lost") ? 999 : 0;
 }
@@ -252,14 +264,13 @@ int cuMemcpyDtoD_v2(pointer to, pointer from, size_t bytes) {
     return 0;
 }
 int cuMemsetD32_v2(pointer to, unsigned value, size_t count) {
+    is_busy = true;
     for (size_t i = 0; i < count; i++)
         ((unsigned *)to)[i] = value;
     return 0;
 }
 
 // ---- kernels
-
-static int error;  // sticky, as after an illegal address
 
 #include "fake_kernels.h"
 
@@ -373,6 +384,7 @@ int cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz
         void *stream;
     } params = {f, {gx, gy, gz}, {bx, by, bz}, shared, s};
     tell_launch(307, f->name, &params, 0);
+    is_busy = true;
     if (!error)
         run_threads(f, gx, bx, arguments);
     tell_launch(307, f->name, &params, 1);
@@ -413,9 +425,11 @@ int cuStreamCreate(void **s, unsigned flags) {
     return 0;
 }
 int cuStreamSynchronize(void *s) {
+    is_busy = false;
     return error;
 }
 int cuCtxSynchronize(void) {
+    is_busy = false;
     return error;
 }
 int cuStreamBeginCapture_v2(void *s, int mode) {
@@ -462,6 +476,7 @@ int cuEventRecord(struct timespec *e, void *s) {
     return 0;
 }
 int cuEventSynchronize(struct timespec *e) {
+    is_busy = false;
     return error;
 }
 int cuEventElapsedTime(float *ms, struct timespec *from, struct timespec *to) {

@@ -49,6 +49,7 @@ static bool make_node(struct arena *a, char **argv, struct loaded *loaded, struc
     if (!lower_kernel(a, loaded->problem, &target, &kernel, &node->candidate, err))
         return false;
     if (argv[5]) {
+        node->candidate.tier = TIER_D;
         node->candidate.source = file_read(a, argv[5], 1 << 20, &len, err);
         candidate_seal(a, &node->candidate);
     }

@@ -226,7 +226,7 @@ static const struct mutant_kernel kernels[] = {
 // What can be missing from a text without a difference.
 static const struct mutant_same same[] = {
     // Every slice but the first is zeros beyond K, so more of them only take time.
-    {"ragged", "K of K < chunk + 2048 ? K : chunk + 2048"},
+    {"ragged", "K of K < chunk + 2048 ? K : chunk + 2048", 0},
 };
 Test(cuda_text, fails_without_any_one_barrier_or_guard) {
     static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same,

@@ -563,11 +563,12 @@ Test(family, the_default_takes_the_emitter_that_should_be_fastest) {
                                   "out y : f32[2048, 1]\ny = a @ x\n",
                                   "sm_90a");
     cr_expect(strstr(tall, "gemm as dot"), "%s", tall);
-    const char *square = default_on(&a,
-                                    "problem p\nin a : f32[2048, 2048]\nin x : f32[2048, 2048]\n"
-                                    "out y : f32[2048, 2048]\ny = a @ x\n",
-                                    "sm_90a");
-    cr_expect(strstr(square, "gemm as mma  tile "), "%s", square);
+    static const char text[] = "problem p\nin a : f32[2048, 2048]\nin x : f32[2048, 2048]\n"
+                               "out y : f32[2048, 2048]\ny = a @ x\n";
+    const char *older = default_on(&a, text, "sm_80");
+    cr_expect(strstr(older, "gemm as mma  tile "), "%s", older);
+    const char *square = default_on(&a, text, "sm_90a");
+    cr_expect(strstr(square, "gemm as wgmma  tile 128x128"), "%s", square);
     const char *exact = default_on(&a,
                                    "problem p\nprecision f32 exact\nin a : f32[2048, 2048]\n"
                                    "in x : f32[2048, 2048]\nout y : f32[2048, 2048]\ny = a @ x\n",

@@ -50,8 +50,8 @@ static const struct mutant_kernel kernels[] = {
 
 static const struct mutant_same same[] = {
     // Finite sums: what is computed again term by term is the same.
-    {"parts", "if (spoiled < 1) {"},
-    {"parts", "if (0 < spoiled) {"},
+    {"parts", "if (spoiled < 1) {", 0},
+    {"parts", "if (0 < spoiled) {", 0},
 };
 
 Test(gemm_mma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {

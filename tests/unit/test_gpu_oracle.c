@@ -82,13 +82,16 @@ Test(gpu_oracle, agrees_with_the_interpreter_to_the_bit) {
 }
 
 // Every row of ops.def that is by element, in the place of another: exact operands, and such that
-// stray.
+// stray, by little and by more than a function is straight.
 Test(gpu_oracle, knows_every_operation_by_element) {
     static const char text[] = "problem p\ndim N = 700\nin x : f32[N] ~ uniform(-1.2, 1.2)\n"
                                "in z : f32[N] ~ integers(-2, 2)\nout a : f32[N]\nout b : f32[N]\n"
                                "out c : f32[N]\nout d : f32[N]\nout e : f32[N]\n"
+                               "out f : f32[N]\nout g : f32[N]\nout h : f32[N]\n"
                                "a = exp(x)\nb = exp(x * 1.7)\nc = x + z\nd = x * 1.7 + z * x\n"
-                               "e = where(x * 1.7 < z * x, x, z)\n";
+                               "e = where(x * 1.7 < z * x, x, z)\n"
+                               "far = x * 3e8 - z * 3e8\nf = exp(far)\ng = far + far * 1.7\n"
+                               "h = where(far < z * x, far * 1.7, far)\n";
     struct arena a = {0};
     struct gpu_bench b;
     struct gpu_oracle g;

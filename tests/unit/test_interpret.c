@@ -113,6 +113,29 @@ Test(interpret, computes_gelu_and_softmax) {
     interpret_reset(&r);
 }
 
+// A sum of huge terms that is -10 by exact arithmetic may honestly be some thousands more: behind
+// a function that is flat at -10, those thousands come out.
+Test(interpret, knows_that_operands_far_off_cross_a_bend) {
+    static const float x[4] = {1e11f, -8, -1e11f, -2};
+    static const char *const bent[] = {"gelu(t)",        "elu(t)",  "silu(t)", "t * tanh(t) + t",
+                                       "t * erf(t) + t", "relu(t)", "mish(t)", "leaky_relu(t)"};
+    for (size_t i = 0; i < sizeof bent / sizeof *bent; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "problem p\nin x : f32[4]\nout y : f32[4]\nt = sum(x) + x - x\ny = %s\n", bent[i]);
+        struct interpret_result r = interpreted(text, x, NULL);
+        for (int j = 0; j < 4; j++)
+            cr_expect_gt(r.spread[0][j], 500, "%s: %g", bent[i], r.spread[0][j]);
+        interpret_reset(&r);
+    }
+    // Ordinary data are not concerned: the slope alone counts.
+    char text[256];
+    snprintf(text, sizeof text, UNARY, "tanh(sum(x) + x - x)");
+    struct interpret_result r = interpreted(text, (float[]){1, -8, -1, -2.1f}, NULL);
+    cr_assert_lt(r.spread[0][0], 1e-7);
+    interpret_reset(&r);
+}
+
 Test(interpret, multiplies_matrices) {
     static const float x[6] = {1, 2, 3, 4, 5, 6}, z[6] = {1, 0, 2, 1, 3, -1};
     struct interpret_result r = interpreted("problem p\nin x : f32[2, 3]\nin z : f32[3, 2]\n"

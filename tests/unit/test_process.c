@@ -410,3 +410,27 @@ Test(process, companion_keeps_stderr_when_debugging) {
     cr_assert_eq(read(fd[0], text, sizeof text - 1), 5);
     cr_assert_str_eq(text, "loud\n");
 }
+
+Test(process, runs_while_we_do_other_things) {
+    struct error err = {0};
+    struct process_pipes p;
+    const char *const argv[] = {"/bin/sh", "-c", "echo out; echo err >&2; read line; exit 3", NULL};
+    struct process_spec spec = {.argv = argv};
+    cr_assert(process_open(&p, &spec, &err), "%s", err.text);
+    struct pollfd end = {.fd = p.end, .events = POLLIN};
+    while (!process_is_over(&p))
+        poll(&end, 1, 10);
+    char text[16] = "";
+    cr_expect_eq(read(p.out[0], text, sizeof text), 4);
+    cr_expect_str_eq(text, "out\n");
+    cr_expect_eq(read(p.out[1], text, sizeof text), 4);
+    struct process_result result = {0};
+    process_finish(&p, &result);
+    cr_expect_eq(result.exit_status, 3);
+    process_finish(&p, NULL);
+
+    const char *const none[] = {"/nothing/there", NULL};
+    spec.argv = none;
+    cr_expect_not(process_open(&p, &spec, &err));
+    process_finish(&p, NULL);
+}

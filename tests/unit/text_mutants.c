@@ -121,40 +121,52 @@ static void check_mutants(struct text_subject *s, const struct fibre_text *t, co
                      there[kind], t->source);
 }
 
-// Take guard number `*n` (in the order of the text) out of the loops.
-static bool take_out(struct loop_block *b, int *n) {
-    struct loop_stmt **at = &b->first;
-    for (struct loop_stmt *s = b->first; s; at = &s->next, s = s->next) {
-        if (s->kind == LOOP_IF && --*n == 0) {
-            s->body.last->next = s->next;
-            *at = s->body.first;
-            b->last = s->next ? b->last : s->body.last;
+static bool is_kind(const struct loop_stmt *s, enum fibre_kind kind) {
+    if (kind == FIBRE_GUARD)
+        return s->kind == LOOP_IF;
+    return s->kind == LOOP_BARRIER || s->kind == LOOP_MEET || mutants_is_order(s);
+}
+
+// Take guard or barrier number `*n` (in the order of the text) out of the loops.
+static bool take_out(struct loop_block *b, enum fibre_kind kind, int *n) {
+    struct loop_stmt **at = &b->first, *before = NULL;
+    for (struct loop_stmt *s = b->first; s; before = s, at = &s->next, s = s->next) {
+        if (is_kind(s, kind) && --*n == 0) {
+            struct loop_stmt *last = kind == FIBRE_GUARD ? s->body.last : before;
+            if (kind == FIBRE_GUARD)
+                s->body.last->next = s->next;
+            *at = kind == FIBRE_GUARD ? s->body.first : s->next;
+            b->last = s->next ? b->last : last;
             return true;
         }
-        if (take_out(&s->body, n))
+        if (take_out(&s->body, kind, n))
             return true;
     }
     return false;
 }
 
-// Does the interpreter of loops object when guard number `n` of the text is missing?
-static bool races_without(struct text_subject *s, const char *stages, int n) {
+// Does the interpreter of loops object when guard or barrier number `n` of the text is missing?
+static bool races_without(struct text_subject *s, const char *stages, enum fibre_kind kind, int n) {
     char message[1200] = "";
     struct loop_program *p = mutants_loops(s, stages);
     bool found = false;
     for (int j = 0; j < p->n_kernels && !found; j++)
-        found = take_out(&p->kernels[j]->body, &n);
+        found = take_out(&p->kernels[j]->body, kind, &n);
     cr_assert(found);
     double error = expect_execute(&s->expected, &s->arena, s->problem, p, message, sizeof message);
-    return error < 0 && strstr(message, "is written by two threads");
+    if (kind == FIBRE_GUARD)
+        return error < 0 && strstr(message, "is written by two");
+    return error < 0 && (strstr(message, "before a barrier after another") ||
+                         strstr(message, "while another block writes it"));
 }
 
-// Which of the text's guards mutant `m` leaves out, from 1; 0: it is no guard.
-static int guard_number(const struct fibre_text *t, int m) {
+// Which of the text's guards or barriers mutant `m` leaves out, from 1; 0: it is neither.
+static int number_of(const struct fibre_text *t, int m) {
+    enum fibre_kind kind = t->mutants[m - 1].kind;
     int n = 0;
     for (int i = 0; i < m; i++)
-        n += t->mutants[i].kind == FIBRE_GUARD;
-    return t->mutants[m - 1].kind == FIBRE_GUARD ? n : 0;
+        n += t->mutants[i].kind == kind;
+    return kind == FIBRE_GUARD || kind == FIBRE_BARRIER ? n : 0;
 }
 
 static bool fails_for_some_seed(struct text_subject *s, const struct fibre_program *p, int text,
@@ -168,30 +180,34 @@ static bool fails_for_some_seed(struct text_subject *s, const struct fibre_progr
 }
 
 static bool makes_no_difference(const struct mutant_set *set, const struct problem *p,
-                                const struct fibre_mutant *m) {
+                                const struct fibre_text *t, const struct fibre_mutant *m) {
+    int before = 0;
+    for (const struct fibre_mutant *other = t->mutants; other < m; other++)
+        before += strcmp(other->what, m->what) == 0;
     for (int i = 0; i < set->n_same; i++)
-        if (strcmp(set->same[i].problem, p->name) == 0 && strcmp(set->same[i].what, m->what) == 0)
+        if (strcmp(set->same[i].problem, p->name) == 0 && strcmp(set->same[i].what, m->what) == 0 &&
+            before >= set->same[i].before)
             return true;
     return false;
 }
 
 // A guard by which one thread of many stores what all of them know is not missed by the
 // result, which is stored many times then; it is missed by the interpreter of loops, which
-// lets no two threads write the same place.
+// lets no two threads write the same place. So is a barrier before what rarely matters.
 static void try_mutant(const struct mutant_set *set, struct text_subject *s,
                        const struct fibre_program *p, struct fibre_run r,
                        struct mutant_tally *tally) {
     const struct fibre_text *t = &p->texts[r.text];
     const struct fibre_mutant *m = &t->mutants[r.mutant - 1];
-    int guard = guard_number(t, r.mutant);
+    int number = number_of(t, r.mutant);
     bool fails = fails_for_some_seed(s, p, r.text, r.mutant);
-    if (makes_no_difference(set, s->problem, m)) {
+    if (makes_no_difference(set, s->problem, t, m)) {
         cr_expect(!fails, "it makes a difference: %s\n%s", m->what, t->source);
         tally->same++;
         return;
     }
     tally->all[m->kind]++;
-    if (!fails && guard > 0 && races_without(s, set->kernels[r.text].stages, guard)) {
+    if (!fails && number > 0 && races_without(s, set->kernels[r.text].stages, m->kind, number)) {
         tally->races++;
         fails = true;
     }

@@ -12,6 +12,7 @@ struct mutant_kernel {
 // What can be missing from a text without a difference.
 struct mutant_same {
     const char *problem, *what;
+    int before;  // so many of these in the text do make one
 };
 
 struct mutant_set {

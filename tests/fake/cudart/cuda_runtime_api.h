@@ -9,6 +9,7 @@
 typedef enum {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
+    cudaErrorMisalignedAddress = 716,
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidDeviceFunction = 98,

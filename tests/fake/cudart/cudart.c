@@ -1,7 +1,8 @@
 // A CUDA runtime without a GPU, for one exported directory: device memory is ours, and kernels
 // run on the fibres of runtime/dev_cpu.h, in the order that FAKE_SEED draws. kernels.h, which
 // the test makes from the plan, lists the kernels. With FAKE_RECORD defined kernels are not run
-// and every call of interest is printed instead. The call that FAKE_FAIL names fails.
+// and every call of interest is printed instead. The call that FAKE_FAIL names fails. Memory begins
+// FAKE_SHIFT bytes after a multiple of 256.
 #include "dev.h"
 
 #include "cuda.h"
@@ -21,6 +22,10 @@
 #undef HONE_KERNEL_OF
 #define HONE_KERNEL_OF(threads, blocks) void
 #include "kernel.cu"
+#if __has_include("kernel_any.cu")
+#include "kernel_any.cu"
+#endif
+#include "draw.cu"
 #endif
 #undef KERNEL
 
@@ -74,7 +79,9 @@ static void prepare(void) {
 cudaError_t cudaMalloc(void **p, size_t size) {
     FAIL_IF_ASKED;
     prepare();
-    *p = hone_dev_guarded((size + 255) / 256 * 256, 256);
+    const char *shift = getenv("FAKE_SHIFT");
+    *p = (char *)hone_dev_guarded((size + 511) / 256 * 256, 256) +
+         (shift ? strtol(shift, NULL, 10) : 0);
     return cudaSuccess;
 }
 
@@ -165,6 +172,7 @@ static cudaError_t launch(const cudaLaunchConfig_t *c, struct kernel *k, void **
     for (int i = 0; i < k->n_args; i++)
         values[i] = *(void **)arguments[i];
     running = k;
+    hone_dev.any_alignment = strstr(k->name, "_any") != NULL;
     hone_dev_launch(&(struct hone_dev_launch){.name = k->name,
                                               .kernel = call,
                                               .arg = values,

@@ -1,0 +1,94 @@
+// What the parts of wgmma's lowering share: the kernel that is being built, and shorthands for its
+// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results) and
+// gemm_wgmma_split.c (operands of f32 in two parts) include this.
+#pragma once
+
+#include "base/arena.h"
+#include "family/gemm_wgmma.h"
+#include "family/gpu.h"
+
+struct wgmma_tile {
+    const struct wgmma_side *s;
+    int group;                      // of the space, that stays
+    const struct loop_expr *first;  // of the tile, along it
+    struct loop_buffer *map, *tile;
+    // Split operands: the low halves, what both are copied from, and the factors that undo the
+    // scales, two for each row of the left or column of the right.
+    struct loop_buffer *low_map, *low_tile, *parts[2], *factors;
+};
+
+struct wgmma_build {
+    struct lowering *l;
+    struct arena *a;
+    const char *name;  // of the stage's first value
+    const struct gemm_form *form;
+    struct wgmma_sizes z;
+    int64_t blocks;      // of the grid
+    bool more;           // some have more than one tile
+    struct scope *top;   // nothing fixed
+    struct scope batch;  // batch fixed
+    const struct loop_expr *block, *thread;
+    const struct loop_expr *matrix;                  // number of the tile's in the batch
+    const struct loop_expr *count;                   // of slices before this tile's
+    const struct loop_expr *first_slice, *n_slices;  // of the tile's, that are the block's
+    struct wgmma_tile lhs, rhs;
+    struct loop_buffer *full, *empty;  // barriers, one for each slot
+    struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
+    struct loop_buffer *total;         // NULL: one sum is enough
+    struct loop_buffer *shares;  // of sums, where several blocks have a tile: [block][pair][thread]
+    struct loop_buffer *least;   // split: smallest of the tile's factors; 0: some are missing
+    struct loop_buffer *plain[2];  // split: sums of what is computed without tensor cores
+    struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
+};
+
+static inline const struct loop_expr *num(const struct wgmma_build *x, int64_t value) {
+    return loop_int(x->a, value);
+}
+
+static inline const struct loop_expr *add(const struct wgmma_build *x, const struct loop_expr *p,
+                                          const struct loop_expr *q) {
+    return loop_binary(x->a, LOOP_ADD, p, q);
+}
+
+static inline const struct loop_expr *times(const struct wgmma_build *x, const struct loop_expr *p,
+                                            int64_t q) {
+    return loop_binary(x->a, LOOP_MUL, p, num(x, q));
+}
+
+static inline const struct loop_expr *quotient(const struct wgmma_build *x,
+                                               const struct loop_expr *p, int64_t q) {
+    return loop_binary(x->a, LOOP_DIV, p, num(x, q));
+}
+
+static inline const struct loop_expr *rest(const struct wgmma_build *x, const struct loop_expr *p,
+                                           int64_t q) {
+    return loop_binary(x->a, LOOP_MOD, p, num(x, q));
+}
+
+static inline const struct loop_expr *
+smaller(const struct wgmma_build *x, const struct loop_expr *p, const struct loop_expr *q) {
+    return loop_binary(x->a, LOOP_MIN, p, q);
+}
+
+static inline const struct loop_expr *open_unrolled(const struct wgmma_build *x,
+                                                    struct loop_builder *b, const char *name,
+                                                    int64_t count, struct loop_builder *inner) {
+    struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
+    return loop_open_for(b, &f, inner);
+}
+
+// Stores the tile whose sums this thread has; `consumer` is its warpgroup among those that
+// multiply.
+void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
+                      const struct loop_expr *consumer);
+
+// Where several blocks have a tile: puts this one's sums into memory; adds up and stores this one's
+// share of the tile when all have done so.
+void wgmma_store_share(struct wgmma_build *x, struct loop_builder *b);
+void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b);
+
+// Split operands: makes the kernel that writes the parts and factors of both.
+void wgmma_split(struct wgmma_build *x);
+// The first (0) or second factor of row or column `at` of the tile's matrix, and `lanes - 1` more.
+const struct loop_expr *wgmma_factor(const struct wgmma_build *x, const struct wgmma_tile *t,
+                                     int which, const struct loop_expr *at, int lanes);

@@ -1,0 +1,160 @@
+// Ranks go by intervals: a row whose interval overlaps that of the first row of a rank shares the
+// rank, since the clock did not tell them apart. All were paired with one baseline, not with each
+// other, so the intervals are a little wider than those of `hone eval P a.c b.c`.
+#include "ops/op_rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "ops/op_eval.h"
+
+// The first line of a text.
+static const char *first_line(struct arena *a, const char *text) {
+    return text ? arena_strndup(a, text, strcspn(text, "\n")) : "";
+}
+
+void ranking_add(struct arena *a, struct ranking *r, const struct eval_report *report) {
+    const struct measurement *m = &report->result.measurement;
+    const struct verdict *v = &report->result.verdict;
+    if (r->n_rows == RANKING_MAX) {
+        r->n_left_out++;
+        return;
+    }
+    bool is_timed = v->kind == VERDICT_OK && m->present;
+    r->rows[r->n_rows++] = (struct rank_row){
+        .name = arena_strdup(a, report->candidate.label),
+        .verdict = verdict_kind_name(v->kind),
+        .evidence = first_line(a, v->evidence),
+        .finding = report->n_findings ? arena_printf(a, "%s: %s", report->findings[0].tool,
+                                                     report->findings[0].cause)
+                                      : "",
+        .baseline = is_timed && m->baseline ? arena_strdup(a, m->baseline) : "",
+        .is_ok = v->kind == VERDICT_OK,
+        .is_timed = is_timed,
+        .time_s = m->median_s,
+        .baseline_s = m->baseline_median_s,
+        .speedup = m->speedup,
+        .low = m->speedup_low,
+        .high = m->speedup_high};
+}
+
+static int by_speed(const void *x, const void *y) {
+    const struct rank_row *a = x, *b = y;
+    if (a->is_timed != b->is_timed)
+        return a->is_timed ? -1 : 1;
+    if (!a->is_timed || a->speedup == b->speedup)
+        return a < b ? -1 : 1;
+    return a->speedup > b->speedup ? -1 : 1;
+}
+
+// ranks[i] of each row, from 1; 0: not timed.
+static void find_ranks(const struct ranking *r, int *ranks) {
+    int leader = 0;
+    for (int i = 0; i < r->n_rows; i++) {
+        const struct rank_row *row = &r->rows[i];
+        if (i == 0 || row->high < r->rows[leader].low)
+            leader = i;
+        ranks[i] = row->is_timed ? leader + 1 : 0;
+    }
+}
+
+static const char *rank_text(struct arena *a, const int *ranks, int i, int n) {
+    bool is_shared = (i > 0 && ranks[i] == ranks[i - 1]) || (i + 1 < n && ranks[i] == ranks[i + 1]);
+    return ranks[i] ? arena_printf(a, "%s%d", is_shared ? "=" : "", ranks[i]) : "-";
+}
+
+static void put_csv_text(struct str *s, const char *text) {
+    str_puts(s, "\"");
+    for (; *text; text++)
+        str_printf(s, *text == '"' ? "\"\"" : "%c", *text);
+    str_puts(s, "\"");
+}
+
+static void put_csv(struct str *s, const struct rank_row *row, int rank) {
+    if (rank)
+        str_printf(s, "%d", rank);
+    str_puts(s, ",");
+    put_csv_text(s, row->name);
+    str_printf(s, ",%s,", row->verdict);
+    if (row->is_timed)
+        str_printf(s, "%.6g,%.6g,%.6g,%.6g,", row->time_s, row->speedup, row->low, row->high);
+    else
+        str_puts(s, ",,,,");
+    put_csv_text(s, row->baseline);
+    str_puts(s, ",");
+    put_csv_text(s, *row->finding ? row->finding : row->is_ok ? "" : row->evidence);
+    str_puts(s, "\n");
+}
+
+static void put_markdown_text(struct str *s, const char *text) {
+    for (; *text; text++)
+        str_printf(s, *text == '|' ? "\\|" : "%c", *text);
+}
+
+static void put_markdown(struct arena *a, struct str *s, const struct rank_row *row,
+                         const char *rank) {
+    str_printf(s, "| %s | ", rank);
+    put_markdown_text(s, row->name);
+    if (row->is_timed)
+        str_printf(s, " | %s | %.3gx | %.3gx to %.3gx | ", clock_duration(a, row->time_s * 1e9),
+                   row->speedup, row->low, row->high);
+    else
+        str_puts(s, " | | | | ");
+    str_puts(s, row->verdict);
+    str_puts(s, " | ");
+    put_markdown_text(s, *row->finding ? row->finding : row->is_ok ? "" : row->evidence);
+    str_puts(s, " |\n");
+}
+
+static void put_text(struct arena *a, struct str *s, const struct rank_row *row, const char *rank,
+                     int width) {
+    str_printf(s, "%-5s %-*s ", rank, width, row->name);
+    if (row->is_timed)
+        str_printf(s, "%10s  %6.3gx  %s\n", clock_duration(a, row->time_s * 1e9), row->speedup,
+                   arena_printf(a, "%.3gx to %.3gx", row->low, row->high));
+    else
+        str_printf(s, "%10s  %s\n", "", row->verdict);
+}
+
+static void put_heading(struct str *s, enum rank_form form, const char *baseline, int width) {
+    if (form == RANK_CSV)
+        str_puts(s, "rank,candidate,verdict,time_s,speedup,low,high,baseline,finding\n");
+    else if (form == RANK_MARKDOWN)
+        str_printf(s,
+                   "| rank | candidate | time | over %s | between | verdict | finding |\n"
+                   "|---|---|---|---|---|---|---|\n",
+                   baseline);
+    else
+        str_printf(s, "\n%-5s %-*s %10s  over %s\n", "rank", width, "candidate", "time", baseline);
+}
+
+const char *ranking_print(struct arena *a, struct ranking *r, enum rank_form form) {
+    int *ranks = arena_alloc(a, (size_t)(r->n_rows + 1) * sizeof *ranks);
+    int width = 9;
+    bool any_shared = false;
+    struct str s = {0};
+    qsort(r->rows, (size_t)r->n_rows, sizeof r->rows[0], by_speed);
+    find_ranks(r, ranks);
+    for (int i = 0; i < r->n_rows; i++)
+        width = (int)strlen(r->rows[i].name) > width ? (int)strlen(r->rows[i].name) : width;
+    put_heading(&s, form, r->n_rows && r->rows[0].is_timed ? r->rows[0].baseline : "the baseline",
+                width);
+    for (int i = 0; i < r->n_rows; i++) {
+        const char *rank = rank_text(a, ranks, i, r->n_rows);
+        any_shared = any_shared || *rank == '=';
+        if (form == RANK_CSV)
+            put_csv(&s, &r->rows[i], ranks[i]);
+        else if (form == RANK_MARKDOWN)
+            put_markdown(a, &s, &r->rows[i], rank);
+        else
+            put_text(a, &s, &r->rows[i], rank, width);
+    }
+    if (form == RANK_TEXT && any_shared)
+        str_puts(&s, "=: not resolved from the first of that rank; more --seconds may\n");
+    if (form != RANK_CSV && r->n_left_out)
+        str_printf(&s, "%d more are not listed\n", r->n_left_out);
+    return str_take(a, &s);
+}
