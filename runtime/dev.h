@@ -527,6 +527,10 @@ HONE_FN void hone_quad_sum(float2 *v) {
         sum += __shfl_xor_sync(0xffffffffu, sum, i);
     *v = make_float2(sum, sum);
 }
+HONE_FN void hone_power(float2 *v) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v->x));
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v->y));
+}
 HONE_FN void hone_pair(float2 *to, const float *v) {
     *to = make_float2(v[0], v[1]);
 }

@@ -866,6 +866,15 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
 
 static unsigned short hone_to_f16(float x);
 static unsigned short hone_to_bf16(float x);
+HONE_FN void hone_power(void *sums) {
+    float v[2];
+    memcpy(v, sums, sizeof v);
+    for (int i = 0; i < 2; i++) {
+        v[i] = exp2f(v[i]);
+        v[i] = v[i] < 0x1p-126f ? 0 : v[i];
+    }
+    memcpy(sums, v, sizeof v);
+}
 HONE_FN void hone_pair(void *to, const float *v) {
     memcpy(to, v, 2 * sizeof *v);
 }

@@ -278,7 +278,17 @@ static void finish_scores(const struct build *x, struct loop_builder *b,
 // Exponentials are 2^12 times as large as they need be where they are split, so that their small
 // parts are no denormal numbers of f16.
 static double lift(const struct build *x) {
-    return x->f->storage == DTYPE_F16 && x->z.parts > 1 ? 12 * M_LN2 : 0;
+    return x->f->storage == DTYPE_F16 && x->z.parts > 1 ? 12 : 0;
+}
+
+// e to the power of `v`, times 2 to the power of `lifted`, to element `at` of `to`.
+static void exponential(const struct build *x, struct loop_builder *b, const struct loop_buffer *to,
+                        const struct loop_expr *at, const struct loop_expr *v, double lifted) {
+    const struct loop_expr *per = loop_broadcast(x->a, loop_real(x->a, M_LOG2E), 2);
+    const struct loop_expr *more = loop_broadcast(x->a, loop_real(x->a, lifted), 2);
+    v = lifted > 0 ? loop_ternary(x->a, LOOP_FMA, v, per, more) : op(x, LOOP_MUL, v, per);
+    loop_store(b, to, at, v, false);
+    loop_intrinsic(b, INTRINSIC_POWER, (struct loop_operand[]){{to, at}});
 }
 
 // The largest of each row so far, and what everything before is scaled by.
@@ -294,7 +304,7 @@ static void find_largest(const struct build *x, struct loop_builder *b) {
     loop_close(&inner, &by_column);
     loop_intrinsic(&inner, INTRINSIC_QUAD_MAX, (struct loop_operand[]){{x->next, half}});
     const struct loop_expr *less = op(x, LOOP_SUB, get(x, x->top, half), get(x, x->next, half));
-    loop_store(&inner, x->scale, half, loop_unary(x->a, LOOP_EXP, less), false);
+    exponential(x, &inner, x->scale, half, less, 0);
     loop_store(&inner, x->top, half, get(x, x->next, half), false);
     loop_store(&inner, x->total, half,
                op(x, LOOP_MUL, get(x, x->total, half), get(x, x->scale, half)), false);
@@ -315,16 +325,13 @@ static void scale_results(const struct build *x, struct loop_builder *b) {
 // exp(score - largest) in place of scores, added up and packed.
 static void find_probs(const struct build *x, struct loop_builder *b) {
     struct loop_builder by_column, inner;
-    const struct loop_expr *lifted = loop_broadcast(x->a, loop_real(x->a, lift(x)), 2);
     const struct loop_expr *j = open_unrolled(x, b, "j", x->z.keys / 8, &by_column);
     const struct loop_expr *half = open_unrolled(x, &by_column, "half", 2, &inner);
     const struct loop_expr *at = add(x, times(x, j, 2), half);
     const struct loop_expr *e = op(x, LOOP_SUB, get(x, x->score, at), get(x, x->top, half));
-    if (lift(x) > 0)
-        e = op(x, LOOP_ADD, e, lifted);
-    e = loop_let(&inner, "e", loop_unary(x->a, LOOP_EXP, e));
-    loop_store(&inner, x->score, at, e, false);
-    loop_store(&inner, x->total, half, op(x, LOOP_ADD, get(x, x->total, half), e), false);
+    exponential(x, &inner, x->score, at, e, lift(x));
+    loop_store(&inner, x->total, half,
+               op(x, LOOP_ADD, get(x, x->total, half), get(x, x->score, at)), false);
     for (int p = 0; p < x->z.parts; p++)
         loop_intrinsic(&inner,
                        x->f->storage == DTYPE_F16 ? INTRINSIC_PACK_F16 : INTRINSIC_PACK_BF16,

@@ -82,6 +82,9 @@ static void materialise(struct choice *c, const char *name) {
         const struct form *f = family_first_form(r, c->target);
         struct kernel_stage any = {0};
         struct objection why;
+        // Families of tensor cores alone have no simpler emitter; nest takes what they do.
+        if (c->is_simple && f && (f->conv || f->attention))
+            f = family_form(&families[FAMILY_NEST], r, &why);
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;
         if (c->kernel->n_stages == STAGES_MAX)
             return;
