@@ -28,6 +28,7 @@ TYPES = {
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}  # CUtensorMapDataType
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
 
@@ -55,13 +56,31 @@ def problem_text(kind, layout, m, n, k, knobs):
 STORAGE = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
 
 
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute of a cluster: its number, and the sizes at the begin of 64 bytes."""
+
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("cluster", ctypes.c_uint * 3), ("rest", ctypes.c_uint * 13)]
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("dims", ctypes.c_uint * 6),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)),
+        ("count", ctypes.c_uint),
+    ]
+
+
 class Launch:
     """One kernel of a plan."""
 
     def __init__(self, module, line, names):
-        name, grid, block, shared, arguments = re.match(
-            r"(\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))? args\((.*?)\)", line
-        ).groups()
+        clauses = dict(re.findall(r" (\w+)\(((?:[^()]|\([^()]*\))*)\)", line))
+        grid, block, shared, arguments = (clauses.get(c) for c in ("grid", "block", "shared", "args"))
+        name, self.cluster = line.split()[0], int(clauses.get("cluster", 1))
         self.grid = eval(grid.replace("/", "//"), {}, names)  # sizes and + - * / alone
         self.block, self.shared, self.arguments = int(block), int(shared or 0), arguments.split(", ")
         self.function = ctypes.c_void_p()
@@ -143,8 +162,10 @@ class Kernel:
                 for name in k.arguments
             ]
             arguments = (ctypes.c_void_p * len(places))(*places)
-            dims = [ctypes.c_uint(d) for d in (k.grid, 1, 1, k.block, 1, 1)]
-            check(cuda.cuLaunchKernel(k.function, *dims, ctypes.c_uint(k.shared), stream, arguments, None))
+            cluster = Attribute(CLUSTER_DIMENSION, 0, (k.cluster, 1, 1))
+            dims = (ctypes.c_uint * 6)(k.grid, 1, 1, k.block, 1, 1)
+            config = Config(dims, k.shared, stream, ctypes.pointer(cluster), 1 if k.cluster > 1 else 0)
+            check(cuda.cuLaunchKernelEx(ctypes.byref(config), k.function, arguments, None))
 
 
 def error_of(result, left, right):

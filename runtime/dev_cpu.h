@@ -563,7 +563,16 @@ HONE_DEV_SHUFFLE(long long, i64)
                          HONE_DEV_LANE + (distance) < HONE_DEV_WARP ? HONE_DEV_LANE + (distance) \
                                                                     : HONE_DEV_LANE,             \
                          __LINE__)
+#define HONE_DEV_UP(distance) \
+    (HONE_DEV_LANE < (distance) ? HONE_DEV_LANE : HONE_DEV_LANE - (distance))
+#define hone_shuffle_up(v, distance) hone_dev_shuffle_f32(v, HONE_DEV_UP(distance), __LINE__)
+#define hone_shuffle_up_f64(v, distance) hone_dev_shuffle_f64(v, HONE_DEV_UP(distance), __LINE__)
+#define hone_shuffle_up_i32(v, distance) hone_dev_shuffle_i32(v, HONE_DEV_UP(distance), __LINE__)
+#define hone_shuffle_up_i64(v, distance) hone_dev_shuffle_i64(v, HONE_DEV_UP(distance), __LINE__)
 #define hone_shuffle(v, lane) hone_dev_shuffle_f32(v, lane, __LINE__)
+#define hone_shuffle_f64(v, lane) hone_dev_shuffle_f64(v, lane, __LINE__)
+#define hone_shuffle_i32(v, lane) hone_dev_shuffle_i32(v, lane, __LINE__)
+#define hone_shuffle_i64(v, lane) hone_dev_shuffle_i64(v, lane, __LINE__)
 HONE_FN int hone_warp_any(int m) {
     for (int mask = 16; mask > 0; mask /= 2)
         m |= hone_shuffle_xor_i32(m, mask);
@@ -809,6 +818,32 @@ static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const 
 #define hone_mma_f16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_f16, __LINE__)
 #define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
 #define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
+static __attribute__((unused)) void hone_dev_quad_max(struct hone_dev_fibre *f) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        const struct hone_dev_fibre *q = &f[lane / 4 * 4];
+        f[lane].sum[2] = q->sum[0];
+        for (int i = 1; i < 8; i++) {
+            float v = q[i / 2].sum[i % 2];
+            f[lane].sum[2] = v != v || v > f[lane].sum[2] ? v : f[lane].sum[2];
+        }
+    }
+}
+static __attribute__((unused)) void hone_dev_quad_sum(struct hone_dev_fibre *f) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        f[lane].sum[2] = 0;
+        for (int i = 0; i < 8; i++)
+            f[lane].sum[2] += f[lane / 4 * 4 + i / 2].sum[i % 2];
+    }
+}
+static __attribute__((unused)) void hone_dev_quad(void *v, hone_dev_together how, int line) {
+    struct hone_dev_fibre *f = hone_dev.now;
+    memcpy(f->sum, v, 2 * sizeof(float));
+    hone_dev_meet(how, line);
+    memcpy(v, &f->sum[2], sizeof(float));
+    memcpy((float *)v + 1, &f->sum[2], sizeof(float));
+}
+#define hone_quad_max(v) hone_dev_quad(v, hone_dev_quad_max, __LINE__)
+#define hone_quad_sum(v) hone_dev_quad(v, hone_dev_quad_sum, __LINE__)
 HONE_FN void hone_word(int *to, const void *from) {
     hone_dev_aligned(from, 4);
     memcpy(to, from, 4);
@@ -828,6 +863,33 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     v -= top;
     memcpy(low, &v, 4);
 }
+
+static unsigned short hone_to_f16(float x);
+static unsigned short hone_to_bf16(float x);
+HONE_FN void hone_power(void *sums) {
+    float v[2];
+    memcpy(v, sums, sizeof v);
+    for (int i = 0; i < 2; i++) {
+        v[i] = exp2f(v[i]);
+        v[i] = v[i] < 0x1p-126f ? 0 : v[i];
+    }
+    memcpy(sums, v, sizeof v);
+}
+HONE_FN void hone_pair(void *to, const float *v) {
+    memcpy(to, v, 2 * sizeof *v);
+}
+#define HONE_DEV_PACK(t)                                                       \
+    static __attribute__((unused)) void hone_pack_##t(int *word, void *sums) { \
+        float v[2];                                                            \
+        memcpy(v, sums, sizeof v);                                             \
+        *word = (int)(hone_to_##t(v[0]) | (unsigned)hone_to_##t(v[1]) << 16);  \
+        for (int i = 0; i < 2; i++)                                            \
+            v[i] -= hone_dev_half_##t(*word, i);                               \
+        memcpy(sums, v, sizeof v);                                             \
+    }
+HONE_DEV_PACK(f16)
+HONE_DEV_PACK(bf16)
+#undef HONE_DEV_PACK
 
 #include "dev_cpu_bulk.h"
 

@@ -7,10 +7,11 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "ops/op_pages.h"
 #include "ops/op_runs.h"
 
 struct runs_options {
-    const char *store;
+    const char *store, *html;
     bool json;
 };
 
@@ -20,6 +21,11 @@ static const struct option_row rows[] = {
      .value = "PATH",
      .summary = "where runs are kept (.hone, found upward)",
      .offset = offsetof(struct runs_options, store)},
+    {.name = "html",
+     .type = OPTION_STRING,
+     .value = "DIR",
+     .summary = "write all runs as pages into this directory, with an index that sorts",
+     .offset = offsetof(struct runs_options, html)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary = "print one hone.runs/1 document",
@@ -42,6 +48,16 @@ static const struct command_options options = {
     .max_arguments = -1,
 };
 
+static bool write_pages(const struct runs_options *o, struct error *err) {
+    struct arena a = {0};
+    int n;
+    bool ok = op_pages(&a, o->store, o->html, &n, err) || error_wrap(err, "runs");
+    if (ok)
+        printf("%s/index.html: %d run%s, a page each\n", o->html, n, n == 1 ? "" : "s");
+    arena_reset(&a);
+    return ok;
+}
+
 static bool remove_runs(const struct runs_options *o, const struct arguments *args,
                         struct error *err) {
     struct arena a = {0};
@@ -63,6 +79,8 @@ static bool run(int argc, char **argv, struct error *err) {
         return error_set(err, ERROR_USAGE, "runs: expected nothing, or rm RUN...");
     if (args.count)
         return remove_runs(&o, &args, err);
+    if (o.html)
+        return write_pages(&o, err);
     struct arena a = {0};
     struct run_view *views;
     int n_views;

@@ -3,6 +3,8 @@
 #include "family/gemm_form.h"
 #include "family/gpu_reduce.h"
 
+enum { NEAR_BYTES = 64 << 10 };  // of a first cache, for one operand
+
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct gpu_reduction r = gpu_reduction_of_product(f->gemm);
     gpu_reduce_defaults(&r, t, s);
@@ -20,18 +22,31 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     gpu_reduce_lower(l, &r, stage);
 }
 
-// Every result reads its row and its column; what was read before comes from a cache, some four
-// times as fast. Neighbours along K that do not lie side by side cost a sector of 32 bytes each.
+// Seconds' worth of bytes that one operand's rows are read with, beyond the first time: each result
+// reads its own; what was read before comes from a cache, some four times as fast, and from the
+// nearest one where the whole operand fits there. Neighbours along K that do not lie side by side
+// cost a sector of 32 bytes each.
+static double read_again(const struct form *f, bool is_lhs, bool is_along_k) {
+    const struct gemm_form *p = f->gemm;
+    node_id leaf;
+    struct axis_map map;
+    double size = 4, results = (double)p->batch * (double)p->m * (double)p->n;
+    if (gemm_leaf(f->region, p, is_lhs, &leaf, &map))
+        size = (double)dtype_size(f->region->graph->nodes[leaf].dtype, 1);
+    double once = size * (double)(is_lhs ? p->m : p->n) * (double)p->k;
+    double all = (is_along_k ? size : 32) * results * (double)p->k;
+    double first = once * (double)p->batch;
+    return all > first ? (all - first) / (once <= NEAR_BYTES ? 16 : 4) : 0;
+}
+
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     const struct gemm_form *p = f->gemm;
     struct region_work w;
     region_count(f->region, &w);
     struct gpu_reduction r = gpu_reduction_of_product(p);
     bool rhs_is_along_k = !p->rhs_is_contiguous || p->n == 1;
-    double each = (p->lhs_is_along_k ? 4 : 32) + (rhs_is_along_k ? 4 : 32);
-    double least = w.bytes_read + w.bytes_written;
-    double all = each * (double)r.n_results * (double)r.n_terms;
-    return gpu_reduce_estimate(&r, t, s, least + (all > least ? (all - least) / 4 : 0));
+    double again = read_again(f, true, p->lhs_is_along_k) + read_again(f, false, rhs_is_along_k);
+    return gpu_reduce_estimate(&r, t, s, w.bytes_read + w.bytes_written + again);
 }
 
 const struct emitter gemm_dot = {

@@ -294,15 +294,28 @@ static double rate_per_s(const struct target *t, enum mma_kind kind) {
     return share * peak / (kind == MMA_KIND_TF32X3 ? 3.4 : 1);
 }
 
+static double count_tiles(const struct mma_sizes *z) {
+    return (double)z->batch * ceil((double)z->m / z->lhs.width) * ceil((double)z->n / z->rhs.width);
+}
+
+// Blocks that a multiprocessor holds at once.
+static double count_resident(const struct mma_sizes *z, const struct target *t) {
+    double registers = (double)(mma_registers(z) + 40) * z->threads;
+    double resident = fmin(fmin(t->registers_per_sm / registers,
+                                (double)t->shared_per_sm / (double)(mma_shared_bytes(z) + 1024)),
+                           (double)t->threads_per_sm / z->threads);
+    return fmax(1, floor(resident));
+}
+
+// Beyond an edge nothing is copied.
+static double slice_bytes_of(const struct mma_sizes *z) {
+    return (double)z->lhs.tile_bytes * fmin(1, (double)z->m / z->lhs.width) +
+           (double)z->rhs.tile_bytes * fmin(1, (double)z->n / z->rhs.width);
+}
+
 double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
     struct mma_sizes z = *sizes;
-    double tiles =
-        (double)z.batch * ceil((double)z.m / z.lhs.width) * ceil((double)z.n / z.rhs.width);
-    double registers = (double)(mma_registers(&z) + 40) * z.threads;
-    double resident = fmin(fmin(t->registers_per_sm / registers,
-                                (double)t->shared_per_sm / (double)(mma_shared_bytes(&z) + 1024)),
-                           (double)t->threads_per_sm / z.threads);
-    resident = fmax(1, floor(resident));
+    double tiles = count_tiles(&z), resident = count_resident(&z, t);
     double per_sm = rate_per_s(t, z.kind) / t->sms;
     double depth = (double)(z.slices * z.depth);
     double products = 2.0 * z.lhs.width * z.rhs.width * depth / per_sm;
@@ -312,9 +325,7 @@ double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
     double live = fmin(resident, fmax(1, tiles / t->sms));
     double read = (double)z.lhs.warps * z.rhs.warps * (z.lhs.own + z.rhs.own) * depth *
                   z.element_bytes / (128 * clock);
-    // Beyond an edge nothing is copied.
-    double slice_bytes = (double)z.lhs.tile_bytes * fmin(1, (double)z.m / z.lhs.width) +
-                         (double)z.rhs.tile_bytes * fmin(1, (double)z.n / z.rhs.width);
+    double slice_bytes = slice_bytes_of(&z);
     double under_way = (z.stages - 1) * slice_bytes * live / 700e-9 / live;
     double brought = slice_bytes * (double)z.slices / fmin(42 * clock / live, under_way);
     double copies = (double)(z.lhs.items + z.rhs.items) * (double)z.slices * z.threads / 32;
@@ -335,14 +346,21 @@ double mma_seconds(const struct mma_sizes *sizes, const struct target *t) {
     return waves * (tile + 1.5e-6);
 }
 
+// Of 128 blocks with 41 KB each on their way an H200 brought 3.1 TB/s.
+#define MEMORY_LATENCY_S 1.6e-6
+
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     struct mma_sizes z = read_sizes(f, s);
     struct region_work w;
     region_count(f->region, &w);
-    double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
+    // What is under way must cover the latency of memory under load.
+    double blocks = fmin(count_tiles(&z), t->sms * count_resident(&z, t));
+    double all_under_way = (z.stages - 1) * slice_bytes_of(&z) * blocks;
+    double memory = (w.bytes_read + w.bytes_written) /
+                    fmin(gpu_bytes_per_s(t), all_under_way / MEMORY_LATENCY_S);
     // The longer of them does not hide all of the other.
     double computed = mma_seconds(&z, t);
-    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 3e-6;
+    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 5e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest
@@ -356,7 +374,8 @@ static const struct shape_row {
     {{64, 128, 64}, {2, 2}, 3},  {{64, 64, 64}, {2, 2}, 4},   {{64, 64, 32}, {2, 2}, 4},
     {{32, 128, 64}, {1, 4}, 4},  {{16, 128, 64}, {1, 4}, 4},  {{32, 64, 64}, {1, 4}, 4},
     {{64, 64, 64}, {2, 2}, 5},   {{64, 32, 64}, {2, 1}, 5},   {{16, 32, 64}, {1, 2}, 6},
-    {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},   {{128, 128, 32}, {4, 4}, 3},
+    {{16, 64, 64}, {1, 4}, 6},   {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},
+    {{128, 128, 32}, {4, 4}, 3},
 };
 
 static void set_shape(struct kernel_stage *s, const struct shape_row *r) {

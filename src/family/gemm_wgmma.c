@@ -24,6 +24,8 @@ static const int warpgroups_grid[] = {1, 2, -1};
 static const int stages_grid[] = {2, 3, 4, 5, 6, 7, 8, -1};
 static const int group_grid[] = {1, 4, 8, 16, -1};
 
+static const int split_grid[] = {1, 2, 4, 8, -1};
+
 static const struct knob knobs[] = {
     {.name = "tile",
      .summary = "rows and columns that a block works on",
@@ -38,12 +40,22 @@ static const struct knob knobs[] = {
      .summary = "rows of tiles that are walked together",
      .n_parts = 1,
      .grid = {group_grid}},
+    {.name = "split",
+     .summary = "blocks of a cluster that have the terms of a tile",
+     .n_parts = 1,
+     .grid = {split_grid}},
     {0},
 };
 
 // Elements that are added before a sum is put aside, and what a thread has registers for besides
 // what it needs to get along.
-enum { CHUNK_TERMS = 128, REGISTERS_OF_TWO = 232, REGISTERS_OF_ONE = 255, REGISTERS_ELSE = 48 };
+enum {
+    CHUNK_TERMS = 128,
+    CHUNK_TF32 = 512,
+    REGISTERS_OF_TWO = 240,
+    REGISTERS_OF_ONE = 255,
+    REGISTERS_ELSE = 48
+};
 
 // What a plan may have of scratch, less the factors.
 #define SCRATCH_MAX ((int64_t)4000 << 20)
@@ -83,13 +95,15 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
     return true;
 }
 
-// Operands of f32 whose products need not be f32's own. Whatever they are read or computed from.
-static bool is_split(const struct form *f) {
+// Into how many parts of f16 operands of f32 are split, whatever they are read or computed from. 0:
+// they are not f32, or products must be f32's own. One part has the digits of tf32.
+static int parts_of(const struct form *f) {
     const struct precision *p = &f->region->problem->precision;
     bool narrower = p->operand == PRECISION_TYPE && p->type != DTYPE_F32;
-    return node_of(f, f->gemm->lhs)->dtype == DTYPE_F32 &&
-           node_of(f, f->gemm->rhs)->dtype == DTYPE_F32 && !narrower && !p->is_exact &&
-           p->operand != PRECISION_TF32;
+    if (node_of(f, f->gemm->lhs)->dtype != DTYPE_F32 ||
+        node_of(f, f->gemm->rhs)->dtype != DTYPE_F32 || narrower || p->is_exact)
+        return 0;
+    return p->operand == PRECISION_TF32 ? 1 : 2;
 }
 
 // A split operand lies as the value that it comes from does; what is the same for the whole batch
@@ -110,7 +124,7 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     const char *anchor = node_of(f, g->anchor)->name;
     const struct precision *p = &f->region->problem->precision;
     struct wgmma_side side[2];
-    if (is_split(f))
+    if (parts_of(f))
         return true;
     if (!find_side(f, true, &side[0], why) || !find_side(f, false, &side[1], why))
         return false;
@@ -143,34 +157,40 @@ static bool is_narrow(const struct region *r) {
     return true;
 }
 
+// Slices whose sum is put aside: errors of sums stay below those of what is added.
+static int64_t chunk_of(const struct wgmma_sizes *z, bool is_narrow) {
+    if (z->parts == 2)
+        return z->slices > 1 ? 1 : 0;
+    int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
+    return is_narrow || z->k <= 2 * terms ? 0 : terms / WGMMA_DEPTH;
+}
+
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
     const struct gemm_form *g = f->gemm;
     struct objection why;
     struct wgmma_sizes z = {.m = g->m, .n = g->n, .k = g->k, .batch = g->batch};
-    z.is_split = is_split(f);
-    if (z.is_split) {
+    z.parts = parts_of(f);
+    if (z.parts) {
         find_split_side(f, true, &z.lhs);
         find_split_side(f, false, &z.rhs);
     } else {
         find_side(f, true, &z.lhs, &why);
         find_side(f, false, &z.rhs, &why);
     }
-    z.storage = z.is_split ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
+    z.storage = z.parts ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
     z.stages = stage_number(s, "stages", 0);
     z.group = stage_number(s, "group", 0);
+    z.split = stage_number(s, "split", 0);
     z.consumers = stage_number(s, "warpgroups", 0);
     z.threads = WGMMA_GROUP * (z.consumers + 1);
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
     for (int i = 0; i < f->region->n_values; i++)
-        if (wgmma_is_staged(f->region, i, z.n))
+        if (wgmma_is_staged(f->region, i, z.n) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + WGMMA_DEPTH - 1) / WGMMA_DEPTH;
-    if (z.is_split && z.slices > 1)
-        z.chunk = 1;
-    else if (!z.is_split && !is_narrow(f->region) && z.k > 2 * CHUNK_TERMS)
-        z.chunk = CHUNK_TERMS / WGMMA_DEPTH;
+    z.chunk = chunk_of(&z, is_narrow(f->region));
     return z;
 }
 
@@ -189,10 +209,14 @@ int64_t wgmma_tiles(const struct wgmma_sizes *z) {
            ((z->n + z->rhs.width - 1) / z->rhs.width);
 }
 
+int64_t wgmma_slices_each(const struct wgmma_sizes *z) {
+    return (z->slices + z->split - 1) / z->split;
+}
+
 // The ring, its barriers, and what it takes to begin where the swizzle does.
 static int64_t shared_bytes(const struct wgmma_sizes *z) {
     int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2;
-    return (int64_t)z->stages * ((z->is_split ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
+    return (int64_t)z->stages * ((z->parts > 1 ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
 }
 
 // Elements of an operand that is split, of all matrices.
@@ -217,18 +241,33 @@ static bool legal_rows(const struct wgmma_sizes *z, struct objection *why) {
     return true;
 }
 
+static bool legal_split(const struct wgmma_sizes *z, struct objection *why) {
+    if (z->split > 1 && (z->split - 1) * wgmma_slices_each(z) >= z->slices)
+        return objection(why, "split",
+                         "%lld slices of 64 terms are too few for %d blocks: the "
+                         "nearest is %d",
+                         (long long)z->slices, z->split, z->split / 2);
+    if (z->split > 1 &&
+        (double)wgmma_tiles(z) * z->split * z->lhs.width * z->rhs.width * 4 > (double)SCRATCH_MAX)
+        return objection(why, "split",
+                         "sums of %d blocks for each tile take more than %lld bytes of "
+                         "scratch: the nearest is %d",
+                         z->split, (long long)SCRATCH_MAX, z->split / 2);
+    return true;
+}
+
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct wgmma_sizes z = wgmma_read_sizes(f, s);
-    if (!legal_rows(&z, why) ||
+    if (!legal_rows(&z, why) || !legal_split(&z, why) ||
         !gpu_legal_shared(t, "stages", shared_bytes(&z), "fewer stages", why))
         return false;
-    int64_t parts = split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs);
-    if (z.is_split && parts > SCRATCH_MAX / 4)
+    int64_t bytes = 2 * z.parts * (split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs));
+    if (bytes > SCRATCH_MAX)
         return objection(why, NULL,
                          "the parts of both operands take %lld bytes of scratch, above %lld; take "
                          "mma or simt",
-                         (long long)(4 * parts), (long long)SCRATCH_MAX);
+                         (long long)bytes, (long long)SCRATCH_MAX);
     if (wgmma_tiles(&z) * z.slices > INT32_MAX)
         return objection(why, "tile", "%lld tiles of %lld slices are more than can be counted",
                          (long long)wgmma_tiles(&z), (long long)z.slices);
@@ -245,68 +284,101 @@ static double rate_per_s(const struct target *t) {
     return 0.72 * peak;
 }
 
-static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
-    struct wgmma_sizes z = wgmma_read_sizes(f, s);
-    double tiles = (double)wgmma_tiles(&z), waves = ceil(tiles / t->sms);
+// The passes that split operands of f32: each reads one and writes its parts.
+static double split_seconds(const struct wgmma_sizes *z, const struct target *t) {
+    if (!z->parts)
+        return 0;
+    double elements = (double)(split_elements(z, &z->lhs) + split_elements(z, &z->rhs));
+    return (4.5 + 2 * z->parts) * elements / gpu_bytes_per_s(t) + 8e-6;
+}
+
+// The longer of two does not hide all of the other.
+static double together(double a, double b) {
+    return fmax(a, b) + 0.15 * fmin(a, b);
+}
+
+// One block's part of a tile: products, while slices are brought.
+static double tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
     double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.7e9;
-    double depth = (double)z.slices * WGMMA_DEPTH;
-    double products = 2.0 * z.lhs.width * z.rhs.width * depth / (rate_per_s(t) / t->sms);
+    double depth = (double)wgmma_slices_each(z) * WGMMA_DEPTH;
+    double products = 2.0 * z->lhs.width * z->rhs.width * depth / (rate_per_s(t) / t->sms);
     // One warpgroup alone waits for its products; narrow ones read more of shared memory.
-    if (z.consumers == 1)
+    if (z->consumers == 1)
         products *= 1.25;
-    if (z.rhs.width < 128)
+    if (z->rhs.width < 128)
         products *= 1.25;
-    if (z.stages < 3)
+    if (z->stages < 3)
         products *= 1.2;
-    double brought = (double)(z.lhs.width + z.rhs.width) * depth * 2 / (44 * clock);
-    double split = 0;
-    if (z.is_split) {
-        // Three products, and slices whose sums are added by the way; before them two passes that
-        // read an operand, half of it twice, and write as much.
+    // Nothing is brought for what lies outside.
+    double brought = fmin((double)z->m, z->lhs.width) + fmin((double)z->n, z->rhs.width);
+    brought *= depth * 2 / (44 * clock);
+    // Three products, and slices whose sums are added by the way.
+    if (z->parts > 1) {
         products *= 3 * 1.08;
         brought *= 2;
-        split = 10.0 * (double)(split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs)) /
-                    gpu_bytes_per_s(t) +
-                5e-6;
     }
-    double stored = (double)z.lhs.width * z.rhs.width * 5e-11 + 0.7e-6;
+    double stored = (double)z->lhs.width * z->rhs.width * 5e-11 + 0.7e-6;
+    // Sums go to memory and back, and blocks wait for each other.
+    if (z->split > 1)
+        stored += 8.0 * z->lhs.width * z->rhs.width / (30 * clock) + 3e-6;
+    return together(products, brought) + stored;
+}
+
+// What one multiprocessor gets from memory, at most: 64 of an H200's got 52 GB/s each.
+#define SM_BYTES_PER_S 52e9
+
+static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
+    struct wgmma_sizes z = wgmma_read_sizes(f, s);
+    double blocks = (double)wgmma_tiles(&z) * z.split;
+    double waves = ceil(blocks / t->sms);
     struct region_work w;
     region_count(f->region, &w);
-    double memory = (w.bytes_read + w.bytes_written) / gpu_bytes_per_s(t);
-    return split + fmax(waves * (fmax(products, brought) + stored), memory) + 4e-6;
+    double rate = fmin(gpu_bytes_per_s(t), fmin(blocks, t->sms) * SM_BYTES_PER_S);
+    double memory = (w.bytes_read + w.bytes_written) / rate;
+    // Boxes that are mostly outside take as long as whole ones: 53 µs instead of 37 for 16 rows.
+    if (z.m < WGMMA_ROWS)
+        memory *= 1.5;
+    return split_seconds(&z, t) + together(waves * tile_seconds(&z, t), memory) + 5e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    static const struct {
-        int rows, columns, warpgroups;
-    } shapes[] = {{128, 256, 2}, {256, 128, 2}, {128, 192, 2}, {128, 128, 2},
-                  {64, 256, 1},  {64, 128, 1},  {64, 64, 1}};
+static const struct shape_row {
+    int rows, columns, warpgroups;
+} shapes[] = {{128, 256, 2}, {256, 128, 2}, {128, 192, 2}, {128, 128, 2},
+              {64, 256, 1},  {64, 128, 1},  {64, 64, 1}};
+
+// With as many stages as there is room for.
+static bool set_shape(const struct form *f, const struct target *t, struct kernel_stage *s,
+                      const struct shape_row *r, int split) {
     struct objection why;
+    stage_set(s, "tile", 0, r->rows);
+    stage_set(s, "tile", 1, r->columns);
+    stage_set(s, "warpgroups", 0, r->warpgroups);
+    stage_set(s, "split", 0, split);
+    for (int stages = 8; stages >= 2; stages--) {
+        stage_set(s, "stages", 0, stages);
+        if (is_legal(f, t, s, &why))
+            return true;
+    }
+    return false;
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    const struct shape_row *best = &shapes[sizeof shapes / sizeof *shapes - 1];
     double least = INFINITY;
-    size_t best = sizeof shapes / sizeof *shapes - 1;
+    int best_split = 1;
     stage_set(s, "group", 0, 8);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-            if (pass == 1 && i != best)
-                continue;
-            stage_set(s, "tile", 0, shapes[i].rows);
-            stage_set(s, "tile", 1, shapes[i].columns);
-            stage_set(s, "warpgroups", 0, shapes[i].warpgroups);
-            // As many stages as there is room for.
-            int stages = 6;
-            for (; stages > 2; stages--) {
-                stage_set(s, "stages", 0, stages);
-                if (is_legal(f, t, s, &why))
-                    break;
-            }
-            stage_set(s, "stages", 0, stages);
-            if (pass == 0 && is_legal(f, t, s, &why) && estimate(f, t, s) < least) {
-                least = estimate(f, t, s);
-                best = i;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int split = 1; split <= 8; split *= 2) {
+            double seconds = set_shape(f, t, s, &shapes[i], split) ? estimate(f, t, s) : INFINITY;
+            if (seconds < least) {
+                least = seconds;
+                best = &shapes[i];
+                best_split = split;
             }
         }
+    set_shape(f, t, s, best, best_split);
 }
 
 const struct emitter gemm_wgmma = {

@@ -20,9 +20,10 @@ struct wgmma_side {
 
 struct wgmma_sizes {
     enum dtype storage;  // of both operands, as they are multiplied
-    bool is_split;       // operands of f32, each copied as two parts of f16 (gemm_wgmma_split.c)
+    int parts;           // of operands of f32, of f16 each (gemm_wgmma_split.c); 0: as they are
     int64_t m, n, k, batch;
     int stages, group;
+    int split;  // blocks, of a cluster, that have the slices of a tile
     int consumers,
         threads;           // warpgroups that multiply; threads of a block, with the one that copies
     int own;               // rows of one consumer
@@ -41,5 +42,7 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
 // Pairs of sums that a thread keeps.
 int64_t wgmma_pairs(const struct wgmma_sizes *z);
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
+// Slices that a block has of a tile; the last of several may have fewer.
+int64_t wgmma_slices_each(const struct wgmma_sizes *z);
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

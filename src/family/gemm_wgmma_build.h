@@ -20,6 +20,7 @@ struct wgmma_tile {
 struct wgmma_build {
     struct lowering *l;
     struct arena *a;
+    const char *name;  // of the stage's first value
     const struct gemm_form *form;
     struct wgmma_sizes z;
     int64_t blocks;      // of the grid
@@ -27,14 +28,16 @@ struct wgmma_build {
     struct scope *top;   // nothing fixed
     struct scope batch;  // batch fixed
     const struct loop_expr *block, *thread;
-    const struct loop_expr *matrix;  // number of the tile's in the batch
-    const struct loop_expr *count;   // of slices before this tile's
+    const struct loop_expr *matrix;                  // number of the tile's in the batch
+    const struct loop_expr *count;                   // of slices before this tile's
+    const struct loop_expr *first_slice, *n_slices;  // of the tile's, that are the block's
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
     struct loop_buffer *total;         // NULL: one sum is enough
-    struct loop_buffer *least;         // split: smallest of the tile's factors; 0: some are missing
-    struct loop_buffer *plain[2];      // split: sums of what is computed without tensor cores
+    struct loop_buffer *shares;  // of sums, where several blocks have a tile: [block][pair][thread]
+    struct loop_buffer *least;   // split: smallest of the tile's factors; 0: some are missing
+    struct loop_buffer *plain[2];  // split: sums of what is computed without tensor cores
     struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
 };
 
@@ -79,8 +82,13 @@ static inline const struct loop_expr *open_unrolled(const struct wgmma_build *x,
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
                       const struct loop_expr *consumer);
 
-// Split operands: makes the kernel that writes the parts and factors of one operand.
-void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t, const char *name);
+// Where several blocks have a tile: puts this one's sums into memory; adds up and stores this one's
+// share of the tile when all have done so.
+void wgmma_store_share(struct wgmma_build *x, struct loop_builder *b);
+void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b);
+
+// Split operands: makes the kernel that writes the parts and factors of both.
+void wgmma_split(struct wgmma_build *x);
 // The first (0) or second factor of row or column `at` of the tile's matrix, and `lanes - 1` more.
 const struct loop_expr *wgmma_factor(const struct wgmma_build *x, const struct wgmma_tile *t,
                                      int which, const struct loop_expr *at, int lanes);

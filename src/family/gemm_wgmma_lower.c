@@ -41,15 +41,35 @@ static void place_tile(struct wgmma_build *x, struct loop_builder *b,
     x->rhs.first = loop_let(b, "column0", times(x, column, x->z.rhs.width));
 }
 
+// Which slices of the tile are the block's, where several have a part of them each.
+static void find_slices(struct wgmma_build *x, struct loop_builder *b) {
+    int64_t each = wgmma_slices_each(&x->z);
+    x->first_slice = num(x, 0);
+    x->n_slices = num(x, x->z.slices);
+    if (x->z.split == 1)
+        return;
+    x->first_slice = loop_let(b, "first", times(x, rest(x, x->block, x->z.split), each));
+    x->n_slices = num(x, each);
+    if (x->z.slices % each != 0)
+        x->n_slices =
+            loop_let(b, "slices",
+                     smaller(x, x->n_slices,
+                             loop_binary(x->a, LOOP_SUB, num(x, x->z.slices), x->first_slice)));
+}
+
 // A walk over the block's tiles; inside, the batch and the tile's place are fixed.
 static void open_tiles(struct wgmma_build *x, struct loop_builder *b, struct loop_builder *inner) {
     int64_t each = wgmma_tiles(&x->z) / x->z.batch;
-    struct loop_for f = {"tile", x->block, num(x, wgmma_tiles(&x->z)), x->blocks, false};
+    const struct loop_expr *first = quotient(x, x->block, x->z.split);
+    struct loop_for f = {"tile", first, num(x, wgmma_tiles(&x->z)), x->blocks, false};
     // One tile each: a loop that runs once.
     if (!x->more)
-        f.end = add(x, x->block, num(x, 1));
+        f.end = add(x, first, num(x, 1));
     const struct loop_expr *tile = loop_open_for(b, &f, inner);
-    x->count = loop_let(inner, "before", times(x, quotient(x, tile, x->blocks), x->z.slices));
+    x->count = num(x, 0);
+    if (x->more)
+        x->count = loop_let(inner, "before", times(x, quotient(x, tile, x->blocks), x->z.slices));
+    find_slices(x, inner);
     x->batch = scope_inside(x->top, inner);
     x->matrix = quotient(x, tile, each);
     scope_split(&x->batch, x->matrix, 0, x->form->group_m);
@@ -78,7 +98,7 @@ static const struct loop_expr *slot_begin(const struct wgmma_build *x, const str
 // Which matrix of the batch, among those of the operand's buffer.
 static const struct loop_expr *matrix_of(struct wgmma_build *x, struct loop_builder *b,
                                          const struct wgmma_tile *t) {
-    if (x->z.is_split)
+    if (x->z.parts)
         return x->matrix;
     const struct shape *shape = &x->l->region->graph->nodes[t->s->leaf].shape;
     struct scope s = scope_inside(&x->batch, b);
@@ -114,7 +134,7 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
 static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struct wgmma_copy c) {
     struct loop_builder inner;
     int boxes = c.t->s->along_k ? 1 : c.t->s->width / 64;
-    for (int low = 0; low <= x->z.is_split; low++) {
+    for (int low = 0; low < x->z.parts || low == 0; low++) {
         c.is_low = low;
         copy_box(x, &inner, &c, open_unrolled(x, b, "box", boxes, &inner));
         loop_close(b, &inner);
@@ -129,17 +149,17 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
         left = matrix_of(x, &by_tile, &x->lhs);
     if (x->z.rhs.is_batch)
         right = matrix_of(x, &by_tile, &x->rhs);
-    struct loop_for f = {"slice", num(x, 0), num(x, x->z.slices), 1, false};
+    struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
     const struct loop_expr *slice = loop_open_for(&by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
-    const struct loop_expr *k = times(x, slice, WGMMA_DEPTH);
+    const struct loop_expr *k = times(x, add(x, x->first_slice, slice), WGMMA_DEPTH);
     // Before it was filled for the first time it is empty.
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_WAIT,
                    (struct loop_operand[]){
                        {x->empty, slot}, {NULL, phase_of(x, add(x, count, num(x, x->z.stages)))}});
     int64_t bytes = (int64_t)(x->z.lhs.width + x->z.rhs.width) * WGMMA_DEPTH * 2;
-    bytes *= x->z.is_split ? 2 : 1;
+    bytes *= x->z.parts > 1 ? 2 : 1;
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_EXPECT,
                    (struct loop_operand[]){{x->full, slot}, {NULL, num(x, bytes)}});
     copy_side(x, &by_slice, (struct wgmma_copy){&x->lhs, false, slot, k, left});
@@ -192,8 +212,8 @@ static void multiply(const struct wgmma_build *x, struct loop_builder *b,
                      const struct loop_expr *adds) {
     static const bool parts[][2] = {{false, true}, {true, false}, {false, false}};
     loop_intrinsic(b, INTRINSIC_WGMMA_FENCE, NULL);
-    for (int i = x->z.is_split ? 0 : 2; i < 3; i++)
-        multiply_parts(x, b, slot, consumer, parts[i], i == 0 || !x->z.is_split ? adds : num(x, 1));
+    for (int i = x->z.parts > 1 ? 0 : 2; i < 3; i++)
+        multiply_parts(x, b, slot, consumer, parts[i], i == 0 || x->z.parts < 2 ? adds : num(x, 1));
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -249,7 +269,7 @@ static void add_to_totals(const struct wgmma_build *x, struct loop_builder *b) {
 static void walk(const struct wgmma_build *x, struct loop_builder *b,
                  const struct loop_expr *consumer) {
     struct loop_builder inner;
-    const struct loop_expr *end = num(x, x->z.slices);
+    const struct loop_expr *end = x->n_slices;
     if (!x->total) {
         add_slices(x, b, consumer, num(x, 0), end);
         return;
@@ -275,8 +295,22 @@ static void consume(struct wgmma_build *x, struct loop_builder *b) {
         consumer = loop_let(b, "consumer", loop_binary(x->a, LOOP_SUB, group, num(x, 1)));
     open_tiles(x, b, &by_tile);
     walk(x, &by_tile, consumer);
-    wgmma_store_tile(x, &by_tile, consumer);
+    if (x->z.split > 1)
+        wgmma_store_share(x, &by_tile);
+    else
+        wgmma_store_tile(x, &by_tile, consumer);
     loop_close(b, &by_tile);
+}
+
+// Blocks that have a part of K each meet when their sums are in memory.
+static void combine(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder some, by_tile;
+    loop_meet(b, NULL, NULL);
+    loop_open_if(b, num(x, WGMMA_GROUP - 1), x->thread, &some);
+    open_tiles(x, &some, &by_tile);
+    wgmma_store_shares(x, &by_tile);
+    loop_close(&some, &by_tile);
+    loop_close(b, &some);
 }
 
 // ---- the kernel
@@ -308,10 +342,10 @@ static struct loop_buffer *make_tile(struct wgmma_build *x, const struct wgmma_s
 }
 
 static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *name) {
-    const struct loop_buffer *of = x->z.is_split ? t->parts[0] : x->l->buffer[t->s->leaf];
+    const struct loop_buffer *of = x->z.parts ? t->parts[0] : x->l->buffer[t->s->leaf];
     t->map = make_map(x, t->s, of, arena_printf(x->a, "%s_map", name));
     t->tile = make_tile(x, t->s, arena_printf(x->a, "%s_tile", name));
-    if (!x->z.is_split)
+    if (x->z.parts < 2)
         return;
     t->low_map = make_map(x, t->s, t->parts[1], arena_printf(x->a, "%s_low_map", name));
     t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_low_tile", name));
@@ -327,7 +361,12 @@ static void make_buffers(struct wgmma_build *x) {
     x->sum = loop_register(p, "sum", wgmma_pairs(&x->z), 2);
     if (x->z.chunk)
         x->total = loop_register(p, "total", wgmma_pairs(&x->z), 2);
-    if (x->z.is_split) {
+    struct loop_size shares[] = {{wgmma_tiles(&x->z) * x->z.split, NULL},
+                                 {(int64_t)x->z.lhs.width * x->z.rhs.width, NULL}};
+    if (x->z.split > 1)
+        x->shares = loop_global_of(p, arena_printf(x->a, "%s_sums", x->name), LOOP_SCRATCH,
+                                   DTYPE_F32, shares, 2);
+    if (x->z.parts) {
         x->least = loop_register(p, "least", 1, 1);
         x->plain[0] = loop_register(p, "plain", 1, 1);
         x->plain[1] = loop_register(p, "plain_part", 1, 1);
@@ -336,8 +375,9 @@ static void make_buffers(struct wgmma_build *x) {
     struct loop_size staged = {x->z.staged_bytes / 2, NULL};
     for (int v = 0; v < x->l->region->n_values; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        if (!wgmma_is_staged(x->l->region, v, x->z.n) || x->l->target_offset[v] ||
-            dtype_infos[t].bits != 16 || (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
+        if (!x->z.staged_bytes || !wgmma_is_staged(x->l->region, v, x->z.n) ||
+            x->l->target_offset[v] || dtype_infos[t].bits != 16 ||
+            (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
             continue;
         x->passage[v] =
             v > 0 && x->passage[0] ? x->passage[0] : loop_shared_of(p, "passage", t, &staged, 1);
@@ -360,29 +400,32 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
 }
 
 // Three warpgroups have 168 registers for each thread: the one that copies leaves most of them to
-// the others.
+// the others, as many as it can do without where sums fill them.
 static void set_registers(const struct wgmma_build *x, struct loop_builder *b, bool more) {
+    int64_t sums = 2 * wgmma_pairs(&x->z) * (x->z.chunk ? 2 : 1);
+    int less = sums > 176 ? 24 : 40;
     if (x->z.consumers == 2)
         loop_intrinsic(b, more ? INTRINSIC_REGISTERS_MORE : INTRINSIC_REGISTERS_LESS,
-                       (struct loop_operand[]){{NULL, num(x, more ? 232 : 40)}});
+                       (struct loop_operand[]){{NULL, num(x, more ? 252 - less / 2 : less)}});
 }
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
     struct wgmma_build x = {.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x.form);
     x.z = wgmma_read_sizes(f, stage);
-    x.more = l->sms < wgmma_tiles(&x.z);
+    x.name = stage->values[0];
+    x.more = l->sms < wgmma_tiles(&x.z) && x.z.split == 1;
     x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
-    if (x.z.is_split) {
-        wgmma_split(&x, &x.lhs, arena_printf(x.a, "%s_lhs", stage->values[0]));
-        wgmma_split(&x, &x.rhs, arena_printf(x.a, "%s_rhs", stage->values[0]));
-    }
+    if (x.z.parts)
+        wgmma_split(&x);
     struct loop_builder b, role, one;
     struct gpu_kernel k = gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]),
-                                          num(&x, x.blocks), x.z.threads, &b);
+                                          num(&x, x.blocks * x.z.split), x.z.threads, &b);
     k.kernel->min_blocks = 1;
+    k.kernel->gang = x.z.split > 1 ? x.z.split : 0;
+    k.kernel->is_cluster = x.z.split > 1;
     struct scope top = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
     x.top = &top;
     x.block = k.block;
@@ -404,4 +447,6 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     set_registers(&x, &role, true);
     consume(&x, &role);
     loop_close(&b, &role);
+    if (x.z.split > 1)
+        combine(&x, &b);
 }

@@ -1,16 +1,22 @@
-// Operands of f32 for tensor cores of f16: two parts each, and factors that undo their scales.
+// Operands of f32 for tensor cores of f16: parts of f16, and factors that undo their scales.
 //
 // Every row of the left operand and column of the right one is multiplied by a power of two that
 // brings its largest magnitude to about 2^14, and is then written as high + low, both f16: 22 bits.
 // Three products of parts, added in f32, are as good as f32's own (high x high, and the two of a
-// high and a low part), and three times f16's work is still four times as fast. What a power of two
-// takes from the exponent of a sum the factors give back; there are two for each row, so that
-// neither they nor their products leave the range of f32.
+// high and a low part), and three times f16's work is still four times as fast. Under `precision
+// tf32` the high part is all: f16 has as many digits as tf32, and its products take half the time.
+// What a power of two takes from the exponent of a sum the factors give back; there are two for
+// each row, so that neither they nor their products leave the range of f32.
 //
-// Elements far below the largest of their row lose bits: from 2^-17 of it on. In data of one kind
-// they are few and do not matter. A row in which more than one of sixteen is so small, and one with
-// an infinity or NaN, gets factors of 0, and its results are computed without tensor cores
-// (gemm_wgmma_store.c): slowly, but as f32 has them.
+// Elements far below the largest of their row lose bits: of two parts from 2^-17 of it on, of one
+// from 2^-28. In data of one kind they are few and do not matter. A row in which more than one of
+// sixteen is so small, and one with an infinity or NaN, gets factors of 0, and its results are
+// computed without tensor cores (gemm_wgmma_store.c): slowly, but as f32 has them.
+//
+// One kernel has both operands, some of its blocks each. A row that lies side by side is walked by
+// a part of a block. Columns are walked by strips of 32, by a cluster of blocks along K, which tell
+// each other what they saw through global memory. What fits is kept in registers between the two
+// walks.
 //
 // Turned down: three parts of bf16, which need no scales, but six products; parts of tf32, as good
 // as those of f16 at half the rate; one scale for a whole operand, which rows of different
@@ -20,27 +26,37 @@
 #include <math.h>
 
 enum {
-    TEAM = 256,           // threads of a block
-    LONG_ROW = 512,       // vectors: from here on a whole block has a row
-    ACROSS = 512,         // threads of a block that has columns
+    BLOCK = 512,          // threads
+    SHORT_ROW = 1024,     // elements that a warp has to itself
+    KEPT = 32,            // floats of a thread that are kept
+    STRIP = 32,           // columns
+    GANG_MAX = 8,         // blocks of a cluster
     EXPONENT = 14,        // of the largest magnitude
     EXPONENT_MIN = -112,  // of a peak: below it f16 has all bits that f32 has
     SMALL_SHARE = 16,     // one of so many elements may be small
     UNROLL = 4
 };
-#define SMALL 0x1p-3  // scaled: from here down low parts lose bits
+
+// Scaled: from here down parts lose bits.
+static double small_below(const struct wgmma_build *x) {
+    return x->z.parts == 1 ? 0x1p-14 : 0x1p-3;
+}
 
 struct pass {
     struct wgmma_build *x;
     struct wgmma_tile *t;
     bool is_lhs;
-    struct scope *at;                // row of the left, or columns of the right, fixed
-    const struct loop_expr *matrix;  // of the batch
-    const struct loop_expr *own;     // the row, or the first of the thread's columns
-    const struct loop_expr *inside;  // across: where it is below that, columns are stored
-    const struct loop_expr *scale[2];
+    const char *name;
+    int vec, gang;
+    int64_t blocks;
+    const struct loop_expr *block, *thread;  // among those of the operand
+    struct scope *at;                        // row of the left, or columns of the right, fixed
+    const struct loop_expr *matrix;          // of the batch
+    const struct loop_expr *own;             // the row, or the first of the thread's columns
+    const struct loop_expr *real, *end;      // it is there where real < end
+    const struct loop_expr *scale[2], *factor[2];
     struct gpu_fold peak, small;
-    int vec;
+    struct loop_buffer *kept;  // what the first walk read, or NULL: read again
 };
 
 static int64_t matrices(const struct wgmma_build *x, const struct wgmma_side *s) {
@@ -71,37 +87,27 @@ static const struct loop_expr *op2(const struct pass *p, enum loop_op op, const 
     return loop_binary(p->x->a, op, u, v);
 }
 
-// 2 to the power of a whole number (i64) from 0 to 124, of two that i64 holds: exact, other than
-// functions of a chip.
-static const struct loop_expr *power_up(const struct pass *p, const struct loop_expr *n) {
-    struct arena *a = p->x->a;
-    const struct loop_expr *one = loop_whole(a, LOOP_I64, 1);
-    const struct loop_expr *half = op2(p, LOOP_SHR, n, one);
-    const struct loop_expr *rest_of_it = op2(p, LOOP_SUB, n, half);
-    return op2(p, LOOP_MUL, loop_cast(a, op2(p, LOOP_SHL, one, half), LOOP_F32),
-               loop_cast(a, op2(p, LOOP_SHL, one, rest_of_it), LOOP_F32));
-}
-
 static const struct loop_expr *power_of_two(const struct pass *p, const struct loop_expr *n) {
-    struct arena *a = p->x->a;
-    const struct loop_expr *zero = loop_whole(a, LOOP_I64, 0);
-    return op2(p, LOOP_DIV, power_up(p, op2(p, LOOP_MAX, n, zero)),
-               power_up(p, op2(p, LOOP_MAX, loop_unary(a, LOOP_NEG, n), zero)));
+    return loop_unary(p->x->a, LOOP_EXP2, n);
 }
 
-// Half and half of the exponent that brings `peak` to 2^14 or next to it.
+// Half and half of the exponent that brings `peak` to 2^14 or next to it, and what undoes them.
 static void find_scales(struct pass *p, struct loop_builder *b, const struct loop_expr *peak) {
     struct arena *a = p->x->a;
-    const struct loop_expr *least = real(p, __builtin_exp2(EXPONENT_MIN));
+    const struct loop_expr *least = real(p, exp2(EXPONENT_MIN));
     const struct loop_expr *exponent =
         loop_unary(a, LOOP_FLOOR, loop_unary(a, LOOP_LOG2, op2(p, LOOP_MAX, peak, least)));
     exponent = op2(p, LOOP_MIN, op2(p, LOOP_MAX, exponent, real(p, EXPONENT_MIN)), real(p, 127));
-    const struct loop_expr *shift = op2(p, LOOP_SUB, real(p, EXPONENT), exponent);
-    shift = loop_let(b, "shift", loop_cast(a, shift, LOOP_I64));
-    const struct loop_expr *half = op2(p, LOOP_SHR, shift, loop_whole(a, LOOP_I64, 1));
-    half = loop_let(b, "half", half);
-    p->scale[0] = loop_let(b, "scale", power_of_two(p, half));
-    p->scale[1] = loop_let(b, "scale_rest", power_of_two(p, op2(p, LOOP_SUB, shift, half)));
+    const struct loop_expr *shift =
+        loop_let(b, "shift", op2(p, LOOP_SUB, real(p, EXPONENT), exponent));
+    const struct loop_expr *halves[2];
+    halves[0] = loop_unary(a, LOOP_FLOOR, op2(p, LOOP_MUL, shift, real(p, 0.5)));
+    halves[0] = loop_let(b, "half", halves[0]);
+    halves[1] = op2(p, LOOP_SUB, shift, halves[0]);
+    for (int i = 0; i < 2; i++) {
+        p->scale[i] = loop_let(b, "scale", power_of_two(p, halves[i]));
+        p->factor[i] = power_of_two(p, loop_unary(a, LOOP_NEG, halves[i]));
+    }
 }
 
 // The operand's element (row or column `own`, k), or several.
@@ -122,8 +128,12 @@ static const struct loop_expr *element(struct pass *p, struct loop_builder *b,
 static void add_to_peak(void *ctx, struct loop_builder *b, const struct loop_expr *k,
                         const struct loop_expr *item) {
     struct pass *p = ctx;
-    (void)item;
-    gpu_fold_add(&p->peak, b, loop_unary(p->x->a, LOOP_ABS, element(p, b, k)));
+    const struct loop_expr *v = element(p, b, k);
+    if (p->kept) {
+        v = loop_let(b, "v", v);
+        loop_store(b, p->kept, item, v, false);
+    }
+    gpu_fold_add(&p->peak, b, loop_unary(p->x->a, LOOP_ABS, v));
 }
 
 static void store_parts(void *ctx, struct loop_builder *b, const struct loop_expr *k,
@@ -131,28 +141,27 @@ static void store_parts(void *ctx, struct loop_builder *b, const struct loop_exp
     struct pass *p = ctx;
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    (void)item;
-    const struct loop_expr *v = op2(p, LOOP_MUL, element(p, b, k), p->scale[0]);
+    const struct loop_expr *v =
+        p->kept ? loop_load(x->a, p->kept, item, p->vec, 1) : element(p, b, k);
+    v = op2(p, LOOP_MUL, v, p->scale[0]);
     v = loop_let(b, "scaled", op2(p, LOOP_MUL, v, p->scale[1]));
     const struct loop_expr *high = loop_let(b, "high", loop_round_to(x->a, v, DTYPE_F16));
     const struct loop_expr *low = op2(p, LOOP_SUB, v, high);
     const struct loop_expr *size = loop_unary(x->a, LOOP_ABS, v);
     const struct loop_expr *is_small =
-        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, SMALL)), op2(p, LOOP_NE, v, real(p, 0)));
+        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, small_below(x))),
+            op2(p, LOOP_NE, v, real(p, 0)));
     gpu_fold_add(&p->small, b, loop_ternary(x->a, LOOP_SELECT, is_small, real(p, 1), real(p, 0)));
     const struct loop_expr *row = s->along_k ? p->own : k, *at = s->along_k ? k : p->own;
     if (s->is_batch)
         row = add(x, times(x, p->matrix, s->along_k ? s->size : x->z.k), row);
     at = loop_let(b, "at", add(x, times(x, row, s->pitch), at));
-    struct loop_builder guarded, *to = b;
-    if (p->inside) {
-        loop_open_if(b, p->own, p->inside, &guarded);
-        to = &guarded;
-    }
-    loop_store(to, p->t->parts[0], at, high, false);
-    loop_store(to, p->t->parts[1], at, low, false);
-    if (p->inside)
-        loop_close(b, &guarded);
+    struct loop_builder guarded;
+    loop_open_if(b, p->real, p->end, &guarded);
+    loop_store(&guarded, p->t->parts[0], at, high, false);
+    if (x->z.parts > 1)
+        loop_store(&guarded, p->t->parts[1], at, low, false);
+    loop_close(b, &guarded);
 }
 
 static void walk(struct pass *p, struct gpu_walk *w, struct loop_builder *b, struct gpu_fold *fold,
@@ -165,7 +174,7 @@ static void walk(struct pass *p, struct gpu_walk *w, struct loop_builder *b, str
 
 // What undoes the scales; 0 where parts of f16 are not good enough. NaN is not below infinity.
 static void store_factors(struct pass *p, struct loop_builder *b, const struct loop_expr *peak,
-                          const struct loop_expr *small, const struct loop_expr *scale[2]) {
+                          const struct loop_expr *small) {
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
     const struct loop_expr *most = real(p, (double)((x->z.k + SMALL_SHARE - 1) / SMALL_SHARE));
@@ -174,12 +183,9 @@ static void store_factors(struct pass *p, struct loop_builder *b, const struct l
     const struct loop_expr *at = p->own;
     if (s->is_batch)
         at = add(x, times(x, p->matrix, padded(s)), at);
-    for (int i = 0; i < 2; i++) {
-        const struct loop_expr *value = op2(p, LOOP_DIV, real(p, 1), scale[i]);
-        value = loop_ternary(x->a, LOOP_SELECT, good, value, real(p, 0));
-        loop_store(b, p->t->factors, add(x, num(x, i * matrices(x, s) * padded(s)), at), value,
-                   false);
-    }
+    for (int i = 0; i < 2; i++)
+        loop_store(b, p->t->factors, add(x, num(x, i * matrices(x, s) * padded(s)), at),
+                   loop_ternary(x->a, LOOP_SELECT, good, p->factor[i], real(p, 0)), false);
 }
 
 // ---- along K: a team of threads has a row
@@ -190,33 +196,60 @@ static void fix(struct pass *p, struct scope *s) {
     s->index[p->t->group] = p->own;
 }
 
-static void split_along(struct pass *p, const char *name) {
+// Keep what one walk reads for the next, where that is little enough.
+static void keep(struct pass *p, struct gpu_walk *w) {
+    int64_t steps = gpu_walk_steps(w->length, w->vec, w->team->threads);
+    w->unroll = steps >= 2 * UNROLL ? UNROLL : 0;
+    if (steps * p->vec > KEPT)
+        return;
+    w->items = (int)steps;
+    p->kept = loop_register(p->x->l->program, "kept", steps, p->vec);
+}
+
+// Threads of a row: as many as keep 16 floats each.
+static int threads_of(const struct pass *p) {
+    int threads = GPU_WARP;
+    if (p->x->z.k > SHORT_ROW)
+        for (threads = 128; threads < BLOCK && threads * 16 < p->x->z.k; threads *= 2)
+            continue;
+    return threads;
+}
+
+static void split_along(struct pass *p, struct loop_builder *b) {
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    int threads = x->z.k / p->vec >= LONG_ROW ? TEAM : GPU_WARP, rows = TEAM / threads;
+    int threads = threads_of(p), rows = BLOCK / threads;
     int64_t count = matrices(x, s) * s->size;
-    struct loop_builder b, guarded, first;
-    struct gpu_kernel k = gpu_open_kernel(x->l, name, num(x, (count + rows - 1) / rows), TEAM, &b);
-    struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
-    struct gpu_team team = gpu_make_team(x->a, k.thread, threads, rows);
-    const struct loop_expr *row = loop_let(&b, "row", add(x, times(x, k.block, rows), team.row));
-    loop_open_if(&b, row, num(x, count), &guarded);
+    struct loop_builder first, inside;
+    struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = b};
+    struct gpu_team team = gpu_make_team(x->a, p->thread, threads, rows);
+    p->real = loop_let(b, "real", add(x, times(x, p->block, rows), team.row));
+    p->end = num(x, count);
+    // Threads beyond the last row follow it, and come to the barriers with it.
+    const struct loop_expr *row = loop_let(b, "row", smaller(x, p->real, num(x, count - 1)));
     p->matrix = quotient(x, row, s->size);
-    p->own = s->is_batch ? loop_let(&guarded, "own", rest(x, row, s->size)) : row;
-    struct scope at = scope_inside(&outer, &guarded);
+    p->own = s->is_batch ? loop_let(b, "own", rest(x, row, s->size)) : row;
+    struct scope at = scope_inside(&outer, b);
     fix(p, &at);
     p->at = &at;
     struct gpu_walk w = {.l = x->l, .team = &team, .vec = p->vec, .length = x->z.k};
     w.begin = num(x, 0);
     w.end = num(x, x->z.k);
-    w.unroll = gpu_walk_steps(x->z.k, p->vec, threads) >= 2 * UNROLL ? UNROLL : 0;
-    walk(p, &w, &guarded, &p->peak, OP_RMAX, add_to_peak);
-    find_scales(p, &guarded, p->peak.result);
-    walk(p, &w, &guarded, &p->small, OP_RSUM, store_parts);
-    loop_open_if(&guarded, team.lane, num(x, 1), &first);
-    store_factors(p, &first, p->peak.result, p->small.result, p->scale);
-    loop_close(&guarded, &first);
-    loop_close(&b, &guarded);
+    keep(p, &w);
+    walk(p, &w, b, &p->peak, OP_RMAX, add_to_peak);
+    find_scales(p, b, p->peak.result);
+    walk(p, &w, b, &p->small, OP_RSUM, store_parts);
+    loop_open_if(b, team.lane, num(x, 1), &first);
+    loop_open_if(&first, p->real, p->end, &inside);
+    store_factors(p, &inside, p->peak.result, p->small.result);
+    loop_close(&first, &inside);
+    loop_close(b, &first);
+}
+
+static int64_t count_blocks_along(const struct pass *p) {
+    const struct wgmma_side *s = p->t->s;
+    int rows = BLOCK / threads_of(p);
+    return (matrices(p->x, s) * s->size + rows - 1) / rows;
 }
 
 // ---- across: neighbouring threads have neighbouring columns
@@ -224,9 +257,36 @@ static void split_along(struct pass *p, const char *name) {
 // Where threads of a block meet: one of the first `width` threads for each column.
 struct strip {
     int columns, lanes, width;  // threads side by side and one above the other; columns in all
-    const struct loop_expr *thread, *column, *lane;
-    struct loop_buffer *shared;  // the scales, and the peak: [3][width]
+    const struct loop_expr *rank, *column, *lane;  // rank: the block's in the gang
+    struct loop_buffer *shared;                    // scales, factors and peak: [5][width]
 };
+
+// The same of all blocks of the gang: `all` has what this one has.
+static void gather_gang(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
+                        const struct strip *strip, struct loop_buffer *all,
+                        struct loop_builder *one) {
+    struct wgmma_build *x = p->x;
+    int64_t strips = (p->t->s->size + strip->width - 1) / strip->width;
+    struct loop_size shape[] = {{matrices(x, p->t->s) * strips * p->gang, NULL},
+                                {strip->width, NULL}};
+    struct loop_buffer *parts =
+        loop_global_of(x->l->program, arena_printf(x->a, "%s_%s", p->name, f->name), LOOP_SCRATCH,
+                       DTYPE_F32, shape, 2);
+    const struct loop_expr *zero = num(x, 0);
+    loop_store(one, parts, add(x, times(x, p->block, strip->width), p->thread),
+               loop_load(x->a, all, zero, 1, 1), false);
+    loop_close(b, one);
+    loop_meet(b, NULL, NULL);
+    loop_open_if(b, p->thread, num(x, strip->width), one);
+    const struct loop_expr *gang = quotient(x, p->block, p->gang);
+    for (int i = 0; i < p->gang; i++) {
+        const struct loop_expr *other = add(x, times(x, gang, p->gang), num(x, i));
+        const struct loop_expr *at = add(x, times(x, other, strip->width), p->thread);
+        const struct loop_expr *v = loop_load(x->a, parts, at, 1, 1);
+        loop_store(one, all, zero, i ? op2(p, f->op, loop_load(x->a, all, zero, 1, 1), v) : v,
+                   false);
+    }
+}
 
 // What all threads of column number `thread` of the strip have, put together by that thread.
 static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
@@ -240,17 +300,25 @@ static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, st
     const struct loop_expr *at = times(x, strip->lane, strip->width), *zero = num(x, 0);
     loop_store(b, parts, add(x, at, times(x, strip->column, p->vec)), f->result, false);
     loop_barrier(b);
-    loop_open_if(b, strip->thread, num(x, strip->width), one);
+    loop_open_if(b, p->thread, num(x, strip->width), one);
     struct loop_builder inner;
-    loop_store(one, all, zero, loop_load(x->a, parts, strip->thread, 1, 1), false);
+    loop_store(one, all, zero, loop_load(x->a, parts, p->thread, 1, 1), false);
     struct loop_for other = {"other", num(x, 1), num(x, strip->lanes), 1, true};
     const struct loop_expr *i = loop_open_for(one, &other, &inner);
-    at = add(x, times(x, i, strip->width), strip->thread);
+    at = add(x, times(x, i, strip->width), p->thread);
     loop_store(&inner, all, zero,
                op2(p, f->op, loop_load(x->a, all, zero, 1, 1), loop_load(x->a, parts, at, 1, 1)),
                false);
     loop_close(one, &inner);
+    if (p->gang > 1)
+        gather_gang(p, b, f, strip, all, one);
     return loop_let(one, f->name, loop_load(x->a, all, zero, 1, 1));
+}
+
+static const struct loop_expr *scales_at(const struct pass *p, const struct strip *strip, int which,
+                                         const struct loop_expr *column, int lanes) {
+    struct wgmma_build *x = p->x;
+    return loop_load(x->a, strip->shared, add(x, num(x, which * strip->width), column), lanes, 1);
 }
 
 // Scales of the strip's columns, from what all threads saw: in every thread those of its own.
@@ -259,105 +327,148 @@ static void meet_scales(struct pass *p, struct loop_builder *b, const struct str
     struct loop_builder one;
     const struct loop_expr *peak = gather(p, b, &p->peak, strip, &one);
     find_scales(p, &one, peak);
-    const struct loop_expr *found[] = {p->scale[0], p->scale[1], peak};
-    for (int i = 0; i < 3; i++)
-        loop_store(&one, strip->shared, add(x, num(x, i * strip->width), strip->thread), found[i],
+    const struct loop_expr *found[] = {p->scale[0], p->scale[1], p->factor[0], p->factor[1], peak};
+    for (int i = 0; i < 5; i++)
+        loop_store(&one, strip->shared, add(x, num(x, i * strip->width), p->thread), found[i],
                    false);
     loop_close(b, &one);
     loop_barrier(b);
-    for (int i = 0; i < 2; i++) {
-        const struct loop_expr *at =
-            add(x, num(x, i * strip->width), times(x, strip->column, p->vec));
-        p->scale[i] = loop_let(b, "scale", loop_load(x->a, strip->shared, at, p->vec, 1));
-    }
+    for (int i = 0; i < 2; i++)
+        p->scale[i] =
+            loop_let(b, "scale", scales_at(p, strip, i, times(x, strip->column, p->vec), p->vec));
 }
 
 static void meet_factors(struct pass *p, struct loop_builder *b, const struct strip *strip,
                          const struct loop_expr *first) {
     struct wgmma_build *x = p->x;
-    struct loop_builder one, inside;
-    const struct loop_expr *small = gather(p, b, &p->small, strip, &one), *found[3];
-    for (int i = 0; i < 3; i++)
-        found[i] =
-            loop_load(x->a, strip->shared, add(x, num(x, i * strip->width), strip->thread), 1, 1);
-    p->own = loop_let(&one, "own", add(x, first, strip->thread));
-    loop_open_if(&one, p->own, p->inside, &inside);
-    store_factors(p, &inside, found[2], small, found);
-    loop_close(&one, &inside);
+    struct loop_builder one, leader, inside;
+    const struct loop_expr *small = gather(p, b, &p->small, strip, &one);
+    loop_open_if(&one, strip->rank, num(x, 1), &leader);
+    for (int i = 0; i < 2; i++)
+        p->factor[i] = scales_at(p, strip, 2 + i, p->thread, 1);
+    p->own = loop_let(&leader, "own", add(x, first, p->thread));
+    loop_open_if(&leader, p->own, p->end, &inside);
+    store_factors(p, &inside, scales_at(p, strip, 4, p->thread, 1), small);
+    loop_close(&leader, &inside);
+    loop_close(&one, &leader);
     loop_close(b, &one);
 }
 
-// Threads side by side: rows of 128 bytes where that gives every multiprocessor a block.
-static int columns_of(const struct pass *p) {
-    const struct wgmma_side *s = p->t->s;
-    int columns = 32 / p->vec;
-    while (columns > 2 && columns * p->vec > 8 &&
-           matrices(p->x, s) * s->size / (columns * p->vec) < p->x->l->sms)
-        columns /= 2;
-    return columns;
+static int64_t count_strips(const struct pass *p) {
+    return (p->t->s->size + STRIP - 1) / STRIP;
 }
 
-static void open_strip(struct pass *p, const struct gpu_kernel *k, struct loop_builder *b,
-                       struct strip *strip) {
-    struct wgmma_build *x = p->x;
-    struct loop_size shape[] = {{3, NULL}, {strip->width, NULL}};
-    strip->thread = k->thread;
-    strip->column = loop_let(b, "column", rest(x, k->thread, strip->columns));
-    strip->lane = loop_let(b, "lane", quotient(x, k->thread, strip->columns));
-    strip->shared = loop_shared_of(x->l->program, "scales", DTYPE_F32, shape, 2);
+// As many blocks along K as keep what they read and give every multiprocessor some.
+static int gang_of(const struct pass *p) {
+    int64_t k = p->x->z.k, lanes = BLOCK / (STRIP / p->vec);
+    double blocks = (double)matrices(p->x, p->t->s) * (double)count_strips(p);
+    int gang = 1;
+    while (gang < GANG_MAX && k / (2 * gang) >= lanes &&
+           (blocks * gang < 3.0 * p->x->l->sms || (k + gang - 1) / gang * p->vec > KEPT * lanes))
+        gang *= 2;
+    return gang;
 }
 
-static void split_across(struct pass *p, const char *name) {
+static void split_across(struct pass *p, struct loop_builder *b) {
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    struct strip strip = {.columns = columns_of(p)};
-    strip.lanes = ACROSS / strip.columns;
-    strip.width = strip.columns * p->vec;
-    int64_t strips = (s->size + strip.width - 1) / strip.width;
-    struct loop_builder b;
-    struct gpu_kernel k = gpu_open_kernel(x->l, name, num(x, matrices(x, s) * strips), ACROSS, &b);
-    struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
-    open_strip(p, &k, &b, &strip);
-    p->matrix = quotient(x, k.block, strips);
+    struct strip strip = {.columns = STRIP / p->vec, .width = STRIP};
+    struct loop_size shape[] = {{5, NULL}, {STRIP, NULL}};
+    int64_t strips = count_strips(p), span = (x->z.k + p->gang - 1) / p->gang;
+    struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = b};
+    strip.lanes = BLOCK / strip.columns;
+    strip.column = loop_let(b, "column", rest(x, p->thread, strip.columns));
+    strip.lane = loop_let(b, "lane", quotient(x, p->thread, strip.columns));
+    strip.rank = rest(x, p->block, p->gang);
+    strip.shared = loop_shared_of(x->l->program, "scales", DTYPE_F32, shape, 2);
+    const struct loop_expr *number = quotient(x, p->block, p->gang);
+    p->matrix = quotient(x, number, strips);
     const struct loop_expr *first =
-        loop_let(&b, "first", times(x, rest(x, k.block, strips), strip.width));
-    const struct loop_expr *own =
-        loop_let(&b, "own", add(x, first, times(x, strip.column, p->vec)));
-    p->inside = num(x, s->size);
+        loop_let(b, "first", times(x, rest(x, number, strips), strip.width));
+    p->real = loop_let(b, "own", add(x, first, times(x, strip.column, p->vec)));
+    p->end = num(x, s->size);
     // Threads beyond the last column follow the last ones, and come to the barriers with them.
-    struct scope at = scope_inside(&outer, &b);
-    p->own = loop_let(&b, "near", smaller(x, own, num(x, s->size - p->vec)));
+    struct scope at = scope_inside(&outer, b);
+    p->own = loop_let(b, "near", smaller(x, p->real, num(x, s->size - p->vec)));
     fix(p, &at);
-    p->own = own;
+    p->own = p->real;
     p->at = &at;
     struct gpu_team team = {.threads = strip.lanes, .lane = strip.lane};
     struct gpu_walk w = {.l = x->l, .team = &team, .vec = 1, .lanes = p->vec, .apart = true};
-    w.length = x->z.k;
-    w.begin = num(x, 0);
-    w.end = num(x, x->z.k);
-    w.unroll = gpu_walk_steps(x->z.k, 1, strip.lanes) >= 2 * UNROLL ? UNROLL : 0;
-    walk(p, &w, &b, &p->peak, OP_RMAX, add_to_peak);
-    meet_scales(p, &b, &strip);
-    walk(p, &w, &b, &p->small, OP_RSUM, store_parts);
-    meet_factors(p, &b, &strip, first);
+    w.length = span;
+    w.begin = loop_let(b, "begin", times(x, strip.rank, span));
+    w.end = loop_let(b, "end", smaller(x, num(x, x->z.k), add(x, w.begin, num(x, span))));
+    keep(p, &w);
+    walk(p, &w, b, &p->peak, OP_RMAX, add_to_peak);
+    meet_scales(p, b, &strip);
+    walk(p, &w, b, &p->small, OP_RSUM, store_parts);
+    meet_factors(p, b, &strip, first);
 }
 
-void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t, const char *name) {
-    struct pass p = {.x = x, .t = t, .is_lhs = t == &x->lhs};
+// ---- both operands
+
+static struct pass make_pass(struct wgmma_build *x, struct wgmma_tile *t) {
+    struct pass p = {.x = x, .t = t, .is_lhs = t == &x->lhs, .gang = 1};
     const struct wgmma_side *s = t->s;
     struct loop_program *program = x->l->program;
     struct loop_size shape[] = {{matrices(x, s) * (s->along_k ? s->size : x->z.k), NULL},
                                 {s->pitch, NULL}};
     struct loop_size factors[] = {{2, NULL}, {matrices(x, s) * padded(s), NULL}};
-    for (int i = 0; i < 2; i++)
-        t->parts[i] = loop_global_of(program, arena_printf(x->a, "%s_%s", name, i ? "low" : "high"),
-                                     LOOP_SCRATCH, DTYPE_F16, shape, 2);
-    t->factors = loop_global_of(program, arena_printf(x->a, "%s_factors", name), LOOP_SCRATCH,
+    p.name = arena_printf(x->a, "%s_%s", x->name, p.is_lhs ? "lhs" : "rhs");
+    for (int i = 0; i < x->z.parts; i++)
+        t->parts[i] =
+            loop_global_of(program, arena_printf(x->a, "%s_%s", p.name, i ? "low" : "high"),
+                           LOOP_SCRATCH, DTYPE_F16, shape, 2);
+    t->factors = loop_global_of(program, arena_printf(x->a, "%s_factors", p.name), LOOP_SCRATCH,
                                 DTYPE_F32, factors, 2);
     int64_t lanes = space_lanes(&x->l->space, s->along_k ? x->form->group_k : t->group);
     p.vec = lanes % 4 == 0 ? 4 : lanes % 2 == 0 ? 2 : 1;
-    if (s->along_k)
-        split_along(&p, arena_printf(x->a, "%s_split", name));
+    if (!s->along_k)
+        p.gang = gang_of(&p);
+    return p;
+}
+
+static void build_pass(struct pass *p, struct loop_builder *b) {
+    if (p->t->s->along_k)
+        split_along(p, b);
     else
-        split_across(&p, arena_printf(x->a, "%s_split", name));
+        split_across(p, b);
+}
+
+// A kernel whose first blocks have one operand and the others the other one: the one that is walked
+// across first, since its blocks wait for each other.
+void wgmma_split(struct wgmma_build *x) {
+    struct pass p[] = {make_pass(x, &x->lhs), make_pass(x, &x->rhs)};
+    struct loop_builder b, one;
+    int gang = p[0].gang > p[1].gang ? p[0].gang : p[1].gang;
+    int64_t blocks = 0;
+    for (int i = 0; i < 2; i++) {
+        p[i].gang = gang;
+        p[i].blocks = p[i].t->s->along_k ? count_blocks_along(&p[i])
+                                         : matrices(x, p[i].t->s) * count_strips(&p[i]) * gang;
+        // A cluster has blocks of one operand.
+        p[i].blocks = (p[i].blocks + gang - 1) / gang * gang;
+        blocks += p[i].blocks;
+    }
+    struct gpu_kernel k =
+        gpu_open_kernel(x->l, arena_printf(x->a, "%s_split", x->name), num(x, blocks), BLOCK, &b);
+    k.kernel->min_blocks = 2;
+    k.kernel->gang = gang > 1 ? gang : 0;
+    k.kernel->is_cluster = gang > 1;
+    int first = p[0].t->s->along_k && !p[1].t->s->along_k;
+    const struct loop_expr *number = loop_cast(x->a, k.block, LOOP_I64);
+    for (int i = 0; i < 2; i++) {
+        struct pass *now = &p[i == 0 ? first : !first];
+        const struct loop_expr *end = num(x, p[first].blocks);
+        if (i == 0)
+            loop_open_if(&b, k.block, end, &one);
+        else
+            loop_open_if(&b, loop_binary(x->a, LOOP_SUB, end, num(x, 1)), k.block, &one);
+        const struct loop_expr *before = loop_whole(x->a, LOOP_I64, i == 0 ? 0 : p[first].blocks);
+        const struct loop_expr *own = loop_binary(x->a, LOOP_SUB, number, before);
+        now->thread = k.thread;
+        now->block = loop_let(&one, "number", loop_to_index(x->a, own, 0, now->blocks - 1));
+        build_pass(now, &one);
+        loop_close(&b, &one);
+    }
 }

@@ -50,7 +50,7 @@ static const struct loop_expr *unscale(struct wgmma_build *x, struct scope *s,
 
 static void define(struct wgmma_build *x, struct scope *s, const struct loop_expr *sum) {
     const char *name = x->l->region->graph->nodes[x->form->anchor].name;
-    if (x->z.is_split)
+    if (x->z.parts)
         sum = unscale(x, s, sum);
     point_define(s, x->form->anchor, &x->form->at, loop_let(s->builder, name, sum));
 }
@@ -220,38 +220,106 @@ static void mend_element(struct wgmma_build *x, struct loop_builder *b, const st
     loop_close(b, &missing);
 }
 
+// Which of a thread's pairs of sums the block has: all of them, or every `split`-th.
+static const struct loop_expr *own_pair(struct wgmma_build *x, struct loop_builder *b,
+                                        const struct loop_expr *j) {
+    if (x->z.split == 1)
+        return j;
+    return loop_let(b, "pair", add(x, times(x, j, x->z.split), rest(x, x->block, x->z.split)));
+}
+
+// Where pair number `pair` of a thread lies, in the order of its registers.
+static void find_pair(struct wgmma_build *x, struct loop_builder *b, const struct wgmma_place *p,
+                      const struct loop_expr *pair, const struct loop_expr **row,
+                      const struct loop_expr **column) {
+    int per_part = x->z.rhs.width / 4;
+    *row = add(x, times(x, quotient(x, pair, per_part), WGMMA_ROWS), times(x, rest(x, pair, 2), 8));
+    *row = loop_let(b, "row", add(x, p->first, add(x, *row, quotient(x, p->lane, 4))));
+    *column = times(x, quotient(x, rest(x, pair, per_part), 2), 8);
+    *column = add(x, *column, times(x, rest(x, p->lane, 4), 2));
+    *column = loop_let(b, "column", add(x, x->rhs.first, *column));
+}
+
 // Rare and slow: the thread's own elements, one after the other.
 static void mend(struct wgmma_build *x, struct loop_builder *b, const struct wgmma_place *p) {
-    struct loop_builder some, by_row, inside_row, by_column, inside;
+    struct loop_builder some, by_pair, inside_row, by_lane, inside;
     const struct loop_expr *least = loop_load(x->a, x->least, num(x, 0), 1, 1);
     open_if_true(x, b, loop_binary(x->a, LOOP_LE, least, loop_real(x->a, 0)), &some);
-    struct loop_for f = {"i", num(x, 0), num(x, x->z.own / 32), 1, false};
-    const struct loop_expr *i = loop_open_for(&some, &f, &by_row);
-    const struct loop_expr *row =
-        add(x, times(x, quotient(x, i, 2), WGMMA_ROWS), times(x, rest(x, i, 2), 8));
-    row = loop_let(&by_row, "row", add(x, p->first, add(x, row, quotient(x, p->lane, 4))));
-    loop_open_if(&by_row, row, x->l->space.extent[x->lhs.group], &inside_row);
-    f = (struct loop_for){"j", num(x, 0), num(x, x->z.rhs.width / 4), 1, false};
-    const struct loop_expr *j = loop_open_for(&inside_row, &f, &by_column);
-    const struct loop_expr *column = add(x, times(x, quotient(x, j, 2), 8), rest(x, j, 2));
-    column = add(x, column, times(x, rest(x, p->lane, 4), 2));
-    column = loop_let(&by_column, "column", add(x, x->rhs.first, column));
-    loop_open_if(&by_column, column, x->l->space.extent[x->rhs.group], &inside);
+    struct loop_for f = {"j", num(x, 0), num(x, wgmma_pairs(&x->z) / x->z.split), 1, false};
+    const struct loop_expr *row, *column;
+    const struct loop_expr *j = loop_open_for(&some, &f, &by_pair);
+    find_pair(x, &by_pair, p, own_pair(x, &by_pair, j), &row, &column);
+    loop_open_if(&by_pair, row, x->l->space.extent[x->lhs.group], &inside_row);
+    f = (struct loop_for){"lane", num(x, 0), num(x, 2), 1, false};
+    column = add(x, column, loop_open_for(&inside_row, &f, &by_lane));
+    column = loop_let(&by_lane, "column", column);
+    loop_open_if(&by_lane, column, x->l->space.extent[x->rhs.group], &inside);
     mend_element(x, &inside, row, column);
-    loop_close(&by_column, &inside);
-    loop_close(&inside_row, &by_column);
-    loop_close(&by_row, &inside_row);
-    loop_close(&some, &by_row);
+    loop_close(&by_lane, &inside);
+    loop_close(&inside_row, &by_lane);
+    loop_close(&by_pair, &inside_row);
+    loop_close(&some, &by_pair);
     loop_close(b, &some);
 }
 
-void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
-                      const struct loop_expr *consumer) {
+static struct wgmma_place find_place(struct wgmma_build *x, struct loop_builder *b,
+                                     const struct loop_expr *consumer) {
     struct wgmma_place p = {.consumer = consumer};
     p.lane = loop_let(b, "lane", rest(x, x->thread, GPU_WARP));
     p.warp = loop_let(b, "warp", rest(x, quotient(x, x->thread, GPU_WARP), 4));
     const struct loop_expr *own = add(x, times(x, consumer, x->z.own), times(x, p.warp, 16));
     p.first = loop_let(b, "own", add(x, x->lhs.first, own));
+    return p;
+}
+
+// ---- several blocks of a cluster have a tile, each the sums of some slices
+
+// Pair number `pair` of this thread's, of the block that has the tile's share number `rank`.
+static const struct loop_expr *share_at(const struct wgmma_build *x, const struct loop_expr *rank,
+                                        const struct loop_expr *pair) {
+    int threads = x->z.consumers * WGMMA_GROUP;
+    const struct loop_expr *block = times(x, quotient(x, x->block, x->z.split), x->z.split);
+    const struct loop_expr *at = add(x, times(x, add(x, block, rank), wgmma_pairs(&x->z)), pair);
+    const struct loop_expr *own = loop_binary(x->a, LOOP_SUB, x->thread, num(x, WGMMA_GROUP));
+    return times(x, add(x, times(x, at, threads), own), 2);
+}
+
+void wgmma_store_share(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder inner;
+    const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
+    const struct loop_expr *rank = rest(x, x->block, x->z.split);
+    loop_store(&inner, x->shares, share_at(x, rank, i),
+               loop_load(x->a, x->total ? x->total : x->sum, i, 2, 1), false);
+    loop_close(b, &inner);
+}
+
+void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder inner, guard;
+    const struct loop_expr *consumer =
+        loop_binary(x->a, LOOP_SUB, quotient(x, x->thread, WGMMA_GROUP), num(x, 1));
+    struct wgmma_place p = find_place(x, b, consumer);
+    const struct loop_expr *row, *column, *sum = NULL;
+    if (x->least)
+        loop_store(b, x->least, num(x, 0), loop_real(x->a, 1), false);
+    const struct loop_expr *j = open_unrolled(x, b, "j", wgmma_pairs(&x->z) / x->z.split, &inner);
+    const struct loop_expr *pair = own_pair(x, &inner, j);
+    find_pair(x, &inner, &p, pair, &row, &column);
+    for (int i = 0; i < x->z.split; i++) {
+        const struct loop_expr *part =
+            loop_load(x->a, x->shares, share_at(x, num(x, i), pair), 2, 1);
+        sum = sum ? loop_binary(x->a, LOOP_ADD, sum, part) : part;
+    }
+    loop_open_if(&inner, row, x->l->space.extent[x->lhs.group], &guard);
+    store_pair(x, &guard, row, column, sum);
+    loop_close(&inner, &guard);
+    loop_close(b, &inner);
+    if (x->least)
+        mend(x, b, &p);
+}
+
+void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
+                      const struct loop_expr *consumer) {
+    struct wgmma_place p = find_place(x, b, consumer);
     if (x->least)
         loop_store(b, x->least, num(x, 0), loop_real(x->a, 1), false);
     bool straight = false;

@@ -182,6 +182,10 @@ static double estimate(const struct form *f, const struct target *t, const struc
     // Narrow accesses cost an instruction each.
     double narrow = 1 + 0.1 * (4.0 / stage_number(s, "vec", 0) - 1);
     double memory = gpu_estimate_traffic(t, &traffic) * narrow;
+    // What is read across takes a sector for every element, of which caches save some.
+    struct map_crossing across;
+    if (map_find_crossing(f->region, &across))
+        memory *= 3;
     return memory > compute ? memory + 0.2 * compute : compute + 0.2 * memory;
 }
 

@@ -75,8 +75,14 @@ static void materialise(struct program_state *s, const struct target *t, const c
         struct region *r = program_region(s, &stage);
         const struct form *f = family_first_form(r, t);
         struct objection why;
+        // No tensor cores: it is what others are compared with.
+        if (f && (f->conv || f->attention))
+            f = family_form(&families[FAMILY_NEST], r, &why);
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);
+        // A thread for a line, or for a window, is simpler.
+        if (f && (f->scan || f->family == &families[FAMILY_POOL]))
+            f = family_form(&families[FAMILY_NEST], r, &why);
         bool takes = f && (!t->is_gpu || f->family->kinds == FORM_ANY || gpu_plain_accepts(r));
         node_id cut = takes ? find_cut(f) : region_cut(r);
         if (cut < 0) {

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "loop/execute_machine.h"
 
-enum { GROUP = 128, STEP = 16, ROWS = 64, BARRIERS_MAX = 64, BULK_MAX = 256, PRODUCTS_MAX = 64 };
-enum { GROUPS_MAX = 1024 / GROUP, BOX_ELEMENTS = 64 * 64 };
+enum { GROUP = 128, STEP = 16, ROWS = 64, BARRIERS_MAX = 256, BULK_MAX = 256, PRODUCTS_MAX = 64 };
+enum { GROUPS_MAX = 8 * 1024 / GROUP, BOX_ELEMENTS = 64 * 64 };
 
 struct mbarrier {
     const struct loop_buffer *buffer;
@@ -26,6 +26,7 @@ struct bulk {
     const struct loop_map *map;
     int64_t to_index, coordinate[LOOP_MAP_RANK_MAX];
     struct mbarrier *barrier;
+    int64_t base, self;  // where the block's own memory begins; the block as a writer
 };
 
 struct matrix {
@@ -40,7 +41,7 @@ struct product {
     const struct loop_buffer *sums;
     int64_t first;  // of the sums
     bool adds;
-    int group;
+    int group, block;  // the block of its gang
 };
 
 struct warpgroup {
@@ -85,8 +86,13 @@ int64_t async_events(const struct machine *m) {
 
 // ---- barriers
 
+// Which one: every block of a gang has its own.
+static int64_t barrier_index(struct machine *m, const struct loop_operand *o) {
+    return machine_index(m, o->index) + m->thread / m->per_block * o->buffer->count;
+}
+
 static struct mbarrier *barrier_of(struct machine *m, const struct loop_operand *o) {
-    int64_t index = machine_index(m, o->index);
+    int64_t index = barrier_index(m, o);
     for (int i = 0; i < m->async->n_barriers; i++) {
         struct mbarrier *b = &m->async->barriers[i];
         if (b->buffer != o->buffer || b->index != index)
@@ -105,14 +111,8 @@ static void init(struct machine *m, const struct loop_stmt *s) {
         fail(m, "makes a barrier twice, or too many");
         return;
     }
-    y->barriers[y->n_barriers++] = (struct mbarrier){s->operand[0].buffer,
-                                                     machine_index(m, s->operand[0].index),
-                                                     n,
-                                                     n,
-                                                     0,
-                                                     0,
-                                                     m->thread,
-                                                     m->epoch};
+    y->barriers[y->n_barriers++] = (struct mbarrier){
+        s->operand[0].buffer, barrier_index(m, &s->operand[0]), n, n, 0, 0, m->thread, m->epoch};
 }
 
 static void end_phase(struct mbarrier *b) {
@@ -169,9 +169,16 @@ static int64_t swizzled(const struct loop_buffer *b, int64_t i) {
     return (byte ^ ((byte >> 3) & 0x70)) / each;
 }
 
+// Where the shared memory of the thread's block begins, among that of its gang.
+static int64_t base_of(const struct machine *m, const struct loop_buffer *b) {
+    return m->memory[b->id].per_block * (m->thread / m->per_block);
+}
+
 static void bulk_start(struct machine *m, const struct loop_stmt *s) {
     struct async *y = m->async;
-    struct bulk c = {s->operand[0].buffer, s->operand[1].buffer->map, 0, {0}, NULL};
+    struct bulk c = {.to = s->operand[0].buffer, .map = s->operand[1].buffer->map};
+    c.base = base_of(m, c.to);
+    c.self = m->self;
     c.to_index = machine_index(m, s->operand[0].index);
     c.barrier = barrier_of(m, &s->operand[2]);
     for (int i = 0; i < c.map->rank; i++) {
@@ -188,12 +195,12 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
         int64_t at = c.to_index + i;
         if (at >= c.to->count)
             machine_fail(m, c.to, at, "is out of bounds");
-        else if (m->memory[c.to->id].writer[at] == UNDER_WAY)
+        else if (m->memory[c.to->id].writer[c.base + at] == UNDER_WAY)
             machine_fail(m, c.to, at, "is copied to while a copy to it is under way");
         else if (async_is_read(m, c.to, at))
             machine_fail(m, c.to, at, "is copied to while a product reads it");
         else
-            m->memory[c.to->id].writer[at] = UNDER_WAY;
+            m->memory[c.to->id].writer[c.base + at] = UNDER_WAY;
     }
     y->bulk[y->n_bulk++] = c;
 }
@@ -214,10 +221,11 @@ static void bulk_land(struct machine *m, const struct bulk *c) {
         if (inside)
             v = cell_get(map->of->dtype, from->bytes, at);
         int64_t place = map->swizzle_bytes ? swizzled(c->to, c->to_index + i) : c->to_index + i;
+        place += c->base;
         if (inside && from->writer[at] != BEFORE)
             machine_fail(m, map->of, at, "is copied but was not there before the launch");
         cell_put(c->to->dtype, to->bytes, place, v);
-        to->writer[place] = m->self;
+        to->writer[place] = c->self;
         if (to->touch)
             to->touch[place] = (struct touch){0};
     }
@@ -264,6 +272,8 @@ bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t
     for (int g = 0; m->async && g < GROUPS_MAX; g++)
         for (int i = 0; i < m->async->groups[g].n; i++) {
             const struct product *p = &m->async->groups[g].products[i];
+            if (p->block != m->thread / m->per_block)
+                continue;
             if ((is_near(&p->a, b, at) && reads(&p->a, b, at)) ||
                 (is_near(&p->b, b, at) && reads(&p->b, b, at)))
                 return true;
@@ -278,11 +288,12 @@ static double factor(struct machine *m, const struct matrix *x, int64_t i, int64
         machine_fail(m, x->buffer, at, "is out of bounds");
         return 0;
     }
-    if (mem->writer[at] != m->self)
+    int64_t place = base_of(m, x->buffer) + at;
+    if (mem->writer[place] != m->self)
         machine_fail(m, x->buffer, at,
-                     mem->writer[at] == UNDER_WAY ? "is read while a copy to it is under way"
-                                                  : "is read before it is written");
-    return cell_get(x->buffer->dtype, mem->bytes, at).real;
+                     mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
+                                                     : "is read before it is written");
+    return cell_get(x->buffer->dtype, mem->bytes, place).real;
 }
 
 // The cell of sum `i` of thread number `t` of the group, and its lane.
@@ -337,6 +348,7 @@ static struct matrix matrix_of(struct machine *m, const struct loop_stmt *s, int
 static void start_product(struct machine *m, const struct loop_stmt *s, int first) {
     struct warpgroup *g = &m->async->groups[first / GROUP];
     struct product p = {.sums = s->operand[0].buffer, .group = g->group};
+    p.block = m->thread / m->per_block;
     int columns = 4 * intrinsic_infos[s->intrinsic].operand[0].count;
     p.a = matrix_of(m, s, 1, ROWS);
     p.b = matrix_of(m, s, 2, columns);

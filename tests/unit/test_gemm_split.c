@@ -17,16 +17,19 @@ static const struct mutant_kernel kernels[] = {
     {"problem odd\ndim M = 67, N = 75, K = 71\nin a : f32[M, K] ~ normal\n"
      "in b : f32[K, N] ~ normal\nin d : f32[N] ~ normal\nout c : f32[M, N]\n"
      "c = relu(a @ b + d)\n",
-     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4\n"},
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4  split 1\n"},
 };
 
-// Only rows and columns without factors are computed once more, and here there are none.
+// Only rows and columns without factors are computed once more, and here there are none. A block
+// that goes on into the next one's rows writes what that one writes.
 static const struct mutant_same same[] = {
+    {"odd", "begin + 36 of 71 < begin + 36 ? 71 : begin + 36", 0},
     {"odd", "if (0 < hone_to_int((int)(least <= 0.0f), 0, 1)) {", 0},
     {"odd", "if (row < M) {", 1},
-    {"odd", "if (column < N) {", 0},
+    {"odd", "if (column_2 < N) {", 0},
     {"odd",
-     "if (0 < hone_to_int((int)(c_lhs_factors[row] * c_rhs_factors[column] <= 0.0f), 0, 1)) {", 0},
+     "if (0 < hone_to_int((int)(c_lhs_factors[row] * c_rhs_factors[column_2] <= 0.0f), 0, 1)) {",
+     0},
 };
 
 Test(gemm_split, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
@@ -45,13 +48,19 @@ Test(gemm_split, computes_every_layout) {
         {"problem batch\ndim B = 2, M = 72, N = 64, K = 132\nin a : f32[K, M] ~ normal\n"
          "in b : f32[B, N, K] ~ normal\nout c : f16[B, M, N]\n"
          "c = exp(a * 0.125).T @ transpose(b, (0, 2, 1))\n",
-         "stage c : gemm as wgmma  tile 128x64  warpgroups 2  stages 2  group 1\n"},
+         "stage c : gemm as wgmma  tile 128x64  warpgroups 2  stages 2  group 1  split 1\n"},
         {"problem both\ndim B = 2, M = 5, N = 9, K = 2049\nin a : f32[B, M, K] ~ normal\n"
          "in b : f32[N, K] ~ normal\nout c : f32[B, M, N]\nc = a @ b.T\n",
-         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1\n"},
+         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1\n"},
+        {"problem digits\nprecision tf32\ndim M = 70, N = 64, K = 1100\n"
+         "in a : f32[M, K] ~ normal\nin b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
+         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1\n"},
+        {"problem shares\ndim M = 70, N = 75, K = 400\nin a : f32[M, K] ~ normal\n"
+         "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
+         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 4\n"},
         {"problem one\ndim M = 1, N = 1, K = 1\nin a : f32[M, K] ~ normal\n"
          "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
-         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1\n"},
+         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1\n"},
     };
     mutants_card(2);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -68,7 +77,7 @@ Test(gemm_split, computes_every_layout) {
 enum { M = 66, N = 70, K = 100 };
 
 // c = a @ b, as the interpreter of loops runs it.
-static void multiply(const float *lhs, const float *rhs, float *result) {
+static void multiply(const float *lhs, const float *rhs, float *result, int split) {
     struct arena a = {0};
     struct error err = {0};
     struct target t;
@@ -76,9 +85,11 @@ static void multiply(const float *lhs, const float *rhs, float *result) {
     struct problem *p = problem_from(
         &a, "problem p\ndim M = 66, N = 70, K = 100\nin a : f32[M, K]\nin b : f32[K, N]\n"
             "out c : f32[M, N]\nc = a @ b\n");
-    static const char text[] = "kernel for p on sm_90a\n"
-                               "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2\n";
-    struct lang_source source = {.file = "test", .text = arena_printf(&a, "%s\n%s", p->text, text)};
+    const char *text = arena_printf(&a,
+                                    "%s\nkernel for p on sm_90a\nstage c : gemm as wgmma  tile "
+                                    "64x64  warpgroups 1  stages 2  split %d\n",
+                                    p->text, split);
+    struct lang_source source = {.file = "test", .text = text};
     struct lang_file file;
     const char *diagnostics = "";
     source.len = strlen(source.text);
@@ -134,7 +145,7 @@ Test(gemm_split, keeps_the_range_of_f32) {
         lhs[i] = i / K == 7 ? 0 : ldexpf(lhs[i], i / K * 4 - 140);
     for (int i = 0; i < K * N; i++)
         rhs[i] = i % N == 9 ? 0 : ldexpf(rhs[i], 100 - i % N * 3);
-    multiply(lhs, rhs, c);
+    multiply(lhs, rhs, c, 1);
     expect_f32(lhs, rhs, c);
     arena_reset(&a);
 }
@@ -158,7 +169,9 @@ Test(gemm_split, computes_without_parts_what_they_cannot_say) {
     for (int i = 0; i < M; i++)
         for (int k = 1; k < K; k += 2)
             lhs[i * K + k] = i == 40 ? 0 : lhs[i * K + k];
-    multiply(lhs, rhs, c);
-    expect_f32(lhs, rhs, c);
+    for (int split = 1; split <= 2; split++) {
+        multiply(lhs, rhs, c, split);
+        expect_f32(lhs, rhs, c);
+    }
     arena_reset(&a);
 }

@@ -15,25 +15,31 @@ static const struct mutant_kernel kernels[] = {
     // Both along K; more slices than slots, and tiles with edges.
     {"problem nt\ndim M = 72, N = 80, K = 136\nin a : bf16[M, K] ~ normal\n"
      "in b : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
-     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4\n"},
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4  split 1\n"},
     // The right one along columns, two warpgroups, groups of tiles that do not divide, an epilogue.
     {"problem nn\ndim M = 264, N = 72, K = 72\nin a : f16[M, K] ~ normal\n"
      "in b : f16[K, N] ~ normal\nin d : f16[N] ~ normal\nout c : f32[M, N]\n"
      "c = relu(a @ b + d)\n",
-     "stage c : gemm as wgmma  tile 128x64  warpgroups 2  stages 3  group 4\n"},
+     "stage c : gemm as wgmma  tile 128x64  warpgroups 2  stages 3  group 4  split 1\n"},
     // The left one along rows, a whole batch, the right one the same for all.
     {"problem tn\ndim B = 3, M = 64, N = 128, K = 128\nin a : f16[B, K, M] ~ normal\n"
      "in b : f16[K, N] ~ normal\nout c : f32[B, M, N]\nc = transpose(a, (0, 2, 1)) @ b\n",
-     "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1\n"},
+     "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1  split 1\n"},
     // Sums are put aside; a part of a tile for each of two products of a warpgroup.
     {"problem aside\ndim M = 128, N = 64, K = 648\nin a : bf16[M, K] ~ normal\n"
      "in b : bf16[N, K] ~ normal\nout c : f32[M, N]\nc = a @ b.T\n",
-     "stage c : gemm as wgmma  tile 128x64  warpgroups 1  stages 2  group 1\n"},
+     "stage c : gemm as wgmma  tile 128x64  warpgroups 1  stages 2  group 1  split 1\n"},
     // A result of 16 bits passes shared memory.
     {"problem half\ndim M = 72, N = 136, K = 72\nin a : bf16[M, K] ~ normal\n"
      "in b : bf16[N, K] ~ normal\nin d : f32[M, N] ~ normal\nout c : f32[M, N]\n"
      "t = bf16(a @ b.T + d)\nc = relu(t)\n",
-     "stage t : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1\nstage c : map\n"},
+     "stage t : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1  split 1\nstage c : "
+     "map\n"},
+    // Two blocks of a cluster share the slices of a tile, of which one has fewer.
+    {"problem shared\ndim M = 72, N = 72, K = 520\nin a : bf16[M, K] ~ normal\n"
+     "in b : bf16[N, K] ~ normal\nin d : f32[N] ~ normal\nout c : bf16[M, N]\n"
+     "c = relu(a @ b.T + d)\n",
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 2\n"},
 };
 
 // Other threads give up registers that they do not have.
@@ -135,6 +141,12 @@ Test(gemm_wgmma, what_it_cannot_do_is_refused_with_the_nearest_choice) {
         {whole, "c : gemm as wgmma  tile 64x64  warpgroups 2", "the nearest is 1"},
         {whole, "c : gemm as wgmma  tile 128x256  warpgroups 2", "the nearest is half the columns"},
         {whole, "c : gemm as wgmma  tile 128x128  warpgroups 2  stages 8", "fewer stages"},
+        {whole, "c : gemm as wgmma  tile 128x128  warpgroups 2  stages 4  split 8", ""},
+        {"problem p\ndim M = 64, N = 64, K = 256\nin a : bf16[M, K]\nin b : bf16[K, N]\n"
+         "out c : f32[M, N]\nc = a @ b\n",
+         "c : gemm as wgmma  split 8",
+         "4 slices of 64 terms are too few for 8 blocks: the nearest "
+         "is 4"},
         {whole, "c : gemm as wgmma", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

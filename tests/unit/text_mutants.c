@@ -154,8 +154,10 @@ static bool races_without(struct text_subject *s, const char *stages, enum fibre
         found = take_out(&p->kernels[j]->body, kind, &n);
     cr_assert(found);
     double error = expect_execute(&s->expected, &s->arena, s->problem, p, message, sizeof message);
-    return error < 0 && strstr(message, kind == FIBRE_GUARD ? "is written by two threads"
-                                                            : "before a barrier after another");
+    if (kind == FIBRE_GUARD)
+        return error < 0 && strstr(message, "is written by two");
+    return error < 0 && (strstr(message, "before a barrier after another") ||
+                         strstr(message, "while another block writes it"));
 }
 
 // Which of the text's guards or barriers mutant `m` leaves out, from 1; 0: it is neither.
