@@ -160,7 +160,7 @@ static bool is_narrow(const struct region *r) {
 // Slices whose sum is put aside: errors of sums stay below those of what is added.
 static int64_t chunk_of(const struct wgmma_sizes *z, bool is_narrow) {
     if (z->parts == 2)
-        return z->slices > 1 ? 1 : 0;
+        return 1;
     int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
     return is_narrow || z->k <= 2 * terms ? 0 : terms / WGMMA_DEPTH;
 }
@@ -204,6 +204,10 @@ int64_t wgmma_pairs(const struct wgmma_sizes *z) {
     return (int64_t)z->own * z->rhs.width / WGMMA_GROUP / 2;
 }
 
+int64_t wgmma_sums(const struct wgmma_sizes *z) {
+    return 2 * wgmma_pairs(z) * (1 + (z->parts > 1) + (z->chunk > 0));
+}
+
 int64_t wgmma_tiles(const struct wgmma_sizes *z) {
     return z->batch * ((z->m + z->lhs.width - 1) / z->lhs.width) *
            ((z->n + z->rhs.width - 1) / z->rhs.width);
@@ -227,7 +231,7 @@ static int64_t split_elements(const struct wgmma_sizes *z, const struct wgmma_si
 // ---- rules
 
 static bool legal_rows(const struct wgmma_sizes *z, struct objection *why) {
-    int64_t sums = 2 * wgmma_pairs(z) * (z->chunk ? 2 : 1);
+    int64_t sums = wgmma_sums(z);
     int room = (z->consumers == 2 ? REGISTERS_OF_TWO : REGISTERS_OF_ONE) - REGISTERS_ELSE;
     if (z->own < WGMMA_ROWS)
         return objection(why, "warpgroups",

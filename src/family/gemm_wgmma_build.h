@@ -34,6 +34,7 @@ struct wgmma_build {
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
+    struct loop_buffer *cross;         // the same of products with a low part, or NULL
     struct loop_buffer *total;         // NULL: one sum is enough
     struct loop_buffer *shares;  // of sums, where several blocks have a tile: [block][pair][thread]
     struct loop_buffer *least;   // split: smallest of the tile's factors; 0: some are missing

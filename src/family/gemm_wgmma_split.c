@@ -1,17 +1,17 @@
 // Operands of f32 for tensor cores of f16: parts of f16, and factors that undo their scales.
 //
 // Every row of the left operand and column of the right one is multiplied by a power of two that
-// brings its largest magnitude to about 2^14, and is then written as high + low, both f16: 22 bits.
+// brings its largest magnitude to about 2^14, and is then written as high + low / 2^11, both f16:
+// 22 bits.
 // Three products of parts, added in f32, are as good as f32's own (high x high, and the two of a
 // high and a low part), and three times f16's work is still four times as fast. Under `precision
 // tf32` the high part is all: f16 has as many digits as tf32, and its products take half the time.
 // What a power of two takes from the exponent of a sum the factors give back; there are two for
 // each row, so that neither they nor their products leave the range of f32.
 //
-// Elements far below the largest of their row lose bits: of two parts from 2^-17 of it on, of one
-// from 2^-28. In data of one kind they are few and do not matter. A row in which more than one of
-// sixteen is so small, and one with an infinity or NaN, gets factors of 0, and its results are
-// computed without tensor cores (gemm_wgmma_store.c): slowly, but as f32 has them.
+// Elements far below the largest of their row lose bits, from 2^-28 of it on. A row in which more
+// than one of sixteen is so small, and one with an infinity or NaN, gets factors of 0, and its
+// results are computed without tensor cores (gemm_wgmma_store.c): slowly, but as f32 has them.
 //
 // One kernel has both operands, some of its blocks each. A row that lies side by side is walked by
 // a part of a block. Columns are walked by strips of 32, by a cluster of blocks along K, which tell
@@ -38,9 +38,7 @@ enum {
 };
 
 // Scaled: from here down parts lose bits.
-static double small_below(const struct wgmma_build *x) {
-    return x->z.parts == 1 ? 0x1p-14 : 0x1p-3;
-}
+#define SMALL 0x1p-14
 
 struct pass {
     struct wgmma_build *x;
@@ -146,11 +144,10 @@ static void store_parts(void *ctx, struct loop_builder *b, const struct loop_exp
     v = op2(p, LOOP_MUL, v, p->scale[0]);
     v = loop_let(b, "scaled", op2(p, LOOP_MUL, v, p->scale[1]));
     const struct loop_expr *high = loop_let(b, "high", loop_round_to(x->a, v, DTYPE_F16));
-    const struct loop_expr *low = op2(p, LOOP_SUB, v, high);
+    const struct loop_expr *low = op2(p, LOOP_MUL, op2(p, LOOP_SUB, v, high), real(p, WGMMA_LOW));
     const struct loop_expr *size = loop_unary(x->a, LOOP_ABS, v);
     const struct loop_expr *is_small =
-        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, small_below(x))),
-            op2(p, LOOP_NE, v, real(p, 0)));
+        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, SMALL)), op2(p, LOOP_NE, v, real(p, 0)));
     gpu_fold_add(&p->small, b, loop_ternary(x->a, LOOP_SELECT, is_small, real(p, 1), real(p, 0)));
     const struct loop_expr *row = s->along_k ? p->own : k, *at = s->along_k ? k : p->own;
     if (s->is_batch)
