@@ -497,6 +497,38 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high));
 }
 
+// Over the four threads that have a row of a fragment: the largest of their numbers, and the sum.
+HONE_FN void hone_quad_max(float2 *v) {
+    float top = v->x > v->y || v->x != v->x ? v->x : v->y;
+    for (int i = 1; i < 4; i *= 2) {
+        float other = __shfl_xor_sync(0xffffffffu, top, i);
+        top = top > other || top != top ? top : other;
+    }
+    *v = make_float2(top, top);
+}
+HONE_FN void hone_quad_sum(float2 *v) {
+    float sum = v->x + v->y;
+    for (int i = 1; i < 4; i *= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, i);
+    *v = make_float2(sum, sum);
+}
+HONE_FN void hone_pair(float2 *to, const float *v) {
+    *to = make_float2(v[0], v[1]);
+}
+// Two numbers as a word, the first in its low half, and what is left of them.
+HONE_FN void hone_pack_f16(int *word, float2 *v) {
+    float x, y;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*word) : "f"(v->y), "f"(v->x));
+    asm("{.reg .b16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
+        : "=f"(x), "=f"(y)
+        : "r"(*word));
+    *v = make_float2(v->x - x, v->y - y);
+}
+HONE_FN void hone_pack_bf16(int *word, float2 *v) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*word) : "f"(v->y), "f"(v->x));
+    *v = make_float2(v->x - __int_as_float(*word << 16), v->y - __int_as_float(*word & 0xffff0000));
+}
+
 // Barriers in shared memory whose phases count arrivals and bytes, the copy engine, and products of
 // a warpgroup (sm_90a); intrinsics.def says what each means.
 struct __align__(64) hone_tensormap {

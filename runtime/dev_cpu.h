@@ -809,6 +809,32 @@ static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const 
 #define hone_mma_f16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_f16, __LINE__)
 #define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
 #define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
+static __attribute__((unused)) void hone_dev_quad_max(struct hone_dev_fibre *f) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        const struct hone_dev_fibre *q = &f[lane / 4 * 4];
+        f[lane].sum[2] = q->sum[0];
+        for (int i = 1; i < 8; i++) {
+            float v = q[i / 2].sum[i % 2];
+            f[lane].sum[2] = v != v || v > f[lane].sum[2] ? v : f[lane].sum[2];
+        }
+    }
+}
+static __attribute__((unused)) void hone_dev_quad_sum(struct hone_dev_fibre *f) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        f[lane].sum[2] = 0;
+        for (int i = 0; i < 8; i++)
+            f[lane].sum[2] += f[lane / 4 * 4 + i / 2].sum[i % 2];
+    }
+}
+static __attribute__((unused)) void hone_dev_quad(void *v, hone_dev_together how, int line) {
+    struct hone_dev_fibre *f = hone_dev.now;
+    memcpy(f->sum, v, 2 * sizeof(float));
+    hone_dev_meet(how, line);
+    memcpy(v, &f->sum[2], sizeof(float));
+    memcpy((float *)v + 1, &f->sum[2], sizeof(float));
+}
+#define hone_quad_max(v) hone_dev_quad(v, hone_dev_quad_max, __LINE__)
+#define hone_quad_sum(v) hone_dev_quad(v, hone_dev_quad_sum, __LINE__)
 HONE_FN void hone_word(int *to, const void *from) {
     hone_dev_aligned(from, 4);
     memcpy(to, from, 4);
@@ -828,6 +854,24 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     v -= top;
     memcpy(low, &v, 4);
 }
+
+static unsigned short hone_to_f16(float x);
+static unsigned short hone_to_bf16(float x);
+HONE_FN void hone_pair(void *to, const float *v) {
+    memcpy(to, v, 2 * sizeof *v);
+}
+#define HONE_DEV_PACK(t)                                                       \
+    static __attribute__((unused)) void hone_pack_##t(int *word, void *sums) { \
+        float v[2];                                                            \
+        memcpy(v, sums, sizeof v);                                             \
+        *word = (int)(hone_to_##t(v[0]) | (unsigned)hone_to_##t(v[1]) << 16);  \
+        for (int i = 0; i < 2; i++)                                            \
+            v[i] -= hone_dev_half_##t(*word, i);                               \
+        memcpy(sums, v, sizeof v);                                             \
+    }
+HONE_DEV_PACK(f16)
+HONE_DEV_PACK(bf16)
+#undef HONE_DEV_PACK
 
 #include "dev_cpu_bulk.h"
 

@@ -80,6 +80,11 @@ static const char *refused_by_emitter(struct arena *a, const struct block_stage 
 
 static const char *no_family(struct arena *a, const struct block_stage *b, const struct target *t) {
     const struct form *other = b->unknown ? NULL : family_first_form(b->region, t);
+    const struct family *own = family_find(b->text->family);
+    if (own && own->find)
+        return arena_printf(a, "no emitter computes %s on %s%s%s%s", own->name,
+                            target_kernel_name(t), other ? ": " : "",
+                            other ? other->family->name : "", other ? " takes it" : "");
     return arena_printf(a, "no emitter computes %s yet: there are %s%s%s%s", b->text->family,
                         family_list(a), other ? ", and " : "", other ? other->family->name : "",
                         other ? " takes it" : "");

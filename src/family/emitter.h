@@ -50,7 +50,7 @@ struct emitter {
 
 extern const struct emitter map_cpu, rowwise_cpu, reduce_cpu, gemm_cpu, nest_cpu;
 extern const struct emitter map_simt, rowwise_simt, rowwise_blocks, rowwise_columns, reduce_simt,
-    gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, nest_simt;
+    gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, conv_mma, attention_mma, nest_simt;
 
 // For `runs_on`.
 bool emitter_runs_on_cpu(const struct target *t);

@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "family/attention_form.h"
+#include "family/conv_form.h"
 #include "family/gemm_form.h"
 #include "family/map_form.h"
 #include "family/nest.h"
@@ -26,13 +28,13 @@ const struct family families[] = {
                        EMITTERS(&reduce_cpu, &reduce_simt)},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
-    [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", NULL, NO_EMITTER},
+    [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find, EMITTERS(&conv_mma)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", NULL, NO_EMITTER},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", NULL, NO_EMITTER},
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
-                          "a product, a softmax of its rows and a second product", NULL,
-                          NO_EMITTER},
+                          "a product, a softmax of its rows and a second product", attention_find,
+                          EMITTERS(&attention_mma)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", NULL, NO_EMITTER},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
@@ -145,7 +147,8 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
     enum op_class class = op_infos[n->op].class;
     enum loop_dtype t = loop_arithmetic(n->dtype);
     bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
-    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT) &&
+    bool is_conv = class == OP_CLASS_WINDOW && f == &families[FAMILY_CONV];
+    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_conv) &&
            op_infos[n->op].joins != OP_COUNT && (t == LOOP_F32 || (is_one && t != LOOP_MASK));
 }
 

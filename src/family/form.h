@@ -50,6 +50,8 @@ enum form_part {
 struct rows_form;
 struct reduce_form;
 struct gemm_form;
+struct conv_form;
+struct attention_form;
 
 struct form {
     const struct region *region;
@@ -65,6 +67,8 @@ struct form {
     const struct rows_form *rows;
     const struct reduce_form *reduce;
     const struct gemm_form *gemm;
+    const struct conv_form *conv;
+    const struct attention_form *attention;
 };
 
 enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor

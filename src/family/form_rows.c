@@ -260,9 +260,6 @@ bool form_find_attention(struct arena *a, const struct form_request *q, struct f
     struct attention s;
     if (!find_products(r, &s, why) || !check_path(a, r, &s, why))
         return false;
-    if (!law_is_used(q->laws, "online_softmax"))
-        return form_refuse(why, -1, "attention walks %s in tiles, and its softmax is not online",
-                           node_name(r, s.first));
     if (q->combine && !law_is_used(q->laws, "split_reduction"))
         return form_refuse(why, -1,
                            "combine splits rows over blocks: name laws split_reduction as well");

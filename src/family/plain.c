@@ -75,6 +75,9 @@ static void materialise(struct program_state *s, const struct target *t, const c
         struct region *r = program_region(s, &stage);
         const struct form *f = family_first_form(r, t);
         struct objection why;
+        // No tensor cores: it is what others are compared with.
+        if (f && (f->conv || f->attention))
+            f = family_form(&families[FAMILY_NEST], r, &why);
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);
         bool takes = f && (!t->is_gpu || f->family->kinds == FORM_ANY || gpu_plain_accepts(r));

@@ -185,6 +185,46 @@ static void split_tf32(struct machine *m, const struct loop_stmt *s) {
     put_word(m, &s->operand[1], 0, word_of(float_of(w) - float_of(high)));
 }
 
+// All four threads of a quad get the largest of their eight numbers, or the sum.
+static void quad(struct machine *m, const struct loop_stmt *s, int first, bool largest) {
+    const struct loop_buffer *b = s->operand[0].buffer;
+    for (int lane = 0; lane < WARP && !m->failed; lane += 4) {
+        double all = largest ? -INFINITY : 0;
+        for (int i = 0; i < 8; i++) {
+            machine_turn(m, first + lane + i / 2);
+            int64_t at = machine_index(m, s->operand[0].index);
+            double v = machine_read(m, b, at, i % 2).real;
+            all = !largest ? all + v : isnan(v) || v > all ? v : all;
+        }
+        for (int i = 0; i < 8; i++) {
+            machine_turn(m, first + lane + i / 2);
+            int64_t at = machine_index(m, s->operand[0].index);
+            machine_write(m, b, at, i % 2, (union cell){.real = (double)(float)all});
+        }
+    }
+}
+
+static void make_pair(struct machine *m, const struct loop_stmt *s) {
+    int64_t to = machine_index(m, s->operand[0].index),
+            from = machine_index(m, s->operand[1].index);
+    for (int i = 0; i < 2; i++)
+        machine_write(m, s->operand[0].buffer, to, i,
+                      machine_read(m, s->operand[1].buffer, from + i, 0));
+}
+
+static void pack(struct machine *m, const struct loop_stmt *s, enum dtype t) {
+    const struct loop_buffer *b = s->operand[1].buffer;
+    int64_t at = machine_index(m, s->operand[1].index);
+    uint32_t w = 0;
+    for (int i = 0; i < 2; i++) {
+        union cell v = machine_read(m, b, at, i);
+        cell_put(t, &w, i, v);
+        v.real = (double)(float)(v.real - cell_get(t, &w, i).real);
+        machine_write(m, b, at, i, v);
+    }
+    put_word(m, &s->operand[0], 0, w);
+}
+
 // ---- by scope
 
 static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
@@ -195,6 +235,10 @@ static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
         return;
     case INTRINSIC_WARP_SYNC:
         m->syncs[first / WARP]++;
+        return;
+    case INTRINSIC_QUAD_MAX:
+    case INTRINSIC_QUAD_SUM:
+        quad(m, s, first, s->intrinsic == INTRINSIC_QUAD_MAX);
         return;
     case INTRINSIC_MMA_F16:
         mma(m, s, first, DTYPE_F16);
@@ -231,6 +275,13 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_SPLIT_TF32:
         split_tf32(m, s);
+        return;
+    case INTRINSIC_PAIR:
+        make_pair(m, s);
+        return;
+    case INTRINSIC_PACK_F16:
+    case INTRINSIC_PACK_BF16:
+        pack(m, s, s->intrinsic == INTRINSIC_PACK_F16 ? DTYPE_F16 : DTYPE_BF16);
         return;
     default:
         assert(!"an operation of a thread");

@@ -34,6 +34,7 @@ const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
     }
 #define WORDS(how, n) FRAGMENT(how, n, LOOP_I32, 1)
 #define SUMS(how, n) FRAGMENT(how, n, LOOP_F32, 2)
+#define NUMBERS(how, n) FRAGMENT(how, n, LOOP_F32, 1)
 #define BARRIER MEMORY(UPDATE, SHARED, 8)
 #define MAP \
     { .kind = OPERAND_MAP, .use = USE_READ, .space = LOOP_MAP }

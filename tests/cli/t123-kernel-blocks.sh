@@ -16,13 +16,28 @@ kernel for attend on cpu
 stage o : attention  laws online_softmax
 END
 expect 0 "attention.hone: ok: problem attend, 3 inputs, 1 output, 12 nodes; kernel for attend on cpu, 1 stage
-attention.hone:11:11: note: stage o cannot be lowered yet: no emitter computes attention yet: there are map, rowwise, reduce, gemm and nest" \
+attention.hone:11:11: note: stage o cannot be lowered yet: no emitter computes attention on cpu" \
     "$HONE" check attention.hone
 expect_match 0 '^    form       attention: product, softmax of its rows, product$' \
     "$HONE" check -v attention.hone
-expect 1 'attention.hone:11:11: stage o: no emitter computes attention yet: there are map, rowwise, reduce, gemm and nest
+expect 1 'attention.hone:11:11: stage o: no emitter computes attention on cpu
     stage o : attention  laws online_softmax
               ^' "$HONE" emit attention.hone
+
+# A family that has emitters, but none for the target.
+cat >conv.hone <<'END'
+problem smooth
+in    x : f32[2, 4, 8, 8] ~ normal
+param w : f32[4, 4, 3, 3] ~ normal
+out   y : f32[2, 4, 8, 8]
+y = conv2d(x, w, padding=1)
+
+kernel for smooth on cpu
+stage y : conv
+END
+expect 1 'conv.hone:8:11: stage y: no emitter computes conv on cpu: nest takes it
+    stage y : conv
+              ^' "$HONE" emit conv.hone
 
 # Several mistakes, each with its line and a caret.
 sed 's/^stage.*/stage p.mix : rowwise\nstage o : atention combine atomc/' attention.hone >wrong.hone
@@ -35,9 +50,10 @@ expect 1 "wrong.hone:11:7: stage p.mix: the problem attend has no value 'p.mix'
     stage p.mix : rowwise
           ^
     did you mean 'p.max'?
-wrong.hone:12:11: stage o: unknown family 'atention': families are map, rowwise, reduce, gemm and nest
+wrong.hone:12:11: stage o: unknown family 'atention'
     stage o : atention
-              ^" "$HONE" check wrong.hone
+              ^
+    did you mean 'attention'?" "$HONE" check wrong.hone
 
 # Every kernel of the language has its canonical form.
 cat >long.hone <<'END'

@@ -61,7 +61,7 @@ Test(language_page, names_every_distribution_and_type) {
         cr_expect(is_named(dtype_name(t)), "no word about %s", dtype_name(t));
 }
 
-// `attention` is one, and no family that has an emitter.
+// `attention` is one, and a family too.
 static bool is_function(const char *word) {
     for (const char *const *name = lang_function_names(); *name; name++)
         if (strcmp(*name, word) == 0)
