@@ -108,11 +108,11 @@ HONE_KERNEL_OF(512, 2) y_split(const float *__restrict__ x, const float *__restr
             if (j < end) {
                 f32x2 scaled = kept[item] * scale * scale_2;
                 f32x2 high = hone_round2_f16(scaled);
-                small_part += hone_select2(((hone_abs2(scaled) < 0.125f) & (scaled != 0.0f)), hone_all2(1.0f), hone_all2(0.0f));
+                small_part += hone_select2(((hone_abs2(scaled) < 6.10351562e-05f) & (scaled != 0.0f)), hone_all2(1.0f), hone_all2(0.0f));
                 int at = j * 2056 + own;
                 if (own < 2050) {
                     hone_store2_f16(&y_rhs_high[at], high);
-                    hone_store2_f16(&y_rhs_low[at], scaled - high);
+                    hone_store2_f16(&y_rhs_low[at], (scaled - high) * 2048.0f);
                 }
             }
         }
@@ -178,11 +178,11 @@ HONE_KERNEL_OF(512, 2) y_split(const float *__restrict__ x, const float *__restr
             if (j < 3000) {
                 f32x4 scaled = kept_[item] * scale * scale_2;
                 f32x4 high = hone_round4_f16(scaled);
-                small_part_ += hone_select4(((hone_abs4(scaled) < 0.125f) & (scaled != 0.0f)), hone_all4(1.0f), hone_all4(0.0f));
+                small_part_ += hone_select4(((hone_abs4(scaled) < 6.10351562e-05f) & (scaled != 0.0f)), hone_all4(1.0f), hone_all4(0.0f));
                 int at = row * 3000 + j;
                 if (real < 1000) {
                     hone_store4_f16(&y_lhs_high[at], high);
-                    hone_store4_f16(&y_lhs_low[at], scaled - high);
+                    hone_store4_f16(&y_lhs_low[at], (scaled - high) * 2048.0f);
                 }
             }
         }
@@ -211,6 +211,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
     HONE_DYNAMIC_OF(long long, empty, 196640, 3);
     f32x2 sum[32];
     f32x2 total[32];
+    f32x2 cross[32];
     float least;
     float plain;
     float plain_part;
@@ -225,7 +226,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
     }
     hone_barrier();
     if (thread < 128) {
-        hone_registers_less(40);
+        hone_registers_less(24);
         if (thread < 1) {
             for (int tile = block; tile < 136; tile += 132) {
                 int before = tile / 132 * 47;
@@ -251,7 +252,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
         }
     }
     if (127 < thread) {
-        hone_registers_more(232);
+        hone_registers_more(240);
         int consumer = thread / 128 - 1;
         for (int tile = block; tile < 136; tile += 132) {
             int before = tile / 132 * 47;
@@ -261,32 +262,43 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
             for (int i = 0; i < 32; i++) {
                 total[i] = hone_all2(0.0f);
             }
-            for (int chunk = 0; chunk < 47; chunk++) {
-                int count = before + chunk;
+            for (int slice = 0; slice < 47; slice++) {
+                int count = before + slice;
                 int slot = count % 3;
                 hone_mbarrier_wait(&full[slot], count / 3 % 2);
                 hone_wgmma_fence();
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_low_tile[slot * 8192], 0, 1, 0);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_low_tile[slot * 8192 + 1024], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_low_tile[slot * 8192 + 2048], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_low_tile[slot * 8192 + 3072], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 0);
                 hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
                 hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
                 hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
                 hone_wgmma_commit();
-                hone_wgmma_wait(0);
-                if (thread % 128 < 1) {
-                    hone_mbarrier_arrive(&empty[(before + chunk + 3) % 3]);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_low_tile[slot * 8192], 0, 1, slice);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_low_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_low_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_low_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_commit();
+                hone_wgmma_wait(1);
+                if (0 < slice) {
+                    if (thread % 128 < 1) {
+                        hone_mbarrier_arrive(&empty[(count + 2) % 3]);
+                    }
                 }
                 #pragma unroll
                 for (int i = 0; i < 32; i++) {
                     total[i] += sum[i];
                 }
+            }
+            hone_wgmma_wait(0);
+            if (thread % 128 < 1) {
+                hone_mbarrier_arrive(&empty[(before + 49) % 3]);
+            }
+            #pragma unroll
+            for (int i = 0; i < 32; i++) {
+                total[i] += cross[i] * 0.00048828125f;
             }
             int lane = thread % 32;
             int warp = thread / 32 % 4;
