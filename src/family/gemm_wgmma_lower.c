@@ -461,8 +461,10 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
-    if (x.z.parts)
-        wgmma_split(&x);
+    if (x.z.parts) {
+        wgmma_split(&x, &x.lhs);
+        wgmma_split(&x, &x.rhs);
+    }
     struct loop_builder b, role, one;
     struct gpu_kernel k = gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]),
                                           num(&x, x.blocks * x.z.split), x.z.threads, &b);
