@@ -53,7 +53,7 @@ static bool write_pages(const struct runs_options *o, struct error *err) {
     int n;
     bool ok = op_pages(&a, o->store, o->html, &n, err) || error_wrap(err, "runs");
     if (ok)
-        printf("%s/index.html: %d runs, a page each\n", o->html, n);
+        printf("%s/index.html: %d run%s, a page each\n", o->html, n, n == 1 ? "" : "s");
     arena_reset(&a);
     return ok;
 }

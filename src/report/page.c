@@ -118,10 +118,11 @@ static void put_charts(struct str *out, const struct run_view *v) {
         out->len = before;
         out->ptr[before] = '\0';
     } else if (strstr(out->ptr + empty, "<svg")) {
-        str_puts(out,
-                 "<p class=\"note\">Solid: what was measured here. Dashed: the data sheet. The "
-                 "problem stands where its work puts it; each dot is a candidate, higher is "
-                 "faster.</p>\n");
+        str_puts(out, isfinite(report_light(&v->run))
+                          ? "<p class=\"note\">Solid: what was measured here. Dashed: the data "
+                            "sheet. Each dot is a candidate; higher is faster.</p>\n"
+                          : "<p class=\"note\">The roof is what was measured here. Each dot is a "
+                            "candidate; higher is faster.</p>\n");
     }
     before = out->len;
     heading(out, "search", "The search");

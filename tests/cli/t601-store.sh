@@ -15,7 +15,7 @@ expect_match 2 "'first' is not a run" "$HONE" show first --store s
 expect_match 0 '^page.html: run 1 as a page, [0-9]+ KB$' "$HONE" report --store s --html page.html
 grep -q '^</html>$' page.html || fail "page.html is cut off"
 expect_match 4 'report: .*no/where/page.html: No such file' "$HONE" report --store s --html no/where/page.html
-expect_match 0 '^pages/index.html: 1 runs, a page each$' "$HONE" runs --store s --html pages
+expect_match 0 '^pages/index.html: 1 run, a page each$' "$HONE" runs --store s --html pages
 grep -q 'href="run-1.html"' pages/index.html && [ -s pages/run-1.html ] || fail "no page of run 1: $(ls pages)"
 expect_match 2 'is about a whole run' "$HONE" report 1.0 --store s --html page.html
 

@@ -129,7 +129,8 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
                 next[half] = hone_max2(next[half], score[j * 2 + half]);
             }
             hone_quad_max(&next[half]);
-            scale[half] = hone_exp2(top[half] - next[half]);
+            scale[half] = (top[half] - next[half]) * 1.44269502f;
+            hone_power(&scale[half]);
             top[half] = next[half];
             total[half] = total[half] * scale[half];
         }
@@ -137,9 +138,9 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
         for (int j = 0; j < 4; j++) {
             #pragma unroll
             for (int half = 0; half < 2; half++) {
-                f32x2 e = hone_exp2(score[j * 2 + half] - top[half] + 8.31776619f);
-                score[j * 2 + half] = e;
-                total[half] += e;
+                score[j * 2 + half] = (score[j * 2 + half] - top[half]) * 1.44269502f + 12.0f;
+                hone_power(&score[j * 2 + half]);
+                total[half] += score[j * 2 + half];
                 hone_pack_f16(&probs[j * 2 + half], &score[j * 2 + half]);
                 hone_pack_f16(&probs_low[j * 2 + half], &score[j * 2 + half]);
             }
