@@ -1,4 +1,4 @@
-# make             build ./build/hone
+# make             build ./build/hone; V=1 shows every command
 # make demo        install what is missing, build, optimise a worked example, check the result
 # make check       every test that needs no GPU and no network (installs what is missing)
 # make check-fast  unit, language and basic command-line tests, about a minute
@@ -11,7 +11,9 @@
 # make bench-long  and the judge's that take two hours: control, estimates, faults, kills. For models
 #                  there is bench/llm.sh, for GPUs bench/gpu_*.sh, on a card
 # make bless       rewrite golden files and docs/cli; review the diff
-# make install     PREFIX=/usr/local DESTDIR=
+# make install     PREFIX=/usr/local DESTDIR=; with man pages and completions. make uninstall
+# make dist        build/hone-VERSION.tar.gz; make deb: build/hone_VERSION_ARCH.deb
+# make static      build-static/hone, which needs no C library newer than 2.34 (RHEL 9, Ubuntu 22.04)
 
 PREFIX  ?= /usr/local
 BUILD   ?= build
@@ -22,7 +24,12 @@ WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla 
           -Wpointer-arith
 override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -iquote runtime -iquote src/ir -I$(BUILD) $(WARN) $(WERROR)
 # Linked statically, so that the binary runs where they are not installed.
-LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpthread -ldl
+LIBM    ?= -lm
+LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a $(LIBM) -lpthread -ldl
+# One short line for each file, nothing with -s, everything with V=1.
+Q       := $(if $(V),,@)
+SILENT  := $(findstring s,$(firstword -$(MAKEFLAGS)))
+say      = @$(if $(V)$(SILENT),:,printf '  %-5s %s\n' '$(1)' '$@')
 
 VERSION := $(shell cat VERSION)
 SRC     := $(sort $(wildcard src/*.c src/*/*.c))
@@ -43,55 +50,31 @@ STAMP    = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(VERSION) $(SRC) $(TESTS) $(R
 all: $(BUILD)/hone
 
 $(BUILD)/hone: $(OBJ) $(BUILD)/config
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
 $(BUILD)/test-unit: $(TOBJ) $(LIB) $(BUILD)/config $(FAKE)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
-
-# A driver for tests of what drivers do wrong; found through CUDA_HOME.
-$(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rng.*) $(RUNTIME)
-	@mkdir -p $(@D)
-	$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm -ldl
-
-$(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
-
-# Checks documents against docs/schema, for the command-line tests.
-$(BUILD)/validate: tests/tools/validate.c $(BUILD)/config
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
-
-# A model's server that misbehaves on purpose.
-$(BUILD)/llm-server: tests/tools/llm_server.c $(BUILD)/config
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< -l:libjansson.a
-
-# Write runs of a GPU into a store, where there is none; the interpreter's results, for comparison
-# with NumPy and PyTorch; the agreement of a GPU's expected outputs with the host's.
-$(BUILD)/oracle-check: $(BUILD)/tests/unit/gpu_agreement.o
-$(BUILD)/gpu-run $(BUILD)/reference $(BUILD)/oracle-check $(BUILD)/worker-talk: $(LIB) $(BUILD)/config $(wildcard tests/tools/*.c)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' $(LDFLAGS) -o $@ \
-	    tests/tools/$(subst -,_,$(@F)).c $(filter %.o,$^) $(LDLIBS)
-
-# Judges kernels with faults put into them on purpose.
-$(BUILD)/mutants: tests/mutants/mutants.c tests/mutants/mutate.c tests/mutants/mutate.h $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) $(CPPFLAGS) -iquote tests/mutants $(LDFLAGS) -o $@ $(filter %.c,$^) $(LIB) $(LDLIBS)
-
-# For `make bench`: the interpreter against a plain loop; estimates of a speed-up on kept samples.
-$(BUILD)/peer-interpret $(BUILD)/estimators: $(BUILD)/%: $(wildcard bench/*.c) $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ bench/$(subst -,_,$*).c $(LIB) $(LDLIBS)
-
-# Runs and times emitted kernels on a GPU, for work on the families.
-$(BUILD)/kernel-bench: tests/gpu/kernel_bench.c $(LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOBJ) $(LIB) $(LDLIBS) -lcriterion
 
 $(BUILD)/%.o: %.c $(BUILD)/config
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -DHONE_VERSION='"$(VERSION)"' -c -o $@ $<
 
 $(BUILD)/embedded.o: $(BUILD)/embedded.c
-	$(CC) $(CFLAGS) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/src/cmd/cmd_version.o: $(BUILD)/commit.h
+$(BUILD)/commit.h: FORCE
+	@mkdir -p $(@D)
+	@scripts/commit.sh | cmp -s - $@ || scripts/commit.sh >$@
 
 # Texts that the binary carries (emitted code includes them, the store's schema).
 $(BUILD)/embedded.c: $(RUNTIME) scripts/embed.sh $(BUILD)/config
-	scripts/embed.sh $(RUNTIME) > $@
+	$(call say,EMBED)
+	$(Q)scripts/embed.sh $(RUNTIME) > $@
 
 # Changes when flags or the list of sources change: forces what depends on it.
 $(BUILD)/config: FORCE
@@ -126,7 +109,8 @@ fuzz:
 fuzz-built: $(FUZZ)
 	scripts/run-fuzz.sh $(BUILD) $(FUZZ)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
-	$(CC) $(CFLAGS) $(FUZZ_LINK) -o $@ $< $(FUZZ_LIB) $(LDLIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(FUZZ_LINK) -o $@ $< $(FUZZ_LIB) $(LDLIBS)
 
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
@@ -138,12 +122,19 @@ bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
 	for t in 215-mutants 214-kill; do HONE=$(abspath $(BUILD)/hone) sh tests/cli/t$$t-long.sh || exit 1; done
 bless: $(BUILD)/hone
 	scripts/bless.sh $(abspath $(BUILD)/hone)
-install: $(BUILD)/hone
-	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/hone
+install uninstall: $(BUILD)/hone
+	$(Q)scripts/install.sh $@ $< $(PREFIX) $(DESTDIR)
+dist:
+	@scripts/package.sh dist $(BUILD)
+deb: $(BUILD)/hone
+	@scripts/package.sh deb $< $(BUILD)
+static:
+	$(Q)$(MAKE) BUILD=build-static LIBM=-l:libm.a build-static/hone
+	@scripts/package.sh symbols build-static/hone 2.34
 clean:
-	rm -rf build build-asan build-fuzz build-afl build-clang
+	rm -rf build build-asan build-fuzz build-afl build-clang build-static
 
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
-        check-asan-built fuzz fuzz-built lint bench bench-long bless install clean
--include $(OBJ:.o=.d) $(TOBJ:.o=.d) inject/inject.mk
+        check-asan-built fuzz fuzz-built lint bench bench-long bless install uninstall dist deb static clean
+-include $(OBJ:.o=.d) $(TOBJ:.o=.d) inject/inject.mk tests/tests.mk

@@ -1,6 +1,7 @@
 # The library that `hone profile` puts into programs. The binary carries it (profile/inject_bytes.c).
 $(BUILD)/inject.so: $(wildcard inject/*) $(BUILD)/config
-	gcc -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(WERROR) -fPIC -fvisibility=hidden -shared -o $@ \
+	$(call say,LINK)
+	$(Q)gcc -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(WERROR) -fPIC -fvisibility=hidden -shared -o $@ \
 	    $(sort $(wildcard inject/*.c)) -ldl -lpthread -lm
 $(BUILD)/src/profile/inject_bytes.o: $(BUILD)/inject.so
 $(BUILD)/src/profile/inject_bytes.o: override CFLAGS += -DHONE_INJECT='"$(abspath $(BUILD))/inject.so"'
@@ -9,6 +10,8 @@ $(BUILD)/src/profile/inject_bytes.o: override CFLAGS += -DHONE_INJECT='"$(abspat
 # with sanitizers: they are loaded into programs that have none.
 $(BUILD)/fake/lib64/libcupti.so.13: tests/fake/cupti/libcupti.c $(wildcard tests/fake/*.h inject/*.h)
 	@mkdir -p $(@D)
-	gcc -O2 -shared -fPIC -w -Wl,-soname,$(@F) -o $@ $< -lpthread
+	$(call say,LINK)
+	$(Q)gcc -O2 -shared -fPIC -w -Wl,-soname,$(@F) -o $@ $< -lpthread
 $(BUILD)/cuda-program: tests/tools/cuda_program.c $(FAKE)
-	gcc -std=c17 -D_GNU_SOURCE -O2 $(WARN) -o $@ $< -ldl
+	$(call say,LINK)
+	$(Q)gcc -std=c17 -D_GNU_SOURCE -O2 $(WARN) -o $@ $< -ldl

@@ -92,6 +92,10 @@ HONE_FN float hone_shuffle(float v, int lane) {
     return __shfl_sync(0xffffffffu, v, lane);
 }
 
+HONE_FN float hone_shuffle_up(float v, int distance) {
+    return __shfl_up_sync(0xffffffffu, v, distance);
+}
+
 HONE_FN double hone_shuffle_xor_f64(double v, int mask) {
     return __shfl_xor_sync(0xffffffffu, v, mask);
 }
@@ -101,6 +105,17 @@ HONE_FN int hone_shuffle_xor_i32(int v, int mask) {
 HONE_FN long long hone_shuffle_xor_i64(long long v, int mask) {
     return __shfl_xor_sync(0xffffffffu, v, mask);
 }
+#define HONE_SHUFFLES(type, t)                               \
+    HONE_FN type hone_shuffle_up_##t(type v, int distance) { \
+        return __shfl_up_sync(0xffffffffu, v, distance);     \
+    }                                                        \
+    HONE_FN type hone_shuffle_##t(type v, int lane) {        \
+        return __shfl_sync(0xffffffffu, v, lane);            \
+    }
+HONE_SHUFFLES(double, f64)
+HONE_SHUFFLES(int, i32)
+HONE_SHUFFLES(long long, i64)
+#undef HONE_SHUFFLES
 HONE_FN int hone_warp_any(int m) {
     return __any_sync(0xffffffffu, m);
 }
@@ -511,6 +526,10 @@ HONE_FN void hone_quad_sum(float2 *v) {
     for (int i = 1; i < 4; i *= 2)
         sum += __shfl_xor_sync(0xffffffffu, sum, i);
     *v = make_float2(sum, sum);
+}
+HONE_FN void hone_power(float2 *v) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v->x));
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(v->y));
 }
 HONE_FN void hone_pair(float2 *to, const float *v) {
     *to = make_float2(v[0], v[1]);
@@ -1045,3 +1064,53 @@ HONE_WARPS(int, i32)
 HONE_WARPS(long long, i64)
 #undef HONE_WARPS
 #undef HONE_WARP
+
+// What comes before: of the lanes of a vector, and of the threads of a warp.
+HONE_FN f32x2 hone_lanes_reversed2(f32x2 v) {
+    return hone_pack2(HONE_Y(v), HONE_X(v));
+}
+HONE_FN f32x4 hone_lanes_reversed4(f32x4 v) {
+    return hone_pack4(HONE_W(v), HONE_Z(v), HONE_Y(v), HONE_X(v));
+}
+HONE_FN f32x8 hone_lanes_reversed8(f32x8 v) {
+    return hone_pair8(hone_lanes_reversed4(HONE_HIGH(v)), hone_lanes_reversed4(HONE_LOW(v)));
+}
+#define HONE_BEFORE(name, op, identity)                                                        \
+    HONE_FN f32x2 hone_lanes_before_##name##2(f32x2 v) {                                       \
+        return hone_pack2(identity, HONE_X(v));                                                \
+    }                                                                                          \
+    HONE_FN f32x4 hone_lanes_before_##name##4(f32x4 v) {                                       \
+        float two = hone_##op##1(HONE_X(v), HONE_Y(v));                                        \
+        return hone_pack4(identity, HONE_X(v), two, hone_##op##1(two, HONE_Z(v)));             \
+    }                                                                                          \
+    HONE_FN f32x8 hone_lanes_before_##name##8(f32x8 v) {                                       \
+        f32x4 low = hone_lanes_before_##name##4(HONE_LOW(v)), high = HONE_HIGH(v);             \
+        float four = hone_##op##1(HONE_W(low), HONE_W(HONE_LOW(v)));                           \
+        float five = hone_##op##1(four, HONE_X(high)), six = hone_##op##1(five, HONE_Y(high)); \
+        return hone_pair8(low, hone_pack4(four, five, six, hone_##op##1(six, HONE_Z(high))));  \
+    }
+HONE_BEFORE(sum, add, 0.0f)
+HONE_BEFORE(prod, mul, 1.0f)
+#undef HONE_BEFORE
+#define HONE_WARP_BEFORE(type, t, name, op, identity) \
+    HONE_FN type hone_warp_before_##name##t(type v) { \
+        int lane = hone_thread() % 32;                \
+        for (int n = 1; n < 32; n *= 2) {             \
+            type earlier = hone_shuffle_up##t(v, n);  \
+            v = lane < n ? v : op(earlier, v);        \
+        }                                             \
+        type before = hone_shuffle_up##t(v, 1);       \
+        return lane == 0 ? (type)identity : before;   \
+    }
+#define HONE_WARP_BEFORES(type, t, add, mul) \
+    HONE_WARP_BEFORE(type, t, sum, add, 0)   \
+    HONE_WARP_BEFORE(type, t, prod, mul, 1)  \
+    HONE_FN type hone_warp_last##t(type v) { \
+        return hone_shuffle##t(v, 31);       \
+    }
+HONE_WARP_BEFORES(float, , hone_add1, hone_mul1)
+HONE_WARP_BEFORES(double, _f64, hone_add_f64, hone_mul_f64)
+HONE_WARP_BEFORES(int, _i32, hone_add_i32, hone_mul_i32)
+HONE_WARP_BEFORES(long long, _i64, hone_add_i64, hone_mul_i64)
+#undef HONE_WARP_BEFORES
+#undef HONE_WARP_BEFORE

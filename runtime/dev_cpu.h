@@ -563,7 +563,16 @@ HONE_DEV_SHUFFLE(long long, i64)
                          HONE_DEV_LANE + (distance) < HONE_DEV_WARP ? HONE_DEV_LANE + (distance) \
                                                                     : HONE_DEV_LANE,             \
                          __LINE__)
+#define HONE_DEV_UP(distance) \
+    (HONE_DEV_LANE < (distance) ? HONE_DEV_LANE : HONE_DEV_LANE - (distance))
+#define hone_shuffle_up(v, distance) hone_dev_shuffle_f32(v, HONE_DEV_UP(distance), __LINE__)
+#define hone_shuffle_up_f64(v, distance) hone_dev_shuffle_f64(v, HONE_DEV_UP(distance), __LINE__)
+#define hone_shuffle_up_i32(v, distance) hone_dev_shuffle_i32(v, HONE_DEV_UP(distance), __LINE__)
+#define hone_shuffle_up_i64(v, distance) hone_dev_shuffle_i64(v, HONE_DEV_UP(distance), __LINE__)
 #define hone_shuffle(v, lane) hone_dev_shuffle_f32(v, lane, __LINE__)
+#define hone_shuffle_f64(v, lane) hone_dev_shuffle_f64(v, lane, __LINE__)
+#define hone_shuffle_i32(v, lane) hone_dev_shuffle_i32(v, lane, __LINE__)
+#define hone_shuffle_i64(v, lane) hone_dev_shuffle_i64(v, lane, __LINE__)
 HONE_FN int hone_warp_any(int m) {
     for (int mask = 16; mask > 0; mask /= 2)
         m |= hone_shuffle_xor_i32(m, mask);
@@ -857,6 +866,15 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
 
 static unsigned short hone_to_f16(float x);
 static unsigned short hone_to_bf16(float x);
+HONE_FN void hone_power(void *sums) {
+    float v[2];
+    memcpy(v, sums, sizeof v);
+    for (int i = 0; i < 2; i++) {
+        v[i] = exp2f(v[i]);
+        v[i] = v[i] < 0x1p-126f ? 0 : v[i];
+    }
+    memcpy(sums, v, sizeof v);
+}
 HONE_FN void hone_pair(void *to, const float *v) {
     memcpy(to, v, 2 * sizeof *v);
 }

@@ -18,12 +18,15 @@
 
 static bool run_help(int argc, char **argv, struct error *err);
 static const struct command cmd_help = {GROUP_PROGRAMS, &help_options, run_help};
+static bool run_completion(int argc, char **argv, struct error *err);
+static const struct command cmd_completion = {GROUP_PROGRAMS, &completion_options, run_completion};
 static bool run_mcp(int argc, char **argv, struct error *err);
 static const struct command cmd_mcp = {GROUP_PROGRAMS, &mcp_options, run_mcp};
 
 // In the order of `hone help`; the group is in each command's own file.
 // clang-format off
 static const struct command *const commands[] = {
+    &cmd_init,
     &cmd_check,
     &cmd_fmt,
     &cmd_scaffold,
@@ -44,8 +47,11 @@ static const struct command *const commands[] = {
     &cmd_devices,
     &cmd_calibrate,
     &cmd_config,
+    &cmd_gc,
     &cmd_worker,
     &cmd_mcp,
+    &cmd_completion,
+    &cmd_version,
     &cmd_help,
     NULL,
 };
@@ -53,6 +59,10 @@ static const struct command *const commands[] = {
 
 static bool run_help(int argc, char **argv, struct error *err) {
     return help_run(commands, argc, argv, err);
+}
+
+static bool run_completion(int argc, char **argv, struct error *err) {
+    return completion_run(commands, argc, argv, err);
 }
 
 // Its tools say what the options of our commands say.
@@ -129,6 +139,8 @@ static int run_hidden(int argc, char **argv) {
         return play_main(argv[2]);
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
+    if (strcmp(argv[1], "_man") == 0 && argc == 3)
+        return shell_write_man(commands, argv[2], &err) ? 0 : fail(&err);
     return -1;
 }
 
@@ -160,7 +172,7 @@ static int run(int argc, char **argv) {
     struct error err = {0};
     const char *name = argv[1];
     if (strcmp(name, "--version") == 0) {
-        puts("hone " HONE_VERSION);
+        version_print();
         return 0;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -27,6 +27,7 @@ struct command {
     bool (*run)(int argc, char **argv, struct error *err);
 };
 
+extern const struct command cmd_init, cmd_version, cmd_gc;
 extern const struct command cmd_check, cmd_fmt, cmd_scaffold;
 extern const struct command cmd_sol, cmd_emit, cmd_eval, cmd_profile, cmd_diagnose, cmd_sass;
 extern const struct command cmd_optimize;
@@ -44,5 +45,12 @@ void help_overview(const struct command *const *commands, struct str *out);
 const struct command *help_find(const struct command *const *commands, const char *name);
 // Set the error for a name that is no command. Always false.
 bool help_unknown(const struct command *const *commands, const char *name, struct error *err);
+// `hone completion SHELL`, which needs the table too, and the hidden `hone _man DIR`.
+extern const struct command_options completion_options;
+bool completion_run(const struct command *const *commands, int argc, char **argv,
+                    struct error *err);
+bool shell_write_man(const struct command *const *commands, const char *dir, struct error *err);
+// What `hone --version` prints.
+void version_print(void);
 // The hidden `hone _docs DIR`: docs/cli from the option tables.
 bool help_write_docs(const struct command *const *commands, const char *dir, struct error *err);

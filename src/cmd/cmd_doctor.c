@@ -37,7 +37,8 @@ static const struct command_options options = {
     .arguments = "",
     .summary = "look at every part that hone needs on this machine",
     .text =
-        "Each part is ok, absent (with what then does not work) or broken (with how to fix it).\n"
+        "Each part is ok, absent (with what then does not work), broken (with how to fix it), or\n"
+        "unsure: measured while the machine was too busy to rely on it.\n"
         "On a CPU --measure 20 is one comparison of 20 s whose stretches are the shorter ones.\n"
         "The exit status is 0 when nothing is broken and everything needed is there, 3 when\n"
         "something needed is absent (a compiler, the model named by --llm), else 1.",

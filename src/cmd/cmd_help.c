@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "ops/op_topics.h"
 
 enum { MAX_COMMANDS = 64 };
 
@@ -20,8 +21,11 @@ enum { N_GROUPS = sizeof group_names / sizeof group_names[0] };
 
 const struct command_options help_options = {
     .command = "help",
-    .arguments = "[COMMAND|language]",
-    .summary = "list the commands, explain one, or the language",
+    .arguments = "[COMMAND|TOPIC]",
+    .summary = "list the commands, explain one, the language or a table",
+    .text =
+        "Topics: language, families, knobs, targets, tools, verdicts. A name that is both, such\n"
+        "as tools, is explained as a command first, then as a topic.",
     .max_arguments = 1,
 };
 
@@ -64,7 +68,8 @@ void help_overview(const struct command *const *commands, struct str *out) {
             str_printf(out, "  %-10s  %s\n", (*c)->options->command, (*c)->options->summary);
         }
     }
-    str_puts(out, "\n'hone help COMMAND' or 'hone COMMAND --help' explains one of them.\n");
+    str_puts(out, "\n'hone help COMMAND' or 'hone COMMAND --help' explains one of them;\n"
+                  "'hone help TOPIC' language, families, knobs, targets, tools or verdicts.\n");
 }
 
 bool help_run(const struct command *const *commands, int argc, char **argv, struct error *err) {
@@ -78,8 +83,15 @@ bool help_run(const struct command *const *commands, int argc, char **argv, stru
         return true;
     }
     if (args.count == 1) {
+        struct arena a = {0};
         const struct command *c = help_find(commands, args.values[0]);
-        return c ? command_help(c->options) : help_unknown(commands, args.values[0], err);
+        const char *topic = op_topic(&a, args.values[0]);
+        if (c)
+            command_help(c->options);
+        if (topic)
+            printf("%s%s", c ? "\n" : "", topic);
+        arena_reset(&a);
+        return c || topic || help_unknown(commands, args.values[0], err);
     }
     struct str text = {0};
     help_overview(commands, &text);

@@ -61,7 +61,8 @@ static const struct option_row rows[] = {
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
     ROW("no-counters", OPTION_FLAG, NULL, request.no_counters,
-        "on a GPU: do without hardware counters, which take about a second for a candidate"),
+        "on a GPU: do without hardware counters, which take about a second for a candidate (and "
+        "are left out near the end)"),
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
         "do not measure the machine's ceilings when they are missing"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),
@@ -95,15 +96,17 @@ static const struct command_options options = {
 };
 
 // How progress is shown: on a terminal a line that is rewritten, and lines that stay for what
-// got better; in a pipe a line for every evaluation.
+// got better; in a pipe a line for every evaluation. With --json standard output is for the
+// document: progress is on standard error, where that is a terminal.
 struct printer {
-    bool events, quiet, live;
+    FILE *to;  // NULL: nowhere
+    bool events, live;
     bool line_open;
 };
 
 static void clear_line(struct printer *p) {
     if (p->line_open)
-        fputs("\r\033[K", stdout);
+        fputs("\r\033[K", p->to);
     p->line_open = false;
 }
 
@@ -114,7 +117,7 @@ static bool stays(const struct event *e) {
 static void print_event(const struct event *e, void *ctx) {
     struct printer *p = ctx;
     struct str text = {0};
-    if (p->quiet)
+    if (!p->to)
         return;
     if (p->events) {
         struct arena a = {0};
@@ -126,14 +129,14 @@ static void print_event(const struct event *e, void *ctx) {
         report_event(&text, e);
     }
     clear_line(p);
-    fputs(str_text(&text), stdout);
+    fputs(str_text(&text), p->to);
     if (p->live && e->kind == EVENT_PROPOSED) {
         str_reset(&text);
         report_event_live(&text, e);
-        fputs(str_text(&text), stdout);
+        fputs(str_text(&text), p->to);
         p->line_open = true;
     }
-    fflush(stdout);
+    fflush(p->to);
     str_reset(&text);
 }
 
@@ -211,8 +214,12 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
 
     struct arena a = {0};
-    struct printer printer = {
-        .events = o.events, .quiet = o.json, .live = !o.events && isatty(STDOUT_FILENO)};
+    bool on_error = o.json && isatty(STDERR_FILENO);
+    struct printer printer = {.to = !o.json    ? stdout
+                                    : on_error ? stderr
+                                               : NULL,
+                              .events = o.events,
+                              .live = on_error || (!o.events && isatty(STDOUT_FILENO))};
     o.request.on_event = print_event;
     o.request.event_ctx = &printer;
     struct optimize_outcome out;

@@ -4,12 +4,14 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "ops/op_runs.h"
 
 struct report_options {
     const char *store, *html;
+    bool json;
 };
 
 static const struct option_row rows[] = {
@@ -23,6 +25,10 @@ static const struct option_row rows[] = {
      .value = "PATH",
      .summary = "where runs are kept (.hone, found upward)",
      .offset = offsetof(struct report_options, store)},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .summary = "print the result as one hone.optimize/1 document",
+     .offset = offsetof(struct report_options, json)},
     {0},
 };
 
@@ -60,7 +66,13 @@ static bool run(int argc, char **argv, struct error *err) {
     if (ok && node >= 0)
         ok = error_set(err, ERROR_USAGE, "report: is about a whole run; for a node: hone show %s",
                        args.values[0]);
-    if (ok && o.html) {
+    if (ok && o.json && o.html)
+        ok = error_set(err, ERROR_USAGE, "report: --json and --html exclude each other");
+    if (ok && o.json) {
+        json_t *json = report_result_json(&view);
+        puts(json_print_pretty(&a, json));
+        json_decref(json);
+    } else if (ok && o.html) {
         ok = write_page(&a, o.html, &view, err);
     } else if (ok) {
         struct str text = {0};

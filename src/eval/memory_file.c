@@ -22,8 +22,9 @@ enum { PIECE_BYTES = 256 << 10 };
 // So much is given back in the time that another thread takes to begin.
 enum { LITTLE_BYTES = 16 << 20 };
 
-static bool fail_errno(struct error *err, const char *what) {
-    return error_set(err, ERROR_IO, "%s: %s", what, strerror(errno));
+static bool fail_errno(struct error *err, const char *what, int64_t size_bytes) {
+    return error_set(err, ERROR_IO, "%s of %.4g MB: %s", what, (double)size_bytes / 1e6,
+                     strerror(errno));
 }
 
 int memory_fd(const char *name, int64_t size) {
@@ -40,16 +41,16 @@ bool memory_file_open(struct memory_file *f, int64_t size_bytes, struct error *e
     char path[40];
     f->fd = memory_fd("buffers", size_bytes);
     if (f->fd < 0)
-        return fail_errno(err, "make a memory file");
+        return fail_errno(err, "make a memory file", size_bytes);
     snprintf(path, sizeof path, "/proc/self/fd/%d", f->fd);
     f->read_only_fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->read_only_fd < 0)
-        return fail_errno(err, "open a memory file");
+        return fail_errno(err, "open a memory file", size_bytes);
     if (size_bytes == 0)
         return true;
     void *p = mmap(NULL, (size_t)size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
     f->bytes = p == MAP_FAILED ? NULL : p;
-    return f->bytes || fail_errno(err, "map a memory file");
+    return f->bytes || fail_errno(err, "map a memory file", size_bytes);
 }
 
 void memory_file_close(struct memory_file *f) {

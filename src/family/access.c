@@ -135,7 +135,8 @@ static bool has_lanes(const struct region *r, node_id id) {
     const struct node *n = &r->graph->nodes[id];
     bool is_memory = r->is_leaf[id] || region_is_value(r, id);
     if (is_memory || (n->op == OP_CAST && n->dtype != DTYPE_BOOL))
-        return n->dtype == DTYPE_F32 || n->dtype == DTYPE_F16 || n->dtype == DTYPE_BF16;
+        return n->dtype == DTYPE_F32 || n->dtype == DTYPE_F16 || n->dtype == DTYPE_BF16 ||
+               n->dtype == DTYPE_BOOL;
     enum loop_dtype t = loop_arithmetic(n->dtype);
     return t == LOOP_F32 || t == LOOP_MASK;
 }

@@ -19,6 +19,8 @@
 #include "family/attention_mma.h"
 #include "family/gpu.h"
 
+enum { FRAGMENTS = 4 };  // at hand at once
+
 // 16-bit rows of an operand in shared memory.
 struct tile {
     const struct attention_side *side;
@@ -132,14 +134,23 @@ static void arrive(const struct build *x, struct loop_builder *b) {
 
 // ---- products
 
+// Fragments that are read before they are multiplied: of `count` in a row, as many as divide it.
+static int together(int64_t count) {
+    int n = FRAGMENTS;
+    while (count % n != 0)
+        n--;
+    return n;
+}
+
+// Sixteen columns for each of `n` fragments, from number `first` on.
 static void multiply(const struct build *x, struct loop_builder *b, const struct loop_buffer *to,
-                     const struct loop_expr *j, const struct loop_buffer *left,
+                     const struct loop_expr *first, int n, const struct loop_buffer *left,
                      const struct loop_expr *at) {
     bool is_f16 = x->f->storage == DTYPE_F16;
     struct loop_builder inner;
-    const struct loop_expr *h = open_unrolled(x, b, "h", 2, &inner);
+    const struct loop_expr *h = open_unrolled(x, b, "h", (int64_t)2 * n, &inner);
     loop_intrinsic(&inner, is_f16 ? INTRINSIC_MMA_F16 : INTRINSIC_MMA_BF16,
-                   (struct loop_operand[]){{to, add(x, times(x, j, 4), times(x, h, 2))},
+                   (struct loop_operand[]){{to, add(x, times(x, first, 4), times(x, h, 2))},
                                            {left, at},
                                            {x->fragment, times(x, h, 2)}});
     loop_close(b, &inner);
@@ -164,42 +175,53 @@ static void read_queries(const struct build *x, struct loop_builder *b) {
     loop_close(b, &inner);
 }
 
-// Sixteen keys at a time, along the whole depth.
+// Sixteen keys to a fragment.
 static void find_scores(const struct build *x, struct loop_builder *b,
                         const struct loop_expr *slot) {
-    struct loop_builder by_keys, by_depth;
+    struct loop_builder by_depth, by_keys, inner;
+    int n = together(x->z.keys / 16);
     clear(x, b, x->score, 0);
     const struct loop_expr *half = quotient(x, x->lane, 16), *eighth = rest(x, x->lane, 8);
     const struct loop_expr *odd = rest(x, quotient(x, x->lane, 8), 2);
     const struct loop_expr *i = open_unrolled(x, b, "i", x->f->depth / 16, &by_depth);
-    const struct loop_expr *j = open_unrolled(x, &by_depth, "j", x->z.keys / 16, &by_keys);
-    const struct loop_expr *row = add(x, times(x, j, 16), add(x, times(x, half, 8), eighth));
+    const struct loop_expr *j = open_unrolled(x, &by_depth, "j", x->z.keys / 16 / n, &by_keys);
+    const struct loop_expr *first = times(x, j, n);
+    const struct loop_expr *g = open_unrolled(x, &by_keys, "g", n, &inner);
+    const struct loop_expr *row = times(x, add(x, first, g), 16);
+    row = add(x, row, add(x, times(x, half, 8), eighth));
     const struct loop_expr *piece = add(x, times(x, i, 2), odd);
     loop_intrinsic(
-        &by_keys, INTRINSIC_LDMATRIX,
-        (struct loop_operand[]){{x->fragment, num(x, 0)},
+        &inner, INTRINSIC_LDMATRIX,
+        (struct loop_operand[]){{x->fragment, times(x, g, 4)},
                                 {x->k.buffer, place(x, &x->k, add(x, slot, row), piece)}});
-    multiply(x, &by_keys, x->score, j, x->queries, times(x, i, 4));
+    loop_close(&by_keys, &inner);
+    multiply(x, &by_keys, x->score, first, n, x->queries, times(x, i, 4));
     loop_close(&by_depth, &by_keys);
     loop_close(b, &by_depth);
 }
 
+// Sixteen elements of sixteen values to a fragment.
 static void add_values(const struct build *x, struct loop_builder *b,
                        const struct loop_expr *slot) {
-    struct loop_builder by_keys, by_width;
+    struct loop_builder by_keys, by_width, inner;
+    int n = together(x->f->width / 16);
     const struct loop_expr *half = quotient(x, x->lane, 16), *eighth = rest(x, x->lane, 8);
     const struct loop_expr *odd = rest(x, quotient(x, x->lane, 8), 2);
     const struct loop_expr *i = open_unrolled(x, b, "i", x->z.keys / 16, &by_keys);
-    const struct loop_expr *j = open_unrolled(x, &by_keys, "j", x->f->width / 16, &by_width);
+    const struct loop_expr *j = open_unrolled(x, &by_keys, "j", x->f->width / 16 / n, &by_width);
+    const struct loop_expr *first = times(x, j, n);
+    const struct loop_expr *g = open_unrolled(x, &by_width, "g", n, &inner);
     const struct loop_expr *row = add(x, times(x, i, 16), add(x, times(x, odd, 8), eighth));
-    const struct loop_expr *piece = add(x, times(x, j, 2), half);
+    const struct loop_expr *piece = add(x, times(x, add(x, first, g), 2), half);
     loop_intrinsic(
-        &by_width, INTRINSIC_LDMATRIX_TRANSPOSED,
-        (struct loop_operand[]){{x->fragment, num(x, 0)},
+        &inner, INTRINSIC_LDMATRIX_TRANSPOSED,
+        (struct loop_operand[]){{x->fragment, times(x, g, 4)},
                                 {x->v.buffer, place(x, &x->v, add(x, slot, row), piece)}});
-    // The small parts first.
+    loop_close(&by_width, &inner);
+    // The small parts first. Products of one part side by side: those of one sum would wait for
+    // each other.
     for (int p = x->z.parts - 1; p >= 0; p--)
-        multiply(x, &by_width, x->sum, j, x->probs[p], times(x, i, 4));
+        multiply(x, &by_width, x->sum, first, n, x->probs[p], times(x, i, 4));
     loop_close(&by_keys, &by_width);
     loop_close(b, &by_keys);
 }
@@ -278,7 +300,17 @@ static void finish_scores(const struct build *x, struct loop_builder *b,
 // Exponentials are 2^12 times as large as they need be where they are split, so that their small
 // parts are no denormal numbers of f16.
 static double lift(const struct build *x) {
-    return x->f->storage == DTYPE_F16 && x->z.parts > 1 ? 12 * M_LN2 : 0;
+    return x->f->storage == DTYPE_F16 && x->z.parts > 1 ? 12 : 0;
+}
+
+// e to the power of `v`, times 2 to the power of `lifted`, to element `at` of `to`.
+static void exponential(const struct build *x, struct loop_builder *b, const struct loop_buffer *to,
+                        const struct loop_expr *at, const struct loop_expr *v, double lifted) {
+    const struct loop_expr *per = loop_broadcast(x->a, loop_real(x->a, M_LOG2E), 2);
+    const struct loop_expr *more = loop_broadcast(x->a, loop_real(x->a, lifted), 2);
+    v = lifted > 0 ? loop_ternary(x->a, LOOP_FMA, v, per, more) : op(x, LOOP_MUL, v, per);
+    loop_store(b, to, at, v, false);
+    loop_intrinsic(b, INTRINSIC_POWER, (struct loop_operand[]){{to, at}});
 }
 
 // The largest of each row so far, and what everything before is scaled by.
@@ -294,7 +326,7 @@ static void find_largest(const struct build *x, struct loop_builder *b) {
     loop_close(&inner, &by_column);
     loop_intrinsic(&inner, INTRINSIC_QUAD_MAX, (struct loop_operand[]){{x->next, half}});
     const struct loop_expr *less = op(x, LOOP_SUB, get(x, x->top, half), get(x, x->next, half));
-    loop_store(&inner, x->scale, half, loop_unary(x->a, LOOP_EXP, less), false);
+    exponential(x, &inner, x->scale, half, less, 0);
     loop_store(&inner, x->top, half, get(x, x->next, half), false);
     loop_store(&inner, x->total, half,
                op(x, LOOP_MUL, get(x, x->total, half), get(x, x->scale, half)), false);
@@ -315,16 +347,13 @@ static void scale_results(const struct build *x, struct loop_builder *b) {
 // exp(score - largest) in place of scores, added up and packed.
 static void find_probs(const struct build *x, struct loop_builder *b) {
     struct loop_builder by_column, inner;
-    const struct loop_expr *lifted = loop_broadcast(x->a, loop_real(x->a, lift(x)), 2);
     const struct loop_expr *j = open_unrolled(x, b, "j", x->z.keys / 8, &by_column);
     const struct loop_expr *half = open_unrolled(x, &by_column, "half", 2, &inner);
     const struct loop_expr *at = add(x, times(x, j, 2), half);
     const struct loop_expr *e = op(x, LOOP_SUB, get(x, x->score, at), get(x, x->top, half));
-    if (lift(x) > 0)
-        e = op(x, LOOP_ADD, e, lifted);
-    e = loop_let(&inner, "e", loop_unary(x->a, LOOP_EXP, e));
-    loop_store(&inner, x->score, at, e, false);
-    loop_store(&inner, x->total, half, op(x, LOOP_ADD, get(x, x->total, half), e), false);
+    exponential(x, &inner, x->score, at, e, lift(x));
+    loop_store(&inner, x->total, half,
+               op(x, LOOP_ADD, get(x, x->total, half), get(x, x->score, at)), false);
     for (int p = 0; p < x->z.parts; p++)
         loop_intrinsic(&inner,
                        x->f->storage == DTYPE_F16 ? INTRINSIC_PACK_F16 : INTRINSIC_PACK_BF16,
@@ -400,7 +429,7 @@ static void make_registers(struct build *x) {
     static const char *const names[] = {"probs", "probs_low", "probs_least"};
     struct loop_program *p = x->l->program;
     x->queries = loop_register_of(p, "queries", x->f->depth / 4, 1, LOOP_I32);
-    x->fragment = loop_register_of(p, "fragment", 4, 1, LOOP_I32);
+    x->fragment = loop_register_of(p, "fragment", (int64_t)4 * FRAGMENTS, 1, LOOP_I32);
     for (int i = 0; i < x->z.parts; i++)
         x->probs[i] = loop_register_of(p, names[i], x->z.keys / 4, 1, LOOP_I32);
     x->single = loop_register(p, "single", 2, 1);

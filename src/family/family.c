@@ -9,10 +9,16 @@
 #include "family/attention_form.h"
 #include "family/conv_form.h"
 #include "family/gemm_form.h"
+#include "family/in_place.h"
 #include "family/map_form.h"
 #include "family/nest.h"
 #include "family/reduce_form.h"
 #include "family/rows.h"
+#include "family/scan_form.h"
+
+static bool pool_find(struct form *f, struct objection *why) {
+    return in_place_check(f->region, f->anchor, why);
+}
 
 #define KIND(name) (1u << ANCHOR_##name)
 #define EMITTERS(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
@@ -20,7 +26,7 @@
 
 const struct family families[] = {
     [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
-                    EMITTERS(&map_cpu, &map_simt)},
+                    EMITTERS(&map_cpu, &map_simt, &map_tiles)},
     [FAMILY_ROWWISE] = {"rowwise", KIND(ROWS), "reductions over the same axes, each spread again",
                         rows_find,
                         EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},
@@ -29,8 +35,8 @@ const struct family families[] = {
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find, EMITTERS(&conv_mma)},
-    [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", NULL, NO_EMITTER},
-    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", NULL, NO_EMITTER},
+    [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find, EMITTERS(&pool_cpu, &pool_simt)},
+    [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", attention_find,
@@ -154,7 +160,9 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
 
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
-    for (int i = 0; i < r->n_anchors && f->kinds != FORM_ANY; i++) {
+    bool says_itself =
+        f->kinds == FORM_ANY || f->kinds == KIND(SCAN) || f == &families[FAMILY_POOL];
+    for (int i = 0; i < r->n_anchors && !says_itself; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
         if (!is_known_fold(f, n))
             return objection(why, NULL, "%s does not take %s of %s (value '%s')", f->name,

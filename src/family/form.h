@@ -50,6 +50,7 @@ enum form_part {
 struct rows_form;
 struct reduce_form;
 struct gemm_form;
+struct scan_form;
 struct conv_form;
 struct attention_form;
 
@@ -67,6 +68,7 @@ struct form {
     const struct rows_form *rows;
     const struct reduce_form *reduce;
     const struct gemm_form *gemm;
+    const struct scan_form *scan;
     const struct conv_form *conv;
     const struct attention_form *attention;
 };

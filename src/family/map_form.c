@@ -45,3 +45,62 @@ void map_build_space(struct lowering *l) {
         point_visit(&visit, l->region->value[i], &map);
     space_finish(l->arena, &l->space);
 }
+
+// ---- what is read across
+
+// The last axis that has more than one element; -1: there is none.
+static int last_axis(const struct shape *s) {
+    int axis = s->rank - 1;
+    while (axis >= 0 && s->size[axis] == 1)
+        axis--;
+    return axis;
+}
+
+struct crossing_search {
+    const struct region *region;
+    struct map_crossing *found;
+};
+
+static bool find_read(void *ctx, node_id n, const struct axis_map *map) {
+    struct crossing_search *s = ctx;
+    struct map_crossing *c = s->found;
+    const struct node *node = &s->region->graph->nodes[n];
+    int own = last_axis(&node->shape), axis = own < 0 ? MAP_ZERO : map->axis[own];
+    if (!s->region->is_leaf[n] || axis < 0 || axis == c->last_axis ||
+        !map_uses(map, node->shape.rank, c->last_axis))
+        return true;
+    if ((c->n_reads && axis != c->axis) || c->n_reads == MAP_CROSSED_MAX ||
+        dtype_infos[node->dtype].bits < 8) {
+        c->is_mixed = true;
+        return true;
+    }
+    c->axis = axis;
+    c->read[c->n_reads].node = n;
+    c->read[c->n_reads++].map = *map;
+    return true;
+}
+
+bool map_find_crossing(const struct region *r, struct map_crossing *c) {
+    const struct shape *shape = &r->graph->nodes[r->value[0]].shape;
+    struct axis_map map = map_identity(shape->rank);
+    *c = (struct map_crossing){.last_axis = last_axis(shape)};
+    struct crossing_search s = {r, c};
+    struct point_visit visit = {r, -1, find_read, &s};
+    for (int i = 0; i < r->n_values && c->last_axis >= 0; i++)
+        point_visit(&visit, r->value[i], &map);
+    if (c->n_reads == 0 || c->is_mixed)
+        return false;
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    map_build_space(&l);
+    int across = l.space.group[c->axis], last = l.space.group[c->last_axis];
+    c->n_across = l.space.count[across];
+    c->n_last = l.space.count[last];
+    c->n_outer = shape_count(shape) / (c->n_across * c->n_last);
+    // Neighbours along a group are those along its last axis.
+    bool is_last = true;
+    for (int i = c->axis + 1; i < l.space.n_axes; i++)
+        is_last &= l.space.group[i] != across || l.space.size[i].value == 1;
+    arena_reset(&scratch);
+    return across != last && is_last && c->n_across > 1;
+}

@@ -108,3 +108,18 @@ const struct emitter nest_cpu = {
     .lower = lower,
     .estimate = estimate,
 };
+
+static bool accepts(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    return nest_accepts(f->region, why);
+}
+
+// Families that have better ways on a GPU.
+#define AS_NEST(what)                                                                   \
+    {                                                                                   \
+        .name = "cpu", .summary = what, .knobs = knobs, .runs_on = emitter_runs_on_cpu, \
+        .accepts = accepts, .defaults = defaults, .is_legal = is_legal, .lower = lower, \
+        .estimate = estimate,                                                           \
+    }
+const struct emitter scan_cpu = AS_NEST("a scan, a line or a piece of one at a time");
+const struct emitter pool_cpu = AS_NEST("a pooling, a result at a time");

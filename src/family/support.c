@@ -1,7 +1,10 @@
 // One node at a time against what the emitters have; the first that is missing names the reason.
 #include "family/support.h"
 
+#include <string.h>
+
 #include "base/error.h"
+#include "base/str.h"
 #include "family/nest_steps.h"
 #include "family/point.h"
 #include "ir/recurrence.h"
@@ -27,9 +30,17 @@ bool support_node(const struct problem *p, node_id i, struct error *err) {
                      n->name, op_infos[n->op].name);
 }
 
+// All that is missing, so that nobody meets one after the other.
 bool support_problem(const struct problem *p, struct error *err) {
-    for (node_id i = 0; i < p->graph.n_nodes; i++)
-        if (!support_node(p, i, err))
-            return error_wrap(err, "problem %s", p->name);
-    return true;
+    struct str all = {.max = 700};
+    for (node_id i = 0; i < p->graph.n_nodes; i++) {
+        struct error one = {0};
+        if (!support_node(p, i, &one) && !strstr(str_text(&all), one.text))
+            str_printf(&all, "%s%s", all.len ? "; " : "", one.text);
+    }
+    bool ok = all.len == 0;
+    if (!ok)
+        error_set(err, ERROR_UNSUPPORTED, "problem %s: %s", p->name, str_text(&all));
+    str_reset(&all);
+    return ok;
 }

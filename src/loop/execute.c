@@ -167,6 +167,12 @@ static struct value eval(struct machine *m, const struct loop_expr *e) {
             v.lane[l] = arg[0].lane[0];
     } else if (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_ALL) {
         v.lane[0] = cell_across(e->op, e->dtype, arg[0].lane, e->arg[0]->lanes);
+    } else if (e->op == LOOP_LANES_REVERSED) {
+        for (int l = 0; l < e->lanes; l++)
+            v.lane[l] = arg[0].lane[e->lanes - 1 - l];
+    } else if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
+        cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0].lane,
+                    e->lanes, v.lane);
     } else {
         return apply(e, arg);
     }
@@ -241,6 +247,17 @@ static enum loop_op lanes_op(enum loop_op op) {
     return op - LOOP_WARP_SUM + LOOP_LANES_SUM;
 }
 
+// What thread number `i` of a warp gets.
+static union cell across_warp(const struct loop_expr *e, const union cell *lane, int i) {
+    union cell before[WARP];
+    if (e->op == LOOP_WARP_LAST)
+        return lane[WARP - 1];
+    if (e->op != LOOP_WARP_BEFORE_SUM && e->op != LOOP_WARP_BEFORE_PROD)
+        return cell_across(lanes_op(e->op), e->dtype, lane, WARP);
+    cell_before(e->op == LOOP_WARP_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, lane, WARP, before);
+    return before[i];
+}
+
 static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *active) {
     for (int first = 0; first < m->n_threads; first += WARP) {
         union cell lane[WARP];
@@ -256,8 +273,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
                                    s->var->name, n);
         for (int i = 0; i < WARP && n == WARP; i++) {
             machine_turn(m, first + i);
-            m->var[s->var->id].lane[0] =
-                cell_across(lanes_op(s->value->op), s->value->dtype, lane, WARP);
+            m->var[s->var->id].lane[0] = across_warp(s->value, lane, i);
         }
     }
 }
@@ -304,7 +320,7 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
     case LOOP_NOTE:
         return;
     case LOOP_LET:
-        if (s->value->op >= LOOP_WARP_SUM && s->value->op <= LOOP_WARP_ALL) {
+        if (s->value->op >= LOOP_WARP_SUM && s->value->op <= LOOP_WARP_LAST) {
             run_warps(m, s, active);
             return;
         }

@@ -204,6 +204,16 @@ static void quad(struct machine *m, const struct loop_stmt *s, int first, bool l
     }
 }
 
+static void power(struct machine *m, const struct loop_stmt *s) {
+    int64_t at = machine_index(m, s->operand[0].index);
+    for (int i = 0; i < 2; i++) {
+        union cell v = machine_read(m, s->operand[0].buffer, at, i);
+        v.real = (double)(float)exp2(v.real);
+        v.real = v.real < 0x1p-126 ? 0 : v.real;
+        machine_write(m, s->operand[0].buffer, at, i, v);
+    }
+}
+
 static void make_pair(struct machine *m, const struct loop_stmt *s) {
     int64_t to = machine_index(m, s->operand[0].index),
             from = machine_index(m, s->operand[1].index);
@@ -275,6 +285,9 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_SPLIT_TF32:
         split_tf32(m, s);
+        return;
+    case INTRINSIC_POWER:
+        power(m, s);
         return;
     case INTRINSIC_PAIR:
         make_pair(m, s);

@@ -227,6 +227,16 @@ union cell cell_across(enum loop_op op, enum loop_dtype type, const union cell *
     return cell_apply(&e, type, half);
 }
 
+void cell_before(enum loop_op op, enum loop_dtype type, const union cell *value, int n,
+                 union cell *before) {
+    bool is_real = type == LOOP_F32 || type == LOOP_F64;
+    struct loop_expr e = {.op = op, .dtype = type};
+    before[0] =
+        is_real ? (union cell){.real = op == LOOP_MUL} : (union cell){.whole = op == LOOP_MUL};
+    for (int i = 1; i < n; i++)
+        before[i] = cell_apply(&e, type, (union cell[3]){before[i - 1], value[i - 1]});
+}
+
 union cell cell_get(enum dtype t, const void *data, int64_t index) {
     if (t == DTYPE_I64)
         return (union cell){.whole = ((const int64_t *)data)[index]};

@@ -326,8 +326,10 @@ const struct loop_expr *loop_unary(struct arena *a, enum loop_op op, const struc
     assert(loop_ops[op].arity == 1 && op != LOOP_LOAD && op != LOOP_BROADCAST);
     assert(op != LOOP_CAST && op != LOOP_ROUND_TO && op != LOOP_TO_INDEX);
     bool across = op >= LOOP_LANES_SUM && op <= LOOP_LANES_ALL;
-    if (across && x->lanes == 1)
+    if ((across || op == LOOP_LANES_REVERSED) && x->lanes == 1)
         return x;
+    if ((op == LOOP_LANES_BEFORE_SUM || op == LOOP_LANES_BEFORE_PROD) && x->lanes == 1)
+        return loop_number(a, x->dtype, op == LOOP_LANES_BEFORE_PROD);
     struct loop_expr *e = new_expr(a, op, x->dtype, across ? 1 : x->lanes);
     e->arg[0] = x;
     return e;

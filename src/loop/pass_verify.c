@@ -62,7 +62,7 @@ static bool access(struct checker *c, const struct loop_buffer *b, const struct 
 }
 
 static bool is_across_threads(const struct loop_expr *e) {
-    return e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_ALL;
+    return e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_LAST;
 }
 
 // The operands of whatever is no load have a type that the operation takes, the same for all.
@@ -120,6 +120,8 @@ static bool expr(struct checker *c, const struct loop_expr *e) {
         return complain(c, e->var->name, "used where it is not bound");
     if (e->op == LOOP_LANE && (!c->threads || !becomes_constant(c, e->arg[1])))
         return complain(c, "lane", "number is not a constant, or there are no threads");
+    if (e->op >= LOOP_LANES_BEFORE_SUM && e->op <= LOOP_LANES_REVERSED && !c->threads)
+        return complain(c, loop_ops[e->op].text, "where there are no threads");
     if (!types(c, e))
         return false;
     bool mixes = e->op == LOOP_LOAD || e->op == LOOP_BROADCAST || e->op == LOOP_LANE ||

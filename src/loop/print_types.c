@@ -134,7 +134,7 @@ static void library_call(struct printer *p, const struct loop_expr *e) {
 void text_call(struct printer *p, const struct loop_expr *e) {
     enum loop_dtype t = e->arg[loop_ops[e->op].arity - 1]->dtype;
     const char *name = stem(e->op);
-    bool across_threads = e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_ALL;
+    bool across_threads = e->op >= LOOP_WARP_SUM && e->op <= LOOP_WARP_LAST;
     if (p->program->libm && is_in_library(e)) {
         library_call(p, e);
         return;

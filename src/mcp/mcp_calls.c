@@ -228,11 +228,12 @@ static void tell_progress(struct mcp_server *s, struct mcp_job *j) {
     j->said_ns = now;
     json_t *params =
         json_pack("{s:O, s:I}", "progressToken", j->token, "progress", (json_int_t)elapsed_s);
+    // Only a search has its seconds as a whole; of others they are a part.
     const json_t *total = json_object_get(json_object_get(j->params, "arguments"), "seconds");
-    if (json_is_number(total))
-        json_object_set_new(params, "total", json_real(json_number_value(total)));
-    else if (j->tool && j->tool->seconds > 0)
-        json_object_set_new(params, "total", json_real(j->tool->seconds));
+    if (j->tool && j->tool->seconds > 0)
+        json_object_set_new(
+            params, "total",
+            json_real(json_is_number(total) ? json_number_value(total) : j->tool->seconds));
     if (j->message[0])
         json_object_set_new(params, "message", json_optional_text(j->message));
     mcp_send(s, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", "notifications/progress",

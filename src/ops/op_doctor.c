@@ -34,7 +34,7 @@
 #include "profile/source.h"
 #include "store/store.h"
 
-const char *const part_state_names[PART_STATE_COUNT] = {"ok", "absent", "broken"};
+const char *const part_state_names[PART_STATE_COUNT] = {"ok", "absent", "broken", "unsure"};
 
 struct visit {
     struct arena *a;
@@ -270,6 +270,16 @@ static void check_probe(struct visit *v) {
     add(v, part);
 }
 
+// Repeats of a ceiling that differ more say more of the machine's load than of the machine.
+static const double SPREAD_MOST = 0.25;
+
+static double ceilings_spread(const struct ceilings *c) {
+    double spread = c->f32_spread;
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        spread = c->traffic[i].spread > spread ? c->traffic[i].spread : spread;
+    return spread;
+}
+
 static void check_cpu(struct visit *v) {
     struct target t;
     struct error err = {0};
@@ -289,8 +299,14 @@ static void check_cpu(struct visit *v) {
         .name = "ceilings", .state = PART_ABSENT, .found = "not measured"};
     ceilings.advice = "a bound has no reach yet: run hone calibrate";
     if (t.ceilings.present) {
-        ceilings.state = PART_OK;
-        ceilings.found = arena_printf(v->a, "measured %s", t.ceilings.measured_at);
+        double spread = ceilings_spread(&t.ceilings);
+        ceilings.state = spread > SPREAD_MOST ? PART_UNSURE : PART_OK;
+        ceilings.found =
+            arena_printf(v->a, "measured %s, spread %.0f%%", t.ceilings.measured_at, 100 * spread);
+        ceilings.advice = spread > SPREAD_MOST
+                              ? "reach is as uncertain as that: run hone calibrate when nothing "
+                                "else runs"
+                              : NULL;
     }
     add(v, ceilings);
 }

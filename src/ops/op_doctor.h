@@ -11,7 +11,7 @@
 struct arena;
 struct error;
 
-enum part_state { PART_OK, PART_ABSENT, PART_BROKEN, PART_STATE_COUNT };
+enum part_state { PART_OK, PART_ABSENT, PART_BROKEN, PART_UNSURE, PART_STATE_COUNT };
 
 extern const char *const part_state_names[PART_STATE_COUNT];
 

@@ -27,12 +27,19 @@ static bool parse_gpu_name(const char *name, int *ordinal) {
     return true;
 }
 
-static bool unknown_target(const char *name, struct error *err) {
+// The one list of names: what runs here, architectures, cards.
+static bool unknown_target(struct arena *a, const char *name, struct error *err) {
     const char *near = str_nearest(name, target_names);
-    return error_set(err, ERROR_USAGE, "unknown target '%s'%s%s%s", name,
-                     near ? "; did you mean '"
-                          : "; there are cpu, cuda, and to emit for sm_80, sm_90a, sm_100a",
-                     near ? near : "", near ? "'?" : "");
+    near = near ? near : str_nearest(name, card_names);
+    if (near)
+        return error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);
+    struct str cards = {0};
+    for (int i = 0; card_names[i]; i++)
+        str_printf(&cards, "%s%s", i ? ", " : "", card_names[i]);
+    return error_set(err, ERROR_USAGE,
+                     "unknown target '%s'; there are cpu, cuda, the architectures sm_80, sm_90a, "
+                     "sm_100a, and the cards %s",
+                     name, str_take(a, &cards));
 }
 
 static bool read_cpu(struct arena *a, struct target *t, struct error *err) {
@@ -82,11 +89,11 @@ bool op_target(struct arena *a, const char *name, struct target *t, struct error
     } else if (target_of_card(name, t)) {
         return error_set(
             err, ERROR_USAGE,
-            "target %s is a card by name, which hone sol takes; to run on a GPU of this "
-            "machine name it: cuda",
+            "target %s is a card by name, which hone sol and hone emit take; to run on a GPU of "
+            "this machine name it: cuda",
             name);
     } else {
-        return unknown_target(name, err);
+        return unknown_target(a, name, err);
     }
     target_load_ceilings(a, t);
     return true;
@@ -135,7 +142,12 @@ const char *op_compiler_and_headers(struct arena *a, const struct target *t) {
 bool op_code_target(struct arena *a, const char *name, struct target *t, struct error *err) {
     if (!name && !default_name(a, &name, err))
         return false;
-    if (target_of_arch(name, t) || op_target(a, name, t, err))
+    struct target arch;
+    if (target_of_card(name, t) && !target_of_arch(t->isa, &arch))
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "no kernels are emitted for %s (%s); there are sm_80, sm_90a, sm_100a",
+                         name, t->isa);
+    if (target_of_arch(name, t) || target_of_card(name, t) || op_target(a, name, t, err))
         return true;
     if (err->kind != ERROR_UNSUPPORTED)
         return false;

@@ -105,6 +105,30 @@ bool op_show(struct arena *a, const char *store, const char *name, struct run_vi
     return ok;
 }
 
+bool op_remove_runs(struct arena *a, const char *store, const char *const *names, int n_names,
+                    struct error *err) {
+    struct store *s;
+    int64_t *ids = arena_array(a, int64_t, n_names + 1);
+    if (!op_open_store(a, store, false, &s, err))
+        return false;
+    store_close(s);  // it is there; now for writing
+    if (!op_open_store(a, store, true, &s, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; ok && i < n_names; i++) {
+        struct run run;
+        ok = store_find_run(s, names[i], &ids[i], err) && store_get_run(s, a, ids[i], &run, err);
+        for (int k = 0; ok && k < i; k++)
+            ok = ids[k] != ids[i] || error_set(err, ERROR_USAGE, "run %s is named twice", names[i]);
+        if (ok && store_run_is_locked(s, ids[i]))
+            ok = error_set(err, ERROR_USAGE, "run %lld is being worked on", (long long)ids[i]);
+    }
+    for (int i = 0; ok && i < n_names; i++)
+        ok = store_remove_run(s, ids[i], err);
+    store_close(s);
+    return ok;
+}
+
 bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
                        struct error *err) {
     struct lang_file file;

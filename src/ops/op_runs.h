@@ -27,6 +27,10 @@ bool op_runs(struct arena *a, const char *store, struct run_view **views, int *n
 bool op_show(struct arena *a, const char *store, const char *name, struct run_view *v, int *node,
              struct error *err);
 
+// Remove runs by name, all or none.
+bool op_remove_runs(struct arena *a, const char *store, const char *const *names, int n_names,
+                    struct error *err);
+
 // The problem that a run is about, from its stored text.
 bool op_stored_problem(struct arena *a, const struct run *run, struct problem **problem,
                        struct error *err);

@@ -14,18 +14,8 @@
 #include "ops/op_problem.h"
 
 static bool find_target(struct arena *a, const char *name, struct target *t, struct error *err) {
-    if ((name && target_of_card(name, t)) || op_target(a, name, t, err))
-        return true;
-    bool is_unknown = name && err->kind == ERROR_USAGE && !str_nearest(name, target_names);
-    const char *near = is_unknown ? str_nearest(name, card_names) : NULL;
-    if (near)
-        return error_set(err, ERROR_USAGE, "unknown target '%s'; did you mean '%s'?", name, near);
-    struct str cards = {0};
-    for (int i = 0; is_unknown && card_names[i]; i++)
-        str_printf(&cards, "%s%s", i ? ", " : "", card_names[i]);
-    return is_unknown &&
-           error_set(err, ERROR_USAGE, "unknown target '%s'; there are cpu, cuda, and the cards %s",
-                     name, str_take(a, &cards));
+    return (name && (target_of_card(name, t) || target_of_arch(name, t))) ||
+           op_target(a, name, t, err);
 }
 
 static const char *join_values(struct arena *a, const struct kernel_stage *s) {

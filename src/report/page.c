@@ -13,14 +13,18 @@ static void heading(struct str *out, const char *id, const char *text) {
     str_printf(out, "<h2 id=\"%s\">%s</h2>\n", id, text);
 }
 
-static void put_head(struct str *out, const struct run *r) {
+void page_begin(struct str *out, const char *title) {
     str_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                   "style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n<title>");
-    page_text(out, r->problem_name);
-    str_printf(out, " – run %lld of hone</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
-               (long long)r->id, embedded_text("page.css"));
+    page_text(out, title);
+    str_printf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+               embedded_text("page.css"));
+}
+
+void page_end(struct str *out) {
+    str_printf(out, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", embedded_text("page.js"));
 }
 
 static void card(struct str *out, const char *value, const char *words) {
@@ -114,10 +118,11 @@ static void put_charts(struct str *out, const struct run_view *v) {
         out->len = before;
         out->ptr[before] = '\0';
     } else if (strstr(out->ptr + empty, "<svg")) {
-        str_puts(out,
-                 "<p class=\"note\">Solid: what was measured here. Dashed: the data sheet. The "
-                 "problem stands where its work puts it; each dot is a candidate, higher is "
-                 "faster.</p>\n");
+        str_puts(out, isfinite(report_light(&v->run))
+                          ? "<p class=\"note\">Solid: what was measured here. Dashed: the data "
+                            "sheet. Each dot is a candidate; higher is faster.</p>\n"
+                          : "<p class=\"note\">The roof is what was measured here. Each dot is a "
+                            "candidate; higher is faster.</p>\n");
     }
     before = out->len;
     heading(out, "search", "The search");
@@ -261,7 +266,9 @@ static void put_effort(struct str *out, const struct run_view *v) {
 
 void report_page(struct str *out, const struct run_view *v, const char *graph) {
     const struct search_node *n = report_champion(v);
-    put_head(out, &v->run);
+    struct arena a = {0};
+    page_begin(
+        out, arena_printf(&a, "%s – run %lld of hone", v->run.problem_name, (long long)v->run.id));
     put_top(out, v);
     put_problem(out, v, graph);
     put_charts(out, v);
@@ -274,6 +281,7 @@ void report_page(struct str *out, const struct run_view *v, const char *graph) {
     page_text(out, v->run.version);
     str_printf(out, "; again with: hone report %lld --html FILE --store ", (long long)v->run.id);
     page_text(out, v->store);
-    str_printf(out, "</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n",
-               embedded_text("page.js"));
+    str_puts(out, "</footer>\n");
+    page_end(out);
+    arena_reset(&a);
 }

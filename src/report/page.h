@@ -38,6 +38,10 @@ void page_findings(struct str *out, const struct search_node *n);
 // Which nodes the page has: an array of v->n_nodes, to be freed.
 bool *page_choose(const struct run_view *v, int *n_left_out);
 
+// What stands around every page; the title is text.
+void page_begin(struct str *out, const char *title);
+void page_end(struct str *out);
+
 // The run's bound; false where it has none.
 struct bound;
 bool page_bound(const struct run *r, struct bound *b);

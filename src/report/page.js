@@ -27,5 +27,15 @@ if (find) {
     for (const n of nodes) n.classList.toggle('out', !n.textContent.toLowerCase().includes(word));
   });
 }
+for (const head of document.querySelectorAll('table.sort th')) head.addEventListener('click', () => {
+  const body = head.closest('table').tBodies[0], column = head.cellIndex;
+  const falls = head.getAttribute('aria-sort') === 'ascending';
+  for (const other of head.parentElement.children) other.removeAttribute('aria-sort');
+  head.setAttribute('aria-sort', falls ? 'descending' : 'ascending');
+  const value = row => row.cells[column].dataset.v ? Number(row.cells[column].dataset.v) : row.cells[column].textContent;
+  const order = (a, b) => typeof a === typeof b ? (typeof a === 'number' ? a - b : a.localeCompare(b)) : (typeof a === 'number' ? -1 : 1);
+  const rows = Array.from(body.rows).sort((a, b) => order(value(a), value(b)));
+  body.append(...(falls ? rows.reverse() : rows));
+});
 window.addEventListener('hashchange', unfold);
 unfold();

@@ -11,7 +11,7 @@
 #include "model/bound.h"
 #include "report/page.h"
 
-enum { WIDTH = 720, HEIGHT = 330, LEFT = 76, RIGHT = 14, TOP = 16, BOTTOM = 46 };
+enum { CROWD = 200, WIDTH = 720, HEIGHT = 330, LEFT = 76, RIGHT = 14, TOP = 16, BOTTOM = 46 };
 
 bool page_bound(const struct run *r, struct bound *b) {
     struct error ignored;
@@ -137,8 +137,11 @@ static void draw_roof(struct str *out, const struct axis *x, const struct axis *
         line(out, kind, place(x, fmax(ridge, x->low)), place(y, top), x->to, place(y, top));
     label(out, "tick", x->to - 6, place(y, top) - 6, "end", bound_quantity(&a, top, "FLOP/s"));
     double from = left * 2;
+    // Below the solid roof, above the dashed one: they may lie close together.
+    bool is_light = strstr(kind, "light") != NULL;
     if (ridge > from)
-        label(out, "tick", place(x, from) + 12, place(y, from * r->bytes_per_s) + 14, "start",
+        label(out, "tick", place(x, from) + (is_light ? -10 : 12),
+              place(y, from * r->bytes_per_s) + (is_light ? -8 : 14), is_light ? "end" : "start",
               bound_quantity(&a, r->bytes_per_s, "B/s"));
     arena_reset(&a);
 }
@@ -278,6 +281,7 @@ static void draw_best(struct str *out, const struct run_view *v, const struct ax
 static void draw_evaluations(struct str *out, const struct run_view *v, const bool *is_shown,
                              const struct axis *x, const struct axis *y) {
     const struct search_node *champion = report_champion(v);
+    bool is_crowded = report_n_evaluated(v) > CROWD;  // intervals would hide everything else
     for (int i = 0; i < v->n_nodes; i++) {
         const struct search_node *n = &v->nodes[i];
         double speedup = speedup_of(n), at = place(x, i);
@@ -291,11 +295,13 @@ static void draw_evaluations(struct str *out, const struct run_view *v, const bo
         }
         if (!isfinite(speedup))
             continue;
-        if (i > 0)
+        if (i > 0 && !is_crowded)
             line(out, "interval", at, place(y, fmin(n->measurement.speedup_high, y->high)), at,
                  place(y, fmax(n->measurement.speedup_low, 0)));
         dot(out, n, n == champion ? "champion" : "node", at, place(y, speedup),
-            n == champion ? 6 : 3.5);
+            n == champion ? 6
+            : is_crowded  ? 2
+                          : 3.5);
     }
 }
 
@@ -306,7 +312,8 @@ void page_progress(struct str *out, const struct run_view *v) {
         double speedup = speedup_of(&v->nodes[i]);
         n_timed += isfinite(speedup);
         if (isfinite(speedup))
-            most = fmax(most, fmin(v->nodes[i].measurement.speedup_high, 1.5 * speedup));
+            most = fmax(most,
+                        fmax(speedup, fmin(v->nodes[i].measurement.speedup_high, 1.5 * speedup)));
     }
     if (n_timed < 2)
         return;

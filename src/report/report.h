@@ -44,6 +44,9 @@ void report_run(struct str *out, const struct run_view *v);
 // `graph` is the problem's, as text; NULL: it is left out.
 void report_page(struct str *out, const struct run_view *v, const char *graph);
 
+// `hone runs --html`: all runs; each row leads to run-N.html next to it.
+void report_index(struct str *out, const struct run_view *views, int n_views);
+
 // The end of `hone optimize`: champion, stop, where it is. hone.optimize/1.
 void report_result(struct str *out, const struct run_view *v);
 json_t *report_result_json(const struct run_view *v);

@@ -15,12 +15,21 @@ void report_indented(struct str *out, const char *text, int indent);
 // "1.53 ms", "-" when not known; padded to `width` on the left.
 void report_seconds(struct str *out, double seconds, int width);
 
-// What was measured of a node that works, else NAN.
+// The time of a node that works, by its ratio to the root's, else NAN. With it the speed-up over
+// the root, which agrees with the times.
 double report_time(const struct search_node *n);
+double report_ratio(const struct run_view *v, const struct search_node *n);
+
+// report_why.c: a "note" when some row looks faster than the champion, or none was faster than the
+// start; what the champion does otherwise than the baseline.
+void report_unresolved(struct str *out, const struct run_view *v);
+void report_why(struct str *out, const struct run_view *v, const struct search_node *n);
 
 // Reach in seconds from the run's bound, NAN when it has none; the speed of light likewise.
 double report_reach(const struct run *r);
 double report_light(const struct run *r);
+// Inputs read once and outputs written once; NAN when it is not known.
+double report_least_bytes(const struct run *r);
 // "memory-bound; speed of light 1.1 ms, reach 1.3 ms, limit 555 µs (...)"; NULL when the run has no
 // bound.
 const char *report_bound_line(struct arena *a, const struct run *r);

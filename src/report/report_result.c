@@ -54,6 +54,7 @@ void report_result(struct str *out, const struct run_view *v) {
     else if (v->run.state == RUN_DONE)
         str_printf(out, "champion  none: %s\n",
                    v->run.null_kernel ? "the problem is degenerate" : "no candidate passed");
+    report_unresolved(out, v);
     say_stop(out, v);
     str_printf(out, "stored    run %lld in %s; see hone report %lld\n", (long long)v->run.id,
                v->store, (long long)v->run.id);

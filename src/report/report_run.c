@@ -97,7 +97,7 @@ static void say_path(struct str *out, const struct run_view *v, int number) {
     str_printf(out, "%6d  ", number);
     report_seconds(out, report_time(n), 9);
     if (number > 0 && isfinite(report_time(n)))
-        str_printf(out, " %6.2fx  %s\n", n->measurement.speedup, n->move);
+        str_printf(out, " %6.2fx  %s\n", report_ratio(v, n), n->move);
     else
         str_printf(out, " %7s  %s\n", "", number ? n->move : "the default kernel");
     if (number > 0) {
@@ -168,6 +168,13 @@ void report_run(struct str *out, const struct run_view *v) {
     say_result(out, v, n);
     say_problem(out, &v->run);
     if (n) {
+        struct str why = {0};
+        report_why(&why, v, n);
+        if (*str_text(&why)) {
+            heading(out, "Why it is faster");
+            str_puts(out, str_text(&why));
+        }
+        str_reset(&why);
         heading(out, "How it was found");
         say_path(out, v, n->number);
         say_checks(out, &v->run);

@@ -55,9 +55,16 @@ void report_seconds(struct str *out, double seconds, int width) {
     arena_reset(&a);
 }
 
+// By the paired ratio, not by the clock of that moment: a machine that is busy for a while would
+// let a faster kernel stand there with a longer time.
 double report_time(const struct search_node *n) {
     bool works = n->state == NODE_EVALUATED && isfinite(n->time_s) && n->measurement.present;
-    return works ? n->measurement.median_s : NAN;
+    return works ? n->time_s : NAN;
+}
+
+double report_ratio(const struct run_view *v, const struct search_node *n) {
+    double ratio = report_time(&v->nodes[0]) / report_time(n);
+    return isfinite(ratio) ? ratio : n->measurement.speedup;
 }
 
 static bool read_bound(const struct run *r, struct bound *b) {
@@ -71,6 +78,11 @@ static bool read_bound(const struct run *r, struct bound *b) {
 double report_reach(const struct run *r) {
     struct bound b;
     return read_bound(r, &b) ? b.reach_s : NAN;
+}
+
+double report_least_bytes(const struct run *r) {
+    struct bound b;
+    return read_bound(r, &b) ? b.work.bytes_read + b.work.bytes_written : NAN;
 }
 
 double report_light(const struct run *r) {

@@ -67,7 +67,7 @@ static void node_line(struct str *out, const struct run_view *v, int number, int
     str_reset(&head);
     report_seconds(out, report_time(n), 9);
     if (isfinite(report_time(n)) && number > 0)
-        str_printf(out, " %6.2fx", n->measurement.speedup);
+        str_printf(out, " %6.2fx", report_ratio(v, n));
     else
         str_printf(out, " %7s", "");
     str_printf(out, "  %s\n", number ? n->move : "the default kernel");
@@ -148,8 +148,10 @@ json_t *report_show_json(const struct run_view *v) {
     json_t *nodes = json_array();
     for (int i = 0; i < v->n_nodes; i++)
         json_array_append_new(nodes, search_node_to_json(&v->nodes[i]));
-    return json_pack("{s:s, s:o, s:b, s:o}", "schema", "hone.show/1", "run", run_to_json(&v->run),
-                     "is_running", v->is_running, "nodes", nodes);
+    return json_pack("{s:s, s:o, s:b, s:o, s:o, s:o}", "schema", "hone.show/1", "run",
+                     run_to_json(&v->run), "is_running", v->is_running, "speedup",
+                     report_speedup_json(&v->run), "reach", report_reach_json(&v->run), "nodes",
+                     nodes);
 }
 
 // ---- one node

@@ -45,6 +45,11 @@ bool store_find_run(struct store *s, const char *name, int64_t *id, struct error
 bool store_lock_run(struct store *s, int64_t run, struct error *err);
 bool store_run_is_locked(const struct store *s, int64_t run);
 
+// Remove a run with all that belongs to it; refused while some process works on it. Its number is
+// not given again. The file keeps its size until store_shrink.
+bool store_remove_run(struct store *s, int64_t run, struct error *err);
+bool store_shrink(struct store *s, struct error *err);
+
 // Nodes. Writing a node of a number that is there replaces it (proposed -> evaluated).
 bool store_put_node(struct store *s, int64_t run, const struct search_node *n, struct error *err);
 bool store_get_nodes(struct store *s, struct arena *a, int64_t run, struct search_node **nodes,

@@ -128,3 +128,33 @@ bool store_find_run(struct store *s, const char *name, int64_t *id, struct error
     *id = number;
     return true;
 }
+
+bool store_remove_run(struct store *s, int64_t run, struct error *err) {
+    static const char *const statements[] = {
+        "DELETE FROM judgement WHERE run = ?1", "DELETE FROM exchange WHERE run = ?1",
+        "DELETE FROM node WHERE run = ?1", "DELETE FROM run WHERE id = ?1"};
+    struct arena a = {0};
+    struct run there;
+    bool ok = store_get_run(s, &a, run, &there, err);
+    arena_reset(&a);
+    if (!ok)
+        return false;
+    if (store_run_is_locked(s, run))
+        return error_set(err, ERROR_USAGE, "run %lld is being worked on", (long long)run);
+    if (!store_begin(s, err))
+        return false;
+    for (size_t i = 0; ok && i < sizeof statements / sizeof statements[0]; i++) {
+        sqlite3_stmt *st = store_prepare(s, statements[i], err);
+        ok = st != NULL;
+        if (!ok)
+            break;
+        sqlite3_bind_int64(st, 1, run);
+        ok = sqlite3_step(st) == SQLITE_DONE || store_fail(s, err);
+        sqlite3_finalize(st);
+    }
+    return store_end(s, ok, err);
+}
+
+bool store_shrink(struct store *s, struct error *err) {
+    return sqlite3_exec(s->db, "VACUUM", NULL, NULL, NULL) == SQLITE_OK || store_fail(s, err);
+}

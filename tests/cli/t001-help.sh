@@ -2,7 +2,8 @@
 # The command list, the page of one command, the version; all from one table.
 . "$(dirname "$0")/lib.sh"
 
-expect 0 "hone $(cat "$ROOT/VERSION")" "$HONE" --version
+expect_match 0 "^hone $(cat "$ROOT/VERSION")( \([0-9a-f]+\))?\$" "$HONE" --version
+[ "$got" = "$("$HONE" version)" ] || fail "version: $got"
 
 expect_match 0 '^usage: hone COMMAND' "$HONE" help
 overview=$got

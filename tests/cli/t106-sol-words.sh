@@ -30,11 +30,11 @@ fi
 
 # A card by name has a limit alone, and nothing runs on it.
 expect_match 0 '^reach: not known without the card' "$HONE" sol "$ROOT/problems/gemm.hone" --target h100
-expect_match 2 'h200 is a card by name, which hone sol takes' \
+expect_match 2 'h200 is a card by name, which hone sol and hone emit take' \
     "$HONE" eval "$ROOT/problems/gemm.hone" plain --target h200
 expect 2 "hone: unknown target 'h20'; did you mean 'h200'?" \
     "$HONE" sol "$ROOT/problems/gemm.hone" --target h20
-expect_match 2 "unknown target 'mi300x'; there are cpu, cuda, and the cards v100, .*, h200, b200" \
+expect_match 2 "unknown target 'mi300x'; there are cpu, cuda, the architectures sm_80, sm_90a, sm_100a, and the cards v100, .*, h200, b200" \
     "$HONE" sol "$ROOT/problems/gemm.hone" --target mi300x
 expect_match 0 'on a100 \(NVIDIA A100 SXM4 80 GB\)' "$HONE" sol "$ROOT/problems/gemm.hone" --target a100-80gb
 

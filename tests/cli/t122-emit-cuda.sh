@@ -54,10 +54,12 @@ expect 1 'k.hone:1:1: the kernel is for the target sm_80, not for sm_90a
     kernel for total on sm_80
     ^' \
     "$HONE" emit total.hone --kernel k.hone --target sm_90a
-expect_match 2 "unknown target 'sm_91'; there are cpu, cuda, and" \
+expect_match 2 "unknown target 'sm_91'; there are cpu, cuda, the architectures sm_80, " \
     "$HONE" emit total.hone --target sm_91
-expect_match 2 'target sm_90a is an architecture, which can be emitted for' \
-    "$HONE" sol total.hone --target sm_90a
+# sol and emit take the same names.
+expect_match 0 ' on sm_90a ' "$HONE" sol total.hone --target sm_90a
+expect_match 0 '^// kernel for total on sm_90a$' "$HONE" emit total.hone --target h200
+expect_match 3 'no kernels are emitted for t4 \(sm_75\)' "$HONE" emit total.hone --target t4
 
 # rule PROBLEM ARCH STAGE MESSAGE
 rule() {

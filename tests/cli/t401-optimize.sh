@@ -57,6 +57,15 @@ expect_match 0 '^#pragma hone launch' "$HONE" show 1.0 --source
 expect_match 0 '^Run 1: softmax on cpu, done' "$HONE" report 1
 [ "$(printf '%s\n' "$got" | awk 'length > 80' | grep -vc 'stage')" = 0 ] || fail "wide: $got"
 
+# The same shapes in every document.
+"$HONE" runs --json | tr -d ' \n' | sed 's/.*"run":1,[^}]*"speedup":{\([^}]*\)}.*/\1/' >one
+"$HONE" show 1 --json | tr -d ' \n' | sed 's/.*"is_running":[a-z]*,"speedup":{\([^}]*\)}.*/\1/' >two
+valid optimize "$HONE" report 1 --json
+tr -d ' \n' <json | sed 's/.*"speedup":{\([^}]*\)}.*/\1/' >three
+cmp one two && cmp one three || fail "$(cat one two three)"
+# Seconds that are used up already would do nothing.
+expect_match 2 'run 1 has taken [0-9]+ s already, and --seconds counts from its beginning: give more than' \
+    "$HONE" optimize --resume 1 --seconds 0.01
 # A finished run: nothing is left to do unless the budget grows.
 expect_match 0 '^champion  1\.' "$HONE" optimize --resume 1
 expect_match 0 '\(5 evaluations' "$HONE" optimize --resume 1 --evals 5

@@ -15,6 +15,8 @@ expect_match 2 "'first' is not a run" "$HONE" show first --store s
 expect_match 0 '^page.html: run 1 as a page, [0-9]+ KB$' "$HONE" report --store s --html page.html
 grep -q '^</html>$' page.html || fail "page.html is cut off"
 expect_match 4 'report: .*no/where/page.html: No such file' "$HONE" report --store s --html no/where/page.html
+expect_match 0 '^pages/index.html: 1 run, a page each$' "$HONE" runs --store s --html pages
+grep -q 'href="run-1.html"' pages/index.html && [ -s pages/run-1.html ] || fail "no page of run 1: $(ls pages)"
 expect_match 2 'is about a whole run' "$HONE" report 1.0 --store s --html page.html
 
 echo 'this is no database, but long enough to be looked at as one.................' >text.db
@@ -26,6 +28,17 @@ for command in runs show report 'export -o d' 'optimize --resume'; do
 done
 # shellcheck disable=SC2086
 expect_match 2 'text.db: .*not a hone store' "$HONE" optimize $small --store text.db
+
+# A run is removed with all that is its own, and its number is not given again; gc makes the file smaller.
+cp -r s fewer
+last=$("$HONE" runs --store fewer | awk 'NR == 2 { print $1 }')
+expect 0 'removed 1 run' "$HONE" runs rm last --store fewer
+expect_match 2 "there is no run $last; the newest|there are no runs|there is no run $last in" "$HONE" show "$last" --store fewer
+expect_match 2 'there is no run 99|there are no runs' "$HONE" runs rm 99 --store fewer
+expect 2 'hone: runs: expected nothing, or rm RUN...' "$HONE" runs remove 1 --store fewer
+expect_match 0 'fewer/runs.db +[0-9.]+ MB, was [0-9.]+ MB$' "$HONE" gc --keep 0 --store fewer
+[ "$(find "$XDG_CACHE_HOME/hone/objects" -type f | wc -l)" = 0 ] || fail 'compiled kernels are left'
+[ "$(stat -c %s fewer/runs.db)" -lt "$(stat -c %s s/runs.db)" ] || fail 'the store is not smaller'
 
 # The schema's version is at byte 60 of the file, big-endian.
 cp -r s newer

@@ -28,6 +28,10 @@ press "location.hash = 'n1'; setTimeout(() => { document.title = 'open ' + docum
 grep -q '<title>open true</title>' dom || fail "a link does not unfold its node: $(grep '<title>' dom | head -1)"
 press "for (const key of 'jjk') document.dispatchEvent(Object.defineProperty(new KeyboardEvent('keydown', {key}), 'target', {value: document.body})); document.title = document.activeElement.parentElement.id;"
 grep -q '<title>n0</title>' dom || fail "keys do not walk: $(grep '<title>' dom | head -1)"
+"$HONE" runs --html pages >log || fail "$(cat log)"
+sed "s|</body>|<script>document.querySelector('table.sort th').click(); document.title = document.querySelector('[aria-sort]').textContent;</script></body>|" pages/index.html >pressed.html
+open pressed.html
+grep -q '<title>run</title>' dom || fail "the index does not sort"
 sed '/<script>/,/<\/script>/d' page.html >still.html
 open still.html
 grep -q '<p id="find" hidden' dom || fail "what needs the script is shown without it"

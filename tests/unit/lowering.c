@@ -105,7 +105,7 @@ static bool mentions(const char *text, char name) {
 static void body(struct str *out, struct rng *r, int kind) {
     static const char *const reduce[] = {"sum", "max", "min", "mean"};
     const char *fold = reduce[rng_below(r, 4)];
-    bool with_h = kind > 0 && kind < 8 && (kind != 6 || rng_below(r, 2));
+    bool with_h = kind > 0 && kind != 8 && (kind != 6 || rng_below(r, 2));
     if (with_h) {
         str_puts(out, "h = ");
         full_expression(out, r);
@@ -141,8 +141,13 @@ static void body(struct str *out, struct rng *r, int kind) {
         product(out, r);
         str_puts(out, " + b) + h");
         break;
-    default:
+    case 8:
         str_puts(out, "(x * z).T + w");
+        break;
+    default:
+        str_printf(out, "cumsum(h, axis=%d%s%s) + z", (int)rng_below(r, 2),
+                   rng_below(r, 2) ? ", reverse=true" : "",
+                   rng_below(r, 2) ? ", exclusive=true" : "");
     }
     str_puts(out, "\n");
 }
@@ -151,9 +156,9 @@ const char *random_problem(struct arena *a, struct rng *r) {
     static const char *const inputs[] = {
         "x : f32[M, N]", "z : f32[M, N]", "b : f32[N]",    "s : f32[M]",    "w : f32[N, M]",
         "c : f32[1, N]", "p : f32[M, K]", "q : f32[K, N]", "u : f32[N, K]", "v : f32[K, M]"};
-    static const char *const shapes[] = {"[M, N]", "[M, N]", "[M]",    "[N]",   "[M, N]",
-                                         "[M, N]", "[M, N]", "[M, N]", "[N, M]"};
-    int kind = (int)rng_below(r, 9);
+    static const char *const shapes[] = {"[M, N]", "[M, N]", "[M]",    "[N]",    "[M, N]",
+                                         "[M, N]", "[M, N]", "[M, N]", "[N, M]", "[M, N]"};
+    int kind = (int)rng_below(r, 10);
     struct str text = {0}, out = {0};
     bool second = kind == 1 && rng_below(r, 2);
     str_puts(&text, second ? "m = max(x, axis=1)\n" : "");

@@ -148,7 +148,7 @@ static const char *resolve(struct arena *a, const char *problem, const char *sta
     "an emitter and knobs"
 #define NO_FAMILY(name)              \
     "note no emitter computes " name \
-    " yet: there are map, rowwise, reduce, gemm, conv, attention and nest"
+    " yet: there are map, rowwise, reduce, gemm, conv, pool, scan, attention and nest"
 
 struct one_case {
     const char *problem, *stages, *message;
@@ -334,8 +334,8 @@ Test(form, windows_scans_scatters_and_moves) {
         {pooled, "stage y : conv",
          "2:11 stage y: conv takes one window, and t and y are two; materialise t first"},
         {pooled, "stage t : conv\nstage y : conv",
-         "3:11 stage y: conv takes a convolution, but y is a max_pool; the family nest takes it"},
-        {pooled, "stage t : conv\nstage y : pool", NO_FAMILY("pool") ", and nest takes it"},
+         "3:11 stage y: conv takes a convolution, but y is a max_pool; the family pool takes it"},
+        {pooled, "stage t : conv\nstage y : pool", ""},
         {grouped, "stage y : conv combine cluster",
          "2:11 stage y: y.norm.var.sum needs y.norm.mean.sum, and an epilogue reduces before it "
          "spreads a result again; materialise t first"},
@@ -349,11 +349,12 @@ Test(form, windows_scans_scatters_and_moves) {
          NO_WORD("combine")},
         {grouped, "stage t : conv\nstage y : rowwise",
          "3:11 stage y: y is a reshape of what the rows give; materialise y.norm first"},
-        {scanned, "stage y : scan", NO_FAMILY("scan")},
+        {scanned, "stage y : scan", ""},
         {scanned, "stage y : map",
-         "2:11 stage y: map computes elementwise values, but t.2 is a cumsum; materialise t.2 "
-         "first"},
-        {ordered, "stage y : scan", NO_FAMILY("scan") ", and nest takes it"},
+         "2:11 stage y: map computes elementwise values, but t.2 is a cumsum; the family scan "
+         "takes it"},
+        {ordered, "stage y : scan",
+         "note scan does not take topk_index (value 'y'); the family nest takes it"},
         {scattered, "stage y : scatter", NO_FAMILY("scatter") ", and nest takes it"},
         {scattered, "stage y : scan",
          "2:11 stage y: scan takes a scan, but y is a scatter_add; the family nest takes it"},

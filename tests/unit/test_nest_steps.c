@@ -144,5 +144,11 @@ Test(nest_steps, says_what_has_no_kernel) {
     cr_assert_not(support_problem(p, &err));
     cr_assert_str_eq(
         err.text, "problem p: 'h.next' is a cumsum in a loop, and no kernel is made of that yet");
+    p = problem_from(&a,
+                     "problem p\nin x : f32[3, 4]\nout y : f32[4]\nout z : f32[4]\n"
+                     "for t in 3 with h : f32[4] = 0:\n    h = cumsum(h + x[t])\n"
+                     "for t in 3 with g : f32[4] = 0:\n    g = cumsum(g - x[t])\ny = h\nz = g\n");
+    cr_assert_not(support_problem(p, &err));
+    cr_assert(strstr(err.text, "'h.next' is") && strstr(err.text, "; 'g.next' is"), "%s", err.text);
     arena_reset(&a);
 }

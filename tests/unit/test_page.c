@@ -131,7 +131,8 @@ static void expect_closed(const char *page) {
     cr_assert_null(strstr(page, "@import"));
     cr_assert_null(strstr(page, "://"));
     for (const char *p = page; (p = strstr(p, "href=")) != NULL; p++)
-        cr_assert_eq(strncmp(p, "href=\"#n", 8), 0, "%.40s", p);
+        cr_assert(strncmp(p, "href=\"#n", 8) == 0 || strncmp(p, "href=\"run-", 10) == 0, "%.40s",
+                  p);
     cr_assert_eq(str_valid_utf8(page, strlen(page)), strlen(page));
 }
 
@@ -155,6 +156,22 @@ Test(page, is_one_closed_well_formed_file) {
     check_page(1, -1, "No champion has been confirmed");
     check_page(0, -1, "No champion has been confirmed");
     check_page(2, -1, "Every candidate");
+}
+
+Test(page, an_index_leads_to_every_run) {
+    static struct search_node nodes[5];
+    struct run_view views[2] = {view_of(nodes, 5, 1), view_of(nodes, 5, -1)};
+    struct str page = {0};
+    views[1].run.id = 6;
+    report_index(&page, views, 2);
+    expect_well_formed(page.ptr);
+    expect_closed(page.ptr);
+    cr_assert(strstr(page.ptr, "href=\"run-7.html\"") && strstr(page.ptr, "href=\"run-6.html\""));
+    cr_assert(strstr(page.ptr, "<td data-v=\"2\">2.00x over "));
+    page.len = 0;
+    report_index(&page, NULL, 0);
+    expect_well_formed(page.ptr);
+    str_reset(&page);
 }
 
 Test(page, has_its_charts_and_what_changed) {

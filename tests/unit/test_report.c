@@ -358,3 +358,61 @@ Test(report, a_number_stays_with_its_unit) {
     cr_expect_str_eq(str_text(&out), "of 8\n");
     str_reset(&out);
 }
+
+// What the clock said of a node when the machine was busy is not what the table shows.
+Test(report, times_of_a_table_agree_with_its_speed_ups) {
+    struct run_view v = sample_view();
+    v.nodes[1].measurement.median_s = 9e-3;
+    struct str s = {0};
+    report_tree(&s, &v);
+    cr_assert(strstr(str_text(&s), "1 ms   2.00x"), "%s", str_text(&s));
+    str_reset(&s);
+}
+
+Test(report, says_why_a_row_that_looks_faster_is_no_champion) {
+    struct run_view v = sample_view();
+    struct str s = {0};
+    v.run.champion = 0;
+    v.nodes[1].measurement.speedup_low = 0.8;
+    v.nodes[1].measurement.n_pairs = 30;
+    v.nodes[1].measurement.n_dropped = 10;
+    report_result(&s, &v);
+    cr_assert(strstr(str_text(&s), "note      7.1 looks faster than the champion (2.00x over the"),
+              "%s", str_text(&s));
+    cr_assert(strstr(str_text(&s), "0.80x to 1.05x") || strstr(str_text(&s), "0.80x to 2.10x"),
+              "%s", str_text(&s));
+    cr_assert(strstr(str_text(&s), "24% of the pairs were"), "%s", str_text(&s));
+    cr_assert(strstr(str_text(&s), "--seconds 1800"), "%s", str_text(&s));
+    str_reset(&s);
+    // Slower ones are no reason to wait longer.
+    v.nodes[1].time_s = 3e-3;
+    v.nodes[1].measurement.speedup = 0.66;
+    report_result(&s, &v);
+    cr_assert(strstr(str_text(&s), "is faster than the one it began with"), "%s", str_text(&s));
+    str_reset(&s);
+    v.run.champion = 1;
+    v.nodes[1].time_s = 1e-3;
+    report_result(&s, &v);
+    cr_assert(!strstr(str_text(&s), "note "), "%s", str_text(&s));
+    str_reset(&s);
+}
+
+Test(report, says_what_the_champion_does_otherwise) {
+    struct run_view v = sample_view();
+    struct str s = {0};
+    v.run.baseline.source =
+        "#pragma hone scratch t f32[M]\n#pragma hone launch a grid(1) args(x, t)\n"
+        "#pragma hone launch b grid(1) args(t, y)\n";
+    v.nodes[1].candidate.source = "#pragma hone launch a grid(1) args(x, y)\nf32x8 v; f32x16 w;\n"
+                                  "hone_stream16(y, w);\n";
+    report_run(&s, &v);
+    const char *text = str_text(&s);
+    cr_assert(strstr(text, "Why it is faster"), "%s", text);
+    cr_assert(strstr(text, "launches, passes over the data     2            1\n"), "%s", text);
+    cr_assert(strstr(text, "arrays between launches, in memory 1            0\n"), "%s", text);
+    cr_assert(strstr(text, "(1: the compiler's) 1            16\n"), "%s", text);
+    cr_assert(strstr(text, "writes results past the caches     no           yes\n"), "%s", text);
+    cr_assert(strstr(text, "the least traffic, at GB/s         0.667        2\n"), "%s", text);
+    cr_assert(!strstr(text, "asks for data ahead"), "%s", text);
+    str_reset(&s);
+}

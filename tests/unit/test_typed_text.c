@@ -165,7 +165,7 @@ static void add_memory(struct world *w, int lanes) {
 // What only vectors have.
 static void add_vectors(struct world *w, int lanes) {
     struct arena *a = &w->arena;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < (w->threads ? 10 : 7); i++) {
         open_case(w, lanes);
         const struct loop_expr *x = load(w, w->x[DTYPE_F32], lanes);
         const struct loop_expr *m = loop_binary(a, LOOP_LT, x, load(w, w->y[DTYPE_F32], lanes));
@@ -175,7 +175,10 @@ static void add_vectors(struct world *w, int lanes) {
                                        loop_round_to(a, x, DTYPE_BF16),
                                        loop_unary(a, LOOP_LANES_ANY, m),
                                        loop_unary(a, LOOP_LANES_ALL, m),
-                                       loop_broadcast(a, loop_truth(a, true), lanes)};
+                                       loop_broadcast(a, loop_truth(a, true), lanes),
+                                       loop_unary(a, LOOP_LANES_BEFORE_SUM, x),
+                                       loop_unary(a, LOOP_LANES_BEFORE_PROD, x),
+                                       loop_unary(a, LOOP_LANES_REVERSED, x)};
         close_case(w, e[i], own[e[i]->dtype], e[i]->lanes == 1 ? lanes : 1,
                    arena_printf(a, "vectors %d, %d lanes", i, lanes));
     }
@@ -219,7 +222,7 @@ static void add_arrays(struct world *w) {
 
 static void add_warps(struct world *w) {
     struct arena *a = &w->arena;
-    for (int op = LOOP_WARP_SUM; op <= LOOP_WARP_ALL; op++)
+    for (int op = LOOP_WARP_SUM; op <= LOOP_WARP_LAST; op++)
         for (int t = 0; t < TYPES; t++) {
             if (!(loop_ops[op].takes >> t & 1))
                 continue;

@@ -1,0 +1,70 @@
+#!/bin/sh
+# slow
+# What a shell, man and a package have of hone: all made from the tables of commands.
+. "$(dirname "$0")/lib.sh"
+
+# Topics of help, from the tables.
+expect_match 0 '^gemm ' "$HONE" help families
+expect_match 0 '^ +store +.*: cached stream$' "$HONE" help knobs
+expect_match 0 '^  h200 +sm_90a +NVIDIA H200' "$HONE" help targets
+expect_match 0 '^reach ' "$HONE" help tools
+expect_match 0 '^no-compile ' "$HONE" help verdicts
+expect_match 2 "unknown command 'verdict'" "$HONE" help verdict
+
+# A first problem.
+expect_match 0 '^wrote first.hone' "$HONE" init
+expect_match 0 'ok: problem first, 2 inputs, 1 output' "$HONE" check first.hone
+expect 0 '' "$HONE" fmt --check first.hone
+expect 2 'hone: init: first.hone is there already' "$HONE" init
+expect_match 0 '^wrote mine.hone' "$HONE" init mine
+expect 2 "hone: init: '../x' is no name: letters, digits and _" "$HONE" init ../x
+
+# Completion: commands, then a command's options, then files.
+expect 2 "hone: completion: 'tcsh' is none of bash, zsh, fish" "$HONE" completion tcsh
+"$HONE" completion bash >hone.bash
+# shellcheck disable=SC2016
+complete='. ./hone.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hone; echo "${COMPREPLY[*]}"'
+expect 0 '' bash -c "$complete" - hone zzz
+bash -c "$complete" - hone e | tr ' ' '\n' | grep -qx export || fail 'export is not completed'
+expect 0 '--markdown' bash -c "$complete" - hone eval --ma
+expect 0 'version verdicts' bash -c "$complete" - hone help ver
+expect 0 'first.hone' bash -c "$complete" - hone check firs
+for shell in zsh fish; do
+    "$HONE" completion $shell >hone.$shell
+    grep -q markdown hone.$shell || fail "$shell knows no options"
+    ! command -v $shell >/dev/null || $shell -n hone.$shell || fail "$shell does not read it"
+done
+
+# Installed and removed, with everything, and nothing left.
+touch before
+"$ROOT/scripts/install.sh" install "$HONE" /usr/local "$TMP/root"
+root=$TMP/root/usr/local
+[ -x "$root/bin/hone" ] && [ -s "$root/share/man/man1/hone.1" ] && [ -s "$root/share/man/man1/hone-eval.1" ] ||
+    fail "installed: $(find root)"
+[ -s "$root/share/bash-completion/completions/hone" ] || fail 'no completion'
+grep -q '^\.SH OPTIONS' "$root/share/man/man1/hone-eval.1" || fail 'no options'
+grep -q 'hone\\-export' "$root/share/man/man1/hone.1" || fail 'no commands'
+! grep -n "^'" "$root"/share/man/man1/*.1 || fail 'a line that troff takes for a request'
+if command -v man >/dev/null && command -v groff >/dev/null; then
+    expect_match 0 'compile, verify and time' man --warnings -l "$root/share/man/man1/hone-eval.1"
+fi
+touch "$root/share/man/man1/other.1"
+"$ROOT/scripts/install.sh" uninstall "$HONE" /usr/local "$TMP/root"
+[ "$(find root -type f)" = "root/usr/local/share/man/man1/other.1" ] || fail "left: $(find root -type f)"
+
+# A package, installed into an empty root and removed again.
+"$ROOT/scripts/package.sh" symbols "$HONE" 2.99 || fail symbols
+expect_match 1 'needs GLIBC_.*, newer than 2.2:' "$ROOT/scripts/package.sh" symbols "$HONE" 2.2
+if command -v dpkg-deb >/dev/null; then
+    deb=$("$ROOT/scripts/package.sh" deb "$HONE" debs)
+    expect_match 0 'usr/share/man/man1/hone-optimize.1.gz$' dpkg-deb -c "$deb"
+    expect_match 0 '^Package: hone$' dpkg-deb -f "$deb"
+    if [ "$(id -u)" = 0 ]; then
+        mkdir -p clean/var/lib/dpkg/info clean/var/lib/dpkg/updates && : >clean/var/lib/dpkg/status
+        as_root() { dpkg --root="$TMP/clean" --force-depends --log=/dev/null "$@" >log 2>&1 || fail "dpkg $*: $(cat log)"; }
+        as_root -i "$deb"
+        expect_match 0 '^hone ' clean/usr/bin/hone version
+        as_root -r hone
+        [ ! -e clean/usr/bin/hone ] && [ ! -e clean/usr/share/doc/hone ] || fail 'something is left'
+    fi
+fi
