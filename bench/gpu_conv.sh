@@ -6,6 +6,7 @@
 set -eu
 hone=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
+export RESULTS="${RESULTS:-$root/docs/results/h200-tensor.md}"
 # shellcheck disable=SC1091
 . "$root/bench/gpu_lib.sh"
 

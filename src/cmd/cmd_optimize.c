@@ -61,7 +61,8 @@ static const struct option_row rows[] = {
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
     ROW("no-counters", OPTION_FLAG, NULL, request.no_counters,
-        "on a GPU: do without hardware counters, which take about a second for a candidate"),
+        "on a GPU: do without hardware counters, which take about a second for a candidate (and "
+        "are left out near the end)"),
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
         "do not measure the machine's ceilings when they are missing"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),

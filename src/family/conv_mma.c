@@ -110,14 +110,23 @@ static double estimate(const struct form *f, const struct target *t, const struc
 // Walks along K are short, so that several blocks on a multiprocessor are worth more than large
 // tiles: one begins or stores while others multiply. `cost` is what a row of the result takes, in
 // rows of the largest tile.
+enum { PARTS = 1 << MMA_KIND_TF32X3, TF32 = 1 << MMA_KIND_TF32 };
+enum { HALVES = 1 << MMA_KIND_F16 | 1 << MMA_KIND_BF16, ALL = PARTS | TF32 | HALVES };
 static const struct shape_row {
-    int rows, columns, warps[2], resident;
+    int rows, columns, warps[2], stages, resident;
     double cost;
+    int kinds;  // of products
 } shapes[] = {
-    {128, 64, {2, 2}, 3, 1.0},  {128, 64, {2, 2}, 2, 1.0}, {128, 128, {2, 4}, 1, 1.02},
-    {64, 64, {2, 2}, 4, 1.05},  {64, 64, {2, 2}, 3, 1.06}, {64, 64, {2, 2}, 1, 1.1},
-    {32, 128, {1, 4}, 3, 1.15}, {32, 64, {1, 2}, 3, 1.2},  {16, 64, {1, 2}, 4, 1.6},
-    {16, 64, {1, 2}, 1, 1.65},
+    {128, 64, {2, 2}, 3, 3, 1.0, HALVES},
+    {128, 64, {2, 2}, 3, 2, 1.0, PARTS | HALVES},
+    {128, 128, {2, 4}, 3, 1, 1.02, ALL},
+    {64, 64, {2, 2}, 4, 2, 1.05, PARTS},
+    {64, 128, {2, 2}, 3, 2, 1.05, TF32 | HALVES},
+    {64, 64, {2, 2}, 3, 1, 1.1, ALL},
+    {32, 128, {1, 4}, 3, 3, 1.15, ALL},
+    {32, 64, {1, 2}, 3, 1, 1.2, ALL},
+    {16, 64, {1, 2}, 3, 4, 1.6, ALL},
+    {16, 64, {1, 2}, 3, 1, 1.65, ALL},
 };
 
 static void set_shape(struct kernel_stage *s, const struct shape_row *r, int depth) {
@@ -126,7 +135,7 @@ static void set_shape(struct kernel_stage *s, const struct shape_row *r, int dep
         stage_set(s, "tile", i, tile[i]);
     for (int i = 0; i < 2; i++)
         stage_set(s, "warps", i, r->warps[i]);
-    stage_set(s, "stages", 0, 3);
+    stage_set(s, "stages", 0, r->stages);
     stage_set(s, "minblocks", 0, r->resident);
 }
 
@@ -141,8 +150,7 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     stage_set(s, "group", 0, 8);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct shape_row *r = &shapes[i];
-        // Measured: tf32 has no use for more than one of the largest.
-        if (kind == MMA_KIND_TF32 && r->rows == 128 && r->resident > 1)
+        if (!(r->kinds >> kind & 1))
             continue;
         double padded = ceil((double)c->out / r->rows) * r->rows / (double)c->out * r->cost;
         double blocks = (double)(c->groups * c->batch * c->classes[0].places) / r->columns *

@@ -91,8 +91,8 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
     int vec = gpu_largest_vec(f->n_neighbours), threads = 32, results = 4;
     if (f->across) {
         // Wide enough that neighbours in memory are read together.
-        results = vec == 1 ? 64 : 32;
-        threads = 16;
+        results = vec == 1 ? 128 : 32;
+        threads = vec == 1 ? 8 : 16;
         while (threads > 1 && f->n_terms < 4 * threads)
             threads /= 2;
     } else {
@@ -109,7 +109,7 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
     int64_t blocks = f->n_results / ((int64_t)results * (f->across ? vec : 1)) + 1;
     struct objection why;
     int split = 1;
-    while (split < 1024 && blocks * split < 2 * t->sms &&
+    while (split < 1024 && blocks * split < 4 * t->sms &&
            f->n_terms >= (int64_t)split * 16 * threads * (f->across ? 1 : vec))
         split *= 2;
     stage_set(s, "split", 0, split);

@@ -76,15 +76,32 @@ static node_id find_long_cut(const struct choice *c, const struct region *r, con
     return stage_word_is(&s, "keep", "reread") ? region_cut(r) : -1;
 }
 
+static double least_seconds(const struct choice *c, const struct form *f) {
+    struct kernel_stage s = {.values = {"?"}, .n_values = 1, .family = f->family->name};
+    choose_emitter(c, f, &s);
+    return stage_emitter(&s, c->target)->estimate(f, c->target, &s);
+}
+
+// Families of tensor cores alone give way to nest where something simple is wanted, and where a
+// convolution is too small for the kernels that copy its operands.
+static const struct form *without_tensor_cores(const struct choice *c, const struct form *f) {
+    const double small = 20e-6;  // seconds
+    struct objection why;
+    if (!f || (!f->conv && !f->attention))
+        return f;
+    const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
+    if (c->is_simple)
+        return nest;
+    double seconds = f->conv && nest ? least_seconds(c, nest) : INFINITY;
+    return seconds < small && seconds < least_seconds(c, f) ? nest : f;
+}
+
 static void materialise(struct choice *c, const char *name) {
     for (;;) {
         struct region *r = region_build(c->arena, c->problem, &name, 1, c->is_ready);
-        const struct form *f = family_first_form(r, c->target);
+        const struct form *f = without_tensor_cores(c, family_first_form(r, c->target));
         struct kernel_stage any = {0};
         struct objection why;
-        // Families of tensor cores alone have no simpler emitter; nest takes what they do.
-        if (c->is_simple && f && (f->conv || f->attention))
-            f = family_form(&families[FAMILY_NEST], r, &why);
         const struct emitter *e = f ? family_emitter(f->family, f, c->target, &any, &why) : NULL;
         if (c->kernel->n_stages == STAGES_MAX)
             return;

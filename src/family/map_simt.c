@@ -53,12 +53,6 @@ static int64_t count(const struct region *r) {
     return shape_count(&r->graph->nodes[r->value[0]].shape);
 }
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    (void)t;
-    stage_set(s, "block", 0, 256);
-    stage_set(s, "vec", 0, gpu_largest_vec(f->lanes));
-}
-
 static int64_t n_blocks(const struct region *r, const struct kernel_stage *s) {
     int64_t each = (int64_t)stage_number(s, "block", 0) * stage_number(s, "vec", 0) *
                    stage_number(s, "items", 0);
@@ -79,6 +73,20 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     return gpu_legal_vec(s, f->lanes, why) &&
            (items == 1 || gpu_legal_registers(t, &demand, why)) &&
            gpu_legal_grid("items", n_blocks(f->region, s), why);
+}
+
+static bool is_narrow(const struct region *r) {
+    return dtype_infos[r->graph->nodes[r->value[0]].dtype].bits == 16;
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct objection why;
+    stage_set(s, "block", 0, 256);
+    stage_set(s, "vec", 0, gpu_largest_vec(f->lanes));
+    // Of narrow elements two vectors are as much under way as one of wide ones.
+    stage_set(s, "items", 0, is_narrow(f->region) ? 2 : 1);
+    if (!is_legal(f, t, s, &why))
+        stage_set(s, "items", 0, 1);
 }
 
 struct build {

@@ -1,6 +1,8 @@
 // One node at a time against what the emitters have; the first that is missing names the reason.
 #include "family/support.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/str.h"
 #include "family/nest_steps.h"
@@ -33,7 +35,7 @@ bool support_problem(const struct problem *p, struct error *err) {
     struct str all = {.max = 700};
     for (node_id i = 0; i < p->graph.n_nodes; i++) {
         struct error one = {0};
-        if (!support_node(p, i, &one))
+        if (!support_node(p, i, &one) && !strstr(str_text(&all), one.text))
             str_printf(&all, "%s%s", all.len ? "; " : "", one.text);
     }
     bool ok = all.len == 0;

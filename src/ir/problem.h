@@ -16,7 +16,7 @@ enum distribution_kind {
     DISTRIBUTION_PERMUTATION,  // each row of the last axis has every place once
     DISTRIBUTION_SORTED,       // uniform in [a, b), or a .. b for integers; no row falls
     DISTRIBUTION_OFFSETS,      // whole numbers from 0 to a; no row falls
-    DISTRIBUTION_CONSTANT,     // a; only made by tests and adversarial sets
+    DISTRIBUTION_CONSTANT,     // a, everywhere
     DISTRIBUTION_COUNT
 };
 

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "lang/composite.h"
 #include "lang/lang.h"
+#include "lang/parser.h"
 #include "lang/structure.h"
 
 // Names of what can be called. Every elementwise operation and reduction of ops.def is a
@@ -132,6 +133,42 @@ const char *call_near_keyword(const char *name, const char *const *names) {
                 strcmp(keywords_elsewhere[i].ours, names[k]) == 0)
                 return names[k];
     return str_nearest(name, names);
+}
+
+const struct expr *call_by_position(struct builder *b, const struct expr *e, int n_values,
+                                    const char *const *names) {
+    struct expr *copy = arena_new(b->arena, struct expr);
+    *copy = *e;
+    copy->n_args = n_values;
+    copy->keywords = arena_array(b->arena, struct keyword, 2 * KEYWORDS_MAX);
+    for (int i = 0; i < e->n_keywords; i++)
+        copy->keywords[i] = e->keywords[i];
+    for (int i = 0; i < e->n_args - n_values && names[i]; i++) {
+        struct expr *value = e->args[n_values + i];
+        struct keyword *k = &copy->keywords[copy->n_keywords++];
+        *k = (struct keyword){.at = value->at, .name = names[i], .value = value};
+        parser_list_items(k);
+    }
+    return copy;
+}
+
+bool call_is_plain(const struct builder *b, const struct expr *e) {
+    const struct expr *digits = e->kind == EXPR_NEGATE ? e->args[0] : e;
+    bool is_dim = false;
+    for (int i = 0; e->kind == EXPR_NAME && i < b->graph->n_dims; i++)
+        is_dim |= strcmp(b->graph->dims[i].name, e->text) == 0;
+    is_dim |=
+        e->kind == EXPR_NAME && (strcmp(e->text, "true") == 0 || strcmp(e->text, "false") == 0);
+    return digits->kind == EXPR_NUMBER || e->kind == EXPR_TUPLE || is_dim;
+}
+
+const struct expr *call_reduction(struct builder *b, const struct expr *e) {
+    static const char *const names[] = {"axis", NULL};
+    enum op op = find_op(e->text);
+    bool reduces = op != OP_COUNT && op_infos[op].class == OP_CLASS_REDUCE;
+    return reduces && e->n_args == 2 && call_is_plain(b, e->args[1])
+               ? call_by_position(b, e, 1, names)
+               : e;
 }
 
 static void check_reduce_keywords(struct builder *b, const struct expr *e) {

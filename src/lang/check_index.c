@@ -24,6 +24,9 @@ static bool drawn_range(const struct distribution *d, const struct shape *shape,
     case DISTRIBUTION_OFFSETS:
         *high = d->a;
         return true;
+    case DISTRIBUTION_CONSTANT:
+        *low = *high = d->a;
+        return true;
     default:
         return false;
     }

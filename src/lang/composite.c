@@ -76,6 +76,34 @@ static const char *usage(struct arena *a, const struct composite *c) {
     return str_take(a, &out);
 }
 
+// Where no row has as many values: the one with the most, whose keywords take the others in their
+// order. NULL: there is none.
+static const struct composite *choose_by_position(const struct builder *b, const struct expr *e) {
+    const struct composite *best = NULL;
+    int n_plain = 0;
+    while (n_plain < e->n_args && call_is_plain(b, e->args[e->n_args - 1 - n_plain]))
+        n_plain++;
+    for (int i = 0; i < N_COMPOSITES; i++) {
+        const struct composite *c = &composites[i];
+        int n_values = n_words(c->values);
+        if (strcmp(c->name, e->text) == 0 && n_values < e->n_args &&
+            n_values + n_plain >= e->n_args && n_values + n_words(c->keywords) >= e->n_args &&
+            (!best || n_values > n_words(best->values)))
+            best = c;
+    }
+    return best;
+}
+
+static const struct expr *by_position(struct builder *b, const struct composite *c,
+                                      const struct expr *e) {
+    const char *names[COMPOSITE_KEYWORDS + 1] = {NULL};
+    for (int i = 0; i < n_words(c->keywords); i++) {
+        const char *k = word(b->arena, c->keywords, i);
+        names[i] = arena_strndup(b->arena, k, strcspn(k, "="));
+    }
+    return call_by_position(b, e, n_words(c->values), names);
+}
+
 // The row of that name with as many values as are given.
 static const struct composite *choose(struct builder *b, const struct expr *e) {
     struct str usages = {0};
@@ -92,6 +120,9 @@ static const struct composite *choose(struct builder *b, const struct expr *e) {
         str_printf(&usages, "%s%s", usages.len ? " or " : "", usage(b->arena, &composites[i]));
     }
     const char *text = str_take(b->arena, &usages);
+    const struct composite *best = choose_by_position(b, e);
+    if (best)
+        return best;
     if (n_rows == 1)
         mistake_fail(b->mistakes, e->at, NULL, "%s() takes %d value%s, not %d: %s", e->text,
                      n_values, n_values == 1 ? "" : "s", e->n_args, text);
@@ -288,6 +319,8 @@ static struct operand run_body(struct value_scope *s, struct frame *f, const str
 struct operand composite_build(struct value_scope *s, const struct label *l, const struct expr *e) {
     struct builder *b = &s->builder;
     const struct composite *c = choose(b, e);
+    if (n_words(c->values) < e->n_args)
+        e = by_position(b, c, e);
     struct names names = {0};
     struct frame frame = {.names = &names, .outer = b->frame, .composite = c->name, .first = -1};
     struct label own = *l;

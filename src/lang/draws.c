@@ -12,7 +12,7 @@
 // In the order of enum distribution_kind, as are the rows below.
 static const char *const names[] = {"normal", "uniform",   "integers", "sign",
                                     "index",  "bernoulli", "zipf",     "permutation",
-                                    "sorted", "offsets",   NULL};
+                                    "sorted", "offsets",   "constant", NULL};
 static const struct {
     int n_args;
     bool may_be_bare;
@@ -28,10 +28,11 @@ static const struct {
     {0, true, "permutation"},
     {2, true, "sorted(a, b)"},
     {1, false, "offsets(total)"},
+    {1, false, "constant(value)"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 _Static_assert(sizeof names / sizeof *names == N_ROWS + 1, "a name for each row");
-_Static_assert((int)N_ROWS == (int)DISTRIBUTION_CONSTANT, "all that can be named");
+_Static_assert((int)N_ROWS == (int)DISTRIBUTION_CONSTANT + 1, "all that can be named");
 
 const char *const *lang_distribution_names(void) {
     return names;
@@ -136,6 +137,8 @@ static struct extent extent_of(const struct distribution *d, enum dtype t, const
         return (struct extent){0, d->b - 1, true};
     case DISTRIBUTION_PERMUTATION:
         return (struct extent){0, columns - 1, true};
+    case DISTRIBUTION_CONSTANT:
+        return (struct extent){d->a, d->a, is_whole(d->a)};
     default:
         return (struct extent){0, 1, true};
     }

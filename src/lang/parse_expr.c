@@ -97,7 +97,7 @@ static bool item(const struct expr *e, struct keyword_item *it) {
     return true;
 }
 
-static void list_items(struct keyword *k) {
+void parser_list_items(struct keyword *k) {
     bool is_list = k->value->kind == EXPR_TUPLE;
     int n = is_list ? k->value->n_args : 1;
     for (int i = 0; i < n && n <= RANK_MAX; i++) {
@@ -118,7 +118,7 @@ static void keyword(struct parser *p, struct expr *call) {
     k->name = parser_name(p, "a keyword");
     parser_expect(p, "=");
     k->value = argument(p);
-    list_items(k);
+    parser_list_items(k);
 }
 
 static bool at_keyword(const struct parser *p) {

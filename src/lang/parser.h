@@ -42,6 +42,8 @@ const char *parser_text(struct parser *p);               // of the token taken l
 
 // expr = sum [("<" | "<=" | "==" | "!=" | ">" | ">=") sum]
 struct expr *parser_expr(struct parser *p);
+// Fill in the items of a keyword from its value.
+void parser_list_items(struct keyword *k);
 // subscript = "[" item ("," item)* "]"
 struct expr *parser_subscript(struct parser *p, struct expr *base);
 struct expr *parser_name_expr(struct parser *p, struct spot at, const char *name);

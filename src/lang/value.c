@@ -284,6 +284,7 @@ static struct operand call_value(struct value_scope *s, const struct label *l,
     if (composite_is(e->text))
         return composite_build(s, l, e);
     struct operand args[ARGS_MAX];
+    e = call_reduction(&s->builder, e);
     call_check(&s->builder, e);
     for (int i = 0; i < e->n_args; i++)
         args[i] = value(s, &(struct label){.at = e->args[i]->at}, e->args[i]);

@@ -50,6 +50,7 @@ struct session {
     struct evaluator *evaluator;
     struct play *play;  // counters of candidates; NULL: not asked yet, or there are none
     bool has_no_counters;
+    double counters_s;  // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
     struct candidate start;   // no source: the default kernel
@@ -453,14 +454,23 @@ static bool begin_resumed(struct session *s, struct error *err) {
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
+// Counters serve what is proposed next: with the run's time nearly used up nobody would read them.
+// The first time they take some seconds.
+static bool has_time_for_counters(const struct session *s, double judged_s) {
+    double left_s = s->run.max_seconds - s->run.elapsed_s - judged_s;
+    return left_s > 3 * (s->counters_s > 0 ? s->counters_s : 1);
+}
+
 // Counters of a candidate that was worth ranking, for the tools. Where they cannot be had the run
 // goes on without, and says so once.
 static void add_counters(struct session *s, struct arena *a, const struct candidate *c,
                          struct profile *into) {
     struct error why = {0};
     struct collected seen;
+    int64_t start_ns = clock_now_ns();
     bool ok = s->play || play_open(&s->play, s->problem, &s->target, &why);
     ok = ok && play_candidate(s->play, a, c, true, into, &seen, &why);
+    s->counters_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (ok && seen.n_notes == 0)
         return;
     note(s, arena_printf(s->a, "no hardware counters: %s", ok ? seen.notes[0] : why.text));
@@ -470,10 +480,12 @@ static void add_counters(struct session *s, struct arena *a, const struct candid
 static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *job,
                             struct eval_result *result, struct error *err) {
     struct session *s = ctx;
+    int64_t start_ns = clock_now_ns();
     if (!evaluator_judge(s->evaluator, a, job, result, err))
         return false;
     bool is_wanted = s->target.is_gpu && !s->q->spool && !s->q->no_counters && !s->has_no_counters;
-    if (is_wanted && job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK)
+    if (is_wanted && job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK &&
+        has_time_for_counters(s, (double)(clock_now_ns() - start_ns) * 1e-9))
         add_counters(s, a, job->candidate, &result->profile);
     return true;
 }

@@ -27,3 +27,8 @@ expect_match 0 '^y_[a-z]+: sm_90, .* instructions' "$HONE" sass last.0
 expect_match 2 "there is no kernel 'z' in it" "$HONE" sass --kernel z last.0
 expect_match 0 'no hardware counters: counters: the driver gives counters to administrators' \
     env FAKE_CUDA=refused "$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate
+# Not where the run's time is over: nobody would read them.
+"$HONE" optimize affine.hone --target cuda --evals 1 --seconds 1 --no-calibrate >out 2>&1 || fail "$(cat out)"
+"$HONE" show --json last.0 >node.json
+grep -q '"dram_busy"' node.json && fail 'counters for nothing'
+:

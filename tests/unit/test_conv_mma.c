@@ -74,17 +74,22 @@ static const char *first_family(struct arena *a, const char *text, bool simple) 
 // Whoever cannot use it, or asks for something simple, gets what there was before.
 Test(conv_mma, is_the_default_where_it_is_legal) {
     struct arena a = {0};
-    static const char plane[] = "problem p\nin x : f32[2, 8, 9, 9]\nparam w : f32[8, 8, 3, 3]\n"
-                                "out y : f32[2, 8, 7, 7]\ny = conv2d(x, w)\n";
+    static const char plane[] = "problem p\nin x : f32[8, 64, 58, 58]\n"
+                                "param w : f32[64, 64, 3, 3]\nout y : f32[8, 64, 56, 56]\n"
+                                "y = conv2d(x, w)\n";
+    static const char little[] = "problem p\nin x : f32[2, 8, 9, 9]\nparam w : f32[8, 8, 3, 3]\n"
+                                 "out y : f32[2, 8, 7, 7]\ny = conv2d(x, w)\n";
     static const char heads[] = "problem p\nin q : f16[64, 32]\nin k : f16[64, 32]\n"
                                 "in v : f16[64, 32]\nout o : f16[64, 32]\no = attention(q, k, v)\n";
-    static const char exact[] =
-        "problem p\nprecision f32 exact\nin x : f32[2, 8, 9, 9]\n"
-        "param w : f32[8, 8, 3, 3]\nout y : f32[2, 8, 7, 7]\ny = conv2d(x, w)\n";
-    static const char depth[] = "problem p\nin x : f32[2, 8, 9, 9]\nparam w : f32[8, 1, 3, 3]\n"
-                                "out y : f32[2, 8, 7, 7]\ny = conv2d(x, w, groups=8)\n";
+    static const char exact[] = "problem p\nprecision f32 exact\nin x : f32[8, 64, 58, 58]\n"
+                                "param w : f32[64, 64, 3, 3]\nout y : f32[8, 64, 56, 56]\n"
+                                "y = conv2d(x, w)\n";
+    static const char depth[] = "problem p\nin x : f32[8, 64, 58, 58]\n"
+                                "param w : f32[64, 1, 3, 3]\nout y : f32[8, 64, 56, 56]\n"
+                                "y = conv2d(x, w, groups=64)\n";
     cr_expect_str_eq(first_family(&a, plane, false), "conv");
     cr_expect_str_eq(first_family(&a, plane, true), "nest");
+    cr_expect_str_eq(first_family(&a, little, false), "nest");
     cr_expect_str_eq(first_family(&a, exact, false), "nest");
     cr_expect_str_eq(first_family(&a, depth, false), "nest");
     cr_expect_str_eq(first_family(&a, heads, false), "attention");

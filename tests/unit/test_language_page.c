@@ -8,6 +8,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "family/family.h"
 #include "family/laws.h"
 #include "ir/types.h"
@@ -97,5 +98,60 @@ Test(language_page, families_have_a_page_with_all_knobs) {
                 cr_expect(text_names(page, k->name), "%s: no word about %s", f->name, k->name);
         }
     cr_expect(!text_names(page, "laws") && !text_names(page, "library"));
+    arena_reset(&a);
+}
+
+// The declaration of an input on the page, with its line's end, or NULL.
+static const char *declaration(struct arena *a, const char *page, const char *word, size_t len) {
+    const char *line = strstr(page, arena_printf(a, "\nin %.*s : ", (int)len, word));
+    return line ? arena_strndup(a, line + 1, strcspn(line + 1, "\n") + 1) : NULL;
+}
+
+// A problem of one example, `softmax(x, 0) -> f32[4, 6]`: the inputs that it names, and itself.
+static const char *example_problem(struct arena *a, const char *page, const char *line,
+                                   const char *arrow) {
+    struct str text = {0};
+    str_puts(&text, "problem p\n");
+    bool quoted = false;
+    for (const char *c = strchr(line, '('); c < arrow; c++) {
+        quoted ^= *c == '"';
+        size_t len = 0;
+        while (in_word(c[len]))
+            len++;
+        if (len == 0 || quoted || in_word(c[-1]))
+            continue;
+        const char *in = declaration(a, page, c, len);
+        if (in && !strstr(str_text(&text), in))
+            str_puts(&text, in);
+    }
+    size_t type_len = strcspn(arrow + 4, "\n");
+    str_printf(&text, "out result : %.*s\nresult = %.*s\n", (int)type_len, arrow + 4,
+               (int)(arrow - line), line);
+    return str_take(a, &text);
+}
+
+Test(language_page, has_an_example_of_every_function_that_is_right) {
+    struct arena a = {0};
+    const char *page = strstr(embedded_text("language.md"), "## Every function in a line");
+    cr_assert(page);
+    const char *end = strstr(page, "\n## Recurrence");
+    int n = 0;
+    for (const char *line = page; line < end; line += strcspn(line, "\n") + 1) {
+        const char *arrow = strstr(line, " -> ");
+        if (!arrow || arrow > line + strcspn(line, "\n"))
+            continue;
+        const char *text = example_problem(&a, page, line, arrow);
+        struct lang_source source = {.file = "example", .text = text, .len = strlen(text)};
+        struct lang_file file;
+        const char *diagnostics;
+        struct error err = {0};
+        cr_expect(lang_parse(&a, &source, &file, &diagnostics, &err), "%s\n%s", text, diagnostics);
+        n++;
+    }
+    cr_assert_gt(n, 150);
+    for (const char *const *name = lang_function_names(); *name; name++) {
+        const char *call = strstr(page, arena_printf(&a, "\n%s(", *name));
+        cr_expect(call && call < end, "no example of %s", *name);
+    }
     arena_reset(&a);
 }
