@@ -19,6 +19,8 @@
 #include "family/attention_mma.h"
 #include "family/gpu.h"
 
+enum { FRAGMENTS = 4 };  // at hand at once
+
 // 16-bit rows of an operand in shared memory.
 struct tile {
     const struct attention_side *side;
@@ -132,14 +134,23 @@ static void arrive(const struct build *x, struct loop_builder *b) {
 
 // ---- products
 
+// Fragments that are read before they are multiplied: of `count` in a row, as many as divide it.
+static int together(int64_t count) {
+    int n = FRAGMENTS;
+    while (count % n != 0)
+        n--;
+    return n;
+}
+
+// Sixteen columns for each of `n` fragments, from number `first` on.
 static void multiply(const struct build *x, struct loop_builder *b, const struct loop_buffer *to,
-                     const struct loop_expr *j, const struct loop_buffer *left,
+                     const struct loop_expr *first, int n, const struct loop_buffer *left,
                      const struct loop_expr *at) {
     bool is_f16 = x->f->storage == DTYPE_F16;
     struct loop_builder inner;
-    const struct loop_expr *h = open_unrolled(x, b, "h", 2, &inner);
+    const struct loop_expr *h = open_unrolled(x, b, "h", (int64_t)2 * n, &inner);
     loop_intrinsic(&inner, is_f16 ? INTRINSIC_MMA_F16 : INTRINSIC_MMA_BF16,
-                   (struct loop_operand[]){{to, add(x, times(x, j, 4), times(x, h, 2))},
+                   (struct loop_operand[]){{to, add(x, times(x, first, 4), times(x, h, 2))},
                                            {left, at},
                                            {x->fragment, times(x, h, 2)}});
     loop_close(b, &inner);
@@ -164,42 +175,53 @@ static void read_queries(const struct build *x, struct loop_builder *b) {
     loop_close(b, &inner);
 }
 
-// Sixteen keys at a time, along the whole depth.
+// Sixteen keys to a fragment.
 static void find_scores(const struct build *x, struct loop_builder *b,
                         const struct loop_expr *slot) {
-    struct loop_builder by_keys, by_depth;
+    struct loop_builder by_depth, by_keys, inner;
+    int n = together(x->z.keys / 16);
     clear(x, b, x->score, 0);
     const struct loop_expr *half = quotient(x, x->lane, 16), *eighth = rest(x, x->lane, 8);
     const struct loop_expr *odd = rest(x, quotient(x, x->lane, 8), 2);
     const struct loop_expr *i = open_unrolled(x, b, "i", x->f->depth / 16, &by_depth);
-    const struct loop_expr *j = open_unrolled(x, &by_depth, "j", x->z.keys / 16, &by_keys);
-    const struct loop_expr *row = add(x, times(x, j, 16), add(x, times(x, half, 8), eighth));
+    const struct loop_expr *j = open_unrolled(x, &by_depth, "j", x->z.keys / 16 / n, &by_keys);
+    const struct loop_expr *first = times(x, j, n);
+    const struct loop_expr *g = open_unrolled(x, &by_keys, "g", n, &inner);
+    const struct loop_expr *row = times(x, add(x, first, g), 16);
+    row = add(x, row, add(x, times(x, half, 8), eighth));
     const struct loop_expr *piece = add(x, times(x, i, 2), odd);
     loop_intrinsic(
-        &by_keys, INTRINSIC_LDMATRIX,
-        (struct loop_operand[]){{x->fragment, num(x, 0)},
+        &inner, INTRINSIC_LDMATRIX,
+        (struct loop_operand[]){{x->fragment, times(x, g, 4)},
                                 {x->k.buffer, place(x, &x->k, add(x, slot, row), piece)}});
-    multiply(x, &by_keys, x->score, j, x->queries, times(x, i, 4));
+    loop_close(&by_keys, &inner);
+    multiply(x, &by_keys, x->score, first, n, x->queries, times(x, i, 4));
     loop_close(&by_depth, &by_keys);
     loop_close(b, &by_depth);
 }
 
+// Sixteen elements of sixteen values to a fragment.
 static void add_values(const struct build *x, struct loop_builder *b,
                        const struct loop_expr *slot) {
-    struct loop_builder by_keys, by_width;
+    struct loop_builder by_keys, by_width, inner;
+    int n = together(x->f->width / 16);
     const struct loop_expr *half = quotient(x, x->lane, 16), *eighth = rest(x, x->lane, 8);
     const struct loop_expr *odd = rest(x, quotient(x, x->lane, 8), 2);
     const struct loop_expr *i = open_unrolled(x, b, "i", x->z.keys / 16, &by_keys);
-    const struct loop_expr *j = open_unrolled(x, &by_keys, "j", x->f->width / 16, &by_width);
+    const struct loop_expr *j = open_unrolled(x, &by_keys, "j", x->f->width / 16 / n, &by_width);
+    const struct loop_expr *first = times(x, j, n);
+    const struct loop_expr *g = open_unrolled(x, &by_width, "g", n, &inner);
     const struct loop_expr *row = add(x, times(x, i, 16), add(x, times(x, odd, 8), eighth));
-    const struct loop_expr *piece = add(x, times(x, j, 2), half);
+    const struct loop_expr *piece = add(x, times(x, add(x, first, g), 2), half);
     loop_intrinsic(
-        &by_width, INTRINSIC_LDMATRIX_TRANSPOSED,
-        (struct loop_operand[]){{x->fragment, num(x, 0)},
+        &inner, INTRINSIC_LDMATRIX_TRANSPOSED,
+        (struct loop_operand[]){{x->fragment, times(x, g, 4)},
                                 {x->v.buffer, place(x, &x->v, add(x, slot, row), piece)}});
-    // The small parts first.
+    loop_close(&by_width, &inner);
+    // The small parts first. Products of one part side by side: those of one sum would wait for
+    // each other.
     for (int p = x->z.parts - 1; p >= 0; p--)
-        multiply(x, &by_width, x->sum, j, x->probs[p], times(x, i, 4));
+        multiply(x, &by_width, x->sum, first, n, x->probs[p], times(x, i, 4));
     loop_close(&by_keys, &by_width);
     loop_close(b, &by_keys);
 }
@@ -407,7 +429,7 @@ static void make_registers(struct build *x) {
     static const char *const names[] = {"probs", "probs_low", "probs_least"};
     struct loop_program *p = x->l->program;
     x->queries = loop_register_of(p, "queries", x->f->depth / 4, 1, LOOP_I32);
-    x->fragment = loop_register_of(p, "fragment", 4, 1, LOOP_I32);
+    x->fragment = loop_register_of(p, "fragment", (int64_t)4 * FRAGMENTS, 1, LOOP_I32);
     for (int i = 0; i < x->z.parts; i++)
         x->probs[i] = loop_register_of(p, names[i], x->z.keys / 4, 1, LOOP_I32);
     x->single = loop_register(p, "single", 2, 1);

@@ -360,7 +360,7 @@ static double estimate(const struct form *f, const struct target *t, const struc
                     fmin(gpu_bytes_per_s(t), all_under_way / MEMORY_LATENCY_S);
     // The longer of them does not hide all of the other.
     double computed = mma_seconds(&z, t);
-    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 5e-6;
+    return fmax(computed, memory) + 0.15 * fmin(computed, memory) + 6.5e-6;
 }
 
 // ---- what a stage begins with: the legal one that should be fastest

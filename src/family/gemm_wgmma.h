@@ -7,6 +7,9 @@
 // A slice is 64 deep: rows of 128 bytes in shared memory; a product takes 64 rows of the left.
 enum { WGMMA_DEPTH = 64, WGMMA_ROWS = 64, WGMMA_STEP = 16, WGMMA_GROUP = 128 };
 
+// Low parts of f32 are written so many times as large: they have the range of high ones then.
+#define WGMMA_LOW 2048
+
 // One operand: where it is read from, and which of its axes lies side by side in memory.
 struct wgmma_side {
     node_id leaf;
@@ -41,6 +44,8 @@ enum { WGMMA_STAGED = 16 * 64 };
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);
 // Pairs of sums that a thread keeps.
 int64_t wgmma_pairs(const struct wgmma_sizes *z);
+// Floats that a thread keeps: sums, and those that are put aside.
+int64_t wgmma_sums(const struct wgmma_sizes *z);
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
 // Slices that a block has of a tile; the last of several may have fewer.
 int64_t wgmma_slices_each(const struct wgmma_sizes *z);

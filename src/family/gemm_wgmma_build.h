@@ -34,6 +34,7 @@ struct wgmma_build {
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
+    struct loop_buffer *cross;         // the same of products with a low part, or NULL
     struct loop_buffer *total;         // NULL: one sum is enough
     struct loop_buffer *shares;  // of sums, where several blocks have a tile: [block][pair][thread]
     struct loop_buffer *least;   // split: smallest of the tile's factors; 0: some are missing
@@ -87,8 +88,8 @@ void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
 void wgmma_store_share(struct wgmma_build *x, struct loop_builder *b);
 void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b);
 
-// Split operands: makes the kernel that writes the parts and factors of both.
-void wgmma_split(struct wgmma_build *x);
+// Split operands: makes the kernel that writes the parts and factors of one operand.
+void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t);
 // The first (0) or second factor of row or column `at` of the tile's matrix, and `lanes - 1` more.
 const struct loop_expr *wgmma_factor(const struct wgmma_build *x, const struct wgmma_tile *t,
                                      int which, const struct loop_expr *at, int lanes);

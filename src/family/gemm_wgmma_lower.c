@@ -196,7 +196,8 @@ static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
                 add(x, times(x, consumer, x->z.own), num(x, (int64_t)part * WGMMA_ROWS));
             loop_intrinsic(
                 b, product(x),
-                (struct loop_operand[]){{x->sum, num(x, (int64_t)part * x->z.rhs.width / 4)},
+                (struct loop_operand[]){{low[0] || low[1] ? x->cross : x->sum,
+                                         num(x, (int64_t)part * x->z.rhs.width / 4)},
                                         {left, operand_at(x, &x->lhs, slot, row, step)},
                                         {right, operand_at(x, &x->rhs, slot, num(x, 0), step)},
                                         {NULL, num(x, !x->z.lhs.along_k)},
@@ -205,15 +206,23 @@ static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
         }
 }
 
-// Split operands: small products first, so that they are cut off where sums are small. That of the
-// two low parts is below the last place of f32.
 static void multiply(const struct wgmma_build *x, struct loop_builder *b,
                      const struct loop_expr *slot, const struct loop_expr *consumer,
                      const struct loop_expr *adds) {
-    static const bool parts[][2] = {{false, true}, {true, false}, {false, false}};
+    static const bool high[2];
     loop_intrinsic(b, INTRINSIC_WGMMA_FENCE, NULL);
-    for (int i = x->z.parts > 1 ? 0 : 2; i < 3; i++)
-        multiply_parts(x, b, slot, consumer, parts[i], i == 0 || x->z.parts < 2 ? adds : num(x, 1));
+    multiply_parts(x, b, slot, consumer, high, adds);
+    loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
+}
+
+// Split operands: products with a low part have sums of their own, small enough to be added up over
+// all slices. That of the two low parts is below the last place of f32.
+static void multiply_low(const struct wgmma_build *x, struct loop_builder *b,
+                         const struct loop_expr *slot, const struct loop_expr *consumer,
+                         const struct loop_expr *adds) {
+    static const bool right[] = {false, true}, left[] = {true, false};
+    multiply_parts(x, b, slot, consumer, right, adds);
+    multiply_parts(x, b, slot, consumer, left, num(x, 1));
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
 
@@ -244,9 +253,7 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
                    (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
     // The first one of a sum adds to nothing.
     multiply(x, &inner, slot, consumer, x->total ? rest(x, slice, x->z.chunk) : slice);
-    // A sum of one slice is waited for at once: the other warpgroup multiplies meanwhile.
-    if (x->z.chunk != 1)
-        wait_products(x, &inner, 1);
+    wait_products(x, &inner, 1);
     loop_open_if(&inner, begin, slice, &some);
     release(x, &some, add(x, count, num(x, x->z.stages - 1)));
     loop_close(&inner, &some);
@@ -256,34 +263,69 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
         release(x, b, add(x, x->count, add(x, end, num(x, x->z.stages - 1))));
 }
 
-static void add_to_totals(const struct wgmma_build *x, struct loop_builder *b) {
+static void add_to_totals(const struct wgmma_build *x, struct loop_builder *b,
+                          const struct loop_buffer *sum, double factor) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    loop_store(&inner, x->total, i,
-               loop_binary(x->a, LOOP_ADD, loop_load(x->a, x->total, i, 2, 1),
-                           loop_load(x->a, x->sum, i, 2, 1)),
-               false);
+    const struct loop_expr *total = loop_load(x->a, x->total, i, 2, 1);
+    const struct loop_expr *v = loop_load(x->a, sum, i, 2, 1);
+    if (factor != 1)
+        v = loop_binary(x->a, LOOP_MUL, v, loop_real(x->a, factor));
+    loop_store(&inner, x->total, i, loop_binary(x->a, LOOP_ADD, total, v), false);
     loop_close(b, &inner);
+}
+
+static void clear_totals(const struct wgmma_build *x, struct loop_builder *b) {
+    struct loop_builder inner;
+    const struct loop_expr *i = open_unrolled(x, b, "i", x->total->count, &inner);
+    loop_store(&inner, x->total, i, loop_real(x->a, 0), false);
+    loop_close(b, &inner);
+}
+
+// Split operands: the sum of high parts is put aside while products with low parts go on.
+static void walk_parts(const struct wgmma_build *x, struct loop_builder *b,
+                       const struct loop_expr *consumer) {
+    struct loop_builder inner, some;
+    clear_totals(x, b);
+    struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
+    const struct loop_expr *slice = loop_open_for(b, &f, &inner);
+    const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
+    const struct loop_expr *slot = loop_let(&inner, "slot", slot_of(x, count));
+    loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
+                   (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
+    multiply(x, &inner, slot, consumer, num(x, 0));
+    multiply_low(x, &inner, slot, consumer, slice);
+    wait_products(x, &inner, 1);
+    loop_open_if(&inner, num(x, 0), slice, &some);
+    release(x, &some, add(x, count, num(x, x->z.stages - 1)));
+    loop_close(&inner, &some);
+    add_to_totals(x, &inner, x->sum, 1);
+    loop_close(b, &inner);
+    wait_products(x, b, 0);
+    if (x->more)
+        release(x, b, add(x, x->count, add(x, x->n_slices, num(x, x->z.stages - 1))));
+    // Low parts were written so many times as large as they are.
+    add_to_totals(x, b, x->cross, 1.0 / WGMMA_LOW);
 }
 
 static void walk(const struct wgmma_build *x, struct loop_builder *b,
                  const struct loop_expr *consumer) {
     struct loop_builder inner;
     const struct loop_expr *end = x->n_slices;
+    if (x->cross) {
+        walk_parts(x, b, consumer);
+        return;
+    }
     if (!x->total) {
         add_slices(x, b, consumer, num(x, 0), end);
         return;
     }
-    const struct loop_expr *i = open_unrolled(x, b, "i", x->total->count, &inner);
-    loop_store(&inner, x->total, i, loop_real(x->a, 0), false);
-    loop_close(b, &inner);
+    clear_totals(x, b);
     struct loop_for f = {"chunk", num(x, 0), end, x->z.chunk, false};
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
-    end = smaller(x, add(x, begin, num(x, x->z.chunk)), end);
-    if (x->z.chunk > 1)
-        end = loop_let(&inner, "end", end);
+    end = loop_let(&inner, "end", smaller(x, add(x, begin, num(x, x->z.chunk)), end));
     add_slices(x, &inner, consumer, begin, end);
-    add_to_totals(x, &inner);
+    add_to_totals(x, &inner, x->sum, 1);
     loop_close(b, &inner);
 }
 
@@ -366,6 +408,8 @@ static void make_buffers(struct wgmma_build *x) {
     if (x->z.split > 1)
         x->shares = loop_global_of(p, arena_printf(x->a, "%s_sums", x->name), LOOP_SCRATCH,
                                    DTYPE_F32, shares, 2);
+    if (x->z.parts > 1)
+        x->cross = loop_register(p, "cross", wgmma_pairs(&x->z), 2);
     if (x->z.parts) {
         x->least = loop_register(p, "least", 1, 1);
         x->plain[0] = loop_register(p, "plain", 1, 1);
@@ -402,8 +446,7 @@ static void make_barriers(const struct wgmma_build *x, struct loop_builder *b) {
 // Three warpgroups have 168 registers for each thread: the one that copies leaves most of them to
 // the others, as many as it can do without where sums fill them.
 static void set_registers(const struct wgmma_build *x, struct loop_builder *b, bool more) {
-    int64_t sums = 2 * wgmma_pairs(&x->z) * (x->z.chunk ? 2 : 1);
-    int less = sums > 176 ? 24 : 40;
+    int less = wgmma_sums(&x->z) > 176 ? 24 : 40;
     if (x->z.consumers == 2)
         loop_intrinsic(b, more ? INTRINSIC_REGISTERS_MORE : INTRINSIC_REGISTERS_LESS,
                        (struct loop_operand[]){{NULL, num(x, more ? 252 - less / 2 : less)}});
@@ -418,8 +461,10 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     x.blocks = x.more ? l->sms : wgmma_tiles(&x.z);
     x.lhs = (struct wgmma_tile){.s = &x.z.lhs, .group = x.form->group_m};
     x.rhs = (struct wgmma_tile){.s = &x.z.rhs, .group = x.form->group_n};
-    if (x.z.parts)
-        wgmma_split(&x);
+    if (x.z.parts) {
+        wgmma_split(&x, &x.lhs);
+        wgmma_split(&x, &x.rhs);
+    }
     struct loop_builder b, role, one;
     struct gpu_kernel k = gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]),
                                           num(&x, x.blocks * x.z.split), x.z.threads, &b);

@@ -1,17 +1,17 @@
 // Operands of f32 for tensor cores of f16: parts of f16, and factors that undo their scales.
 //
 // Every row of the left operand and column of the right one is multiplied by a power of two that
-// brings its largest magnitude to about 2^14, and is then written as high + low, both f16: 22 bits.
+// brings its largest magnitude to about 2^14, and is then written as high + low / 2^11, both f16:
+// 22 bits.
 // Three products of parts, added in f32, are as good as f32's own (high x high, and the two of a
 // high and a low part), and three times f16's work is still four times as fast. Under `precision
 // tf32` the high part is all: f16 has as many digits as tf32, and its products take half the time.
 // What a power of two takes from the exponent of a sum the factors give back; there are two for
 // each row, so that neither they nor their products leave the range of f32.
 //
-// Elements far below the largest of their row lose bits: of two parts from 2^-17 of it on, of one
-// from 2^-28. In data of one kind they are few and do not matter. A row in which more than one of
-// sixteen is so small, and one with an infinity or NaN, gets factors of 0, and its results are
-// computed without tensor cores (gemm_wgmma_store.c): slowly, but as f32 has them.
+// Elements far below the largest of their row lose bits, from 2^-28 of it on. A row in which more
+// than one of sixteen is so small, and one with an infinity or NaN, gets factors of 0, and its
+// results are computed without tensor cores (gemm_wgmma_store.c): slowly, but as f32 has them.
 //
 // One kernel has both operands, some of its blocks each. A row that lies side by side is walked by
 // a part of a block. Columns are walked by strips of 32, by a cluster of blocks along K, which tell
@@ -26,7 +26,8 @@
 #include <math.h>
 
 enum {
-    BLOCK = 512,          // threads
+    BLOCK = 512,          // threads that have columns
+    ROWS = 256,           // threads that have short rows
     SHORT_ROW = 1024,     // elements that a warp has to itself
     KEPT = 32,            // floats of a thread that are kept
     STRIP = 32,           // columns
@@ -38,9 +39,7 @@ enum {
 };
 
 // Scaled: from here down parts lose bits.
-static double small_below(const struct wgmma_build *x) {
-    return x->z.parts == 1 ? 0x1p-14 : 0x1p-3;
-}
+#define SMALL 0x1p-14
 
 struct pass {
     struct wgmma_build *x;
@@ -48,12 +47,11 @@ struct pass {
     bool is_lhs;
     const char *name;
     int vec, gang;
-    int64_t blocks;
-    const struct loop_expr *block, *thread;  // among those of the operand
-    struct scope *at;                        // row of the left, or columns of the right, fixed
-    const struct loop_expr *matrix;          // of the batch
-    const struct loop_expr *own;             // the row, or the first of the thread's columns
-    const struct loop_expr *real, *end;      // it is there where real < end
+    const struct loop_expr *block, *thread;
+    struct scope *at;                    // row of the left, or columns of the right, fixed
+    const struct loop_expr *matrix;      // of the batch
+    const struct loop_expr *own;         // the row, or the first of the thread's columns
+    const struct loop_expr *real, *end;  // it is there where real < end
     const struct loop_expr *scale[2], *factor[2];
     struct gpu_fold peak, small;
     struct loop_buffer *kept;  // what the first walk read, or NULL: read again
@@ -146,11 +144,10 @@ static void store_parts(void *ctx, struct loop_builder *b, const struct loop_exp
     v = op2(p, LOOP_MUL, v, p->scale[0]);
     v = loop_let(b, "scaled", op2(p, LOOP_MUL, v, p->scale[1]));
     const struct loop_expr *high = loop_let(b, "high", loop_round_to(x->a, v, DTYPE_F16));
-    const struct loop_expr *low = op2(p, LOOP_SUB, v, high);
+    const struct loop_expr *low = op2(p, LOOP_MUL, op2(p, LOOP_SUB, v, high), real(p, WGMMA_LOW));
     const struct loop_expr *size = loop_unary(x->a, LOOP_ABS, v);
     const struct loop_expr *is_small =
-        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, small_below(x))),
-            op2(p, LOOP_NE, v, real(p, 0)));
+        op2(p, LOOP_AND, op2(p, LOOP_LT, size, real(p, SMALL)), op2(p, LOOP_NE, v, real(p, 0)));
     gpu_fold_add(&p->small, b, loop_ternary(x->a, LOOP_SELECT, is_small, real(p, 1), real(p, 0)));
     const struct loop_expr *row = s->along_k ? p->own : k, *at = s->along_k ? k : p->own;
     if (s->is_batch)
@@ -210,17 +207,27 @@ static void keep(struct pass *p, struct gpu_walk *w) {
 static int threads_of(const struct pass *p) {
     int threads = GPU_WARP;
     if (p->x->z.k > SHORT_ROW)
-        for (threads = 128; threads < BLOCK && threads * 16 < p->x->z.k; threads *= 2)
+        for (threads = 128; threads < GPU_BLOCK_MAX && threads * 16 < p->x->z.k; threads *= 2)
             continue;
     return threads;
 }
 
-static void split_along(struct pass *p, struct loop_builder *b) {
+static struct gpu_kernel open_kernel(struct pass *p, int64_t blocks, int threads,
+                                     struct loop_builder *b) {
+    struct gpu_kernel k = gpu_open_kernel(p->x->l, arena_printf(p->x->a, "%s_split", p->name),
+                                          num(p->x, blocks), threads, b);
+    p->block = k.block;
+    p->thread = k.thread;
+    return k;
+}
+
+static void split_along(struct pass *p) {
     struct wgmma_build *x = p->x;
     const struct wgmma_side *s = p->t->s;
-    int threads = threads_of(p), rows = BLOCK / threads;
+    int threads = threads_of(p), rows = threads == GPU_WARP ? ROWS / threads : 1;
     int64_t count = matrices(x, s) * s->size;
-    struct loop_builder first, inside;
+    struct loop_builder kernel, *b = &kernel, first, inside;
+    open_kernel(p, (count + rows - 1) / rows, threads * rows, b);
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = b};
     struct gpu_team team = gpu_make_team(x->a, p->thread, threads, rows);
     p->real = loop_let(b, "real", add(x, times(x, p->block, rows), team.row));
@@ -244,12 +251,6 @@ static void split_along(struct pass *p, struct loop_builder *b) {
     store_factors(p, &inside, p->peak.result, p->small.result);
     loop_close(&first, &inside);
     loop_close(b, &first);
-}
-
-static int64_t count_blocks_along(const struct pass *p) {
-    const struct wgmma_side *s = p->t->s;
-    int rows = BLOCK / threads_of(p);
-    return (matrices(p->x, s) * s->size + rows - 1) / rows;
 }
 
 // ---- across: neighbouring threads have neighbouring columns
@@ -288,11 +289,30 @@ static void gather_gang(struct pass *p, struct loop_builder *b, struct gpu_fold 
     }
 }
 
-// What all threads of column number `thread` of the strip have, put together by that thread.
+// The fold of `count` rows of `parts`, from row `first` on, in column `column`.
+static void fold_rows(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
+                      const struct loop_buffer *parts, struct loop_buffer *all,
+                      const struct loop_expr *first, const struct loop_expr *column, int count) {
+    struct wgmma_build *x = p->x;
+    struct loop_builder inner;
+    const struct loop_expr *zero = num(x, 0), *at = add(x, times(x, first, STRIP), column);
+    loop_store(b, all, zero, loop_load(x->a, parts, at, 1, 1), false);
+    struct loop_for other = {"row", num(x, 1), num(x, count), 1, true};
+    at = add(x, at, times(x, loop_open_for(b, &other, &inner), STRIP));
+    loop_store(&inner, all, zero,
+               op2(p, f->op, loop_load(x->a, all, zero, 1, 1), loop_load(x->a, parts, at, 1, 1)),
+               false);
+    loop_close(b, &inner);
+}
+
+// What all threads of column number `thread` of the strip have, put together by that thread; before
+// that, sixteen warps have a part of the rows each, where there are more.
 static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, struct gpu_fold *f,
                                       const struct strip *strip, struct loop_builder *one) {
     struct wgmma_build *x = p->x;
+    enum { WARPS = BLOCK / STRIP };
     struct loop_size shape[] = {{strip->lanes, NULL}, {strip->width, NULL}};
+    struct loop_size fewer[] = {{WARPS, NULL}, {strip->width, NULL}};
     struct loop_buffer *parts =
         loop_shared_of(x->l->program, arena_printf(x->a, "%s_parts", f->name), DTYPE_F32, shape, 2);
     struct loop_buffer *all =
@@ -300,16 +320,18 @@ static const struct loop_expr *gather(struct pass *p, struct loop_builder *b, st
     const struct loop_expr *at = times(x, strip->lane, strip->width), *zero = num(x, 0);
     loop_store(b, parts, add(x, at, times(x, strip->column, p->vec)), f->result, false);
     loop_barrier(b);
+    if (strip->lanes > WARPS) {
+        int each = strip->lanes / WARPS;
+        struct loop_buffer *warps = loop_shared_of(
+            x->l->program, arena_printf(x->a, "%s_warps", f->name), DTYPE_F32, fewer, 2);
+        fold_rows(p, b, f, parts, all, times(x, quotient(x, p->thread, STRIP), each),
+                  rest(x, p->thread, STRIP), each);
+        loop_store(b, warps, p->thread, loop_load(x->a, all, zero, 1, 1), false);
+        loop_barrier(b);
+        parts = warps;
+    }
     loop_open_if(b, p->thread, num(x, strip->width), one);
-    struct loop_builder inner;
-    loop_store(one, all, zero, loop_load(x->a, parts, p->thread, 1, 1), false);
-    struct loop_for other = {"other", num(x, 1), num(x, strip->lanes), 1, true};
-    const struct loop_expr *i = loop_open_for(one, &other, &inner);
-    at = add(x, times(x, i, strip->width), p->thread);
-    loop_store(&inner, all, zero,
-               op2(p, f->op, loop_load(x->a, all, zero, 1, 1), loop_load(x->a, parts, at, 1, 1)),
-               false);
-    loop_close(one, &inner);
+    fold_rows(p, one, f, parts, all, zero, p->thread, WARPS);
     if (p->gang > 1)
         gather_gang(p, b, f, strip, all, one);
     return loop_let(one, f->name, loop_load(x->a, all, zero, 1, 1));
@@ -369,12 +391,18 @@ static int gang_of(const struct pass *p) {
     return gang;
 }
 
-static void split_across(struct pass *p, struct loop_builder *b) {
+static void split_across(struct pass *p) {
     struct wgmma_build *x = p->x;
+    struct loop_builder kernel, *b = &kernel;
     const struct wgmma_side *s = p->t->s;
     struct strip strip = {.columns = STRIP / p->vec, .width = STRIP};
     struct loop_size shape[] = {{5, NULL}, {STRIP, NULL}};
+    p->gang = gang_of(p);
     int64_t strips = count_strips(p), span = (x->z.k + p->gang - 1) / p->gang;
+    struct gpu_kernel k = open_kernel(p, matrices(x, s) * strips * p->gang, BLOCK, b);
+    k.kernel->min_blocks = 2;
+    k.kernel->gang = p->gang > 1 ? p->gang : 0;
+    k.kernel->is_cluster = p->gang > 1;
     struct scope outer = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = b};
     strip.lanes = BLOCK / strip.columns;
     strip.column = loop_let(b, "column", rest(x, p->thread, strip.columns));
@@ -405,10 +433,8 @@ static void split_across(struct pass *p, struct loop_builder *b) {
     meet_factors(p, b, &strip, first);
 }
 
-// ---- both operands
-
-static struct pass make_pass(struct wgmma_build *x, struct wgmma_tile *t) {
-    struct pass p = {.x = x, .t = t, .is_lhs = t == &x->lhs, .gang = 1};
+void wgmma_split(struct wgmma_build *x, struct wgmma_tile *t) {
+    struct pass p = {.x = x, .t = t, .is_lhs = t == &x->lhs};
     const struct wgmma_side *s = t->s;
     struct loop_program *program = x->l->program;
     struct loop_size shape[] = {{matrices(x, s) * (s->along_k ? s->size : x->z.k), NULL},
@@ -423,52 +449,8 @@ static struct pass make_pass(struct wgmma_build *x, struct wgmma_tile *t) {
                                 DTYPE_F32, factors, 2);
     int64_t lanes = space_lanes(&x->l->space, s->along_k ? x->form->group_k : t->group);
     p.vec = lanes % 4 == 0 ? 4 : lanes % 2 == 0 ? 2 : 1;
-    if (!s->along_k)
-        p.gang = gang_of(&p);
-    return p;
-}
-
-static void build_pass(struct pass *p, struct loop_builder *b) {
-    if (p->t->s->along_k)
-        split_along(p, b);
+    if (s->along_k)
+        split_along(&p);
     else
-        split_across(p, b);
-}
-
-// A kernel whose first blocks have one operand and the others the other one: the one that is walked
-// across first, since its blocks wait for each other.
-void wgmma_split(struct wgmma_build *x) {
-    struct pass p[] = {make_pass(x, &x->lhs), make_pass(x, &x->rhs)};
-    struct loop_builder b, one;
-    int gang = p[0].gang > p[1].gang ? p[0].gang : p[1].gang;
-    int64_t blocks = 0;
-    for (int i = 0; i < 2; i++) {
-        p[i].gang = gang;
-        p[i].blocks = p[i].t->s->along_k ? count_blocks_along(&p[i])
-                                         : matrices(x, p[i].t->s) * count_strips(&p[i]) * gang;
-        // A cluster has blocks of one operand.
-        p[i].blocks = (p[i].blocks + gang - 1) / gang * gang;
-        blocks += p[i].blocks;
-    }
-    struct gpu_kernel k =
-        gpu_open_kernel(x->l, arena_printf(x->a, "%s_split", x->name), num(x, blocks), BLOCK, &b);
-    k.kernel->min_blocks = 2;
-    k.kernel->gang = gang > 1 ? gang : 0;
-    k.kernel->is_cluster = gang > 1;
-    int first = p[0].t->s->along_k && !p[1].t->s->along_k;
-    const struct loop_expr *number = loop_cast(x->a, k.block, LOOP_I64);
-    for (int i = 0; i < 2; i++) {
-        struct pass *now = &p[i == 0 ? first : !first];
-        const struct loop_expr *end = num(x, p[first].blocks);
-        if (i == 0)
-            loop_open_if(&b, k.block, end, &one);
-        else
-            loop_open_if(&b, loop_binary(x->a, LOOP_SUB, end, num(x, 1)), k.block, &one);
-        const struct loop_expr *before = loop_whole(x->a, LOOP_I64, i == 0 ? 0 : p[first].blocks);
-        const struct loop_expr *own = loop_binary(x->a, LOOP_SUB, number, before);
-        now->thread = k.thread;
-        now->block = loop_let(&one, "number", loop_to_index(x->a, own, 0, now->blocks - 1));
-        build_pass(now, &one);
-        loop_close(&b, &one);
-    }
+        split_across(&p);
 }

@@ -28,7 +28,7 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
     HONE_SHARED_OF(unsigned short, k_tile, 64 * 64);
     HONE_SHARED_OF(unsigned short, v_tile, 64 * 64);
     int queries[16];
-    int fragment[4];
+    int fragment[16];
     int probs[8];
     int probs_low[8];
     float single[2];
@@ -95,12 +95,12 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
         #pragma unroll
         for (int i = 0; i < 4; i++) {
             #pragma unroll
-            for (int j = 0; j < 2; j++) {
-                hone_ldmatrix(&fragment[0], &k_tile[(slot + j * 16 + lane / 16 * 8 + lane % 8) * 64 + ((i * 2 + lane / 8 % 2) ^ ((slot + j * 16 + lane / 16 * 8 + lane % 8) % 8)) * 8]);
-                #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    hone_mma_f16(&score[j * 4 + h * 2], &queries[i * 4], &fragment[h * 2]);
-                }
+            for (int g = 0; g < 2; g++) {
+                hone_ldmatrix(&fragment[g * 4], &k_tile[(slot + g * 16 + lane / 16 * 8 + lane % 8) * 64 + ((i * 2 + lane / 8 % 2) ^ ((slot + g * 16 + lane / 16 * 8 + lane % 8) % 8)) * 8]);
+            }
+            #pragma unroll
+            for (int h = 0; h < 4; h++) {
+                hone_mma_f16(&score[h * 2], &queries[i * 4], &fragment[h * 2]);
             }
         }
         #pragma unroll
@@ -155,16 +155,16 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
         #pragma unroll
         for (int i = 0; i < 2; i++) {
             #pragma unroll
-            for (int j = 0; j < 4; j++) {
-                hone_ldmatrix_transposed(&fragment[0], &v_tile[(slot + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 64 + ((j * 2 + lane / 16) ^ ((slot + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)) * 8]);
-                #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    hone_mma_f16(&sum[j * 4 + h * 2], &probs_low[i * 4], &fragment[h * 2]);
-                }
-                #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    hone_mma_f16(&sum[j * 4 + h * 2], &probs[i * 4], &fragment[h * 2]);
-                }
+            for (int g = 0; g < 4; g++) {
+                hone_ldmatrix_transposed(&fragment[g * 4], &v_tile[(slot + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 64 + ((g * 2 + lane / 16) ^ ((slot + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)) * 8]);
+            }
+            #pragma unroll
+            for (int h = 0; h < 8; h++) {
+                hone_mma_f16(&sum[h * 2], &probs_low[i * 4], &fragment[h * 2]);
+            }
+            #pragma unroll
+            for (int h = 0; h < 8; h++) {
+                hone_mma_f16(&sum[h * 2], &probs[i * 4], &fragment[h * 2]);
             }
         }
         hone_async_wait(0);

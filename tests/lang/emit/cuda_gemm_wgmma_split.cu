@@ -29,174 +29,178 @@ HONE_ASSERT(K == 3000, "lowered for K = 3000");
 #pragma hone tensormap lhs_low_map = y_lhs_low dims(3000, 1000) strides(6000) box(64, 128) swizzle(128)
 #pragma hone tensormap rhs_map = y_rhs_high dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
 #pragma hone tensormap rhs_low_map = y_rhs_low dims(2050, 3000) strides(4112) box(64, 64) swizzle(128)
-#pragma hone launch y_split grid(1024) block(512) cluster(8) args(x, w, y_lhs_high, y_lhs_low, y_lhs_factors, y_rhs_high, y_rhs_low, y_rhs_factors, y_rhs_peak, y_rhs_small)
+#pragma hone launch y_lhs_split grid(1000) block(256) args(x, y_lhs_high, y_lhs_low, y_lhs_factors)
+#pragma hone launch y_rhs_split grid(520) block(512) cluster(8) args(w, y_rhs_high, y_rhs_low, y_rhs_factors, y_rhs_peak, y_rhs_small)
 #pragma hone launch y_gemm grid(132) block(384) shared(196672) args(x, w, bias, y, y_lhs_factors, y_rhs_factors, lhs_map, lhs_low_map, rhs_map, rhs_low_map)
 
-HONE_KERNEL_OF(512, 2) y_split(const float *__restrict__ x, const float *__restrict__ w, unsigned short *__restrict__ y_lhs_high, unsigned short *__restrict__ y_lhs_low, float *__restrict__ y_lhs_factors, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors, float *__restrict__ y_rhs_peak, float *__restrict__ y_rhs_small) {
-    HONE_SHARED(scales, 5 * 32);
-    f32x2 kept[12];
-    f32x2 peak_part;
-    HONE_SHARED(peak_parts, 32 * 32);
-    float peak_all;
-    f32x2 small_part;
-    HONE_SHARED(small_parts, 32 * 32);
-    float small_all;
-    f32x4 kept_[3];
-    f32x4 peak_part_;
-    HONE_SHARED(peak_warps, 16);
-    f32x4 small_part_;
-    HONE_SHARED(small_warps, 16);
+HONE_KERNEL(256) y_lhs_split(const float *__restrict__ x, unsigned short *__restrict__ y_lhs_high, unsigned short *__restrict__ y_lhs_low, float *__restrict__ y_lhs_factors) {
+    f32x4 kept[3];
+    f32x4 peak_part;
+    HONE_SHARED(peak_warps, 8);
+    f32x4 small_part;
+    HONE_SHARED(small_warps, 8);
     const int block = hone_block();
     const int thread = hone_thread();
-    if (block < 520) {
-        int number = hone_to_int(hone_sub_i64((long long)block, 0LL), 0, 519);
-        int column = thread % 16;
-        int lane = thread / 16;
-        int first = number / 8 * 32;
-        int own = first + column * 2;
-        int near = (own < 2048 ? own : 2048);
-        int begin = number % 8 * 375;
-        int end = begin + 375;
-        peak_part = hone_all2(-HONE_INFINITY);
-        #pragma unroll
-        for (int item = 0; item < 12; item++) {
-            int j = begin + item * 32 + lane;
-            if (j < end) {
-                f32x2 w_v = hone_load2(&w[j * N + near]);
-                kept[item] = w_v;
-                peak_part = hone_max2(peak_part, hone_abs2(w_v));
-            }
-        }
-        hone_store2(&peak_parts[lane * 32 + column * 2], peak_part);
-        hone_barrier();
-        if (thread < 32) {
-            peak_all = peak_parts[thread];
-            #pragma unroll
-            for (int other = 1; other < 32; other++) {
-                peak_all = hone_max1(peak_all, peak_parts[other * 32 + thread]);
-            }
-            y_rhs_peak[number * 32 + thread] = peak_all;
-        }
-        hone_cluster_barrier();
-        if (thread < 32) {
-            peak_all = y_rhs_peak[number / 8 * 8 * 32 + thread];
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 1) * 32 + thread]);
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 2) * 32 + thread]);
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 3) * 32 + thread]);
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 4) * 32 + thread]);
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 5) * 32 + thread]);
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 6) * 32 + thread]);
-            peak_all = hone_max1(peak_all, y_rhs_peak[(number / 8 * 8 + 7) * 32 + thread]);
-            float peak = peak_all;
-            float shift = 14.0f - hone_min1(hone_max1(hone_floor1(hone_log2_1(hone_max1(peak, 1.92592994e-34f))), -112.0f), 127.0f);
-            float half = hone_floor1(shift * 0.5f);
-            float scale = hone_exp2_1(half);
-            float scale_2 = hone_exp2_1(shift - half);
-            scales[thread] = scale;
-            scales[32 + thread] = scale_2;
-            scales[64 + thread] = hone_exp2_1(-half);
-            scales[96 + thread] = hone_exp2_1(-(shift - half));
-            scales[128 + thread] = peak;
-        }
-        hone_barrier();
-        f32x2 scale = hone_load2(&scales[column * 2]);
-        f32x2 scale_2 = hone_load2(&scales[32 + column * 2]);
-        small_part = hone_all2(0.0f);
-        #pragma unroll
-        for (int item = 0; item < 12; item++) {
-            int j = begin + item * 32 + lane;
-            if (j < end) {
-                f32x2 scaled = kept[item] * scale * scale_2;
-                f32x2 high = hone_round2_f16(scaled);
-                small_part += hone_select2(((hone_abs2(scaled) < 0.125f) & (scaled != 0.0f)), hone_all2(1.0f), hone_all2(0.0f));
-                int at = j * 2056 + own;
-                if (own < 2050) {
-                    hone_store2_f16(&y_rhs_high[at], high);
-                    hone_store2_f16(&y_rhs_low[at], scaled - high);
-                }
-            }
-        }
-        hone_store2(&small_parts[lane * 32 + column * 2], small_part);
-        hone_barrier();
-        if (thread < 32) {
-            small_all = small_parts[thread];
-            #pragma unroll
-            for (int other = 1; other < 32; other++) {
-                small_all += small_parts[other * 32 + thread];
-            }
-            y_rhs_small[number * 32 + thread] = small_all;
-        }
-        hone_cluster_barrier();
-        if (thread < 32) {
-            small_all = y_rhs_small[number / 8 * 8 * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 1) * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 2) * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 3) * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 4) * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 5) * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 6) * 32 + thread];
-            small_all += y_rhs_small[(number / 8 * 8 + 7) * 32 + thread];
-            float small = small_all;
-            if (number % 8 < 1) {
-                int own_2 = first + thread;
-                if (own_2 < 2050) {
-                    y_rhs_factors[own_2] = (((scales[128 + thread] < HONE_INFINITY) & (small <= 188.0f)) ? scales[64 + thread] : 0.0f);
-                    y_rhs_factors[2056 + own_2] = (((scales[128 + thread] < HONE_INFINITY) & (small <= 188.0f)) ? scales[96 + thread] : 0.0f);
-                }
-            }
+    peak_part = hone_all4(-HONE_INFINITY);
+    #pragma unroll
+    for (int item = 0; item < 3; item++) {
+        int j = item * 1024 + thread * 4;
+        if (j < 3000) {
+            f32x4 x_v = hone_load4(&x[block * K + j]);
+            kept[item] = x_v;
+            peak_part = hone_max4(peak_part, hone_abs4(x_v));
         }
     }
-    if (519 < block) {
-        int number = hone_to_int(hone_sub_i64((long long)block, 520LL), 0, 503);
-        int real = number * 2 + thread / 256;
-        int row = (real < 999 ? real : 999);
-        peak_part_ = hone_all4(-HONE_INFINITY);
+    float peak_own = hone_lanes_max4(peak_part);
+    float peak_warp = hone_warp_max(peak_own);
+    if (thread % 32 < 1) {
+        peak_warps[thread / 32] = peak_warp;
+    }
+    hone_barrier();
+    float peak = hone_lanes_max4(hone_max4(hone_load4(&peak_warps[0]), hone_load4(&peak_warps[4])));
+    float shift = 14.0f - hone_min1(hone_max1(hone_floor1(hone_log2_1(hone_max1(peak, 1.92592994e-34f))), -112.0f), 127.0f);
+    float half = hone_floor1(shift * 0.5f);
+    float scale = hone_exp2_1(half);
+    float scale_2 = hone_exp2_1(shift - half);
+    small_part = hone_all4(0.0f);
+    #pragma unroll
+    for (int item = 0; item < 3; item++) {
+        int j = item * 1024 + thread * 4;
+        if (j < 3000) {
+            f32x4 scaled = kept[item] * scale * scale_2;
+            f32x4 high = hone_round4_f16(scaled);
+            small_part += hone_select4(((hone_abs4(scaled) < 6.10351562e-05f) & (scaled != 0.0f)), hone_all4(1.0f), hone_all4(0.0f));
+            int at = block * 3000 + j;
+            hone_store4_f16(&y_lhs_high[at], high);
+            hone_store4_f16(&y_lhs_low[at], (scaled - high) * 2048.0f);
+        }
+    }
+    float small_own = hone_lanes_sum4(small_part);
+    float small_warp = hone_warp_sum(small_own);
+    if (thread % 32 < 1) {
+        small_warps[thread / 32] = small_warp;
+    }
+    hone_barrier();
+    float small = hone_lanes_sum4(hone_load4(&small_warps[0]) + hone_load4(&small_warps[4]));
+    if (thread < 1) {
+        y_lhs_factors[block] = (((peak < HONE_INFINITY) & (small <= 188.0f)) ? hone_exp2_1(-half) : 0.0f);
+        y_lhs_factors[1000 + block] = (((peak < HONE_INFINITY) & (small <= 188.0f)) ? hone_exp2_1(-(shift - half)) : 0.0f);
+    }
+}
+
+HONE_KERNEL_OF(512, 2) y_rhs_split(const float *__restrict__ w, unsigned short *__restrict__ y_rhs_high, unsigned short *__restrict__ y_rhs_low, float *__restrict__ y_rhs_factors, float *__restrict__ y_rhs_peak, float *__restrict__ y_rhs_small) {
+    HONE_SHARED(scales, 5 * 32);
+    f32x2 kept_[12];
+    f32x2 peak_part_;
+    HONE_SHARED(peak_parts, 32 * 32);
+    float peak_all;
+    HONE_SHARED(peak_warps_2, 16 * 32);
+    f32x2 small_part_;
+    HONE_SHARED(small_parts, 32 * 32);
+    float small_all;
+    HONE_SHARED(small_warps_2, 16 * 32);
+    const int block = hone_block();
+    const int thread = hone_thread();
+    int column = thread % 16;
+    int lane = thread / 16;
+    int first = block / 8 * 32;
+    int own = first + column * 2;
+    int near = (own < 2048 ? own : 2048);
+    int begin = block % 8 * 375;
+    int end = begin + 375;
+    peak_part_ = hone_all2(-HONE_INFINITY);
+    #pragma unroll
+    for (int item = 0; item < 12; item++) {
+        int j = begin + item * 32 + lane;
+        if (j < end) {
+            f32x2 w_v = hone_load2(&w[j * N + near]);
+            kept_[item] = w_v;
+            peak_part_ = hone_max2(peak_part_, hone_abs2(w_v));
+        }
+    }
+    hone_store2(&peak_parts[lane * 32 + column * 2], peak_part_);
+    hone_barrier();
+    peak_all = peak_parts[thread / 32 * 2 * 32 + thread % 32];
+    peak_all = hone_max1(peak_all, peak_parts[thread / 32 * 2 * 32 + thread % 32 + 32]);
+    peak_warps_2[thread] = peak_all;
+    hone_barrier();
+    if (thread < 32) {
+        peak_all = peak_warps_2[thread];
         #pragma unroll
-        for (int item = 0; item < 3; item++) {
-            int j = item * 1024 + thread % 256 * 4;
-            if (j < 3000) {
-                f32x4 x_v = hone_load4(&x[row * K + j]);
-                kept_[item] = x_v;
-                peak_part_ = hone_max4(peak_part_, hone_abs4(x_v));
-            }
+        for (int row = 1; row < 16; row++) {
+            peak_all = hone_max1(peak_all, peak_warps_2[thread + row * 32]);
         }
-        float peak_own = hone_lanes_max4(peak_part_);
-        float peak_warp = hone_warp_max(peak_own);
-        if (thread % 32 < 1) {
-            peak_warps[thread / 32] = peak_warp;
-        }
-        hone_barrier();
-        float peak = hone_lanes_max4(hone_max4(hone_load4(&peak_warps[thread / 256 * 8]), hone_load4(&peak_warps[thread / 256 * 8 + 4])));
+        y_rhs_peak[block * 32 + thread] = peak_all;
+    }
+    hone_cluster_barrier();
+    if (thread < 32) {
+        peak_all = y_rhs_peak[block / 8 * 8 * 32 + thread];
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 1) * 32 + thread]);
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 2) * 32 + thread]);
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 3) * 32 + thread]);
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 4) * 32 + thread]);
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 5) * 32 + thread]);
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 6) * 32 + thread]);
+        peak_all = hone_max1(peak_all, y_rhs_peak[(block / 8 * 8 + 7) * 32 + thread]);
+        float peak = peak_all;
         float shift = 14.0f - hone_min1(hone_max1(hone_floor1(hone_log2_1(hone_max1(peak, 1.92592994e-34f))), -112.0f), 127.0f);
         float half = hone_floor1(shift * 0.5f);
         float scale = hone_exp2_1(half);
         float scale_2 = hone_exp2_1(shift - half);
-        small_part_ = hone_all4(0.0f);
-        #pragma unroll
-        for (int item = 0; item < 3; item++) {
-            int j = item * 1024 + thread % 256 * 4;
-            if (j < 3000) {
-                f32x4 scaled = kept_[item] * scale * scale_2;
-                f32x4 high = hone_round4_f16(scaled);
-                small_part_ += hone_select4(((hone_abs4(scaled) < 0.125f) & (scaled != 0.0f)), hone_all4(1.0f), hone_all4(0.0f));
-                int at = row * 3000 + j;
-                if (real < 1000) {
-                    hone_store4_f16(&y_lhs_high[at], high);
-                    hone_store4_f16(&y_lhs_low[at], scaled - high);
-                }
+        scales[thread] = scale;
+        scales[32 + thread] = scale_2;
+        scales[64 + thread] = hone_exp2_1(-half);
+        scales[96 + thread] = hone_exp2_1(-(shift - half));
+        scales[128 + thread] = peak;
+    }
+    hone_barrier();
+    f32x2 scale = hone_load2(&scales[column * 2]);
+    f32x2 scale_2 = hone_load2(&scales[32 + column * 2]);
+    small_part_ = hone_all2(0.0f);
+    #pragma unroll
+    for (int item = 0; item < 12; item++) {
+        int j = begin + item * 32 + lane;
+        if (j < end) {
+            f32x2 scaled = kept_[item] * scale * scale_2;
+            f32x2 high = hone_round2_f16(scaled);
+            small_part_ += hone_select2(((hone_abs2(scaled) < 6.10351562e-05f) & (scaled != 0.0f)), hone_all2(1.0f), hone_all2(0.0f));
+            int at = j * 2056 + own;
+            if (own < 2050) {
+                hone_store2_f16(&y_rhs_high[at], high);
+                hone_store2_f16(&y_rhs_low[at], (scaled - high) * 2048.0f);
             }
         }
-        float small_own = hone_lanes_sum4(small_part_);
-        float small_warp = hone_warp_sum(small_own);
-        if (thread % 32 < 1) {
-            small_warps[thread / 32] = small_warp;
+    }
+    hone_store2(&small_parts[lane * 32 + column * 2], small_part_);
+    hone_barrier();
+    small_all = small_parts[thread / 32 * 2 * 32 + thread % 32];
+    small_all += small_parts[thread / 32 * 2 * 32 + thread % 32 + 32];
+    small_warps_2[thread] = small_all;
+    hone_barrier();
+    if (thread < 32) {
+        small_all = small_warps_2[thread];
+        #pragma unroll
+        for (int row = 1; row < 16; row++) {
+            small_all += small_warps_2[thread + row * 32];
         }
-        hone_barrier();
-        float small = hone_lanes_sum4(hone_load4(&small_warps[thread / 256 * 8]) + hone_load4(&small_warps[thread / 256 * 8 + 4]));
-        if (thread % 256 < 1) {
-            if (real < 1000) {
-                y_lhs_factors[row] = (((peak < HONE_INFINITY) & (small <= 188.0f)) ? hone_exp2_1(-half) : 0.0f);
-                y_lhs_factors[1000 + row] = (((peak < HONE_INFINITY) & (small <= 188.0f)) ? hone_exp2_1(-(shift - half)) : 0.0f);
+        y_rhs_small[block * 32 + thread] = small_all;
+    }
+    hone_cluster_barrier();
+    if (thread < 32) {
+        small_all = y_rhs_small[block / 8 * 8 * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 1) * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 2) * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 3) * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 4) * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 5) * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 6) * 32 + thread];
+        small_all += y_rhs_small[(block / 8 * 8 + 7) * 32 + thread];
+        float small = small_all;
+        if (block % 8 < 1) {
+            int own_2 = first + thread;
+            if (own_2 < 2050) {
+                y_rhs_factors[own_2] = (((scales[128 + thread] < HONE_INFINITY) & (small <= 188.0f)) ? scales[64 + thread] : 0.0f);
+                y_rhs_factors[2056 + own_2] = (((scales[128 + thread] < HONE_INFINITY) & (small <= 188.0f)) ? scales[96 + thread] : 0.0f);
             }
         }
     }
@@ -211,6 +215,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
     HONE_DYNAMIC_OF(long long, empty, 196640, 3);
     f32x2 sum[32];
     f32x2 total[32];
+    f32x2 cross[32];
     float least;
     float plain;
     float plain_part;
@@ -225,7 +230,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
     }
     hone_barrier();
     if (thread < 128) {
-        hone_registers_less(40);
+        hone_registers_less(24);
         if (thread < 1) {
             for (int tile = block; tile < 136; tile += 132) {
                 int before = tile / 132 * 47;
@@ -251,7 +256,7 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
         }
     }
     if (127 < thread) {
-        hone_registers_more(232);
+        hone_registers_more(240);
         int consumer = thread / 128 - 1;
         for (int tile = block; tile < 136; tile += 132) {
             int before = tile / 132 * 47;
@@ -261,32 +266,43 @@ HONE_KERNEL_OF(384, 1) y_gemm(const float *__restrict__ x, const float *__restri
             for (int i = 0; i < 32; i++) {
                 total[i] = hone_all2(0.0f);
             }
-            for (int chunk = 0; chunk < 47; chunk++) {
-                int count = before + chunk;
+            for (int slice = 0; slice < 47; slice++) {
+                int count = before + slice;
                 int slot = count % 3;
                 hone_mbarrier_wait(&full[slot], count / 3 % 2);
                 hone_wgmma_fence();
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_low_tile[slot * 8192], 0, 1, 0);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_low_tile[slot * 8192 + 1024], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_low_tile[slot * 8192 + 2048], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_low_tile[slot * 8192 + 3072], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
-                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
+                hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 0);
                 hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
                 hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
                 hone_wgmma_f16_128(&sum[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
                 hone_wgmma_commit();
-                hone_wgmma_wait(0);
-                if (thread % 128 < 1) {
-                    hone_mbarrier_arrive(&empty[(before + chunk + 3) % 3]);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64], &rhs_low_tile[slot * 8192], 0, 1, slice);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_low_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_low_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_low_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64], &rhs_tile[slot * 8192], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 16], &rhs_tile[slot * 8192 + 1024], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 32], &rhs_tile[slot * 8192 + 2048], 0, 1, 1);
+                hone_wgmma_f16_128(&cross[0], &lhs_low_tile[slot * 8192 + consumer * 64 * 64 + 48], &rhs_tile[slot * 8192 + 3072], 0, 1, 1);
+                hone_wgmma_commit();
+                hone_wgmma_wait(1);
+                if (0 < slice) {
+                    if (thread % 128 < 1) {
+                        hone_mbarrier_arrive(&empty[(count + 2) % 3]);
+                    }
                 }
                 #pragma unroll
                 for (int i = 0; i < 32; i++) {
                     total[i] += sum[i];
                 }
+            }
+            hone_wgmma_wait(0);
+            if (thread % 128 < 1) {
+                hone_mbarrier_arrive(&empty[(before + 49) % 3]);
+            }
+            #pragma unroll
+            for (int i = 0; i < 32; i++) {
+                total[i] += cross[i] * 0.00048828125f;
             }
             int lane = thread % 32;
             int warp = thread / 32 % 4;
