@@ -320,6 +320,26 @@ struct operand build_avg_pool3d(struct structure_call *c) {
     return build_avg_pool(c, 3);
 }
 
+// A window as large as the axes is a mean: a reduction, for which there are better kernels.
+static struct operand mean_of_all(struct structure_call *c, const struct node *pool) {
+    struct builder *b = c->builder;
+    const struct window *w = &pool->detail->window;
+    struct label part = c->label;
+    unsigned axes = 0;
+    double count = 1;
+    for (int i = 0; i < w->n_axes; i++) {
+        axes |= 1u << (pool->shape.rank - w->n_axes + i);
+        count *= (double)w->size[i];
+    }
+    c->label.composite = part.composite = c->expr->text;
+    part.name = arena_printf(b->arena, "%s.sum", c->label.name);
+    struct operand args[2] = {build_reduce(b, &part, OP_RSUM, pool->arg[0], axes),
+                              {.is_number = true, .number = count}};
+    part.name = arena_printf(b->arena, "%s.mean", c->label.name);
+    struct operand mean = build_elementwise(b, &part, OP_DIV, args);
+    return build_unreduce(b, &c->label, mean.node, &pool->shape, axes);
+}
+
 // To a given size, which must divide: then all windows are equal.
 static struct operand build_adaptive(struct structure_call *c, int n_axes) {
     struct node_detail *d = arena_new(c->builder->arena, struct node_detail);
@@ -346,7 +366,10 @@ static struct operand build_adaptive(struct structure_call *c, int n_axes) {
     }
     n.arg[0] = c->values[0];
     n.dtype = structure_promote(c, 0, 0);
-    return average(c, &n, false, true);
+    bool is_one = true;
+    for (int i = 0; i < n_axes; i++)
+        is_one = is_one && size[i] == 1;
+    return is_one ? mean_of_all(c, &n) : average(c, &n, false, true);
 }
 
 struct operand build_adaptive_avg_pool1d(struct structure_call *c) {

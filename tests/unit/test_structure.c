@@ -232,6 +232,15 @@ Test(structure, pools) {
     // What hangs over the end beyond the padding never counts.
     CHECK(with(&a, head, "out y : f32[1, 1, 2]\ny = avg_pool1d(x, 4, ceil_mode=true)"), z, 5, 10);
     CHECK(with(&a, head, "out y : f32[1, 1, 1]\ny = adaptive_avg_pool1d(x, 1)"), z, 6);
+    // One window of everything is a reduction.
+    const char *text = with(&a, head, "out y : f32[1, 1, 1]\ny = adaptive_avg_pool1d(x, 1)");
+    struct lang_source source = {.file = "p", .text = text, .len = strlen(text)};
+    struct lang_file file;
+    const char *diagnostics;
+    struct error err = {0};
+    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", err.text);
+    for (int i = 0; i < file.problems[0]->graph.n_nodes; i++)
+        cr_assert_neq(file.problems[0]->graph.nodes[i].op, OP_POOL_SUM);
     arena_reset(&a);
 }
 
