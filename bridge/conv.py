@@ -26,7 +26,7 @@ import tempfile
 
 import torch
 
-TYPES = {"f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+TYPES = {"f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32}
 RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime")
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 SAMPLES = 2048

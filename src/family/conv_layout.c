@@ -20,6 +20,7 @@ struct copy {
     const struct conv_sizes *z;
     const struct conv_class *class;  // of weights
     struct loop_buffer *to;
+    struct loop_buffer *own;  // an element of each thread, on its way to be rounded
 };
 
 static const struct loop_expr *num(const struct copy *c, int64_t value) {
@@ -29,6 +30,24 @@ static const struct loop_expr *num(const struct copy *c, int64_t value) {
 static const struct loop_expr *op(const struct copy *c, enum loop_op op, const struct loop_expr *x,
                                   int64_t y) {
     return loop_binary(c->a, op, x, num(c, y));
+}
+
+static struct loop_buffer *scratch(const struct copy *c, const char *name,
+                                   const struct loop_size *shape) {
+    return loop_global_of(c->l->program, name, LOOP_SCRATCH,
+                          c->z->is_rounded ? DTYPE_I32 : c->z->storage, shape, 2);
+}
+
+// Element `from` of shared memory, rounded where products would have to.
+static const struct loop_expr *copied(const struct copy *c, struct loop_builder *b,
+                                      const struct loop_buffer *shared,
+                                      const struct loop_expr *from) {
+    if (!c->z->is_rounded)
+        return loop_load(c->a, shared, from, 1, 1);
+    struct loop_buffer *word = loop_register_of(c->l->program, "word", 1, 1, LOOP_I32);
+    loop_intrinsic(b, INTRINSIC_WORD, (struct loop_operand[]){{word, num(c, 0)}, {shared, from}});
+    loop_intrinsic(b, INTRINSIC_ROUND_TF32, (struct loop_operand[]){{word, num(c, 0)}});
+    return loop_load(c->a, word, num(c, 0), 1, 1);
 }
 
 // A space of axes that are walked one by one.
@@ -151,7 +170,7 @@ static void write_part(const struct copy *c, const struct part *p, struct loop_b
     to = op(c, LOOP_MUL, loop_binary(c->a, LOOP_ADD, to, at), c->f->groups);
     to = op(c, LOOP_MUL, loop_binary(c->a, LOOP_ADD, to, p->group), c->z->channels);
     loop_store(&few, c->to, loop_binary(c->a, LOOP_ADD, to, deep),
-               loop_load(c->a, p->shared, shared_at(c, p, channel, position), 1, 1), false);
+               copied(c, &few, p->shared, shared_at(c, p, channel, position)), false);
     loop_close(&some, &few);
     loop_close(&inner, &some);
     loop_close(b, &inner);
@@ -168,8 +187,7 @@ struct loop_buffer *conv_copy_image(struct lowering *l, const struct conv_form *
     build_space(l, size, 3 + f->n_axes);
     struct loop_size shape[] = {{f->batch * conv_positions(f), NULL},
                                 {f->groups * z->channels, NULL}};
-    c.to = loop_global_of(l->program, arena_printf(c.a, "%s_image", name), LOOP_SCRATCH, z->storage,
-                          shape, 2);
+    c.to = scratch(&c, arena_printf(c.a, "%s_image", name), shape);
     struct loop_builder b;
     struct gpu_kernel k =
         gpu_open_kernel(l, arena_printf(c.a, "%s_copy_image", name),
@@ -216,7 +234,13 @@ static void copy_weight(void *ctx, struct loop_builder *b, const struct loop_exp
         const struct index *tap = index_scale(a, index_axis(a, 2 + i, x->taps), x->tap_step);
         map_set(&map, shape, 2 + i, index_shift(a, tap, x->tap_first));
     }
-    loop_store(b, c->to, item, value_at(&s, f->w, &map, guard, n), false);
+    const struct loop_expr *v = value_at(&s, f->w, &map, guard, n);
+    if (c->z->is_rounded) {
+        const struct loop_expr *own = op(c, LOOP_MOD, item, THREADS);
+        loop_store(b, c->own, own, v, false);
+        v = copied(c, b, c->own, own);
+    }
+    loop_store(b, c->to, item, v, false);
 }
 
 struct loop_buffer *conv_copy_weights(struct lowering *l, const struct conv_form *f,
@@ -229,8 +253,10 @@ struct loop_buffer *conv_copy_weights(struct lowering *l, const struct conv_form
     size[2 + f->n_axes] = z->channels;
     build_space(l, size, 3 + f->n_axes);
     struct loop_size shape[] = {{f->groups * f->out, NULL}, {class->taps * z->channels, NULL}};
-    c.to = loop_global_of(l->program, arena_printf(c.a, "%s_weights", name), LOOP_SCRATCH,
-                          z->storage, shape, 2);
+    c.to = scratch(&c, arena_printf(c.a, "%s_weights", name), shape);
+    struct loop_size threads = {THREADS, NULL};
+    if (z->is_rounded)
+        c.own = loop_shared(l->program, "own", &threads, 1);
     struct nest_threads t = {.is_gpu = true, .per_block = THREADS};
     nest_kernel(l, arena_printf(c.a, "%s_copy_weights", name), &t, num(&c, c.to->count),
                 copy_weight, &c);

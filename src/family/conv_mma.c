@@ -53,6 +53,9 @@ struct conv_sizes conv_read_sizes(const struct form *f) {
                   mma_copy_bytes(c->classes[0].places * element) > 0;
     if (z.is_direct)
         z.channels = c->in;
+    enum mma_kind kind = MMA_KIND_F16;
+    mma_find_kind(f, z.storage, &kind);
+    z.is_rounded = kind == MMA_KIND_TF32 && !z.is_direct;
     return z;
 }
 
@@ -62,6 +65,7 @@ static struct mma_sizes class_sizes(const struct form *f, const struct conv_clas
     struct conv_sizes own = conv_read_sizes(f);
     int64_t element = dtype_size(own.storage, 1);
     struct mma_sizes z = {.storage = own.storage,
+                          .is_rounded = own.is_rounded,
                           .m = c->out,
                           .n = c->batch * class->places,
                           .k = class->taps * own.channels,
@@ -145,8 +149,12 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     struct objection why;
     double least = INFINITY;
     int depth = dtype_size(node_of(f, c->x)->dtype, 1) == 2 ? 64 : 32;
-    enum mma_kind kind;
+    enum mma_kind kind = MMA_KIND_F16;
     mma_find_kind(f, node_of(f, c->x)->dtype, &kind);
+    if (kind == MMA_KIND_TF32 && conv_read_sizes(f).is_direct) {
+        mma_defaults(&conv_mma, f, t, s);
+        return;
+    }
     stage_set(s, "group", 0, 8);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct shape_row *r = &shapes[i];

@@ -10,7 +10,8 @@
 struct conv_sizes {
     enum dtype storage;
     int64_t channels;
-    bool is_direct;  // nothing is copied: both are read where they are
+    bool is_direct;   // nothing is copied: both are read where they are
+    bool is_rounded;  // to tf32 while they are copied, and kept as words
 };
 struct conv_sizes conv_read_sizes(const struct form *f);
 

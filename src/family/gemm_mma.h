@@ -32,6 +32,7 @@ struct mma_side {
 struct mma_sizes {
     enum mma_kind kind;
     enum dtype storage;  // of both operands
+    bool is_rounded;     // tf32: operands are as they are multiplied
     int element_bytes;
     int64_t m, n, k, batch;
     int depth, stages, group, threads;

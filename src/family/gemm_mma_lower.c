@@ -190,7 +190,7 @@ static void read_side(const struct mma_build *x, const struct mma_tile *t, struc
         read_words(x, t, &inner, slot, step, set, i);
     else
         read_fragment(x, t, &inner, slot, step, set, i);
-    if (x->z.kind == MMA_KIND_TF32)
+    if (x->z.kind == MMA_KIND_TF32 && !x->z.is_rounded)
         round_words(x, t, &inner, word_at(x, t, set, i));
     loop_close(b, &inner);
 }
@@ -340,8 +340,8 @@ static void make_side(struct mma_build *x, struct mma_tile *t, const struct mma_
     t->s = s;
     t->is_lhs = s == &x->z.lhs;
     t->from = from;
-    assert(t->from->dtype == x->z.storage);
-    t->tile = loop_shared_of(p, arena_printf(x->a, "%s_tile", name), x->z.storage, shape, 2);
+    assert(t->from->dtype == x->z.storage || x->z.is_rounded);
+    t->tile = loop_shared_of(p, arena_printf(x->a, "%s_tile", name), t->from->dtype, shape, 2);
     t->words = loop_register_of(p, arena_printf(x->a, "%s_words", name), s->own / 2, 1, LOOP_I32);
     if (x->z.kind != MMA_KIND_TF32X3)
         return;

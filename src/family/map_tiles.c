@@ -39,13 +39,6 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
                      f->region->value_name[0]);
 }
 
-static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
-    (void)f;
-    (void)t;
-    stage_set(s, "tile", 0, 32);
-    stage_set(s, "rows", 0, 8);
-}
-
 // Elements of a row in shared memory.
 static int pitch_of(enum dtype t, int tile) {
     return tile + (dtype_infos[t].bits < 32 ? 2 : 1);
@@ -66,6 +59,18 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     }
     return gpu_legal_shared(t, "tile", shared, "tile 32", why) &&
            gpu_legal_grid("tile", blocks_of(&c, tile), why);
+}
+
+static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct objection why;
+    struct map_crossing c;
+    map_find_crossing(f->region, &c);
+    bool is_narrow = dtype_infos[f->region->graph->nodes[c.read[0].node].dtype].bits < 32;
+    bool is_large = c.n_across >= 64 && c.n_last >= 64;
+    stage_set(s, "tile", 0, is_large ? 64 : 32);
+    stage_set(s, "rows", 0, is_large && !is_narrow ? 8 : 4);
+    if (!is_legal(f, t, s, &why))
+        stage_set(s, "tile", 0, 32);
 }
 
 struct build {
