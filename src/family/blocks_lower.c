@@ -7,8 +7,8 @@
 // Each level of reductions is folded over the part, over the threads of the block, and, through
 // global memory and a meeting of the row's blocks, over the row: every warp reads what all blocks
 // have and adds it up in the same order, so all get the same bits, and get them at every call.
-#include "family/access.h"
 #include "family/blocks_lower.h"
+#include "family/access.h"
 
 #include <assert.h>
 
