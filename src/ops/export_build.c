@@ -75,7 +75,9 @@ static const char *cuda_makefile(struct arena *a, const struct export_view *e) {
                "NVCC := $(or $(NVCC),$(shell command -v nvcc),/usr/local/cuda/bin/nvcc)\n"
                "ARCH = %s\n"
                "CFLAGS ?= -O2\n"
-               "LINK = $(NVCC) -arch=$(ARCH)\n"
+               "# Not -arch, which adds code for sm_90 to that for sm_90a: it has no wgmma.\n"
+               "CODE = -gencode arch=$(subst sm_,compute_,$(ARCH)),code=$(ARCH)\n"
+               "LINK = $(NVCC) $(CODE)\n"
                "OBJECTS = kernel.o %s$(NAME).o\n"
                "DRAW = draw.o\n"
                "PRIVATE = -lcudart\n"
@@ -89,7 +91,7 @@ static const char *cuda_makefile(struct arena *a, const struct export_view *e) {
     str_puts(&out, common_text);
     str_printf(&out,
                "%%.o: %%.cu\n"
-               "\t$(NVCC) -arch=$(ARCH) $(FLAGS) -c -o $@ $<\n"
+               "\t$(NVCC) $(CODE) $(FLAGS) -c -o $@ $<\n"
                "%%.o: %%.c\n"
                "\t$(NVCC) $(CFLAGS) -Xcompiler -fPIC -c -o $@ $<\n"
                "# What is drawn is the same everywhere: nothing is contracted.\n"

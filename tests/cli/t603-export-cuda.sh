@@ -70,6 +70,13 @@ done
 [ ! -e softmax-sm_90a/hone_math.h ] || fail "the CPU's header"
 grep -q '"NVRTC \|"compiler": null' softmax-sm_90a/PROOF.json || fail 'which compiler?'
 
+# Instructions that only sm_90a has.
+printf 'problem hgemm\ndim N = 512\nin a : f16[N, N]\nin b : f16[N, N]\nout c : f16[N, N]\nc = a @ b\n' >hgemm.hone
+"$RUN" runs.db hgemm.hone N=512 sm_90a
+expect_match 0 'int hgemm' "$HONE" export --store runs.db -o hgemm
+grep -q 'gemm as wgmma' hgemm/kernel.cu || fail 'no wgmma'
+with_nvcc hgemm
+
 # A kernel that computes something else is found out, and a block that is not launched.
 cp -r softmax-sm_90a spoiled
 sed -i 's/y_exp \/ y_sum/y_exp * y_sum/' spoiled/kernel.cu
