@@ -386,7 +386,7 @@ static int gang_of(const struct pass *p) {
     double blocks = (double)matrices(p->x, p->t->s) * (double)count_strips(p);
     int gang = 1;
     while (gang < GANG_MAX && k / (2 * gang) >= lanes &&
-           (blocks * gang < 3.0 * p->x->l->sms || (k + gang - 1) / gang * p->vec > KEPT * lanes))
+           (blocks * gang < 1.5 * p->x->l->sms || (k + gang - 1) / gang * p->vec > KEPT * lanes))
         gang *= 2;
     return gang;
 }

@@ -11,7 +11,7 @@
 #include "loop/passes.h"
 #include "text_mutants.h"
 
-// On a card of two multiprocessors: a block has several tiles.
+// On a card of three multiprocessors: a block has several tiles, and a strip of columns two blocks.
 static const struct mutant_kernel kernels[] = {
     // As people write it: one operand along K, one across, of sizes that nothing divides.
     {"problem odd\ndim M = 67, N = 75, K = 71\nin a : f32[M, K] ~ normal\n"
@@ -36,7 +36,7 @@ Test(gemm_split, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
     static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same,
                                           sizeof same / sizeof *same};
     struct mutant_tally tally;
-    mutants_card(2);
+    mutants_card(3);
     mutants_try(&set, &tally);
     cr_assert_gt(tally.all[FIBRE_BARRIER], 10);
 }
