@@ -24,8 +24,7 @@ WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla 
           -Wpointer-arith
 override CFLAGS += -std=c17 -D_GNU_SOURCE -MMD -MP -Isrc -iquote runtime -iquote src/ir -I$(BUILD) $(WARN) $(WERROR)
 # Linked statically, so that the binary runs where they are not installed.
-LIBM    ?= -lm
-LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a $(LIBM) -lpthread -ldl
+LDLIBS  = -l:libjansson.a -l:libsqlite3.a -l:libseccomp.a -l:libinih.a -lm -lpthread -ldl
 # One short line for each file, nothing with -s, everything with V=1.
 Q       := $(if $(V),,@)
 SILENT  := $(findstring s,$(firstword -$(MAKEFLAGS)))
@@ -129,7 +128,7 @@ dist:
 deb: $(BUILD)/hone
 	@scripts/package.sh deb $< $(BUILD)
 static:
-	$(Q)$(MAKE) BUILD=build-static LIBM=-l:libm.a build-static/hone
+	$(Q)$(MAKE) BUILD=build-static CPPFLAGS="-include $(CURDIR)/scripts/old_libm.h" build-static/hone
 	@scripts/package.sh symbols build-static/hone 2.34
 clean:
 	rm -rf build build-asan build-fuzz build-afl build-clang build-static

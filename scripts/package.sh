@@ -50,6 +50,7 @@ C
     ;;
 symbols)
     newest=$(objdump -T "$2" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -1)
+    [ -n "$newest" ] || { echo "$2: no binary that needs the C library"; exit 1; }
     [ "$(printf '%s\n%s\n' "$newest" "$3" | sort -V | tail -1)" = "$3" ] || {
         echo "$2 needs GLIBC_$newest, newer than $3:"
         objdump -T "$2" | grep -F "GLIBC_$newest"

@@ -130,8 +130,7 @@ void access_find(const struct region *r, node_id id, const struct axis_map *map,
     }
 }
 
-// Values and memory that come in vectors (loop.h).
-static bool has_lanes(const struct region *r, node_id id) {
+bool access_has_lanes(const struct region *r, node_id id) {
     const struct node *n = &r->graph->nodes[id];
     bool is_memory = r->is_leaf[id] || region_is_value(r, id);
     if (is_memory || (n->op == OP_CAST && n->dtype != DTYPE_BOOL))
@@ -143,7 +142,7 @@ static bool has_lanes(const struct region *r, node_id id) {
 
 void access_cut(const struct region *r, struct space *s, node_id id, const struct axis_map *map) {
     const struct node *n = &r->graph->nodes[id];
-    if (n->op != OP_CONST && !has_lanes(r, id))
+    if (n->op != OP_CONST && !access_has_lanes(r, id))
         space_forbid_lanes(s, n->shape.rank, map);
     if (r->is_leaf[id]) {
         space_cut(r->arena, s, &n->shape, map);

@@ -38,3 +38,6 @@ const struct index *access_iota(const struct region *r, const struct node *n,
 
 // Let a space know of what the node reads at a map: for whoever walks all of a region.
 void access_cut(const struct region *r, struct space *s, node_id n, const struct axis_map *map);
+
+// Does this value, or this memory, come in vectors (loop.h)?
+bool access_has_lanes(const struct region *r, node_id id);

@@ -8,6 +8,7 @@
 // global memory and a meeting of the row's blocks, over the row: every warp reads what all blocks
 // have and adds it up in the same order, so all get the same bits, and get them at every call.
 #include "family/blocks_lower.h"
+#include "family/access.h"
 
 #include <assert.h>
 
@@ -38,9 +39,7 @@ static bool check_access(void *ctx, node_id n, const struct axis_map *map) {
     if (!f->region->is_leaf[n] && op_infos[node->op].class != OP_CLASS_ELEMENTWISE &&
         node->op != OP_VIEW)
         e->ok = false;
-    enum dtype t = node->dtype;
-    if (is_memory ? t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_BF16
-                  : loop_arithmetic(t) != LOOP_F32 && loop_arithmetic(t) != LOOP_MASK)
+    if (!access_has_lanes(f->region, n) || (is_memory && node->dtype == DTYPE_BOOL))
         e->ok = false;
     return true;
 }

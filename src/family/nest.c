@@ -562,7 +562,7 @@ double nest_estimate(const struct region *r, double rate, double bytes_per_s) {
 // ---- the form
 
 // Lanes along the last group of the values, as space_lanes() says.
-static int64_t count_lanes(const struct region *r) {
+int64_t nest_lanes(const struct region *r) {
     if (nest_walker(r) >= 0)
         return 1;
     struct arena scratch = {0};
@@ -577,6 +577,6 @@ static int64_t count_lanes(const struct region *r) {
 bool nest_find(struct form *f, struct objection *why) {
     if (!nest_accepts(f->region, why))
         return false;
-    f->lanes = count_lanes(f->region);
+    f->lanes = nest_lanes(f->region);
     return true;
 }

@@ -23,6 +23,7 @@ struct nest {
 // Whether it is one nest, and how many lanes lie along the last group of the values.
 bool nest_find(struct form *f, struct objection *why);
 bool nest_accepts(const struct region *r, struct objection *why);  // the first of these alone
+int64_t nest_lanes(const struct region *r);
 
 // What is worth materialising before the region becomes a nest: an argument of a product that
 // takes long to compute and would be computed for every use; -1: nothing.

@@ -114,12 +114,29 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     return nest_accepts(f->region, why);
 }
 
-// Families that have better ways on a GPU.
+// Families that have better ways on a GPU. What their vectors are there says nothing of lanes here.
+static struct form as_nest(const struct form *f) {
+    struct form nest = *f;
+    nest.lanes = nest_lanes(f->region);
+    return nest;
+}
+
+static void defaults_as_nest(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct form nest = as_nest(f);
+    defaults(&nest, t, s);
+}
+
+static bool is_legal_as_nest(const struct form *f, const struct target *t,
+                             const struct kernel_stage *s, struct objection *why) {
+    struct form nest = as_nest(f);
+    return is_legal(&nest, t, s, why);
+}
+
 #define AS_NEST(what)                                                                   \
     {                                                                                   \
         .name = "cpu", .summary = what, .knobs = knobs, .runs_on = emitter_runs_on_cpu, \
-        .accepts = accepts, .defaults = defaults, .is_legal = is_legal, .lower = lower, \
-        .estimate = estimate,                                                           \
+        .accepts = accepts, .defaults = defaults_as_nest, .is_legal = is_legal_as_nest, \
+        .lower = lower, .estimate = estimate,                                           \
     }
 const struct emitter scan_cpu = AS_NEST("a scan, a line or a piece of one at a time");
 const struct emitter pool_cpu = AS_NEST("a pooling, a result at a time");

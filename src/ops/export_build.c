@@ -73,7 +73,7 @@ static const char *cuda_makefile(struct arena *a, const struct export_view *e) {
                "NAME = %s\n"
                "VERSION = %s\n"
                "NVCC := $(or $(NVCC),$(shell command -v nvcc),/usr/local/cuda/bin/nvcc)\n"
-               "ARCH ?= %s\n"
+               "ARCH = %s\n"
                "CFLAGS ?= -O2\n"
                "LINK = $(NVCC) -arch=$(ARCH)\n"
                "OBJECTS = kernel.o %s$(NAME).o\n"

@@ -55,6 +55,11 @@ touch "$root/share/man/man1/other.1"
 # A package, installed into an empty root and removed again.
 "$ROOT/scripts/package.sh" symbols "$HONE" 2.99 || fail symbols
 expect_match 1 'needs GLIBC_.*, newer than 2.2:' "$ROOT/scripts/package.sh" symbols "$HONE" 2.2
+# What make static includes keeps away from the newer version of a function.
+printf '#include <math.h>\n#include <stdio.h>\nint main(int n, char **v) {\n    (void)v;\n    return printf("%%g", hypot(n, 2)) < 0;\n}\n' >h.c
+cc -include "$ROOT/scripts/old_libm.h" -o h h.c -lm && ./h >/dev/null || fail 'old_libm.h'
+"$ROOT/scripts/package.sh" symbols h 2.34 || fail 'a newer version than RHEL 9 has'
+expect_match 1 'no binary' "$ROOT/scripts/package.sh" symbols h.c 2.34
 if command -v dpkg-deb >/dev/null; then
     deb=$("$ROOT/scripts/package.sh" deb "$HONE" debs)
     expect_match 0 'usr/share/man/man1/hone-optimize.1.gz$' dpkg-deb -c "$deb"

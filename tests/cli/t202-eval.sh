@@ -16,7 +16,7 @@ expect_match 1 'cheat/partial.c: wrong \(partial\)$' "$HONE" eval "$P" "$E/cheat
 expect_match 1 '8000 of 16000 elements of y were not written' "$HONE" eval "$P" "$E/cheat/partial.c" --verify
 expect_match 1 "wrote 0 bytes past the end of 'y'" \
     "$HONE" eval "$P" "$E/cheat/overrun.c" --verify --dim N=256
-expect_match 1 'candidate.c:6:.* error: implicit declaration' "$HONE" eval "$P" "$E/cheat/no_compile.c" --verify
+expect_match 1 'no_compile.c:6:.* error: implicit declaration' "$HONE" eval "$P" "$E/cheat/no_compile.c" --verify
 expect_match 1 'infra \(baseline\)' "$HONE" eval "$P" "$G" --screen --baseline "$E/cheat/constant.c"
 
 # One document, valid, also for a verdict that is not ok.

@@ -146,7 +146,7 @@ expect_match 1 "#include of '/etc/hostname'; allowed are dev.h, stdint.h and CUD
 # The compiler itself cannot open it either.
 expect_match 1 'cannot open source file "/etc/hostname"' env HONE_SKIP_SCANS=1 "$HONE" eval affine.hone right.cu --target cuda --verify
 kernel right '' 'int f() { return undefined; }'
-expect_match 1 'candidate.cu\(2\): error: identifier "undefined" is undefined' judge right
+expect_match 1 'right.cu\(2\): error: identifier "undefined" is undefined' judge right
 kernel right '' '__global__ void p() { printf("x"); }'
 expect_match 1 'in device memory outlives a call|is not available' judge right
 printf 'void right(long block, const float *x, float *y) {}\n' >right.c

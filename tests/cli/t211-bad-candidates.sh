@@ -78,7 +78,7 @@ good
 } >many.c
 run "$HONE" eval "$P" many.c --verify
 [ "$status" = 1 ] || fail "$got"
-printf '%s\n' "$got" | grep -q 'candidate.c:2:.*nothing0' || fail "not the first error: $got"
+printf '%s\n' "$got" | grep -q 'many.c:2:.*nothing0' || fail "not the first error: $got"
 [ "$(printf '%s\n' "$got" | wc -l)" -le 24 ] || fail "too many lines: $got"
 
 # The machine's faults are not the candidate's: no verdict, one message, status 3 or 4.

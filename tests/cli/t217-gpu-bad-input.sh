@@ -163,7 +163,7 @@ __global__ void uses(float *x) {
     # Mistakes have the line that the author sees.
     candidate "$good" '#include <cuda_fp16.h>
 int f() { return undefined + N; }'
-    expect_match 1 'candidate.cu\(3\): error: identifier "undefined" is undefined' judge
+    expect_match 1 'right.cu\(3\): error: identifier "undefined" is undefined' judge
     # The compiler can read there and nowhere else.
     candidate "$good" '#include "/etc/hostname"'
     expect_match 1 'cannot open source file "/etc/hostname"' env HONE_SKIP_SCANS=1 "$HONE" eval affine.hone right.cu --target cuda --verify

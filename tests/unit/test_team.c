@@ -497,7 +497,7 @@ Test(team, a_prompt_names_every_emitter_of_the_target) {
     brief.target = &gpu;
     c = window_system(&a, &settings, &brief, ROLE_CODE);
     cr_expect(strstr(c, "- **gemm as simt**: ") && strstr(c, "- **gemm as dot**: "));
-    cr_expect(strstr(c, "- **map**: "));
+    cr_expect(strstr(c, "- **map as tiles**: ") && strstr(c, "- **reduce**: "));
 }
 
 // Whoever works on a kernel block and wants source gets what the block becomes.
