@@ -417,6 +417,8 @@ static void split_across(struct pass *p) {
     p->end = num(x, s->size);
     // Threads beyond the last column follow the last ones, and come to the barriers with them.
     struct scope at = scope_inside(&outer, b);
+    at.lanes = p->vec;  // of all that is computed, also of what is the same for every k
+    at.lane_group = p->t->group;
     p->own = loop_let(b, "near", smaller(x, p->real, num(x, s->size - p->vec)));
     fix(p, &at);
     p->own = p->real;

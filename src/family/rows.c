@@ -129,8 +129,10 @@ static int64_t count_lanes(const struct rows_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = f->region};
     rows_build_space(&l, f);
+    // An axis of one element may be kept behind those that are reduced; one that is reduced itself
+    // has no lanes.
     int last = f->full->rank - 1;
-    while (last > 0 && f->full->size[last] == 1)  // such an axis may be kept
+    while (last > 0 && f->full->size[last] == 1 && !(f->axes >> last & 1))
         last--;
     int64_t lanes = space_lanes(&l.space, l.space.group[f->map.axis[last]]);
     arena_reset(&scratch);

@@ -42,7 +42,7 @@ Test(gemm_split, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
 }
 
 // The other way round, a batch that shares one operand, which is computed on the way; results of 16
-// bits, which pass shared memory; one element of everything.
+// bits, which pass shared memory; one term, and one element of everything.
 Test(gemm_split, computes_every_layout) {
     static const struct mutant_kernel others[] = {
         {"problem batch\ndim B = 2, M = 72, N = 64, K = 132\nin a : f32[K, M] ~ normal\n"
@@ -58,6 +58,9 @@ Test(gemm_split, computes_every_layout) {
         {"problem shares\ndim M = 70, N = 75, K = 400\nin a : f32[M, K] ~ normal\n"
          "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
          "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 4\n"},
+        {"problem outer\ndim M = 4, N = 6, K = 1\nin a : f32[M, K] ~ normal\n"
+         "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
+         "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1\n"},
         {"problem one\ndim M = 1, N = 1, K = 1\nin a : f32[M, K] ~ normal\n"
          "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nc = a @ b\n",
          "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 1\n"},
