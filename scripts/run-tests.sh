@@ -86,7 +86,7 @@ unit() {
 }
 
 # With sanitizers: every command and both judges, but not the many verdicts that tell about times.
-with_asan='t0* t1* t202* t204* t212* t219* t224* t401* t402* t502* t513* t601* t602* t701*'
+with_asan='t0* t1* t202* t204* t212* t219* t401* t402* t502* t513* t601* t602* t701*'
 
 is_asan() {
     local pattern

@@ -1,4 +1,5 @@
 #!/bin/sh
+# long
 # no-asan
 # A baseline that is wrong, or cannot be timed, costs the speed-up and not the champion: the run
 # ends with it, confirmed, says what is unknown and why, and everything that reads a run copes.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# long
 # Models and servers that misbehave, through the whole loop: each costs a retry, a verdict or a
 # word, and the run ends with a champion. Good answers stand between the bad ones, since three
 # failures in a row hand the run to the expert, which is tested last. The good ones differ from the

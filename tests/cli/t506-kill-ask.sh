@@ -1,4 +1,5 @@
 #!/bin/sh
+# long
 # Killed between a question and its answer, and between an answer and its use: what was answered is
 # not asked again, what was not is asked once more. A folder of questions is the model at the end.
 . "$(dirname "$0")/lib.sh"

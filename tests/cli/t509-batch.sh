@@ -1,4 +1,5 @@
 #!/bin/sh
+# long
 # A batch is proposed before it is judged: several workers of a spool share it, and where the model
 # and the device are not at hand at once, a run is carried from one to the other and back.
 # slow

@@ -1,4 +1,5 @@
 #!/bin/sh
+# long
 # A question keeps its words: after a kill, under another budget, in a replay; and what is shown
 # without a call is what would be asked, in the form that would be asked for.
 . "$(dirname "$0")/lib.sh"
