@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -18,19 +19,29 @@ static bool judge_works(const struct tree_node *at, const struct search_node *n)
            isfinite(n->time_s);
 }
 
+struct timed {
+    double time_s;
+    int node;
+};
+
+static int by_time(const void *x, const void *y) {
+    const struct timed *a = x, *b = y;
+    return a->time_s < b->time_s ? -1 : a->time_s > b->time_s;
+}
+
 // Ranks, not times: neither a bad first kernel nor one near the bound distorts them. Equal
 // times share the better rank.
-static void rank(struct tree *t) {
-    int n_working = 0;
+static void rank(struct arena *a, struct tree *t) {
+    struct timed *all = arena_array(a, struct timed, t->n_nodes + 1);
+    int n = 0, first = 0;
     for (int i = 0; i < t->n_nodes; i++)
-        n_working += t->at[i].works;
-    for (int i = 0; i < t->n_nodes; i++) {
-        if (!t->at[i].works)
-            continue;
-        int n_not_faster = 0;
-        for (int j = 0; j < t->n_nodes; j++)
-            n_not_faster += t->at[j].works && t->nodes[j].time_s >= t->nodes[i].time_s;
-        t->at[i].reward = (double)n_not_faster / n_working;
+        if (t->at[i].works)
+            all[n++] = (struct timed){t->nodes[i].time_s, i};
+    qsort(all, (size_t)n, sizeof *all, by_time);
+    for (int i = 0; i < n; i++) {
+        if (all[i].time_s > all[first].time_s)
+            first = i;
+        t->at[all[i].node].reward = (double)(n - first) / n;
     }
 }
 
@@ -61,7 +72,7 @@ void tree_build(struct arena *a, struct tree *t, const struct search_node *nodes
         if (parent >= 0 && nodes[i].state != NODE_SCREENED)
             t->at[parent].n_children++;
     }
-    rank(t);
+    rank(a, t);
     for (int i = n_nodes - 1; i >= 0; i--) {
         struct tree_node *at = &t->at[i];
         if (at->reward > at->best)

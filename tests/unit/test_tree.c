@@ -54,6 +54,21 @@ Test(tree, counts_visits_and_ranks_what_works) {
     arena_reset(&a);
 }
 
+// As many nodes as a long run with races has: 100 000 of 1000 different times.
+Test(tree, equal_times_share_the_better_rank) {
+    enum { N = 100000, TIMES = 1000 };
+    struct arena a = {0};
+    struct search_node *n = arena_array(&a, struct search_node, N);
+    struct tree t;
+    for (int i = 0; i < N; i++)
+        n[i] = node(i, i - 1 < 0 ? -1 : 0, VERDICT_OK, 1 + (double)(i % TIMES));
+    tree_build(&a, &t, n, N);
+    for (int i = 0; i < N; i += 777)
+        cr_assert_float_eq(t.at[i].reward, 1 - (double)(i % TIMES) / TIMES, 1e-12, "%d", i);
+    cr_assert_eq(t.at[0].visits, N);
+    arena_reset(&a);
+}
+
 Test(tree, suspicion_is_inherited) {
     struct arena a = {0};
     struct search_node n[6];
