@@ -89,7 +89,8 @@ static const struct command_options options = {
         "begins with --start, which is then the baseline too, or with --llm, where there is none.\n"
         "Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
-        "seed, batch and race; limits given with --resume replace its own.",
+        "seed, batch and race; limits given with --resume replace its own and count from the\n"
+        "run's beginning.",
     .rows = rows,
     .min_arguments = 0,
     .max_arguments = 1,

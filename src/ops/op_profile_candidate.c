@@ -21,7 +21,9 @@ enum { ACTIONS_SHOWN = 3, SPOTS_SHOWN = 3 };
 
 static bool is_countable(const struct target *t, struct error *err) {
     return t->is_gpu ||
-           error_set(err, ERROR_UNSUPPORTED, "counters are read on a GPU; name --target cuda");
+           error_set(
+               err, ERROR_UNSUPPORTED,
+               "counters are read on a GPU (--target cuda); on a CPU hone eval prints findings");
 }
 
 static bool judge_file(struct arena *a, const struct candidate_profile_request *q,

@@ -11,10 +11,18 @@ static const double TOLERATED = 0.25, MOST = 0.75;
 static const struct action actions[] = {
     TURN("vec", +1, "ask for vectors of more lanes"),
     TURN("unroll", +1, "unroll, so that tails weigh less"),
-    WORDS("write the innermost loops in vectors (f32x16 of hone_math.h); the compiler does not sum "
-          "in "
-          "another order by itself, nor vectorise around calls of the C library"),
 };
+
+// Vectors wider than the machine's go to the stack and back: it says which it has.
+static struct action by_hand(struct arena *a, int lanes) {
+    const char *words = arena_printf(
+        a,
+        "write the innermost loops in vectors (f32x%d, hone_load%d and hone_store%d of "
+        "hone_math.h); the compiler does not sum in another order by itself, nor "
+        "vectorise around calls of the C library",
+        lanes, lanes, lanes);
+    return (struct action)WORDS(words);
+}
 
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double scalar = subject_get(s, METRIC_HOT_SCALAR), vector = subject_get(s, METRIC_HOT_VECTOR);
@@ -29,6 +37,8 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     tool_add_number(f, METRIC_HOT_SCALAR, scalar, TOLERATED * (scalar + vector));
     tool_add_number(f, METRIC_HOT_VECTOR, vector, NAN);
     tool_add_actions(f, s, actions, ARRAY_LEN(actions));
+    struct action last = by_hand(a, lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4);
+    tool_add_actions(f, s, &last, 1);
     return true;
 }
 

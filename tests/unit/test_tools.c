@@ -162,6 +162,13 @@ Test(tools, scalar_speaks_when_vectors_are_few) {
     examine(&tool_scalar, &b, &p, &f);
     cr_assert_float_eq(f.expected_gain, 16, 1e-9);
     cr_assert_eq(find_action(&f, "vec")->direction, 1);
+    // Source that somebody wrote: in vectors that this machine has.
+    struct target narrow = target;
+    struct candidate source = {.tier = TIER_C, .source = "x"};
+    narrow.vector_bytes = 32;
+    struct tool_input in = {.target = &narrow, .bound = &b, .candidate = &source, .profile = &p};
+    cr_assert_eq(tool_examine(&a, &tool_scalar, &in, &f), 1);
+    cr_assert(strstr(f.actions[f.n_actions - 1].words, "f32x8, hone_load8"));
 }
 
 Test(tools, idle_tells_too_few_blocks_from_too_many) {
