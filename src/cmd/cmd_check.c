@@ -40,7 +40,8 @@ static const struct command_options options = {
     .summary = "parse and check files of the language",
     .text =
         "Mistakes go to standard error, each with its line and a caret; the exit status is\n"
-        "then 1. With --verbose the names of inner values (y.max, t.1) can be read off: any of\n"
+        "then 1. A file of kernel blocks alone is checked against the problems of the files\n"
+        "before it. With --verbose the names of inner values (y.max, t.1) can be read off: any of\n"
         "them can be a stage of a kernel. For each stage of a kernel block it shows what is read\n"
         "and written, the form (prologue, anchor, epilogue), what is computed again, the\n"
         "emitter and the knobs with their defaults.",
@@ -71,6 +72,7 @@ static bool run(int argc, char **argv, struct error *err) {
     int n_files = 0;
     while (read && n_files < args.count) {
         struct checked *c = &files[n_files];
+        *c = (struct checked){.before = files, .n_before = n_files};
         read = op_check(&a, args.values[n_files], o.dims, c, err);
         if (!read)
             break;

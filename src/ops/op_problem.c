@@ -152,13 +152,21 @@ static bool find_target(struct arena *a, const struct kernel *k, struct mistakes
     return false;
 }
 
-// A kernel block against its problem; NULL where a mistake is in the way, or where the file holds
-// kernels alone.
-static struct block *check_kernel(struct arena *a, const struct lang_file *file,
-                                  const struct kernel *k, struct mistakes *m, struct error *err) {
+// In the file itself, or in those before it.
+static const struct problem *find_problem_of(const struct checked *c, const struct kernel *k) {
+    const struct problem *p = find_problem(&c->file, k->problem);
+    for (int i = c->n_before; !p && c->file.n_problems == 0 && i > 0; i--)
+        p = c->before[i - 1].ok ? find_problem(&c->before[i - 1].file, k->problem) : NULL;
+    return p;
+}
+
+// A kernel block against its problem; NULL where a mistake is in the way, or where the problem is
+// in another file.
+static struct block *check_kernel(struct arena *a, const struct checked *c, const struct kernel *k,
+                                  struct mistakes *m, struct error *err) {
     struct target *t = arena_new(a, struct target);
-    const struct problem *p = find_problem(file, k->problem);
-    if (file->n_problems == 0)
+    const struct problem *p = find_problem_of(c, k);
+    if (!p && c->file.n_problems == 0)
         return NULL;
     if (!p) {
         mistake_add(m, mistake_spot(m, k->at), NULL, "no problem of this file is named '%s'",
@@ -174,7 +182,7 @@ static bool check_kernels(struct arena *a, const struct lang_source *source, str
     struct error machine = {0};
     out->blocks = arena_array(a, struct block *, out->file.n_kernels + 1);
     for (int i = 0; i < out->file.n_kernels; i++)
-        out->blocks[i] = check_kernel(a, &out->file, out->file.kernels[i], &m, &machine);
+        out->blocks[i] = check_kernel(a, out, out->file.kernels[i], &m, &machine);
     out->ok = m.count == 0;
     out->diagnostics = mistakes_print(a, &m);
     if (!machine.text[0])
@@ -185,7 +193,8 @@ static bool check_kernels(struct arena *a, const struct lang_source *source, str
 
 bool op_check(struct arena *a, const char *path, const char *dims, struct checked *out,
               struct error *err) {
-    *out = (struct checked){.path = path, .diagnostics = ""};
+    *out = (struct checked){
+        .path = path, .diagnostics = "", .before = out->before, .n_before = out->n_before};
     struct lang_source source = {0};
     if (!read_dims(a, dims, &source, err) || !read_source(a, path, &source, err))
         return false;
@@ -228,7 +237,14 @@ const char *op_check_graphs(struct arena *a, const struct checked *c) {
 
 const char *op_check_notes(struct arena *a, const struct checked *c) {
     struct str out = {0};
-    for (int i = 0; i < c->file.n_kernels; i++)
+    for (int i = 0; i < c->file.n_kernels; i++) {
+        const struct kernel *k = c->file.kernels[i];
+        if (!c->blocks[i])
+            str_printf(
+                &out,
+                "%s:%d:%d: note: not checked against problem %s, which is not here: name its "
+                "file before this one\n",
+                c->path, k->at.line, k->at.column, k->problem);
         for (int j = 0; c->blocks[i] && j < c->blocks[i]->n_stages; j++) {
             const struct block_stage *s = &c->blocks[i]->stages[j];
             if (s->no_emitter)
@@ -236,6 +252,7 @@ const char *op_check_notes(struct arena *a, const struct checked *c) {
                            s->text->family_at.line, s->text->family_at.column, s->text->values[0],
                            s->no_emitter);
         }
+    }
     return str_take(a, &out);
 }
 

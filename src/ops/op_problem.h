@@ -34,6 +34,10 @@ bool op_has_default(const struct problem *p);
 
 // One file of `hone check`.
 struct checked {
+    // Set by the caller: files that were checked before this one. A file of kernel blocks alone is
+    // checked against their problems.
+    const struct checked *before;
+    int n_before;
     const char *path;
     bool ok;
     struct lang_file file;    // when ok

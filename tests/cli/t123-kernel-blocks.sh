@@ -75,3 +75,10 @@ stage s : gemm as dot  split 2' cat emitter.hone
 valid check "$HONE" check --json attention.hone long.hone wrong.hone
 grep -q '"explained": "kernel for attend on cpu' json || fail "no explanation"
 grep -q '"notes": "attention.hone:11:11: note' json || fail "no notes"
+
+# A file of kernel blocks alone: against the problems of the files before it, else it says that it was not.
+printf 'kernel for gelu on cpu\nstage y : rowwse\n' >alone.hone
+expect "0" "alone.hone: ok: kernel for gelu on cpu, 1 stage
+alone.hone:1:1: note: not checked against problem gelu, which is not here: name its file before this one" \
+    "$HONE" check alone.hone
+expect_match 1 "^alone.hone:2:11: stage y: unknown family 'rowwse'$" "$HONE" check "$ROOT/problems/gelu.hone" alone.hone
