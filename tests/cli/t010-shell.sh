@@ -37,10 +37,10 @@ done
 
 # Installed and removed, with everything, and nothing left.
 touch before
-"$ROOT/scripts/install.sh" install "$HONE" /usr/local "$TMP/root"
-root=$TMP/root/usr/local
+"$ROOT/scripts/install.sh" install "$HONE" /usr/local "$TMP/installed"
+root=$TMP/installed/usr/local
 [ -x "$root/bin/hone" ] && [ -s "$root/share/man/man1/hone.1" ] && [ -s "$root/share/man/man1/hone-eval.1" ] ||
-    fail "installed: $(find root)"
+    fail "installed: $(find installed)"
 [ -s "$root/share/bash-completion/completions/hone" ] || fail 'no completion'
 grep -q '^\.SH OPTIONS' "$root/share/man/man1/hone-eval.1" || fail 'no options'
 grep -q 'hone\\-export' "$root/share/man/man1/hone.1" || fail 'no commands'
@@ -49,8 +49,8 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
     expect_match 0 'compile, verify and time' man --warnings -l "$root/share/man/man1/hone-eval.1"
 fi
 touch "$root/share/man/man1/other.1"
-"$ROOT/scripts/install.sh" uninstall "$HONE" /usr/local "$TMP/root"
-[ "$(find root -type f)" = "root/usr/local/share/man/man1/other.1" ] || fail "left: $(find root -type f)"
+"$ROOT/scripts/install.sh" uninstall "$HONE" /usr/local "$TMP/installed"
+[ "$(find installed -type f)" = "installed/usr/local/share/man/man1/other.1" ] || fail "left: $(find installed -type f)"
 
 # A package, installed into an empty root and removed again.
 "$ROOT/scripts/package.sh" symbols "$HONE" 2.99 || fail symbols
