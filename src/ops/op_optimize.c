@@ -28,7 +28,7 @@
 #include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
-#include "search/tree.h"
+#include "search/policy.h"
 #include "spool/place_spool.h"
 #include "store/store.h"
 
@@ -555,12 +555,12 @@ static bool work(struct session *s, struct error *err) {
         .store = s->store,
         .run = s->run.id};
     struct optimize_job job = {
-        .problem = s->problem,
-        .target = &s->target,
-        .bound = &s->bound,
-        .policy = s->policy,
-        .proposer = s->proposer,
-        .mind = s->team.team,
+        .context = {.problem = s->problem,
+                    .target = &s->target,
+                    .bound = &s->bound,
+                    .policy = s->policy,
+                    .proposer = s->proposer,
+                    .mind = s->team.team},
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
