@@ -22,7 +22,7 @@
 #include "ops/recording.h"
 #include "search/judging.h"
 #include "search/optimize.h"
-#include "search/tree.h"
+#include "search/policy.h"
 #include "store/store.h"
 
 struct replay {
@@ -167,12 +167,12 @@ static bool start_team(struct replay *r, struct error *err) {
 static bool work(struct replay *r, struct error *err) {
     const struct run *run = &r->recording.run;
     struct optimize_job job = {
-        .problem = r->problem,
-        .target = &r->target,
-        .bound = &r->bound,
-        .policy = policy_find(run->policy),
-        .proposer = find_proposer(run->proposer),
-        .mind = r->team.team,
+        .context = {.problem = r->problem,
+                    .target = &r->target,
+                    .bound = &r->bound,
+                    .policy = policy_find(run->policy),
+                    .proposer = find_proposer(run->proposer),
+                    .mind = r->team.team},
         .judge = r->recorded,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
@@ -183,7 +183,7 @@ static bool work(struct replay *r, struct error *err) {
         // With other judgements there is no such place.
         .is_measured_next = r->q->re_evaluate ? NULL : is_measured_next,
     };
-    if (!job.policy || !job.proposer)
+    if (!job.context.policy || !job.context.proposer)
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
