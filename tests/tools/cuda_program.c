@@ -49,8 +49,9 @@ static void work(const char *cubin, int n) {
     static float x[1000], y[1000];
     void *context, *module, *kernels[2], *px = x, *py = y, *args[] = {&px, &py};
     uint64_t held;
-    if (init(0) || retain(&context, 0) || allocate(&held, 3 << 20) || load(&module, read_cubin(cubin)) ||
-        get(&kernels[0], module, "flight_sick") || get(&kernels[1], module, "narrow_sick"))
+    if (init(0) || retain(&context, 0) || allocate(&held, 3 << 20) ||
+        load(&module, read_cubin(cubin)) || get(&kernels[0], module, "flight_sick") ||
+        get(&kernels[1], module, "narrow_sick"))
         exit(9);
     for (int i = 0; i < n; i++)
         launch(kernels[i % 4 == 3], 1000, 1, 1, 256, 1, 1, 0, NULL, args, NULL);
