@@ -14,9 +14,9 @@
 //     memory B                    counters: the program has B bytes on the card, no more
 //
 // With counters comes what the program held of the card's memory at that launch: no kernel touches
-// more of it. What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and cubins to
-// CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and the program
-// runs on.
+// more of it. What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and
+// cubins to CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and
+// the program runs on.
 #pragma once
 
 #include <stdbool.h>
