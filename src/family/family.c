@@ -154,8 +154,11 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
     enum loop_dtype t = loop_arithmetic(n->dtype);
     bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
     bool is_conv = class == OP_CLASS_WINDOW && f == &families[FAMILY_CONV];
+    // Emitters of gemm say themselves whether they add up whole numbers.
+    bool is_whole = class == OP_CLASS_CONTRACT && f == &families[FAMILY_GEMM] && t == LOOP_I32;
     return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_conv) &&
-           op_infos[n->op].joins != OP_COUNT && (t == LOOP_F32 || (is_one && t != LOOP_MASK));
+           op_infos[n->op].joins != OP_COUNT &&
+           (t == LOOP_F32 || is_whole || (is_one && t != LOOP_MASK));
 }
 
 // The anchors that most families were written for; which of those, each says itself.

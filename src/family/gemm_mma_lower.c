@@ -239,7 +239,8 @@ static void multiply_parts(const struct mma_build *x, struct loop_builder *b, in
 static void multiply(const struct mma_build *x, struct loop_builder *b, int set) {
     static const enum loop_intrinsic by_kind[] = {[MMA_KIND_F16] = INTRINSIC_MMA_F16,
                                                   [MMA_KIND_BF16] = INTRINSIC_MMA_BF16,
-                                                  [MMA_KIND_TF32] = INTRINSIC_MMA_TF32};
+                                                  [MMA_KIND_TF32] = INTRINSIC_MMA_TF32,
+                                                  [MMA_KIND_I8] = INTRINSIC_MMA_I8};
     struct loop_builder by_row, by_column;
     if (x->z.kind == MMA_KIND_TF32X3) {
         multiply_parts(x, b, set);
@@ -262,7 +263,7 @@ static void clear(const struct mma_build *x, struct loop_builder *b,
                   const struct loop_buffer *sums) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    loop_store(&inner, sums, i, loop_real(x->a, 0), false);
+    loop_store(&inner, sums, i, loop_number(x->a, sums->value, 0), false);
     loop_close(b, &inner);
 }
 
@@ -355,7 +356,8 @@ void mma_make_buffers(struct mma_build *x, struct loop_buffer *lhs, struct loop_
     make_side(x, &x->lhs, &x->z.lhs, lhs, "lhs");
     make_side(x, &x->rhs, &x->z.rhs, rhs, "rhs");
     int64_t pairs = mma_sums(&x->z) / 2;
-    x->sum = loop_register(p, "sum", pairs, 2);
+    x->sum =
+        loop_register_of(p, "sum", pairs, 2, x->z.kind == MMA_KIND_I8 ? LOOP_I32 : LOOP_F32);
     if (x->z.chunk)
         x->total = loop_register(p, "total", pairs, 2);
 }
@@ -444,7 +446,7 @@ void mma_lower(struct lowering *l, const struct form *f, const struct kernel_sta
     struct mma_build x = {.l = l, .a = l->arena, .operands = &matrices, .ctx = g, .z = z};
     x.anchor = g->anchor;
     x.at = g->at;
-    x.pair = z.n % 2 == 0 ? 2 : 1;
+    x.pair = z.n % 2 == 0 && (g->has_pairs || !g->is_whole) ? 2 : 1;
     x.lhs.extent = l->space.extent[g->group_m];
     x.rhs.extent = l->space.extent[g->group_n];
     x.extent_k = l->space.extent[g->group_k];
