@@ -296,9 +296,7 @@ static double rate_per_s(const struct target *t, enum mma_kind kind) {
     int sm = (int)strtol(t->isa + 3, NULL, 10);
     double share = sm >= 100 ? 0.3 : sm >= 90 ? 0.52 : 0.8;
     bool is_tf32 = kind == MMA_KIND_TF32 || kind == MMA_KIND_TF32X3;
-    double peak = t->peak_per_s[is_tf32                ? PIPE_TF32
-                                : kind == MMA_KIND_I8 ? PIPE_I8
-                                                      : PIPE_F16];
+    double peak = t->peak_per_s[is_tf32 ? PIPE_TF32 : kind == MMA_KIND_I8 ? PIPE_I8 : PIPE_F16];
     // A card that nobody has described: 1024 operations per clock and multiprocessor.
     if (!(peak > 0))
         peak = 1024.0 * t->sms * t->top_clock_hz;

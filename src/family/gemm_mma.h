@@ -18,6 +18,7 @@ struct mma_side {
     struct axis_map map;
     int64_t size;      // of the axis that stays
     bool along_k;      // neighbours in memory lie along K
+    bool is_cut;       // where it ends is known only when it runs
     bool by_words;     // 32-bit elements across K, which no matrix load transposes
     int width, warps;  // of a block's tile; warps side by side
     int own;           // elements of one warp: width / warps
