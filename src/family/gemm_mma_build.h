@@ -49,9 +49,10 @@ struct mma_build {
     int pair;  // columns that are stored at once: 1 or 2
     struct mma_sizes z;
     const struct loop_expr *extent_k;
-    const struct loop_expr *first_k;  // where K begins, and how many slices it has, if that is known
-    const struct loop_expr *slices;   // only when it runs; NULL: 0, and as many as `z` says
-    struct scope *outer;  // batch fixed
+    const struct loop_expr
+        *first_k;                    // where K begins, and how many slices it has, if that is known
+    const struct loop_expr *slices;  // only when it runs; NULL: 0, and as many as `z` says
+    struct scope *outer;             // batch fixed
     const struct loop_expr *thread, *lane;
     struct mma_tile lhs, rhs;
     struct loop_buffer *sum;    // [16 rows][8 columns][rows g, g + 8] of two columns

@@ -4,8 +4,8 @@
 
 #include "family/gemm_form.h"
 
-// A slice has rows of 128 bytes in shared memory, four products deep; a product takes 64 rows of the
-// left.
+// A slice has rows of 128 bytes in shared memory, four products deep; a product takes 64 rows of
+// the left.
 enum { WGMMA_ROW_BYTES = 128, WGMMA_STEPS = 4, WGMMA_ROWS = 64, WGMMA_GROUP = 128 };
 
 // Low parts of f32 are written so many times as large: they have the range of high ones then.
