@@ -47,16 +47,16 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
     store_close(s);
     if (!ok || !op_stored_problem(a, &v.run, &problem, err) || !stored_bound(&v.run, &bound, err))
         return false;
-    struct decide_input in = {.problem = problem,
-                              .target = &target,
-                              .bound = &bound,
-                              .nodes = v.nodes,
-                              .n_nodes = v.n_nodes,
-                              .seconds_left = INFINITY,
-                              .batch = v.run.batch,
-                              .evals_left =
-                                  progress_evals_left(v.nodes, v.n_nodes, v.run.max_evals),
-                              .scratch = a};
+    struct search_context c = {.problem = problem,
+                               .target = &target,
+                               .bound = &bound,
+                               .nodes = v.nodes,
+                               .n_nodes = v.n_nodes,
+                               .seconds_left = INFINITY,
+                               .batch = v.run.batch,
+                               .evals_left =
+                                   progress_evals_left(v.nodes, v.n_nodes, v.run.max_evals),
+                               .scratch = a};
     struct brief brief;
     struct team_settings settings = {
         .prompts = config.prompts,
@@ -66,7 +66,7 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
         .recorded = exchanges,
         .n_recorded = n_exchanges,
     };
-    return (decide_brief(&in, node, &brief) ||
+    return (decide_brief(&c, node, &brief) ||
             error_set(err, ERROR_USAGE, "node %d cannot be read by this hone", node)) &&
            team_prompt(a, &settings, &brief, role, out, err);
 }

@@ -16,12 +16,10 @@
 
 #include "eval/evaluate.h"
 #include "record/event.h"
+#include "search/context.h"
 
 struct arena;
-struct bound;
 struct error;
-struct policy;
-struct proposer;
 struct run;
 struct store;
 
@@ -39,12 +37,7 @@ struct judging {
 };
 
 struct optimize_job {
-    const struct problem *problem;
-    const struct target *target;
-    const struct bound *bound;
-    const struct policy *policy;
-    const struct proposer *proposer;
-    void *mind;  // the proposer's state; NULL: it has none
+    struct search_context context;  // what of it holds for the whole run
     struct judging judge;
     struct store *store;
     // Called when the champion is faster than reach, which says that the ceilings are too low, or

@@ -19,6 +19,7 @@
 #include "record/run.h"
 #include "search/finale.h"
 #include "search/optimize.h"
+#include "search/policy.h"
 #include "search/progress.h"
 #include "search/tree.h"
 #include "store/store.h"
@@ -279,11 +280,11 @@ static bool go(const struct setting *s, struct table *t, struct run *run) {
         cr_assert(store_add_run(store, run, &err), "%s", err.text);
     }
     struct optimize_job job = {
-        .problem = problem,
-        .target = &target,
-        .bound = &bound,
-        .policy = s->policy,
-        .proposer = s->proposer,
+        .context = {.problem = problem,
+                    .target = &target,
+                    .bound = &bound,
+                    .policy = s->policy,
+                    .proposer = s->proposer},
         .judge = {.judge = judge_table, .ctx = t, .race = race_table},
         .store = store,
         .first = t->first,
@@ -570,11 +571,11 @@ Test(optimize, a_batch_is_proposed_before_it_is_judged) {
     struct run run = new_run(&s);
     cr_assert(store_add_run(store, &run, &err), "%s", err.text);
     struct optimize_job job = {
-        .problem = problem,
-        .target = &target,
-        .bound = &bound,
-        .policy = s.policy,
-        .proposer = s.proposer,
+        .context = {.problem = problem,
+                    .target = &target,
+                    .bound = &bound,
+                    .policy = s.policy,
+                    .proposer = s.proposer},
         .judge = {.judge = judge_batches, .ctx = &b, .announce = announce},
         .store = store,
     };
