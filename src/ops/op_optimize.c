@@ -90,6 +90,9 @@ static void ask_memory(struct session *s) {
     json_t *json = advice_to_json(&s->advice);
     s->run.memory = json_print(s->a, json);
     json_decref(json);
+    const char *words = op_memory_words(s->a, &s->advice);
+    if (words)
+        note(s, words);
 }
 
 static void teach_memory(struct session *s) {
@@ -554,13 +557,16 @@ static bool work(struct session *s, struct error *err) {
                   .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL},
         .store = s->store,
         .run = s->run.id};
+    struct priors priors = op_memory_priors(s->a, &s->advice);
     struct optimize_job job = {
+        .advice = &s->advice,
         .context = {.problem = s->problem,
                     .target = &s->target,
                     .bound = &s->bound,
                     .policy = s->policy,
                     .proposer = s->proposer,
-                    .mind = s->team.team},
+                    .mind = s->team.team,
+                    .priors = s->advice.n_priors > 0 ? &priors : NULL},
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
