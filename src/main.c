@@ -37,6 +37,7 @@ static const struct command *const commands[] = {
     &cmd_diagnose,
     &cmd_sass,
     &cmd_optimize,
+    &cmd_tabulate,
     &cmd_runs,
     &cmd_show,
     &cmd_report,

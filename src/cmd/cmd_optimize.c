@@ -26,7 +26,7 @@ struct optimize_options {
 
 static const struct option_row rows[] = {
     ROW("target", OPTION_STRING, "NAME", request.target,
-        "cpu, cuda or cuda:N (the first GPU, else cpu)"),
+        "cpu, cuda, cuda:N (the first GPU, else cpu), or table:FILE (see hone help tabulate)"),
     ROW("start", OPTION_STRING, "FILE", request.start,
         "begin with this C, CUDA or kernel block instead of the default kernel"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
