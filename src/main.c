@@ -45,6 +45,7 @@ static const struct command *const commands[] = {
     &cmd_tools,
     &cmd_export,
     &cmd_replay,
+    &cmd_memory,
     &cmd_doctor,
     &cmd_devices,
     &cmd_calibrate,
