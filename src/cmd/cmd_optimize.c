@@ -54,6 +54,8 @@ static const struct option_row rows[] = {
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
     ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
     ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),
+    ROW("memory", OPTION_STRING, "off|PATH", request.memory,
+        "what earlier runs taught ($XDG_DATA_HOME/hone/memory.db); off: do without"),
     ROW("spool", OPTION_STRING, "DIR", request.spool,
         "judged by workers that serve this directory (see hone help worker)"),
     ROW("wait", OPTION_NUMBER, "S", request.wait_s,

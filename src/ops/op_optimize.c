@@ -20,11 +20,13 @@
 #include "model/bound.h"
 #include "ops/candidate_file.h"
 #include "ops/op_machine.h"
+#include "ops/op_memory.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_spool.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
+#include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/policy.h"
@@ -60,12 +62,55 @@ struct session {
     struct op_table *table;   // stands for the device; NULL: there is one
     struct kernel **kernels;  // blocks of the problem's file
     int n_kernels;
+    const char *memory;  // the file; NULL: off
+    struct advice advice;
 };
 
 static void note(struct session *s, const char *words) {
     struct event e = {.kind = EVENT_NOTE, .words = words, .best = -1};
     if (s->q->on_event)
         s->q->on_event(&e, s->q->event_ctx);
+}
+
+// ---- memory: without it a run takes longer, and that is all
+
+static bool find_memory(struct session *s, struct error *err) {
+    return op_memory_path(s->a, s->q->memory, &s->memory, err);
+}
+
+static void do_without_memory(struct session *s, const struct error *why) {
+    note(s, arena_printf(s->a, "without memory: %s", why->text));
+    s->memory = NULL;
+}
+
+static void ask_memory(struct session *s) {
+    struct error why = {0};
+    if (s->table && !s->q->memory)
+        s->memory = NULL;  // there the seed alone decides, unless somebody asks for it
+    if (!s->memory)
+        return;
+    if (!op_memory_ask(s->a, s->memory, s->problem, &s->target, &s->advice, &why)) {
+        do_without_memory(s, &why);
+        return;
+    }
+    json_t *json = advice_to_json(&s->advice);
+    s->run.memory = json_print(s->a, json);
+    json_decref(json);
+    const char *words = op_memory_words(s->a, &s->advice);
+    if (words)
+        note(s, words);
+}
+
+static void teach_memory(struct session *s) {
+    struct error why = {0};
+    struct memory_lesson_of of = {.problem = s->problem,
+                                  .target = &s->target,
+                                  .bound = &s->bound,
+                                  .run = &s->out->view.run,
+                                  .nodes = s->out->view.nodes,
+                                  .n_nodes = s->out->view.n_nodes};
+    if (s->memory && s->run.memory && !op_memory_teach(s->a, s->memory, &of, &why))
+        note(s, arena_printf(s->a, "nothing is learned from this run: %s", why.text));
 }
 
 // ---- names
@@ -380,11 +425,12 @@ static bool begin_new(struct session *s, struct error *err) {
     s->problem = loaded.problem;
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
-    if (!begin_model(s, err) || !find_target(s, start_target(s), err) || !find_start(s, err) ||
-        !measure_ceilings(s, err))
+    if (!find_memory(s, err) || !begin_model(s, err) || !find_target(s, start_target(s), err) ||
+        !find_start(s, err) || !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
+    ask_memory(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
            refuse_degenerate(s, err) &&
@@ -462,6 +508,14 @@ static bool forget_pending(struct session *s, struct error *err) {
            judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err);
 }
 
+// Problem, bound, memory's advice, minds and target as the run's record has them.
+static bool restore(struct session *s, struct error *err) {
+    return find_memory(s, err) && op_memory_advice(s->a, &s->run, &s->advice, err) &&
+           op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
+           find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
+           find_target(s, s->run.target, err) && check_device(s, err) && restore_ceilings(s, err);
+}
+
 static bool begin_resumed(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     int64_t id;
@@ -481,10 +535,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
         return false;
     if (words)
         note(s, words);
-    return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
-           find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && restore_ceilings(s, err) &&
-           open_evaluator(s, err) && refuse_degenerate(s, err) && forget_pending(s, err) &&
+    return restore(s, err) && open_evaluator(s, err) && refuse_degenerate(s, err) &&
+           forget_pending(s, err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
@@ -544,13 +596,16 @@ static struct judging judge_of(struct session *s) {
 
 static bool work(struct session *s, struct error *err) {
     struct judge_recorder recorder = {.inner = judge_of(s), .store = s->store, .run = s->run.id};
+    struct priors priors = op_memory_priors(s->a, &s->advice);
     struct optimize_job job = {
+        .advice = &s->advice,
         .context = {.problem = s->problem,
                     .target = &s->target,
                     .bound = &s->bound,
                     .policy = s->policy,
                     .proposer = s->proposer,
-                    .mind = s->team.team},
+                    .mind = s->team.team,
+                    .priors = s->advice.n_priors > 0 ? &priors : NULL},
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
@@ -570,6 +625,8 @@ static bool work(struct session *s, struct error *err) {
         *err = reading;
         return false;
     }
+    if (ok)
+        teach_memory(s);
     return ok;
 }
 

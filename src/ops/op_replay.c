@@ -16,11 +16,13 @@
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "ops/op_machine.h"
+#include "ops/op_memory.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
 #include "ops/recording.h"
+#include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/policy.h"
@@ -180,13 +182,19 @@ static bool start_team(struct replay *r, struct error *err) {
 
 static bool work(struct replay *r, struct error *err) {
     const struct run *run = &r->recording.run;
+    struct advice advice;
+    if (!op_memory_advice(r->a, run, &advice, err))
+        return false;
+    struct priors priors = op_memory_priors(r->a, &advice);
     struct optimize_job job = {
+        .advice = &advice,
         .context = {.problem = r->problem,
                     .target = &r->target,
                     .bound = &r->bound,
                     .policy = policy_find(run->policy),
                     .proposer = find_proposer(run->proposer),
-                    .mind = r->team.team},
+                    .mind = r->team.team,
+                    .priors = advice.n_priors > 0 ? &priors : NULL},
         .judge = r->recorded,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
