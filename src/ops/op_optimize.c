@@ -58,8 +58,9 @@ struct session {
     double counters_s;  // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
-    struct candidate start;   // no source: the default kernel
-    struct op_table *table;   // stands for the device; NULL: there is one
+    struct candidate start;  // no source: the default kernel
+    struct op_table *table;  // stands for the device; NULL: there is one
+    struct judge_recorder recorder;
     struct kernel **kernels;  // blocks of the problem's file
     int n_kernels;
     const char *memory;  // the file; NULL: off
@@ -323,6 +324,8 @@ static bool open_table(struct session *s, const char *path, struct error *err) {
         !op_table_check_problem(s->table, s->problem, err))
         return false;
     s->target = s->table->target;
+    if (!q->memory)
+        s->memory = NULL;  // the seed alone decides, unless somebody names a memory
     note(s, arena_printf(s->a, "searching a table of %d blocks, %d of them ok, in place of %s",
                          s->table->table.n_rows, s->table->judge.n_ok, s->target.device));
     if (s->table->n_unknown > 0)
@@ -416,6 +419,15 @@ static bool begin_model(struct session *s, struct error *err) {
     return find_proposer(s, words ? "team" : "expert", err);
 }
 
+// With its bound, in one step: one that was killed between them could not be replayed.
+static bool add_run(struct session *s, struct error *err) {
+    if (!store_begin(s->store, err))
+        return false;
+    bool ok = store_add_run(s->store, &s->run, err) &&
+              judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err);
+    return store_end(s->store, ok, err);
+}
+
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
@@ -432,9 +444,8 @@ static bool begin_new(struct session *s, struct error *err) {
     fill_run(s);
     ask_memory(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
-           store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
+           add_run(s, err) && store_lock_run(s->store, s->run.id, err) &&
            refuse_degenerate(s, err) &&
-           judging_record_bound(s->store, s->run.id, s->run.bound, facts_text(s), err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
@@ -504,8 +515,10 @@ static bool restore_ceilings(struct session *s, struct error *err) {
 static bool forget_pending(struct session *s, struct error *err) {
     struct search_node *nodes;
     int n_nodes;
+    s->recorder = (struct judge_recorder){.store = s->store, .run = s->run.id};
     return store_get_nodes(s->store, s->a, s->run.id, &nodes, &n_nodes, err) &&
-           judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err);
+           judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err) &&
+           (n_nodes == 0 || judging_recall(s->a, &s->recorder, &nodes[0].candidate, err));
 }
 
 // Problem, bound, memory's advice, minds and target as the run's record has them.
@@ -595,7 +608,9 @@ static struct judging judge_of(struct session *s) {
 }
 
 static bool work(struct session *s, struct error *err) {
-    struct judge_recorder recorder = {.inner = judge_of(s), .store = s->store, .run = s->run.id};
+    s->recorder.inner = judge_of(s);
+    s->recorder.store = s->store;
+    s->recorder.run = s->run.id;
     struct priors priors = op_memory_priors(s->a, &s->advice);
     struct optimize_job job = {
         .advice = &s->advice,
@@ -606,7 +621,7 @@ static bool work(struct session *s, struct error *err) {
                     .proposer = s->proposer,
                     .mind = s->team.team,
                     .priors = s->advice.n_priors > 0 ? &priors : NULL},
-        .judge = judging_record(&recorder),
+        .judge = judging_record(&s->recorder),
         .store = s->store,
         // Only whoever sits at the device could.
         .remeasure = s->q->no_calibrate || s->q->spool || s->table ? NULL : remeasure,

@@ -18,9 +18,32 @@ static const char *const depth_names[] = {[EVAL_VERIFY] = "verify",
 
 static const char BOUND[] = "bound", END[] = "end";
 
+static bool same_baseline(const char *x, const char *y) {
+    return x == y || (x && y && strcmp(x, y) == 0);
+}
+
+static bool recall(struct judge_recorder *r, struct arena *a, const struct eval_job *job,
+                   struct eval_result *result) {
+    for (int i = 0; i < r->n_recalled; i++) {
+        const struct judgement *j = &r->recalled[i];
+        const char *baseline = job->baseline ? judgement_subject(a, job->baseline) : NULL;
+        if (r->is_used[i] || strcmp(j->depth, depth_names[job->depth]) != 0 ||
+            strcmp(j->subject, judgement_subject(a, job->candidate)) != 0 ||
+            !same_baseline(j->baseline, baseline))
+            continue;
+        r->is_used[i] = true;
+        *result = (struct eval_result){
+            .verdict = j->verdict, .measurement = j->measurement, .profile = j->profile};
+        return true;
+    }
+    return false;
+}
+
 static bool record(void *ctx, struct arena *a, const struct eval_job *job,
                    struct eval_result *result, struct error *err) {
     struct judge_recorder *r = ctx;
+    if (recall(r, a, job, result))
+        return true;
     if (!r->inner.judge(r->inner.ctx, a, job, result, err))
         return false;
     // Raw samples are with the node; no decision looks at them.
@@ -101,8 +124,26 @@ bool judging_forget_pending(struct store *store, int64_t run, const struct searc
     return ok;
 }
 
-static bool same_baseline(const char *x, const char *y) {
-    return x == y || (x && y && strcmp(x, y) == 0);
+static bool is_of_finale(const struct judgement *j, const char *root) {
+    bool is_game = strcmp(j->depth, depth_names[EVAL_RANK]) == 0 && j->baseline &&
+                   strcmp(j->baseline, root) != 0;
+    return is_game || strcmp(j->depth, depth_names[EVAL_CONFIRM]) == 0;
+}
+
+bool judging_recall(struct arena *a, struct judge_recorder *r, const struct candidate *root,
+                    struct error *err) {
+    struct judgement *all;
+    int n_all;
+    if (!store_get_judgements(r->store, a, r->run, &all, &n_all, err))
+        return false;
+    const char *subject = judgement_subject(a, root);
+    int from = n_all;
+    while (from > 0 && is_of_finale(&all[from - 1], subject))
+        from--;
+    r->recalled = all + from;
+    r->n_recalled = n_all - from;
+    r->is_used = arena_array(a, bool, r->n_recalled + 1);
+    return true;
 }
 
 // The next unused judgement of that subject and baseline, from `from` on; r->limit: there is none.

@@ -9,6 +9,7 @@
 
 struct arena;
 struct bound;
+struct candidate;
 struct error;
 struct judgement;
 struct search_node;
@@ -18,6 +19,11 @@ struct judge_recorder {
     struct judging inner;
     struct store *store;
     int64_t run;
+    // What was said in a finale that was not come to its end, filled in by judging_recall: asked
+    // for again it is given from here, and not recorded twice.
+    const struct judgement *recalled;
+    bool *is_used;  // same numbers
+    int n_recalled;
 };
 
 // A judge that stores each judgement before it is acted upon.
@@ -36,6 +42,11 @@ bool judging_record_end(struct store *store, int64_t run, int n_nodes, const cha
 // will be said anew.
 bool judging_forget_pending(struct store *store, int64_t run, const struct search_node *nodes,
                             int n_nodes, struct error *err);
+
+// Before a run is resumed: it may have been killed in its finale, whose games (against others than
+// the root) and confirmation are then the newest judgements.
+bool judging_recall(struct arena *a, struct judge_recorder *r, const struct candidate *root,
+                    struct error *err);
 
 struct judge_replayer {
     const struct judgement *judgements;

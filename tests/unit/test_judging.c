@@ -3,7 +3,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "record/judgement.h"
+#include "record/run.h"
+#include "scratch.h"
 #include "search/judging.h"
+#include "store/store.h"
 
 static struct judgement said(const char *subject, const char *baseline, const char *depth,
                              double speedup) {
@@ -105,5 +108,52 @@ Test(judging, a_bound_is_next_only_where_it_was_measured) {
     cr_expect(!judging_replay_is_bound_next(&replayer), "that one is after the end");
     cr_expect(!judging_replay_end(&a, &replayer, &n_nodes, &reason), "there is no other end");
     cr_expect(judging_replay_is_bound_next(&replayer));
+    arena_reset(&a);
+}
+
+static int n_asked;
+
+static bool ask(void *ctx, struct arena *a, const struct eval_job *job, struct eval_result *result,
+                struct error *err) {
+    (void)ctx, (void)a, (void)job, (void)err;
+    n_asked++;
+    *result = (struct eval_result){.verdict = {.kind = VERDICT_OK, .evidence = ""},
+                                   .measurement = {.present = true, .speedup = n_asked}};
+    return true;
+}
+
+// Killed after the first game of its play-off, a run does not play and record it twice.
+Test(judging, a_finale_goes_on_where_it_was_killed) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct store *store;
+    struct judgement *all;
+    int n;
+    const char *dir = scratch_make(&a);
+    cr_assert(store_open(&store, arena_printf(&a, "%s/runs.db", dir), true, &err));
+    struct run run = {.problem_name = "p", .batch = 1, .champion = -1};
+    run.problem_text = run.problem_hash = run.target = run.device = run.policy = run.proposer =
+        run.bound = run.started_at = run.version = "";
+    cr_assert(store_add_run(store, &run, &err), "%s", err.text);
+    struct candidate x = {.source = "x"}, y = {.source = "y"}, root = {.source = "root"};
+    struct judge_recorder first = {.inner = {.judge = ask}, .store = store, .run = run.id};
+    struct judging j = judging_record(&first);
+    struct eval_job ranked = {.candidate = &x, .baseline = &root, .depth = EVAL_RANK};
+    struct eval_job game = {.candidate = &y, .baseline = &x, .depth = EVAL_RANK};
+    struct eval_result result;
+    cr_assert(j.judge(j.ctx, &a, &ranked, &result, &err), "%s", err.text);
+    cr_assert(j.judge(j.ctx, &a, &game, &result, &err));
+    struct judge_recorder second = {.inner = {.judge = ask}, .store = store, .run = run.id};
+    cr_assert(judging_recall(&a, &second, &root, &err));
+    cr_expect_eq(second.n_recalled, 1, "what nodes were ranked by is no part of it");
+    j = judging_record(&second);
+    cr_assert(j.judge(j.ctx, &a, &game, &result, &err));
+    cr_expect(n_asked == 2 && result.measurement.speedup == 2, "as it was said");
+    cr_assert(j.judge(j.ctx, &a, &game, &result, &err));
+    cr_expect_eq(n_asked, 3, "once");
+    cr_assert(store_get_judgements(store, &a, run.id, &all, &n, &err));
+    cr_expect_eq(n, 3);
+    store_close(store);
+    scratch_remove(dir);
     arena_reset(&a);
 }
