@@ -1,5 +1,7 @@
 // The expert: findings first, in their order of rank, each action as the move that it names;
 // then whatever move the prior likes best: the closed form, and what was learned of its kind.
+#include <string.h>
+
 #include "base/arena.h"
 #include "mind/moves_untried.h"
 #include "mind/priors.h"
@@ -23,6 +25,15 @@ static const double SLOWER = -0.02;
 
 static const char *with_words(struct arena *a, const char *reason, const struct prior *p) {
     return p->words ? arena_printf(a, "%s; learned: %s", reason, p->words) : reason;
+}
+
+// Is this finding for its ears? `raw` leaves what the bound and the time alone say, without the
+// tools that name a cause; `none` leaves the prior.
+static bool hears(const struct brief *brief, const struct finding *f) {
+    const char *kind = brief->feedback ? brief->feedback : "findings";
+    if (strcmp(kind, "raw") == 0)
+        return strcmp(f->tool, tool_reach.name) == 0;
+    return strcmp(kind, "none") != 0;
 }
 
 // The first action of a finding that some move stands for; NULL: none does, or (unless
@@ -57,7 +68,8 @@ static const struct move *pick(struct arena *a, const struct brief *brief, const
     const struct move *m = NULL;
     for (int slower = 0; slower < 2; slower++)
         for (int f = 0; f < brief->node->n_findings; f++)
-            if ((m = pick_by_finding(a, brief, f, slower, moves, n_moves, out)))
+            if (hears(brief, &brief->node->findings[f]) &&
+                (m = pick_by_finding(a, brief, f, slower, moves, n_moves, out)))
                 return m;
     m = best_move(NULL, moves, n_moves);
     if (!m)
