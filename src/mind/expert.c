@@ -1,5 +1,6 @@
 // The expert: findings first, in their order of rank, each action as the move that it names;
 // then whatever move the prior likes best: the closed form, and what was learned of its kind.
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -36,6 +37,14 @@ static bool hears(const struct brief *brief, const struct finding *f) {
     return strcmp(kind, "none") != 0;
 }
 
+// What this move brings: as was learned of its kind, else as the finding says. How far from reach a
+// kernel is says what all moves together could bring, not what one does.
+static double expect(const struct finding *f, const struct prior *learned) {
+    if (learned->words)
+        return exp(prior_log_gain(learned));
+    return strcmp(f->tool, tool_reach.name) == 0 ? NAN : f->expected_gain;
+}
+
 // The first action of a finding that some move stands for; NULL: none does, or (unless
 // `takes_slower`) it is not worth it by what was learned.
 static const struct move *pick_by_finding(struct arena *a, const struct brief *brief, int number,
@@ -56,7 +65,7 @@ static const struct move *pick_by_finding(struct arena *a, const struct brief *b
                                  .reason = with_words(a, reason, &learned),
                                  .by = "expert",
                                  .tool = finding->tool,
-                                 .expected = finding->expected_gain};
+                                 .expected = expect(finding, &learned)};
         return m;
     }
     return NULL;
