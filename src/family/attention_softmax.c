@@ -243,6 +243,8 @@ void attention_store_results(const struct attention_build *x, struct loop_builde
     int lanes = space_lanes(space, width) % 2 == 0 ? 2 : 1;
     const struct loop_expr *half = open_unrolled(x, b, "half", 2, &by_half);
     loop_intrinsic(&by_half, INTRINSIC_QUAD_SUM, (struct loop_operand[]){{x->total, half}});
+    const struct loop_expr *one = loop_broadcast(x->a, loop_real(x->a, 1), 2);
+    loop_store(&by_half, x->scale, half, op(x, LOOP_DIV, one, get(x, x->total, half)), false);
     const struct loop_expr *row =
         add(x, x->own, add(x, times(x, half, 8), quotient(x, x->lane, 4)));
     row = loop_let(&by_half, "row", add(x, x->first, row));
@@ -251,7 +253,7 @@ void attention_store_results(const struct attention_build *x, struct loop_builde
     const struct loop_expr *j = open_unrolled(x, &guard, "j", x->f->width / 8, &by_column);
     const struct loop_expr *column = add(x, times(x, j, 8), times(x, rest(x, x->lane, 4), 2));
     const struct loop_expr *v =
-        op(x, LOOP_DIV, get(x, x->sum, add(x, times(x, j, 2), half)), get(x, x->total, half));
+        op(x, LOOP_MUL, get(x, x->sum, add(x, times(x, j, 2), half)), get(x, x->scale, half));
     v = loop_let(&by_column, "quotient", v);
     struct loop_builder by_lane;
     const struct loop_expr *lane = open_unrolled(x, &by_column, "l", 2 / lanes, &by_lane);

@@ -284,9 +284,11 @@ static bool reads(const struct matrix *x, const struct loop_buffer *b, int64_t a
 
 // The rows that an operand lies in: cheaper than its elements.
 static bool is_near(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
+    if (x->buffer != b)
+        return false;
     int64_t row = per_row(x);
     int64_t end = x->at + (x->across ? (x->size + 63) / 64 * BOX_ELEMENTS : x->size * row);
-    return x->buffer == b && at >= x->at / row * row && at < end;
+    return at >= x->at / row * row && at < end;
 }
 
 bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t at) {
@@ -340,7 +342,7 @@ static void compute(struct machine *m, int first, const struct product *p) {
     double(*a)[STEP_MAX] = malloc(sizeof *a * (size_t)(ROWS + columns_max));
     double(*b)[STEP_MAX] = a + ROWS;
     assert(a);
-    int64_t depth = deep(&p->a);
+    int64_t depth = deep(&p->b);
     for (int64_t k = 0; k < depth; k++) {
         for (int64_t i = 0; i < ROWS; i++)
             a[i][k] = left(m, first, p, i, k);

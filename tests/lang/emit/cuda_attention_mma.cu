@@ -173,10 +173,11 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
     #pragma unroll
     for (int half = 0; half < 2; half++) {
         hone_quad_sum(&total[half]);
+        scale[half] = 1.0f / total[half];
         int row = row0 + own + half * 8 + lane / 4;
         #pragma unroll
         for (int j = 0; j < 8; j++) {
-            f32x2 quotient = sum[j * 2 + half] / total[half];
+            f32x2 quotient = sum[j * 2 + half] * scale[half];
             hone_store2_f16(&o[(block / 32 * S + row) * D + j * 8 + lane % 4 * 2], quotient);
         }
     }
