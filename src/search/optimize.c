@@ -376,6 +376,8 @@ static const char *stop_reason(struct loop *l) {
     loop_update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
+    if (l->job->is_enough)
+        return l->job->is_enough(l->job->enough_ctx, l->nodes, l->n_nodes) ? "enough" : NULL;
     if (is_at_reach(l))
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
