@@ -51,6 +51,7 @@ static void tell_all(struct loop *l, enum event_kind kind, const struct search_n
         .n_screened = progress_screened(l->nodes, l->n_nodes),
         .best = best,
         .best_s = best < 0 ? NAN : l->nodes[best].measurement.median_s,
+        .best_node = best < 0 ? NULL : &l->nodes[best],
         .reach_s = l->job->context.bound->reach_s,
         .elapsed_s = l->run->elapsed_s,
     };
@@ -408,6 +409,7 @@ bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
     c.evals_left = progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals);
     c.mind_since = l->run->llm.since;
     c.is_race = l->run->race > 0;
+    c.feedback = l->run->feedback;
     c.scratch = &l->scratch;
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
     *n = decide(&c, decisions, room);
