@@ -506,6 +506,19 @@ HONE_FN void hone_mma_i8(int2 *c, const int *a, const int *b) {
                  : "+r"(c[0].x), "+r"(c[0].y), "+r"(c[1].x), "+r"(c[1].y)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+HONE_FN void hone_load_row(int *to, const void *from) {
+    unsigned w[4];
+    hone_get_words4(from, w);
+    for (int i = 0; i < 4; i++)
+        to[i] = (int)w[i];
+}
+HONE_FN void hone_load_rows(int *to, const void *first, const void *second) {
+    unsigned v[4], w[4];
+    hone_get_words4(first, v);
+    hone_get_words4(second, w);
+    for (int i = 0; i < 4; i++)
+        to[2 * i] = (int)v[i], to[2 * i + 1] = (int)w[i];
+}
 HONE_FN void hone_word(int *to, const void *from) {
     *to = *(const int *)from;
 }
