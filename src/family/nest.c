@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "family/fold.h"
 #include "family/nest_steps.h"
+#include "family/nest_team.h"
 #include "ir/work.h"
 #include "loop/range.h"
 
@@ -157,20 +158,21 @@ static int tile_axis(const struct node *n) {
     }
 }
 
-int nest_tile_axis(const struct region *r, struct axis_map *at) {
-    if (r->n_anchors != 1)
-        return -1;
-    const struct node *anchor = &r->graph->nodes[r->anchor[0]];
-    int axis = tile_axis(anchor);
+bool nest_place(const struct region *r, struct axis_map *at) {
     struct anchor_place p = {.region = r};
     struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
     struct point_visit v = {r, -1, find_place, &p};
-    for (int i = 0; axis >= 0 && i < r->n_values; i++)
+    for (int i = 0; r->n_anchors == 1 && i < r->n_values; i++)
         point_visit(&v, r->value[i], &map);
-    if (p.n_found != 1 || p.at.axis[axis] < 0)
-        return -1;
     *at = p.at;
-    return p.at.axis[axis];
+    return p.n_found == 1;
+}
+
+int nest_tile_axis(const struct region *r, struct axis_map *at) {
+    int axis = r->n_anchors == 1 ? tile_axis(&r->graph->nodes[r->anchor[0]]) : -1;
+    if (axis < 0 || !nest_place(r, at))
+        return -1;
+    return at->axis[axis] < 0 ? -1 : at->axis[axis];
 }
 
 void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
@@ -203,11 +205,27 @@ void nest_build_space(struct nest *n, struct lowering *l, bool has_tile) {
     l->anchor_ctx = n;
 }
 
-void nest_store(struct nest *n, struct scope *s) {
+static void store_all(struct nest *n, struct scope *s) {
     const struct region *r = n->l->region;
     struct axis_map map = map_identity(r->graph->nodes[r->value[0]].shape.rank);
     for (int i = 0; i < r->n_values; i++)
         point_store(s, i, &map, false);
+}
+
+void nest_store(struct nest *n, struct scope *s) {
+    const struct region *r = n->l->region;
+    struct loop_builder first;
+    struct axis_map at;
+    if (!n->team) {
+        store_all(n, s);
+        return;
+    }
+    nest_place(r, &at);
+    point_define(s, r->anchor[0], &at, anchor_value(n, s, r->anchor[0], &at));
+    loop_open_if(s->builder, n->team->lane, loop_int(n->l->arena, 1), &first);
+    struct scope inside = scope_inside(s, &first);
+    store_all(n, &inside);
+    loop_close(s->builder, &first);
 }
 
 // ---- the loops of one anchor
@@ -371,6 +389,10 @@ static void walk_steps(const struct walk *w, struct scope *outer, const struct s
                        struct loop_buffer *to) {
     struct loop_builder b;
     struct loop_for f = {"k", x->begin, x->end, 1, false};
+    if (w->nest->team && x->axis == w->n_axes - 1) {
+        f.begin = w->nest->team->lane;
+        f.step = w->nest->team->threads;
+    }
     const struct loop_expr *k = loop_open_for(outer->builder, &f, &b);
     struct scope s = scope_inside(outer, &b);
     s.lanes = outer->lanes;
@@ -532,7 +554,10 @@ static const struct loop_expr *anchor_value(void *ctx, struct scope *s, node_id 
     }
     struct loop_buffer *sum = accumulator(&w, positions ? "best" : "sum", s->builder);
     walk_axis(&w, s, 0, sum);
-    return loop_let(s->builder, w.node->name, get(&w, positions ? w.position : sum));
+    const struct loop_expr *result = get(&w, positions ? w.position : sum);
+    if (n->team)
+        result = nest_team_best(a, s->builder, w.node->op == OP_ARGMAX, get(&w, sum), result);
+    return loop_let(s->builder, w.node->name, result);
 }
 
 void nest_store_tile(struct nest *n, struct scope *s, const struct loop_expr *first, int items) {

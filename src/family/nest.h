@@ -18,6 +18,7 @@ struct nest {
     // Where results are computed several at a time: along which group, and where the anchor is.
     int tile_group;
     struct axis_map tile_at;
+    const struct nest_team *team;  // a warp has each result; NULL: a thread does
 };
 
 // Whether it is one nest, and how many lanes lie along the last group of the values.
@@ -34,6 +35,10 @@ node_id nest_cut(const struct region *r);
 // a group by itself.
 void nest_build_space(struct nest *n, struct lowering *l, bool has_tile);
 
+// Where the region's one anchor is used in its values; false: at several places, or there are
+// several anchors.
+bool nest_place(const struct region *r, struct axis_map *at);
+
 // The axis of the values along which several results share what they read; -1: there is none.
 // `at` gets where the anchor is used.
 int nest_tile_axis(const struct region *r, struct axis_map *at);
@@ -42,7 +47,7 @@ int nest_tile_axis(const struct region *r, struct axis_map *at);
 // groups of the values. requires: a space with a tile.
 void nest_store_tile(struct nest *n, struct scope *s, const struct loop_expr *first, int items);
 
-// Store all values at a scope that fixes the values' groups.
+// Store all values at a scope that fixes the values' groups. With a team its first thread does.
 void nest_store(struct nest *n, struct scope *s);
 
 // Seconds for `threads` threads that work at once, each with `rate` operations a second.

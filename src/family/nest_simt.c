@@ -2,10 +2,12 @@
 #include "base/arena.h"
 #include "family/gpu.h"
 #include "family/nest_steps.h"
+#include "family/nest_team.h"
 
 static const int block_grid[] = {32, 64, 128, 256, 512, 1024, -1};
 static const int split_grid[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, -1};
 
+static const int team_grid[] = {1, GPU_WARP, -1};
 static const int items_grid[] = {1, 2, 4, 8, 16, -1};
 
 static const struct knob knobs[] = {
@@ -15,6 +17,10 @@ static const struct knob knobs[] = {
      .n_parts = 1,
      .grid = {items_grid}},
     {.name = "split", .summary = "pieces of a line", .n_parts = 1, .grid = {split_grid}},
+    {.name = "team",
+     .summary = "threads per result, or line, of an argmax or top-k",
+     .n_parts = 1,
+     .grid = {team_grid}},
     {0},
 };
 
@@ -31,6 +37,8 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct region *r = f->region;
     (void)t;
     stage_set(s, "block", 0, 128);
+    if (nest_team_suits(r))
+        stage_set(s, "team", 0, GPU_WARP);
     if (nest_walker(r) < 0) {
         int64_t count = shape_count(&r->graph->nodes[r->value[0]].shape);
         int items = 8;
@@ -64,7 +72,9 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
         return false;
     (void)t;
     int split = stage_number(s, "split", 0), block = stage_number(s, "block", 0);
-    int n_items = stage_number(s, "items", 0);
+    int n_items = stage_number(s, "items", 0), team = stage_number(s, "team", 0);
+    if (team > 1 && !nest_team_legal(r, why))
+        return false;
     if (tile_size(r) % n_items != 0) {
         int nearest = n_items;
         while (tile_size(r) % nearest != 0)
@@ -77,6 +87,7 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     int64_t length = 1, items = shape_count(&r->graph->nodes[r->value[0]].shape);
     if (nest_walker(r) >= 0)
         items = nest_lines(r, &length) * split;
+    items *= team;
     if (split > 1 && split > length)
         return objection(why, "split",
                          "only scans and scatters are split, and none into more than the %lld "
@@ -123,12 +134,16 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     (void)f;
     struct build x = {.nest = {.l = l}, .items = stage_number(stage, "items", 0)};
     const char *name = stage->values[0];
-    struct nest_threads t = {.is_gpu = true, .per_block = stage_number(stage, "block", 0)};
+    struct nest_team team = {.threads = stage_number(stage, "team", 0)};
+    struct nest_threads t = {.is_gpu = true,
+                             .per_block = stage_number(stage, "block", 0),
+                             .team = team.threads > 1 ? &team : NULL};
     if (nest_walker(l->region) >= 0) {
         nest_lower_walker(&x.nest, name, &t, stage_number(stage, "split", 0));
         return;
     }
     nest_build_space(&x.nest, l, x.items > 1);
+    x.nest.team = t.team;
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *count = scope_count(&outer, 0, x.nest.n_kept);
     if (x.items > 1)
@@ -146,6 +161,9 @@ static double estimate(const struct form *f, const struct target *t, const struc
     // Items share loads, until they take the registers.
     double items = stage_number(s, "items", 0);
     seconds *= (1 + 1 / items + items / 32) / 2;
+    // A thread alone reads a line of its own: 32 of them at once, each at another place.
+    bool is_team = stage_number(s, "team", 0) > 1;
+    seconds *= is_team == nest_team_suits(r) ? 1 : 4;
     return seconds * (1 + 0.05 * (block > 256) + 0.1 * (block < 64)) + 3e-6;
 }
 

@@ -1,11 +1,13 @@
-// Three lowerings over lines: scans in segments, orders by repeated selection of the next best,
-// scatters by ranges of results that each thread owns, so that no atomics are needed.
+// Lowerings over lines: scans in segments, scatters by ranges of results that each thread owns, so
+// that no atomics are needed. Orders are in nest_order.c.
 #include "family/nest_walk.h"
 
 #include <assert.h>
 
 #include "base/arena.h"
+#include "family/nest_lines.h"
 #include "family/nest_steps.h"
+#include "family/nest_team.h"
 #include "ir/detail.h"
 
 enum { RUN_TERMS = 1024 };  // that a scan adds in sequence before it begins a new sum
@@ -13,14 +15,19 @@ enum { RUN_TERMS = 1024 };  // that a scan adds in sequence before it begins a n
 void nest_kernel(struct lowering *l, const char *name, const struct nest_threads *t,
                  const struct loop_expr *count, nest_item_fn fn, void *ctx) {
     struct arena *a = l->arena;
-    const struct loop_expr *each = loop_int(a, t->per_block);
+    int64_t items = t->per_block / (t->team ? t->team->threads : 1);
+    const struct loop_expr *each = loop_int(a, items);
     struct loop_builder b, inner;
-    struct loop_kernel *k =
-        loop_kernel_new(l->program, name, loop_ceildiv(a, count, t->per_block), &b);
+    struct loop_kernel *k = loop_kernel_new(l->program, name, loop_ceildiv(a, count, items), &b);
     const struct loop_expr *first = loop_binary(a, LOOP_MUL, loop_ref(a, k->block), each);
     if (t->is_gpu) {
-        const struct loop_expr *thread = loop_kernel_threads(l->program, k, (int)t->per_block);
-        const struct loop_expr *i = loop_let(&b, "i", loop_binary(a, LOOP_ADD, first, thread));
+        const struct loop_expr *own = loop_kernel_threads(l->program, k, (int)t->per_block);
+        if (t->team) {
+            const struct loop_expr *warp = loop_int(a, t->team->threads);
+            t->team->lane = loop_let(&b, "lane", loop_binary(a, LOOP_MOD, own, warp));
+            own = loop_binary(a, LOOP_DIV, own, warp);
+        }
+        const struct loop_expr *i = loop_let(&b, "i", loop_binary(a, LOOP_ADD, first, own));
         loop_open_if(&b, i, count, &inner);
         fn(ctx, &inner, i);
     } else {
@@ -30,48 +37,6 @@ void nest_kernel(struct lowering *l, const char *name, const struct nest_threads
         fn(ctx, &inner, i);
     }
     loop_close(&b, &inner);
-}
-
-struct lines {
-    struct nest *nest;
-    struct lowering *l;
-    node_id id;
-    const struct node *node;
-    const char *name;
-    const struct nest_threads *threads;
-    int axis;                  // that lines lie along
-    int64_t length;            // of the result's axis
-    int split;                 // pieces of a line
-    int64_t piece;             // elements of each, but for the last
-    int own;                   // the first axis of the space beyond the result's
-    enum loop_dtype type;      // computed in
-    enum dtype storage;        // that keeps it exactly
-    struct axis_map map;       // the result's own
-    struct loop_buffer *sums;  // scan: per line and piece; scatter: results, where narrower
-    struct loop_buffer *carries;
-    const struct loop_expr *line, *part;  // of the item
-};
-
-static const struct loop_expr *number(const struct lines *x, int64_t v) {
-    return loop_int(x->l->arena, v);
-}
-
-static const struct loop_expr *op2(const struct lines *x, enum loop_op op,
-                                   const struct loop_expr *p, const struct loop_expr *q) {
-    return loop_binary(x->l->arena, op, p, q);
-}
-
-static const struct loop_expr *get(const struct lines *x, const struct loop_buffer *b) {
-    return loop_load(x->l->arena, b, number(x, 0), 1, 1);
-}
-
-static void put(const struct lines *x, struct loop_builder *b, const struct loop_buffer *to,
-                const struct loop_expr *e) {
-    loop_store(b, to, number(x, 0), e, false);
-}
-
-static struct loop_buffer *reg(const struct lines *x, const char *name, enum loop_dtype t) {
-    return loop_register_of(x->l->program, name, 1, 1, t);
 }
 
 int64_t nest_lines(const struct region *r, int64_t *length) {
@@ -86,8 +51,8 @@ int64_t nest_lines(const struct region *r, int64_t *length) {
 }
 
 // The scope of one item: the line's indices, but none along the axis.
-static struct scope open_item(struct lines *x, struct loop_builder *b,
-                              const struct loop_expr *item) {
+struct scope lines_open_item(struct lines *x, struct loop_builder *b,
+                             const struct loop_expr *item) {
     struct scope s = {.lowering = x->l, .builder = b, .lane_group = -1, .lanes = 1};
     x->line = item;
     x->part = number(x, 0);
@@ -122,28 +87,28 @@ static const struct loop_expr *items_count(const struct lines *x) {
     return op2(x, LOOP_MUL, lines_count(x), number(x, x->split));
 }
 
-static const struct loop_expr *convert(const struct lines *x, const struct loop_expr *e,
-                                       enum loop_dtype t) {
+const struct loop_expr *lines_convert(const struct lines *x, const struct loop_expr *e,
+                                      enum loop_dtype t) {
     return e->dtype == t ? e : loop_cast(x->l->arena, e, t);
 }
 
 // An argument, where the axis of the lines is at `own` axis number `k` of the scope.
-static const struct loop_expr *argument(const struct lines *x, struct scope *s, int arg, int k,
-                                        enum loop_dtype t) {
+const struct loop_expr *lines_argument(const struct lines *x, struct scope *s, int arg, int k,
+                                       enum loop_dtype t) {
     struct arena *a = x->l->region->arena;
     struct axis_map map = x->map;
     map_set(&map, &x->l->region->graph->nodes[x->node->arg[arg]].shape, x->axis,
             index_axis(a, x->own + k, x->l->space.size[x->own + k].value));
-    return convert(x, point_value(s, x->node->arg[arg], &map), t);
+    return lines_convert(x, point_value(s, x->node->arg[arg], &map), t);
 }
 
-static void fix(const struct lines *x, struct scope *s, int axis, const struct loop_expr *e) {
+void lines_fix(const struct lines *x, struct scope *s, int axis, const struct loop_expr *e) {
     s->index[x->l->space.group[axis]] = e;
 }
 
 // The result at the scope's point.
-static void store(const struct lines *x, struct scope *s, const struct loop_expr *e) {
-    point_define(s, x->id, &x->map, convert(x, e, loop_arithmetic(x->node->dtype)));
+void lines_store(const struct lines *x, struct scope *s, const struct loop_expr *e) {
+    point_define(s, x->id, &x->map, lines_convert(x, e, loop_arithmetic(x->node->dtype)));
     point_store(s, 0, &x->map, false);
 }
 
@@ -174,14 +139,14 @@ static void scan_steps(struct lines *x, struct scope *outer, const struct loop_e
     struct scope s = scope_inside(outer, &c);
     if (x->node->detail->reverse)
         p = op2(x, LOOP_SUB, number(x, x->length - 1), p);
-    fix(x, &s, x->axis, p);
-    fix(x, &s, x->own, p);
-    const struct loop_expr *value = argument(x, &s, 0, 0, x->type);
+    lines_fix(x, &s, x->axis, p);
+    lines_fix(x, &s, x->own, p);
+    const struct loop_expr *value = lines_argument(x, &s, 0, 0, x->type);
     if (stores && x->node->detail->exclusive)
-        store(x, &s, op2(x, op, get(x, before), get(x, open)));
+        lines_store(x, &s, op2(x, op, get(x, before), get(x, open)));
     put(x, &c, open, op2(x, op, get(x, open), value));
     if (stores && !x->node->detail->exclusive)
-        store(x, &s, op2(x, op, get(x, before), get(x, open)));
+        lines_store(x, &s, op2(x, op, get(x, before), get(x, open)));
     loop_close(&b, &c);
     put(x, &b, before, op2(x, op, get(x, before), get(x, open)));
     loop_close(outer->builder, &b);
@@ -193,7 +158,7 @@ static const struct loop_expr *piece_index(const struct lines *x, const struct l
 
 static void sum_piece(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
     struct lines *x = ctx;
-    struct scope s = open_item(x, b, item);
+    struct scope s = lines_open_item(x, b, item);
     struct loop_buffer *before = reg(x, "before", x->type);
     put(x, b, before, neutral(x));
     scan_steps(x, &s, piece_begin(x), before, false);
@@ -216,7 +181,7 @@ static void carry_line(void *ctx, struct loop_builder *b, const struct loop_expr
 
 static void scan_piece(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
     struct lines *x = ctx;
-    struct scope s = open_item(x, b, item);
+    struct scope s = lines_open_item(x, b, item);
     struct loop_buffer *before = reg(x, "before", x->type);
     put(x, b, before,
         x->carries ? loop_load(x->l->arena, x->carries, piece_index(x, x->part), 1, 1)
@@ -245,82 +210,6 @@ static void lower_scan(struct lines *x) {
                 x);
 }
 
-// ---- orders
-
-static const struct loop_expr *is_nan(const struct lines *x, const struct loop_expr *e) {
-    return op2(x, LOOP_NE, e, e);
-}
-
-// Does p stand strictly before q, by value alone? Largest first, NaN before all; with `reverse`
-// smallest first, NaN behind all.
-static const struct loop_expr *precedes(const struct lines *x, const struct loop_expr *p,
-                                        const struct loop_expr *q) {
-    bool rising = x->node->detail->reverse;
-    const struct loop_expr *first = op2(x, LOOP_LT, rising ? p : q, rising ? q : p);
-    if (x->type != LOOP_F32 && x->type != LOOP_F64)
-        return first;
-    const struct loop_expr *nan = is_nan(x, rising ? q : p);
-    const struct loop_expr *not_nan = op2(x, LOOP_EQ, rising ? p : q, rising ? p : q);
-    return op2(x, LOOP_OR, first, op2(x, LOOP_AND, nan, not_nan));
-}
-
-static const struct loop_expr *is_none(const struct lines *x, const struct loop_expr *position) {
-    return op2(x, LOOP_LT, position, loop_whole(x->l->arena, LOOP_I64, 0));
-}
-
-// Registers of an order: the best so far, and the one that was found before it.
-struct ranks {
-    struct loop_buffer *best, *best_at, *last, *last_at;
-};
-
-// The element at the scope's point takes the best's place if it comes after the last one found and
-// before the best.
-static void rank_element(struct lines *x, struct scope *s, const struct ranks *r,
-                         const struct loop_expr *i) {
-    struct arena *a = x->l->arena;
-    struct loop_builder *b = s->builder;
-    const struct loop_expr *e = argument(x, s, 0, 0, x->type);
-    const struct loop_expr *at = loop_cast(a, i, LOOP_I64);
-    const struct loop_expr *last = get(x, r->last), *last_at = get(x, r->last_at);
-    const struct loop_expr *before_last = op2(x, LOOP_OR, precedes(x, e, last),
-                                              op2(x, LOOP_AND, op2(x, LOOP_LE, at, last_at),
-                                                  loop_unary(a, LOOP_NOT, precedes(x, last, e))));
-    const struct loop_expr *is_left = loop_let(
-        b, "left", op2(x, LOOP_OR, is_none(x, last_at), loop_unary(a, LOOP_NOT, before_last)));
-    const struct loop_expr *better =
-        op2(x, LOOP_OR, is_none(x, get(x, r->best_at)), precedes(x, e, get(x, r->best)));
-    const struct loop_expr *takes = loop_let(b, "takes", op2(x, LOOP_AND, is_left, better));
-    put(x, b, r->best, loop_ternary(a, LOOP_SELECT, takes, e, get(x, r->best)));
-    put(x, b, r->best_at, loop_ternary(a, LOOP_SELECT, takes, at, get(x, r->best_at)));
-}
-
-static void order_line(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
-    struct lines *x = ctx;
-    struct arena *a = x->l->arena;
-    struct scope line = open_item(x, b, item);
-    struct ranks r = {reg(x, "best", x->type), reg(x, "best_at", LOOP_I64), reg(x, "last", x->type),
-                      reg(x, "last_at", LOOP_I64)};
-    put(x, b, r.last, loop_number(a, x->type, 0));
-    put(x, b, r.last_at, loop_whole(a, LOOP_I64, -1));
-    struct loop_builder c, d;
-    struct loop_for places = {"place", number(x, 0), number(x, x->length), 1, false};
-    const struct loop_expr *place = loop_open_for(b, &places, &c);
-    struct scope s = scope_inside(&line, &c);
-    fix(x, &s, x->axis, place);
-    put(x, &c, r.best, loop_number(a, x->type, 0));
-    put(x, &c, r.best_at, loop_whole(a, LOOP_I64, -1));
-    struct loop_for all = {"j", number(x, 0), number(x, x->l->space.size[x->own].value), 1, false};
-    const struct loop_expr *j = loop_open_for(&c, &all, &d);
-    struct scope t = scope_inside(&s, &d);
-    fix(x, &t, x->own, j);
-    rank_element(x, &t, &r, j);
-    loop_close(&c, &d);
-    store(x, &s, get(x, r.best_at));
-    put(x, &c, r.last, get(x, r.best));
-    put(x, &c, r.last_at, get(x, r.best_at));
-    loop_close(b, &c);
-}
-
 // ---- scatters
 
 // Where sums are kept: the result, or scratch where the result's type would round every one.
@@ -330,7 +219,7 @@ static const struct loop_buffer *sums_of(const struct lines *x) {
 
 static void store_sum(struct lines *x, struct scope *s, const struct loop_expr *e) {
     loop_store(s->builder, sums_of(x), point_index(s, &x->node->shape, &x->map),
-               convert(x, e, x->type), false);
+               lines_convert(x, e, x->type), false);
 }
 
 // The range of results that the item owns begins with the base, or with zeros.
@@ -342,7 +231,7 @@ static const struct loop_expr *fill_range(struct lines *x, struct scope *line,
     struct loop_for f = {"j", begin, *end, 1, false};
     const struct loop_expr *j = loop_open_for(line->builder, &f, &b);
     struct scope s = scope_inside(line, &b);
-    fix(x, &s, x->axis, j);
+    lines_fix(x, &s, x->axis, j);
     bool has_base = x->node->op == OP_SCATTER_ADD;
     store_sum(x, &s,
               has_base ? point_value(&s, x->node->arg[0], &x->map)
@@ -359,7 +248,7 @@ static void add_at(struct lines *x, struct scope *s, const struct loop_expr *row
     loop_open_if(s->builder, row, end, &b);
     loop_open_if(&b, op2(x, LOOP_SUB, begin, number(x, 1)), row, &c);
     struct scope t = scope_inside(s, &c);
-    fix(x, &t, x->axis, row);
+    lines_fix(x, &t, x->axis, row);
     const struct loop_expr *at = loop_let(&c, "at", point_index(&t, &x->node->shape, &x->map));
     const struct loop_expr *old = loop_load(x->l->arena, sums_of(x), at, 1, 1);
     loop_store(&c, sums_of(x), at, op2(x, LOOP_ADD, old, e), false);
@@ -380,15 +269,16 @@ static const struct loop_expr *entry(const struct lines *x, struct scope *s, int
 
 static const struct loop_expr *place(const struct lines *x, struct scope *s, const char *name,
                                      const struct loop_expr *e, int64_t high) {
-    e = loop_to_index(x->l->arena, convert(x, e, LOOP_I64), 0, high);
+    e = loop_to_index(x->l->arena, lines_convert(x, e, LOOP_I64), 0, high);
     return loop_let(s->builder, name, e);
 }
 
 // One element of what is scattered: the own axis is its place along the axis.
 static void scatter_element(struct lines *x, struct scope *s, const struct loop_expr *begin,
                             const struct loop_expr *end) {
-    const struct loop_expr *row = place(x, s, "row", argument(x, s, 1, 0, LOOP_I64), x->length - 1);
-    add_at(x, s, row, begin, end, argument(x, s, 2, 0, x->type));
+    const struct loop_expr *row =
+        place(x, s, "row", lines_argument(x, s, 1, 0, LOOP_I64), x->length - 1);
+    add_at(x, s, row, begin, end, lines_argument(x, s, 2, 0, x->type));
 }
 
 // One list of one query: own axes are the query's entry, the list and the posting.
@@ -398,18 +288,18 @@ static void scatter_list(struct lines *x, struct scope *line, const struct loop_
     int64_t n_lists = g->nodes[x->node->arg[2]].shape.size[0] - 1;
     int64_t n_postings = g->nodes[x->node->arg[0]].shape.size[0];
     const struct loop_expr *list =
-        place(x, line, "list", argument(x, line, 3, 0, LOOP_I64), n_lists - 1);
-    fix(x, line, x->own + 1, list);
+        place(x, line, "list", lines_argument(x, line, 3, 0, LOOP_I64), n_lists - 1);
+    lines_fix(x, line, x->own + 1, list);
     const struct loop_expr *first = place(x, line, "first", entry(x, line, 2, 1, 0), n_postings);
     const struct loop_expr *last = place(x, line, "last", entry(x, line, 2, 1, 1), n_postings);
     struct loop_builder b;
     struct loop_for f = {"p", first, last, 1, false};
     const struct loop_expr *p = loop_open_for(line->builder, &f, &b);
     struct scope s = scope_inside(line, &b);
-    fix(x, &s, x->own + 2, p);
+    lines_fix(x, &s, x->own + 2, p);
     const struct loop_expr *row = place(x, &s, "row", entry(x, &s, 0, 2, 0), x->length - 1);
-    const struct loop_expr *weight = convert(x, entry(x, &s, 1, 2, 0), x->type);
-    const struct loop_expr *factor = argument(x, &s, 4, 0, x->type);
+    const struct loop_expr *weight = lines_convert(x, entry(x, &s, 1, 2, 0), x->type);
+    const struct loop_expr *factor = lines_argument(x, &s, 4, 0, x->type);
     add_at(x, &s, row, begin, end, op2(x, LOOP_MUL, factor, weight));
     loop_close(line->builder, &b);
 }
@@ -417,13 +307,13 @@ static void scatter_list(struct lines *x, struct scope *line, const struct loop_
 // The results of one item: all that is scattered goes by, and what falls into its range is added.
 static void scatter_range(void *ctx, struct loop_builder *b, const struct loop_expr *item) {
     struct lines *x = ctx;
-    struct scope line = open_item(x, b, item);
+    struct scope line = lines_open_item(x, b, item);
     const struct loop_expr *end, *begin = fill_range(x, &line, &end);
     struct loop_builder c;
     struct loop_for f = {"q", number(x, 0), number(x, x->l->space.size[x->own].value), 1, false};
     const struct loop_expr *q = loop_open_for(b, &f, &c);
     struct scope s = scope_inside(&line, &c);
-    fix(x, &s, x->own, q);
+    lines_fix(x, &s, x->own, q);
     if (x->node->op == OP_SCATTER_ADD)
         scatter_element(x, &s, begin, end);
     else
@@ -437,7 +327,7 @@ static void round_sum(void *ctx, struct loop_builder *b, const struct loop_expr 
     struct scope s = {.lowering = x->l, .builder = b, .lane_group = -1, .lanes = 1};
     scope_split(&s, item, 0, x->l->space.group[x->own - 1] + 1);
     const struct loop_expr *at = point_index(&s, &x->node->shape, &x->map);
-    store(x, &s, loop_load(x->l->arena, x->sums, at, 1, 1));
+    lines_store(x, &s, loop_load(x->l->arena, x->sums, at, 1, 1));
 }
 
 static void lower_scatter(struct lines *x) {
@@ -506,8 +396,8 @@ void nest_lower_walker(struct nest *n, const char *name, const struct nest_threa
     x.storage = storage_of(x.type);
     build_space(&x);
     if (x.node->op == OP_TOPK)
-        nest_kernel(x.l, arena_printf(x.l->arena, "%s_order", name), t, lines_count(&x), order_line,
-                    &x);
+        nest_kernel(x.l, arena_printf(x.l->arena, "%s_order", name), t, lines_count(&x),
+                    lines_order, &x);
     else if (op_infos[x.node->op].class == OP_CLASS_SCAN)
         lower_scan(&x);
     else

@@ -9,9 +9,11 @@
 #include "family/nest.h"
 
 // How threads are made: a loop over items in each block, or a thread for each.
+struct nest_team;
 struct nest_threads {
     bool is_gpu;
     int64_t per_block;
+    struct nest_team *team;  // NULL: a thread for each item; else a warp (nest_team.h)
 };
 
 typedef void (*nest_item_fn)(void *ctx, struct loop_builder *b, const struct loop_expr *item);

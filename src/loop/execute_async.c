@@ -209,6 +209,7 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
         else
             m->memory[c.to->id].writer[c.base + at] = UNDER_WAY;
     }
+    m->had_flights = true;
     y->bulk[y->n_bulk++] = c;
 }
 
@@ -335,6 +336,7 @@ static void compute(struct machine *m, int first, const struct product *p) {
     }
     struct memory *mem = &m->memory[p->sums->id];
     bool is_whole = p->sums->value == LOOP_I32;
+    m->had_flights = true;
     for (int t = 0; t < GROUP; t++)
         for (int i = 0; i < p->b.size / 2; i++) {
             int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8,
@@ -354,10 +356,11 @@ static void compute(struct machine *m, int first, const struct product *p) {
 // Mark the sums as under way, or as the threads' own.
 static void mark_sums(struct machine *m, int first, const struct product *p, int64_t writer) {
     struct memory *mem = &m->memory[p->sums->id];
+    m->had_flights = true;
     for (int t = 0; t < GROUP; t++)
         for (int i = 0; i < p->b.size / 2; i++) {
             int64_t *w = &mem->writer[sum_cell(m, p, first + t, i)];
-            if (writer == UNDER_WAY && p->adds && *w == NOBODY)
+            if (writer == UNDER_WAY && p->adds && *w >= NOBODY && *w < m->first)
                 fail(m, "adds to sums that were not written");
             *w = writer;
         }

@@ -60,6 +60,7 @@ static void copy_start(struct machine *m, const struct loop_stmt *s) {
     c.valid = machine_index(m, o[2].index) / element_bytes(c.to);
     c.from_index = c.valid ? place(m, s, 1) : 0;
     // From now on it may land at any time.
+    m->had_flights = true;
     for (int64_t i = 0; i < c.count && !m->failed; i++) {
         machine_write(m, c.to, c.to_index + i, 0, (union cell){0});
         if (!m->failed)

@@ -1,7 +1,8 @@
 // The expert: findings first, in their order of rank, each action as the move that it names;
-// then whatever move the closed-form prior likes best.
+// then whatever move the prior likes best: the closed form, and what was learned of its kind.
 #include "base/arena.h"
 #include "mind/moves_untried.h"
+#include "mind/priors.h"
 #include "record/finding.h"
 #include "tools/tool.h"
 
@@ -17,33 +18,56 @@ static const struct move *best_move(const struct action *action, const struct mo
     return best;
 }
 
+// A finding whose moves were learned to make kernels slower comes after all others.
+static const double SLOWER = -0.02;
+
+static const char *with_words(struct arena *a, const char *reason, const struct prior *p) {
+    return p->words ? arena_printf(a, "%s; learned: %s", reason, p->words) : reason;
+}
+
+// The first action of a finding that some move stands for; NULL: none does, or (unless
+// `takes_slower`) it is not worth it by what was learned.
+static const struct move *pick_by_finding(struct arena *a, const struct brief *brief, int number,
+                                          bool takes_slower, const struct move *moves, int n_moves,
+                                          struct proposal *out) {
+    const struct finding *finding = &brief->node->findings[number];
+    for (int i = 0; i < finding->n_actions; i++) {
+        const struct move *m = best_move(&finding->actions[i], moves, n_moves);
+        if (!m)
+            continue;
+        struct prior learned = priors_expect(brief->priors, m->words, finding->tool);
+        if (!takes_slower && prior_log_gain(&learned) < SLOWER)
+            continue;
+        const char *reason =
+            arena_printf(a, "%s: %s; %s", finding->tool, finding->cause, finding->actions[i].words);
+        *out = (struct proposal){.kernel = m->kernel,
+                                 .move = m->words,
+                                 .reason = with_words(a, reason, &learned),
+                                 .by = "expert",
+                                 .tool = finding->tool,
+                                 .expected = finding->expected_gain};
+        return m;
+    }
+    return NULL;
+}
+
 // The next proposal from the moves that are left; NULL: none is.
 static const struct move *pick(struct arena *a, const struct brief *brief, const struct move *moves,
                                int n_moves, struct proposal *out) {
-    const struct search_node *node = brief->node;
-    for (int f = 0; f < node->n_findings; f++) {
-        const struct finding *finding = &node->findings[f];
-        for (int i = 0; i < finding->n_actions; i++) {
-            const struct move *m = best_move(&finding->actions[i], moves, n_moves);
-            if (!m)
-                continue;
-            const char *reason = arena_printf(a, "%s: %s; %s", finding->tool, finding->cause,
-                                              finding->actions[i].words);
-            *out = (struct proposal){.kernel = m->kernel,
-                                     .move = m->words,
-                                     .reason = reason,
-                                     .by = "expert",
-                                     .tool = finding->tool,
-                                     .expected = finding->expected_gain};
-            return m;
-        }
-    }
-    const struct move *m = best_move(NULL, moves, n_moves);
-    if (m)
-        *out = (struct proposal){.kernel = m->kernel,
-                                 .move = m->words,
-                                 .reason = "best of the untried moves by its prior",
-                                 .by = "expert"};
+    const struct move *m = NULL;
+    for (int slower = 0; slower < 2; slower++)
+        for (int f = 0; f < brief->node->n_findings; f++)
+            if ((m = pick_by_finding(a, brief, f, slower, moves, n_moves, out)))
+                return m;
+    m = best_move(NULL, moves, n_moves);
+    if (!m)
+        return NULL;
+    struct prior learned = priors_expect(brief->priors, m->words, NULL);
+    *out = (struct proposal){.kernel = m->kernel,
+                             .move = m->words,
+                             .reason =
+                                 with_words(a, "best of the untried moves by its prior", &learned),
+                             .by = "expert"};
     return m;
 }
 

@@ -14,6 +14,7 @@
 
 struct arena;
 struct error;
+struct priors;
 
 // Some nodes of the tree, in an order that their name says.
 struct node_list {
@@ -46,7 +47,9 @@ struct brief {
     int evals_left;             // of the run, that of this proposal included; 0: no limit known
     bool is_race;               // many are timed roughly at once: it may go far from the node
     struct rng *rng;
-    void *mind;  // the proposer's own state; NULL: it has none
+
+    const struct priors *priors;  // what is expected of moves; NULL: nothing was learned
+    void *mind;                   // the proposer's own state; NULL: it has none
 };
 
 // Either a kernel block, complete and legal, or source that somebody wrote.

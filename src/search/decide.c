@@ -14,49 +14,35 @@
 #include "lang/lang.h"
 #include "mind/proposer.h"
 #include "record/run.h"
+#include "search/policy.h"
 #include "search/tree.h"
 
 enum { LEADERS_MAX = 5, AGAIN_MAX = 1000 };
 
-struct tried {
-    const char **kernels;
-    int n, room;
-};
-
-static void note_tried(struct arena *a, struct tried *t, const char *kernel) {
+static void note_kernel(struct arena *a, struct search_state *s, const char *kernel) {
     if (!kernel)
         return;
-    if (t->n == t->room) {
-        int room = t->room ? 2 * t->room : 64;
+    if (s->n_kernels == s->room) {
+        int room = s->room ? 2 * s->room : 64;
         const char **more = arena_array(a, const char *, room);
-        if (t->n > 0)
-            memcpy(more, t->kernels, sizeof *more * (size_t)t->n);
-        t->kernels = more;
-        t->room = room;
+        if (s->n_kernels > 0)
+            memcpy(more, s->kernels, sizeof *more * (size_t)s->n_kernels);
+        s->kernels = more;
+        s->room = room;
     }
-    t->kernels[t->n++] = kernel;
+    s->kernels[s->n_kernels++] = kernel;
 }
 
-// What is known of a decision in the making.
-struct making {
-    const struct decide_input *in;
-    struct tree tree;
-    struct tried tried;
-    struct rng rng;
-    uint64_t *codes;  // of the nodes, then of what was decided
-    const char **hashes;
-    int n_codes;
-};
-
-static void note_candidate(struct making *m, const struct candidate *c) {
-    m->codes[m->n_codes] = candidate_code(c);
-    m->hashes[m->n_codes++] = c->hash;
+static void note_candidate(struct search_state *s, const struct candidate *c) {
+    s->codes[s->n_codes] = candidate_code(c);
+    s->hashes[s->n_codes++] = c->hash;
 }
 
-static bool is_duplicate(const struct making *m, const struct candidate *c) {
-    uint64_t code = candidate_code(c);
-    for (int i = 0; i < m->n_codes; i++)
-        if (strcmp(m->hashes[i], c->hash) == 0 || (m->in->is_race && m->codes[i] == code))
+static bool is_duplicate(const struct search_context *c, const struct search_state *s,
+                         const struct candidate *candidate) {
+    uint64_t code = candidate_code(candidate);
+    for (int i = 0; i < s->n_codes; i++)
+        if (strcmp(s->hashes[i], candidate->hash) == 0 || (c->is_race && s->codes[i] == code))
             return true;
     return false;
 }
@@ -95,13 +81,13 @@ static bool is_cousin(const struct search_node *nodes, int node, int i) {
            nodes[uncle].parent == nodes[parent].parent;
 }
 
-static struct node_list collect(const struct decide_input *in, int node, relation_fn relation) {
+static struct node_list collect(const struct search_context *c, int node, relation_fn relation) {
     const struct search_node **list =
-        arena_array(in->scratch, const struct search_node *, in->n_nodes + 1);
+        arena_array(c->scratch, const struct search_node *, c->n_nodes + 1);
     int n = 0;
-    for (int i = 0; i < in->n_nodes; i++)
-        if (relation(in->nodes, node, i))
-            list[n++] = &in->nodes[i];
+    for (int i = 0; i < c->n_nodes; i++)
+        if (relation(c->nodes, node, i))
+            list[n++] = &c->nodes[i];
     return (struct node_list){list, n};
 }
 
@@ -113,15 +99,15 @@ static int by_time(const void *x, const void *y) {
     return a->number - b->number;
 }
 
-static struct node_list leaders(const struct decide_input *in) {
+static struct node_list leaders(const struct search_context *c) {
     const struct search_node **list =
-        arena_array(in->scratch, const struct search_node *, in->n_nodes + 1);
+        arena_array(c->scratch, const struct search_node *, c->n_nodes + 1);
     struct tree tree;
     int n = 0;
-    tree_build(in->scratch, &tree, in->nodes, in->n_nodes);
-    for (int i = 0; i < in->n_nodes; i++)
+    tree_build(c->scratch, &tree, c->nodes, c->n_nodes);
+    for (int i = 0; i < c->n_nodes; i++)
         if (tree.at[i].works)
-            list[n++] = &in->nodes[i];
+            list[n++] = &c->nodes[i];
     qsort(list, (size_t)n, sizeof *list, by_time);
     return (struct node_list){list, n < LEADERS_MAX ? n : LEADERS_MAX};
 }
@@ -131,84 +117,110 @@ static bool is_any(const struct search_node *nodes, int node, int i) {
     return true;
 }
 
-static int count_expert_at_end(const struct decide_input *in) {
+static int count_expert_at_end(const struct search_context *c) {
     int n = 0;
-    for (int i = in->n_nodes - 1; i > 0 && i >= in->mind_since; i--, n++)
-        if (!in->nodes[i].by || strcmp(in->nodes[i].by, "expert") != 0)
+    for (int i = c->n_nodes - 1; i > 0 && i >= c->mind_since; i--, n++)
+        if (!c->nodes[i].by || strcmp(c->nodes[i].by, "expert") != 0)
             break;
     return n;
 }
 
-bool decide_brief(const struct decide_input *in, int node, struct brief *out) {
-    struct arena *a = in->scratch;
-    const char **hashes = arena_array(a, const char *, in->n_nodes + 1);
-    struct tried tried = {0};
-    for (int i = 0; i < in->n_nodes; i++) {
-        hashes[i] = in->nodes[i].candidate.hash;
-        note_tried(a, &tried, in->nodes[i].candidate.kernel);
+bool decide_brief(const struct search_context *c, int node, struct brief *out) {
+    struct arena *a = c->scratch;
+    const char **hashes = arena_array(a, const char *, c->n_nodes + 1);
+    struct search_state tried = {0};
+    for (int i = 0; i < c->n_nodes; i++) {
+        hashes[i] = c->nodes[i].candidate.hash;
+        note_kernel(a, &tried, c->nodes[i].candidate.kernel);
     }
     *out = (struct brief){
-        .problem = in->problem,
-        .target = in->target,
-        .bound = in->bound,
-        .node = &in->nodes[node],
+        .problem = c->problem,
+        .target = c->target,
+        .bound = c->bound,
+        .node = &c->nodes[node],
         .tried = tried.kernels,
-        .n_tried = tried.n,
+        .n_tried = tried.n_kernels,
         .hashes = hashes,
-        .n_hashes = in->n_nodes,
-        .root = &in->nodes[0],
-        .children = collect(in, node, is_child),
-        .siblings = collect(in, node, is_sibling),
-        .cousins = collect(in, node, is_cousin),
-        .leaders = leaders(in),
-        .all = collect(in, node, is_any),
-        .number = in->n_nodes,
-        .n_expert = count_expert_at_end(in),
-        .mind_since = in->mind_since,
-        .seconds_left = in->seconds_left,
-        .batch = in->batch,
-        .evals_left = in->evals_left,
-        .mind = in->mind,
+        .n_hashes = c->n_nodes,
+        .root = &c->nodes[0],
+        .children = collect(c, node, is_child),
+        .siblings = collect(c, node, is_sibling),
+        .cousins = collect(c, node, is_cousin),
+        .leaders = leaders(c),
+        .all = collect(c, node, is_any),
+        .number = c->n_nodes,
+        .n_expert = count_expert_at_end(c),
+        .mind_since = c->mind_since,
+        .seconds_left = c->seconds_left,
+        .batch = c->batch,
+        .evals_left = c->evals_left,
+        .priors = c->priors,
+        .mind = c->mind,
     };
-    if (!in->nodes[node].candidate.kernel)
+    if (!c->nodes[node].candidate.kernel)
         return true;
-    out->kernel = read_kernel(a, &in->nodes[node]);
+    out->kernel = read_kernel(a, &c->nodes[node]);
     return out->kernel != NULL;
 }
 
 // ---- the decision
 
-// Ask the mind for proposals from this node; returns how many.
-static int propose_from(struct making *m, int parent, struct proposal *out, int room) {
-    const struct decide_input *in = m->in;
-    struct brief brief;
-    if (!decide_brief(in, parent, &brief))
-        return 0;
-    brief.tried = m->tried.kernels;
-    brief.n_tried = m->tried.n;
-    brief.rng = &m->rng;
-    brief.is_race = in->is_race;
-    brief.is_repair = verdict_is_failure(in->nodes[parent].verdict.kind) && parent > 0;
-    return in->proposer->propose(in->scratch, &brief, out, room);
-}
-
 // The proposal as a candidate; false when it cannot be one, or is not new.
-static bool realise_proposal(struct making *m, const struct proposal *p, struct candidate *c) {
-    const struct decide_input *in = m->in;
-    struct arena *a = in->scratch;
+static bool realise_proposal(const struct search_context *c, struct search_state *s,
+                             const struct proposal *p, struct candidate *out) {
+    struct arena *a = c->scratch;
     struct error why = {0};
-    *c = (struct candidate){.tier = p->tier, .source = p->source};
+    *out = (struct candidate){.tier = p->tier, .source = p->source};
     if (!p->kernel) {
-        candidate_seal(a, c);
-        return !is_duplicate(m, c);
+        candidate_seal(a, out);
+        return !is_duplicate(c, s, out);
     }
-    note_tried(a, &m->tried, kernel_print(a, p->kernel));
-    if (!lower_kernel(a, in->problem, in->target, p->kernel, c, &why)) {
+    note_kernel(a, s, kernel_print(a, p->kernel));
+    if (!lower_kernel(a, c->problem, c->target, p->kernel, out, &why)) {
         log_info("%s: %s", p->move, why.text);  // the move's repair has a gap
         return false;
     }
-    note_tried(a, &m->tried, c->kernel);
-    return !is_duplicate(m, c);
+    note_kernel(a, s, out->kernel);
+    return !is_duplicate(c, s, out);
+}
+
+bool decide_on(const struct search_context *c, struct search_state *s, int parent,
+               const struct proposal *p, struct decision *out) {
+    struct candidate candidate;
+    if (!realise_proposal(c, s, p, &candidate))
+        return false;
+    note_candidate(s, &candidate);
+    *out = (struct decision){.parent = parent,
+                             .move = p->move,
+                             .change = p->change,
+                             .reason = p->reason,
+                             .by = p->by,
+                             .tool = p->tool,
+                             .expected = p->expected,
+                             .candidate = candidate};
+    s->tree.at[parent].n_children++;
+    s->n_decided++;
+    return true;
+}
+
+int decide_from(const struct search_context *c, struct search_state *s, int parent,
+                const struct priors *priors, struct decision *out, int room, int *n_asked) {
+    struct proposal *proposals = arena_array(c->scratch, struct proposal, room);
+    struct brief brief;
+    int n = 0;
+    *n_asked = 0;
+    if (!decide_brief(c, parent, &brief))
+        return 0;
+    brief.tried = s->kernels;
+    brief.n_tried = s->n_kernels;
+    brief.rng = &s->rng;
+    brief.priors = priors;
+    brief.is_race = c->is_race;
+    brief.is_repair = verdict_is_failure(c->nodes[parent].verdict.kind) && parent > 0;
+    *n_asked = c->proposer->propose(c->scratch, &brief, proposals, room);
+    for (int i = 0; i < *n_asked; i++)
+        n += decide_on(c, s, parent, &proposals[i], &out[n]);
+    return n;
 }
 
 static bool failed(const struct search_node *n) {
@@ -217,93 +229,64 @@ static bool failed(const struct search_node *n) {
 
 // A model wrote it, it did not pass, nobody has repaired it yet, and it is worth repairing: how
 // often that was tried is how many of its ancestors in a row did not pass either.
-static bool wants_repair(const struct decide_input *in, int node) {
-    const struct search_node *n = &in->nodes[node];
+static bool wants_repair(const struct search_context *c, int node) {
+    const struct search_node *n = &c->nodes[node];
     int n_failed = 0;
     bool is_mind = n->by && (strcmp(n->by, "team") == 0 || strcmp(n->by, "debug") == 0);
     if (!is_mind || n->verdict.kind == VERDICT_CHEAT)
         return false;
-    for (int i = node + 1; i < in->n_nodes; i++)
-        if (in->nodes[i].parent == node)
+    for (int i = node + 1; i < c->n_nodes; i++)
+        if (c->nodes[i].parent == node)
             return false;
-    for (int i = node; i > 0 && failed(&in->nodes[i]); i = in->nodes[i].parent)
+    for (int i = node; i > 0 && failed(&c->nodes[i]); i = c->nodes[i].parent)
         n_failed++;
     return n_failed >= 1 && n_failed <= REPAIRS_MAX;
 }
 
 // The oldest of the last batch that wants it; -1: none. While a batch is gathered, as many nodes
 // of it as may be there already are newer.
-static int to_repair(const struct decide_input *in) {
-    int batch = in->batch > 1 ? in->batch : 1, first = in->n_nodes - (2 * batch - 1);
-    if (!in->proposer->can_repair)
+static int to_repair(const struct search_context *c) {
+    int batch = c->batch > 1 ? c->batch : 1, first = c->n_nodes - (2 * batch - 1);
+    if (!c->proposer->can_repair)
         return -1;
-    for (int i = first > 1 ? first : 1; i < in->n_nodes; i++)
-        if (wants_repair(in, i))
+    for (int i = first > 1 ? first : 1; i < c->n_nodes; i++)
+        if (wants_repair(c, i))
             return i;
     return -1;
 }
 
-static void begin(struct making *m, const struct decide_input *in, int room) {
-    struct arena *a = in->scratch;
-    *m = (struct making){.in = in,
-                         .codes = arena_array(a, uint64_t, in->n_nodes + room),
-                         .hashes = arena_array(a, const char *, in->n_nodes + room)};
-    tree_build(a, &m->tree, in->nodes, in->n_nodes);
-    for (int i = 0; i < in->n_nodes; i++) {
-        if (search_node_is_untimed(&in->nodes[i]))
+static void begin(const struct search_context *c, struct search_state *s, int room) {
+    struct arena *a = c->scratch;
+    *s = (struct search_state){.codes = arena_array(a, uint64_t, c->n_nodes + room),
+                               .hashes = arena_array(a, const char *, c->n_nodes + room)};
+    tree_build(a, &s->tree, c->nodes, c->n_nodes);
+    for (int i = 0; i < c->n_nodes; i++) {
+        if (search_node_is_untimed(&c->nodes[i]))
             continue;  // a race had no time for it: it may be proposed again
-        note_tried(a, &m->tried, in->nodes[i].candidate.kernel);
-        note_candidate(m, &in->nodes[i].candidate);
+        note_kernel(a, s, c->nodes[i].candidate.kernel);
+        note_candidate(s, &c->nodes[i].candidate);
     }
-    rng_init(&m->rng, in->seed + 0x9e3779b97f4a7c15u * (uint64_t)in->n_nodes);
+    rng_init(&s->rng, c->seed + 0x9e3779b97f4a7c15u * (uint64_t)c->n_nodes);
 }
 
-// Of several proposals a third is kept for nodes that come second.
-static int share_of(int room, int n_before) {
-    return n_before == 0 ? room - room / 3 : room - n_before;
-}
-
-static int add_realised(struct making *m, int parent, const struct proposal *p, int n_proposals,
-                        struct decision *out) {
-    int n = 0;
-    for (int i = 0; i < n_proposals; i++) {
-        struct candidate c;
-        if (!realise_proposal(m, &p[i], &c))
-            continue;
-        note_candidate(m, &c);
-        out[n++] = (struct decision){.parent = parent,
-                                     .move = p[i].move,
-                                     .change = p[i].change,
-                                     .reason = p[i].reason,
-                                     .by = p[i].by,
-                                     .tool = p[i].tool,
-                                     .expected = p[i].expected,
-                                     .candidate = c};
-    }
-    m->tree.at[parent].n_children += n;
+// Before the root is judged there is nothing to choose between.
+static int decide_opening(const struct search_context *c, struct search_state *s,
+                          struct decision *out, int room) {
+    int n = 0, n_asked = 1;
+    for (int again = 0; n < room && n_asked > 0 && again < AGAIN_MAX; again++)
+        n += decide_from(c, s, 0, c->priors, out + n, room - n, &n_asked);
     return n;
 }
 
-int decide(const struct decide_input *in, struct decision *out, int room) {
-    struct making m;
-    int n = 0, repair = to_repair(in);
-    bool is_opening = in->n_nodes > 0 && in->nodes[0].state == NODE_PROPOSED;
-    struct proposal *proposals = arena_array(in->scratch, struct proposal, room);
-    begin(&m, in, room);
-    for (int n_again = 0; n < room && n_again < AGAIN_MAX; n_again++) {
-        bool is_repair = repair >= 0;
-        int parent = is_repair ? repair : is_opening ? 0 : in->policy->select(&m.tree, &m.rng);
-        if (parent < 0)
-            break;
-        repair = -1;
-        memset(proposals, 0, sizeof *proposals * (size_t)room);
-        int wanted = is_repair ? 1 : is_opening ? room - n : share_of(room, n);
-        int got = propose_from(&m, parent, proposals, wanted);
-        if (got == 0 && is_opening)
-            break;
-        if (got == 0 && !is_repair)
-            tree_exhaust(&m.tree, parent);
-        n += add_realised(&m, parent, proposals, got, out + n);
-    }
-    return n;
+int decide(const struct search_context *c, struct decision *out, int room) {
+    struct search_state s;
+    int n = 0, n_asked, repair = to_repair(c);
+    begin(c, &s, room);
+    if (repair >= 0)
+        n = decide_from(c, &s, repair, c->priors, out, 1, &n_asked);
+    if (n == room)
+        return n;
+    if (c->n_nodes > 0 && c->nodes[0].state == NODE_PROPOSED)
+        return n + decide_opening(c, &s, out + n, room - n);
+    return n + c->policy->propose(c, &s, out + n, room - n);
 }

@@ -51,7 +51,7 @@ static void tell_all(struct loop *l, enum event_kind kind, const struct search_n
         .n_screened = progress_screened(l->nodes, l->n_nodes),
         .best = best,
         .best_s = best < 0 ? NAN : l->nodes[best].measurement.median_s,
-        .reach_s = l->job->bound->reach_s,
+        .reach_s = l->job->context.bound->reach_s,
         .elapsed_s = l->run->elapsed_s,
     };
     l->job->on_event(&e, l->job->event_ctx);
@@ -120,8 +120,8 @@ static bool add_root(struct loop *l, struct error *err) {
     if (!is_given && l->job->first) {
         c = *l->job->first;
     } else if (!is_given) {
-        lower_default(l->a, l->job->problem, l->job->target, &k);
-        if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
+        lower_default(l->a, l->job->context.problem, l->job->context.target, &k);
+        if (!lower_kernel(l->a, l->job->context.problem, l->job->context.target, &k, &c, err))
             return error_wrap(err, "default kernel");
         c.label = "default";
     }
@@ -168,9 +168,9 @@ static void explain(struct loop *l, struct search_node *n) {
     if (!isfinite(n->time_s))
         return;
     profile_set(&n->profile, METRIC_TIME, n->measurement.median_s);
-    struct tool_input in = {.problem = l->job->problem,
-                            .target = l->job->target,
-                            .bound = l->job->bound,
+    struct tool_input in = {.problem = l->job->context.problem,
+                            .target = l->job->context.target,
+                            .bound = l->job->context.bound,
                             .candidate = &n->candidate,
                             .profile = &n->profile};
     n->n_findings = tools_examine(l->a, &in, n->findings, NODE_FINDINGS_MAX);
@@ -315,8 +315,8 @@ static bool add_simple(struct loop *l, struct error *err) {
                  kind != VERDICT_SUSPECT;
     if (!fails || l->run->start.source || l->job->first)
         return true;
-    lower_simple(l->a, l->job->problem, l->job->target, &k);
-    if (!lower_kernel(l->a, l->job->problem, l->job->target, &k, &c, err))
+    lower_simple(l->a, l->job->context.problem, l->job->context.target, &k);
+    if (!lower_kernel(l->a, l->job->context.problem, l->job->context.target, &k, &c, err))
         return error_wrap(err, "simple kernel");
     for (int i = 0; i < l->n_nodes; i++)
         if (strcmp(l->nodes[i].candidate.hash, c.hash) == 0)
@@ -342,7 +342,7 @@ static bool evaluate_batch(struct loop *l, struct error *err) {
 static bool is_at_reach(const struct loop *l) {
     int best = progress_champion(l->nodes, l->n_nodes);
     return best >= 0 &&
-           l->job->bound->reach_s / l->nodes[best].measurement.median_s >= l->run->until;
+           l->job->context.bound->reach_s / l->nodes[best].measurement.median_s >= l->run->until;
 }
 
 void loop_say(struct loop *l, const char *words) {
@@ -389,7 +389,7 @@ static const char *stop_reason(struct loop *l) {
     return NULL;
 }
 
-static bool add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
+bool loop_add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
     bool ok = store_begin(l->job->store, err);
     for (int i = 0; ok && i < n; i++)
         ok = add_decided(l, &decisions[i], err);
@@ -397,25 +397,19 @@ static bool add_all(struct loop *l, const struct decision *decisions, int n, str
 }
 
 bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
-    struct decide_input in = {.problem = l->job->problem,
-                              .target = l->job->target,
-                              .bound = l->job->bound,
-                              .policy = l->job->policy,
-                              .proposer = l->job->proposer,
-                              .mind = l->job->mind,
-                              .nodes = l->nodes,
-                              .n_nodes = l->n_nodes,
-                              .seed = l->run->seed,
-                              .seconds_left = l->run->max_seconds - l->run->elapsed_s,
-                              .batch = l->run->batch,
-                              .evals_left =
-                                  progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals),
-                              .mind_since = l->run->llm.since,
-                              .is_race = l->run->race > 0,
-                              .scratch = &l->scratch};
+    struct search_context c = l->job->context;
+    c.nodes = l->nodes;
+    c.n_nodes = l->n_nodes;
+    c.seed = l->run->seed;
+    c.seconds_left = l->run->max_seconds - l->run->elapsed_s;
+    c.batch = l->run->batch;
+    c.evals_left = progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals);
+    c.mind_since = l->run->llm.since;
+    c.is_race = l->run->race > 0;
+    c.scratch = &l->scratch;
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
-    *n = decide(&in, decisions, room);
-    bool ok = add_all(l, decisions, *n, err);
+    *n = decide(&c, decisions, room);
+    bool ok = loop_add_all(l, decisions, *n, err);
     arena_reset(&l->scratch);
     return ok;
 }
@@ -465,7 +459,7 @@ static const char *doubt_of_reach(struct loop *l) {
         return "far beyond reach";
     if (best < 0 || l->n_remeasured == REMEASURE_MAX)
         return NULL;
-    if (job->bound->reach_s / l->nodes[best].time_s > BEYOND)
+    if (job->context.bound->reach_s / l->nodes[best].time_s > BEYOND)
         return "faster than reach";
     loop_update_elapsed(l);
     bool is_early = l->run->elapsed_s < l->run->max_seconds / 2;
@@ -509,8 +503,8 @@ static bool gather_batch(struct loop *l, const char **why, struct error *err) {
         if (n == 0 && interrupt_seen())
             return error_set(err, ERROR_INTERRUPTED, "interrupted");
         if (n == 0) {
-            const struct proposer *p = l->job->proposer;
-            const char *stopped = p->stopped ? p->stopped(l->job->mind) : NULL;
+            const struct proposer *p = l->job->context.proposer;
+            const char *stopped = p->stopped ? p->stopped(l->job->context.mind) : NULL;
             *why = n_proposed > 0 ? NULL : stopped ? stopped : "exhausted";
             return true;
         }
@@ -543,8 +537,8 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .a = a,
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_race_opening(&l, err) &&
-              evaluate_again(&l, err) && add_simple(&l, err);
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_add_warm(&l, err) &&
+              loop_race_opening(&l, err) && evaluate_again(&l, err) && add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && loop_confirm(&l, &settled, err);

@@ -16,12 +16,11 @@
 
 #include "eval/evaluate.h"
 #include "record/event.h"
+#include "search/context.h"
 
+struct advice;
 struct arena;
-struct bound;
 struct error;
-struct policy;
-struct proposer;
 struct run;
 struct store;
 
@@ -39,12 +38,7 @@ struct judging {
 };
 
 struct optimize_job {
-    const struct problem *problem;
-    const struct target *target;
-    const struct bound *bound;
-    const struct policy *policy;
-    const struct proposer *proposer;
-    void *mind;  // the proposer's state; NULL: it has none
+    struct search_context context;  // what of it holds for the whole run
     struct judging judge;
     struct store *store;
     // Called when the champion is faster than reach, which says that the ceilings are too low, or
@@ -56,6 +50,8 @@ struct optimize_job {
     void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;
+    // What the run took from memory: kernels to begin with. NULL: nothing.
+    const struct advice *advice;
     // A replay begins with the block that the recorded run began with, whatever the default is by
     // now. NULL: with the run's start, or the default.
     const struct candidate *first;

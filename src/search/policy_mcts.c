@@ -14,7 +14,8 @@
 #include <math.h>
 
 #include "record/run.h"
-#include "search/tree.h"
+#include "search/decide.h"
+#include "search/policy.h"
 
 static const double WIDEN = 3.0, ALPHA = 0.5, EXPLORE = 0.08;
 
@@ -38,8 +39,9 @@ static int best_child(const struct tree *t, int node, double *best_score) {
     return best;
 }
 
-static int select_mcts(const struct tree *t, struct rng *rng) {
-    (void)rng;
+static int select_mcts(const struct search_context *c, struct search_state *s) {
+    const struct tree *t = &s->tree;
+    (void)c;
     if (t->n_nodes == 0 || t->at[0].is_closed)
         return -1;
     int node = 0;
@@ -59,5 +61,6 @@ static int select_mcts(const struct tree *t, struct rng *rng) {
 const struct policy policy_mcts = {
     .name = "mcts",
     .summary = "tree search: widen where the best results lie, look elsewhere now and then",
+    .propose = policy_propose_selected,
     .select = select_mcts,
 };

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "record/run.h"
@@ -103,13 +102,4 @@ int tree_fastest(const struct tree *t) {
         if (t->at[i].works && (best < 0 || t->nodes[i].time_s < t->nodes[best].time_s))
             best = i;
     return best;
-}
-
-const struct policy *const policies[] = {&policy_mcts, &policy_greedy, &policy_random, NULL};
-
-const struct policy *policy_find(const char *name) {
-    for (const struct policy *const *p = policies; *p; p++)
-        if (strcmp((*p)->name, name) == 0)
-            return *p;
-    return NULL;
 }

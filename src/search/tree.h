@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 struct arena;
-struct rng;
 struct search_node;
 
 struct tree_node {
@@ -39,19 +38,3 @@ bool tree_is_open(const struct tree *t, int node);
 
 // The fastest working node, or -1.
 int tree_fastest(const struct tree *t);
-
-// A policy chooses the node to improve on next. It reads the tree and nothing else.
-struct policy {
-    const char *name;
-    const char *summary;
-    // Called before every proposal; returns an open node, or -1 when none is left.
-    int (*select)(const struct tree *t, struct rng *rng);
-};
-
-extern const struct policy policy_mcts;    // the default
-extern const struct policy policy_greedy;  // always the fastest
-extern const struct policy policy_random;  // the control
-
-extern const struct policy *const policies[];  // NULL-terminated
-
-const struct policy *policy_find(const char *name);  // NULL: there is none of that name

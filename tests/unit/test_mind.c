@@ -1,11 +1,14 @@
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "mind/priors.h"
 #include "mind/proposer.h"
+#include "record/move_kind.h"
 #include "record/run.h"
 #include "tools/tool.h"
 
@@ -188,4 +191,59 @@ Test(mind, expert_relieves_what_limits_a_gpu_kernel) {
     cr_assert(strstr(p.reason, "spill: registers spill to memory; "), "%s", p.reason);
     cr_assert(strcmp(knob_of(&p), "minblocks") == 0 || strcmp(knob_of(&p), "micro") == 0, "%s",
               p.move);
+}
+
+// What a test learned: this kind of move by this gain.
+struct learned {
+    const char *kind;
+    double gain;
+};
+
+static struct prior expect_learned(const void *ctx, const char *kind, const char *tool) {
+    const struct learned *l = ctx;
+    (void)tool;
+    if (strcmp(kind, l->kind) != 0)
+        return (struct prior){0};
+    return (struct prior){.gain = l->gain, .weight = 1000, .words = "so it was"};
+}
+
+Test(mind, expert_prefers_what_was_learned_to_pay) {
+    struct brief brief = sample_brief();
+    struct proposal before, p;
+    int n_moves;
+    cr_assert(proposer_expert.propose(&a, &brief, &before, 1));
+    struct move *moves = moves_list(&a, brief.problem, brief.target, brief.kernel, &n_moves);
+    const char *kind = NULL, *first = move_kind(&a, before.move);
+    for (int i = 0; i < n_moves && !kind; i++)
+        if (strcmp(move_kind(&a, moves[i].words), first) != 0)
+            kind = move_kind(&a, moves[i].words);
+    cr_assert(kind);
+    struct learned l = {kind, 1e6};
+    struct priors priors = {.expect = expect_learned, .ctx = &l};
+    brief.priors = &priors;
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
+    cr_assert_str_eq(move_kind(&a, p.move), kind);
+    cr_assert(strstr(p.reason, "learned: so it was"), "%s", p.reason);
+    // What was learned to cost is not tried while there is something else.
+    l = (struct learned){first, 1e-6};
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
+    cr_assert_str_neq(move_kind(&a, p.move), first);
+    // Few trials hardly count, none not at all.
+    cr_assert_float_eq(prior_log_gain(&(struct prior){.gain = exp(1), .weight = PRIOR_DOUBT}), 0.5,
+                       1e-12);
+    cr_assert_eq(prior_log_gain(&(struct prior){.gain = 2}), 0);
+}
+
+Test(mind, a_finding_that_was_learned_not_to_pay_comes_last) {
+    struct brief brief = sample_brief();
+    struct proposal p;
+    find((struct action){.words = "first", .knob = "store", .word = "stream"});
+    find((struct action){.words = "second", .knob = "rows", .direction = -1});
+    struct learned l = {"store stream", 0.5};
+    struct priors priors = {.expect = expect_learned, .ctx = &l};
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
+    cr_assert_str_eq(knob_of(&p), "store");
+    brief.priors = &priors;
+    cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
+    cr_assert_str_eq(knob_of(&p), "rows");
 }

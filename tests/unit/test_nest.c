@@ -88,3 +88,43 @@ Test(nest, leaves_sums_of_every_type_to_reduce) {
             arena_reset(&a);
         }
 }
+
+// Of a warp that shares a line: ties, NaN, lines shorter than a warp, lanes that have nothing left.
+Test(nest, a_warp_finds_the_best_as_a_thread_does) {
+    static const char *const values[] = {
+        "argmax(floor(3 * x), axis=1)",  "argmin(floor(3 * x), axis=1)",
+        "argmax(sqrt(x - 0.8), axis=1)", "argmin(sqrt(x - 0.1), axis=1)",
+        "argmax(log(0 * x), axis=1)",    "argmax(x, axis=0)",
+        "2 * argmax(x, axis=1)",         "topk(floor(9 * x), 5)",
+        "topk(sqrt(x - 0.5), 7)"};
+    static const int lengths[] = {7, 32, 77, 200};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (int n = 0; n < 4; n++) {
+            struct arena a = {0};
+            struct target t;
+            struct kernel k;
+            struct expectation e;
+            target_of_arch("sm_90a", &t);
+            bool is_order = values[i][0] == 't';
+            const char *text = arena_printf(
+                &a, "problem p\nin x : f32[7, %d] ~ uniform(0, 1)\nout y : %s[7%s]\ny = %s\n",
+                lengths[n], is_order ? "f32" : "i64", is_order ? (i == 7 ? ", 5" : ", 7") : "",
+                values[i]);
+            if (i == 5)
+                text = arena_printf(&a,
+                                    "problem p\nin x : f32[%d, 7] ~ uniform(0, 1)\nout y : "
+                                    "i64[7]\ny = %s\n",
+                                    lengths[n], values[i]);
+            const struct problem *p = problem_from(&a, text);
+            lower_default(&a, p, &t, &k);
+            struct kernel_stage *s = k.stages[0];
+            bool is_long = i != 5 && lengths[n] >= 32;
+            cr_assert_str_eq(s->family, "nest", "%s", text);
+            cr_assert_eq(stage_number(s, "team", 0), is_long ? 32 : 1, "%s", text);
+            stage_set(s, "team", 0, 32);
+            expect_open(&e, &a, p, i);
+            check(&a, p, text, program_lower(&a, p, &t, &k), kernel_print(&a, &k), &e);
+            expect_close(&e);
+            arena_reset(&a);
+        }
+}

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "record/move_kind.h"
 #include "record/run.h"
 
 static double samples[] = {1e-3, 2e-3, 1.5e-3};
@@ -476,4 +477,37 @@ Test(candidate, tier_follows_the_name_of_a_file) {
     cr_expect_eq(tier_of_file("dir.cu/a.c"), TIER_C);
     cr_expect_str_eq(tier_language(TIER_D), "CUDA");
     cr_expect_str_eq(tier_language(TIER_C), "C");
+}
+
+Test(move_kind, is_what_moves_of_different_problems_share) {
+    struct arena a = {0};
+    static const struct {
+        const char *words, *kind;
+    } rows[] = {
+        {"y: vec 8 -> 16", "vec up"},
+        {"y: tile 128x64x32 -> 64x64x32, stages 2", "tile down"},
+        {"y: store plain -> stream, rows 4", "store stream"},
+        {"y: gemm as simt -> gemm as dot", "emitter gemm as dot"},
+        {"y: map -> nest", "emitter nest"},
+        {"y: as mma, tile 128x64x32", "emitter mma"},
+        {"y: rows 64 -> 16, keep reread -> local", "several"},
+        {"merge t into y", "merge"},
+        {"split y at t", "split"},
+        {"cross with 7: y: vec 8 -> 16", "cross"},
+        {"the first emitters of all stages", NULL},
+        {"use shared memory: halve the tile", NULL},
+        {"y: -> 3", NULL},
+        {"y: ", NULL},
+        {": vec 8 -> 16", NULL},
+        {"", NULL},
+        {NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *kind = move_kind(&a, rows[i].words);
+        if (rows[i].kind)
+            cr_expect_str_eq(kind ? kind : "none", rows[i].kind, "%s", rows[i].words);
+        else
+            cr_expect_null(kind, "%s: %s", rows[i].words, kind);
+    }
+    arena_reset(&a);
 }

@@ -5,8 +5,22 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "record/run.h"
+#include "search/decide.h"
+#include "search/policy.h"
 #include "search/progress.h"
 #include "search/tree.h"
+
+// What a policy selects in a tree.
+static int selected(const struct policy *p, const struct tree *t, struct rng *rng) {
+    struct search_context c = {.nodes = t->nodes, .n_nodes = t->n_nodes, .policy = p};
+    struct search_state s = {.tree = *t};
+    if (rng)
+        s.rng = *rng;
+    int node = p->select(&c, &s);
+    if (rng)
+        *rng = s.rng;
+    return node;
+}
 
 static struct search_node node(int number, int parent, enum verdict_kind verdict, double time_s) {
     return (struct search_node){
@@ -97,7 +111,7 @@ Test(tree, closes_subtrees_that_have_nothing_left) {
     struct rng rng;
     rng_init(&rng, 1);
     for (const struct policy *const *p = policies; *p; p++)
-        cr_assert_eq((*p)->select(&t, &rng), -1, "%s", (*p)->name);
+        cr_assert_eq(selected(*p, &t, &rng), -1, "%s", (*p)->name);
     arena_reset(&a);
 }
 
@@ -109,7 +123,7 @@ Test(tree, a_root_that_fails_is_still_the_way_on) {
     struct rng rng;
     rng_init(&rng, 1);
     for (const struct policy *const *p = policies; *p; p++)
-        cr_assert_eq((*p)->select(&t, &rng), 0, "%s", (*p)->name);
+        cr_assert_eq(selected(*p, &t, &rng), 0, "%s", (*p)->name);
     cr_assert_eq(progress_champion(n, 1), -1);
     arena_reset(&a);
 }
@@ -125,10 +139,10 @@ Test(policy, selects_only_what_works_and_is_not_exhausted) {
     rng_init(&rng, 7);
     for (const struct policy *const *p = policies; *p; p++)
         for (int i = 0; i < 50; i++) {
-            int s = (*p)->select(&t, &rng);
+            int s = selected(*p, &t, &rng);
             cr_assert(s == 0 || s == 1, "%s selected %d", (*p)->name, s);
         }
-    cr_assert_eq(policy_greedy.select(&t, &rng), 1);
+    cr_assert_eq(selected(&policy_greedy, &t, &rng), 1);
     arena_reset(&a);
 }
 
@@ -144,14 +158,14 @@ Test(policy, mcts_goes_where_the_best_lies_and_does_not_crowd_a_node) {
     n[0] = node(0, -1, VERDICT_OK, 1.0);
     n[1] = node(1, 0, VERDICT_OK, 0.5);
     tree_build(&a, &t, n, 2);
-    cr_assert_eq(policy_mcts.select(&t, NULL), 1);
+    cr_assert_eq(selected(&policy_mcts, &t, NULL), 1);
     // Worse children only: the root itself is the best arm until it has 3 sqrt(visits).
     for (int i = 1; i < 12; i++)
         n[i] = node(i, 0, VERDICT_OK, 1.5 + 0.01 * i);
     tree_build(&a, &t, n, 5);
-    cr_assert_eq(policy_mcts.select(&t, NULL), 0);
+    cr_assert_eq(selected(&policy_mcts, &t, NULL), 0);
     tree_build(&a, &t, n, 12);
-    cr_assert_neq(policy_mcts.select(&t, NULL), 0);
+    cr_assert_neq(selected(&policy_mcts, &t, NULL), 0);
     arena_reset(&a);
 }
 
@@ -230,7 +244,7 @@ static double search_table(const struct policy *policy, uint64_t seed, int n_eva
         struct tree t;
         tree_build(&a, &t, n, i);
         int parent, child = -1;
-        while (child < 0 && (parent = policy->select(&t, &rng)) >= 0) {
+        while (child < 0 && (parent = selected(policy, &t, &rng)) >= 0) {
             int options[2 * KNOBS], n_options = 0;
             for (int m = 0; m < 2 * KNOBS; m++) {
                 int p = neighbour(points[parent], m);

@@ -1,0 +1,51 @@
+// Which regions a warp can share, and the best of what its threads have.
+#include "family/nest_team.h"
+
+#include <math.h>
+
+#include "ir/detail.h"
+
+static bool is_position(const struct node *n) {
+    return n->op == OP_ARGMAX || n->op == OP_ARGMIN;
+}
+
+bool nest_team_legal(const struct region *r, struct objection *why) {
+    const struct graph *g = r->graph;
+    struct axis_map at;
+    const struct node *n = r->n_anchors == 1 ? &g->nodes[r->anchor[0]] : NULL;
+    bool is_order = n && n->op == OP_TOPK && !n->detail->reverse;
+    bool is_known = n && (is_order || (is_position(n) && nest_place(r, &at)));
+    if (is_known && loop_arithmetic(g->nodes[n->arg[0]].dtype) != LOOP_MASK)
+        return true;
+    return objection(why, "team",
+                     "team 32 is for argmax, argmin and top-k of the largest numbers: the nearest "
+                     "is team 1");
+}
+
+bool nest_team_suits(const struct region *r) {
+    struct objection why;
+    if (!nest_team_legal(r, &why))
+        return false;
+    const struct node *n = &r->graph->nodes[r->anchor[0]];
+    const struct shape *s = &r->graph->nodes[n->arg[0]].shape;
+    unsigned axes = n->op == OP_TOPK ? 1u << n->detail->axis : n->axes;
+    return axes >> (s->rank - 1) & 1 && s->size[s->rank - 1] >= 32;
+}
+
+const struct loop_expr *nest_team_best(struct arena *a, struct loop_builder *b, bool largest,
+                                       const struct loop_expr *value, const struct loop_expr *at) {
+    enum loop_dtype t = value->dtype;
+    const struct loop_expr *has = loop_binary(a, LOOP_LE, loop_whole(a, LOOP_I64, 0), at);
+    const struct loop_expr *least = loop_number(a, t, largest ? -INFINITY : INFINITY);
+    const struct loop_expr *best =
+        loop_let(b, "own", loop_ternary(a, LOOP_SELECT, has, value, least));
+    best = loop_let(b, "top", loop_unary(a, largest ? LOOP_WARP_MAX : LOOP_WARP_MIN, best));
+    const struct loop_expr *is_best = loop_binary(a, LOOP_EQ, value, best);
+    if (t == LOOP_F32 || t == LOOP_F64)
+        is_best = loop_binary(a, LOOP_OR, is_best, loop_binary(a, LOOP_NE, value, value));
+    is_best = loop_binary(a, LOOP_AND, is_best, has);
+    const struct loop_expr *none = loop_number(a, LOOP_I64, INFINITY);
+    const struct loop_expr *own =
+        loop_let(b, "own_at", loop_ternary(a, LOOP_SELECT, is_best, at, none));
+    return loop_let(b, "top_at", loop_unary(a, LOOP_WARP_MIN, own));
+}
