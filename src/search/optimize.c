@@ -51,6 +51,7 @@ static void tell_all(struct loop *l, enum event_kind kind, const struct search_n
         .n_screened = progress_screened(l->nodes, l->n_nodes),
         .best = best,
         .best_s = best < 0 ? NAN : l->nodes[best].measurement.median_s,
+        .best_node = best < 0 ? NULL : &l->nodes[best],
         .reach_s = l->job->context.bound->reach_s,
         .elapsed_s = l->run->elapsed_s,
     };
@@ -375,6 +376,8 @@ static const char *stop_reason(struct loop *l) {
     loop_update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
+    if (l->job->is_enough)
+        return l->job->is_enough(l->job->enough_ctx, l->nodes, l->n_nodes) ? "enough" : NULL;
     if (is_at_reach(l))
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)

@@ -22,6 +22,7 @@ struct advice;
 struct arena;
 struct error;
 struct run;
+struct search_node;
 struct store;
 
 // Who judges: evaluator_judge in production, a table in tests.
@@ -58,6 +59,10 @@ struct optimize_job {
     // A replay ends where the recorded run did, whatever ended that: time, say. 0: no such end.
     int end_nodes;
     const char *end_reason;
+    // May be NULL. Asked before every proposal: is it enough? Then neither reach nor a plateau ends
+    // the run.
+    bool (*is_enough)(void *ctx, const struct search_node *nodes, int n_nodes);
+    void *enough_ctx;
 };
 
 enum { PLATEAU_EVALS = 16 };
