@@ -44,7 +44,7 @@ const struct family families[] = {
     [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", attention_find,
-                          EMITTERS(&attention_mma)},
+                          EMITTERS(&attention_mma, &attention_wgmma)},
     [FAMILY_MAXSIM] = {"maxsim", KIND(MATCHES), "the sum of the largest of each row of a product",
                        maxsim_find, EMITTERS(&maxsim_mma)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),

@@ -153,6 +153,7 @@ bool decide_brief(const struct search_context *c, int node, struct brief *out) {
         .mind_since = c->mind_since,
         .seconds_left = c->seconds_left,
         .batch = c->batch,
+        .feedback = c->feedback,
         .evals_left = c->evals_left,
         .priors = c->priors,
         .mind = c->mind,
