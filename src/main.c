@@ -38,6 +38,7 @@ static const struct command *const commands[] = {
     &cmd_sass,
     &cmd_optimize,
     &cmd_tabulate,
+    &cmd_suite,
     &cmd_runs,
     &cmd_show,
     &cmd_report,

@@ -274,6 +274,7 @@ static int keep_inside(struct arena *kept, struct arena *scratch, struct block_s
         out[n] = all[i];
         out[n].words = arena_strdup(kept, all[i].words);
         out[n].stage = arena_strdup(kept, all[i].stage);
+        out[n].text = e->text;
         out[n++].kernel = read_block(kept, e->text);
     }
     return n;

@@ -2,6 +2,7 @@
 #include "ops/op_memory.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -10,8 +11,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "base/str.h"
+#include "memory/advise.h"
+#include "memory/kind.h"
 #include "memory/learn.h"
 #include "memory/memory.h"
+#include "model/target.h"
 #include "record/advice.h"
 #include "record/run.h"
 
@@ -148,7 +153,6 @@ bool op_memory_prune(struct arena *a, const char *named, int keep, int *n_remove
 
 bool op_memory_ask(struct arena *a, const char *path, const struct problem *p,
                    const struct target *t, struct advice *out, struct error *err) {
-    (void)p, (void)t;
     *out = (struct advice){
         .run = arena_printf(a, "%016" PRIx64 "%016" PRIx64, rng_entropy(), rng_entropy())};
     struct memory *m;
@@ -156,8 +160,58 @@ bool op_memory_ask(struct arena *a, const char *path, const struct problem *p,
         return true;
     if (!memory_open(&m, path, false, err))
         return false;
+    struct problem_kind kind;
+    struct lesson *lessons;
+    int n;
+    kind_of(a, p, &kind);
+    struct memory_filter filter = {kind.skeleton, target_kernel_name(t)};
+    bool ok = memory_list(m, a, &filter, &lessons, &n, err);
     memory_close(m);
-    return true;
+    if (ok)
+        advise(a, p, t, lessons, n, out);
+    return ok;
+}
+
+const char *op_memory_words(struct arena *a, const struct advice *d) {
+    if (d->n_lessons == 0)
+        return NULL;
+    const char *text = arena_printf(a, "memory    %d run%s on siblings", d->n_lessons,
+                                    d->n_lessons == 1 ? "" : "s");
+    if (d->n_starts > 0)
+        text = arena_printf(a, "%s; begins with the champion of %s", text, d->starts[0].words);
+    return d->n_starts > 1 ? arena_printf(a, "%s, and %d more", text, d->n_starts - 1) : text;
+}
+
+static struct prior expect(const void *ctx, const char *kind, const char *tool) {
+    const struct advice_prior *p = advice_find(ctx, kind, tool);
+    return p ? (struct prior){.gain = p->gain, .weight = p->weight, .words = p->words}
+             : (struct prior){0};
+}
+
+static int by_weight(const void *x, const void *y) {
+    const struct advice_prior *p = x, *q = y;
+    return p->weight != q->weight ? (p->weight < q->weight) - (p->weight > q->weight)
+                                  : strcmp(p->move, q->move);
+}
+
+// What a model reads: the kinds of moves that are best known, and what was champion elsewhere.
+static const char *summary(struct arena *a, const struct advice *d) {
+    enum { TOLD = 12 };
+    struct str text = {0};
+    struct advice_prior *priors = arena_array(a, struct advice_prior, d->n_priors + 1);
+    if (d->n_priors > 0)
+        memcpy(priors, d->priors, sizeof *priors * (size_t)d->n_priors);
+    qsort(priors, (size_t)d->n_priors, sizeof *priors, by_weight);
+    for (int i = 0, n = 0; i < d->n_priors && n < TOLD; i++)
+        if (!priors[i].tool) {
+            str_printf(&text, "- %s: %s\n", priors[i].move, priors[i].words);
+            n++;
+        }
+    return text.len ? str_take(a, &text) : NULL;
+}
+
+struct priors op_memory_priors(struct arena *a, const struct advice *d) {
+    return (struct priors){.expect = expect, .ctx = d, .summary = summary(a, d)};
 }
 
 bool op_memory_advice(struct arena *a, const struct run *run, struct advice *out,

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "mind/priors.h"
 #include "record/lesson.h"
 
 struct advice;
@@ -50,6 +51,13 @@ bool op_memory_prune(struct arena *a, const char *named, int keep, int *n_remove
 // False: the file cannot be read, and the run goes on without.
 bool op_memory_ask(struct arena *a, const char *path, const struct problem *p,
                    const struct target *t, struct advice *out, struct error *err);
+
+// "memory    3 runs on siblings; begins with the champion of softmax M=64 N=128 ..."; NULL:
+// nothing.
+const char *op_memory_words(struct arena *a, const struct advice *d);
+
+// The same for the search: `d` must outlive it.
+struct priors op_memory_priors(struct arena *a, const struct advice *d);
 
 // What a run took from memory, from its record; nothing where memory was off.
 bool op_memory_advice(struct arena *a, const struct run *run, struct advice *out,

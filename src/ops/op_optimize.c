@@ -85,6 +85,8 @@ static void do_without_memory(struct session *s, const struct error *why) {
 
 static void ask_memory(struct session *s) {
     struct error why = {0};
+    if (s->table && !s->q->memory)
+        s->memory = NULL;  // there the seed alone decides, unless somebody asks for it
     if (!s->memory)
         return;
     if (!op_memory_ask(s->a, s->memory, s->problem, &s->target, &s->advice, &why)) {
@@ -94,6 +96,9 @@ static void ask_memory(struct session *s) {
     json_t *json = advice_to_json(&s->advice);
     s->run.memory = json_print(s->a, json);
     json_decref(json);
+    const char *words = op_memory_words(s->a, &s->advice);
+    if (words)
+        note(s, words);
 }
 
 static void teach_memory(struct session *s) {
@@ -584,14 +589,17 @@ static struct judging judge_of(struct session *s) {
 
 static bool work(struct session *s, struct error *err) {
     struct judge_recorder recorder = {.inner = judge_of(s), .store = s->store, .run = s->run.id};
+    struct priors priors = op_memory_priors(s->a, &s->advice);
     struct optimize_job job = {
+        .advice = &s->advice,
         .context = {.problem = s->problem,
                     .target = &s->target,
                     .bound = &s->bound,
                     .policy = s->policy.policy,
                     .settings = s->policy.settings,
                     .proposer = s->proposer,
-                    .mind = s->team.team},
+                    .mind = s->team.team,
+                    .priors = s->advice.n_priors > 0 ? &priors : NULL},
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.

@@ -16,11 +16,13 @@
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "ops/op_machine.h"
+#include "ops/op_memory.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
 #include "ops/recording.h"
+#include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/policy.h"
@@ -183,14 +185,20 @@ static bool work(struct replay *r, struct error *err) {
     struct policy_choice policy;
     if (!policy_choose(run->policy, true, &policy, err))
         return false;
+    struct advice advice;
+    if (!op_memory_advice(r->a, run, &advice, err))
+        return false;
+    struct priors priors = op_memory_priors(r->a, &advice);
     struct optimize_job job = {
+        .advice = &advice,
         .context = {.problem = r->problem,
                     .target = &r->target,
                     .bound = &r->bound,
                     .policy = policy.policy,
                     .settings = policy.settings,
                     .proposer = find_proposer(run->proposer),
-                    .mind = r->team.team},
+                    .mind = r->team.team,
+                    .priors = advice.n_priors > 0 ? &priors : NULL},
         .judge = r->recorded,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel

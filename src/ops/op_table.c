@@ -95,6 +95,9 @@ bool op_table_open(struct arena *a, const char *path, struct op_table *t, struct
     if (!t->table.has_end || t->table.n_rows == 0)
         return error_set(err, ERROR_USAGE,
                          "table %s is not finished; the hone tabulate that began it goes on", path);
+    if (t->table.rows[0].verdict != VERDICT_OK)
+        return error_set(err, ERROR_USAGE, "table %s: its first block is not ok but %s", path,
+                         verdict_kind_name(t->table.rows[0].verdict));
     if (!read_target(a, t, err) || !read_problem(a, t, err) || !read_rows(a, t, err))
         return error_wrap(err, "table %s", path);
     bound_compute(t->problem, &t->target, &t->bound);

@@ -9,13 +9,14 @@
 struct arena;
 struct error;
 
-// What a move, or what a tool's findings led to, brought on siblings.
+// What moves of a kind brought on siblings.
 struct advice_prior {
-    const char *move;  // as move_parts() gives it; NULL: the prior is a tool's
-    const char *tool;  // NULL: the prior is a move's
+    const char *move;  // its kind (record/move_kind.h): "vec up"
+    const char *tool;  // whose findings led to it; NULL: whoever's
     double gain;       // geometric mean of the speed-ups over the parent
     double weight;     // so many trials on this very problem would say as much
     int n_timed, n_better;
+    const char *words;  // "1.30x on average on siblings, faster in 8 of 10"
 };
 
 // A block of this problem, made of a sibling's champion and legal.
@@ -41,16 +42,11 @@ struct advice {
 enum { MOVE_PARTS_MAX = 12 };
 int move_parts(struct arena *a, const char *move, const char **parts, int room);
 
-// What to expect of a move by its words, and with how much confidence: the product of its parts'
-// gains, each drawn towards 1 by as many trials as memory lacks. 1 where nothing is known. `n`
-// gets the number of trials behind it, NULL: not asked.
-double advice_gain(const struct advice *d, const char *move, int *n);
+// What is known of a kind of move after a finding of the tool, else after any; NULL: nothing.
+const struct advice_prior *advice_find(const struct advice *d, const char *kind, const char *tool);
 
-// The prior of a tool; NULL: none.
-const struct advice_prior *advice_of_tool(const struct advice *d, const char *tool);
-
-// "on siblings of this problem `vec 8 -> 16` brought 1.30x on average, faster in 8 of 10".
-const char *advice_text(struct arena *a, const struct advice_prior *p);
+// Fill in a prior's words.
+void advice_describe(struct arena *a, struct advice_prior *p);
 
 json_t *advice_to_json(const struct advice *d);
 bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, struct error *err);

@@ -109,7 +109,7 @@ static int propose(const struct search_context *c, struct search_state *s, struc
                    int n) {
     int got = 0;
     struct draw draw = {c, s->own, 0};
-    struct priors priors = {expect, &draw};
+    struct priors priors = {.expect = expect, .ctx = &draw};
     for (int again = 0; got < n && again < AGAIN_MAX; again++) {
         int parent = policy_greedy.select(c, s), n_asked;
         if (parent < 0)

@@ -36,7 +36,7 @@ static const struct policy_setting settings[] = {
     [LOG] = {"log", "share of the reward against the bound in a node's worth; the rest is its rank",
              0, 0},
     [FAILING] = {"failing", "children that a node may have that did not pass", 0, 0},
-    [PRIOR] = {"prior", "weight of what other runs learned of moves", 1, 1},
+    [PRIOR] = {"prior", "weight of what other runs learned of moves", 0, 0},
     {0},
 };
 

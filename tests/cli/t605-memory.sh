@@ -19,12 +19,19 @@ valid show "$HONE" show 1 --json --store s
 expect_match 0 '^stored    run 1 in s' "$HONE" optimize --resume 1 --evals 3 --store s
 expect_match 0 '^ +1 +3 .*x  softmax M=16 N=16$' "$HONE" memory
 
+# A sibling takes from it, says what, and is replayed without it.
+expect_match 0 '^memory    1 run on siblings' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=24,N=24 \
+    --no-calibrate --evals 2 --seconds 100 --race 1 --store sibling
+"$HONE" show 1 --json --store sibling | sed -n '/"starts"/,/]/p' | grep -q 'kernel for softmax' ||
+    fail 'the record does not say what was taken'
+expect_match 0 '^the same tree' env HONE_MEMORY_PATH=none.db "$HONE" replay 1 --store sibling
+
 # Out, in, and together; a run counts once.
-expect 0 'all.json: lessons of 1 run' "$HONE" memory export all.json
+expect 0 'all.json: lessons of 2 runs' "$HONE" memory export all.json
 "$(dirname "$HONE")/validate" "$ROOT/docs/schema/lessons.json" <all.json || fail 'the export broke its schema'
-expect 0 'all.json: lessons of 1 run, 0 of them new' "$HONE" memory import all.json
-expect 0 'all.json: lessons of 1 run, 1 of them new' "$HONE" memory import all.json --memory other.db
-expect 0 'other.db: lessons of 1 run, 0 of them new' "$HONE" memory merge other.db
+expect 0 'all.json: lessons of 2 runs, 0 of them new' "$HONE" memory import all.json
+expect 0 'all.json: lessons of 2 runs, 2 of them new' "$HONE" memory import all.json --memory other.db
+expect 0 'other.db: lessons of 2 runs, 0 of them new' "$HONE" memory merge other.db
 expect 0 'removed the lessons of 0 runs' "$HONE" memory prune
 expect_match 2 'all.json: this is not a hone memory' "$HONE" memory merge all.json
 expect_match 1 'import other.db: ' "$HONE" memory import other.db

@@ -203,7 +203,8 @@ void count_event(const struct event *e, void *ctx) {
 
 const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20, 1, 0};
 
-double given_s = 1000;  // for a run
+double given_s = 1000;
+const struct advice *advised;
 
 struct run new_run(const struct setting *s) {
     struct run run = {
@@ -249,6 +250,7 @@ bool go(const struct setting *s, struct table *t, struct run *run) {
         .judge = {.judge = judge_table, .ctx = t, .race = race_table},
         .store = store,
         .first = t->first,
+        .advice = advised,
         .remeasure = remeasure,
         .remeasure_ctx = t,
         .on_event = count_event,

@@ -11,6 +11,7 @@
 #include "record/run.h"
 #include "search/optimize.h"
 
+struct advice;
 struct policy;
 struct problem;
 struct proposer;
@@ -21,7 +22,8 @@ extern struct error err;
 extern struct target target;
 extern struct problem *problem;
 extern struct bound bound;
-extern double given_s;  // for a run
+extern double given_s;                // for a run
+extern const struct advice *advised;  // what memory said; NULL: nothing
 
 struct table {
     bool flat;  // all times equal

