@@ -52,7 +52,7 @@ struct walk {
 static double worth(const struct walk *w, double time_s) {
     double rank = tree_rank(w->t, time_s);
     if (w->span <= 0 || isinf(time_s))
-        return (1 - w->log_share) * rank;
+        return rank;
     double reward = fmin(1, fmax(0, log(w->t0 / time_s) / w->span));
     return (1 - w->log_share) * rank + w->log_share * reward;
 }
