@@ -30,11 +30,11 @@
 enum { EXPLORE, WIDEN, ALPHA, LOG, FAILING, PRIOR };
 
 static const struct policy_setting settings[] = {
-    [EXPLORE] = {"explore", "weight of what was tried seldom", 0.8, 0.08},
+    [EXPLORE] = {"explore", "weight of what was tried seldom", 0.08, 0.08},
     [WIDEN] = {"widen", "a node has at most widen * visits^alpha children", 3, 3},
     [ALPHA] = {"alpha", "see widen", 0.5, 0.5},
     [LOG] = {"log", "share of the reward against the bound in a node's worth; the rest is its rank",
-             0.8, 0},
+             0, 0},
     [FAILING] = {"failing", "children that a node may have that did not pass", 0, 0},
     [PRIOR] = {"prior", "weight of what other runs learned of moves", 0, 0},
     {0},

@@ -8,7 +8,7 @@ expect_match 0 '^gemm ' "$HONE" help families
 expect_match 0 '^ +store +.*: cached stream$' "$HONE" help knobs
 expect_match 0 '^  h200 +sm_90a +NVIDIA H200' "$HONE" help targets
 expect_match 0 '^reach ' "$HONE" help tools
-expect_match 0 '^  explore +.*\(0.8\)$' "$HONE" help policies
+expect_match 0 '^  explore +.*\(0.08\)$' "$HONE" help policies
 expect_match 0 '^no-compile ' "$HONE" help verdicts
 expect_match 2 "unknown command 'verdict'" "$HONE" help verdict
 

@@ -12,12 +12,7 @@
 
 // What a policy selects in a tree; those that select none begin at what greedy does.
 static int selected(const struct policy *p, struct tree *t, struct rng *rng) {
-    // As mcts was at first: the trees below were made for it.
-    static const double first[POLICY_SETTINGS_MAX] = {0.08, 3, 0.5};
-    struct search_context c = {.nodes = t->nodes,
-                               .n_nodes = t->n_nodes,
-                               .policy = p,
-                               .settings = p == &policy_mcts ? first : NULL};
+    struct search_context c = {.nodes = t->nodes, .n_nodes = t->n_nodes, .policy = p};
     struct search_state s = {.tree = *t};
     if (rng)
         s.rng = *rng;
