@@ -206,6 +206,7 @@ static int race_size(const struct session *s) {
 static void fill_run(struct session *s) {
     const struct optimize_request *q = s->q;
     struct run_llm llm = s->run.llm;
+    const char *feedback = s->run.feedback;
     s->run = (struct run){
         .state = RUN_ACTIVE,
         .problem_name = s->problem->name,
@@ -228,6 +229,7 @@ static void fill_run(struct session *s) {
         .version = HONE_VERSION,
         .champion = -1,
         .llm = llm,
+        .feedback = feedback,
     };
     s->run.start = s->start;
     if (op_has_default(s->problem)) {
@@ -392,6 +394,8 @@ static bool begin_model(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     bool is_team = q->proposer && strcmp(q->proposer, "team") == 0;
     const char *words = NULL;
+    if (!op_feedback(q->team.feedback, &s->run.feedback, err))
+        return false;
     if (q->proposer && !is_team) {
         if (q->team.llm)
             return error_set(err, ERROR_USAGE, "--llm goes with the proposer team, not with %s",

@@ -411,6 +411,7 @@ bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
     c.evals_left = progress_evals_left(l->nodes, l->n_nodes, l->run->max_evals);
     c.mind_since = l->run->llm.since;
     c.is_race = l->run->race > 0;
+    c.feedback = l->run->feedback;
     c.scratch = &l->scratch;
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
     *n = decide(&c, &l->state, decisions, room);
