@@ -782,6 +782,14 @@ HONE_FN float hone_abs1(float x) {
 HONE_FN float hone_exp1(float x) {
     return expf(x);
 }
+// Two instructions in the place of eight; off by 2 + 1.2 |x| units in the last place at most.
+HONE_FN float hone_exp_quick1(float x) {
+#ifdef __CUDACC__
+    return __expf(x);
+#else
+    return expf(x);
+#endif
+}
 HONE_FN float hone_log1(float x) {
     return logf(x);
 }
@@ -811,6 +819,7 @@ HONE_FN float hone_select1(int mask, float a, float b) {
     }
 HONE_LANES_1(abs)
 HONE_LANES_1(exp)
+HONE_LANES_1(exp_quick)
 HONE_LANES_1(log)
 HONE_LANES_1(sqrt)
 HONE_LANES_1(rsqrt)

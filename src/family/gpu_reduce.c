@@ -109,7 +109,11 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
     int64_t blocks = f->n_results / ((int64_t)results * (f->across ? vec : 1)) + 1;
     struct objection why;
     int split = 1;
-    while (split < 1024 && blocks * split < 4 * t->sms &&
+    // Odd rows are read faster by blocks that begin at several places of them: 75% of reach became
+    // 81 to 88% on an H200, over axis 1 of 128 x 4096 x 4095.
+    int64_t wanted = f->across && vec == 1 && f->n_terms >= 128LL * threads ? 4 * blocks : 0;
+    wanted = wanted < 4 * t->sms ? 4 * t->sms : wanted;
+    while (split < 1024 && blocks * split < wanted &&
            f->n_terms >= (int64_t)split * 16 * threads * (f->across ? 1 : vec))
         split *= 2;
     stage_set(s, "split", 0, split);
