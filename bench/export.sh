@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export XDG_CACHE_HOME="$work/cache"
+export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off
 cat >call.py <<'P'
 import importlib, json, sys, time
 import numpy as np

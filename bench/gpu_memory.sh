@@ -4,6 +4,7 @@
 # share of reach, and its time against PyTorch, eager and torch.compile (bridge/memory.py). With NAMEs only those,
 # as softmax or softmax.bf16. Appends to docs/results/h200-memory.md. $PEERS: "eager compiled", fewer, or none.
 set -eu
+export HONE_MEMORY_PATH=off
 hone=$1
 shift
 only=" $* "

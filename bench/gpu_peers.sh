@@ -3,6 +3,7 @@
 # in one process; appends to docs/results/h200-peers.md. Needs nvcc and python3 with PyTorch, and says
 # so when they are absent. SECONDS_EACH (20) bounds each search. Ends within six minutes.
 set -eu
+export HONE_MEMORY_PATH=off
 hone=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck disable=SC1091

@@ -46,6 +46,9 @@ f32 nn 8192 8192 8192
 f32 nt 8192 8192 512
 f32 nn 512 512 8192
 f32 nn 777 1035 2051
+i8 nt 4096 4096 2048
+i8 nt 4096 4096 4096
+i8 nt 8192 8192 8192
 END_CASES
 cp "${CASES:-cases}" chosen
 (cd "$root" && python3 bridge/tensor.py "$hone" <"$work/chosen") >lines

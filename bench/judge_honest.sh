@@ -4,6 +4,7 @@
 # candidates of a random search (random legal blocks, at least N = 20 where there are as many). Prints a table;
 # the exit status is 1 when a verdict is not ok.
 set -u
+export HONE_MEMORY_PATH=off
 hone=$(realpath "$1")
 shift
 here=$(cd "$(dirname "$0")" && pwd)

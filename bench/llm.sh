@@ -11,7 +11,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-export XDG_CACHE_HOME="$work/cache" XDG_CONFIG_HOME="$work/config"
+export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off XDG_CONFIG_HOME="$work/config"
 cd "$work"
 
 cat >model.sh <<'END'

@@ -6,7 +6,7 @@ old=$1 new=$2 target=${3:-cpu} seconds=${4:-25}
 here=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-export XDG_CACHE_HOME="$tmp/cache"
+export XDG_CACHE_HOME="$tmp/cache" HONE_MEMORY_PATH=off
 "$new" calibrate --target "$target" >/dev/null
 # field NAME: a number of the document in json.
 field() { sed -n "s/^ *\"$1\": \([0-9.e-]*\),*\$/\1/p" "$tmp/json" | head -n 1; }

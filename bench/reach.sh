@@ -17,7 +17,7 @@ else
     trap 'rm -rf "$work"' EXIT
     cd "$work"
 fi
-export XDG_CACHE_HOME="$work/cache"
+export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off
 "$hone" calibrate --target "$target"
 [ "$target" = cuda ] || {
     echo

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/hone-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-export XDG_CACHE_HOME="$work/cache" HONE_TARGET=cpu
+export XDG_CACHE_HOME="$work/cache" HONE_MEMORY_PATH=off HONE_TARGET=cpu
 cd "$work"
 seconds=${BENCH_SECONDS:-40}
 

@@ -4,6 +4,7 @@
 # end with a confirmed champion? A row is printed when it is there, so that what has come stays where
 # a limit on the whole ends it: 9 minutes at most. `small`: sizes for a CPU, to try the script.
 set -u
+export HONE_MEMORY_PATH=off
 [ $# -ge 2 ] || {
     echo "usage: $0 HONE TARGET [small]" >&2
     exit 2

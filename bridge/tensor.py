@@ -2,8 +2,8 @@
 
     python3 bridge/tensor.py HONE <cases
 
-A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32 or
-f32; LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
+A case is a line `TYPE LAYOUT M N K [KNOBS]`: TYPE is bf16, f16 (results of the same type), f16-f32, tf32,
+f32 or i8 (results of i32, against torch._int_mm); LAYOUT says how the operands are stored, n (row by row) or t (transposed) each; KNOBS are those of
 `gemm as mma` (or `as wgmma` and its own), none for the kernel that hone would begin with. The text of `hone emit` is compiled by nvcc
 and launched as its plan says, all of its kernels, from a graph; 4096 elements are compared with float64 before anything is timed; then
 batches alternate, ours, theirs, theirs, ours, and the medians are printed, a line for each case.
@@ -24,10 +24,11 @@ TYPES = {
     "f16-f32": (torch.float16, torch.float32),
     "tf32": (torch.float32, torch.float32),
     "f32": (torch.float32, torch.float32),
+    "i8": (torch.int8, torch.int32),
 }
-NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
+NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int8: "i8", torch.int32: "i32"}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}  # CUtensorMapDataType
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.int8: 0}  # CUtensorMapDataType
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9
@@ -45,7 +46,8 @@ def problem_text(kind, layout, m, n, k, knobs):
     a = "M, K" if layout[0] == "n" else "K, M"
     b = "K, N" if layout[1] == "n" else "N, K"
     text = f"problem product\n{'precision tf32' if kind == 'tf32' else ''}\ndim M = {m}, N = {n}, K = {k}\n"
-    text += f"in a : {stored}[{a}] ~ normal\nin b : {stored}[{b}] ~ normal\nout c : {result}[M, N]\n"
+    draw = "integers(-128, 127)" if kind == "i8" else "normal"
+    text += f"in a : {stored}[{a}] ~ {draw}\nin b : {stored}[{b}] ~ {draw}\nout c : {result}[M, N]\n"
     text += f"c = {'a' if layout[0] == 'n' else 'a.T'} @ {'b' if layout[1] == 'n' else 'b.T'}\n"
     if knobs:
         emitter = knobs if knobs.startswith("as ") else f"as mma  {knobs}"
@@ -107,7 +109,7 @@ class Kernel:
             with open(f"{place}/p.cubin", "rb") as file:
                 self.image = file.read()
         self.stage = re.search(r"// (stage .*)", source).group(1)
-        names = dict(zip("MNK", sizes))
+        names = sizes if isinstance(sizes, dict) else dict(zip("MNK", sizes))
         self.maps = re.findall(
             r"#pragma hone tensormap (\w+) = (\w+) dims\((.*?)\) strides\((.*?)\) box\((.*?)\) swizzle\(128\)", source
         )
@@ -199,19 +201,25 @@ def time_ms(graph, repeats):
     return begin.elapsed_time(end) / repeats
 
 
+def draw(shape, stored):
+    if stored == torch.int8:
+        return torch.randint(-128, 128, shape, device="cuda", dtype=torch.int8)
+    return torch.randn(shape, device="cuda").to(stored)
+
+
 def compare(hone, line):
     kind, layout, *rest = line.split(None, 5)
     m, n, k = (int(v) for v in rest[:3])
     knobs = rest[3] if len(rest) > 3 else ""
     kernel = Kernel(hone, problem_text(kind, layout, m, n, k, knobs), (m, n, k))
     stored, result = TYPES[kind]
-    a = torch.randn((m, k) if layout[0] == "n" else (k, m), device="cuda").to(stored)
-    b = torch.randn((k, n) if layout[1] == "n" else (n, k), device="cuda").to(stored)
+    a = draw((m, k) if layout[0] == "n" else (k, m), stored)
+    b = draw((k, n) if layout[1] == "n" else (n, k), stored)
     left, right = a if layout[0] == "n" else a.T, b if layout[1] == "n" else b.T
-    c = torch.full((m, n), float("nan"), device="cuda", dtype=result)
+    c = torch.full((m, n), -1 if kind == "i8" else float("nan"), device="cuda", dtype=result)
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
     ours = lambda: kernel.launch({"a": a, "b": b, "c": c})
-    theirs = lambda: torch.matmul(left, right)
+    theirs = lambda: torch._int_mm(left, right) if kind == "i8" else torch.matmul(left, right)
     ours()
     mine, peer = error_of(c, left, right), error_of(theirs(), left, right)
     repeats = max(1, int(2e12 / (2.0 * m * n * k + 1e9)))
@@ -244,4 +252,5 @@ def main():
             compare(sys.argv[1], line.strip())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -42,6 +42,18 @@ enum {
     LAUNCH_EX_PER_THREAD = 653,
 };
 
+// Numbers of those that take memory on the card.
+#define CUPTI_ALLOCATIONS(X)                 \
+    X(ALLOC, 243, cuMemAlloc_v2)             \
+    X(ALLOC_PITCH, 244, cuMemAllocPitch_v2)  \
+    X(ALLOC_MANAGED, 371, cuMemAllocManaged) \
+    X(ALLOC_CREATE, 549, cuMemCreate)        \
+    X(ALLOC_ASYNC, 598, cuMemAllocAsync)     \
+    X(ALLOC_ASYNC_PER_THREAD, 599, cuMemAllocAsync_ptsz)
+#define NUMBER(id, number, call) id = number,
+enum { CUPTI_ALLOCATIONS(NUMBER) };
+#undef NUMBER
+
 typedef void (*cupti_callback)(void *user, int domain, uint32_t id, const void *data);
 
 struct cupti_call_data {

@@ -118,7 +118,23 @@ static void before_launch(uint32_t id, const struct cupti_call_data *d) {
         ranges_before(d->context, d->symbol, config.grid, config.block);
 }
 
+static const uint32_t allocations[] = {
+#define NUMBER(id, number, call) id,
+    CUPTI_ALLOCATIONS(NUMBER)
+#undef NUMBER
+};
+enum { N_ALLOCATIONS = sizeof allocations / sizeof allocations[0] };
+
+static bool is_allocation(uint32_t id) {
+    for (int i = 0; i < N_ALLOCATIONS; i++)
+        if (allocations[i] == id)
+            return true;
+    return false;
+}
+
 static void on_launch(uint32_t id, const struct cupti_call_data *d) {
+    if (is_allocation(id) && d->site == 0)
+        memory_before_allocation();
     if (!is_kernel_launch(id))
         return;  // of a graph: the profiler has no ranges there, and has crashed programs
     if (d->site == 0)
@@ -203,6 +219,8 @@ static int subscribe(void) {
         code = CUPTI(enable_callback, 1, subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
     for (size_t i = 0; !code && state.mode == MODE_COUNTERS && i < 6; i++)
         code = CUPTI(enable_callback, 1, subscriber, CUPTI_DOMAIN_DRIVER, launches[i]);
+    for (int i = 0; !code && state.mode == MODE_COUNTERS && i < N_ALLOCATIONS; i++)
+        code = CUPTI(enable_callback, 1, subscriber, CUPTI_DOMAIN_DRIVER, allocations[i]);
     return code;
 }
 

@@ -13,9 +13,10 @@
 //     period P                    samples: every 2^P cycles
 //     memory B                    counters: the program has B bytes on the card, no more
 //
-// What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and cubins to
-// CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and the program
-// runs on.
+// With counters comes what the program held of the card's memory at that launch: no kernel touches
+// more of it. What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and
+// cubins to CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and
+// the program runs on.
 #pragma once
 
 #include <stdbool.h>
@@ -85,6 +86,13 @@ void trace_finish(void);
 void ranges_before(void *context, const char *name, const unsigned *grid, const unsigned *block);
 void ranges_after(void *context);
 void ranges_finish(void *context);  // NULL: all
+
+// memory.c: what the program holds of the card's memory. Told before each allocation, and whenever
+// something of ours may have taken some.
+void memory_before_allocation(void);
+void memory_ours_begins(void);
+void memory_ours_ends(void);
+bool memory_held(size_t *bytes);  // false: not known
 
 // samples.c: program counters. A context is sampled from its beginning on.
 void samples_open(void *context);

@@ -188,6 +188,10 @@ void ranges_before(void *context, const char *name, const unsigned *grid, const 
         r->has_failed = true;
         return;
     }
+    size_t held;
+    if (memory_held(&held))
+        out_line("held %d %zu", chosen, held);
+    memory_ours_begins();
     int code = r->is_open ? 0 : open_ranger(r);
     code = code ? code : start(r);
     if (code) {
@@ -207,6 +211,7 @@ void ranges_after(void *context) {
     if (code)
         out_error("counters", code);
     r->running = -1;
+    memory_ours_ends();
 }
 
 void ranges_finish(void *context) {

@@ -323,6 +323,9 @@ HONE_FN f32x4 hone_load4(const float *from) {
 HONE_FN void hone_store2(float *to, f32x2 v) {
     to[0] = v.x, to[1] = v.y;
 }
+HONE_FN void hone_store2_i32(int *to, i32x2 v) {
+    to[0] = v.x, to[1] = v.y;
+}
 HONE_FN void hone_store4(float *to, f32x4 v) {
     to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
 }
@@ -356,6 +359,9 @@ HONE_FN f32x4 hone_load4(const float *from) {
 }
 HONE_FN void hone_store2(float *to, f32x2 v) {
     *(float2 *)to = v;
+}
+HONE_FN void hone_store2_i32(int *to, i32x2 v) {
+    *(int2 *)to = v;
 }
 HONE_FN void hone_store4(float *to, f32x4 v) {
     *(float4 *)to = v;
@@ -494,6 +500,12 @@ HONE_MMA(f16, "m16n8k16", "f16")
 HONE_MMA(bf16, "m16n8k16", "bf16")
 HONE_MMA(tf32, "m16n8k8", "tf32")
 #undef HONE_MMA
+HONE_FN void hone_mma_i8(int2 *c, const int *a, const int *b) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8"
+                 ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(c[0].x), "+r"(c[0].y), "+r"(c[1].x), "+r"(c[1].y)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
 HONE_FN void hone_word(int *to, const void *from) {
     *to = *(const int *)from;
 }
@@ -616,43 +628,39 @@ HONE_FN unsigned long long hone_operand(const void *at, int across) {
     return (across ? 0x4000004002000000ull : 0x4000004000010000ull) |
            (unsigned long long)((hone_address(at) & 0x3ffff) >> 4);
 }
-#define HONE_SUMS_0                                                                               \
-    "+f"(c[0].x), "+f"(c[0].y), "+f"(c[1].x), "+f"(c[1].y), "+f"(c[2].x), "+f"(c[2].y),           \
-        "+f"(c[3].x), "+f"(c[3].y), "+f"(c[4].x), "+f"(c[4].y), "+f"(c[5].x), "+f"(c[5].y),       \
-        "+f"(c[6].x), "+f"(c[6].y), "+f"(c[7].x), "+f"(c[7].y), "+f"(c[8].x), "+f"(c[8].y),       \
-        "+f"(c[9].x), "+f"(c[9].y), "+f"(c[10].x), "+f"(c[10].y), "+f"(c[11].x), "+f"(c[11].y),   \
-        "+f"(c[12].x), "+f"(c[12].y), "+f"(c[13].x), "+f"(c[13].y), "+f"(c[14].x), "+f"(c[14].y), \
-        "+f"(c[15].x), "+f"(c[15].y)
+#define HONE_SUMS_0(is)                                                                            \
+    is(c[0].x), is(c[0].y), is(c[1].x), is(c[1].y), is(c[2].x), is(c[2].y), is(c[3].x),            \
+        is(c[3].y), is(c[4].x), is(c[4].y), is(c[5].x), is(c[5].y), is(c[6].x), is(c[6].y),        \
+        is(c[7].x), is(c[7].y), is(c[8].x), is(c[8].y), is(c[9].x), is(c[9].y), is(c[10].x),       \
+        is(c[10].y), is(c[11].x), is(c[11].y), is(c[12].x), is(c[12].y), is(c[13].x), is(c[13].y), \
+        is(c[14].x), is(c[14].y), is(c[15].x), is(c[15].y)
 #define HONE_NAMES_0                                                         \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define HONE_SUMS_1                                                                               \
-    "+f"(c[16].x), "+f"(c[16].y), "+f"(c[17].x), "+f"(c[17].y), "+f"(c[18].x), "+f"(c[18].y),     \
-        "+f"(c[19].x), "+f"(c[19].y), "+f"(c[20].x), "+f"(c[20].y), "+f"(c[21].x), "+f"(c[21].y), \
-        "+f"(c[22].x), "+f"(c[22].y), "+f"(c[23].x), "+f"(c[23].y), "+f"(c[24].x), "+f"(c[24].y), \
-        "+f"(c[25].x), "+f"(c[25].y), "+f"(c[26].x), "+f"(c[26].y), "+f"(c[27].x), "+f"(c[27].y), \
-        "+f"(c[28].x), "+f"(c[28].y), "+f"(c[29].x), "+f"(c[29].y), "+f"(c[30].x), "+f"(c[30].y), \
-        "+f"(c[31].x), "+f"(c[31].y)
+#define HONE_SUMS_1(is)                                                                            \
+    is(c[16].x), is(c[16].y), is(c[17].x), is(c[17].y), is(c[18].x), is(c[18].y), is(c[19].x),     \
+        is(c[19].y), is(c[20].x), is(c[20].y), is(c[21].x), is(c[21].y), is(c[22].x), is(c[22].y), \
+        is(c[23].x), is(c[23].y), is(c[24].x), is(c[24].y), is(c[25].x), is(c[25].y), is(c[26].x), \
+        is(c[26].y), is(c[27].x), is(c[27].y), is(c[28].x), is(c[28].y), is(c[29].x), is(c[29].y), \
+        is(c[30].x), is(c[30].y), is(c[31].x), is(c[31].y)
 #define HONE_NAMES_1                                                                   \
     "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define HONE_SUMS_2                                                                               \
-    "+f"(c[32].x), "+f"(c[32].y), "+f"(c[33].x), "+f"(c[33].y), "+f"(c[34].x), "+f"(c[34].y),     \
-        "+f"(c[35].x), "+f"(c[35].y), "+f"(c[36].x), "+f"(c[36].y), "+f"(c[37].x), "+f"(c[37].y), \
-        "+f"(c[38].x), "+f"(c[38].y), "+f"(c[39].x), "+f"(c[39].y), "+f"(c[40].x), "+f"(c[40].y), \
-        "+f"(c[41].x), "+f"(c[41].y), "+f"(c[42].x), "+f"(c[42].y), "+f"(c[43].x), "+f"(c[43].y), \
-        "+f"(c[44].x), "+f"(c[44].y), "+f"(c[45].x), "+f"(c[45].y), "+f"(c[46].x), "+f"(c[46].y), \
-        "+f"(c[47].x), "+f"(c[47].y)
+#define HONE_SUMS_2(is)                                                                            \
+    is(c[32].x), is(c[32].y), is(c[33].x), is(c[33].y), is(c[34].x), is(c[34].y), is(c[35].x),     \
+        is(c[35].y), is(c[36].x), is(c[36].y), is(c[37].x), is(c[37].y), is(c[38].x), is(c[38].y), \
+        is(c[39].x), is(c[39].y), is(c[40].x), is(c[40].y), is(c[41].x), is(c[41].y), is(c[42].x), \
+        is(c[42].y), is(c[43].x), is(c[43].y), is(c[44].x), is(c[44].y), is(c[45].x), is(c[45].y), \
+        is(c[46].x), is(c[46].y), is(c[47].x), is(c[47].y)
 #define HONE_NAMES_2                                                                   \
     "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define HONE_SUMS_3                                                                               \
-    "+f"(c[48].x), "+f"(c[48].y), "+f"(c[49].x), "+f"(c[49].y), "+f"(c[50].x), "+f"(c[50].y),     \
-        "+f"(c[51].x), "+f"(c[51].y), "+f"(c[52].x), "+f"(c[52].y), "+f"(c[53].x), "+f"(c[53].y), \
-        "+f"(c[54].x), "+f"(c[54].y), "+f"(c[55].x), "+f"(c[55].y), "+f"(c[56].x), "+f"(c[56].y), \
-        "+f"(c[57].x), "+f"(c[57].y), "+f"(c[58].x), "+f"(c[58].y), "+f"(c[59].x), "+f"(c[59].y), \
-        "+f"(c[60].x), "+f"(c[60].y), "+f"(c[61].x), "+f"(c[61].y), "+f"(c[62].x), "+f"(c[62].y), \
-        "+f"(c[63].x), "+f"(c[63].y)
+#define HONE_SUMS_3(is)                                                                            \
+    is(c[48].x), is(c[48].y), is(c[49].x), is(c[49].y), is(c[50].x), is(c[50].y), is(c[51].x),     \
+        is(c[51].y), is(c[52].x), is(c[52].y), is(c[53].x), is(c[53].y), is(c[54].x), is(c[54].y), \
+        is(c[55].x), is(c[55].y), is(c[56].x), is(c[56].y), is(c[57].x), is(c[57].y), is(c[58].x), \
+        is(c[58].y), is(c[59].x), is(c[59].y), is(c[60].x), is(c[60].y), is(c[61].x), is(c[61].y), \
+        is(c[62].x), is(c[62].y), is(c[63].x), is(c[63].y)
 #define HONE_NAMES_3                                                                               \
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "   \
@@ -669,17 +677,17 @@ HONE_FN unsigned long long hone_operand(const void *at, int across) {
                        "r"(adds), "n"(across_a), "n"(across_b));                                   \
     }
 #define HONE_WGMMA_64(type) \
-    HONE_WGMMA(type, 64, HONE_NAMES_0, "%34", "%32", "%33", "%35", "%36", HONE_SUMS_0)
+    HONE_WGMMA(type, 64, HONE_NAMES_0, "%34", "%32", "%33", "%35", "%36", HONE_SUMS_0("+f"))
 #define HONE_WGMMA_128(type)                                                                 \
     HONE_WGMMA(type, 128, HONE_NAMES_0 ", " HONE_NAMES_1, "%66", "%64", "%65", "%67", "%68", \
-               HONE_SUMS_0, HONE_SUMS_1)
+               HONE_SUMS_0("+f"), HONE_SUMS_1("+f"))
 #define HONE_WGMMA_192(type)                                                                     \
     HONE_WGMMA(type, 192, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2, "%98", "%96", "%97", \
-               "%99", "%100", HONE_SUMS_0, HONE_SUMS_1, HONE_SUMS_2)
+               "%99", "%100", HONE_SUMS_0("+f"), HONE_SUMS_1("+f"), HONE_SUMS_2("+f"))
 #define HONE_WGMMA_256(type)                                                                  \
     HONE_WGMMA(type, 256, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NAMES_3, \
-               "%130", "%128", "%129", "%131", "%132", HONE_SUMS_0, HONE_SUMS_1, HONE_SUMS_2, \
-               HONE_SUMS_3)
+               "%130", "%128", "%129", "%131", "%132", HONE_SUMS_0("+f"), HONE_SUMS_1("+f"),  \
+               HONE_SUMS_2("+f"), HONE_SUMS_3("+f"))
 HONE_WGMMA_64(f16)
 HONE_WGMMA_128(f16)
 HONE_WGMMA_192(f16)
@@ -688,6 +696,25 @@ HONE_WGMMA_64(bf16)
 HONE_WGMMA_128(bf16)
 HONE_WGMMA_192(bf16)
 HONE_WGMMA_256(bf16)
+// Whole numbers of 8 bits lie along K.
+#define HONE_WGMMA_I8(columns, names, p, a, b, ...)                                               \
+    HONE_FN void hone_wgmma_i8_##columns(int2 *c, const void *a_at, const void *b_at, int, int,   \
+                                         int adds) {                                              \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p ", 0;\n"                               \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k32.s32.s8.s8 {" names "}, " a \
+                     ", " b ", p;\n}"                                                             \
+                     : __VA_ARGS__                                                                \
+                     : "l"(hone_operand(a_at, 0)), "l"(hone_operand(b_at, 0)), "r"(adds));        \
+    }
+HONE_WGMMA_I8(64, HONE_NAMES_0, "%34", "%32", "%33", HONE_SUMS_0("+r"))
+HONE_WGMMA_I8(128, HONE_NAMES_0 ", " HONE_NAMES_1, "%66", "%64", "%65", HONE_SUMS_0("+r"),
+              HONE_SUMS_1("+r"))
+HONE_WGMMA_I8(192, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2, "%98", "%96", "%97",
+              HONE_SUMS_0("+r"), HONE_SUMS_1("+r"), HONE_SUMS_2("+r"))
+HONE_WGMMA_I8(256, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NAMES_3, "%130",
+              "%128", "%129", HONE_SUMS_0("+r"), HONE_SUMS_1("+r"), HONE_SUMS_2("+r"),
+              HONE_SUMS_3("+r"))
+#undef HONE_WGMMA_I8
 #define hone_wgmma_f16_64(c, a, b, ta, tb, adds) hone_wgmma_f16_64_of<ta, tb>(c, a, b, adds)
 #define hone_wgmma_f16_128(c, a, b, ta, tb, adds) hone_wgmma_f16_128_of<ta, tb>(c, a, b, adds)
 #define hone_wgmma_f16_192(c, a, b, ta, tb, adds) hone_wgmma_f16_192_of<ta, tb>(c, a, b, adds)
@@ -773,6 +800,17 @@ HONE_FN float hone_lane4(f32x4 v, int lane) {
 }
 HONE_FN float hone_lane8(f32x8 v, int lane) {
     return lane < 4 ? hone_lane4(HONE_LOW(v), lane) : hone_lane4(HONE_HIGH(v), lane - 4);
+}
+
+// Pairs of whole numbers.
+HONE_FN i32x2 hone_all_i32(int x) {
+    return hone_pack_mask2(x, x);
+}
+HONE_FN int hone_lane_i32(i32x2 v, int lane) {
+    return lane == 0 ? HONE_X(v) : HONE_Y(v);
+}
+HONE_FN f32x2 hone_floats_i32(i32x2 v) {
+    return hone_pack2((float)HONE_X(v), (float)HONE_Y(v));
 }
 
 // Errors in units in the last place: exp 1, log 1, sqrt 0.5, rsqrt 2, tanh 2, erf 2.

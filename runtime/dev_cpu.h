@@ -652,6 +652,10 @@ static __attribute__((unused)) void hone_dev_aligned(const void *p, size_t bytes
 HONE_DEV_ACCESS(2)
 HONE_DEV_ACCESS(4)
 #undef HONE_DEV_ACCESS
+HONE_FN void hone_store2_i32(int *to, i32x2 v) {
+    hone_dev_aligned(to, sizeof v);
+    memcpy(to, &v, sizeof v);
+}
 #define HONE_DEV_WORDS(n)                                            \
     HONE_FN void hone_get_words##n(const void *from, unsigned *w) {  \
         hone_dev_aligned(from, 4 * n);                               \
@@ -806,6 +810,22 @@ HONE_DEV_MMA(f16, 2)
 HONE_DEV_MMA(bf16, 2)
 HONE_DEV_MMA(tf32, 1)
 #undef HONE_DEV_MMA
+// Four whole numbers of 8 bits to a word; the sums' bits stand for themselves.
+static __attribute__((unused)) void hone_dev_mma_i8(struct hone_dev_fibre *f) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++)
+        for (int i = 0; i < 4; i++) {
+            int column = lane % 4 * 2 + i % 2;
+            unsigned sum;
+            memcpy(&sum, &f[lane].sum[i], 4);
+            for (int k = 0; k < 32; k++) {
+                int q = k % 16 / 4, later = k / 16, shift = k % 4 * 8;
+                int x = f[lane / 4 * 4 + q].word[i / 2 + 2 * later] >> shift;
+                int y = f[column * 4 + q].other[later] >> shift;
+                sum += (unsigned)((int)(signed char)x * (int)(signed char)y);
+            }
+            memcpy(&f[lane].sum[i], &sum, 4);
+        }
+}
 static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const int *b,
                                                  hone_dev_together how, int line) {
     struct hone_dev_fibre *f = hone_dev.now;
@@ -818,6 +838,7 @@ static __attribute__((unused)) void hone_dev_mma(void *sum, const int *a, const 
 #define hone_mma_f16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_f16, __LINE__)
 #define hone_mma_bf16(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_bf16, __LINE__)
 #define hone_mma_tf32(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_tf32, __LINE__)
+#define hone_mma_i8(sum, a, b) hone_dev_mma(sum, a, b, hone_dev_mma_i8, __LINE__)
 static __attribute__((unused)) void hone_dev_quad_max(struct hone_dev_fibre *f) {
     for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
         const struct hone_dev_fibre *q = &f[lane / 4 * 4];

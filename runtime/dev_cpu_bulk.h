@@ -40,8 +40,8 @@ struct hone_dev_bulk {
 // One warp's share of a product: 16 rows.
 struct hone_dev_product {
     const char *a, *b;
-    int across_a, across_b, adds, columns, is_f16, group;
-    float *sums[HONE_DEV_WARP];  // of each lane: columns / 2
+    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8
+    float *sums[HONE_DEV_WARP];                          // of each lane: columns / 2
 };
 
 // Sums that products are under way to, as they will be.
@@ -239,13 +239,36 @@ static struct hone_dev_held *hone_dev_hold(struct hone_dev_held *held, float *at
     return unused;
 }
 
+// Whole numbers of 8 bits, 32 deep; the sums' bits stand for themselves.
+static void hone_dev_compute_i8(struct hone_dev_warp *w, int warp,
+                                const struct hone_dev_product *p) {
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
+        struct hone_dev_held *h = hone_dev_hold(w->held[lane], p->sums[lane], p->columns / 2);
+        for (int i = 0; i < p->columns / 2; i++) {
+            int row = warp % 4 * 16 + lane / 4 + i / 2 % 2 * 8;
+            int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+            unsigned sum = 0;
+            if (p->adds)
+                memcpy(&sum, &h->value[i], 4);
+            for (int k = 0; k < 32; k++)
+                sum += (unsigned)(*(const signed char *)hone_dev_swizzled(p->a + row * 128 + k) *
+                                  *(const signed char *)hone_dev_swizzled(p->b + column * 128 + k));
+            memcpy(&h->value[i], &sum, 4);
+        }
+    }
+}
+
 static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hone_dev_product *p) {
     float a[16][16], b[256][16];
+    if (p->type == 2) {
+        hone_dev_compute_i8(w, warp, p);
+        return;
+    }
     for (int k = 0; k < 16; k++) {
         for (int i = 0; i < 16; i++)
-            a[i][k] = hone_dev_factor(p->a, p->across_a, p->is_f16, warp % 4 * 16 + i, k);
+            a[i][k] = hone_dev_factor(p->a, p->across_a, p->type, warp % 4 * 16 + i, k);
         for (int j = 0; j < p->columns; j++)
-            b[j][k] = hone_dev_factor(p->b, p->across_b, p->is_f16, j, k);
+            b[j][k] = hone_dev_factor(p->b, p->across_b, p->type, j, k);
     }
     for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
         struct hone_dev_held *h = hone_dev_hold(w->held[lane], p->sums[lane], p->columns / 2);
@@ -295,10 +318,10 @@ static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, vo
     hone_dev.now->product = &p;
     hone_dev_meet_group(hone_dev_start_product, line);
 }
-#define HONE_DEV_WGMMA(c, a, b, ta, tb, adds, columns, is_f16)                                   \
-    hone_dev_wgmma(                                                                              \
-        (struct hone_dev_product){                                                               \
-            (const char *)(a), (const char *)(b), ta, tb, (adds) != 0, columns, is_f16, 0, {0}}, \
+#define HONE_DEV_WGMMA(c, a, b, ta, tb, adds, columns, type)                                   \
+    hone_dev_wgmma(                                                                            \
+        (struct hone_dev_product){                                                             \
+            (const char *)(a), (const char *)(b), ta, tb, (adds) != 0, columns, type, 0, {0}}, \
         c, __LINE__)
 #define hone_wgmma_f16_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 1)
 #define hone_wgmma_f16_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 1)
@@ -308,6 +331,10 @@ static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, vo
 #define hone_wgmma_bf16_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 0)
 #define hone_wgmma_bf16_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 0)
 #define hone_wgmma_bf16_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 0)
+#define hone_wgmma_i8_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 2)
+#define hone_wgmma_i8_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 2)
+#define hone_wgmma_i8_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 2)
+#define hone_wgmma_i8_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 2)
 
 static __attribute__((unused)) void hone_dev_fence(struct hone_dev_fibre *f) {
     hone_dev_warp_of(f)->is_fenced = 1;

@@ -13,7 +13,7 @@ say() {
     "$@"
 }
 echo "optimising problems/softmax.hone on the CPU; about a minute"
-say "$hone" optimize problems/softmax.hone --dim M=1024,N=4096 --target cpu --seconds 35 --race 48 --store "$demo"
+say "$hone" optimize problems/softmax.hone --dim M=1024,N=4096 --target cpu --seconds 35 --race 48 --memory off --store "$demo"
 say "$hone" export --store "$demo" -o "$demo/softmax"
 say make -s -C "$demo/softmax"
 say "$hone" report --store "$demo" --html "$demo/report.html"

@@ -34,6 +34,7 @@ static const struct setting {
     {"llm.backoff_s", "HONE_LLM_BACKOFF_S", "0.5"},
     {"llm.idle_s", "HONE_LLM_IDLE_S", "120"},
     {"llm.timeout_s", "HONE_LLM_TIMEOUT_S", "900"},
+    {"memory.path", "HONE_MEMORY_PATH", ""},
     {"run.target", "HONE_TARGET", ""},
     {"run.threads", "HONE_RUN_THREADS", "0"},
     {"store.path", "HONE_STORE_PATH", ""},

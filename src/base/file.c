@@ -340,6 +340,11 @@ const char *file_config_path(struct arena *a) {
     return base ? arena_printf(a, "%s/hone/config", base) : NULL;
 }
 
+const char *file_data_path(struct arena *a, const char *name) {
+    const char *base = base_dir(a, "XDG_DATA_HOME", ".local/share");
+    return base ? arena_printf(a, "%s/hone/%s", base, name) : NULL;
+}
+
 const char *file_self(struct arena *a, struct error *err) {
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);

@@ -56,6 +56,9 @@ const char *file_work_dir(struct arena *a, const char *name, struct error *err);
 // one that was killed.
 const char *file_scratch_dir(struct arena *a, struct error *err);
 const char *file_config_path(struct arena *a);
+// A file of the user's data, `$XDG_DATA_HOME/hone/name`; neither is made. NULL when neither
+// XDG_DATA_HOME nor HOME is set.
+const char *file_data_path(struct arena *a, const char *name);
 
 // Absolute path of the running binary, for starting ourselves again.
 const char *file_self(struct arena *a, struct error *err);

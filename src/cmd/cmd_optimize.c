@@ -26,7 +26,7 @@ struct optimize_options {
 
 static const struct option_row rows[] = {
     ROW("target", OPTION_STRING, "NAME", request.target,
-        "cpu, cuda or cuda:N (the first GPU, else cpu)"),
+        "cpu, cuda, cuda:N (the first GPU, else cpu), or table:FILE (see hone help tabulate)"),
     ROW("start", OPTION_STRING, "FILE", request.start,
         "begin with this C, CUDA or kernel block instead of the default kernel"),
     ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
@@ -54,6 +54,8 @@ static const struct option_row rows[] = {
     ROW("seed", OPTION_INT, "N", request.seed, "of the search's decisions (0)"),
     ROW("dim", OPTION_STRING, "M=64,...", request.dims, "sizes in place of the file's"),
     ROW("store", OPTION_STRING, "PATH", request.store, "where runs are kept (.hone, found upward)"),
+    ROW("memory", OPTION_STRING, "off|PATH", request.memory,
+        "what earlier runs taught ($XDG_DATA_HOME/hone/memory.db); off: do without"),
     ROW("spool", OPTION_STRING, "DIR", request.spool,
         "judged by workers that serve this directory (see hone help worker)"),
     ROW("wait", OPTION_NUMBER, "S", request.wait_s,

@@ -2,6 +2,7 @@
 // Large inputs are drawn in part and repeated: for a profile that is the same.
 #include "eval/play.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,13 +151,31 @@ static bool is_launch_of(const struct profile_launch *l, const struct program_ke
            threads == (double)k->block[0] * k->block[1] * k->block[2];
 }
 
+// All that a launch of the plan can touch.
+static double footprint(const struct plan *plan, const struct program_kernel *k) {
+    double sum = 0;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *s = &plan->steps[i];
+        if (s->kind != STEP_LAUNCH || strcmp(s->function, k->name) != 0)
+            continue;
+        for (int j = 0; j < s->n_args; j++) {
+            int b = s->args[j] >= 0 ? s->args[j] : plan->tensormaps[-1 - s->args[j]].buffer;
+            sum += (double)plan->buffers[b].size_bytes;
+        }
+        return sum;
+    }
+    return NAN;
+}
+
 // What was counted goes to every launch of the same kernel and shape; a profile without launches
 // gets those that were seen.
-static void merge(struct arena *a, const struct collected *c, struct profile *into) {
+static void merge(struct arena *a, const struct plan *plan, const struct collected *c,
+                  struct profile *into) {
     bool is_empty = into->n_launches == 0;
     for (int i = 0; i < c->profile.n_launches; i++) {
         struct metrics found = c->profile.launches[i].metrics;
         const struct program_kernel *k = c->kernels[i].kernel;
+        metrics_set(&found, METRIC_FOOTPRINT, footprint(plan, k));
         if (is_empty) {
             profile_add_launch(a, into, arena_strdup(a, k->name))->metrics = found;
             continue;
@@ -235,7 +254,7 @@ bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, 
         return false;
     if (out->timeline.chip)
         snprintf(p->chip, sizeof p->chip, "%s", out->timeline.chip);
-    merge(a, out, into);
+    merge(a, &plan, out, into);
     return true;
 }
 

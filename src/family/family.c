@@ -12,6 +12,7 @@
 #include "family/in_place.h"
 #include "family/map_form.h"
 #include "family/nest.h"
+#include "family/ragged_form.h"
 #include "family/reduce_form.h"
 #include "family/rows.h"
 #include "family/scan_form.h"
@@ -34,6 +35,8 @@ const struct family families[] = {
                        EMITTERS(&reduce_cpu, &reduce_simt)},
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
+    [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
+                       EMITTERS(&ragged_mma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find, EMITTERS(&conv_mma)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find, EMITTERS(&pool_cpu, &pool_simt)},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
@@ -154,8 +157,12 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
     enum loop_dtype t = loop_arithmetic(n->dtype);
     bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
     bool is_conv = class == OP_CLASS_WINDOW && f == &families[FAMILY_CONV];
-    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_conv) &&
-           op_infos[n->op].joins != OP_COUNT && (t == LOOP_F32 || (is_one && t != LOOP_MASK));
+    // Emitters of gemm say themselves whether they add up whole numbers.
+    bool is_whole = class == OP_CLASS_CONTRACT && f == &families[FAMILY_GEMM] && t == LOOP_I32;
+    bool is_ragged = class == OP_CLASS_RAGGED && f == &families[FAMILY_RAGGED];
+    return (class == OP_CLASS_REDUCE || class == OP_CLASS_CONTRACT || is_conv || is_ragged) &&
+           op_infos[n->op].joins != OP_COUNT &&
+           (t == LOOP_F32 || is_whole || (is_one && t != LOOP_MASK));
 }
 
 // The anchors that most families were written for; which of those, each says itself.

@@ -95,12 +95,16 @@ static bool is_heavy(enum anchor_kind k) {
     return k != ANCHOR_NONE && k != ANCHOR_REDUCTION;
 }
 
-// Convolution and pooling are both windows; a window with weights is a convolution.
+// Convolution and pooling are both windows; a window with weights is a convolution. Products over
+// groups of rows are contractions, with a family of their own.
 static bool takes_node(const struct family *f, const struct graph *g, node_id n) {
     enum anchor_kind kind = form_node_kind(g, n);
     if (!(f->kinds >> kind & 1))
         return false;
     bool has_weights = g->nodes[n].n_args > 1;
+    bool is_ragged = op_infos[g->nodes[n].op].class == OP_CLASS_RAGGED;
+    if (kind == ANCHOR_CONTRACTION && is_ragged != (f == &families[FAMILY_RAGGED]))
+        return false;
     return kind != ANCHOR_WINDOW || has_weights == (f != &families[FAMILY_POOL]);
 }
 

@@ -52,6 +52,7 @@ struct reduce_form;
 struct gemm_form;
 struct scan_form;
 struct conv_form;
+struct ragged_form;
 struct attention_form;
 
 struct form {
@@ -70,6 +71,7 @@ struct form {
     const struct gemm_form *gemm;
     const struct scan_form *scan;
     const struct conv_form *conv;
+    const struct ragged_form *ragged;
     const struct attention_form *attention;
 };
 

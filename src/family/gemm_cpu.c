@@ -565,6 +565,7 @@ const struct emitter gemm_cpu = {
     .summary = "a matrix product with elementwise work before and after",
     .knobs = knobs,
     .runs_on = emitter_runs_on_cpu,
+    .accepts = gemm_sums_floats,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

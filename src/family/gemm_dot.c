@@ -54,6 +54,7 @@ const struct emitter gemm_dot = {
     .summary = "a matrix product of few results and many terms, threads along K",
     .knobs = gpu_reduce_knobs,
     .runs_on = emitter_runs_on_gpu,
+    .accepts = gemm_sums_floats,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

@@ -63,10 +63,22 @@ bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, n
                   : is_plain(r, f->rhs, f->rhs_map, leaf, map);
 }
 
+struct cutter {
+    struct lowering *l;
+    const struct gemm_form *form;
+    bool is_operand;
+};
+
 static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct lowering *l = ctx;
+    struct cutter *c = ctx;
+    struct lowering *l = c->l;
     const struct node *node = &l->region->graph->nodes[n];
-    access_cut(l->region, &l->space, n, map);
+    // Whole numbers have no vectors, but pairs of sums, and operands that are copied as they are.
+    bool is_as_it_is = c->form->is_whole && (c->is_operand || n == c->form->anchor);
+    if (!is_as_it_is)
+        access_cut(l->region, &l->space, n, map);
+    else if (l->region->is_leaf[n])
+        space_cut(l->arena, &l->space, &node->shape, map);
     return op_infos[node->op].class != OP_CLASS_CONTRACT;
 }
 
@@ -81,12 +93,21 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
     space_add(&l->space, point_size(l, lhs, rank - 1));
     space_join(&l->space, 0, rank - 2);
     struct axis_map map = map_identity(rank);
-    struct point_visit visit = {l->region, -1, cut_access, l};
+    struct cutter c = {l, f, false};
+    struct point_visit visit = {l->region, -1, cut_access, &c};
     for (int i = 0; i < l->region->n_values; i++)
         point_visit(&visit, l->region->value[i], &map);
+    c.is_operand = true;
     point_visit(&visit, f->lhs, &f->lhs_map);
     point_visit(&visit, f->rhs, &f->rhs_map);
     space_finish(l->arena, &l->space);
+}
+
+bool gemm_sums_floats(const struct form *f, const struct target *t, struct objection *why) {
+    (void)t;
+    const struct node *n = &f->region->graph->nodes[f->gemm->anchor];
+    return !f->gemm->is_whole ||
+           objection(why, NULL, "%s is a sum of whole numbers; take mma, wgmma or nest", n->name);
 }
 
 // Groups of the space; whether tiles can be moved in vectors along every one of its axes.
@@ -96,7 +117,8 @@ static bool measure(const struct region *r, struct gemm_form *f) {
     gemm_build_space(&l, f);
     bool ok = true;
     for (int i = f->axis_k - 2; i <= f->axis_k; i++)
-        ok &= !l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0;
+        ok &= f->is_whole || (!l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0);
+    f->has_pairs = !l.space.is_scalar[f->axis_k - 1] && l.space.aligned[f->axis_k - 1] % 2 == 0;
     f->group_m = l.space.group[f->axis_k - 2];
     f->group_n = l.space.group[f->axis_k - 1];
     f->group_k = l.space.group[f->axis_k];
@@ -126,6 +148,7 @@ bool gemm_find(struct form *form, struct objection *why) {
     }
     if (s.is_elsewhere)
         return objection(why, NULL, "%s is used transposed; materialise it first", n->name);
+    f->is_whole = loop_arithmetic(n->dtype) == LOOP_I32;
     look_at_operands(r, f);
     int rank = n->shape.rank;
     f->m = n->shape.size[rank - 2];

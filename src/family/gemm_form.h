@@ -13,6 +13,8 @@ struct gemm_form {
     bool lhs_is_plain, rhs_is_plain;  // materialised values, perhaps seen through views
     bool rhs_is_contiguous;           // neighbours along n lie side by side
     bool lhs_is_along_k;              // neighbours along k do
+    bool is_whole;                    // a sum of whole numbers, of 32 bits
+    bool has_pairs;                   // results are computed and stored by pairs of columns
     int group_m, group_n, group_k;    // of the space
     int64_t lanes_k;                  // along k, as space_lanes() says
 };
@@ -25,6 +27,9 @@ bool gemm_find(struct form *form, struct objection *why);
 // computed.
 bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, node_id *leaf,
                struct axis_map *map);
+
+// For `accepts` of emitters that add up floats alone.
+bool gemm_sums_floats(const struct form *f, const struct target *t, struct objection *why);
 
 // The space: batch axes (grouped where they can be), m, n, k.
 void gemm_build_space(struct lowering *l, const struct gemm_form *f);

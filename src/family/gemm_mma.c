@@ -1,5 +1,5 @@
 // gemm on tensor cores that a warp drives (mma.sync, sm_80 and later), for operands of f16 and
-// bf16, and of f32 where the problem multiplies tf32.
+// bf16, of f32 as tf32 or as parts of it, and of i8, whose sums are whole numbers.
 //
 // A block computes a tile of the result. Slices of both operands come into a ring of shared memory
 // by asynchronous copies, several slices ahead; each warp has a part of the tile in registers,
@@ -20,7 +20,7 @@
 
 static const int rows_grid[] = {16, 32, 64, 128, 256, -1};
 static const int columns_grid[] = {16, 32, 64, 128, 256, -1};
-static const int depth_grid[] = {16, 32, 64, -1};
+static const int depth_grid[] = {16, 32, 64, 128, -1};
 static const int warps_grid[] = {1, 2, 4, 8, -1};
 static const int stages_grid[] = {2, 3, 4, 5, 6, -1};
 static const int group_grid[] = {1, 4, 8, 16, -1};
@@ -102,6 +102,10 @@ static int side_by_side_bytes(const struct gemm_form *g, const struct mma_side *
 bool mma_find_kind(const struct form *f, enum dtype t, enum mma_kind *kind) {
     const struct precision *p = &f->region->problem->precision;
     bool narrower = p->operand == PRECISION_TYPE && p->type != t && p->type != DTYPE_F32;
+    if (t == DTYPE_I8) {
+        *kind = MMA_KIND_I8;
+        return true;
+    }
     if (t == DTYPE_F16 || t == DTYPE_BF16) {
         *kind = t == DTYPE_F16 ? MMA_KIND_F16 : MMA_KIND_BF16;
         return !narrower;
@@ -118,13 +122,18 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     if (!find_side(f, true, &lhs, why) || !find_side(f, false, &rhs, why))
         return false;
     enum dtype a = node_of(f, lhs.leaf)->dtype, b = node_of(f, rhs.leaf)->dtype;
-    if (a != b || !mma_find_kind(f, a, &kind))
+    if (a != b || !mma_find_kind(f, a, &kind) || g->is_whole != (kind == MMA_KIND_I8))
         return objection(
             why, NULL,
-            "mma multiplies two operands of f16, of bf16, or of f32 (not exactly), and "
+            "mma multiplies two operands of f16, of bf16, of i8, or of f32 (not exactly), and "
             "those of %s are %s and %s%s; take simt",
             node_of(f, g->anchor)->name, dtype_name(a), dtype_name(b),
             f->region->problem->precision.is_exact ? " under 'f32 exact'" : "");
+    if (kind == MMA_KIND_I8 && !(lhs.along_k && rhs.along_k))
+        return objection(why, NULL,
+                         "mma multiplies i8 that lie side by side along K, and the %s operand of "
+                         "%s does not; take nest",
+                         lhs.along_k ? "right" : "left", node_of(f, g->anchor)->name);
     int element = (int)dtype_size(a, 1);
     for (int i = 0; i < 2; i++)
         if (!side_by_side_bytes(g, i == 0 ? &lhs : &rhs, element))
@@ -174,7 +183,8 @@ void mma_set_sizes(struct mma_sizes *z, const struct form *f, const struct kerne
     int64_t terms = is_narrow(f->region) ? CHUNK_NARROW : CHUNK_WIDE;
     if (z->kind == MMA_KIND_TF32X3)
         terms = CHUNK_PARTS;
-    if (z->k > terms)
+    // Sums of whole numbers are exact.
+    if (z->k > terms && z->kind != MMA_KIND_I8)
         z->chunk = terms / z->depth;
 }
 
@@ -286,7 +296,7 @@ static double rate_per_s(const struct target *t, enum mma_kind kind) {
     int sm = (int)strtol(t->isa + 3, NULL, 10);
     double share = sm >= 100 ? 0.3 : sm >= 90 ? 0.52 : 0.8;
     bool is_tf32 = kind == MMA_KIND_TF32 || kind == MMA_KIND_TF32X3;
-    double peak = t->peak_per_s[is_tf32 ? PIPE_TF32 : PIPE_F16];
+    double peak = t->peak_per_s[is_tf32 ? PIPE_TF32 : kind == MMA_KIND_I8 ? PIPE_I8 : PIPE_F16];
     // A card that nobody has described: 1024 operations per clock and multiprocessor.
     if (!(peak > 0))
         peak = 1024.0 * t->sms * t->top_clock_hz;
@@ -377,9 +387,10 @@ static const struct shape_row {
     {{32, 32, 32}, {1, 2}, 4},   {{16, 32, 32}, {1, 2}, 4},   {{128, 128, 32}, {4, 4}, 3},
 };
 
-static void set_shape(struct kernel_stage *s, const struct shape_row *r) {
+// `deep`: elements of 8 bits, of which as many bytes are twice as many.
+static void set_shape(struct kernel_stage *s, const struct shape_row *r, bool deep) {
     for (int i = 0; i < 3; i++)
-        stage_set(s, "tile", i, r->tile[i]);
+        stage_set(s, "tile", i, r->tile[i] * (deep && i == 2 ? 2 : 1));
     for (int i = 0; i < 2; i++)
         stage_set(s, "warps", i, r->warps[i]);
     stage_set(s, "stages", 0, r->stages);
@@ -390,17 +401,18 @@ void mma_defaults(const struct emitter *e, const struct form *f, const struct ta
     struct objection why;
     double least = INFINITY;
     const struct shape_row *best = NULL;
+    bool deep = f->gemm && f->gemm->is_whole;
     stage_set(s, "group", 0, 8);
     stage_set(s, "minblocks", 0, 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        set_shape(s, &shapes[i]);
+        set_shape(s, &shapes[i], deep);
         if (!e->is_legal(f, t, s, &why))
             continue;
         double seconds = e->estimate(f, t, s);
         if (seconds < least)
             best = &shapes[i], least = seconds;
     }
-    set_shape(s, best ? best : &shapes[0]);
+    set_shape(s, best ? best : &shapes[0], deep);
 }
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {

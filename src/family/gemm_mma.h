@@ -8,7 +8,7 @@
 // How products are made of the operands as they are stored. TF32X3: each factor of f32 is split
 // into a high and a low part of tf32, and three of the four products are added, the small ones
 // first; the fourth is below what f32 keeps.
-enum mma_kind { MMA_KIND_F16, MMA_KIND_BF16, MMA_KIND_TF32, MMA_KIND_TF32X3 };
+enum mma_kind { MMA_KIND_F16, MMA_KIND_BF16, MMA_KIND_TF32, MMA_KIND_TF32X3, MMA_KIND_I8 };
 
 // One operand. Its tile has `width` elements along the axis that stays (rows of the left, columns
 // of the right) and `depth` along K, stored in rows along whichever of them lies side by side in
@@ -18,6 +18,7 @@ struct mma_side {
     struct axis_map map;
     int64_t size;      // of the axis that stays
     bool along_k;      // neighbours in memory lie along K
+    bool is_cut;       // where it ends is known only when it runs
     bool by_words;     // 32-bit elements across K, which no matrix load transposes
     int width, warps;  // of a block's tile; warps side by side
     int own;           // elements of one warp: width / warps

@@ -9,6 +9,7 @@
 struct mma_tile {
     const struct mma_side *s;
     const struct loop_expr *extent;  // of the axis that stays
+    const struct loop_expr *end;     // up to which it is read; NULL: its extent
     const struct loop_expr *first;   // of the tile, along it
     const struct loop_expr *warp;    // where this warp's part begins
     struct loop_buffer *from, *tile, *words;
@@ -48,7 +49,10 @@ struct mma_build {
     int pair;  // columns that are stored at once: 1 or 2
     struct mma_sizes z;
     const struct loop_expr *extent_k;
-    struct scope *outer;  // batch fixed
+    const struct loop_expr
+        *first_k;                    // where K begins, and how many slices it has, if that is known
+    const struct loop_expr *slices;  // only when it runs; NULL: 0, and as many as `z` says
+    struct scope *outer;             // batch fixed
     const struct loop_expr *thread, *lane;
     struct mma_tile lhs, rhs;
     struct loop_buffer *sum;    // [16 rows][8 columns][rows g, g + 8] of two columns
@@ -115,3 +119,5 @@ void mma_make_buffers(struct mma_build *x, struct loop_buffer *lhs, struct loop_
 const struct loop_expr *mma_tiles(const struct mma_build *x);
 void mma_build_tile(struct mma_build *x, struct loop_builder *b, const struct gpu_kernel *k,
                     const struct loop_expr *tile);
+// The same where `first` of both sides is known.
+void mma_build_placed(struct mma_build *x, struct loop_builder *b, const struct gpu_kernel *k);

@@ -53,11 +53,11 @@ static const struct loop_expr *valid_bytes(const struct mma_build *x, const stru
     const struct mma_side *s = t->s;
     int64_t element = x->z.element_bytes, bytes = s->copy_elements * element;
     const struct loop_expr *valid = num(x, bytes), *left = NULL;
-    if (x->z.k % x->z.depth != 0)
+    if (x->z.k % x->z.depth != 0 || x->first_k)
         left = bytes_left(x, x->extent_k, k, s->along_k ? element : bytes);
-    if (s->size % s->width != 0) {
+    if (s->size % s->width != 0 || s->is_cut) {
         const struct loop_expr *other =
-            bytes_left(x, t->extent, stay, s->along_k ? bytes : element);
+            bytes_left(x, t->end ? t->end : t->extent, stay, s->along_k ? bytes : element);
         left = left ? smaller(x, left, other) : other;
     }
     return left ? smaller(x, left, valid) : valid;
@@ -74,6 +74,8 @@ static void copy_item(const struct mma_build *x, const struct mma_tile *t, struc
     struct mma_at at = {slice, s->along_k ? column : row,
                         add(x, t->first, s->along_k ? row : column)};
     const struct loop_expr *k = add(x, times(x, slice, x->z.depth), at.inside);
+    if (x->first_k)
+        k = add(x, x->first_k, k);
     const struct loop_expr *slot = rest(x, slice, x->z.stages);
     // A copy may be less than the piece that changes places as a whole.
     const struct loop_expr *to = place(x, s, slot, row, quotient(x, column, per_piece(x)));
@@ -105,11 +107,15 @@ static void copy_tile(const struct mma_build *x, const struct mma_tile *t, struc
     loop_close(b, &inner);
 }
 
+static const struct loop_expr *slices_of(const struct mma_build *x) {
+    return x->slices ? x->slices : num(x, x->z.slices);
+}
+
 // Start the copies of a slice, if there is one; the group counts in any case.
 static void copy_slice(const struct mma_build *x, struct loop_builder *b,
                        const struct loop_expr *slice) {
     struct loop_builder some;
-    loop_open_if(b, slice, num(x, x->z.slices), &some);
+    loop_open_if(b, slice, slices_of(x), &some);
     copy_tile(x, &x->lhs, &some, slice);
     copy_tile(x, &x->rhs, &some, slice);
     loop_close(b, &some);
@@ -239,7 +245,8 @@ static void multiply_parts(const struct mma_build *x, struct loop_builder *b, in
 static void multiply(const struct mma_build *x, struct loop_builder *b, int set) {
     static const enum loop_intrinsic by_kind[] = {[MMA_KIND_F16] = INTRINSIC_MMA_F16,
                                                   [MMA_KIND_BF16] = INTRINSIC_MMA_BF16,
-                                                  [MMA_KIND_TF32] = INTRINSIC_MMA_TF32};
+                                                  [MMA_KIND_TF32] = INTRINSIC_MMA_TF32,
+                                                  [MMA_KIND_I8] = INTRINSIC_MMA_I8};
     struct loop_builder by_row, by_column;
     if (x->z.kind == MMA_KIND_TF32X3) {
         multiply_parts(x, b, set);
@@ -262,7 +269,7 @@ static void clear(const struct mma_build *x, struct loop_builder *b,
                   const struct loop_buffer *sums) {
     struct loop_builder inner;
     const struct loop_expr *i = open_unrolled(x, b, "i", x->sum->count, &inner);
-    loop_store(&inner, sums, i, loop_real(x->a, 0), false);
+    loop_store(&inner, sums, i, loop_number(x->a, sums->value, 0), false);
     loop_close(b, &inner);
 }
 
@@ -317,7 +324,9 @@ static void walk_chunks(const struct mma_build *x, struct loop_builder *b,
 
 static void walk(const struct mma_build *x, struct loop_builder *b) {
     struct loop_builder inner;
-    const struct loop_expr *last = num(x, x->z.slices - 1);
+    const struct loop_expr *last =
+        x->slices ? loop_let(b, "last", loop_binary(x->a, LOOP_SUB, x->slices, num(x, 1)))
+                  : num(x, x->z.slices - 1);
     clear(x, b, x->sum);
     struct loop_for ahead = {"slice", num(x, 0), num(x, x->z.stages - 1), 1, false};
     copy_slice(x, &inner, loop_open_for(b, &ahead, &inner));
@@ -355,7 +364,7 @@ void mma_make_buffers(struct mma_build *x, struct loop_buffer *lhs, struct loop_
     make_side(x, &x->lhs, &x->z.lhs, lhs, "lhs");
     make_side(x, &x->rhs, &x->z.rhs, rhs, "rhs");
     int64_t pairs = mma_sums(&x->z) / 2;
-    x->sum = loop_register(p, "sum", pairs, 2);
+    x->sum = loop_register_of(p, "sum", pairs, 2, x->z.kind == MMA_KIND_I8 ? LOOP_I32 : LOOP_F32);
     if (x->z.chunk)
         x->total = loop_register(p, "total", pairs, 2);
 }
@@ -392,8 +401,12 @@ static void place_tile(struct mma_build *x, struct loop_builder *b, const struct
 
 void mma_build_tile(struct mma_build *x, struct loop_builder *b, const struct gpu_kernel *k,
                     const struct loop_expr *tile) {
-    x->thread = k->thread;
     place_tile(x, b, tile);
+    mma_build_placed(x, b, k);
+}
+
+void mma_build_placed(struct mma_build *x, struct loop_builder *b, const struct gpu_kernel *k) {
+    x->thread = k->thread;
     x->lane = loop_let(b, "lane", rest(x, k->thread, GPU_WARP));
     const struct loop_expr *warp = quotient(x, k->thread, GPU_WARP);
     x->lhs.warp =
@@ -444,7 +457,7 @@ void mma_lower(struct lowering *l, const struct form *f, const struct kernel_sta
     struct mma_build x = {.l = l, .a = l->arena, .operands = &matrices, .ctx = g, .z = z};
     x.anchor = g->anchor;
     x.at = g->at;
-    x.pair = z.n % 2 == 0 ? 2 : 1;
+    x.pair = z.n % 2 == 0 && (g->has_pairs || !g->is_whole) ? 2 : 1;
     x.lhs.extent = l->space.extent[g->group_m];
     x.rhs.extent = l->space.extent[g->group_n];
     x.extent_k = l->space.extent[g->group_k];

@@ -5,7 +5,7 @@
 // Inside the result? Always, where tiles fill it: ranges do not know it of every order of tiles.
 static void open_guard(const struct mma_build *x, const struct mma_tile *t, struct loop_builder *b,
                        const struct loop_expr *at, struct loop_builder *inner) {
-    bool fills = t->s->size % t->s->width == 0;
+    bool fills = t->s->size % t->s->width == 0 && !t->s->is_cut;
     loop_open_if(b, fills ? num(x, 0) : at, fills ? num(x, 1) : t->extent, inner);
 }
 

@@ -640,6 +640,7 @@ const struct emitter gemm_simt = {
     .summary = "a matrix product with elementwise work before and after",
     .knobs = knobs,
     .runs_on = emitter_runs_on_gpu,
+    .accepts = gemm_sums_floats,
     .defaults = defaults,
     .is_legal = is_legal,
     .lower = lower,

@@ -1,5 +1,5 @@
-// gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16, and
-// for those of f32 as two parts of f16 each (gemm_wgmma_split.c).
+// gemm on tensor cores that a warpgroup drives (wgmma, sm_90a), for operands of f16 and bf16, of i8
+// that lie along K, and for those of f32 as two parts of f16 each (gemm_wgmma_split.c).
 //
 // As many blocks as there are multiprocessors walk over tiles of the result. One warpgroup of a
 // block has the copy engine fill a ring of slices in shared memory, the others multiply them as
@@ -130,19 +130,25 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
         return false;
     enum dtype a = node_of(f, side[0].leaf)->dtype, b = node_of(f, side[1].leaf)->dtype;
     bool narrower = p->operand == PRECISION_TYPE && p->type != a && p->type != DTYPE_F32;
-    if (a != b || (a != DTYPE_F16 && a != DTYPE_BF16) || narrower)
+    bool is_i8 = a == DTYPE_I8 && g->is_whole, is_half = a == DTYPE_F16 || a == DTYPE_BF16;
+    if (a != b || !(is_i8 || (is_half && !narrower)))
         return objection(why, NULL,
-                         "wgmma multiplies two operands of f16, two of bf16 or two of f32 (not "
+                         "wgmma multiplies two operands of f16, bf16, i8 or f32 (not "
                          "exactly), and those of %s are %s and %s%s; take mma or simt",
                          anchor, dtype_name(a), dtype_name(b),
                          p->is_exact ? " under 'f32 exact'" : "");
     for (int i = 0; i < 2; i++) {
-        int64_t row = side[i].along_k ? g->k : side[i].size;
-        if (row % 8 != 0)
+        int64_t row = (side[i].along_k ? g->k : side[i].size) * dtype_size(a, 1);
+        if (is_i8 && !side[i].along_k)
+            return objection(why, NULL,
+                             "wgmma multiplies i8 that lie side by side along K, and the %s "
+                             "operand of %s does not; take nest",
+                             i == 0 ? "left" : "right", anchor);
+        if (row % 16 != 0)
             return objection(why, NULL,
                              "the copy engine needs rows of a multiple of 16 bytes, and those of "
                              "the %s operand of %s have %lld; take mma or simt",
-                             i == 0 ? "left" : "right", anchor, (long long)(2 * row));
+                             i == 0 ? "left" : "right", anchor, (long long)row);
     }
     return true;
 }
@@ -161,8 +167,10 @@ static bool is_narrow(const struct region *r) {
 static int64_t chunk_of(const struct wgmma_sizes *z, bool is_narrow) {
     if (z->parts == 2)
         return 1;
+    if (z->storage == DTYPE_I8)
+        return 0;
     int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
-    return is_narrow || z->k <= 2 * terms ? 0 : terms / WGMMA_DEPTH;
+    return is_narrow || z->k <= 2 * terms ? 0 : terms / z->depth;
 }
 
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
@@ -178,6 +186,8 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
         find_side(f, false, &z.rhs, &why);
     }
     z.storage = z.parts ? DTYPE_F16 : node_of(f, z.lhs.leaf)->dtype;
+    z.element_bytes = (int)dtype_size(z.storage, 1);
+    z.depth = WGMMA_ROW_BYTES / z.element_bytes;
     z.stages = stage_number(s, "stages", 0);
     z.group = stage_number(s, "group", 0);
     z.split = stage_number(s, "split", 0);
@@ -187,17 +197,19 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
     for (int i = 0; i < f->region->n_values; i++)
-        if (wgmma_is_staged(f->region, i, z.n) && z.split == 1)
+        if (wgmma_is_staged(f, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
-    z.slices = (z.k + WGMMA_DEPTH - 1) / WGMMA_DEPTH;
+    z.slices = (z.k + z.depth - 1) / z.depth;
     z.chunk = chunk_of(&z, is_narrow(f->region));
     return z;
 }
 
 // Results of 16 bits go by way of shared memory, 64 columns of a warp's 16 rows at a time: straight
 // from registers they would be pieces of four bytes.
-bool wgmma_is_staged(const struct region *r, int value, int64_t n) {
-    return dtype_infos[r->graph->nodes[r->value[value]].dtype].bits == 16 && n % 8 == 0;
+bool wgmma_is_staged(const struct form *f, int value) {
+    const struct node *n = node_of(f, f->region->value[value]);
+    return dtype_infos[n->dtype].bits == 16 && f->gemm->n % 8 == 0 &&
+           (f->gemm->has_pairs || !f->gemm->is_whole);
 }
 
 int64_t wgmma_pairs(const struct wgmma_sizes *z) {
@@ -219,7 +231,7 @@ int64_t wgmma_slices_each(const struct wgmma_sizes *z) {
 
 // The ring, its barriers, and what it takes to begin where the swizzle does.
 static int64_t shared_bytes(const struct wgmma_sizes *z) {
-    int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_DEPTH * 2;
+    int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_ROW_BYTES;
     return (int64_t)z->stages * ((z->parts > 1 ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
 }
 
@@ -246,11 +258,13 @@ static bool legal_rows(const struct wgmma_sizes *z, struct objection *why) {
 }
 
 static bool legal_split(const struct wgmma_sizes *z, struct objection *why) {
+    if (z->split > 1 && z->storage == DTYPE_I8)
+        return objection(why, "split", "sums of whole numbers are not shared: the nearest is 1");
     if (z->split > 1 && (z->split - 1) * wgmma_slices_each(z) >= z->slices)
         return objection(why, "split",
-                         "%lld slices of 64 terms are too few for %d blocks: the "
+                         "%lld slices of %d terms are too few for %d blocks: the "
                          "nearest is %d",
-                         (long long)z->slices, z->split, z->split / 2);
+                         (long long)z->slices, z->depth, z->split, z->split / 2);
     if (z->split > 1 &&
         (double)wgmma_tiles(z) * z->split * z->lhs.width * z->rhs.width * 4 > (double)SCRATCH_MAX)
         return objection(why, "split",
@@ -281,10 +295,10 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 // ---- estimates
 
 // What tensor cores sustain of their peak: power, not clocks, is short.
-static double rate_per_s(const struct target *t) {
-    double peak = t->peak_per_s[PIPE_F16];
+static double rate_per_s(const struct target *t, const struct wgmma_sizes *z) {
+    double peak = t->peak_per_s[z->storage == DTYPE_I8 ? PIPE_I8 : PIPE_F16];
     if (!(peak > 0))
-        peak = 4096.0 * t->sms * t->top_clock_hz;
+        peak = 8192.0 / z->element_bytes * t->sms * t->top_clock_hz;
     return 0.72 * peak;
 }
 
@@ -304,8 +318,8 @@ static double together(double a, double b) {
 // One block's part of a tile: products, while slices are brought.
 static double tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
     double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.7e9;
-    double depth = (double)wgmma_slices_each(z) * WGMMA_DEPTH;
-    double products = 2.0 * z->lhs.width * z->rhs.width * depth / (rate_per_s(t) / t->sms);
+    double depth = (double)wgmma_slices_each(z) * z->depth;
+    double products = 2.0 * z->lhs.width * z->rhs.width * depth / (rate_per_s(t, z) / t->sms);
     // One warpgroup alone waits for its products; narrow ones read more of shared memory.
     if (z->consumers == 1)
         products *= 1.25;
@@ -318,7 +332,7 @@ static double tile_seconds(const struct wgmma_sizes *z, const struct target *t) 
         products *= 1.07;
     // Nothing is brought for what lies outside.
     double brought = fmin((double)z->m, z->lhs.width) + fmin((double)z->n, z->rhs.width);
-    brought *= depth * 2 / (44 * clock);
+    brought *= depth * z->element_bytes / (44 * clock);
     // Three products, and slices whose sums are added by the way.
     if (z->parts > 1) {
         products *= 3 * 1.08;

@@ -4,8 +4,9 @@
 
 #include "family/gemm_form.h"
 
-// A slice is 64 deep: rows of 128 bytes in shared memory; a product takes 64 rows of the left.
-enum { WGMMA_DEPTH = 64, WGMMA_ROWS = 64, WGMMA_STEP = 16, WGMMA_GROUP = 128 };
+// A slice has rows of 128 bytes in shared memory, four products deep; a product takes 64 rows of
+// the left.
+enum { WGMMA_ROW_BYTES = 128, WGMMA_STEPS = 4, WGMMA_ROWS = 64, WGMMA_GROUP = 128 };
 
 // Low parts of f32 are written so many times as large: they have the range of high ones then.
 #define WGMMA_LOW 2048
@@ -25,6 +26,7 @@ struct wgmma_sizes {
     enum dtype storage;  // of both operands, as they are multiplied
     int parts;           // of operands of f32, of f16 each (gemm_wgmma_split.c); 0: as they are
     int64_t m, n, k, batch;
+    int element_bytes, depth;  // of an operand's element; elements of a slice along K
     int stages, group;
     int split;  // blocks, of a cluster, that have the slices of a tile
     int consumers,
@@ -37,7 +39,7 @@ struct wgmma_sizes {
 };
 
 // Does the region's value pass shared memory on its way? How many elements of it a warp has there.
-bool wgmma_is_staged(const struct region *r, int value, int64_t n);
+bool wgmma_is_staged(const struct form *f, int value);
 enum { WGMMA_STAGED = 16 * 64 };
 
 // requires: the form is one that the emitter accepts.

@@ -90,7 +90,7 @@ static const struct loop_expr *phase_of(const struct wgmma_build *x,
 // Where slot `slot` of a tile begins.
 static const struct loop_expr *slot_begin(const struct wgmma_build *x, const struct wgmma_tile *t,
                                           const struct loop_expr *slot) {
-    return times(x, slot, (int64_t)t->s->width * WGMMA_DEPTH);
+    return times(x, slot, (int64_t)t->s->width * x->z.depth);
 }
 
 // ---- the one that copies
@@ -120,7 +120,7 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
                      const struct wgmma_copy *c, const struct loop_expr *box) {
     const struct wgmma_tile *t = c->t;
     const struct loop_expr *to =
-        add(x, slot_begin(x, t, c->slot), times(x, box, (int64_t)64 * WGMMA_DEPTH));
+        add(x, slot_begin(x, t, c->slot), times(x, box, (int64_t)64 * x->z.depth));
     const struct loop_expr *stay = add(x, t->first, times(x, box, 64));
     struct loop_operand o[] = {{c->is_low ? t->low_tile : t->tile, to},
                                {c->is_low ? t->low_map : t->map, NULL},
@@ -153,12 +153,12 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
     const struct loop_expr *slice = loop_open_for(&by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
-    const struct loop_expr *k = times(x, add(x, x->first_slice, slice), WGMMA_DEPTH);
+    const struct loop_expr *k = times(x, add(x, x->first_slice, slice), x->z.depth);
     // Before it was filled for the first time it is empty.
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_WAIT,
                    (struct loop_operand[]){
                        {x->empty, slot}, {NULL, phase_of(x, add(x, count, num(x, x->z.stages)))}});
-    int64_t bytes = (int64_t)(x->z.lhs.width + x->z.rhs.width) * WGMMA_DEPTH * 2;
+    int64_t bytes = (int64_t)(x->z.lhs.width + x->z.rhs.width) * WGMMA_ROW_BYTES;
     bytes *= x->z.parts > 1 ? 2 : 1;
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_EXPECT,
                    (struct loop_operand[]){{x->full, slot}, {NULL, num(x, bytes)}});
@@ -171,8 +171,9 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
 // ---- those that multiply
 
 static enum loop_intrinsic product(const struct wgmma_build *x) {
-    enum loop_intrinsic first =
-        x->z.storage == DTYPE_F16 ? INTRINSIC_WGMMA_F16_64 : INTRINSIC_WGMMA_BF16_64;
+    enum loop_intrinsic first = x->z.storage == DTYPE_F16  ? INTRINSIC_WGMMA_F16_64
+                                : x->z.storage == DTYPE_I8 ? INTRINSIC_WGMMA_I8_64
+                                                           : INTRINSIC_WGMMA_BF16_64;
     return first + (enum loop_intrinsic)(x->z.rhs.width / 64 - 1);
 }
 
@@ -180,8 +181,8 @@ static enum loop_intrinsic product(const struct wgmma_build *x) {
 static const struct loop_expr *operand_at(const struct wgmma_build *x, const struct wgmma_tile *t,
                                           const struct loop_expr *slot,
                                           const struct loop_expr *first, int step) {
-    int64_t deep = (int64_t)step * WGMMA_STEP * (t->s->along_k ? 1 : 64);
-    return add(x, slot_begin(x, t, slot), add(x, times(x, first, WGMMA_DEPTH), num(x, deep)));
+    int64_t deep = (int64_t)step * (x->z.depth / WGMMA_STEPS) * (t->s->along_k ? 1 : 64);
+    return add(x, slot_begin(x, t, slot), add(x, times(x, first, x->z.depth), num(x, deep)));
 }
 
 // The products of one slice by one pair of parts: high ones, or (`low`) the low one of a side.
@@ -190,7 +191,7 @@ static void multiply_parts(const struct wgmma_build *x, struct loop_builder *b,
                            const bool low[2], const struct loop_expr *adds) {
     const struct loop_buffer *left = low[0] ? x->lhs.low_tile : x->lhs.tile;
     const struct loop_buffer *right = low[1] ? x->rhs.low_tile : x->rhs.tile;
-    for (int step = 0; step < WGMMA_DEPTH / WGMMA_STEP; step++)
+    for (int step = 0; step < WGMMA_STEPS; step++)
         for (int part = 0; part < x->z.own / WGMMA_ROWS; part++) {
             const struct loop_expr *row =
                 add(x, times(x, consumer, x->z.own), num(x, (int64_t)part * WGMMA_ROWS));
@@ -369,15 +370,15 @@ static struct loop_buffer *make_map(struct wgmma_build *x, const struct wgmma_si
     map.strides[0] = 1;
     map.strides[1] = s->pitch;
     map.strides[2] = rows * s->pitch;
-    map.box[0] = WGMMA_DEPTH;
-    map.box[1] = s->along_k ? s->width : WGMMA_DEPTH;
+    map.box[0] = x->z.depth;
+    map.box[1] = s->along_k ? s->width : x->z.depth;
     map.box[2] = 1;
     return loop_map_of(x->l->program, name, &map);
 }
 
 static struct loop_buffer *make_tile(struct wgmma_build *x, const struct wgmma_side *s,
                                      const char *name) {
-    struct loop_size shape[] = {{(int64_t)x->z.stages * s->width, NULL}, {WGMMA_DEPTH, NULL}};
+    struct loop_size shape[] = {{(int64_t)x->z.stages * s->width, NULL}, {x->z.depth, NULL}};
     struct loop_buffer *tile = loop_shared_of(x->l->program, name, x->z.storage, shape, 2);
     tile->align = 1024;
     return tile;
@@ -393,14 +394,15 @@ static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *n
     t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_low_tile", name));
 }
 
-static void make_buffers(struct wgmma_build *x) {
+static void make_buffers(struct wgmma_build *x, const struct form *f) {
     struct loop_program *p = x->l->program;
     struct loop_size stages = {x->z.stages, NULL};
     make_side(x, &x->lhs, "lhs");
     make_side(x, &x->rhs, "rhs");
     x->full = loop_shared_of(p, "full", DTYPE_I64, &stages, 1);
     x->empty = loop_shared_of(p, "empty", DTYPE_I64, &stages, 1);
-    x->sum = loop_register(p, "sum", wgmma_pairs(&x->z), 2);
+    x->sum =
+        loop_register_of(p, "sum", wgmma_pairs(&x->z), 2, x->form->is_whole ? LOOP_I32 : LOOP_F32);
     if (x->z.chunk)
         x->total = loop_register(p, "total", wgmma_pairs(&x->z), 2);
     struct loop_size shares[] = {{wgmma_tiles(&x->z) * x->z.split, NULL},
@@ -419,9 +421,8 @@ static void make_buffers(struct wgmma_build *x) {
     struct loop_size staged = {x->z.staged_bytes / 2, NULL};
     for (int v = 0; v < x->l->region->n_values; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        if (!x->z.staged_bytes || !wgmma_is_staged(x->l->region, v, x->z.n) ||
-            x->l->target_offset[v] || dtype_infos[t].bits != 16 ||
-            (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
+        if (!x->z.staged_bytes || !wgmma_is_staged(f, v) || x->l->target_offset[v] ||
+            dtype_infos[t].bits != 16 || (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
             continue;
         x->passage[v] =
             v > 0 && x->passage[0] ? x->passage[0] : loop_shared_of(p, "passage", t, &staged, 1);
@@ -475,7 +476,7 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
     x.top = &top;
     x.block = k.block;
     x.thread = k.thread;
-    make_buffers(&x);
+    make_buffers(&x, f);
     make_barriers(&x, &b);
     // One thread of the warpgroup copies; all of it gives up registers.
     loop_open_role(&b, x.thread, num(&x, x.z.consumers == 2 ? WGMMA_GROUP : 1), &role);

@@ -59,7 +59,7 @@ static void define(struct wgmma_build *x, struct scope *s, const struct loop_exp
 
 static void store_pair(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *row,
                        const struct loop_expr *column, const struct loop_expr *sum) {
-    int lanes = x->z.n % 2 == 0 ? 2 : 1;
+    int lanes = x->z.n % 2 == 0 && (x->form->has_pairs || !x->form->is_whole) ? 2 : 1;
     struct axis_map map = identity(x);
     struct loop_builder by_lane, guard;
     const struct loop_expr *lane = open_unrolled(x, b, "lane", 2 / lanes, &by_lane);

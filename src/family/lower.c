@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "family/block_set.h"
 #include "family/plain.h"
 #include "family/program.h"
 #include "family/skeleton.h"
@@ -43,7 +44,7 @@ static const char *print(struct arena *a, const struct target *t, struct loop_pr
     return t->is_gpu ? print_cuda(a, program) : print_c(a, program);
 }
 
-bool lower_kernel(struct arena *a, const struct problem *p, const struct target *t,
+static bool lower(struct arena *a, const struct problem *p, const struct target *t,
                   const struct kernel *k, struct candidate *c, struct error *err) {
     struct kernel checked = *k;
     if (!lower_check(a, p, t, &checked, err))
@@ -55,6 +56,27 @@ bool lower_kernel(struct arena *a, const struct problem *p, const struct target 
     c->label = "kernel";
     candidate_seal(a, c);
     return true;
+}
+
+// Of a bounded space: lowered once, then known.
+static bool lower_of_set(struct arena *a, const struct problem *p, const struct target *t,
+                         const struct kernel *k, struct candidate *c, struct error *err) {
+    struct block_entry *e = block_set_find(t->blocks, kernel_print(a, k));
+    if (!e)
+        return error_set(err, ERROR_PARSE, "this block is not in the table");
+    if (!e->candidate) {
+        struct candidate *kept = arena_new(block_set_arena(t->blocks), struct candidate);
+        if (!lower(block_set_arena(t->blocks), p, t, k, kept, err))
+            return false;
+        e->candidate = kept;
+    }
+    *c = *e->candidate;
+    return true;
+}
+
+bool lower_kernel(struct arena *a, const struct problem *p, const struct target *t,
+                  const struct kernel *k, struct candidate *c, struct error *err) {
+    return t->blocks ? lower_of_set(a, p, t, k, c, err) : lower(a, p, t, k, c, err);
 }
 
 void lower_plain(struct arena *a, const struct problem *p, const struct target *t,

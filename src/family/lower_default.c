@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "family/family.h"
+#include "family/gemm_form.h"
 #include "family/lower.h"
 #include "family/nest.h"
 #include "family/rows.h"
@@ -87,7 +88,8 @@ static double least_seconds(const struct choice *c, const struct form *f) {
 static const struct form *without_tensor_cores(const struct choice *c, const struct form *f) {
     const double small = 20e-6;  // seconds
     struct objection why;
-    if (!f || (!f->conv && !f->attention))
+    bool is_whole = f && f->gemm && f->gemm->is_whole;
+    if (!f || (!f->conv && !f->ragged && !f->attention && !is_whole))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)

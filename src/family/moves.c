@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "family/block.h"
+#include "family/block_set.h"
 #include "family/family.h"
 #include "family/stages.h"
 #include "lang/lang.h"
@@ -279,8 +280,8 @@ static void change_stages(struct list *l, int stage) {
     arena_reset(&scratch);
 }
 
-struct move *moves_list(struct arena *a, const struct problem *p, const struct target *t,
-                        const struct kernel *k, int *n_moves) {
+static struct move *list_all(struct arena *a, const struct problem *p, const struct target *t,
+                             const struct kernel *k, int *n_moves) {
     struct list l = {.arena = a, .problem = p, .target = t, .from = k};
     struct mistakes m = {.arena = a, .source = &(struct lang_source){0}};
     l.base = block_resolve(a, p, t, k, &m);
@@ -295,4 +296,56 @@ struct move *moves_list(struct arena *a, const struct problem *p, const struct t
         change_stages(&l, i);
     *n_moves = l.n;
     return l.moves;
+}
+
+// A block from its text, with nothing of any other arena.
+static struct kernel *read_block(struct arena *a, const char *text) {
+    struct lang_source source = {.file = "block", .text = text, .len = strlen(text)};
+    struct lang_file file = {0};
+    struct error why = {0};
+    const char *diagnostics;
+    bool ok = lang_parse(a, &source, &file, &diagnostics, &why);
+    assert(ok && file.n_kernels == 1);
+    return file.kernels[0];
+}
+
+// Moves that stay in a bounded space, in an arena of their own.
+static int keep_inside(struct arena *kept, struct arena *scratch, struct block_set *blocks,
+                       const struct move *all, int n_all, struct move *out) {
+    int n = 0;
+    for (int i = 0; i < n_all; i++) {
+        const struct block_entry *e = block_set_find(blocks, kernel_print(scratch, all[i].kernel));
+        if (!e)
+            continue;
+        out[n] = all[i];
+        out[n].words = arena_strdup(kept, all[i].words);
+        out[n].stage = arena_strdup(kept, all[i].stage);
+        out[n].text = e->text;
+        out[n++].kernel = read_block(kept, e->text);
+    }
+    return n;
+}
+
+// Of a bounded space: listed once, then known.
+static struct move *list_of_set(struct arena *a, const struct problem *p, const struct target *t,
+                                const struct kernel *k, int *n_moves) {
+    struct arena scratch = {0}, *kept = block_set_arena(t->blocks);
+    struct block_entry *e = block_set_find(t->blocks, kernel_print(&scratch, k));
+    struct block_entry outside = {0};
+    e = e ? e : &outside;
+    if (!e->moves) {
+        int n_all;
+        const struct move *all = list_all(&scratch, p, t, k, &n_all);
+        struct move *moves = arena_array(kept, struct move, n_all + 1);
+        e->n_moves = keep_inside(kept, &scratch, t->blocks, all, n_all, moves);
+        e->moves = moves;
+    }
+    arena_reset(&scratch);
+    *n_moves = e->n_moves;
+    return arena_copy(a, e->moves, sizeof *e->moves * (size_t)(e->n_moves + 1));
+}
+
+struct move *moves_list(struct arena *a, const struct problem *p, const struct target *t,
+                        const struct kernel *k, int *n_moves) {
+    return t->blocks ? list_of_set(a, p, t, k, n_moves) : list_all(a, p, t, k, n_moves);
 }

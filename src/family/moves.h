@@ -21,6 +21,7 @@ struct move {
     int direction;          // +1 larger, -1 smaller, 0 another word
     const char *word;       // the new word where the knob takes words
     struct kernel *kernel;  // the complete legal result
+    const char *text;       // its canonical text, where that is known; else NULL
     double prior;           // closed-form estimate of how good the result is, higher is better
 };
 

@@ -13,7 +13,7 @@
 #include "loop/execute_machine.h"
 #include "loop/loop.h"
 
-static struct value eval(struct machine *m, const struct loop_expr *e);
+static void eval(struct machine *m, const struct loop_expr *e, struct value *v);
 
 void machine_fail(struct machine *m, const struct loop_buffer *b, int64_t i, const char *what) {
     if (!m->failed)
@@ -73,16 +73,23 @@ static int64_t first_in_byte(const struct loop_buffer *b, int64_t at, int64_t *n
     return first;
 }
 
+// Who wrote the cell, as far as it is there: what earlier blocks left in memory of a block is not.
+static int64_t writer_of(const struct machine *m, const struct loop_buffer *b, int64_t at) {
+    int64_t writer = m->memory[b->id].writer[at];
+    return b->space != LOOP_GLOBAL && writer > NOBODY && writer < m->first ? NOBODY : writer;
+}
+
 union cell machine_read(struct machine *m, const struct loop_buffer *b, int64_t i, int lane) {
     struct memory *mem = &m->memory[b->id];
     int64_t at = locate(m, b, i, lane), n;
     if (at < 0)
         return (union cell){0};
-    if (mem->writer[at] == UNDER_WAY)
+    int64_t writer = writer_of(m, b, at);
+    if (writer == UNDER_WAY)
         machine_fail(m, b, i, "is read while a copy to it is under way");
-    if (mem->writer[at] == NOBODY)
+    if (writer == NOBODY)
         machine_fail(m, b, i, "is read before it is written");
-    if (mem->writer[at] > BEFORE && mem->writer[at] != m->self)
+    if (writer > BEFORE && writer != m->self)
         machine_fail(m, b, i, "is read while another block writes it");
     if (mem->touch)
         touch_read(m, b, i, &mem->touch[first_in_byte(b, at, &n)]);
@@ -104,7 +111,7 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
         machine_fail(m, b, i, "is written while a product reads it");
     int64_t first = first_in_byte(b, at, &n);
     for (int64_t j = first; j < first + n; j++)
-        if (mem->writer[j] > BEFORE && mem->writer[j] != m->self)
+        if (writer_of(m, b, j) > BEFORE && mem->writer[j] != m->self)
             machine_fail(m, b, i, "is written by two blocks");
     if (mem->touch)
         touch_write(m, b, i, &mem->touch[first]);
@@ -115,68 +122,91 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
     mem->writer[at] = m->self;
 }
 
-int64_t machine_index(struct machine *m, const struct loop_expr *e) {
-    assert(e->dtype == LOOP_INDEX);
-    return eval(m, e).lane[0].whole;
+// Most of what is evaluated has one lane: that way copies no vectors.
+static union cell eval_one(struct machine *m, const struct loop_expr *e) {
+    assert(e->lanes == 1);
+    if (e->op == LOOP_CONST)
+        return cell_is_real(e->dtype) ? (union cell){.real = e->real}
+                                      : (union cell){.whole = e->integer};
+    if (e->op == LOOP_VAR)
+        return m->var[e->var->id].lane[0];
+    if (e->op == LOOP_LOAD)
+        return machine_read(m, e->buffer, machine_index(m, e->arg[0]), 0);
+    if (e->op == LOOP_SELECT)
+        return eval_one(m, e->arg[eval_one(m, e->arg[0]).whole ? 1 : 2]);
+    if (e->arg[0]->lanes > 1) {
+        struct value v;
+        eval(m, e->arg[0], &v);
+        if (e->op != LOOP_LANE)
+            return cell_across(e->op, e->dtype, v.lane, e->arg[0]->lanes);
+        int64_t lane = machine_index(m, e->arg[1]);
+        assert(lane >= 0 && lane < e->arg[0]->lanes);
+        return v.lane[lane];
+    }
+    union cell arg[3] = {{0}};
+    for (int i = 0; i < loop_ops[e->op].arity; i++)
+        arg[i] = eval_one(m, e->arg[i]);
+    if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD)
+        cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg, 1, arg);
+    else if (e->op != LOOP_BROADCAST && (e->op < LOOP_LANES_SUM || e->op > LOOP_LANE))
+        return cell_apply(e, e->arg[0]->dtype, arg);
+    return arg[0];
 }
 
-static struct value load(struct machine *m, const struct loop_expr *e) {
-    struct value v = {{{0}}};
+int64_t machine_index(struct machine *m, const struct loop_expr *e) {
+    assert(e->dtype == LOOP_INDEX);
+    return eval_one(m, e).whole;
+}
+
+static void load(struct machine *m, const struct loop_expr *e, struct value *v) {
     int64_t i = machine_index(m, e->arg[0]);
     bool in_register = e->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < e->lanes; l++)
-        v.lane[l] = in_register ? machine_read(m, e->buffer, i, l)
-                                : machine_read(m, e->buffer, i + l * e->stride, 0);
-    return v;
+        v->lane[l] = in_register ? machine_read(m, e->buffer, i, l)
+                                 : machine_read(m, e->buffer, i + l * e->stride, 0);
 }
 
 // What kind of operation it is by element, lane for lane.
-static struct value apply(const struct loop_expr *e, const struct value *arg) {
-    struct value v = {{{0}}};
+static void apply(const struct loop_expr *e, const struct value *arg, struct value *v) {
     enum loop_dtype type = e->arg[0]->dtype;
+    int arity = loop_ops[e->op].arity;
     for (int l = 0; l < e->lanes; l++) {
-        const union cell operands[3] = {arg[0].lane[l], arg[1].lane[l], arg[2].lane[l]};
-        v.lane[l] = cell_apply(e, type, operands);
+        union cell operands[3] = {{0}};
+        for (int i = 0; i < arity; i++)
+            operands[i] = arg[i].lane[l];
+        v->lane[l] = cell_apply(e, type, operands);
     }
-    return v;
 }
 
-static struct value eval(struct machine *m, const struct loop_expr *e) {
-    struct value v = {{{0}}};
-    if (e->op == LOOP_CONST) {
-        v.lane[0] = cell_is_real(e->dtype) ? (union cell){.real = e->real}
-                                           : (union cell){.whole = e->integer};
-        return v;
+// As many lanes of *v as the expression has.
+static void eval(struct machine *m, const struct loop_expr *e, struct value *v) {
+    struct value arg[3];
+    if (e->lanes == 1) {
+        v->lane[0] = eval_one(m, e);
+        return;
     }
-    if (e->op == LOOP_VAR)
-        return m->var[e->var->id];
-    if (e->op == LOOP_LOAD)
-        return load(m, e);
-    if (e->op == LOOP_SELECT && e->lanes == 1)
-        return eval(m, e->arg[eval(m, e->arg[0]).lane[0].whole ? 1 : 2]);
-
-    struct value arg[3] = {0};
+    if (e->op == LOOP_VAR) {
+        memcpy(v, &m->var[e->var->id], sizeof(union cell) * (size_t)e->lanes);
+        return;
+    }
+    if (e->op == LOOP_LOAD) {
+        load(m, e, v);
+        return;
+    }
     for (int i = 0; i < loop_ops[e->op].arity; i++)
-        arg[i] = eval(m, e->arg[i]);
-    if (e->op == LOOP_LANE) {
-        int64_t lane = arg[1].lane[0].whole;
-        assert(lane >= 0 && lane < e->arg[0]->lanes);
-        v.lane[0] = arg[0].lane[lane];
-    } else if (e->op == LOOP_BROADCAST) {
+        eval(m, e->arg[i], &arg[i]);
+    if (e->op == LOOP_BROADCAST) {
         for (int l = 0; l < e->lanes; l++)
-            v.lane[l] = arg[0].lane[0];
-    } else if (e->op >= LOOP_LANES_SUM && e->op <= LOOP_LANES_ALL) {
-        v.lane[0] = cell_across(e->op, e->dtype, arg[0].lane, e->arg[0]->lanes);
+            v->lane[l] = arg[0].lane[0];
     } else if (e->op == LOOP_LANES_REVERSED) {
         for (int l = 0; l < e->lanes; l++)
-            v.lane[l] = arg[0].lane[e->lanes - 1 - l];
+            v->lane[l] = arg[0].lane[e->lanes - 1 - l];
     } else if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
         cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg[0].lane,
-                    e->lanes, v.lane);
+                    e->lanes, v->lane);
     } else {
-        return apply(e, arg);
+        apply(e, arg, v);
     }
-    return v;
 }
 
 static void run_block(struct machine *m, const struct loop_block *block, const bool *active);
@@ -189,7 +219,8 @@ void machine_turn(struct machine *m, int thread) {
 
 static void run_store(struct machine *m, const struct loop_stmt *s) {
     int64_t at = machine_index(m, s->index);
-    struct value v = eval(m, s->value);
+    struct value v;
+    eval(m, s->value, &v);
     bool in_register = s->buffer->space == LOOP_REGISTER;
     for (int l = 0; l < s->value->lanes; l++)
         machine_write(m, s->buffer, in_register ? at : at + l, in_register ? l : 0, v.lane[l]);
@@ -266,7 +297,7 @@ static void run_warps(struct machine *m, const struct loop_stmt *s, const bool *
             machine_turn(m, first + i);
             n += active[first + i];
             if (active[first + i])
-                lane[i] = eval(m, s->value->arg[0]).lane[0];
+                lane[i] = eval_one(m, s->value->arg[0]);
         }
         if (n != 0 && n != WARP && !m->failed)
             m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warp take part",
@@ -331,7 +362,7 @@ static void run_stmt(struct machine *m, const struct loop_stmt *s, const bool *a
     for (int t = 0; t < m->n_threads && !m->failed; t++) {
         machine_turn(m, t);
         if (active[t] && s->kind == LOOP_LET)
-            m->var[s->var->id] = eval(m, s->value);
+            eval(m, s->value, &m->var[s->var->id]);
         else if (active[t])
             run_store(m, s);
     }
@@ -350,12 +381,6 @@ void machine_run(struct machine *m, const struct loop_stmt *s, const bool *activ
     run_stmt(m, s, active);
 }
 
-static void forget(struct memory *mem) {
-    memset(mem->writer, 0, sizeof *mem->writer * (size_t)mem->count);
-    if (mem->touch)
-        memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
-}
-
 static int gang_of(const struct loop_kernel *k) {
     return k->gang ? k->gang : 1;
 }
@@ -364,7 +389,7 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
                      const bool *active) {
     int64_t block = gang * gang_of(k);
     m->first = BEFORE + 1 + block;
-    m->epoch = 0;
+    m->epoch++;  // what was touched in earlier blocks is of earlier epochs
     flights_clear(m);
     for (int t = 0; t < m->n_threads; t++) {
         machine_turn(m, t);
@@ -372,13 +397,10 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
         if (k->threads)
             m->var[k->thread->id].lane[0].whole = t % m->per_block;
     }
-    for (int i = 0; i < m->program->n_buffers; i++) {
-        struct memory *mem = &m->memory[i];
+    for (int i = 0; i < m->program->n_buffers && m->had_flights; i++)
         if (m->program->buffers[i]->space != LOOP_GLOBAL)
-            forget(mem);
-        else if (mem->touch)
-            memset(mem->touch, 0, sizeof *mem->touch * (size_t)mem->count);
-    }
+            memset(m->memory[i].writer, 0, sizeof(int64_t) * (size_t)m->memory[i].count);
+    m->had_flights = false;
     async_begin(m);
     run_block(m, &k->body, active);
     async_end(m);

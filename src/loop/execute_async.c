@@ -11,7 +11,14 @@
 #include "base/error.h"
 #include "loop/execute_machine.h"
 
-enum { GROUP = 128, STEP = 16, ROWS = 64, BARRIERS_MAX = 256, BULK_MAX = 256, PRODUCTS_MAX = 64 };
+enum {
+    GROUP = 128,
+    STEP_MAX = 32,
+    ROWS = 64,
+    BARRIERS_MAX = 256,
+    BULK_MAX = 256,
+    PRODUCTS_MAX = 64
+};
 enum { GROUPS_MAX = 8 * 1024 / GROUP, BOX_ELEMENTS = 64 * 64 };
 
 struct mbarrier {
@@ -202,6 +209,7 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
         else
             m->memory[c.to->id].writer[c.base + at] = UNDER_WAY;
     }
+    m->had_flights = true;
     y->bulk[y->n_bulk++] = c;
 }
 
@@ -246,9 +254,19 @@ bool async_land(struct machine *m) {
 
 // ---- products
 
+// Elements of a row of 128 bytes, and of one product's depth.
+static int64_t per_row(const struct matrix *x) {
+    return 128 / dtype_size(x->buffer->dtype, 1);
+}
+
+static int64_t deep(const struct matrix *x) {
+    return per_row(x) / 4;
+}
+
 // Element (i, k) of an operand.
 static int64_t element_at(const struct matrix *x, int64_t i, int64_t k) {
-    int64_t at = x->across ? x->at + i / 64 * BOX_ELEMENTS + k * 64 + i % 64 : x->at + i * 64 + k;
+    int64_t at =
+        x->across ? x->at + i / 64 * BOX_ELEMENTS + k * 64 + i % 64 : x->at + i * per_row(x) + k;
     return swizzled(x->buffer, at);
 }
 
@@ -256,7 +274,7 @@ static bool reads(const struct matrix *x, const struct loop_buffer *b, int64_t a
     if (x->buffer != b)
         return false;
     for (int64_t i = 0; i < x->size; i++)
-        for (int64_t k = 0; k < STEP; k++)
+        for (int64_t k = 0; k < deep(x); k++)
             if (element_at(x, i, k) == at)
                 return true;
     return false;
@@ -264,8 +282,9 @@ static bool reads(const struct matrix *x, const struct loop_buffer *b, int64_t a
 
 // The rows that an operand lies in: cheaper than its elements.
 static bool is_near(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
-    int64_t end = x->at + (x->across ? (x->size + 63) / 64 * BOX_ELEMENTS : x->size * 64);
-    return x->buffer == b && at >= x->at / 64 * 64 && at < end;
+    int64_t row = per_row(x);
+    int64_t end = x->at + (x->across ? (x->size + 63) / 64 * BOX_ELEMENTS : x->size * row);
+    return x->buffer == b && at >= x->at / row * row && at < end;
 }
 
 bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t at) {
@@ -293,7 +312,8 @@ static double factor(struct machine *m, const struct matrix *x, int64_t i, int64
         machine_fail(m, x->buffer, at,
                      mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
                                                      : "is read before it is written");
-    return cell_get(x->buffer->dtype, mem->bytes, place).real;
+    union cell v = cell_get(x->buffer->dtype, mem->bytes, place);
+    return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
 }
 
 // The cell of sum `i` of thread number `t` of the group, and its lane.
@@ -304,24 +324,31 @@ static int64_t sum_cell(struct machine *m, const struct product *p, int thread, 
 
 static void compute(struct machine *m, int first, const struct product *p) {
     static const int columns_max = 256;
-    double(*a)[STEP] = malloc(sizeof *a * (size_t)(ROWS + columns_max)), (*b)[STEP] = a + ROWS;
+    double(*a)[STEP_MAX] = malloc(sizeof *a * (size_t)(ROWS + columns_max));
+    double(*b)[STEP_MAX] = a + ROWS;
     assert(a);
-    for (int64_t k = 0; k < STEP; k++) {
+    int64_t depth = deep(&p->a);
+    for (int64_t k = 0; k < depth; k++) {
         for (int64_t i = 0; i < ROWS; i++)
             a[i][k] = factor(m, &p->a, i, k);
         for (int64_t j = 0; j < p->b.size; j++)
             b[j][k] = factor(m, &p->b, j, k);
     }
     struct memory *mem = &m->memory[p->sums->id];
+    bool is_whole = p->sums->value == LOOP_I32;
+    m->had_flights = true;
     for (int t = 0; t < GROUP; t++)
         for (int i = 0; i < p->b.size / 2; i++) {
             int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8,
                 column = i / 4 * 8 + t % 4 * 2 + i % 2;
             union cell *cell = (union cell *)mem->bytes + sum_cell(m, p, first + t, i);
-            double sum = p->adds ? cell->real : 0;
-            for (int k = 0; k < STEP; k++)
+            double sum = !p->adds ? 0 : is_whole ? (double)cell->whole : cell->real;
+            for (int64_t k = 0; k < depth; k++)
                 sum += a[row][k] * b[column][k];
-            cell->real = (double)(float)sum;
+            if (is_whole)
+                cell->whole = (int32_t)(uint32_t)(int64_t)sum;
+            else
+                cell->real = (double)(float)sum;
         }
     free(a);
 }
@@ -329,10 +356,11 @@ static void compute(struct machine *m, int first, const struct product *p) {
 // Mark the sums as under way, or as the threads' own.
 static void mark_sums(struct machine *m, int first, const struct product *p, int64_t writer) {
     struct memory *mem = &m->memory[p->sums->id];
+    m->had_flights = true;
     for (int t = 0; t < GROUP; t++)
         for (int i = 0; i < p->b.size / 2; i++) {
             int64_t *w = &mem->writer[sum_cell(m, p, first + t, i)];
-            if (writer == UNDER_WAY && p->adds && *w == NOBODY)
+            if (writer == UNDER_WAY && p->adds && *w >= NOBODY && *w < m->first)
                 fail(m, "adds to sums that were not written");
             *w = writer;
         }

@@ -60,6 +60,7 @@ static void copy_start(struct machine *m, const struct loop_stmt *s) {
     c.valid = machine_index(m, o[2].index) / element_bytes(c.to);
     c.from_index = c.valid ? place(m, s, 1) : 0;
     // From now on it may land at any time.
+    m->had_flights = true;
     for (int64_t i = 0; i < c.count && !m->failed; i++) {
         machine_write(m, c.to, c.to_index + i, 0, (union cell){0});
         if (!m->failed)
@@ -146,6 +147,23 @@ static double factor(enum dtype t, uint32_t w, int half) {
     return cell_get(t, &w, half).real;
 }
 
+// C of thread `lane` += A * B, whole numbers of 8 bits.
+static void mma_whole(struct machine *m, const struct loop_operand *c, int lane,
+                      const uint32_t a[WARP][4], const uint32_t b[WARP][2]) {
+    int64_t at = machine_index(m, c->index);
+    for (int i = 0; i < 4; i++) {
+        int column = lane % 4 * 2 + i % 2;
+        int64_t sum = machine_read(m, c->buffer, at + i / 2, i % 2).whole;
+        for (int k = 0; k < 32; k++) {
+            int q = k % 16 / 4, later = k / 16;
+            sum += cell_get(DTYPE_I8, &a[lane / 4 * 4 + q][i / 2 + 2 * later], k % 4).whole *
+                   cell_get(DTYPE_I8, &b[column * 4 + q][later], k % 4).whole;
+        }
+        machine_write(m, c->buffer, at + i / 2, i % 2,
+                      (union cell){.whole = (int32_t)(uint32_t)sum});
+    }
+}
+
 // C += A * B with `deep` elements along the depth, `per` of them to a word.
 static void mma(struct machine *m, const struct loop_stmt *s, int first, enum dtype t) {
     int per = t == DTYPE_F32 ? 1 : 2, deep = 8 * per;
@@ -159,6 +177,10 @@ static void mma(struct machine *m, const struct loop_stmt *s, int first, enum dt
     }
     for (int lane = 0; lane < WARP && !m->failed; lane++) {
         machine_turn(m, first + lane);
+        if (t == DTYPE_I8) {
+            mma_whole(m, &s->operand[0], lane, a, b);
+            continue;
+        }
         const struct loop_buffer *sums = s->operand[0].buffer;
         int64_t at = machine_index(m, s->operand[0].index);
         for (int i = 0; i < 4; i++) {
@@ -258,6 +280,9 @@ static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
         return;
     case INTRINSIC_MMA_TF32:
         mma(m, s, first, DTYPE_F32);
+        return;
+    case INTRINSIC_MMA_I8:
+        mma(m, s, first, DTYPE_I8);
         return;
     default:
         assert(!"an operation of a warp");

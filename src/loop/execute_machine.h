@@ -60,11 +60,12 @@ struct machine {
     int n_threads;  // at least 1, of all blocks of a gang
     int per_block;  // of one of them
     int thread;     // whose turn it is
-    int epoch;      // barriers passed in this block
+    int epoch;      // barriers passed and blocks begun: never the same number again
     int *syncs;     // by warp: how often its threads met
     int64_t first;  // the gang's first block as a writer
     int64_t self;   // the thread's block as a writer
     struct error *err;
+    bool had_flights;  // something was marked as under way since this was last false
     bool failed;
 };
 

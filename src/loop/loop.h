@@ -11,8 +11,8 @@
 // `enum dtype` (ir/types.h) is how memory stores an element, `enum loop_dtype` what a value is
 // while computed with. A load converts one to the other (loop_arithmetic), a store back: floats
 // round to nearest even, integers wrap. Only LOOP_F32 and LOOP_MASK have several lanes (4, 8, 16;
-// with threads 2, 4, 8), and only memory of f32, f16, bf16 and bool is accessed by them. A store to
-// i4 writes the whole byte, so both its elements belong to one thread (execute.h checks it).
+// with threads 2, 4, 8, and pairs of LOOP_I32), and only memory of f32, f16, bf16 and bool (pairs:
+// i32) is accessed by them. A store to i4 writes a byte, so both its elements are one thread's.
 //
 // A kernel for a GPU has threads: its body runs once for every thread of a block, at the same
 // time. Registers are then a thread's own, shared arrays are the block's, and what one thread wrote

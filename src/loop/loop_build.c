@@ -15,7 +15,8 @@ enum {
     W = 1 << LOOP_I32 | 1 << LOOP_I64,
     M = 1 << LOOP_MASK,
     X = 1 << LOOP_INDEX,
-    S = 1 << LOOP_F32
+    S = 1 << LOOP_F32,
+    P = 1 << LOOP_I32
 };
 const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
 #define LOOP_OP(id, arity, takes, text) [LOOP_##id] = {text, arity, takes},
@@ -34,6 +35,7 @@ const struct loop_op_info loop_ops[LOOP_OP_COUNT] = {
     }
 #define WORDS(how, n) FRAGMENT(how, n, LOOP_I32, 1)
 #define SUMS(how, n) FRAGMENT(how, n, LOOP_F32, 2)
+#define COUNTS(how, n) FRAGMENT(how, n, LOOP_I32, 2)
 #define NUMBERS(how, n) FRAGMENT(how, n, LOOP_F32, 1)
 #define BARRIER MEMORY(UPDATE, SHARED, 8)
 #define MAP \
@@ -475,10 +477,10 @@ const struct loop_expr *loop_binary(struct arena *a, enum loop_op op, const stru
 
 const struct loop_expr *loop_lane(struct arena *a, const struct loop_expr *x,
                                   const struct loop_expr *lane) {
-    assert(x->dtype == LOOP_F32 && lane->dtype == LOOP_INDEX);
+    assert((x->dtype == LOOP_F32 || x->dtype == LOOP_I32) && lane->dtype == LOOP_INDEX);
     if (x->lanes == 1)
         return x;
-    struct loop_expr *e = new_expr(a, LOOP_LANE, LOOP_F32, 1);
+    struct loop_expr *e = new_expr(a, LOOP_LANE, x->dtype, 1);
     e->arg[0] = x;
     e->arg[1] = lane;
     return e;

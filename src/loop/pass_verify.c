@@ -44,6 +44,12 @@ static bool has_lanes(enum dtype t) {
     return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_BOOL;
 }
 
+// Pairs of whole numbers are only carried about.
+static bool is_pair(const struct checker *c, const struct loop_expr *e) {
+    bool carries = e->op == LOOP_LOAD || e->op == LOOP_VAR || e->op == LOOP_BROADCAST;
+    return c->threads && e->dtype == LOOP_I32 && e->lanes == 2 && carries;
+}
+
 static bool access(struct checker *c, const struct loop_buffer *b, const struct loop_expr *index,
                    const struct loop_expr *value) {
     if (index->dtype != LOOP_INDEX)
@@ -56,7 +62,8 @@ static bool access(struct checker *c, const struct loop_buffer *b, const struct 
         return complain(c, b->name, "register accessed with other lanes than its own");
     if (b->space == LOOP_REGISTER && !becomes_constant(c, index))
         return complain(c, b->name, "register index is not a constant");
-    if (b->space != LOOP_REGISTER && value->lanes > 1 && !has_lanes(b->dtype))
+    bool stores_pair = b->dtype == DTYPE_I32 && value->op != LOOP_LOAD && is_pair(c, value);
+    if (b->space != LOOP_REGISTER && value->lanes > 1 && !has_lanes(b->dtype) && !stores_pair)
         return complain(c, b->name, "several lanes of a type that has none");
     return true;
 }
@@ -103,7 +110,7 @@ static bool is_result(const struct loop_expr *e) {
 }
 
 static bool types(struct checker *c, const struct loop_expr *e) {
-    bool has_vectors = e->dtype == LOOP_F32 || e->dtype == LOOP_MASK;
+    bool has_vectors = e->dtype == LOOP_F32 || e->dtype == LOOP_MASK || is_pair(c, e);
     if (!is_width(c, e->lanes) || (e->lanes > 1 && !has_vectors))
         return complain(c, loop_ops[e->op].text, "a number of lanes that its type does not have");
     if (loop_ops[e->op].arity == 0)

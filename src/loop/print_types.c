@@ -139,6 +139,8 @@ void text_call(struct printer *p, const struct loop_expr *e) {
         library_call(p, e);
         return;
     }
+    if (e->op == LOOP_LANE && e->dtype == LOOP_I32)
+        t = LOOP_I32;
     if (across_threads && (t == LOOP_F32 || t == LOOP_MASK))
         str_printf(&p->out, "hone_%s(", name);
     else if (t == LOOP_F64 || t == LOOP_I32 || t == LOOP_I64)
@@ -158,7 +160,10 @@ void text_cast(struct printer *p, const struct loop_expr *e, int bind) {
     const struct loop_expr *x = e->arg[0];
     bool from_float = x->dtype == LOOP_F32 || x->dtype == LOOP_F64;
     bool to_whole = e->dtype == LOOP_I32 || e->dtype == LOOP_I64;
-    if (e->lanes > 1) {
+    if (e->lanes > 1 && x->dtype == LOOP_I32) {
+        str_puts(&p->out, "hone_floats_i32(");
+        arguments(p, e);
+    } else if (e->lanes > 1) {
         str_printf(&p->out, e->dtype == LOOP_MASK ? "hone_is_true%d(" : "hone_number%d(", e->lanes);
         arguments(p, e);
     } else if (from_float && to_whole) {

@@ -21,7 +21,8 @@ static int keep_untried(const struct brief *brief, struct move *moves, int n_all
     int n = 0;
     for (int i = 0; i < n_all; i++) {
         struct arena scratch = {0};
-        if (!is_tried(brief, kernel_print(&scratch, moves[i].kernel)))
+        const char *text = moves[i].text;
+        if (!is_tried(brief, text ? text : kernel_print(&scratch, moves[i].kernel)))
             moves[n++] = moves[i];
         arena_reset(&scratch);
     }

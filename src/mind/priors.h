@@ -16,6 +16,7 @@ struct priors {
     // for as long as a decision is made.
     struct prior (*expect)(const void *ctx, const char *kind, const char *tool);
     const void *ctx;
+    const char *summary;  // the same for a model, a line per kind; NULL: nothing
 };
 
 // The same by the words of a move; none where `p` is NULL or the words have no kind.

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "mind/anchors.h"
 #include "mind/moves_untried.h"
+#include "mind/priors.h"
 #include "mind/team_private.h"
 
 enum {
@@ -308,6 +309,16 @@ static void add_moves(struct window *w, const struct brief *b) {
     add(w, MOVES, "Single steps that nobody tried", &out);
 }
 
+// What memory knows of siblings of the problem.
+static void add_learned(struct window *w, const struct brief *b) {
+    struct str out = {0};
+    if (!b->priors || !b->priors->summary)
+        return;
+    str_puts(&out, "Speed-ups over the node that a move was made from, by kinds of moves:\n");
+    str_puts(&out, b->priors->summary);
+    add(w, MOVES, "What earlier runs on sibling problems taught", &out);
+}
+
 static void add_task(struct window *w, const struct brief *b, const struct hypothesis *h) {
     struct str out = {0};
     const char *base = harmless(w->a, window_base(b, h->wants_source));
@@ -391,8 +402,10 @@ const char *window_text(struct arena *a, const struct team_settings *s, const st
         add_open_task(&w, b);
     }
     add_family_tree(&w, b, role);
-    if (role == ROLE_PLAN)
+    if (role == ROLE_PLAN) {
         add_moves(&w, b);
+        add_learned(&w, b);
+    }
     int64_t system = budget_tokens_of(strlen(window_system(a, s, b, role)));
     return print(&w, s->window_tokens - system);
 }

@@ -11,6 +11,7 @@
 #include "model/ceilings.h"
 
 struct arena;
+struct block_set;
 struct error;
 
 // What does arithmetic: multiply-adds (two operations each) in f32 and f64, matrix units by the
@@ -46,6 +47,8 @@ struct target {
     double peak_per_s[PIPE_COUNT];  // 0: no such pipe, or nobody says
     const char *source;             // of published figures, for a card that is not here; else NULL
     struct ceilings ceilings;
+    // Only these blocks are legal: a table stands for the device (family/block_set.h). NULL: all.
+    struct block_set *blocks;
 };
 
 // Facts of this machine's CPU. `n_threads` 0: one per CPU that we may run on.

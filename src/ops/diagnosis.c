@@ -93,9 +93,25 @@ static void examine_whole(struct arena *a, struct diagnosis *d) {
         d->n_findings = tools_examine(a, &in, d->findings, NODE_FINDINGS_MAX);
 }
 
+// What kernels are to one another.
+static void examine_several(struct arena *a, struct diagnosis *d) {
+    struct profile all = {.launches = d->profile.launches, .n_launches = d->profile.n_launches};
+    struct tool_input in = {.target = &d->target, .profile = &all};
+    struct finding f;
+    for (const struct tool *const *t = tools; *t; t++) {
+        if (!(*t)->of_several || all.n_launches < 2 || !tool_examine(a, *t, &in, &f))
+            continue;
+        int at = d->n_findings < NODE_FINDINGS_MAX ? d->n_findings++ : NODE_FINDINGS_MAX - 1;
+        for (; at > 0 && finding_ranks_before(&f, &d->findings[at - 1]); at--)
+            d->findings[at] = d->findings[at - 1];
+        d->findings[at] = f;
+    }
+}
+
 void diagnosis_examine(struct arena *a, int top, struct diagnosis *d) {
     examine_kernels(a, top, d);
     examine_whole(a, d);
+    examine_several(a, d);
 }
 
 // ---- for people

@@ -20,10 +20,13 @@
 #include "model/bound.h"
 #include "ops/candidate_file.h"
 #include "ops/op_machine.h"
+#include "ops/op_memory.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
 #include "ops/op_spool.h"
+#include "ops/op_table.h"
 #include "ops/op_team.h"
+#include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/policy.h"
@@ -32,6 +35,8 @@
 
 enum { RACE_LEAST = 24, RACE_PER_CPU = 4, RACE_MOST = 64 };
 static const double DEFAULT_SECONDS = 600, DEFAULT_UNTIL = 0.95;
+// On a table nothing depends on time: its runs must not end by it.
+static const double TABLE_SECONDS = 1e9;
 
 static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind,
                                                    &proposer_team, NULL};
@@ -54,14 +59,58 @@ struct session {
     struct op_team team;
     struct run run;
     struct candidate start;   // no source: the default kernel
+    struct op_table *table;   // stands for the device; NULL: there is one
     struct kernel **kernels;  // blocks of the problem's file
     int n_kernels;
+    const char *memory;  // the file; NULL: off
+    struct advice advice;
 };
 
 static void note(struct session *s, const char *words) {
     struct event e = {.kind = EVENT_NOTE, .words = words, .best = -1};
     if (s->q->on_event)
         s->q->on_event(&e, s->q->event_ctx);
+}
+
+// ---- memory: without it a run takes longer, and that is all
+
+static bool find_memory(struct session *s, struct error *err) {
+    return op_memory_path(s->a, s->q->memory, &s->memory, err);
+}
+
+static void do_without_memory(struct session *s, const struct error *why) {
+    note(s, arena_printf(s->a, "without memory: %s", why->text));
+    s->memory = NULL;
+}
+
+static void ask_memory(struct session *s) {
+    struct error why = {0};
+    if (s->table && !s->q->memory)
+        s->memory = NULL;  // there the seed alone decides, unless somebody asks for it
+    if (!s->memory)
+        return;
+    if (!op_memory_ask(s->a, s->memory, s->problem, &s->target, &s->advice, &why)) {
+        do_without_memory(s, &why);
+        return;
+    }
+    json_t *json = advice_to_json(&s->advice);
+    s->run.memory = json_print(s->a, json);
+    json_decref(json);
+    const char *words = op_memory_words(s->a, &s->advice);
+    if (words)
+        note(s, words);
+}
+
+static void teach_memory(struct session *s) {
+    struct error why = {0};
+    struct memory_lesson_of of = {.problem = s->problem,
+                                  .target = &s->target,
+                                  .bound = &s->bound,
+                                  .run = &s->out->view.run,
+                                  .nodes = s->out->view.nodes,
+                                  .n_nodes = s->out->view.n_nodes};
+    if (s->memory && s->run.memory && !op_memory_teach(s->a, s->memory, &of, &why))
+        note(s, arena_printf(s->a, "nothing is learned from this run: %s", why.text));
 }
 
 // ---- names
@@ -109,7 +158,7 @@ static void keep_ceilings(struct session *s) {
 }
 
 static bool measure_ceilings(struct session *s, struct error *err) {
-    if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool)
+    if (s->target.ceilings.present || s->q->no_calibrate || s->q->spool || s->table)
         return true;
     note(s, arena_printf(s->a, "measuring what %s (%s) can do, once, about 10 s", s->target.name,
                          s->target.device));
@@ -155,7 +204,7 @@ static bool remeasure(void *ctx, struct run *run, const char *why, struct error 
 // workers of a spool judge alone.
 static int race_size(const struct session *s) {
     const struct optimize_request *q = s->q;
-    bool can_race = !q->spool && s->proposer != &proposer_team && q->batch <= 1;
+    bool can_race = !q->spool && !s->table && s->proposer != &proposer_team && q->batch <= 1;
     if (q->race > 0 || !can_race)
         return q->race > 1 && can_race ? (int)q->race : 0;
     int64_t n = RACE_PER_CPU * sysconf(_SC_NPROCESSORS_ONLN);
@@ -170,7 +219,7 @@ static void fill_run(struct session *s) {
         .problem_name = s->problem->name,
         .problem_text = s->problem->text,
         .problem_hash = hash_text(s->a, s->problem->text),
-        .target = s->target.name,
+        .target = s->table ? s->table->name : s->target.name,
         .device = s->target.device,
         .policy = s->policy->name,
         .proposer = s->proposer->name,
@@ -178,7 +227,9 @@ static void fill_run(struct session *s) {
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
         .batch = q->batch > 0 ? (int)q->batch : 1,
         .race = race_size(s),
-        .max_seconds = q->seconds > 0 ? q->seconds : DEFAULT_SECONDS,
+        .max_seconds = s->table         ? TABLE_SECONDS
+                       : q->seconds > 0 ? q->seconds
+                                        : DEFAULT_SECONDS,
         .until = q->until > 0 ? q->until : DEFAULT_UNTIL,
         .bound = bound_text(s->a, &s->bound),
         .started_at = clock_timestamp(s->a),
@@ -259,9 +310,33 @@ static bool find_start(struct session *s, struct error *err) {
     return true;
 }
 
+// A table in place of a device.
+static bool open_table(struct session *s, const char *path, struct error *err) {
+    const struct optimize_request *q = s->q;
+    if (q->spool || q->seconds > 0)
+        return error_set(err, ERROR_USAGE,
+                         "%s does not go with a table: it is searched here, and "
+                         "nothing takes time; --evals limits it",
+                         q->spool ? "--spool" : "--seconds");
+    s->table = arena_new(s->a, struct op_table);
+    if (!op_table_open(s->a, path, s->table, err) ||
+        !op_table_check_problem(s->table, s->problem, err))
+        return false;
+    s->target = s->table->target;
+    note(s, arena_printf(s->a, "searching a table of %d blocks, %d of them ok, in place of %s",
+                         s->table->table.n_rows, s->table->judge.n_ok, s->target.device));
+    if (s->table->n_unknown > 0)
+        note(s, arena_printf(s->a, "left out: %d blocks that this hone does not know any more",
+                             s->table->n_unknown));
+    return true;
+}
+
 // The device that judges: of this machine, or the one of a worker behind the spool.
 static bool find_target(struct session *s, const char *name, struct error *err) {
     const struct optimize_request *q = s->q;
+    const char *table = op_table_path(name);
+    if (table)
+        return open_table(s, table, err);
     if (q->spool)
         return op_spool_target(s->a, &(struct spool_want){q->spool, name, q->wait_s}, &s->target,
                                err);
@@ -274,6 +349,8 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
 }
 
 static bool open_evaluator(struct session *s, struct error *err) {
+    if (s->table)
+        return true;
     struct spool_spec spec = {.dir = s->q->spool,
                               .problem = s->problem,
                               .target = &s->target,
@@ -287,6 +364,8 @@ static bool open_evaluator(struct session *s, struct error *err) {
 // nobody knows the answer nothing is searched.
 static bool start_judge(struct session *s, struct error *err) {
     const char *null_kernel;
+    if (s->table)
+        return true;  // asked when it was made
     if (!open_evaluator(s, err) || !evaluator_null_kernel(s->evaluator, &null_kernel, err))
         return false;
     s->run.null_kernel = null_kernel ? arena_strdup(s->a, null_kernel) : NULL;
@@ -346,11 +425,12 @@ static bool begin_new(struct session *s, struct error *err) {
     s->problem = loaded.problem;
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
-    if (!begin_model(s, err) || !find_target(s, start_target(s), err) || !find_start(s, err) ||
-        !measure_ceilings(s, err))
+    if (!find_memory(s, err) || !begin_model(s, err) || !find_target(s, start_target(s), err) ||
+        !find_start(s, err) || !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
+    ask_memory(s);
     return start_judge(s, err) && op_open_store(s->a, q->store, true, &s->store, err) &&
            store_add_run(s->store, &s->run, err) && store_lock_run(s->store, s->run.id, err) &&
            refuse_degenerate(s, err) &&
@@ -428,6 +508,14 @@ static bool forget_pending(struct session *s, struct error *err) {
            judging_forget_pending(s->store, s->run.id, nodes, n_nodes, err);
 }
 
+// Problem, bound, memory's advice, minds and target as the run's record has them.
+static bool restore(struct session *s, struct error *err) {
+    return find_memory(s, err) && op_memory_advice(s->a, &s->run, &s->advice, err) &&
+           op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
+           find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
+           find_target(s, s->run.target, err) && check_device(s, err) && restore_ceilings(s, err);
+}
+
 static bool begin_resumed(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     int64_t id;
@@ -447,10 +535,8 @@ static bool begin_resumed(struct session *s, struct error *err) {
         return false;
     if (words)
         note(s, words);
-    return op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
-           find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && restore_ceilings(s, err) &&
-           open_evaluator(s, err) && refuse_degenerate(s, err) && forget_pending(s, err) &&
+    return restore(s, err) && open_evaluator(s, err) && refuse_degenerate(s, err) &&
+           forget_pending(s, err) &&
            op_team_start(&s->team, s->store, &s->run, note_from_team, s, err);
 }
 
@@ -499,26 +585,33 @@ static bool race_by_worker(void *ctx, struct arena *a, const struct race_job *jo
     return evaluator_race(((struct session *)ctx)->evaluator, a, job, screenings, err);
 }
 
+static struct judging judge_of(struct session *s) {
+    if (s->table)
+        return s->table->judging;
+    return (struct judging){.judge = judge_by_worker,
+                            .ctx = s,
+                            .announce = announce_to_workers,
+                            .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL};
+}
+
 static bool work(struct session *s, struct error *err) {
-    struct judge_recorder recorder = {
-        .inner = {.judge = judge_by_worker,
-                  .ctx = s,
-                  .announce = announce_to_workers,
-                  .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL},
-        .store = s->store,
-        .run = s->run.id};
+    struct judge_recorder recorder = {.inner = judge_of(s), .store = s->store, .run = s->run.id};
+    struct priors priors = op_memory_priors(s->a, &s->advice);
     struct optimize_job job = {
+        .advice = &s->advice,
         .context = {.problem = s->problem,
                     .target = &s->target,
                     .bound = &s->bound,
                     .policy = s->policy,
                     .proposer = s->proposer,
-                    .mind = s->team.team},
+                    .mind = s->team.team,
+                    .priors = s->advice.n_priors > 0 ? &priors : NULL},
         .judge = judging_record(&recorder),
         .store = s->store,
         // Only whoever sits at the device could.
-        .remeasure = s->q->no_calibrate || s->q->spool ? NULL : remeasure,
+        .remeasure = s->q->no_calibrate || s->q->spool || s->table ? NULL : remeasure,
         .remeasure_ctx = s,
+        .first = s->table ? &s->table->first : NULL,
         .on_event = s->q->on_event,
         .event_ctx = s->q->event_ctx,
     };
@@ -532,6 +625,8 @@ static bool work(struct session *s, struct error *err) {
         *err = reading;
         return false;
     }
+    if (ok)
+        teach_memory(s);
     return ok;
 }
 

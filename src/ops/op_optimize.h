@@ -27,6 +27,7 @@ struct optimize_request {
     int64_t evals;                           // 0: no limit, or the resumed run's
     double seconds, until;                   // 0: default, or the resumed run's
     int64_t seed;
+    const char *memory;        // "off" or a file; NULL: the settings', or the user's
     struct team_request team;  // the model; none: the settings', or no model at all
     bool no_counters;          // on a GPU: tools do without hardware counters
     bool no_calibrate;         // go on without reach where the ceilings are not measured

@@ -10,7 +10,9 @@
 #include "mind/team.h"
 #include "ops/op_llm.h"
 #include "ops/op_machine.h"
+#include "ops/op_memory.h"
 #include "ops/op_runs.h"
+#include "record/advice.h"
 #include "search/decide.h"
 #include "search/progress.h"
 #include "store/store.h"
@@ -47,6 +49,10 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
     store_close(s);
     if (!ok || !op_stored_problem(a, &v.run, &problem, err) || !stored_bound(&v.run, &bound, err))
         return false;
+    struct advice advice;
+    if (!op_memory_advice(a, &v.run, &advice, err))
+        return false;
+    struct priors priors = op_memory_priors(a, &advice);
     struct search_context c = {.problem = problem,
                                .target = &target,
                                .bound = &bound,
@@ -56,6 +62,7 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
                                .batch = v.run.batch,
                                .evals_left =
                                    progress_evals_left(v.nodes, v.n_nodes, v.run.max_evals),
+                               .priors = advice.n_priors > 0 ? &priors : NULL,
                                .scratch = a};
     struct brief brief;
     struct team_settings settings = {

@@ -16,10 +16,13 @@
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "ops/op_machine.h"
+#include "ops/op_memory.h"
 #include "ops/op_problem.h"
 #include "ops/op_runs.h"
+#include "ops/op_table.h"
 #include "ops/op_team.h"
 #include "ops/recording.h"
+#include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
 #include "search/policy.h"
@@ -38,7 +41,8 @@ struct replay {
     struct store *store;  // of the replay, in `dir`
     struct op_team team;
     const char *dir;
-    struct run run;  // the one that is made
+    struct op_table *table;  // that stood for the device, for what is legal; NULL: there was one
+    struct run run;          // the one that is made
 };
 
 static bool read_bound(struct replay *r, const struct judgement *j, struct error *err) {
@@ -48,6 +52,7 @@ static bool read_bound(struct replay *r, const struct judgement *j, struct error
               (!facts || r->q->re_evaluate || target_from_json(r->a, facts, &r->target, err));
     json_decref(bound);
     json_decref(facts);
+    r->target.blocks = r->table ? r->table->target.blocks : NULL;
     r->run.bound = j->bound;
     return ok || error_wrap(err, "recorded bound");
 }
@@ -112,6 +117,15 @@ static bool open_scratch(struct replay *r, struct error *err) {
     return r->dir && store_open(&r->store, arena_printf(r->a, "%s/runs.db", r->dir), true, err);
 }
 
+// The table says which blocks are legal: without it moves would lead elsewhere.
+static bool open_table(struct replay *r, const char *path, struct error *err) {
+    r->table = arena_new(r->a, struct op_table);
+    if (!op_table_open(r->a, path, r->table, err))
+        return false;
+    r->target = r->table->target;
+    return op_table_check_problem(r->table, r->problem, err);
+}
+
 static bool prepare(struct replay *r, struct error *err) {
     const struct run *run = &r->recording.run;
     r->run = *run;
@@ -128,10 +142,12 @@ static bool prepare(struct replay *r, struct error *err) {
     const struct judgement *first = judging_replay_bound(&r->judge);
     if (!op_stored_problem(r->a, run, &r->problem, err))
         return false;
-    if (r->q->re_evaluate && !op_target(r->a, run->target, &r->target, err))
-        return false;
     if (!first)
         return error_set(err, ERROR_USAGE, "the record has no bound");
+    if (op_table_path(run->target))
+        return open_table(r, op_table_path(run->target), err) && read_bound(r, first, err);
+    if (r->q->re_evaluate && !op_target(r->a, run->target, &r->target, err))
+        return false;
     return read_bound(r, first, err);
 }
 
@@ -166,13 +182,19 @@ static bool start_team(struct replay *r, struct error *err) {
 
 static bool work(struct replay *r, struct error *err) {
     const struct run *run = &r->recording.run;
+    struct advice advice;
+    if (!op_memory_advice(r->a, run, &advice, err))
+        return false;
+    struct priors priors = op_memory_priors(r->a, &advice);
     struct optimize_job job = {
+        .advice = &advice,
         .context = {.problem = r->problem,
                     .target = &r->target,
                     .bound = &r->bound,
                     .policy = policy_find(run->policy),
                     .proposer = find_proposer(run->proposer),
-                    .mind = r->team.team},
+                    .mind = r->team.team,
+                    .priors = advice.n_priors > 0 ? &priors : NULL},
         .judge = r->recorded,
         .store = r->store,
         .first = r->recording.n_nodes > 0 && r->recording.nodes[0].candidate.kernel
@@ -187,8 +209,10 @@ static bool work(struct replay *r, struct error *err) {
         return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
                          run->policy, run->proposer);
     if (r->q->re_evaluate)
-        job.judge =
-            (struct judging){.judge = judge_by_worker, .ctx = r->evaluator, .race = race_by_worker};
+        job.judge = r->table ? r->table->judging
+                             : (struct judging){.judge = judge_by_worker,
+                                                .ctx = r->evaluator,
+                                                .race = race_by_worker};
     // Every end that the run came to, then whatever came after the last.
     bool ok = true;
     while (ok && judging_replay_end(r->a, &r->judge, &job.end_nodes, &job.end_reason))
@@ -271,11 +295,11 @@ static void describe(struct replay *r, struct replay_outcome *out) {
 static bool run_again(struct replay *r, struct replay_outcome *out, struct error *err) {
     struct search_node *nodes;
     int n_nodes;
-    bool ok =
-        prepare(r, err) && open_scratch(r, err) &&
-        (!r->q->re_evaluate || evaluator_open(&r->evaluator, r->problem, &r->target, 0, err)) &&
-        store_add_run(r->store, &r->run, err) && start_team(r, err) && work(r, err) &&
-        store_get_nodes(r->store, r->a, r->run.id, &nodes, &n_nodes, err);
+    bool ok = prepare(r, err) && open_scratch(r, err) &&
+              (!r->q->re_evaluate || r->table ||
+               evaluator_open(&r->evaluator, r->problem, &r->target, 0, err)) &&
+              store_add_run(r->store, &r->run, err) && start_team(r, err) && work(r, err) &&
+              store_get_nodes(r->store, r->a, r->run.id, &nodes, &n_nodes, err);
     if (ok)
         compare(r, nodes, n_nodes, out);
     out->n_missing = r->judge.n_missing;

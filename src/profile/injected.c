@@ -168,6 +168,15 @@ static void take_counted(struct reading *r, char *line) {
     r->d->is_counted[launch] = true;
 }
 
+// held LAUNCH BYTES
+static void take_held(struct reading *r, char *line) {
+    struct words w;
+    cut(line, 3, &w);
+    int launch = (int)number(&w, 1);
+    if (w.n == 3 && launch >= 0 && launch < r->d->n_counted)
+        metrics_set(&r->d->counted[launch], METRIC_FOOTPRINT, number(&w, 2));
+}
+
 // ---- samples
 
 // A reason as CUPTI calls it for samples and the stall that it is for counters.
@@ -290,7 +299,8 @@ static void take_line(struct reading *r, char *line) {
     } kinds[] = {{"k ", take_launch},          {"kernel ", take_kernel}, {"copy ", take_copy},
                  {"set ", take_set},           {"device ", take_device}, {"counted ", take_counted},
                  {"counters ", take_passes},   {"pc ", take_spot},       {"samples ", take_samples},
-                 {"left_out ", take_left_out}, {"error ", take_error},   {"end ", take_end}};
+                 {"left_out ", take_left_out}, {"error ", take_error},   {"end ", take_end},
+                 {"held ", take_held}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strncmp(line, kinds[i].word, strlen(kinds[i].word)) == 0) {
             kinds[i].take(r, line);

@@ -152,8 +152,8 @@ bool search_node_from_json(struct arena *a, const json_t *json, struct search_no
     return json_reader_done(&r, err);
 }
 
-// The bound travels as JSON, not as text within JSON.
-static json_t *bound_value(const char *text) {
+// The bound and the advice travel as JSON, not as text within JSON.
+static json_t *json_value(const char *text) {
     json_t *value = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
     return value ? value : json_null();
 }
@@ -176,7 +176,7 @@ json_t *run_to_json(const struct run *r) {
         "problem", "name", r->problem_name, "text", r->problem_text, "hash", r->problem_hash,
         "target", r->target, "device", r->device, "policy", r->policy, "proposer", r->proposer,
         "seed", seed, "max_evals", r->max_evals, "batch", r->batch > 0 ? r->batch : 1, "race",
-        r->race, "max_seconds", r->max_seconds, "until", r->until, "bound", bound_value(r->bound));
+        r->race, "max_seconds", r->max_seconds, "until", r->until, "bound", json_value(r->bound));
     json_t *rest = json_pack(
         "{s:s, s:o, s:o, s:s, s:i, s:i, s:o, s:o, s:o, s:f}", "started_at",
         r->started_at ? r->started_at : "", "ended_at", json_optional_text(r->ended_at),
@@ -187,6 +187,8 @@ json_t *run_to_json(const struct run *r) {
     json_object_set_new(json, "llm", llm_to_json(&r->llm));
     if (r->start.source)
         json_object_set_new(json, "start", candidate_to_json(&r->start));
+    if (r->memory)
+        json_object_set_new(json, "memory", json_value(r->memory));
     json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     json_object_update(json, rest);
@@ -273,6 +275,9 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     const json_t *bound = json_object_get(json, "bound");
     if (bound && !json_is_null(bound))
         r->bound = json_print(a, bound);
+    const json_t *memory = json_object_get(json, "memory");
+    if (json_is_object(memory))
+        r->memory = json_print(a, memory);
     outcome_from_json(&reader, a, json, r);
     llm_from_json(&reader, a, json, r);
     return json_reader_done(&reader, err);

@@ -90,6 +90,8 @@ struct run {
     const char *speedup_unknown;
     double elapsed_s;  // time spent so far, over all resumptions
     struct run_llm llm;
+    // What it took from memory (JSON of record/advice.h); NULL: memory was off.
+    const char *memory;
 };
 
 // Why a node was proposed, with what was expected of it over its parent.

@@ -375,6 +375,8 @@ static const char *stop_reason(struct loop *l) {
     loop_update_elapsed(l);
     if (l->job->end_nodes > 0 && l->n_nodes >= l->job->end_nodes)
         return l->job->end_reason;
+    if (l->job->is_enough)
+        return l->job->is_enough(l->job->enough_ctx, l->nodes, l->n_nodes) ? "enough" : NULL;
     if (is_at_reach(l))
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
@@ -389,7 +391,7 @@ static const char *stop_reason(struct loop *l) {
     return NULL;
 }
 
-static bool add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
+bool loop_add_all(struct loop *l, const struct decision *decisions, int n, struct error *err) {
     bool ok = store_begin(l->job->store, err);
     for (int i = 0; ok && i < n; i++)
         ok = add_decided(l, &decisions[i], err);
@@ -409,7 +411,7 @@ bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
     c.scratch = &l->scratch;
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
     *n = decide(&c, decisions, room);
-    bool ok = add_all(l, decisions, *n, err);
+    bool ok = loop_add_all(l, decisions, *n, err);
     arena_reset(&l->scratch);
     return ok;
 }
@@ -537,8 +539,8 @@ bool optimize(struct arena *a, const struct optimize_job *job, struct run *run, 
                      .a = a,
                      .started_ns = clock_now_ns(),
                      .elapsed_before_s = run->elapsed_s};
-    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_race_opening(&l, err) &&
-              evaluate_again(&l, err) && add_simple(&l, err);
+    bool ok = load_nodes(&l, err) && add_root(&l, err) && loop_add_warm(&l, err) &&
+              loop_race_opening(&l, err) && evaluate_again(&l, err) && add_simple(&l, err);
     bool settled = false;
     while (ok && !settled)
         ok = search(&l, err) && loop_confirm(&l, &settled, err);

@@ -18,9 +18,11 @@
 #include "record/event.h"
 #include "search/context.h"
 
+struct advice;
 struct arena;
 struct error;
 struct run;
+struct search_node;
 struct store;
 
 // Who judges: evaluator_judge in production, a table in tests.
@@ -49,12 +51,18 @@ struct optimize_job {
     void *remeasure_ctx;
     event_fn on_event;  // may be NULL
     void *event_ctx;
+    // What the run took from memory: kernels to begin with. NULL: nothing.
+    const struct advice *advice;
     // A replay begins with the block that the recorded run began with, whatever the default is by
     // now. NULL: with the run's start, or the default.
     const struct candidate *first;
     // A replay ends where the recorded run did, whatever ended that: time, say. 0: no such end.
     int end_nodes;
     const char *end_reason;
+    // May be NULL. Asked before every proposal: is it enough? Then neither reach nor a plateau ends
+    // the run.
+    bool (*is_enough)(void *ctx, const struct search_node *nodes, int n_nodes);
+    void *enough_ctx;
 };
 
 enum { PLATEAU_EVALS = 16 };

@@ -133,7 +133,8 @@ bool loop_race_opening(struct loop *l, struct error *err) {
     int n;
     if (!loop_races(l) || l->nodes[0].state != NODE_PROPOSED || survivors(l) == 0)
         return true;
-    if (l->n_nodes == 1 && !loop_add_next(l, l->run->race, &n, err))
+    int n_warm = loop_count_warm(l);
+    if (l->n_nodes == 1 + n_warm && !loop_add_next(l, l->run->race - n_warm, &n, err))
         return false;
     return loop_race(l, err);
 }

@@ -36,6 +36,13 @@ int loop_count_proposed(const struct loop *l);
 bool loop_judge(struct loop *l, const struct eval_job *job, struct eval_result *result,
                 struct error *err);
 
+// Put decisions in the store as nodes, all or none.
+bool loop_add_all(struct loop *l, const struct decision *decisions, int n, struct error *err);
+
+// warm.c: kernels that memory begins with, right behind the root; and how many there are.
+bool loop_add_warm(struct loop *l, struct error *err);
+int loop_count_warm(const struct loop *l);
+
 // Decide what to try next, at most `room` of it, and put it in the store, all or nothing; *n says
 // how many, 0 when nothing is left.
 bool loop_add_next(struct loop *l, int room, int *n, struct error *err);

@@ -21,6 +21,9 @@ enum { STORE_SCHEMA = 3 };
 // of `*`); a directory means the `runs.db` in it. With `create` false a missing store is
 // ERROR_USAGE and nothing is ever written. A newer schema is ERROR_UNSUPPORTED.
 bool store_open(struct store **out, const char *path, bool create, struct error *err);
+// One that keeps nothing, for runs that nobody resumes or reads: writing does nothing, and there
+// are no nodes.
+struct store *store_open_none(void);
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
 

@@ -8,6 +8,8 @@
 #include "store/store_private.h"
 
 bool store_put_node(struct store *s, int64_t run, const struct search_node *n, struct error *err) {
+    if (!s->db)
+        return true;
     // ON CONFLICT rather than REPLACE, which would delete the row that children refer to.
     sqlite3_stmt *st = store_prepare(
         s,
@@ -56,6 +58,9 @@ bool store_get_nodes(struct store *s, struct arena *a, int64_t run, struct searc
                      int *n_nodes, struct error *err) {
     int room;
     *n_nodes = 0;
+    *nodes = NULL;
+    if (!s->db)
+        return true;
     if (!count_nodes(s, run, &room, err))
         return error_wrap(err, "read %s", s->path);
     *nodes = arena_array(a, struct search_node, room > 0 ? room : 1);

@@ -8,7 +8,7 @@
 #include "store/store.h"
 
 struct store {
-    sqlite3 *db;
+    sqlite3 *db;  // NULL: it keeps nothing
     char *path;
     int lock_fd;  // of the file next to the database that holds the runs' locks; -1: not open
 };

@@ -50,6 +50,7 @@ struct tool {
     unsigned devices;  // ON_CPU, ON_GPU
     unsigned classes;  // CLASS_BITs under which it speaks; CLASS_ANY: all
     bool of_launches;
+    bool of_several;  // it compares launches with one another, and needs all of a profile
     bool is_symptom;  // it says that, not why: it ranks behind a cause of the same severity
     int n_needs;
     enum metric_id needs[NEEDS_MAX];
@@ -99,6 +100,12 @@ extern const struct tool tool_fence;       // memory fences
 extern const struct tool tool_constant;    // constants that threads read at different addresses
 extern const struct tool tool_host;        // memory of the host, over the bus
 extern const struct tool tool_copies;      // copies between host and device
+extern const struct tool tool_hits;        // misses of L1 that the data would not need
+extern const struct tool tool_thrash;      // data that leave L2 too early
+extern const struct tool tool_writes;      // partial writes, turns between reads and writes
+extern const struct tool tool_cluster;     // tiles that a cluster could fetch once
+extern const struct tool tool_stages;      // kernels that could be one
+extern const struct tool tool_layout;      // kernels that only move data
 extern const struct tool tool_clock;       // a clock below the card's
 
 extern const struct tool *const tools[];  // NULL-terminated

@@ -31,11 +31,20 @@ static double used_of(const struct tool_subject *s, bool is_store) {
     return fmin(1, (isfinite(width) ? width : WIDEST) / (sectors / requests));
 }
 
+static double gain_of(double busy, double spared) {
+    return 1 / (1 - (isfinite(busy) ? busy : 1) * (isfinite(spared) ? spared : 0));
+}
+
+// Of sectors that are written in part tool_writes speaks: order is not what they lack.
+static bool is_for_writes(const struct tool_subject *s, bool is_store) {
+    return is_store && subject_fills(s) > 0;
+}
+
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double load = used_of(s, false), store = used_of(s, true);
     bool is_store = store < load || isnan(load);
     double used = is_store ? store : load;
-    if (!(used < USED))
+    if (!(used < USED) || is_for_writes(s, is_store))
         return false;
     double sectors = subject_get(s, is_store ? METRIC_STORE_SECTORS : METRIC_LOAD_SECTORS);
     double other = subject_get(s, is_store ? METRIC_LOAD_SECTORS : METRIC_STORE_SECTORS);
@@ -49,7 +58,7 @@ static bool examine(struct arena *a, const struct tool_subject *s, struct findin
     f->cause = arena_printf(a, "global %s of a warp are scattered", is_store ? "stores" : "loads");
     f->evidence = arena_printf(a, "%.0f%% of the bytes that are %s are used", 100 * used,
                                is_store ? "written" : "fetched");
-    f->expected_gain = 1 / (1 - (isfinite(busy) ? busy : 1) * (isfinite(spared) ? spared : 0));
+    f->expected_gain = gain_of(busy, spared);
     tool_add_number(f, is_store ? METRIC_STORE_SECTOR_BYTES : METRIC_LOAD_SECTOR_BYTES,
                     used * SECTOR, USED * SECTOR);
     tool_add_number(f, is_store ? METRIC_STORE_SECTORS : METRIC_LOAD_SECTORS, sectors, NAN);

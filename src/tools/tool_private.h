@@ -37,6 +37,13 @@ double subject_waiting(const struct tool_subject *s, enum metric_id id);
 // Is memory what warps wait for most? True also where nobody counted.
 bool subject_awaits_memory(const struct tool_subject *s);
 
+// Bytes that were read from memory because sectors were written in part: what no load has asked
+// for. NAN: none to speak of, or not known.
+double subject_fills(const struct tool_subject *s);
+
+// Is there no arithmetic in the machine code of this kernel? False also where nobody has read it.
+bool metrics_only_moves(const struct metrics *m);
+
 // A gain of waiting less: no more than the part of the memory side that is busiest leaves.
 double subject_rest(const struct tool_subject *s, double gain);
 

@@ -14,15 +14,29 @@
 #include "tools/tool_private.h"
 
 // Of equals the earlier ranks first: what names a cause stands before what only says how far.
-const struct tool *const tools[] = {
-    &tool_scalar,   &tool_width,      &tool_stack,     &tool_gather,   &tool_fused,
-    &tool_sums,     &tool_idle,       &tool_copies,    &tool_host,     &tool_spill,
-    &tool_tensor,   &tool_starved,    &tool_path,      &tool_coalesce, &tool_banks,
-    &tool_atomics,  &tool_fence,      &tool_precision, &tool_slow,     &tool_convert,
-    &tool_waves,    &tool_occupancy,  &tool_flight,    &tool_narrow,   &tool_reuse,
-    &tool_barrier,  &tool_divergence, &tool_uneven,    &tool_chain,    &tool_fetch,
-    &tool_constant, &tool_stall,      &tool_reread,    &tool_launch,   &tool_gaps,
-    &tool_clock,    &tool_disagree,   &tool_saturated, &tool_reach,    NULL};
+const struct tool *const tools[] = {&tool_scalar,     &tool_width,
+                                    &tool_stack,      &tool_gather,
+                                    &tool_fused,      &tool_sums,
+                                    &tool_idle,       &tool_copies,
+                                    &tool_host,       &tool_spill,
+                                    &tool_tensor,     &tool_starved,
+                                    &tool_path,       &tool_coalesce,
+                                    &tool_banks,      &tool_atomics,
+                                    &tool_fence,      &tool_precision,
+                                    &tool_slow,       &tool_convert,
+                                    &tool_waves,      &tool_occupancy,
+                                    &tool_flight,     &tool_narrow,
+                                    &tool_reuse,      &tool_barrier,
+                                    &tool_divergence, &tool_uneven,
+                                    &tool_chain,      &tool_fetch,
+                                    &tool_constant,   &tool_hits,
+                                    &tool_thrash,     &tool_writes,
+                                    &tool_cluster,    &tool_stages,
+                                    &tool_layout,     &tool_stall,
+                                    &tool_reread,     &tool_launch,
+                                    &tool_gaps,       &tool_clock,
+                                    &tool_disagree,   &tool_saturated,
+                                    &tool_reach,      NULL};
 
 enum { FOUND_MAX = 64 };
 
@@ -80,6 +94,34 @@ bool subject_awaits_memory(const struct tool_subject *s) {
 double subject_rest(const struct tool_subject *s, double gain) {
     double busy = s->measured.memory_busy;
     return busy > 0 ? fmin(gain, 1 / busy) : gain;
+}
+
+bool metrics_only_moves(const struct metrics *m) {
+    static const enum metric_id kinds[] = {METRIC_HOT_FMA,       METRIC_HOT_ADD_MUL,
+                                           METRIC_HOT_F64,       METRIC_HOT_TENSOR,
+                                           METRIC_HOT_FUNCTIONS, METRIC_HOT_TENSOR_GROUP,
+                                           METRIC_CODE_TENSOR,   METRIC_CODE_TENSOR_GROUP};
+    bool is_known = metrics_has(m, METRIC_HOT_FMA) && metrics_has(m, METRIC_HOT_ADD_MUL);
+    for (int i = 0; i < ARRAY_LEN(kinds); i++)
+        if (metrics_get(m, kinds[i]) > 0)
+            return false;
+    return is_known;
+}
+
+// A local access or an atomic may read memory too, and each written sector is filled at most once:
+// where there are those, or more is missing than that, something else has read.
+double subject_fills(const struct tool_subject *s) {
+    enum { SECTOR = 32 };
+    static const double SMALL_BYTES = 16e6;
+    static const enum metric_id others[] = {METRIC_LOCAL_LOADS, METRIC_ATOMIC_REQUESTS,
+                                            METRIC_REDUCTION_REQUESTS};
+    double asked = SECTOR * subject_get(s, METRIC_LOAD_SECTORS);
+    double written = subject_get(s, METRIC_DRAM_WRITE_BYTES);
+    double fills = subject_get(s, METRIC_DRAM_READ_BYTES) - asked;
+    for (int i = 0; i < ARRAY_LEN(others); i++)
+        if (subject_get(s, others[i]) > 0)
+            return NAN;
+    return fills > SMALL_BYTES && fills < 1.3 * written ? fills : NAN;
 }
 
 double subject_gain(const struct tool_subject *s, double gain) {

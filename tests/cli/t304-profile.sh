@@ -31,6 +31,7 @@ expect_match 0 '^8 launches of 2 kernels' profile - 0 --timeline
 printf '%s\n' "$got" | grep -q 'counters' && fail 'counters in a timeline'
 valid program profile - 0 --json
 grep -q '"hot_load_bytes": 4.0' json || fail 'no machine code'
+grep -q '"footprint_bytes": 3145728.0' json || fail 'not what the program holds'
 
 cp json kept.json
 expect_match 0 '^hone, profile: 8 launches of 2 kernels on Fake 9000$' "$HONE" diagnose kept.json

@@ -84,3 +84,6 @@ _Static_assert(LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
                    LAUNCH_COOPERATIVE == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel &&
                    LAUNCH_GRAPH == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
                "numbers of calls");
+#define NUMBERED(id, number, call) \
+    _Static_assert(id == CUPTI_DRIVER_TRACE_CBID_##call, "numbers of allocations");
+CUPTI_ALLOCATIONS(NUMBERED)

@@ -148,7 +148,7 @@ static const char *resolve(struct arena *a, const char *problem, const char *sta
     "an emitter and knobs"
 #define NO_FAMILY(name)              \
     "note no emitter computes " name \
-    " yet: there are map, rowwise, reduce, gemm, conv, pool, scan, attention and nest"
+    " yet: there are map, rowwise, reduce, gemm, ragged, conv, pool, scan, attention and nest"
 
 struct one_case {
     const char *problem, *stages, *message;

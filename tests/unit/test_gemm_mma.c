@@ -46,6 +46,22 @@ static const struct mutant_kernel kernels[] = {
      "in b : f32[K, N] ~ normal\nin d : f32[M, 1] ~ normal\nout c : f32[M, N]\n"
      "c = tanh(a.T @ b + d)\n",
      "stage c : gemm as mma  tile 32x32x16  warps 2x1  stages 2  group 1\n"},
+    // Whole numbers: pairs of sums as they are, and (odd columns, a bias of whole numbers) one by
+    // one, with scales.
+    {"problem whole\ndim M = 24, N = 40, K = 144\nin a : i8[M, K] ~ integers(-128, 127)\n"
+     "in b : i8[N, K] ~ integers(-128, 127)\nout c : i32[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as mma  tile 16x32x64  warps 1x2  stages 4  group 1\n"},
+    {"problem scaled\ndim M = 17, N = 19, K = 132\nin a : i8[M, K] ~ integers(-128, 127)\n"
+     "in b : i8[N, K] ~ integers(-128, 127)\nin d : i32[N] ~ integers(-9, 9)\n"
+     "in s : f32[M, 1] ~ uniform(0.5, 2)\nout c : f16[M, N]\n"
+     "c = (a @ b.T + d) * s * 0.001\n",
+     "stage c : gemm as mma  tile 16x32x64  warps 1x2  stages 4  group 1\n"},
+    // Scales of rows and columns behind pairs of sums.
+    {"problem scales\ndim M = 16, N = 48, K = 64\nin a : i8[M, K] ~ integers(-128, 127)\n"
+     "in b : i8[N, K] ~ integers(-128, 127)\nin s : f32[M, 1] ~ uniform(0.5, 2)\n"
+     "in u : f16[N] ~ uniform(0.001, 0.002)\nout c : bf16[M, N]\n"
+     "c = (a @ b.T) * s * u\n",
+     "stage c : gemm as mma  tile 16x16x64  warps 1x1  stages 2  group 1\n"},
 };
 
 static const struct mutant_same same[] = {

@@ -40,6 +40,14 @@ static const struct mutant_kernel kernels[] = {
      "in b : bf16[N, K] ~ normal\nin d : f32[N] ~ normal\nout c : bf16[M, N]\n"
      "c = relu(a @ b.T + d)\n",
      "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 1  split 2\n"},
+    // Whole numbers, 128 deep a slice; pairs of sums with scales.
+    {"problem whole\ndim M = 72, N = 80, K = 272\nin a : i8[M, K] ~ integers(-128, 127)\n"
+     "in b : i8[N, K] ~ integers(-128, 127)\nout c : i32[M, N]\nc = a @ b.T\n",
+     "stage c : gemm as wgmma  tile 64x64  warpgroups 1  stages 2  group 4  split 1\n"},
+    {"problem scales\ndim M = 72, N = 136, K = 272\nin a : i8[M, K] ~ integers(-128, 127)\n"
+     "in b : i8[N, K] ~ integers(-128, 127)\nin s : f32[M, 1] ~ uniform(0.5, 2)\n"
+     "in u : f16[N] ~ uniform(0.001, 0.002)\nout c : bf16[M, N]\nc = (a @ b.T) * s * u\n",
+     "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1  split 1\n"},
 };
 
 // Other threads give up registers that they do not have.

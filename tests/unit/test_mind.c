@@ -219,7 +219,7 @@ Test(mind, expert_prefers_what_was_learned_to_pay) {
             kind = move_kind(&a, moves[i].words);
     cr_assert(kind);
     struct learned l = {kind, 1e6};
-    struct priors priors = {expect_learned, &l};
+    struct priors priors = {.expect = expect_learned, .ctx = &l};
     brief.priors = &priors;
     cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     cr_assert_str_eq(move_kind(&a, p.move), kind);
@@ -240,7 +240,7 @@ Test(mind, a_finding_that_was_learned_not_to_pay_comes_last) {
     find((struct action){.words = "first", .knob = "store", .word = "stream"});
     find((struct action){.words = "second", .knob = "rows", .direction = -1});
     struct learned l = {"store stream", 0.5};
-    struct priors priors = {expect_learned, &l};
+    struct priors priors = {.expect = expect_learned, .ctx = &l};
     cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
     cr_assert_str_eq(knob_of(&p), "store");
     brief.priors = &priors;

@@ -16,6 +16,7 @@
 #include "lang/lang.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
+#include "record/advice.h"
 #include "record/run.h"
 #include "search/finale.h"
 #include "search/optimize.h"
@@ -244,6 +245,21 @@ static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 
 
 static double given_s = 1000;  // for a run
 
+// What memory said: two kernels to begin with, one of which is the default and so no news.
+static const struct advice *advised;
+
+static const struct advice *advise_two(void) {
+    static struct advice d;
+    struct kernel k = {0};
+    lower_default(&a, problem, &target, &k);
+    d = (struct advice){.run = "r", .n_lessons = 2, .n_starts = 2};
+    d.starts[0] = (struct advice_start){kernel_print(&a, &k), "a sibling"};
+    struct kernel_stage *s = kernel_own_stage(&a, &k, k.n_stages - 1);
+    kernel_find_knob(s, "rows")->part[0] = 2;
+    d.starts[1] = (struct advice_start){kernel_print(&a, &k), "another"};
+    return &d;
+}
+
 static struct run new_run(const struct setting *s) {
     struct run run = {
         .state = RUN_ACTIVE,
@@ -288,6 +304,7 @@ static bool go(const struct setting *s, struct table *t, struct run *run) {
         .judge = {.judge = judge_table, .ctx = t, .race = race_table},
         .store = store,
         .first = t->first,
+        .advice = advised,
         .remeasure = remeasure,
         .remeasure_ctx = t,
         .on_event = count_event,
@@ -401,8 +418,21 @@ Test(optimize, so_does_one_that_proposes_in_batches, .timeout = 900) {
     kill_everywhere(3, 0);
 }
 
-Test(optimize, and_one_that_races, .timeout = 900) {
+Test(optimize, and_one_that_races_and_has_kernels_from_memory, .timeout = 900) {
+    advised = advise_two();
     kill_everywhere(1, 5);
+}
+
+Test(optimize, kernels_of_memory_are_the_first_to_be_tried) {
+    struct table t = plain_table;
+    struct run run;
+    struct search_node *nodes;
+    advised = advise_two();
+    cr_assert(go(&usual, &t, &run), "%s", err.text);
+    nodes_of("a.db", &nodes);
+    cr_assert(nodes[1].parent == 0 && strstr(nodes[1].candidate.kernel, "rows 2 "));
+    cr_assert_str_eq(nodes[1].move, "the champion of another");
+    cr_assert_str_eq(nodes[2].by, "expert");
 }
 
 // The default of today need not be the one that a record begins with.

@@ -9,6 +9,9 @@ static double error_of(const struct text_subject *s, float *const *outputs) {
     double worst = 0;
     for (int o = 0; o < r->n_outputs; o++) {
         double mean = 0;
+        // Whole numbers have no f32 of their own to compare with: they are exact.
+        if (!outputs[o])
+            continue;
         for (int64_t i = 0; i < r->count[o]; i++)
             mean += r->spread[o][i] / (double)r->count[o];
         for (int64_t i = 0; i < r->count[o]; i++) {

@@ -73,6 +73,13 @@ void fake_cupti_launch(uint32_t id, const char *name, const void *params, void *
     trace(name, grid, block, id == LAUNCH_GRAPH);
 }
 
+// Any other call of the driver.
+void fake_cupti_call(uint32_t id, void *context, int site) {
+    struct cupti_call_data d = {.site = site, .context = context};
+    if (callback && is_driver_enabled)
+        callback(NULL, CUPTI_DOMAIN_DRIVER, id, &d);
+}
+
 // ---- general
 
 int cuptiGetVersion(uint32_t *version) {

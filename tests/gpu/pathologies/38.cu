@@ -10,7 +10,7 @@ __global__ void work(const float4 *in, float4 *out, float *total, size_t n) {
 }
 
 int main() {
-    size_t n = (size_t)1 << 17;
+    size_t n = (size_t)1 << 20;
     float4 *in = device<float4>(n), *out = device<float4>(n);
     float *total = device<float>(1), got = 0;
     for (int i = 0; i < 400; i++) {

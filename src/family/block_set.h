@@ -1,0 +1,35 @@
+// A bounded space of kernel blocks: where a target has one, no other block is legal there. A table
+// of measured blocks (record/table.h) bounds a search in this way.
+//
+// The same few blocks are visited by thousands of runs, so what was computed for one is kept: its
+// moves and its candidate. Not for several threads at once.
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct candidate;
+struct kernel;
+struct move;
+struct block_set;
+
+// What is kept of a block of the space.
+struct block_entry {
+    const char *text;
+    const struct candidate *candidate;  // NULL: not lowered yet
+    const struct move *moves;           // NULL: not listed yet
+    int n_moves;
+    int number;  // for whoever made the set
+};
+
+struct block_set *block_set_new(struct arena *a);
+// A block by its canonical text (kernel_print), which must outlive the space.
+// Returns what is kept of it from now on.
+struct block_entry *block_set_add(struct block_set *s, const char *text);
+bool block_set_has(const struct block_set *s, const char *text);
+
+// NULL: it is not in the set.
+struct block_entry *block_set_find(struct block_set *s, const char *text);
+
+// Where what is kept lives.
+struct arena *block_set_arena(struct block_set *s);

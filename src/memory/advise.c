@@ -1,0 +1,132 @@
+#include "memory/advise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "memory/kind.h"
+#include "memory/transfer.h"
+#include "model/target.h"
+#include "record/move_kind.h"
+
+// Another device of the same kind is as far away as twice every extent, and some.
+static const double OTHER_DEVICE = 0.5;
+
+struct near {
+    const struct lesson *lesson;
+    double distance;
+};
+
+static int by_distance(const void *x, const void *y) {
+    const struct near *p = x, *q = y;
+    if (p->distance != q->distance)
+        return p->distance < q->distance ? -1 : 1;
+    double a = p->lesson->time_s, b = q->lesson->time_s;
+    if (isnan(a) != isnan(b))
+        return isnan(a) - isnan(b);
+    return a != b && !isnan(a) ? (a > b) - (a < b) : strcmp(p->lesson->run, q->lesson->run);
+}
+
+// A trial on a sibling is worth so many here.
+static double worth(double distance) {
+    return 1 / (1 + distance) / (1 + distance);
+}
+
+struct sums {
+    struct advice_prior *priors;  // gain is the weighted sum of logarithms until the end
+    int n, room;
+};
+
+static struct advice_prior *find(struct arena *a, struct sums *s, const char *kind,
+                                 const char *tool) {
+    for (int i = 0; i < s->n; i++) {
+        struct advice_prior *p = &s->priors[i];
+        bool same_tool = tool ? p->tool && strcmp(p->tool, tool) == 0 : !p->tool;
+        if (same_tool && strcmp(p->move, kind) == 0)
+            return p;
+    }
+    if (s->n == s->room) {
+        int room = s->room ? 2 * s->room : 64;
+        struct advice_prior *more = arena_array(a, struct advice_prior, room);
+        if (s->n > 0)
+            memcpy(more, s->priors, sizeof *more * (size_t)s->n);
+        s->priors = more;
+        s->room = room;
+    }
+    s->priors[s->n] = (struct advice_prior){.move = arena_strdup(a, kind), .tool = tool};
+    return &s->priors[s->n++];
+}
+
+static void add_outcome(struct arena *a, struct sums *s, const struct outcome *o, double weight) {
+    struct arena scratch = {0};
+    const char *kind = move_kind(&scratch, arena_printf(&scratch, "x: %s", o->move));
+    if (!kind)
+        kind = move_kind(&scratch, arena_printf(&scratch, "%s x into at y", o->move));
+    for (int i = 0; kind && o->n_timed > 0 && i < (o->tool ? 2 : 1); i++) {
+        struct advice_prior *p = find(a, s, kind, i == 0 ? NULL : o->tool);
+        p->gain += weight * o->log_sum;
+        p->weight += weight * o->n_timed;
+        p->n_timed += o->n_timed;
+        p->n_better += outcome_n_better(o);
+    }
+    arena_reset(&scratch);
+}
+
+static void add_priors(struct arena *a, const struct near *near, int n, struct advice *out) {
+    struct sums s = {0};
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < near[i].lesson->n_outcomes; j++)
+            add_outcome(a, &s, &near[i].lesson->outcomes[j], worth(near[i].distance));
+    for (int i = 0; i < s.n; i++) {
+        s.priors[i].gain = exp(s.priors[i].gain / s.priors[i].weight);
+        advice_describe(a, &s.priors[i]);
+    }
+    out->priors = s.priors;
+    out->n_priors = s.n;
+}
+
+static bool is_there(const struct advice *d, const char *kernel) {
+    for (int i = 0; i < d->n_starts; i++)
+        if (strcmp(d->starts[i].kernel, kernel) == 0)
+            return true;
+    return false;
+}
+
+static const char *origin(struct arena *a, const struct lesson *l) {
+    struct str text = {0};
+    str_printf(&text, "%s%s%s, %s", l->problem, *l->shape ? " " : "", l->shape, l->kind.types);
+    if (isfinite(l->speedup))
+        str_printf(&text, ", %.2fx there", l->speedup);
+    return str_take(a, &text);
+}
+
+static void add_starts(struct arena *a, const struct problem *p, const struct target *t,
+                       const struct near *near, int n, struct advice *out) {
+    for (int i = 0; i < n && out->n_starts < ADVICE_STARTS_MAX; i++) {
+        const char *kernel = transfer_block(a, near[i].lesson, p, t);
+        if (kernel && !is_there(out, kernel))
+            out->starts[out->n_starts++] = (struct advice_start){kernel, origin(a, near[i].lesson)};
+    }
+}
+
+void advise(struct arena *a, const struct problem *p, const struct target *t,
+            const struct lesson *lessons, int n, struct advice *out) {
+    struct problem_kind kind;
+    struct near *near = arena_array(a, struct near, n + 1);
+    int n_near = 0;
+    kind_of(a, p, &kind);
+    for (int i = 0; i < n; i++) {
+        double distance = kind_distance(&kind, &lessons[i].kind);
+        if (isinf(distance))
+            continue;
+        if (strcmp(lessons[i].device, t->device) != 0)
+            distance += OTHER_DEVICE;
+        near[n_near++] = (struct near){&lessons[i], distance};
+    }
+    qsort(near, (size_t)n_near, sizeof *near, by_distance);
+    out->n_lessons = n_near;
+    add_priors(a, near, n_near, out);
+    add_starts(a, p, t, near, n_near, out);
+}

@@ -1,0 +1,96 @@
+#include "record/advice.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+
+int move_parts(struct arena *a, const char *move, const char **parts, int room) {
+    if (strncmp(move, "merge ", 6) == 0 || strncmp(move, "split ", 6) == 0) {
+        parts[0] = arena_strndup(a, move, 5);
+        return 1;
+    }
+    const char *colon = strstr(move, ": "), *at = colon ? colon + 2 : move;
+    const char *whole = at;
+    int n = 0;
+    while (*at && n < room) {
+        const char *comma = strstr(at, ", ");
+        size_t len = comma ? (size_t)(comma - at) : strlen(at);
+        const char *part = arena_strndup(a, at, len);
+        // What has neither an arrow nor another emitter followed from the rest.
+        if (strstr(part, " -> ") || strncmp(part, "as ", 3) == 0)
+            parts[n++] = part;
+        at += len + (comma ? 2 : 0);
+    }
+    if (n == 0)
+        parts[n++] = arena_strdup(a, whole);
+    return n;
+}
+
+const struct advice_prior *advice_find(const struct advice *d, const char *kind, const char *tool) {
+    const struct advice_prior *any = NULL;
+    for (int i = 0; i < d->n_priors; i++) {
+        const struct advice_prior *p = &d->priors[i];
+        if (strcmp(p->move, kind) != 0)
+            continue;
+        if (tool && p->tool && strcmp(p->tool, tool) == 0)
+            return p;
+        if (!p->tool)
+            any = p;
+    }
+    return any;
+}
+
+void advice_describe(struct arena *a, struct advice_prior *p) {
+    p->words = arena_printf(a, "%.2fx on average on siblings of this problem, faster in %d of %d",
+                            p->gain, p->n_better, p->n_timed);
+}
+
+json_t *advice_to_json(const struct advice *d) {
+    json_t *priors = json_array(), *starts = json_array();
+    for (int i = 0; i < d->n_priors; i++) {
+        const struct advice_prior *p = &d->priors[i];
+        json_array_append_new(priors,
+                              json_pack("{s:s, s:o, s:f, s:f, s:i, s:i}", "move", p->move, "tool",
+                                        json_optional_text(p->tool), "gain", p->gain, "weight",
+                                        p->weight, "timed", p->n_timed, "better", p->n_better));
+    }
+    for (int i = 0; i < d->n_starts; i++)
+        json_array_append_new(starts, json_pack("{s:s, s:s}", "kernel", d->starts[i].kernel,
+                                                "words", d->starts[i].words));
+    return json_pack("{s:s, s:s, s:i, s:o, s:o}", "schema", "hone.advice/1", "run", d->run,
+                     "lessons", d->n_lessons, "priors", priors, "starts", starts);
+}
+
+bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, struct error *err) {
+    struct json_reader r = {.where = "advice"};
+    *d = (struct advice){0};
+    json_read_schema(&r, json, "hone.advice/1");
+    d->run = json_read_string(&r, a, json, "run");
+    d->n_lessons = (int)json_read_int(&r, json, "lessons");
+    const json_t *priors = json_read_array(&r, json, "priors");
+    const json_t *starts = json_read_array(&r, json, "starts");
+    int n = (int)json_array_size(priors), n_starts = (int)json_array_size(starts);
+    d->priors = arena_array(a, struct advice_prior, n + 1);
+    for (int i = 0; i < n && !r.failed; i++) {
+        const json_t *p = json_array_get(priors, (size_t)i);
+        d->priors[d->n_priors++] =
+            (struct advice_prior){.move = json_read_string(&r, a, p, "move"),
+                                  .tool = json_read_optional_string(&r, a, p, "tool"),
+                                  .gain = json_read_number(&r, p, "gain"),
+                                  .weight = json_read_number(&r, p, "weight"),
+                                  .n_timed = (int)json_read_int(&r, p, "timed"),
+                                  .n_better = (int)json_read_int(&r, p, "better")};
+        if (!r.failed && !(d->priors[i].gain > 0 && d->priors[i].weight >= 0))
+            json_reader_fail(&r, "prior %d has a gain of %g", i, d->priors[i].gain);
+        advice_describe(a, &d->priors[i]);
+    }
+    for (int i = 0; i < n_starts && i < ADVICE_STARTS_MAX && !r.failed; i++) {
+        const json_t *s = json_array_get(starts, (size_t)i);
+        d->starts[d->n_starts++] =
+            (struct advice_start){.kernel = json_read_string(&r, a, s, "kernel"),
+                                  .words = json_read_string(&r, a, s, "words")};
+    }
+    return json_reader_done(&r, err);
+}

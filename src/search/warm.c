@@ -1,0 +1,67 @@
+// Kernels that memory begins with (record/advice.h): children of the root, proposed before anything
+// else, all in one transaction. They race and are judged like any other.
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+#include "record/advice.h"
+#include "record/run.h"
+#include "search/decide.h"
+#include "search/search_loop.h"
+
+int loop_count_warm(const struct loop *l) {
+    int n = 0;
+    for (int i = 1; i < l->n_nodes; i++)
+        n += l->nodes[i].by && strcmp(l->nodes[i].by, "memory") == 0;
+    return n;
+}
+
+static bool lower_start(struct loop *l, const char *text, struct candidate *c) {
+    struct lang_file file = {0};
+    const char *diagnostics;
+    struct error why = {0};
+    struct lang_source source = {.file = "memory", .text = text, .len = strlen(text)};
+    bool ok = lang_parse(&l->scratch, &source, &file, &diagnostics, &why) && file.n_kernels == 1 &&
+              lower_kernel(&l->scratch, l->job->context.problem, l->job->context.target,
+                           file.kernels[0], c, &why);
+    if (!ok)
+        log_info("a kernel of memory's: %s", why.text);
+    return ok;
+}
+
+static bool is_new(const struct loop *l, const struct decision *before, int n,
+                   const struct candidate *c) {
+    uint64_t code = candidate_code(c);
+    for (int i = 0; i < n; i++)
+        if (candidate_code(&before[i].candidate) == code)
+            return false;
+    return candidate_code(&l->nodes[0].candidate) != code;
+}
+
+bool loop_add_warm(struct loop *l, struct error *err) {
+    const struct advice *d = l->job->advice;
+    const struct run *run = l->run;
+    struct decision decisions[ADVICE_STARTS_MAX] = {0};
+    int n = 0, most = run->max_evals > 0 && run->max_evals - 1 < ADVICE_STARTS_MAX
+                          ? run->max_evals - 1
+                          : ADVICE_STARTS_MAX;
+    if (!d || l->n_nodes != 1 || l->nodes[0].state != NODE_PROPOSED)
+        return true;
+    for (int i = 0; i < d->n_starts && n < most; i++) {
+        struct candidate c;
+        if (!lower_start(l, d->starts[i].kernel, &c) || !is_new(l, decisions, n, &c))
+            continue;
+        decisions[n++] = (struct decision){
+            .parent = 0,
+            .move = arena_printf(&l->scratch, "the champion of %s", d->starts[i].words),
+            .reason = "memory: nearest of the siblings that were optimised before",
+            .by = "memory",
+            .candidate = c};
+    }
+    bool ok = n == 0 || loop_add_all(l, decisions, n, err);
+    arena_reset(&l->scratch);
+    return ok;
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# A table in place of a device: the seed decides, no compiler runs, and a replay gives the same
+# tree. What does not fit is said.
+. "$(dirname "$0")/lib.sh"
+table=$ROOT/tests/tables/cpu-softmax.table
+sizes=$(sed -n 2p "$table" | sed 's/.*dim \(M = [0-9]*, N = [0-9]*\).*/\1/; s/ //g')
+export HONE_BUILD_CC=/nonexistent
+
+search() {
+    "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target "table:$table" --until 1 "$@"
+}
+
+# searched NAME SEED: its tree is then in NAME.tree.
+searched() {
+    search --policy random --evals 12 --seed "$2" --store "$1" >out || fail "$(cat out)"
+    grep -q 'searching a table of [0-9]* blocks' out || fail "$(cat out)"
+    "$HONE" show last --store "$1" | grep ' ok ' >"$1.tree"
+}
+searched store1 1
+searched again 1
+searched store2 2
+cmp store1.tree again.tree || fail "one seed, two trees"
+! cmp -s store1.tree store2.tree || fail "two seeds, one tree"
+expect_match 0 'the same tree' "$HONE" replay --store store1
+expect_match 0 'the same tree' "$HONE" replay --store store1 --re-evaluate
+expect_match 0 'over plain' "$HONE" runs --store store1
+expect_match 0 'softmax' "$HONE" report --store store1
+valid show "$HONE" show last --store store1 --json
+
+# A run whose limit is raised goes on from there to what an undisturbed one comes to.
+search --evals 5 --store half >/dev/null
+"$HONE" optimize --resume 1 --evals 12 --store half >/dev/null || fail "not resumed"
+search --evals 12 --store whole >/dev/null
+for s in half whole; do "$HONE" show last --store $s | grep ' ok ' >$s.tree; done
+cmp half.tree whole.tree || fail "a resumed search took another way"
+
+# What does not fit.
+expect_match 2 'is of another problem, or of other sizes' "$HONE" optimize "$ROOT/problems/softmax.hone" --target "table:$table"
+expect_match 2 '[-]-seconds does not go with a table' search --seconds 5
+expect_match 2 'table none: ' "$HONE" optimize "$ROOT/problems/softmax.hone" --target table:none
+sed '1s/1$/9/' "$table" >other.table
+expect_match 2 'it is hone.table/9, and this hone reads hone.table/1' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:other.table
+sed '$d' "$table" >half.table
+expect_match 2 'is not finished' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:half.table
+sed 's/keep reread/keep nowhere/' "$table" >strange.table
+expect_match 2 'does not know its first block any more' "$HONE" optimize "$ROOT/problems/softmax.hone" --dim "$sizes" --target table:strange.table

@@ -1,0 +1,237 @@
+// Tools that compare what was moved with what a launch can touch: caches, partial writes, tiles
+// that blocks share, kernels that could be one.
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "tools/tool.h"
+
+static struct arena a;
+static struct target card;
+
+static void set_up(void) {
+    cr_assert(target_of_card("h200", &card));
+}
+
+TestSuite(tools_traffic, .init = set_up);
+
+enum { ROWS_MAX = 12 };
+
+struct row {
+    enum metric_id id;
+    double value;
+};
+
+static void add_launch(struct profile *p, const char *name, const struct row *rows) {
+    static const struct row plain[] = {
+        {METRIC_TIME, 1e-3},    {METRIC_DRAM_BUSY, 0.7},     {METRIC_L2_BUSY, 0.3},
+        {METRIC_L1_BUSY, 0.2},  {METRIC_ISSUE_BUSY, 0.2},    {METRIC_PIPE_FMA_BUSY, 0.1},
+        {METRIC_BLOCKS, 8448},  {METRIC_BLOCK_THREADS, 256}, {METRIC_STALL_LONG, 20},
+        {METRIC_STALL_WAIT, 2},
+    };
+    struct metrics *m = &profile_add_launch(&a, p, name)->metrics;
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        metrics_set(m, plain[i].id, plain[i].value);
+    for (int i = 0; i < ROWS_MAX && rows[i].id != METRIC_TIME; i++)
+        metrics_set(m, rows[i].id, rows[i].value);
+}
+
+static bool asks(const struct tool *t, const struct profile *p, struct finding *f) {
+    struct tool_input in = {.target = &card, .profile = p};
+    return tool_examine(&a, t, &in, f);
+}
+
+static const struct {
+    const struct tool *tool;
+    const char *cause, *evidence;  // parts of what it says of the sick
+    struct row sick[ROWS_MAX], well[ROWS_MAX];
+} cases[] = {
+    // A table that every multiprocessor reads; shared memory takes the room.
+    {&tool_hits,
+     "could stay in L1",
+     "40% of the sectors are found in L1",
+     {{METRIC_FOOTPRINT, 6e6},
+      {METRIC_LOAD_SECTORS, 5e8},
+      {METRIC_L1_HIT, 0.4},
+      {METRIC_SHARED_BYTES, 100e3},
+      {METRIC_BLOCKS_PER_SM, 2}},
+     {{METRIC_FOOTPRINT, 6e6}, {METRIC_LOAD_SECTORS, 5e8}, {METRIC_L1_HIT, 0.93}}},
+    {&tool_hits,
+     "every multiprocessor fetches the same data",
+     "20% of the sectors",
+     {{METRIC_FOOTPRINT, 60e6}, {METRIC_LOAD_SECTORS, 1e9}, {METRIC_L1_HIT, 0.2}},
+     // Each of 132 reads everything once: L1 can do nothing about it.
+     {{METRIC_FOOTPRINT, 60e6}, {METRIC_LOAD_SECTORS, 2.4e8}, {METRIC_L1_HIT, 0.02}}},
+    {&tool_thrash,
+     "leave the L2 cache",
+     "2.05 GB read from memory, 8.0 times",
+     {{METRIC_FOOTPRINT, 256e6}, {METRIC_DRAM_READ_BYTES, 2048e6}},
+     {{METRIC_FOOTPRINT, 256e6}, {METRIC_DRAM_READ_BYTES, 256e6}}},
+    // What fits has been written over by others: not this launch's doing.
+    {&tool_thrash,
+     "leave the L2 cache",
+     "3.0 times",
+     {{METRIC_FOOTPRINT, 100e6}, {METRIC_DRAM_READ_BYTES, 300e6}},
+     {{METRIC_FOOTPRINT, 10e6}, {METRIC_DRAM_READ_BYTES, 30e6}}},
+    {&tool_writes,
+     "written in part",
+     "640 MB read from memory, of which loads asked for 128 MB",
+     {{METRIC_DRAM_READ_BYTES, 640e6},
+      {METRIC_DRAM_WRITE_BYTES, 512e6},
+      {METRIC_LOAD_SECTORS, 4e6}},
+     {{METRIC_DRAM_READ_BYTES, 128e6},
+      {METRIC_DRAM_WRITE_BYTES, 512e6},
+      {METRIC_LOAD_SECTORS, 4e6}}},
+    // Reads that no load has asked for, but for atomics.
+    {&tool_writes,
+     "written in part",
+     "640 MB",
+     {{METRIC_DRAM_READ_BYTES, 640e6},
+      {METRIC_DRAM_WRITE_BYTES, 512e6},
+      {METRIC_LOAD_SECTORS, 4e6}},
+     {{METRIC_DRAM_READ_BYTES, 640e6},
+      {METRIC_DRAM_WRITE_BYTES, 512e6},
+      {METRIC_LOAD_SECTORS, 4e6},
+      {METRIC_ATOMIC_REQUESTS, 1e6}}},
+    {&tool_cluster,
+     "blocks fetch the same tiles from L2",
+     "128 times",
+     {{METRIC_L2_READ_SECTORS, 64e6},
+      {METRIC_L2_BUSY, 0.85},
+      {METRIC_DRAM_BUSY, 0.05},
+      {METRIC_DRAM_READ_BYTES, 16e6},
+      {METRIC_HOT_SHARED_LOADS, 4},
+      {METRIC_HOT_BULK_COPIES, 1}},
+     {{METRIC_L2_READ_SECTORS, 64e6},
+      {METRIC_L2_BUSY, 0.3},
+      {METRIC_DRAM_BUSY, 0.05},
+      {METRIC_DRAM_READ_BYTES, 16e6},
+      {METRIC_HOT_SHARED_LOADS, 4},
+      {METRIC_HOT_BULK_COPIES, 1}}},
+    {&tool_cluster,
+     "blocks fetch the same tiles from L2",
+     "L2 is 70% busy",
+     {{METRIC_L2_READ_SECTORS, 64e6},
+      {METRIC_L2_BUSY, 0.7},
+      {METRIC_DRAM_BUSY, 0.05},
+      {METRIC_DRAM_READ_BYTES, 16e6},
+      {METRIC_HOT_SHARED_LOADS, 4}},
+     // Its blocks are in clusters already.
+     {{METRIC_L2_READ_SECTORS, 64e6},
+      {METRIC_L2_BUSY, 0.7},
+      {METRIC_DRAM_BUSY, 0.05},
+      {METRIC_DRAM_READ_BYTES, 16e6},
+      {METRIC_HOT_SHARED_LOADS, 4},
+      {METRIC_CLUSTER_BLOCKS, 4}}},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static struct profile single(const struct row *rows) {
+    struct profile p = {0};
+    add_launch(&p, "k", rows);
+    return p;
+}
+
+Test(tools_traffic, tell_sick_counters_from_healthy_ones) {
+    for (int i = 0; i < CASES; i++) {
+        struct profile sick = single(cases[i].sick), well = single(cases[i].well);
+        struct finding f = {0};
+        cr_assert(asks(cases[i].tool, &sick, &f), "case %d: %s is silent", i, cases[i].tool->name);
+        cr_expect(strstr(f.cause, cases[i].cause), "case %d: %s", i, f.cause);
+        cr_expect(strstr(f.evidence, cases[i].evidence), "case %d: %s", i, f.evidence);
+        cr_expect(f.n_actions > 0 && f.n_numbers > 0, "case %d", i);
+        cr_expect(f.expected_gain > 1 && f.expected_gain < 20, "case %d: %g", i, f.expected_gain);
+        cr_expect(!asks(cases[i].tool, &well, &f), "case %d: %s", i, f.cause);
+    }
+}
+
+Test(tools_traffic, are_silent_without_what_they_need) {
+    for (int i = 0; i < CASES; i++)
+        for (int k = 0; k < cases[i].tool->n_needs; k++) {
+            struct profile sick = single(cases[i].sick);
+            struct finding f;
+            metrics_clear(&sick.launches[0].metrics, cases[i].tool->needs[k]);
+            cr_expect(!asks(cases[i].tool, &sick, &f), "%s without %s", cases[i].tool->name,
+                      metric_table[cases[i].tool->needs[k]].name);
+        }
+}
+
+// The ceiling for the mix is known, and it is not reached although enough is under way.
+Test(tools_traffic, name_turns_only_where_a_ceiling_is_known) {
+    static const struct row rows[ROWS_MAX] = {{METRIC_DRAM_READ_BYTES, 1e9},
+                                              {METRIC_DRAM_WRITE_BYTES, 1e9},
+                                              {METRIC_LOAD_SECTORS, 1e9 / 32},
+                                              {METRIC_ACHIEVED_OCCUPANCY, 0.9}};
+    struct profile p = single(rows);
+    struct finding f;
+    cr_expect(!asks(&tool_writes, &p, &f), "%s", f.cause);
+    card.ceilings = (struct ceilings){.present = true};
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        card.ceilings.traffic[i] = (struct ceiling_traffic){
+            .read_fraction = 1 - i / 3.0, .bytes_per_s = 3.5e12, .fixed_s = 1e-6};
+    cr_assert(asks(&tool_writes, &p, &f));
+    cr_expect(strstr(f.cause, "between reading and writing"), "%s", f.cause);
+    cr_expect_eq(f.severity, SEVERITY_LOW);
+}
+
+// x -> a -> b -> y, one kernel each.
+static struct profile chain(double middle_out, double calls) {
+    struct profile p = {0};
+    const struct row first[ROWS_MAX] = {{METRIC_LOAD_SECTORS, 8e6},
+                                        {METRIC_STORE_SECTORS, 8e6},
+                                        {METRIC_HOT_FMA, 4},
+                                        {METRIC_HOT_ADD_MUL, 0},
+                                        {METRIC_CALLS, 20}};
+    const struct row middle[ROWS_MAX] = {{METRIC_LOAD_SECTORS, 16e6},
+                                         {METRIC_STORE_SECTORS, middle_out},
+                                         {METRIC_HOT_FMA, 0},
+                                         {METRIC_HOT_ADD_MUL, 4},
+                                         {METRIC_CALLS, calls}};
+    add_launch(&p, "a", first);
+    add_launch(&p, "b", middle);
+    add_launch(&p, "c", first);
+    return p;
+}
+
+Test(tools_traffic, see_kernels_that_could_be_one) {
+    struct profile p = chain(8e6, 20), other = chain(8e6, 7), cleared = chain(8e6, 20);
+    struct finding f;
+    cr_assert(asks(&tool_stages, &p, &f));
+    cr_expect(strstr(f.evidence, "2 such pairs in 3 kernels"), "%s", f.evidence);
+    // Half of a's and a third of b's time, a third of b's and half of c's.
+    cr_expect_float_eq(f.expected_gain, 1 / (1 - (0.5 + 1. / 3 + 1. / 3 + 0.5) / 3), 1e-6);
+    cr_expect_eq(f.severity, SEVERITY_HIGH);
+    // One that runs less often, with its neighbours: a and c may be a pair still.
+    cr_assert(asks(&tool_stages, &other, &f));
+    cr_expect(strstr(f.evidence, "1 such pair in"), "%s", f.evidence);
+    for (int i = 0; i < 3; i++)
+        metrics_clear(&cleared.launches[i].metrics, METRIC_STORE_SECTORS);
+    cr_expect(!asks(&tool_stages, &cleared, &f), "nobody counted");
+    for (int i = 0; i < 3; i++)
+        metrics_set(&p.launches[i].metrics, METRIC_PIPE_FMA_BUSY, 0.9);
+    cr_expect(!asks(&tool_stages, &p, &f), "arithmetic is what takes the time");
+}
+
+Test(tools_traffic, see_kernels_that_only_move_data) {
+    static const struct row moves[ROWS_MAX] = {{METRIC_LOAD_SECTORS, 8e6},
+                                               {METRIC_STORE_SECTORS, 8e6},
+                                               {METRIC_HOT_FMA, 0},
+                                               {METRIC_HOT_ADD_MUL, 0}};
+    static const struct row computes[ROWS_MAX] = {{METRIC_LOAD_SECTORS, 8e6},
+                                                  {METRIC_STORE_SECTORS, 8e6},
+                                                  {METRIC_HOT_FMA, 8},
+                                                  {METRIC_HOT_ADD_MUL, 0}};
+    struct profile alone = single(moves), both = single(moves), well = single(computes);
+    struct finding f;
+    cr_expect(!asks(&tool_layout, &alone, &f), "moving data is what this program is for");
+    add_launch(&both, "c", computes);
+    cr_assert(asks(&tool_layout, &both, &f));
+    cr_expect(f.severity == SEVERITY_HIGH && f.launch && strcmp(f.launch, "k") == 0);
+    cr_expect_float_eq(f.expected_gain, 2, 1e-9);
+    cr_expect(!asks(&tool_stages, &both, &f), "said once");
+    add_launch(&well, "c", computes);
+    cr_expect(!asks(&tool_layout, &well, &f));
+    metrics_clear(&both.launches[0].metrics, METRIC_HOT_FMA);
+    cr_expect(!asks(&tool_layout, &both, &f), "nobody has read its code");
+}
