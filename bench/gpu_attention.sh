@@ -17,11 +17,18 @@ fi
 cat >cases <<'END_CASES'
 f16 8 16 1024 1024 64
 f16 4 16 2048 2048 64 causal
+f16 4 16 4096 4096 64
 f16 4 16 4096 4096 128
 bf16 4 16 4096 4096 128
 bf16 4 16 4096 4096 128 causal
+bf16 2 16 8192 8192 128
+bf16 2 16 8192 8192 128 causal
 bf16 1 16 16384 16384 128
+bf16 1 16 16384 16384 128 causal
+bf16 2 16 4096 4096 256
 f16 2 12 1000 777 80
+f16 4 16 4096 4096 128 wide
+bf16 4 16 4096 4096 128 wide
 END_CASES
 cp "${CASES:-cases}" chosen
 (cd "$root" && python3 bridge/attention.py "$hone" <"$work/chosen") >lines

@@ -2,10 +2,11 @@
 
     python3 bridge/attention.py HONE <cases
 
-A case is a line `TYPE BATCH HEADS QUERIES KEYS WIDTH [causal] [/ STAGE]`: TYPE is f16 or bf16, STAGE is what
-stands after `stage o :` in a kernel block, none for the kernel that hone would begin with. 64 rows of each
-are compared with float64; then batches alternate with the fastest of PyTorch's backends (tried before) and
-medians are printed. Operations count as 4 BATCH HEADS QUERIES KEYS WIDTH, half of that with a causal mask.
+A case is a line `TYPE BATCH HEADS QUERIES KEYS WIDTH [causal] [wide] [/ STAGE]`: TYPE is f16 or bf16, STAGE is
+what stands after `stage o :` in a kernel block, none for the kernel that hone would begin with. Problems say
+`precision TYPE accumulate f32`, so that probabilities are rounded to 16 bits, as PyTorch does it; without that
+(wide) they are f32. 64 rows of each are compared with float64; then batches alternate with the fastest of
+PyTorch's backends (tried before) and medians are printed. Operations count as 4 BATCH HEADS QUERIES KEYS WIDTH, half of that with a causal mask.
 """
 
 import concurrent.futures
@@ -25,12 +26,13 @@ class Case:
         words, _, self.stage = line.partition("/")
         self.name = " ".join(words.split())
         self.kind, *sizes = words.split()
-        self.causal = "causal" in sizes
+        self.causal, self.wide = "causal" in sizes, "wide" in sizes
         self.batch, self.heads, self.m, self.n, self.width = (int(v) for v in sizes[:5])
 
     def text(self):
         shape = lambda rows: f"{self.kind}[{self.batch}, {self.heads}, {rows}, {self.width}]"
-        text = f"problem p\nin q : {shape(self.m)} ~ normal\nin k : {shape(self.n)} ~ normal\n"
+        text = "problem p\n" + ("" if self.wide else f"precision {self.kind} accumulate f32\n")
+        text += f"in q : {shape(self.m)} ~ normal\nin k : {shape(self.n)} ~ normal\n"
         text += f"in v : {shape(self.n)} ~ normal\nout o : {shape(self.m)}\n"
         text += f"o = {'causal_' if self.causal else ''}attention(q, k, v)\n"
         if self.stage.strip():

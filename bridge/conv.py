@@ -29,6 +29,8 @@ import torch
 TYPES = {"f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32}
 RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime")
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}  # CUtensorMapDataType
+SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 SAMPLES = 2048
 BATCHES = 5
 
@@ -134,7 +136,22 @@ class Kernel:
         self.plan = re.findall(
             r"#pragma hone launch (\w+) grid\((.*?)\) block\((\d+)\)(?: shared\((\d+)\))? args\((.*?)\)", source
         )
-        self.launches = []
+        self.maps = re.findall(
+            r"#pragma hone tensormap (\w+) = (\w+) dims\((.*?)\) strides\((.*?)\) box\((.*?)\) swizzle\(128\)", source
+        )
+        self.launches, self.encoded = [], {}
+
+    def encode(self, tensors):
+        """Tensor maps of operands of 16 bits: where each lies, at a multiple of 64 bytes."""
+        for name, of, *lists in self.maps:
+            dims, strides, box = ([int(v) for v in text.split(",")] for text in lists)
+            rank, memory = len(dims), ctypes.create_string_buffer(192)
+            at = (ctypes.addressof(memory) + 63) // 64 * 64
+            fixed = [ctypes.c_void_p(at), MAP_TYPES[tensors[of].dtype], rank, ctypes.c_void_p(tensors[of].data_ptr())]
+            fixed += [(ctypes.c_uint64 * rank)(*dims), (ctypes.c_uint64 * len(strides))(*strides)]
+            fixed += [(ctypes.c_uint32 * rank)(*box), (ctypes.c_uint32 * rank)(*([1] * rank))]
+            check(cuda.cuTensorMapEncodeTiled(*fixed, 0, SWIZZLE_128, 0, 0))
+            self.encoded[name] = (memory, at)
 
     def load(self):
         module = ctypes.c_void_p()
@@ -152,9 +169,13 @@ class Kernel:
 
     def run(self, tensors, only=None):
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        if self.maps and not self.encoded:
+            self.encode(tensors)
         for function, grid, block, shared, names in self.launches if only is None else [self.launches[only]]:
-            pointers = [ctypes.c_void_p((tensors.get(n, self.buffers.get(n))).data_ptr()) for n in names]
-            arguments = (ctypes.c_void_p * len(pointers))(*(ctypes.addressof(p) for p in pointers))
+            tensors_of = {n: tensors.get(n, self.buffers.get(n)) for n in names if n not in self.encoded}
+            pointers = {n: ctypes.c_void_p(t.data_ptr()) for n, t in tensors_of.items()}
+            places = [self.encoded[n][1] if n in self.encoded else ctypes.addressof(pointers[n]) for n in names]
+            arguments = (ctypes.c_void_p * len(places))(*places)
             dims = [ctypes.c_uint(d) for d in (grid, 1, 1, block, 1, 1)]
             check(cuda.cuLaunchKernel(function, *dims, ctypes.c_uint(shared), stream, arguments, None))
 

@@ -620,6 +620,9 @@ HONE_BULK_COPY(5, (int x, int y, int z, int u, int v), "{%3, %4, %5, %6, %7}", "
 #define hone_wgmma_commit() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
 #define hone_wgmma_wait(groups) \
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory")
+// Turn `i` is barrier 1 + i: 128 threads that give it, and 128 that take it.
+#define hone_turn_take(i) asm volatile("bar.sync %0, 256;" ::"r"(1 + (i)) : "memory")
+#define hone_turn_give(i) asm volatile("bar.arrive %0, 256;" ::"r"(1 + (i)) : "memory")
 #define hone_registers_less(n) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n))
 #define hone_registers_more(n) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n))
 // How the hardware is told where an operand lies: rows of 128 bytes, swizzled, eight of them every
@@ -723,6 +726,47 @@ HONE_WGMMA_I8(256, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NA
 #define hone_wgmma_bf16_128(c, a, b, ta, tb, adds) hone_wgmma_bf16_128_of<ta, tb>(c, a, b, adds)
 #define hone_wgmma_bf16_192(c, a, b, ta, tb, adds) hone_wgmma_bf16_192_of<ta, tb>(c, a, b, adds)
 #define hone_wgmma_bf16_256(c, a, b, ta, tb, adds) hone_wgmma_bf16_256_of<ta, tb>(c, a, b, adds)
+// The same with the left operand in registers.
+#define HONE_WGMMA_WORDS(type, columns, names, p, a, b, tb, ...)                             \
+    template <int across>                                                                    \
+    HONE_FN void hone_wgmma_words_##type##_##columns##_of(float2 *c, const int *w,           \
+                                                          const void *b_at, int adds) {      \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p ", 0;\n"                          \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." #type "." #type \
+                     " {" names "}, {" a "}, " b ", p, 1, 1, " tb ";\n}"                     \
+                     : __VA_ARGS__                                                           \
+                     : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]),                           \
+                       "l"(hone_operand(b_at, across)), "r"(adds), "n"(across));             \
+    }
+#define HONE_WGMMA_WORDS_64(type) \
+    HONE_WGMMA_WORDS(type, 64, HONE_NAMES_0, "%37", "%32, %33, %34, %35", "%36", "%38", HONE_SUMS_0)
+#define HONE_WGMMA_WORDS_128(type)                                                           \
+    HONE_WGMMA_WORDS(type, 128, HONE_NAMES_0 ", " HONE_NAMES_1, "%69", "%64, %65, %66, %67", \
+                     "%68", "%70", HONE_SUMS_0, HONE_SUMS_1)
+#define HONE_WGMMA_WORDS_192(type)                                                        \
+    HONE_WGMMA_WORDS(type, 192, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2, "%101", \
+                     "%96, %97, %98, %99", "%100", "%102", HONE_SUMS_0, HONE_SUMS_1, HONE_SUMS_2)
+#define HONE_WGMMA_WORDS_256(type)                                                               \
+    HONE_WGMMA_WORDS(type, 256,                                                                  \
+                     HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NAMES_3, "%133", \
+                     "%128, %129, %130, %131", "%132", "%134", HONE_SUMS_0, HONE_SUMS_1,         \
+                     HONE_SUMS_2, HONE_SUMS_3)
+HONE_WGMMA_WORDS_64(f16)
+HONE_WGMMA_WORDS_128(f16)
+HONE_WGMMA_WORDS_192(f16)
+HONE_WGMMA_WORDS_256(f16)
+HONE_WGMMA_WORDS_64(bf16)
+HONE_WGMMA_WORDS_128(bf16)
+HONE_WGMMA_WORDS_192(bf16)
+HONE_WGMMA_WORDS_256(bf16)
+#define hone_wgmma_words_f16_64(c, a, b, tb, adds) hone_wgmma_words_f16_64_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_f16_128(c, a, b, tb, adds) hone_wgmma_words_f16_128_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_f16_192(c, a, b, tb, adds) hone_wgmma_words_f16_192_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_f16_256(c, a, b, tb, adds) hone_wgmma_words_f16_256_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_bf16_64(c, a, b, tb, adds) hone_wgmma_words_bf16_64_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_bf16_128(c, a, b, tb, adds) hone_wgmma_words_bf16_128_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_bf16_192(c, a, b, tb, adds) hone_wgmma_words_bf16_192_of<tb>(c, a, b, adds)
+#define hone_wgmma_words_bf16_256(c, a, b, tb, adds) hone_wgmma_words_bf16_256_of<tb>(c, a, b, adds)
 #endif
 
 // NaN when either argument is.

@@ -13,6 +13,7 @@ enum {
     HONE_DEV_MBARRIERS_MAX = 64,
     HONE_DEV_BULK_MAX = 64,
     HONE_DEV_PRODUCTS_MAX = 64,
+    HONE_DEV_TURNS = 8,
     HONE_DEV_WARPS_MAX = HONE_DEV_FIBRES_MAX / HONE_DEV_WARP,
 };
 
@@ -42,6 +43,7 @@ struct hone_dev_product {
     const char *a, *b;
     int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8
     float *sums[HONE_DEV_WARP];                          // of each lane: columns / 2
+    const int *words[HONE_DEV_WARP];  // of each lane: A, where it is in registers
 };
 
 // Sums that products are under way to, as they will be.
@@ -62,7 +64,9 @@ static struct {
     int n_mbarriers;
     struct hone_dev_bulk bulk[HONE_DEV_BULK_MAX];
     int n_bulk;
-    int lands_late;  // copies land when nobody can go on
+    int lands_late;                                  // copies land when nobody can go on
+    struct hone_dev_mbarrier turns[HONE_DEV_TURNS];  // a phase ends when a turn is given
+    int takers[HONE_DEV_TURNS];                      // threads that have come to take it
     struct hone_dev_warp *warps;
 } hone_dev_async;
 
@@ -258,6 +262,15 @@ static void hone_dev_compute_i8(struct hone_dev_warp *w, int warp,
     }
 }
 
+// Element (i, k) of the warp's rows of A.
+static float hone_dev_left(const struct hone_dev_product *p, int warp, int i, int k) {
+    if (!p->words[0])
+        return hone_dev_factor(p->a, p->across_a, p->type, warp % 4 * 16 + i, k);
+    int word = p->words[i % 8 * 4 + k % 8 / 2][i / 8 + k / 8 * 2];
+    unsigned short half = (unsigned short)((unsigned)word >> k % 2 * 16);
+    return p->type ? hone_from_f16(half) : hone_from_bf16(half);
+}
+
 static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hone_dev_product *p) {
     float a[16][16], b[256][16];
     if (p->type == 2) {
@@ -266,7 +279,7 @@ static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hon
     }
     for (int k = 0; k < 16; k++) {
         for (int i = 0; i < 16; i++)
-            a[i][k] = hone_dev_factor(p->a, p->across_a, p->type, warp % 4 * 16 + i, k);
+            a[i][k] = hone_dev_left(p, warp, i, k);
         for (int j = 0; j < p->columns; j++)
             b[j][k] = hone_dev_factor(p->b, p->across_b, p->type, j, k);
     }
@@ -300,6 +313,7 @@ static void hone_dev_start_product(struct hone_dev_fibre *f) {
     p.group = w->group;
     for (int lane = 0; lane < HONE_DEV_WARP; lane++) {
         p.sums[lane] = f[lane].product->sums[0];
+        p.words[lane] = f[lane].product->words[0];
         hone_dev_hold(w->held[lane], p.sums[lane], p.columns / 2);
         if (f[lane].product->a != p.a || f[lane].product->b != p.b)
             hone_dev_fault("multiplies other operands than its neighbours");
@@ -312,17 +326,25 @@ static void hone_dev_start_product(struct hone_dev_fibre *f) {
 
 static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, void *sums,
                                                    int line) {
-    hone_dev_aligned(p.a, 16);
+    if (p.a)
+        hone_dev_aligned(p.a, 16);
     hone_dev_aligned(p.b, 16);
     p.sums[0] = sums;
     hone_dev.now->product = &p;
     hone_dev_meet_group(hone_dev_start_product, line);
 }
-#define HONE_DEV_WGMMA(c, a, b, ta, tb, adds, columns, type)                                   \
-    hone_dev_wgmma(                                                                            \
-        (struct hone_dev_product){                                                             \
-            (const char *)(a), (const char *)(b), ta, tb, (adds) != 0, columns, type, 0, {0}}, \
-        c, __LINE__)
+#define HONE_DEV_WGMMA(c, a, b, ta, tb, adds, columns, type)    \
+    hone_dev_wgmma((struct hone_dev_product){(const char *)(a), \
+                                             (const char *)(b), \
+                                             ta,                \
+                                             tb,                \
+                                             (adds) != 0,       \
+                                             columns,           \
+                                             type,              \
+                                             0,                 \
+                                             {0},               \
+                                             {0}},              \
+                   c, __LINE__)
 #define hone_wgmma_f16_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 1)
 #define hone_wgmma_f16_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 1)
 #define hone_wgmma_f16_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 1)
@@ -335,6 +357,19 @@ static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, vo
 #define hone_wgmma_i8_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 2)
 #define hone_wgmma_i8_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 2)
 #define hone_wgmma_i8_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 2)
+#define HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, columns, type)                        \
+    hone_dev_wgmma(                                                                   \
+        (struct hone_dev_product){                                                    \
+            NULL, (const char *)(b), 0, tb, (adds) != 0, columns, type, 0, {0}, {w}}, \
+        c, __LINE__)
+#define hone_wgmma_words_f16_64(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 64, 1)
+#define hone_wgmma_words_f16_128(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 128, 1)
+#define hone_wgmma_words_f16_192(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 192, 1)
+#define hone_wgmma_words_f16_256(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 256, 1)
+#define hone_wgmma_words_bf16_64(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 64, 0)
+#define hone_wgmma_words_bf16_128(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 128, 0)
+#define hone_wgmma_words_bf16_192(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 192, 0)
+#define hone_wgmma_words_bf16_256(c, w, b, tb, adds) HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, 256, 0)
 
 static __attribute__((unused)) void hone_dev_fence(struct hone_dev_fibre *f) {
     hone_dev_warp_of(f)->is_fenced = 1;
@@ -387,6 +422,29 @@ static __attribute__((unused)) void hone_dev_set_registers(int n, int line) {
         hone_dev_fault("asks for %d registers", n);
     hone_dev_meet_group(hone_dev_nothing, line);
 }
+
+// Turns: a phase of a barrier of 128 arrivals each. Who takes the one of number n waits for the end
+// of phase n.
+static __attribute__((unused)) void hone_dev_take(int i, int line) {
+    struct hone_dev_mbarrier *b = &hone_dev_async.turns[i];
+    struct hone_dev_fibre *f = hone_dev.now;
+    hone_dev_meet_group(hone_dev_nothing, line);
+    f->waits_for = b;
+    f->parity = hone_dev_async.takers[i]++ / 128 % 2;
+    if (!hone_dev_has_ended(b, f->parity))
+        hone_dev_stop(HONE_DEV_AT_MBARRIER, line);
+}
+static __attribute__((unused)) void hone_dev_give(int i, int line) {
+    struct hone_dev_mbarrier *b = &hone_dev_async.turns[i];
+    hone_dev_meet_group(hone_dev_nothing, line);
+    if (b->phase * 128 > hone_dev_async.takers[i])
+        hone_dev_fault("gives turn %d again before it was taken", i);
+    b->pending--;
+    hone_dev_mbarrier_end_phase(b);
+}
+#define hone_turn_take(i) hone_dev_take(i, __LINE__)
+#define hone_turn_give(i) hone_dev_give(i, __LINE__)
+
 #define hone_registers_less(n) hone_dev_set_registers(n, __LINE__)
 #define hone_registers_more(n) hone_dev_set_registers(n, __LINE__)
 
@@ -400,6 +458,10 @@ static void hone_dev_async_prepare(uint64_t seed) {
 
 static void hone_dev_async_begin(void) {
     hone_dev_async.n_mbarriers = 0;
+    for (int i = 0; i < HONE_DEV_TURNS; i++) {
+        hone_dev_async.turns[i] = (struct hone_dev_mbarrier){NULL, 128, 128, 0, 0};
+        hone_dev_async.takers[i] = 0;
+    }
     for (int i = 0; i < hone_dev.n_fibres / HONE_DEV_WARP && hone_dev_async.warps; i++) {
         struct hone_dev_warp *w = &hone_dev_async.warps[i];
         w->n_products = w->group = w->is_fenced = 0;

@@ -1,21 +1,27 @@
-// `hone optimize`: options, and the progress of a run as lines or as one line that is rewritten.
-// The work is in ops/op_optimize.h.
+// `hone optimize`: options; the progress of a run as lines, as a view that is drawn again, or as
+// events; several files one after the other. The work is in ops/op_optimize.h.
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/live.h"
 #include "ops/op_optimize.h"
+#include "report/report_live.h"
 
 enum { BATCH_MAX = 64, MOST_RACED = 256 };
 
 struct optimize_options {
     struct optimize_request request;
     bool json, events;
+    const char *events_to;
 };
 
 #define ROW(row_name, kind, value_name, field, words)                          \
@@ -69,12 +75,14 @@ static const struct option_row rows[] = {
         "do not measure the machine's ceilings when they are missing"),
     ROW("json", OPTION_FLAG, NULL, json, "print one hone.optimize/1 document at the end"),
     ROW("events", OPTION_FLAG, NULL, events, "print a hone.event/1 object per line while it goes"),
+    ROW("events-to", OPTION_STRING, "FILE", events_to,
+        "write those lines to FILE (or /dev/fd/N), whatever else is printed"),
     {0},
 };
 
 static const struct command_options options = {
     .command = "optimize",
-    .arguments = "FILE | --resume [RUN]",
+    .arguments = "FILE... | --resume [RUN]",
     .summary = "search for the fastest correct kernel for a problem",
     .text =
         "Starts from the default kernel, or from --start FILE, and improves it: every candidate\n"
@@ -92,55 +100,68 @@ static const struct command_options options = {
         "Every step is stored before the next begins: after\n"
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed, batch and race; limits given with --resume replace its own and count from the\n"
-        "run's beginning.",
+        "run's beginning.\n"
+        "\n"
+        "Several files are optimised one after the other, each with the same limits; a summary\n"
+        "follows, and the exit status is that of the worst. On a terminal the last lines show how\n"
+        "far it is (NO_COLOR: without colours); in a pipe every evaluation is a line.",
     .rows = rows,
     .min_arguments = 0,
-    .max_arguments = 1,
+    .max_arguments = -1,
 };
 
-// How progress is shown: on a terminal a line that is rewritten, and lines that stay for what
-// got better; in a pipe a line for every evaluation. With --json standard output is for the
+// How progress is shown: on a terminal a few lines that are drawn again, and lines that stay for
+// what got better; in a pipe a line for every evaluation. With --json standard output is for the
 // document: progress is on standard error, where that is a terminal.
 struct printer {
     FILE *to;  // NULL: nowhere
-    bool events, live;
-    bool line_open;
+    bool events, is_live;
+    struct live live;
+    struct live_style style;
+    FILE *events_to;  // NULL: nowhere
 };
-
-static void clear_line(struct printer *p) {
-    if (p->line_open)
-        fputs("\r\033[K", p->to);
-    p->line_open = false;
-}
 
 static bool stays(const struct event *e) {
     return e->kind != EVENT_EVALUATED || e->best == e->node->number || e->node->number == 0;
 }
 
+static void write_event(FILE *to, const struct event *e) {
+    struct arena a = {0};
+    json_t *json = event_to_json(e);
+    fprintf(to, "%s\n", json_print(&a, json));
+    fflush(to);
+    json_decref(json);
+    arena_reset(&a);
+}
+
+static void draw(struct printer *p, const struct event *e) {
+    struct str text = {0};
+    p->style.columns = live_columns(&p->live);
+    report_live(&text, e, &p->style);
+    live_draw(&p->live, str_text(&text));
+    str_reset(&text);
+}
+
 static void print_event(const struct event *e, void *ctx) {
     struct printer *p = ctx;
     struct str text = {0};
+    if (p->events_to)
+        write_event(p->events_to, e);
     if (!p->to)
         return;
     if (p->events) {
-        struct arena a = {0};
-        json_t *json = event_to_json(e);
-        str_printf(&text, "%s\n", json_print(&a, json));
-        json_decref(json);
-        arena_reset(&a);
-    } else if (!p->live || stays(e)) {
+        write_event(p->to, e);
+        return;
+    }
+    if (!p->is_live || stays(e))
         report_event(&text, e);
-    }
-    clear_line(p);
+    if (p->is_live && text.len)
+        live_clear(&p->live);
     fputs(str_text(&text), p->to);
-    if (p->live && e->kind == EVENT_PROPOSED) {
-        str_reset(&text);
-        report_event_live(&text, e);
-        fputs(str_text(&text), p->to);
-        p->line_open = true;
-    }
-    fflush(p->to);
     str_reset(&text);
+    if (p->is_live && e->kind != EVENT_NOTE)
+        draw(p, e);
+    fflush(p->to);
 }
 
 static void print_document(const struct optimize_options *o, const struct run_view *v) {
@@ -178,9 +199,26 @@ static bool check_counts(const struct optimize_request *q, struct error *err) {
            error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates", BATCH_MAX);
 }
 
+static bool check_several(const struct optimize_options *o, struct error *err) {
+    if (!o->request.resume && !o->request.start && !o->json)
+        return true;
+    return error_set(err, ERROR_USAGE, "optimize: --resume, --start and --json are for one %s",
+                     o->request.resume ? "run" : "file");
+}
+
+static bool check_ends(const struct optimize_options *o, struct error *err) {
+    if (o->request.wait_s > 0 && !o->request.spool)
+        return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
+    if (o->request.until > 1)
+        return error_set(err, ERROR_USAGE, "optimize: --until is a fraction of reach, at most 1");
+    return true;
+}
+
 static bool read_arguments(struct optimize_options *o, const struct arguments *args,
                            struct error *err) {
     const char *word = args->count > 0 ? args->values[0] : NULL;
+    if (args->count > 1 && !check_several(o, err))
+        return false;
     if (o->request.resume)
         o->request.run = word;
     else
@@ -197,44 +235,140 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
             "optimize: a resumed run keeps its start, sizes, target, policy, proposer, seed, "
             "batch and race; only --evals, --seconds, --until and the model and its caps "
             "can be given anew");
-    if (!check_counts(q, err))
+    if (!check_counts(q, err) || !check_ends(o, err))
         return false;
-    if (q->wait_s > 0 && !q->spool)
-        return error_set(err, ERROR_USAGE, "optimize: --wait is for workers of a --spool");
     if (o->json && o->events)
         return error_set(err, ERROR_USAGE,
                          "optimize: --json and --events exclude each other; "
                          "--events ends with the same document on one line");
-    if (o->request.until > 1)
-        return error_set(err, ERROR_USAGE, "optimize: --until is a fraction of reach, at most 1");
     return true;
+}
+
+// What became of one file of several.
+struct result {
+    const char *file;
+    bool found;
+    double time_s, speedup, of_reach;  // NAN: not known
+};
+
+static void note_result(struct result *r, const struct optimize_outcome *out, bool found) {
+    const struct run *run = &out->view.run;
+    r->found = found;
+    if (!found || !run->confirm.present)
+        return;
+    r->time_s = run->confirm.median_s;
+    r->speedup = run->speedup_unknown ? NAN : run->confirm.speedup;
+    r->of_reach = report_reach(run) / r->time_s;
+}
+
+static void print_number(double value, const char *format, int width) {
+    char text[32] = "-";
+    if (isfinite(value))
+        snprintf(text, sizeof text, format, value);
+    printf(" %*s", width, text);
+}
+
+static void print_summary(const struct result *results, int n) {
+    struct arena a = {0};
+    printf("\n%9s %9s %9s  %s\n", "time", "speed-up", "of reach", "file");
+    for (int i = 0; i < n; i++) {
+        const struct result *r = &results[i];
+        const char *time = isfinite(r->time_s) ? clock_duration(&a, 1e9 * r->time_s) : "-";
+        printf("%*s", 9 + (strstr(time, "µ") != NULL), time);  // which is two bytes
+        print_number(r->speedup, "%.2fx", 9);
+        print_number(100 * r->of_reach, "%.0f%%", 9);
+        printf("  %s%s\n", r->file, r->found ? "" : " (failed)");
+    }
+    arena_reset(&a);
+}
+
+// One file, or one run to go on with.
+static bool optimize_one(struct optimize_options *o, struct printer *p, struct result *r,
+                         struct error *err) {
+    struct arena a = {0};
+    struct optimize_outcome out;
+    bool ok = op_optimize(&a, &o->request, &out, err);
+    if (p->is_live)
+        live_clear(&p->live);
+    if (out.has_run)
+        print_outcome(o, &out);
+    bool found = ok && out.view.run.champion >= 0;
+    if (!ok && out.has_run)
+        say_resumable(&out.view.run, err);
+    if (out.has_run)
+        note_result(r, &out, found);
+    arena_reset(&a);
+    return found;
+}
+
+// How bad, as exit statuses go: ours or the machine's failure, something absent, usage, negative.
+static int badness(enum error_kind kind) {
+    static const enum error_kind order[] = {ERROR_NONE, ERROR_PARSE, ERROR_USAGE,
+                                            ERROR_UNSUPPORTED};
+    for (int i = 0; i < 4; i++)
+        if (kind == order[i])
+            return i;
+    return 4;
+}
+
+// One after the other; what fails is said and does not keep the others from being tried.
+static bool optimize_all(struct optimize_options *o, struct printer *p,
+                         const struct arguments *args, struct error *err) {
+    struct arena a = {0};
+    struct result *results = arena_array(&a, struct result, args->count + 1);
+    enum error_kind worst = ERROR_NONE;
+    bool ok = true;
+    int n = 0;
+    for (bool goes_on = true; goes_on && n < args->count; n++) {
+        struct error one = {0};
+        results[n] = (struct result){
+            .file = args->values[n], .time_s = NAN, .speedup = NAN, .of_reach = NAN};
+        o->request.file = args->values[n];
+        if (!o->events)
+            printf("%s%s\n", n ? "\n" : "", args->values[n]);
+        if (optimize_one(o, p, &results[n], &one))
+            continue;
+        ok = false;
+        goes_on = one.kind != ERROR_INTERRUPTED;
+        worst = !goes_on || badness(one.kind) > badness(worst) ? one.kind : worst;
+        fflush(stdout);
+        if (one.text[0])
+            fprintf(stderr, strchr(one.text, '\n') ? "%s" : "hone: %s\n", one.text);
+    }
+    if (!o->events)
+        print_summary(results, n);
+    arena_reset(&a);
+    if (!ok)
+        *err = (struct error){.kind = worst};
+    return ok;
 }
 
 static bool run(int argc, char **argv, struct error *err) {
     struct optimize_options o = {0};
     struct arguments args;
+    struct result only;
     if (!options_parse(&options, argc, argv, &o, &args, err) || !read_arguments(&o, &args, err))
         return false;
 
-    struct arena a = {0};
-    bool on_error = o.json && isatty(STDERR_FILENO);
-    struct printer printer = {.to = !o.json    ? stdout
-                                    : on_error ? stderr
-                                               : NULL,
+    bool on_error = o.json && live_is_terminal(STDERR_FILENO);
+    FILE *to = !o.json ? stdout : on_error ? stderr : NULL;
+    struct printer printer = {.to = to,
                               .events = o.events,
-                              .live = on_error || (!o.events && isatty(STDOUT_FILENO))};
+                              .is_live = on_error ||
+                                         (!o.events && !o.json && live_is_terminal(STDOUT_FILENO)),
+                              .live = {.to = to},
+                              .style = {.is_plain = !live_has_colours()},
+                              .events_to = o.events_to ? fopen(o.events_to, "we") : NULL};
+    if (o.events_to && !printer.events_to)
+        return error_set(err, ERROR_USAGE, "optimize: --events-to %s: %s", o.events_to,
+                         strerror(errno));
     o.request.on_event = print_event;
     o.request.event_ctx = &printer;
-    struct optimize_outcome out;
-    bool ok = op_optimize(&a, &o.request, &out, err);
-    clear_line(&printer);
-    if (out.has_run)
-        print_outcome(&o, &out);
-    bool found = ok && out.view.run.champion >= 0;
-    if (!ok && out.has_run)
-        say_resumable(&out.view.run, err);
-    arena_reset(&a);
-    return found;
+    bool ok = args.count > 1 ? optimize_all(&o, &printer, &args, err)
+                             : optimize_one(&o, &printer, &only, err);
+    if (printer.events_to && fclose(printer.events_to) != 0 && ok)
+        return error_set(err, ERROR_IO, "write events to %s: %s", o.events_to, strerror(errno));
+    return ok;
 }
 
 const struct command cmd_optimize = {.group = GROUP_OPTIMISE, .options = &options, .run = run};

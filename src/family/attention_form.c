@@ -60,6 +60,22 @@ static bool is_causal(const struct region *r, const struct attention_form *f) {
     return true;
 }
 
+// A number that the product is multiplied by, and nothing else.
+static double find_factor(const struct region *r, const struct attention_form *f) {
+    node_id n = f->is_causal ? at(r, f->x)->arg[1] : f->x;
+    if (n == f->scores)
+        return 0;
+    if (at(r, n)->op != OP_MUL || !r->is_member[n])
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        node_id other = under_views(r, at(r, n)->arg[1 - i]);
+        double v = at(r, other)->op == OP_CONST ? at(r, other)->value : 0;
+        if (at(r, n)->arg[i] == f->scores && v > 0 && v <= 0.5)
+            return v;
+    }
+    return 0;
+}
+
 // The left operand of the second product: exp / sum, perhaps rounded.
 static bool find_softmax(const struct region *r, const struct law_match *m,
                          struct attention_form *f, struct objection *why) {
@@ -147,6 +163,7 @@ bool attention_find(struct form *form, struct objection *why) {
         !check_values(r, f, why))
         return false;
     f->is_causal = is_causal(r, f);
+    f->factor = find_factor(r, f);
     form->attention = f;
     return true;
 }

@@ -12,9 +12,12 @@ struct attention_side {
 struct attention_form {
     node_id scores, x, result;  // the first product, what the softmax is of, the second product
     struct attention_side q, k, v;
-    enum dtype storage;                 // of all three
-    bool is_rounded;                    // the problem says that the softmax is rounded to that type
-    bool is_causal;                     // of x all keys behind the query are as good as nothing
+    enum dtype storage;  // of all three
+    bool is_rounded;     // the problem says that the softmax is rounded to that type
+    bool is_causal;      // of x all keys behind the query are as good as nothing
+    // x is the product times this, where a causal mask lets it be; 0: it is something else. Small
+    // enough to be multiplied by log2(e) before anything is subtracted.
+    double factor;
     int64_t batch, m, n, depth, width;  // queries, keys, elements of a key and of a value
     // The space: batch axes, then queries, keys, width, depth.
     int axis_m, axis_n, axis_width, axis_depth;

@@ -67,14 +67,18 @@ static bool accepts(const struct form *f, const struct target *t, struct objecti
     return true;
 }
 
-struct attention_sizes attention_read_sizes(const struct form *f, const struct kernel_stage *s) {
+int attention_parts(const struct form *f) {
     const struct attention_form *a = f->attention;
+    const struct precision *p = &f->region->problem->precision;
+    bool rounds = a->is_rounded || (p->operand == PRECISION_TYPE && p->type == a->storage);
+    return rounds ? 1 : a->storage == DTYPE_F16 ? 2 : 3;
+}
+
+struct attention_sizes attention_read_sizes(const struct form *f, const struct kernel_stage *s) {
     struct attention_sizes z = {.rows = stage_number(s, "tile", 0),
                                 .keys = stage_number(s, "tile", 1)};
     z.threads = z.rows / 16 * GPU_WARP;
-    const struct precision *p = &f->region->problem->precision;
-    bool rounds = a->is_rounded || (p->operand == PRECISION_TYPE && p->type == a->storage);
-    z.parts = rounds ? 1 : a->storage == DTYPE_F16 ? 2 : 3;
+    z.parts = attention_parts(f);
     return z;
 }
 

@@ -1,7 +1,9 @@
 // A hash table with open addressing, at most half full.
 #include "family/block_set.h"
 
+#include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -62,4 +64,42 @@ bool block_set_has(const struct block_set *s, const char *text) {
 
 struct arena *block_set_arena(struct block_set *s) {
     return s->arena;
+}
+
+// 0 for the same word, 1 for another; numbers that are near are nearly the same.
+static double word_distance(const char *x, size_t n, const char *y, size_t m) {
+    if (n == m && memcmp(x, y, n) == 0)
+        return 0;
+    double p = strtod(x, NULL), q = strtod(y, NULL);
+    double d = p > 0 && q > 0 ? fabs(log2(p / q)) / 8 + 0.125 : 1;
+    return d < 1 ? d : 1;
+}
+
+// INFINITY: one has more words than the other.
+static double text_distance(const char *x, const char *y) {
+    double d = 0;
+    for (;;) {
+        x += strspn(x, " \n");
+        y += strspn(y, " \n");
+        size_t n = strcspn(x, " \n"), m = strcspn(y, " \n");
+        if (n == 0 || m == 0)
+            return n == m ? d : INFINITY;
+        d += word_distance(x, n, y, m);
+        x += n;
+        y += m;
+    }
+}
+
+const char *block_set_nearest(const struct block_set *s, const char *text) {
+    const char *nearest = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < s->room; i++) {
+        const char *other = s->slots[i] ? s->slots[i]->text : NULL;
+        double d = other ? text_distance(text, other) : INFINITY;
+        if (d < least || (d == least && nearest && strcmp(other, nearest) < 0)) {
+            least = d;
+            nearest = other;
+        }
+    }
+    return nearest;
 }

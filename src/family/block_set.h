@@ -31,5 +31,9 @@ bool block_set_has(const struct block_set *s, const char *text);
 // NULL: it is not in the set.
 struct block_entry *block_set_find(struct block_set *s, const char *text);
 
+// The block whose words differ from those of `text` the least: a word counts 1, a number by how
+// many times it doubles, at most 1. NULL: none has as many words.
+const char *block_set_nearest(const struct block_set *s, const char *text);
+
 // Where what is kept lives.
 struct arena *block_set_arena(struct block_set *s);

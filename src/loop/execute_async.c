@@ -45,6 +45,8 @@ struct matrix {
 
 struct product {
     struct matrix a, b;
+    const struct loop_buffer *words;  // A, where it is in registers, from this index on
+    int64_t first_word;
     const struct loop_buffer *sums;
     int64_t first;  // of the sums
     bool adds;
@@ -282,9 +284,11 @@ static bool reads(const struct matrix *x, const struct loop_buffer *b, int64_t a
 
 // The rows that an operand lies in: cheaper than its elements.
 static bool is_near(const struct matrix *x, const struct loop_buffer *b, int64_t at) {
+    if (x->buffer != b)
+        return false;
     int64_t row = per_row(x);
     int64_t end = x->at + (x->across ? (x->size + 63) / 64 * BOX_ELEMENTS : x->size * row);
-    return x->buffer == b && at >= x->at / row * row && at < end;
+    return at >= x->at / row * row && at < end;
 }
 
 bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t at) {
@@ -322,15 +326,26 @@ static int64_t sum_cell(struct machine *m, const struct product *p, int thread, 
     return mem->per_thread * thread + (p->first + i / 2) * 2 + i % 2;
 }
 
+// Element (i, k) of A.
+static double left(struct machine *m, int first, const struct product *p, int64_t i, int64_t k) {
+    if (!p->words)
+        return factor(m, &p->a, i, k);
+    machine_turn(m, first + (int)(i / 16 * 32 + i % 8 * 4 + k % 8 / 2));
+    int64_t at = p->first_word + i % 16 / 8 + k / 8 * 2;
+    uint32_t w = (uint32_t)machine_read(m, p->words, at, 0).whole;
+    machine_turn(m, first);
+    return cell_get(p->b.buffer->dtype, &w, k % 2).real;
+}
+
 static void compute(struct machine *m, int first, const struct product *p) {
     static const int columns_max = 256;
     double(*a)[STEP_MAX] = malloc(sizeof *a * (size_t)(ROWS + columns_max));
     double(*b)[STEP_MAX] = a + ROWS;
     assert(a);
-    int64_t depth = deep(&p->a);
+    int64_t depth = deep(&p->b);
     for (int64_t k = 0; k < depth; k++) {
         for (int64_t i = 0; i < ROWS; i++)
-            a[i][k] = factor(m, &p->a, i, k);
+            a[i][k] = left(m, first, p, i, k);
         for (int64_t j = 0; j < p->b.size; j++)
             b[j][k] = factor(m, &p->b, j, k);
     }
@@ -367,10 +382,10 @@ static void mark_sums(struct machine *m, int first, const struct product *p, int
 }
 
 static struct matrix matrix_of(struct machine *m, const struct loop_stmt *s, int operand,
-                               int size) {
+                               int across, int size) {
     const struct loop_operand *o = &s->operand[operand];
     return (struct matrix){o->buffer, machine_index(m, o->index),
-                           machine_index(m, s->operand[operand + 2].index) != 0, size};
+                           machine_index(m, s->operand[across].index) != 0, size};
 }
 
 static void start_product(struct machine *m, const struct loop_stmt *s, int first) {
@@ -378,10 +393,17 @@ static void start_product(struct machine *m, const struct loop_stmt *s, int firs
     struct product p = {.sums = s->operand[0].buffer, .group = g->group};
     p.block = m->thread / m->per_block;
     int columns = 4 * intrinsic_infos[s->intrinsic].operand[0].count;
-    p.a = matrix_of(m, s, 1, ROWS);
-    p.b = matrix_of(m, s, 2, columns);
     p.first = machine_index(m, s->operand[0].index);
-    p.adds = machine_index(m, s->operand[5].index) != 0;
+    if (s->intrinsic >= INTRINSIC_WGMMA_WORDS_F16_64) {
+        p.words = s->operand[1].buffer;
+        p.first_word = machine_index(m, s->operand[1].index);
+        p.b = matrix_of(m, s, 2, 3, columns);
+        p.adds = machine_index(m, s->operand[4].index) != 0;
+    } else {
+        p.a = matrix_of(m, s, 1, 3, ROWS);
+        p.b = matrix_of(m, s, 2, 4, columns);
+        p.adds = machine_index(m, s->operand[5].index) != 0;
+    }
     if (!g->is_fenced || g->n == PRODUCTS_MAX) {
         fail(m, g->is_fenced ? "has too many products under way" : "multiplies without a fence");
         return;
@@ -423,6 +445,8 @@ static void by_group(struct machine *m, const struct loop_stmt *s, int first) {
     case INTRINSIC_WGMMA_WAIT:
         wait_products(m, s, first);
         return;
+    case INTRINSIC_TURN_TAKE:  // here warpgroups of a role go step by step together
+    case INTRINSIC_TURN_GIVE:
     case INTRINSIC_REGISTERS_LESS:
     case INTRINSIC_REGISTERS_MORE:
         return;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "family/block_set.h"
 #include "family/family.h"
 #include "family/lower.h"
 #include "family/repair.h"
@@ -142,6 +143,11 @@ static bool settle(struct arena *a, const struct problem *p, const struct target
     return lower_check(a, p, t, k, &ignored);
 }
 
+// On a table only its blocks are legal.
+static const char *inside(const struct target *t, const char *text) {
+    return t->blocks && !block_set_has(t->blocks, text) ? block_set_nearest(t->blocks, text) : text;
+}
+
 const char *transfer_block(struct arena *a, const struct lesson *from, const struct problem *p,
                            const struct target *t) {
     struct problem_kind kind;
@@ -152,7 +158,7 @@ const char *transfer_block(struct arena *a, const struct lesson *from, const str
     struct kernel k = kernel_copy_whole(a, champion);
     if (strcmp(kind.form, from->kind.form) == 0 && rename_stages(a, from, p, &k) &&
         settle(a, p, t, &k))
-        return kernel_print(a, &k);
+        return inside(t, kernel_print(a, &k));
     set_default_stages(a, p, t, champion, &k);
-    return settle(a, p, t, &k) ? kernel_print(a, &k) : NULL;
+    return settle(a, p, t, &k) ? inside(t, kernel_print(a, &k)) : NULL;
 }

@@ -8,6 +8,7 @@ static const char *const kind_names[EVENT_COUNT] = {
     [EVENT_NOTE] = "note",
     [EVENT_STARTED] = "started",
     [EVENT_PROPOSED] = "proposed",
+    [EVENT_RACING] = "racing",
     [EVENT_RACED] = "raced",
     [EVENT_EVALUATED] = "evaluated",
     [EVENT_CONFIRMING] = "confirming",

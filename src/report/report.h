@@ -53,5 +53,6 @@ json_t *report_result_json(const struct run_view *v);
 
 // What an event says to a person, one line or a few, "" when nothing.
 void report_event(struct str *out, const struct event *e);
-// The same for a line that is rewritten in place on a terminal.
-void report_event_live(struct str *out, const struct event *e);
+
+// Reach in seconds from the run's bound, NAN when it has none.
+double report_reach(const struct run *r);

@@ -76,27 +76,9 @@ void report_event(struct str *out, const struct event *e) {
         say_disqualified(out, e);
         break;
     case EVENT_PROPOSED:
+    case EVENT_RACING:
     case EVENT_FINISHED:
     case EVENT_COUNT:
         break;
     }
-}
-
-void report_event_live(struct str *out, const struct event *e) {
-    if (e->kind != EVENT_PROPOSED)
-        return;
-    struct str line = {.max = REPORT_COLUMNS - 1};
-    str_printf(&line, "%lld.%d  %d done, ", (long long)e->run->id, e->node->number, e->n_evals);
-    if (e->n_screened > 0)
-        str_printf(&line, "%d screened, ", e->n_screened);
-    str_printf(&line, "%.0f s", e->elapsed_s);
-    if (isfinite(e->best_s)) {
-        str_puts(&line, ", best ");
-        report_seconds(&line, e->best_s, 0);
-    }
-    if (isfinite(e->best_s) && isfinite(e->reach_s))
-        str_printf(&line, " (%.0f%% of reach)", 100 * e->reach_s / e->best_s);
-    str_printf(&line, "  trying %s", e->node->number ? e->node->move : "the default kernel");
-    str_puts(out, str_text(&line));
-    str_reset(&line);
 }

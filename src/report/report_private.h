@@ -25,8 +25,7 @@ double report_ratio(const struct run_view *v, const struct search_node *n);
 void report_unresolved(struct str *out, const struct run_view *v);
 void report_why(struct str *out, const struct run_view *v, const struct search_node *n);
 
-// Reach in seconds from the run's bound, NAN when it has none; the speed of light likewise.
-double report_reach(const struct run *r);
+// The speed of light in seconds from the run's bound, NAN when it has none.
 double report_light(const struct run *r);
 // Inputs read once and outputs written once; NAN when it is not known.
 double report_least_bytes(const struct run *r);

@@ -51,6 +51,7 @@ static void tell_all(struct loop *l, enum event_kind kind, const struct search_n
         .n_screened = progress_screened(l->nodes, l->n_nodes),
         .best = best,
         .best_s = best < 0 ? NAN : l->nodes[best].measurement.median_s,
+        .best_node = best < 0 ? NULL : &l->nodes[best],
         .reach_s = l->job->context.bound->reach_s,
         .elapsed_s = l->run->elapsed_s,
     };

@@ -111,6 +111,9 @@ bool loop_race(struct loop *l, struct error *err) {
                            .incumbent = &against->candidate,
                            .n_survivors = survivors(l),
                            .seconds = fmin(most_s, fmax(least_s, left_s / 2))};
+    loop_tell_words(l, EVENT_RACING,
+                    arena_printf(&l->scratch, "%d kernels against %lld.%d", n,
+                                 (long long)l->run->id, against->number));
     int64_t start_ns = clock_now_ns();
     if (!l->job->judge.race(l->job->judge.ctx, l->a, &job, screenings, err))
         return false;

@@ -34,12 +34,15 @@ static const struct mutant_kernel kernels[] = {
      "stage o : attention  tile 32x32\n"},
 };
 
-// What would be copied beyond the last key is zeros, and nobody reads it.
+// What would be copied beyond the last key is zeros, and nobody reads it; a mask changes nothing in
+// tiles that have no keys behind it.
 static const struct mutant_same same[] = {{"ragged", "if (tile + 1 < 2) {", 0},
-                                          {"masked", "if (tile + 1 < 2) {", 0}};
+                                          {"masked", "if (tile + 1 < 2) {", 0},
+                                          {"ragged", "if (49 < last) {", 0},
+                                          {"causal", "if (row0 + own < last) {", 0}};
 
 Test(attention_mma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
-    static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same, 2};
+    static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same, 4};
     struct mutant_tally tally;
     mutants_try(&set, &tally);
     cr_assert_gt(tally.all[FIBRE_BARRIER], 15);

@@ -220,7 +220,7 @@ Test(form, every_misfit_names_what_to_materialise) {
         {elsewhere, "stage o : attention laws online_softmax",
          "2:11 stage o: the softmax is not that of t; materialise t first"},
         {attended, "stage o : attention",
-         "note mma takes queries, keys and values of f16 or all of bf16, and those of o are not; "
+         "note wgmma takes queries, keys and values of f16 or all of bf16, and those of o are not; "
          "materialise t first"},
     };
     CHECK(cases, "sm_90a");

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "family/block_set.h"
 #include "family/lower.h"
 #include "memory/advise.h"
 #include "memory/kind.h"
@@ -423,6 +424,23 @@ Test(transfer, takes_knobs_to_another_epilogue_and_stages_of_the_same_form) {
     cr_assert(text && strstr(text, "stage t : gemm") && strstr(text, "stage c : map") &&
                   strstr(text, "vec 4  unroll"),
               "%s", text);
+    arena_reset(&a);
+}
+
+Test(transfer, stays_within_a_table) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("vec 8  rows 4"));
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "256", "f32"));
+    struct target table = cpu;
+    const char *text = transfer_block(&a, &l, p, &cpu), *at = strstr(text, "rows 4");
+    const char *near = arena_printf(&a, "%.*srows 8%s", (int)(at - text), text, at + 6);
+    const char *far = arena_printf(&a, "%.*srows 64%s", (int)(at - text), text, at + 6);
+    table.blocks = block_set_new(&a);
+    cr_assert_null(transfer_block(&a, &l, p, &table));
+    block_set_add(table.blocks, far);
+    block_set_add(table.blocks, near);
+    cr_assert_str_eq(transfer_block(&a, &l, p, &table), near);
+    block_set_add(table.blocks, text);
+    cr_assert_str_eq(transfer_block(&a, &l, p, &table), text);
     arena_reset(&a);
 }
 

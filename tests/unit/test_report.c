@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "report/report.h"
+#include "report/report_live.h"
 #include "report/report_private.h"
 
 static struct arena a;
@@ -332,20 +333,59 @@ Test(report, events_in_words_and_as_json) {
     for (int k = EVENT_STARTED; k < EVENT_COUNT; k++) {
         struct str out = {0};
         e.kind = (enum event_kind)k;
-        e.words = k == EVENT_RACED ? "12 raced against 7.0: 10 screened, 7.4 and 7.9 go on" : NULL;
+        e.words = k == EVENT_RACED || k == EVENT_RACING
+                      ? "12 raced against 7.0: 10 screened, 7.4 and 7.9 go on"
+                      : NULL;
         report_event(&out, &e);
         expect_narrow(&out);
         if (k == EVENT_EVALUATED)
             expect_in(&out, "7.1* ok              1 ms       50%     2.00x  y: vec 8 -> 16");
-        str_reset(&out);
-        report_event_live(&out, &e);
-        expect_narrow(&out);
         str_reset(&out);
         json_t *json = event_to_json(&e);
         cr_assert(json);
         cr_assert_str_eq(json_string_value(json_object_get(json, "event")),
                          event_kind_name(e.kind));
         json_decref(json);
+    }
+}
+
+// Every line fits the terminal, and says what it must, wide or narrow.
+Test(report, a_live_view_fits_40_columns_and_80) {
+    struct run_view v = sample_view();
+    struct event e = {.kind = EVENT_PROPOSED,
+                      .run = &v.run,
+                      .node = &v.nodes[1],
+                      .n_evals = 12,
+                      .n_screened = 48,
+                      .best = 1,
+                      .best_node = &v.nodes[1],
+                      .best_s = 345e-6,
+                      .reach_s = 5e-4,
+                      .elapsed_s = 3};
+    v.run.max_seconds = 60;
+    static const int widths[] = {1, 40, 80};
+    for (int w = 0; w < 3; w++) {
+        struct live_style style = {.columns = widths[w], .is_plain = true};
+        struct str out = {0};
+        report_live(&out, &e, &style);
+        if (w > 0) {
+            expect_in(&out, "12 verified");
+            expect_in(&out, "345 \u00b5s, 145% of reach");
+            expect_in(&out, "7.1 y: vec 8 -> 16");
+            expect_in(&out, "3 s, at most 57 s left");
+        }
+        for (const char *line = str_text(&out); *line; line += strcspn(line, "\n") + 1) {
+            int width = 0;
+            for (const char *c = line; *c != '\n'; c++)
+                width += ((unsigned char)*c & 0xc0) != 0x80;
+            cr_expect_lt(width, widths[w] < 20 ? 20 : widths[w], "%.*s", 60, line);
+        }
+        cr_expect_null(strchr(str_text(&out), '\033'));
+        str_reset(&out);
+        style.is_plain = false;
+        report_live(&out, &e, &style);
+        expect_in(&out, "\033[2m");
+        str_reset(&out);
     }
 }
 

@@ -103,22 +103,18 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
                 hone_mma_f16(&score[h * 2], &queries[i * 4], &fragment[h * 2]);
             }
         }
-        #pragma unroll
-        for (int j = 0; j < 4; j++) {
+        int last = tile * 32 + 31;
+        if (row0 + own < last) {
             #pragma unroll
-            for (int half = 0; half < 2; half++) {
+            for (int j = 0; j < 4; j++) {
                 #pragma unroll
-                for (int l = 0; l < 2; l++) {
-                    int column = tile * 32 + j * 8 + lane % 4 * 2 + l;
-                    float o_scores = hone_lane2(score[j * 2 + half], l);
-                    long long o_p2 = (long long)column;
-                    long long o_p1 = (long long)(row0 + own + half * 8 + lane / 4);
-                    int o_mask = o_p2 <= o_p1;
-                    float o_scaled = o_scores * 0.125f;
-                    float o_masked = (o_mask ? o_scaled : -3.39999995e+38f);
-                    single[l] = o_masked;
+                for (int half = 0; half < 2; half++) {
+                    #pragma unroll
+                    for (int l = 0; l < 2; l++) {
+                        single[l] = (tile * 32 + j * 8 + lane % 4 * 2 + l - (row0 + own + half * 8 + lane / 4) <= 0 ? hone_lane2(score[j * 2 + half], l) : -HONE_INFINITY);
+                    }
+                    hone_pair(&score[j * 2 + half], &single[0]);
                 }
-                hone_pair(&score[j * 2 + half], &single[0]);
             }
         }
         #pragma unroll
@@ -129,21 +125,25 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
                 next[half] = hone_max2(next[half], score[j * 2 + half]);
             }
             hone_quad_max(&next[half]);
-            scale[half] = (top[half] - next[half]) * 1.44269502f;
+            scale[half] = (top[half] - next[half]) * 0.180336878f;
             hone_power(&scale[half]);
             top[half] = next[half];
             total[half] = total[half] * scale[half];
+            next[half] = top[half] * -0.180336878f + 12.0f;
         }
         #pragma unroll
         for (int j = 0; j < 4; j++) {
             #pragma unroll
             for (int half = 0; half < 2; half++) {
-                score[j * 2 + half] = (score[j * 2 + half] - top[half]) * 1.44269502f + 12.0f;
+                score[j * 2 + half] = score[j * 2 + half] * 0.180336878f + next[half];
                 hone_power(&score[j * 2 + half]);
                 total[half] += score[j * 2 + half];
-                hone_pack_f16(&probs[j * 2 + half], &score[j * 2 + half]);
-                hone_pack_f16(&probs_low[j * 2 + half], &score[j * 2 + half]);
             }
+        }
+        #pragma unroll
+        for (int i = 0; i < 8; i++) {
+            hone_pack_f16(&probs[i], &score[i]);
+            hone_pack_f16(&probs_low[i], &score[i]);
         }
         #pragma unroll
         for (int j = 0; j < 8; j++) {
@@ -173,10 +173,11 @@ HONE_KERNEL_OF(128, 2) o_attention(const unsigned short *__restrict__ q, const u
     #pragma unroll
     for (int half = 0; half < 2; half++) {
         hone_quad_sum(&total[half]);
+        scale[half] = 1.0f / total[half];
         int row = row0 + own + half * 8 + lane / 4;
         #pragma unroll
         for (int j = 0; j < 8; j++) {
-            f32x2 quotient = sum[j * 2 + half] / total[half];
+            f32x2 quotient = sum[j * 2 + half] * scale[half];
             hone_store2_f16(&o[(block / 32 * S + row) * D + j * 8 + lane % 4 * 2], quotient);
         }
     }
