@@ -425,6 +425,24 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
     }
 }
 
+// What the launches name, and the least that a block of one writes of the results.
+static void describe_traffic(const struct plan *plan, struct profile *p) {
+    double all = 0, least = NAN;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        double written = 0;
+        for (int k = 0; step->kind == STEP_LAUNCH && k < step->n_args; k++) {
+            const struct plan_buffer *b = &plan->buffers[step->args[k]];
+            all += (double)b->size_bytes;
+            written += b->role == BUFFER_OUTPUT ? (double)b->size_bytes : 0;
+        }
+        if (written > 0 && step->grid > 0)
+            least = fmin(isnan(least) ? INFINITY : least, written / (double)step->grid);
+    }
+    profile_set(p, METRIC_PLAN_BYTES, all);
+    profile_set(p, METRIC_BLOCK_WRITES, least);
+}
+
 // Where a call finds its data. Slots that were left warm may still be larger than a cache: that is
 // for the reader to see.
 static const char *rotation_text(const struct judge *j, struct arena *a, const struct plan *p) {
@@ -450,6 +468,8 @@ static void describe(struct judge *j, struct arena *a, struct subject *s,
                      rotation_text(j, a, &s->plan), s->runner.n_pinned, s->runner.n_threads,
                      environment_pages(a));
     profile_set(&result->profile, METRIC_THREADS, j->settings.n_threads);
+    profile_set(&result->profile, METRIC_FAULTS, s->runner.faults_a_call);
+    describe_traffic(&s->plan, &result->profile);
     if (s->runner.has_shares)
         describe_launches(a, s, result->measurement.median_s, &result->profile);
     inspect(a, s->object, &result->profile);

@@ -56,6 +56,8 @@ struct runner {
     // How a call's time divides between its steps, as the runner tells it; of late calls mostly.
     double step_share[CONTROL_STEPS_MAX];
     bool has_shares;
+    int64_t faults;        // of all its threads, when the last call ended; 0: not read
+    double faults_a_call;  // page faults of a call, the fewest; NAN: not known
     int64_t
         rested_ns[THREADS_MAX + 1];  // the same when its results had been looked at; 0: not read
     int64_t stirred_ns;              // the most that one ran from there to the next call

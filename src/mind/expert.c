@@ -1,5 +1,8 @@
 // The expert: findings first, in their order of rank, each action as the move that it names;
 // then whatever move the prior likes best: the closed form, and what was learned of its kind.
+#include <math.h>
+#include <string.h>
+
 #include "base/arena.h"
 #include "mind/moves_untried.h"
 #include "mind/priors.h"
@@ -25,6 +28,23 @@ static const char *with_words(struct arena *a, const char *reason, const struct 
     return p->words ? arena_printf(a, "%s; learned: %s", reason, p->words) : reason;
 }
 
+// Is this finding for its ears? `raw` leaves what the bound and the time alone say, without the
+// tools that name a cause; `none` leaves the prior.
+static bool hears(const struct brief *brief, const struct finding *f) {
+    const char *kind = brief->feedback ? brief->feedback : "findings";
+    if (strcmp(kind, "raw") == 0)
+        return strcmp(f->tool, tool_reach.name) == 0;
+    return strcmp(kind, "none") != 0;
+}
+
+// What this move brings: as was learned of its kind, else as the finding says. How far from reach a
+// kernel is says what all moves together could bring, not what one does.
+static double expect(const struct finding *f, const struct prior *learned) {
+    if (learned->words)
+        return exp(prior_log_gain(learned));
+    return strcmp(f->tool, tool_reach.name) == 0 ? NAN : f->expected_gain;
+}
+
 // The first action of a finding that some move stands for; NULL: none does, or (unless
 // `takes_slower`) it is not worth it by what was learned.
 static const struct move *pick_by_finding(struct arena *a, const struct brief *brief, int number,
@@ -45,7 +65,7 @@ static const struct move *pick_by_finding(struct arena *a, const struct brief *b
                                  .reason = with_words(a, reason, &learned),
                                  .by = "expert",
                                  .tool = finding->tool,
-                                 .expected = finding->expected_gain};
+                                 .expected = expect(finding, &learned)};
         return m;
     }
     return NULL;
@@ -57,7 +77,8 @@ static const struct move *pick(struct arena *a, const struct brief *brief, const
     const struct move *m = NULL;
     for (int slower = 0; slower < 2; slower++)
         for (int f = 0; f < brief->node->n_findings; f++)
-            if ((m = pick_by_finding(a, brief, f, slower, moves, n_moves, out)))
+            if (hears(brief, &brief->node->findings[f]) &&
+                (m = pick_by_finding(a, brief, f, slower, moves, n_moves, out)))
                 return m;
     m = best_move(NULL, moves, n_moves);
     if (!m)

@@ -45,6 +45,7 @@ struct brief {
     double seconds_left;        // of the run; INFINITY: no limit
     int batch;                  // so many proposals are judged together; 0 or 1: each alone
     int evals_left;             // of the run, that of this proposal included; 0: no limit known
+    const char *feedback;       // what it may know of profiles: "findings" (NULL), "raw", "none"
     bool is_race;               // many are timed roughly at once: it may go far from the node
     struct rng *rng;
 

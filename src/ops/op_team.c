@@ -12,13 +12,17 @@
 #include "record/run.h"
 #include "store/store.h"
 
-static bool check_feedback(const char *word, struct error *err) {
-    static const char *const words[] = {"findings", "raw", "none", NULL};
-    for (int i = 0; words[i]; i++)
-        if (strcmp(word, words[i]) == 0)
+bool op_feedback(const char *word, const char **out, struct error *err) {
+    static const struct {
+        const char *word, *means;
+    } words[] = {{"findings", "findings"}, {"tools", "findings"}, {"raw", "raw"}, {"none", "none"}};
+    for (size_t i = 0; word && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(word, words[i].word) == 0) {
+            *out = words[i].means;
             return true;
-    return error_set(err, ERROR_USAGE, "unknown feedback '%s'; there are findings, raw and none",
-                     word);
+        }
+    return !word || error_set(err, ERROR_USAGE,
+                              "unknown feedback '%s'; there are tools, raw and none", word);
 }
 
 // Notes come to whoever is set in the team's settings, once the run has begun.
@@ -91,7 +95,6 @@ bool op_team_none(const struct team_request *q, struct error *err) {
     const char *name = q->max_usd > 0      ? "--max-usd"
                        : q->max_calls > 0  ? "--max-calls"
                        : q->max_tokens > 0 ? "--max-tokens"
-                       : q->feedback       ? "--feedback"
                                            : NULL;
     return !name ||
            error_set(err, ERROR_USAGE, "%s is about a model, and none is named: --llm", name);
@@ -110,8 +113,7 @@ static bool begin(struct arena *a, const struct team_request *q, const char *sub
         run->llm.max_usd = config.max_usd;
     if (!run->llm.feedback)
         run->llm.feedback = "findings";
-    if (!check_feedback(run->llm.feedback, err) || !open_llm(a, &config, subject, t, run, err) ||
-        !check_cap(q, t, err))
+    if (!open_llm(a, &config, subject, t, run, err) || !check_cap(q, t, err))
         return false;
     *words = first_line(a, t, run);
     return true;
@@ -126,13 +128,11 @@ static void take(const struct team_request *q, struct run *run) {
         run->llm.max_calls = q->max_calls;
     if (q->max_tokens > 0)
         run->llm.max_tokens = q->max_tokens;
-    if (q->feedback)
-        run->llm.feedback = q->feedback;
 }
 
 bool op_team_begin(struct arena *a, const struct team_request *q, const char *subject,
                    struct op_team *t, struct run *run, const char **words, struct error *err) {
-    run->llm = (struct run_llm){0};
+    run->llm = (struct run_llm){.feedback = run->feedback};
     take(q, run);
     return begin(a, q, subject, t, run, words, err);
 }
@@ -143,9 +143,13 @@ bool op_team_resume(struct arena *a, const struct team_request *q, struct op_tea
         return error_set(err, ERROR_USAGE,
                          "run %lld was begun without a model; begin a new one with --llm",
                          (long long)run->id);
+    if (!op_feedback(q->feedback, &run->feedback, err))
+        return false;
     if (!run->llm.spec)
         return op_team_none(q, err);
     take(q, run);
+    if (q->feedback)
+        run->llm.feedback = run->feedback;
     if (q->llm)
         run->llm.since = run->n_nodes;
     return begin(a, q, run->problem_hash, t, run, words, err);

@@ -19,8 +19,10 @@ struct op_team {
     struct team_settings settings;
 };
 
-// Where there is no model, nothing of one may be asked for: a cap that nobody keeps, feedback that
-// nobody is given.
+// What --feedback says: "tools" is another word for findings. NULL leaves `out` as it is.
+bool op_feedback(const char *word, const char **out, struct error *err);
+
+// Where there is no model, nothing of one may be asked for: a cap that nobody keeps.
 bool op_team_none(const struct team_request *q, struct error *err);
 
 // The model that a new run shall use: `q->llm`, else the settings'; *out has no spec when

@@ -185,6 +185,8 @@ json_t *run_to_json(const struct run *r) {
         "confirm_verdict", r->confirm.present ? verdict_to_json(&r->confirm_verdict) : json_null(),
         "confirm", measurement_to_json(&r->confirm), "elapsed_s", r->elapsed_s);
     json_object_set_new(json, "llm", llm_to_json(&r->llm));
+    if (r->feedback)
+        json_object_set_new(json, "feedback", json_string(r->feedback));
     if (r->start.source)
         json_object_set_new(json, "start", candidate_to_json(&r->start));
     if (r->memory)
@@ -256,6 +258,7 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->seed = strtoull(json_read_string(&reader, a, json, "seed"), NULL, 16);
     r->max_evals = (int)json_read_int(&reader, json, "max_evals");
     r->batch = batch_from_json(&reader, json);
+    r->feedback = json_read_optional_string(&reader, a, json, "feedback");
     r->race = json_object_get(json, "race") ? (int)json_read_int(&reader, json, "race") : 0;
     r->max_seconds = json_read_number(&reader, json, "max_seconds");
     r->until = json_read_number(&reader, json, "until");

@@ -66,8 +66,9 @@ struct run {
     const char *policy, *proposer;
     uint64_t seed;
     int max_evals;
-    int batch;  // so many candidates are proposed before they are judged; at least 1
-    int race;   // so many are raced at once before the best are judged; 0: each is judged
+    int batch;             // so many candidates are proposed before they are judged; at least 1
+    const char *feedback;  // what the proposer hears of a profile: "findings", "raw", "none"
+    int race;  // so many are raced at once before the best are judged; 0: each is judged
     double max_seconds;
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound

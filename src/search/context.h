@@ -21,6 +21,7 @@ struct search_context {
     const struct target *target;
     const struct bound *bound;
     const struct policy *policy;
+    const double *settings;  // the policy's (search/policy.h); NULL: its defaults
     const struct proposer *proposer;
     void *mind;                   // the proposer's state; NULL: it has none
     const struct priors *priors;  // what other runs taught; NULL: nothing
@@ -33,6 +34,7 @@ struct search_context {
     int batch;              // of the run
     int evals_left;         // of the run; 0: no limit known
     int mind_since;         // the mind's failures count from this node on
+    const char *feedback;   // of the run; NULL: findings
     bool is_race;           // mostly timed roughly; and the same code but for comments is no news
     struct arena *scratch;  // where the decision lives
 };

@@ -62,13 +62,17 @@ struct tool {
 extern const struct tool tool_reach;     // far from reach, and on which side
 extern const struct tool tool_disagree;  // busy with something else than the problem needs
 // On a CPU:
-extern const struct tool tool_scalar;  // scalar code in the hot loop
-extern const struct tool tool_idle;    // threads idle
-extern const struct tool tool_width;   // narrow vectors
-extern const struct tool tool_stack;   // vectors on the stack
-extern const struct tool tool_gather;  // gathers
-extern const struct tool tool_fused;   // no multiply-adds
-extern const struct tool tool_sums;    // too few sums under way
+extern const struct tool tool_scalar;   // scalar code in the hot loop
+extern const struct tool tool_idle;     // threads idle
+extern const struct tool tool_width;    // narrow vectors
+extern const struct tool tool_stack;    // vectors on the stack
+extern const struct tool tool_gather;   // gathers
+extern const struct tool tool_fused;    // no multiply-adds
+extern const struct tool tool_sums;     // too few sums under way
+extern const struct tool tool_moved;    // bytes beyond the least
+extern const struct tool tool_tail;     // remainder loops
+extern const struct tool tool_faults;   // page faults
+extern const struct tool tool_sharing;  // false sharing
 // On a GPU:
 extern const struct tool tool_occupancy;  // too few threads fit on a multiprocessor, and why
 extern const struct tool tool_waves;      // multiprocessors without work

@@ -35,13 +35,17 @@ static const struct action compute_actions[] = {
     TURN("vec", +1, "use wider vectors"),
     TURN("micro", +1, "more independent sums per step"),
     TURN("tile", +1, "work on larger tiles, so that data are used more often while they are near"),
-    TURN("pack", 0, "lay the operand out in the order in which it is read"),
     TURN("unroll", +1, "more independent work per step"),
     WORDS("more independent sums in the innermost loop: enough of them to cover the latency of a "
           "multiply-add"),
     WORDS("use what is loaded into registers more often before the next load"),
-    WORDS("pack operands once into the order in which they are read, in scratch"),
     WORDS("block the loops so that what is read again lies in the nearest cache that holds it"),
+};
+
+// Only products read operands so often that a copy in another order pays.
+static const struct action product_actions[] = {
+    TURN("pack", 0, "lay the operand out in the order in which it is read"),
+    WORDS("pack operands once into the order in which they are read, in scratch"),
 };
 
 // On a GPU knobs have other names, and other things are in the way.
@@ -122,6 +126,8 @@ static void add_compute_actions(const struct tool_subject *s, struct finding *f)
         if (tiles_overflow(s))
             tool_add_actions(f, s, smaller_tiles, ARRAY_LEN(smaller_tiles));
         tool_add_actions(f, s, compute_actions, ARRAY_LEN(compute_actions));
+        if (s->in->bound->work.contract_flops > 0)
+            tool_add_actions(f, s, product_actions, ARRAY_LEN(product_actions));
         return;
     }
     if (subject_get(s, METRIC_OCCUPANCY) < CROWDED)

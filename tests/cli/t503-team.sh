@@ -123,8 +123,8 @@ expect_match 2 'goes with the proposer team, not with expert' "$HONE" optimize $
 expect_match 2 'is not a folder' env HONE_LLM_PROMPTS=/no/such "$HONE" optimize $soft --llm exec:cat
 [ "$(grep -c '^====' requests)" = 2 ] || fail 'nonsense was sent'
 
-# Caps and feedback without a model are a misunderstanding, not something to pass over.
-for option in '--max-calls 3' '--max-usd 1' '--max-tokens 9' '--feedback raw'; do
+# Caps without a model are a misunderstanding, not something to pass over.
+for option in '--max-calls 3' '--max-usd 1' '--max-tokens 9'; do
     # shellcheck disable=SC2086
     expect_match 2 "${option% *} is about a model, and none is named: --llm" "$HONE" optimize $soft $option
 done

@@ -73,6 +73,26 @@ Test(mind, expert_follows_the_findings_in_their_order) {
     cr_assert_str_eq(knob_of(&p), "rows");
 }
 
+// What it may not hear it does not follow; of raw figures only how far it is from reach.
+Test(mind, expert_hears_what_the_run_says) {
+    static const struct {
+        const char *feedback, *by;
+    } cases[] = {{NULL, "test: "}, {"findings", "test: "}, {"raw", "reach: "}, {"none", "best of"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct brief brief = sample_brief();
+        struct proposal p;
+        brief.feedback = cases[i].feedback;
+        find((struct action){.words = "other word", .knob = "store", .word = "stream"});
+        find((struct action){.words = "larger", .knob = "rows", .direction = 1});
+        node.findings[1].tool = "reach";
+        cr_assert(proposer_expert.propose(&a, &brief, &p, 1));
+        cr_expect(strncmp(p.reason, cases[i].by, strlen(cases[i].by)) == 0, "%s: %s",
+                  cases[i].feedback ? cases[i].feedback : "-", p.reason);
+        // How far it is from reach is no prediction of one move.
+        cr_expect(strncmp(p.reason, "reach", 5) != 0 || isnan(p.expected), "%g", p.expected);
+    }
+}
+
 Test(mind, expert_goes_by_the_prior_when_no_finding_helps) {
     struct brief brief = sample_brief();
     struct proposal p;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/error.h"
+#include "lang/lang.h"
 #include "tools/tool.h"
 
 static struct arena a;
@@ -234,4 +236,95 @@ Test(tools_traffic, see_kernels_that_only_move_data) {
     cr_expect(!asks(&tool_layout, &well, &f));
     metrics_clear(&both.launches[0].metrics, METRIC_HOT_FMA);
     cr_expect(!asks(&tool_layout, &both, &f), "nobody has read its code");
+}
+
+// ---- on a CPU
+
+static struct target cpu = {.vector_bytes = 64, .n_threads = 2, .llc_bytes = 32 << 20};
+
+static bool asks_cpu(const struct tool *t, const struct bound *b, const struct profile *p,
+                     struct finding *f) {
+    struct tool_input in = {.target = &cpu, .bound = b, .profile = p};
+    return tool_examine(&a, t, &in, f);
+}
+
+static void each_alone(const struct tool *t, const struct bound *b, const struct profile *sick) {
+    struct finding f;
+    for (int i = 0; i < t->n_needs; i++) {
+        struct profile less = *sick;
+        metrics_clear(&less.call, t->needs[i]);
+        cr_expect(!asks_cpu(t, b, &less, &f), "%s without %s", t->name,
+                  metric_table[t->needs[i]].name);
+    }
+}
+
+Test(tools_traffic, count_bytes_beyond_the_least_on_a_cpu) {
+    struct bound b = {.work = {.bytes_read = 100e6, .bytes_written = 100e6},
+                      .reach_s = 10e-3,
+                      .side = BOUND_MEMORY};
+    struct profile p = {0};
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 40e-3);
+    profile_set(&p, METRIC_PLAN_BYTES, 400e6);
+    cr_expect(!asks_cpu(&tool_moved, &b, &p, &f), "no ceiling is known");
+    cpu.ceilings = (struct ceilings){.present = true};
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        cpu.ceilings.traffic[i] =
+            (struct ceiling_traffic){.read_fraction = 1 - i / 3.0, .bytes_per_s = 10e9};
+    cr_assert(asks_cpu(&tool_moved, &b, &p, &f));
+    cr_expect(strstr(f.evidence, "400 MB, 2.00 times the least (200 MB)"), "%s", f.evidence);
+    cr_expect_float_eq(f.expected_gain, 2, 1e-9);  // 20 of 40 ms
+    each_alone(&tool_moved, &b, &p);
+    profile_set(&p, METRIC_PLAN_BYTES, 210e6);
+    cr_expect(!asks_cpu(&tool_moved, &b, &p, &f), "the caches hold it");
+}
+
+Test(tools_traffic, see_page_faults_and_lines_that_threads_share) {
+    struct profile p = {0};
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 1e-3);
+    profile_set(&p, METRIC_THREADS, 2);
+    profile_set(&p, METRIC_FAULTS, 1000);
+    cr_assert(asks_cpu(&tool_faults, NULL, &p, &f));
+    cr_expect(strstr(f.evidence, "1000 page faults in a call of 1e+03 us"), "%s", f.evidence);
+    cr_expect_float_eq(f.expected_gain, 1 / 0.75, 1e-9);
+    each_alone(&tool_faults, NULL, &p);
+    profile_set(&p, METRIC_FAULTS, 2);
+    cr_expect(!asks_cpu(&tool_faults, NULL, &p, &f));
+
+    profile_set(&p, METRIC_BLOCKS, 10000);
+    profile_set(&p, METRIC_BLOCK_WRITES, 4);
+    cr_assert(asks_cpu(&tool_sharing, NULL, &p, &f));
+    cr_expect(strstr(f.evidence, "10000 blocks write 4 bytes each"), "%s", f.evidence);
+    each_alone(&tool_sharing, NULL, &p);
+    profile_set(&p, METRIC_BLOCK_WRITES, 256);
+    cr_expect(!asks_cpu(&tool_sharing, NULL, &p, &f), "whole lines");
+    profile_set(&p, METRIC_BLOCK_WRITES, 4);
+    profile_set(&p, METRIC_BLOCKS, 100);
+    cr_expect(!asks_cpu(&tool_sharing, NULL, &p, &f), "too few to matter");
+}
+
+static bool asks_block(const char *text, struct profile *p, struct finding *f) {
+    static const char source[] = "problem t\ndim M = 1000, N = 15\nin x : f32[M, N] ~ normal\n"
+                                 "out y : f32[M, N]\ny = x * 2\n";
+    struct lang_file file = {0};
+    const char *diagnostics;
+    struct error err = {0};
+    struct lang_source s = {.file = "t.hone", .text = source, .len = strlen(source)};
+    cr_assert(lang_parse(&a, &s, &file, &diagnostics, &err), "%s", err.text);
+    struct candidate c = {.kernel = text};
+    struct tool_input in = {
+        .problem = file.problems[0], .target = &cpu, .candidate = &c, .profile = p};
+    return tool_examine(&a, &tool_tail, &in, f);
+}
+
+Test(tools_traffic, see_rows_that_are_no_multiple_of_the_vector) {
+    struct profile p = {0}, empty = {0};
+    struct finding f;
+    profile_set(&p, METRIC_TIME, 1e-3);
+    cr_assert(asks_block("kernel for t on cpu\nstage y : rowwise  vec 8\n", &p, &f));
+    cr_expect(strstr(f.evidence, "rows of 15 in vectors of 8 leave 7 over: 88%"), "%s", f.evidence);
+    cr_expect(f.expected_gain > 3 && f.expected_gain < 4.1, "%g", f.expected_gain);
+    cr_expect(!asks_block("kernel for t on cpu\nstage y : rowwise  vec 1\n", &p, &f));
+    cr_expect(!asks_block("kernel for t on cpu\nstage y : rowwise  vec 8\n", &empty, &f));
 }
