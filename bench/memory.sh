@@ -25,9 +25,9 @@ best() {
     awk '$0 !~ /^plain/ && / = [0-9.]+ [0-9.]+ [0-9.]+$/ { t = $(NF - 2) + 0; if (!n++ || t < least) least = t }
         END { printf "%.9g", least * 1e-6 }' "$tables/$1.table"
 }
-# count BEST: evaluations until within 5% of it; the limit where that was never.
+# count BEST: evaluations until one is within 5% of it; the limit where none was.
 count() {
-    sed -n 's/.*"event":"evaluated".*"evals":\([0-9]*\),.*"best_s":\([-0-9.e+]*\),.*/\1 \2/p' |
+    sed -n 's/.*"event":"evaluated".*"time_s":\([-0-9.e+]*\),.*"evals":\([0-9]*\),.*/\2 \1/p' |
         awk -v best="$1" -v limit="$evals" '!found && $2 <= 1.05 * best { print found = $1 }
             END { if (!found) print limit }'
 }

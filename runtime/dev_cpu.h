@@ -865,6 +865,18 @@ static __attribute__((unused)) void hone_dev_quad(void *v, hone_dev_together how
 }
 #define hone_quad_max(v) hone_dev_quad(v, hone_dev_quad_max, __LINE__)
 #define hone_quad_sum(v) hone_dev_quad(v, hone_dev_quad_sum, __LINE__)
+HONE_FN void hone_load_row(int *to, const void *from) {
+    hone_dev_aligned(from, 16);
+    memcpy(to, from, 16);
+}
+HONE_FN void hone_load_rows(int *to, const void *first, const void *second) {
+    hone_dev_aligned(first, 16);
+    hone_dev_aligned(second, 16);
+    for (int i = 0; i < 4; i++) {
+        memcpy(&to[2 * i], (const char *)first + 4 * i, 4);
+        memcpy(&to[2 * i + 1], (const char *)second + 4 * i, 4);
+    }
+}
 HONE_FN void hone_word(int *to, const void *from) {
     hone_dev_aligned(from, 4);
     memcpy(to, from, 4);

@@ -153,10 +153,29 @@ static void usage(const struct command_options *c, struct str *out) {
                c->arguments);
 }
 
-static void help_line(const struct option_row *r, int width, struct str *out) {
+const char *const *options_choices(const struct command_options *c, const struct option_row *r) {
+    for (const struct option_choices *o = c->choices; o && o->name; o++)
+        if (strcmp(o->name, r->name) == 0)
+            return o->choices;
+    return NULL;
+}
+
+// The summary, and what there is to choose from.
+static void put_summary(const struct command_options *c, const struct option_row *r,
+                        struct str *out) {
+    const char *const *choices = options_choices(c, r);
+    str_puts(out, r->summary);
+    for (int i = 0; choices && choices[i]; i++)
+        str_printf(out, "%s%s%s", i ? ", " : ": ", choices[i], i ? "" : " (the default)");
+}
+
+static void help_line(const struct command_options *c, const struct option_row *r, int width,
+                      struct str *out) {
     char text[64];
     label(r, text, sizeof text);
-    str_printf(out, "  %-*s  %s\n", width, text, r->summary);
+    str_printf(out, "  %-*s  ", width, text);
+    put_summary(c, r, out);
+    str_puts(out, "\n");
 }
 
 void options_help(const struct command_options *c, struct str *out) {
@@ -173,8 +192,8 @@ void options_help(const struct command_options *c, struct str *out) {
         str_printf(out, "\n%s\n", c->text);
     str_puts(out, "\noptions:\n");
     for (const struct option_row *r = rows_of(c); r->name; r++)
-        help_line(r, width, out);
-    help_line(&help_row, width, out);
+        help_line(c, r, width, out);
+    help_line(c, &help_row, width, out);
 }
 
 void options_markdown(const struct command_options *c, struct str *out) {
@@ -187,7 +206,9 @@ void options_markdown(const struct command_options *c, struct str *out) {
     char text[64];
     for (const struct option_row *r = rows_of(c); r->name; r++) {
         label(r, text, sizeof text);
-        str_printf(out, "| `%s` | %s |\n", text, r->summary);
+        str_printf(out, "| `%s` | ", text);
+        put_summary(c, r, out);
+        str_puts(out, " |\n");
     }
     str_printf(out, "| `--help` | %s |\n", help_row.summary);
 }

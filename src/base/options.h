@@ -25,6 +25,12 @@ struct option_row {
     int64_t least;        // OPTION_INT only
 };
 
+// What an option may be, for help and completion.
+struct option_choices {
+    const char *name;            // of the option; NULL ends a table
+    const char *const *choices;  // NULL-terminated, the default first
+};
+
 struct command_options {
     const char *command;               // "optimize"
     const char *arguments;             // "FILE", "FILE...", "[RUN]", ""
@@ -32,6 +38,7 @@ struct command_options {
     const char *text;                  // a paragraph or two for --help and docs/cli; may be NULL
     const struct option_row *rows;     // ends with a row whose name is NULL; may be NULL
     int min_arguments, max_arguments;  // max -1: any number
+    const struct option_choices *choices;  // may be NULL
 };
 
 struct arguments {
@@ -46,6 +53,9 @@ struct arguments {
 // Mistakes are ERROR_USAGE and name the nearest option.
 bool options_parse(const struct command_options *c, int argc, char **argv, void *into,
                    struct arguments *args, struct error *err);
+
+// What an option of the command may be; NULL: anything.
+const char *const *options_choices(const struct command_options *c, const struct option_row *r);
 
 // Text for `hone COMMAND --help`, and as Markdown for docs/cli.
 void options_help(const struct command_options *c, struct str *out);

@@ -24,8 +24,8 @@ const struct command_options help_options = {
     .arguments = "[COMMAND|TOPIC]",
     .summary = "list the commands, explain one, the language or a table",
     .text =
-        "Topics: language, families, knobs, targets, tools, verdicts. A name that is both, such\n"
-        "as tools, is explained as a command first, then as a topic.",
+        "Topics: language, families, knobs, policies, targets, tools, verdicts. A name that is\n"
+        "both, such as tools, is explained as a command first, then as a topic.",
     .max_arguments = 1,
 };
 
@@ -68,8 +68,10 @@ void help_overview(const struct command *const *commands, struct str *out) {
             str_printf(out, "  %-10s  %s\n", (*c)->options->command, (*c)->options->summary);
         }
     }
-    str_puts(out, "\n'hone help COMMAND' or 'hone COMMAND --help' explains one of them;\n"
-                  "'hone help TOPIC' language, families, knobs, targets, tools or verdicts.\n");
+    str_puts(
+        out,
+        "\n'hone help COMMAND' or 'hone COMMAND --help' explains one of them;\n"
+        "'hone help TOPIC' language, families, knobs, policies, targets, tools or\nverdicts.\n");
 }
 
 bool help_run(const struct command *const *commands, int argc, char **argv, struct error *err) {

@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/live.h"
 #include "ops/op_optimize.h"
+#include "ops/op_topics.h"
 #include "report/report_live.h"
 
 enum { BATCH_MAX = 64, MOST_RACED = 256 };
@@ -35,7 +36,12 @@ static const struct option_row rows[] = {
         "cpu, cuda, cuda:N (the first GPU, else cpu), or table:FILE (see hone help tabulate)"),
     ROW("start", OPTION_STRING, "FILE", request.start,
         "begin with this C, CUDA or kernel block instead of the default kernel"),
-    ROW("evals", OPTION_INT, "N", request.evals, "stop after N evaluations (no limit)"),
+    {.name = "evals",
+     .type = OPTION_INT,
+     .value = "N",
+     .summary = "stop after N evaluations (no limit)",
+     .offset = offsetof(struct optimize_options, request.evals),
+     .least = 1},
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
     ROW("race", OPTION_INT, "N", request.race,
@@ -45,7 +51,7 @@ static const struct option_row rows[] = {
         "then"),
     ROW("until", OPTION_NUMBER, "F", request.until, "stop at this fraction of reach (0.95)"),
     ROW("policy", OPTION_STRING, "NAME", request.policy,
-        "which node to improve on: mcts (the default), greedy, random"),
+        "where candidates come from (hone help policies)"),
     ROW("proposer", OPTION_STRING, "NAME", request.proposer,
         "who proposes: expert (the default), blind, team (with --llm)"),
     ROW("llm", OPTION_STRING, "PROVIDER", request.team.llm,
@@ -80,6 +86,8 @@ static const struct option_row rows[] = {
     {0},
 };
 
+static const struct option_choices choices[] = {{"policy", op_policy_names}, {0}};
+
 static const struct command_options options = {
     .command = "optimize",
     .arguments = "FILE... | --resume [RUN]",
@@ -106,6 +114,7 @@ static const struct command_options options = {
         "follows, and the exit status is that of the worst. On a terminal the last lines show how\n"
         "far it is (NO_COLOR: without colours); in a pipe every evaluation is a line.",
     .rows = rows,
+    .choices = choices,
     .min_arguments = 0,
     .max_arguments = -1,
 };

@@ -20,7 +20,7 @@ const struct command_options completion_options = {
     .max_arguments = 1,
 };
 
-static const char *const topics = "language families knobs targets tools verdicts";
+static const char *const topics = "language families knobs policies targets tools verdicts";
 
 static const char *dashes(const struct option_row *row) {
     return strlen(row->name) == 1 ? "-" : "--";
@@ -30,9 +30,30 @@ static bool has_rows(const struct command_options *o) {
     return o->rows && o->rows->name;
 }
 
+static void put_choices(struct str *out, const char *const *choices) {
+    for (int i = 0; choices[i]; i++)
+        str_printf(out, "%s%s", i ? " " : "", choices[i]);
+}
+
 static void put_names(struct str *out, const struct command *const *commands) {
     for (int i = 0; commands[i]; i++)
         str_printf(out, "%s%s", i ? " " : "", commands[i]->options->command);
+}
+
+// What an option may be, behind it.
+static void bash_choices(struct str *out, const struct command *const *commands) {
+    str_puts(out, "    case ${COMP_WORDS[1]}${COMP_WORDS[COMP_CWORD - 1]} in\n");
+    for (const struct command *const *c = commands; *c; c++)
+        for (const struct option_row *r = (*c)->options->rows; r && r->name; r++) {
+            const char *const *choices = options_choices((*c)->options, r);
+            if (!choices)
+                continue;
+            str_printf(out, "    %s%s%s) COMPREPLY=($(compgen -W '", (*c)->options->command,
+                       dashes(r), r->name);
+            put_choices(out, choices);
+            str_puts(out, "' -- \"$cur\")) ; return ;;\n");
+        }
+    str_puts(out, "    esac\n");
 }
 
 static void bash(struct str *out, const struct command *const *commands) {
@@ -40,7 +61,9 @@ static void bash(struct str *out, const struct command *const *commands) {
     put_names(out, commands);
     str_puts(out, "'\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                   "        COMPREPLY=($(compgen -W \"$names\" -- \"$cur\"))\n        return\n"
-                  "    fi\n    case ${COMP_WORDS[1]} in\n");
+                  "    fi\n");
+    bash_choices(out, commands);
+    str_puts(out, "    case ${COMP_WORDS[1]} in\n");
     for (const struct command *const *c = commands; *c; c++) {
         const struct command_options *o = (*c)->options;
         if (!has_rows(o))
@@ -91,7 +114,14 @@ static void zsh(struct str *out, const struct command *const *commands) {
             if (r->value) {
                 str_puts(out, ":");
                 put_quoted(out, r->value, "[]:\\");
-                str_puts(out, ":_files");
+                const char *const *choices = options_choices(o, r);
+                if (choices) {
+                    str_puts(out, ":(");
+                    put_choices(out, choices);
+                    str_puts(out, ")");
+                } else {
+                    str_puts(out, ":_files");
+                }
             }
             str_puts(out, "'");
         }
@@ -115,7 +145,14 @@ static void fish(struct str *out, const struct command *const *commands) {
                        o->command, strlen(r->name) == 1 ? 's' : 'l', r->name,
                        r->value ? " -r" : "");
             put_quoted(out, r->summary, "\\");
-            str_puts(out, "'\n");
+            str_puts(out, "'");
+            const char *const *choices = options_choices(o, r);
+            if (choices) {
+                str_puts(out, " -x -a '");
+                put_choices(out, choices);
+                str_puts(out, "'");
+            }
+            str_puts(out, "\n");
         }
     }
     str_printf(out,

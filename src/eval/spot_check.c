@@ -23,7 +23,10 @@ static const double rough = 1.5;
 // Times what the candidate's own error is where it is verified, and at least so many spreads. By
 // chance at most one mean square in nine is nine times what it is on average.
 static const double rougher = 3, own_least = 0.25;
-// The same of outputs with too few elements for a mean: one may be right by luck.
+// The same of outputs with too few elements for a mean: one may be right by luck. Results of fewer
+// bits than f32 are no better: nearly all are right to the last bit and one in a million is off by
+// a whole unit of its own, thousands of spreads, so that the mean is that of a few elements,
+// however many there are (0.004 to 2.4 spreads in calls of one honest kernel).
 static const double rougher_few = 16, own_least_few = 1;
 enum { MANY_ELEMENTS = 64 };
 
@@ -121,7 +124,8 @@ bool spot_is_rough(const struct oracle *o, const struct spot_mean *m) {
     double limit = rough * fmax(m->limit_rms, declared->stats.limit_rms);
     const struct node *n = &o->problem->graph.nodes[o->problem->outputs[m->output].node];
     bool is_mean =
-        oracle_independent(o->problem, m->output, shape_count(&n->shape)) >= MANY_ELEMENTS;
+        oracle_independent(o->problem, m->output, shape_count(&n->shape)) >= MANY_ELEMENTS &&
+        dtype_infos[n->dtype].bits >= 32;
     double own = is_mean ? rougher * fmax(m->own_rms, own_least)
                          : rougher_few * fmax(m->own_rms, own_least_few);
     return m->rms > fmin(limit, own);

@@ -337,6 +337,7 @@ void blocks_lower(struct lowering *l, const struct form *form, const struct kern
     if (form->lanes % x.walk.vec != 0)
         x.walk.edge = &x.edge;
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
+    l->is_quick = rows_are_half(form->rows);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
     const struct loop_expr *n_rows = scope_count(&outer, 0, x.n_kept);
     struct loop_builder b, inner;

@@ -11,6 +11,7 @@
 #include "family/gemm_form.h"
 #include "family/in_place.h"
 #include "family/map_form.h"
+#include "family/maxsim_form.h"
 #include "family/nest.h"
 #include "family/ragged_form.h"
 #include "family/reduce_form.h"
@@ -44,6 +45,8 @@ const struct family families[] = {
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", attention_find,
                           EMITTERS(&attention_mma, &attention_wgmma)},
+    [FAMILY_MAXSIM] = {"maxsim", KIND(MATCHES), "the sum of the largest of each row of a product",
+                       maxsim_find, EMITTERS(&maxsim_mma)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", NULL, NO_EMITTER},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,

@@ -12,8 +12,8 @@
 #include "family/form_private.h"
 
 const char *anchor_kind_name(enum anchor_kind k) {
-    static const char *const names[] = {"none", "contraction", "window", "reduction",
-                                        "scan", "scatter",     "rows",   "attention"};
+    static const char *const names[] = {"none",    "contraction", "window",    "reduction", "scan",
+                                        "scatter", "rows",        "attention", "matches"};
     _Static_assert(sizeof names / sizeof *names == ANCHOR_COUNT, "a name per kind");
     return names[k];
 }
@@ -21,7 +21,7 @@ const char *anchor_kind_name(enum anchor_kind k) {
 const char *form_noun(enum anchor_kind k) {
     static const char *const nouns[] = {"elementwise value", "product", "window",
                                         "reduction",         "scan",    "scatter",
-                                        "reduction",         "product"};
+                                        "reduction",         "product", "product"};
     return nouns[k];
 }
 
@@ -252,6 +252,24 @@ static bool find_any(const struct form_request *q, struct form *f, struct form_r
     return true;
 }
 
+// A product and reductions behind it, which the family looks at itself.
+static bool find_matches(const struct form_request *q, struct form *f, struct form_reject *why) {
+    const struct region *r = f->region;
+    if (r->n_anchors == 0 || form_node_kind(r->graph, r->anchor[0]) != ANCHOR_CONTRACTION)
+        return refuse_no_anchor(q, r, why);
+    if (q->combine)
+        return form_refuse(why, -1, "combine says how tiles meet, and %s has none",
+                           q->family->name);
+    f->anchor = r->anchor[0];
+    f->kind = ANCHOR_MATCHES;
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n])
+            f->part[n] = n == f->anchor                               ? PART_ANCHOR
+                         : form_node_kind(r->graph, n) != ANCHOR_NONE ? PART_REDUCTION
+                                                                      : PART_FINISH;
+    return true;
+}
+
 static bool is_within_limits(const struct region *r, struct form_reject *why) {
     if (r->n_members > REGION_MEMBERS_MAX)
         return form_refuse(why, region_cut(r), "it computes %d operations, and a stage takes %d",
@@ -279,6 +297,8 @@ static bool find(struct arena *a, const struct region *r, const struct form_requ
         return form_find_rows(a, q, f, why);
     if (q->family->kinds & 1 << ANCHOR_ATTENTION)
         return form_find_attention(a, q, f, why);
+    if (q->family->kinds & 1 << ANCHOR_MATCHES)
+        return find_matches(q, f, why);
     return find_single(a, q, f, why);
 }
 

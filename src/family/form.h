@@ -11,9 +11,9 @@
 //
 // In an epilogue every element stays at its place, until a reduction drops axes; a
 // reduction may feed another one, but once a result was spread again over an axis that had
-// been reduced, nothing more is reduced. Two forms have several anchors: *rows*
-// (reductions over the same axes, each spread again) and *attention* (contraction,
-// softmax, contraction).
+// been reduced, nothing more is reduced. Three forms have several anchors: *rows*
+// (reductions over the same axes, each spread again), *attention* (contraction,
+// softmax, contraction) and *matches* (contraction, maximum, sum).
 //
 // This is the language's rule. A family may take less, and says so itself; family_form() asks both,
 // and what they found is what emitters work from.
@@ -31,6 +31,7 @@ enum anchor_kind {
     ANCHOR_SCATTER,
     ANCHOR_ROWS,
     ANCHOR_ATTENTION,
+    ANCHOR_MATCHES,
     ANCHOR_COUNT
 };
 const char *anchor_kind_name(enum anchor_kind k);
@@ -54,6 +55,7 @@ struct scan_form;
 struct conv_form;
 struct ragged_form;
 struct attention_form;
+struct maxsim_form;
 
 struct form {
     const struct region *region;
@@ -73,6 +75,7 @@ struct form {
     const struct conv_form *conv;
     const struct ragged_form *ragged;
     const struct attention_form *attention;
+    const struct maxsim_form *maxsim;
 };
 
 enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor

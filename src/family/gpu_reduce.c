@@ -86,6 +86,21 @@ bool gpu_reduce_legal(const struct gpu_reduction *f, const struct target *t,
            gpu_legal_grid("split", (f->n_results / results + 1) * split, why);
 }
 
+// Few results leave the machine idle unless blocks share them.
+static int split_for(const struct gpu_reduction *f, const struct target *t,
+                     const struct kernel_stage *s) {
+    int vec = stage_number(s, "vec", 0), threads = stage_number(s, "threads", 0), split = 1;
+    int64_t each = (int64_t)stage_number(s, "results", 0) * (f->across ? vec : 1);
+    int64_t blocks = f->n_results / each + 1, step = (int64_t)threads * (f->across ? 1 : vec);
+    // Odd rows are read faster by blocks that begin at several places of them: 75% of reach became
+    // 81 to 90% on an H200, over axis 1 of 128 x 4096 x 4095.
+    bool is_odd = f->across && vec == 1 && f->n_terms >= 128LL * threads;
+    int64_t wanted = is_odd && blocks > t->sms ? 4 * blocks : 4 * t->sms;
+    while (split < 1024 && blocks * split < wanted && f->n_terms >= split * 16 * step)
+        split *= 2;
+    return split;
+}
+
 void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
                          struct kernel_stage *s) {
     int vec = gpu_largest_vec(f->n_neighbours), threads = 32, results = 4;
@@ -105,14 +120,8 @@ void gpu_reduce_defaults(const struct gpu_reduction *f, const struct target *t,
     stage_set(s, "vec", 0, vec);
     stage_set(s, "threads", 0, threads);
     stage_set(s, "results", 0, results);
-    // Few results leave the machine idle unless blocks share them.
-    int64_t blocks = f->n_results / ((int64_t)results * (f->across ? vec : 1)) + 1;
     struct objection why;
-    int split = 1;
-    while (split < 1024 && blocks * split < 4 * t->sms &&
-           f->n_terms >= (int64_t)split * 16 * threads * (f->across ? 1 : vec))
-        split *= 2;
-    stage_set(s, "split", 0, split);
+    stage_set(s, "split", 0, split_for(f, t, s));
     if (!gpu_reduce_legal(f, t, s, &why))
         stage_set(s, "split", 0, 1);
 }

@@ -89,7 +89,7 @@ static const struct form *without_tensor_cores(const struct choice *c, const str
     const double small = 20e-6;  // seconds
     struct objection why;
     bool is_whole = f && f->gemm && f->gemm->is_whole;
-    if (!f || (!f->conv && !f->ragged && !f->attention && !is_whole))
+    if (!f || (!f->conv && !f->ragged && !f->attention && !f->maxsim && !is_whole))
         return f;
     const struct form *nest = family_form(&families[FAMILY_NEST], f->region, &why);
     if (c->is_simple)

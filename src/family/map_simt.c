@@ -79,12 +79,29 @@ static bool is_narrow(const struct region *r) {
     return dtype_infos[r->graph->nodes[r->value[0]].dtype].bits == 16;
 }
 
+static bool has_gather(const struct region *r) {
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n] && op_infos[r->graph->nodes[n].op].class == OP_CLASS_GATHER)
+            return true;
+    return false;
+}
+
+static bool has_slow(const struct region *r) {
+    for (node_id n = 0; n < r->graph->n_nodes; n++)
+        if (r->is_member[n] && region_is_slow(r->graph->nodes[n].op))
+            return true;
+    return false;
+}
+
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     struct objection why;
     stage_set(s, "block", 0, 256);
     stage_set(s, "vec", 0, gpu_largest_vec(f->lanes));
-    // Of narrow elements two vectors are as much under way as one of wide ones.
-    stage_set(s, "items", 0, is_narrow(f->region) ? 2 : 1);
+    // Of narrow elements two vectors are as much under way as one of wide ones. What waits twice,
+    // for an index and for what it points at, or computes long, wants four.
+    bool is_narrow_now = is_narrow(f->region);
+    bool wants_more = has_gather(f->region) || (is_narrow_now && has_slow(f->region));
+    stage_set(s, "items", 0, wants_more ? 4 : is_narrow_now ? 2 : 1);
     if (!is_legal(f, t, s, &why))
         stage_set(s, "items", 0, 1);
 }

@@ -13,6 +13,7 @@
 #include "family/block.h"
 #include "family/block_set.h"
 #include "family/family.h"
+#include "family/repair.h"
 #include "family/stages.h"
 #include "lang/lang.h"
 
@@ -112,53 +113,6 @@ static void add(struct list *l, struct move m, const struct kernel *k, double se
     l->moves[l->n++] = m;
 }
 
-// Turning other knobs as little as possible until a stage is legal. The knob `fixed` keeps
-// what the move gave it.
-struct repair {
-    const struct emitter *emitter;
-    const struct form *form;
-    const struct target *target;
-    const struct knob *fixed;
-    struct kernel_stage best;
-    int best_cost;
-};
-
-static void search_repair(struct repair *r, const struct kernel_stage *s, int depth, int cost) {
-    struct objection why;
-    if (cost >= r->best_cost)
-        return;
-    if (emitter_is_legal(r->emitter, r->form, r->target, s, &why)) {
-        r->best = *s;
-        r->best_cost = cost;
-        return;
-    }
-    if (depth == 0)
-        return;
-    for (const struct knob *k = r->emitter->knobs; k->name; k++)
-        for (int part = 0; k != r->fixed && part < knob_parts(k); part++) {
-            int now = stage_choice(k, s, part);
-            for (int c = 0; c < knob_choices(k, part); c++) {
-                if (c == now)
-                    continue;
-                struct kernel_stage turned = *s;
-                stage_choose(k, &turned, part, c);
-                search_repair(r, &turned, depth - 1, cost + abs(c - now));
-            }
-        }
-}
-
-static bool repair(struct list *l, const struct emitter *e, const struct form *form,
-                   const struct knob *fixed, struct kernel_stage *s) {
-    struct repair r = {e, form, l->target, fixed, .best_cost = 100};
-    // One other knob is nearly always enough; two in the worst case.
-    for (int depth = 0; depth <= 2 && r.best_cost == 100; depth++)
-        search_repair(&r, s, depth, 0);
-    if (r.best_cost == 100)
-        return false;
-    *s = r.best;
-    return true;
-}
-
 static const char *turn_text(struct list *l, const struct emitter *e, const struct knob *k,
                              const struct kernel_stage *old, const struct kernel_stage *now) {
     const char *words = arena_printf(l->arena, "%s: %s %s -> %s", old->values[0], k->name,
@@ -187,7 +141,7 @@ static void turn(struct list *l, const struct turning *t, const struct knob *k, 
     struct kernel_stage turned = *l->from->stages[t->stage], *s = &turned;
     int now = stage_choice(k, s, part);
     stage_choose(k, s, part, choice);
-    if (!repair(l, t->emitter, t->form, k, s))
+    if (!stage_repair(t->emitter, t->form, l->target, k, s))
         return;
     struct move m = {.stage = s->values[0], .knob = k->name};
     m.direction = k->words ? 0 : choice > now ? 1 : -1;

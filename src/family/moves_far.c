@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "family/block.h"
 #include "family/family.h"
+#include "family/repair.h"
 #include "lang/lang.h"
 
 // The standard deviation, as a factor, by which estimates of legal blocks were seen to err.
@@ -136,28 +137,6 @@ static void try_stage(struct far *l, int number) {
     }
 }
 
-// "y: rows 64 -> 16, keep reread -> local".
-static const char *words_of(struct arena *a, const struct target *t, const struct kernel_stage *old,
-                            const struct kernel_stage *now) {
-    const struct emitter *e = stage_emitter(now, t);
-    const char *text = arena_printf(a, "%s:", old->values[0]), *comma = "";
-    bool is_other = e != stage_emitter(old, t);
-    if (is_other) {
-        text = arena_printf(a, "%s as %s", text, e->name);
-        comma = ",";
-    }
-    for (const struct knob *k = e->knobs; k->name; k++) {
-        const char *was = is_other ? "" : stage_value_text(a, old, k->name);
-        const char *is = stage_value_text(a, now, k->name);
-        if (strcmp(was, is) == 0)
-            continue;
-        text = arena_printf(a, "%s%s %s %s%s%s", text, comma, k->name, was, is_other ? "" : " -> ",
-                            is);
-        comma = ",";
-    }
-    return text;
-}
-
 static double stage_seconds(const struct far *l, int i) {
     const struct kernel_stage *s = l->from->stages[i];
     return stage_emitter(s, l->target)->estimate(l->base->stages[i].form, l->target, s);
@@ -185,7 +164,7 @@ struct move *moves_far(struct arena *a, const struct problem *p, const struct ta
         *next = kernel_copy(a, k);
         *kernel_own_stage(a, next, f->number) = f->stage;
         moves[i] = (struct move){
-            .words = words_of(a, t, k->stages[f->number], &f->stage),
+            .words = stage_change_text(a, t, k->stages[f->number], &f->stage),
             .stage = k->stages[f->number]->values[0],
             .kernel = next,
             .prior = -log(all_s - stage_seconds(&l, f->number) + f->seconds),

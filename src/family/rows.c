@@ -93,6 +93,17 @@ bool rows_any_full_value(const struct rows_form *f) {
     return false;
 }
 
+bool rows_are_half(const struct rows_form *f) {
+    const struct region *r = f->region;
+    for (node_id n = 0; n < r->graph->n_nodes; n++) {
+        bool is_memory = r->is_leaf[n] || region_is_value(r, n);
+        if (is_memory && shape_count(&r->graph->nodes[n].shape) >= f->n_columns &&
+            dtype_infos[r->graph->nodes[n].dtype].bits != 16)
+            return false;
+    }
+    return true;
+}
+
 void rows_visit(const struct rows_form *f, point_visit_fn fn, void *ctx) {
     const struct region *r = f->region;
     struct point_visit visit = {r, -1, fn, ctx};

@@ -37,6 +37,9 @@ bool rows_accept_last(const struct form *f, const struct target *t, struct objec
 bool rows_value_map(const struct rows_form *f, node_id n, struct axis_map *map);
 bool rows_is_full(const struct rows_form *f, node_id n);
 bool rows_any_full_value(const struct rows_form *f);
+// All that lies in memory as long as a row is of 16-bit floats: a rounding more of what is computed
+// in f32 does not show.
+bool rows_are_half(const struct rows_form *f);
 
 // The space: kept axes, then reduced ones, grouped where they can be. Returns how many groups are
 // kept.

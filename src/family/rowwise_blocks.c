@@ -72,16 +72,6 @@ struct figures {
     double bytes_read, bytes_written, compute_s;
 };
 
-static bool is_half(const struct region *r, int64_t n_columns) {
-    for (node_id n = 0; n < r->graph->n_nodes; n++) {
-        bool is_memory = r->is_leaf[n] || region_is_value(r, n);
-        if (is_memory && shape_count(&r->graph->nodes[n].shape) >= n_columns &&
-            dtype_infos[r->graph->nodes[n].dtype].bits != 16)
-            return false;
-    }
-    return true;
-}
-
 static struct figures find_figures(const struct form *form, const struct target *t) {
     struct arena scratch = {0};
     struct rows_keep keep, leaves;
@@ -102,10 +92,12 @@ static struct figures find_figures(const struct form *form, const struct target 
                         .n_levels = keep.walks.n_levels,
                         .has_edges = blocks_have_edges(rows),
                         .has_full = rows_any_full_value(rows),
-                        .is_half = is_half(form->region, rows->n_columns),
+                        .is_half = rows_are_half(rows),
                         .bytes_read = w.bytes_read,
                         .bytes_written = w.bytes_written};
-    f.compute_s = (w.flops + 16 * w.slow_flops) / (0.5 * gpu_flops_per_s(t));
+    // Of 16-bit rows exp is quick (point.h).
+    double slow = f.is_half ? 6 : 16;
+    f.compute_s = (w.flops + slow * w.slow_flops) / (0.5 * gpu_flops_per_s(t));
     arena_reset(&scratch);
     return f;
 }
@@ -330,6 +322,10 @@ static double seconds_of(const struct target *t, const struct figures *f, const 
     double memory = r.bytes / (rate * share * busy_share(t, f, c, &r)) * (1 + 0.3 * (tail - 1));
     memory *= 1 + 0.1 * fmax(0, (f->is_half ? 8.0 : 4.0) / c->vec - 1);
     double compute = f->compute_s * (r.is_kept ? (c->is_once ? 1.5 : 1) : r.walks * 0.6);
+    // Half the bytes leave half the time for as many instructions: what hides their latency is
+    // other warps (softmax of bf16 76% of reach with 512 threads, 67% with 256, on an H200).
+    if (f->is_half)
+        compute /= fmin(1, r.n_resident * c->threads / 1536);
     double seconds = fmax(memory, compute) + 0.2 * fmin(memory, compute);
     // Blocks of a grid wait for the slowest of many.
     seconds *= c->is_grid ? 1.3 : 1;
@@ -360,7 +356,8 @@ static void write_choice(const struct choice *c, struct kernel_stage *s) {
 static void try_choice(const struct target *t, const struct figures *f, struct choice c,
                        struct choice *best, double *least) {
     struct objection why;
-    c.unroll = c.in_registers ? 1 : 4;
+    // A vector of 16-bit floats is eight registers: fewer under way leave room for more blocks.
+    c.unroll = c.in_registers ? 1 : f->is_half && c.vec == 8 ? 2 : 4;
     for (c.minblocks = 1; c.minblocks <= (c.is_grid ? 4 : 1); c.minblocks++) {
         c.rows = 1;
         for (int r = 0; c.is_grid && rows_grid[r] > 0; r++)
@@ -398,6 +395,8 @@ static void defaults(const struct form *form, const struct target *t, struct ker
                 try_choice(t, &f, c, &best, &least);
             }
     write_choice(&best, s);
+    if (f.is_half)
+        stage_set_word(s, "divide", "reciprocal");
 }
 
 static void lower(struct lowering *l, const struct form *form, const struct kernel_stage *stage) {

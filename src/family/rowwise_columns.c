@@ -56,6 +56,7 @@ static struct choice read_choice(const struct kernel_stage *s) {
 struct figures {
     int64_t n_rows, n_columns, lanes;
     int n_slots, n_levels, n_anchors;
+    bool is_half;  // rows are 16-bit floats
     double bytes_read, bytes_written, compute_s, walks;
 };
 
@@ -71,6 +72,7 @@ static struct figures find_figures(const struct form *form, const struct target 
                         .n_slots = keep.n_slots,
                         .n_levels = keep.walks.n_levels,
                         .n_anchors = form->region->n_anchors,
+                        .is_half = rows_are_half(form->rows),
                         .bytes_read = w.bytes_read,
                         .bytes_written = w.bytes_written,
                         .walks = keep.walks.n_levels + rows_any_full_value(form->rows)};
@@ -142,13 +144,14 @@ static double seconds_of(const struct target *t, const struct figures *f, const 
     double read = f->bytes_read * (c->in_registers ? 1 : 1 + (f->walks - 1) * 0.8);
     double steps = (double)gpu_walk_steps(f->n_columns, 1, c->threads);
     double in_flight = c->in_registers ? fmin(16, steps) : c->unroll;
-    double share = 1 - exp(-at_once * threads * in_flight * c->vec * 4 / (rate * 0.6e-6));
+    double size = f->is_half ? 2 : 4;
+    double share = 1 - exp(-at_once * threads * in_flight * c->vec * size / (rate * 0.6e-6));
     double waves = blocks / (n_resident * t->sms), tail = waves > 1 ? ceil(waves) / waves : 1;
     double memory = (read + f->bytes_written) / (rate * share) * (1 + 0.3 * (tail - 1));
     // Threads wait for each other; several blocks on a multiprocessor fill the wait.
     if (c->in_registers)
         memory *= 1 + 0.25 / (n_resident * n_resident);
-    memory *= 1 + 0.1 * fmax(0, 4.0 / c->vec - 1);
+    memory *= 1 + 0.1 * fmax(0, 16 / (c->vec * size) - 1);
     double width = (double)c->columns * c->vec;
     memory *= width < 128 ? 1 + 0.1 * (128 / width - 1) : 1;
     return fmax(memory, f->compute_s) + 0.2 * fmin(memory, f->compute_s) + 3e-6;
@@ -167,7 +170,7 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     struct choice c, best = {.columns = 32, .threads = 1, .vec = 1, .unroll = 1};
     double least = INFINITY;
     for (int k = 0; k < 2; k++)
-        for (int v = 0; vec_grid[v] > 0 && vec_grid[v] <= 4; v++)
+        for (int v = 0; vec_grid[v] > 0 && vec_grid[v] <= (f.is_half ? 8 : 4); v++)
             for (c.columns = 32; c.columns <= 256; c.columns *= 2)
                 for (c.threads = 1; c.threads <= 32; c.threads *= 2) {
                     c.vec = vec_grid[v];
@@ -183,6 +186,8 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     stage_set(s, "vec", 0, best.vec);
     stage_set(s, "unroll", 0, best.unroll);
     stage_set_word(s, "keep", best.in_registers ? "register" : "reread");
+    if (f.is_half)
+        stage_set_word(s, "divide", "reciprocal");
 }
 
 struct build {
@@ -348,6 +353,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     x.n_kept = rows_build_space(l, x.form);
     x.folded = arena_array(a, node_id, l->region->n_anchors + 1);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
+    l->is_quick = rows_are_half(form->rows);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};
     open_kernel(&x, &outer, &b);
     // Threads beyond the last row follow the last ones, and come to the barriers with them.

@@ -139,6 +139,8 @@ static void defaults(const struct form *form, const struct target *t, struct ker
     if (threads < 128)
         stage_set(s, "rows", 0, 128 / threads);
     stage_set_word(s, "keep", "register");
+    if (rows_are_half(form->rows))
+        stage_set_word(s, "divide", "reciprocal");
     if (!is_legal(form, t, s, &why))
         stage_set(s, "rows", 0, 1);
     if (!is_legal(form, t, s, &why))
@@ -288,6 +290,7 @@ static void lower(struct lowering *l, const struct form *form, const struct kern
     struct build x = {.l = l, .stage = stage, .form = form->rows};
     prepare(&x);
     l->reciprocal = stage_word_is(stage, "divide", "reciprocal");
+    l->is_quick = rows_are_half(form->rows);
     int last = l->space.n_groups - 1;
     int threads = stage_number(stage, "threads", 0), rows = stage_number(stage, "rows", 0);
     struct scope outer = {.lowering = l, .lane_group = -1, .lanes = 1};

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "family/block.h"
 #include "family/family.h"
+#include "family/repair.h"
 
 static bool is_output(const struct problem *p, const char *name) {
     for (int i = 0; i < p->n_outputs; i++)
@@ -71,8 +72,15 @@ static bool settle(const struct stages_edit *e, struct kernel *k, int i) {
         *k = attempt;
         return true;
     }
-    s->n_knobs = 0;
-    return lower_check_near(a, p, t, e->base, k, &err);
+    // The nearest legal knobs, else the emitter's own.
+    struct kernel_stage kept = *s;
+    family_complete(emitter, f, t, s);
+    if (!stage_repair(emitter, f, t, NULL, s) || !lower_check_near(a, p, t, e->base, k, &err)) {
+        *s = kept;
+        s->n_knobs = 0;
+        return lower_check_near(a, p, t, e->base, k, &err);
+    }
+    return true;
 }
 
 bool stages_merge(const struct stages_edit *e, struct kernel *out) {

@@ -140,6 +140,20 @@ static void load_word(struct machine *m, const struct loop_stmt *s) {
     put_word(m, &s->operand[0], 0, w);
 }
 
+// Four words of each of the rows that operands 1 and on name, in turns.
+static void load_rows(struct machine *m, const struct loop_stmt *s, int n_rows) {
+    for (int r = 0; r < n_rows && !m->failed; r++) {
+        const struct loop_buffer *b = s->operand[1 + r].buffer;
+        int64_t at = place(m, s, 1 + r), per_word = 4 / element_bytes(b);
+        for (int i = 0; i < 4 && !m->failed; i++) {
+            uint32_t w = 0;
+            for (int64_t j = 0; j < per_word && !m->failed; j++)
+                cell_put(b->dtype, &w, j, machine_read(m, b, at + i * per_word + j, 0));
+            put_word(m, &s->operand[0], i * n_rows + r, w);
+        }
+    }
+}
+
 // One factor: element `k` along the depth, of 16-bit types two to a word.
 static double factor(enum dtype t, uint32_t w, int half) {
     if (t == DTYPE_F32)
@@ -304,6 +318,10 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_WORD:
         load_word(m, s);
+        return;
+    case INTRINSIC_LOAD_ROW:
+    case INTRINSIC_LOAD_ROWS:
+        load_rows(m, s, s->intrinsic == INTRINSIC_LOAD_ROW ? 1 : 2);
         return;
     case INTRINSIC_ROUND_TF32:
         put_word(m, &s->operand[0], 0, round_tf32(word(m, &s->operand[0], 0)));

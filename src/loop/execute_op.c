@@ -25,6 +25,7 @@ static double root_inverse(double x) {
 static const struct function functions[LOOP_OP_COUNT] = {
     FUNCTION(ABS, fabs),
     FUNCTION(EXP, exp),
+    [LOOP_EXP_QUICK] = {expf, exp},
     FUNCTION(LOG, log),
     FUNCTION(SQRT, sqrt),
     [LOOP_RSQRT] = {root_inverse_single, root_inverse},

@@ -49,7 +49,7 @@ struct session {
     struct problem *problem;
     struct target target;
     struct bound bound;
-    const struct policy *policy;
+    struct policy_choice policy;
     const struct proposer *proposer;
     struct store *store;
     struct evaluator *evaluator;
@@ -124,14 +124,6 @@ static bool unknown(const char *what, const char *name, const char *const *names
                          nearest);
     return error_set(err, ERROR_USAGE, "unknown %s '%s'; there are %s, %s%s%s", what, name,
                      names[0], names[1], names[2] ? ", " : "", names[2] ? names[2] : "");
-}
-
-static bool find_policy(struct session *s, const char *name, struct error *err) {
-    const char *names[8] = {0};
-    s->policy = policy_find(name);
-    for (int i = 0; policies[i]; i++)
-        names[i] = policies[i]->name;
-    return s->policy || unknown("policy", name, names, err);
 }
 
 static bool find_proposer(struct session *s, const char *name, struct error *err) {
@@ -223,7 +215,7 @@ static void fill_run(struct session *s) {
         .problem_hash = hash_text(s->a, s->problem->text),
         .target = s->table ? s->table->name : s->target.name,
         .device = s->target.device,
-        .policy = s->policy->name,
+        .policy = policy_text(s->a, &s->policy),
         .proposer = s->proposer->name,
         .seed = (uint64_t)q->seed,
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
@@ -435,7 +427,7 @@ static bool add_run(struct session *s, struct error *err) {
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
-    if (!find_policy(s, q->policy ? q->policy : "mcts", err) ||
+    if (!policy_choose(q->policy ? q->policy : policies[0]->name, false, &s->policy, err) ||
         !op_load(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
@@ -529,8 +521,9 @@ static bool forget_pending(struct session *s, struct error *err) {
 static bool restore(struct session *s, struct error *err) {
     return find_memory(s, err) && op_memory_advice(s->a, &s->run, &s->advice, err) &&
            op_stored_problem(s->a, &s->run, &s->problem, err) && restore_bound(s, err) &&
-           find_policy(s, s->run.policy, err) && find_proposer(s, s->run.proposer, err) &&
-           find_target(s, s->run.target, err) && check_device(s, err) && restore_ceilings(s, err);
+           policy_choose(s->run.policy, true, &s->policy, err) &&
+           find_proposer(s, s->run.proposer, err) && find_target(s, s->run.target, err) &&
+           check_device(s, err) && restore_ceilings(s, err);
 }
 
 static bool begin_resumed(struct session *s, struct error *err) {
@@ -621,7 +614,8 @@ static bool work(struct session *s, struct error *err) {
         .context = {.problem = s->problem,
                     .target = &s->target,
                     .bound = &s->bound,
-                    .policy = s->policy,
+                    .policy = s->policy.policy,
+                    .settings = s->policy.settings,
                     .proposer = s->proposer,
                     .mind = s->team.team,
                     .priors = s->advice.n_priors > 0 ? &priors : NULL},

@@ -73,7 +73,11 @@ bool op_prompt(struct arena *a, const char *store, const char *name, const char 
         .recorded = exchanges,
         .n_recorded = n_exchanges,
     };
-    return (decide_brief(&c, node, &brief) ||
-            error_set(err, ERROR_USAGE, "node %d cannot be read by this hone", node)) &&
-           team_prompt(a, &settings, &brief, role, out, err);
+    struct search_state state = {0};
+    state_follow(&c, &state);
+    ok = (decide_brief(&c, &state, node, &brief) ||
+          error_set(err, ERROR_USAGE, "node %d cannot be read by this hone", node)) &&
+         team_prompt(a, &settings, &brief, role, out, err);
+    state_reset(&state);
+    return ok;
 }

@@ -182,6 +182,9 @@ static bool start_team(struct replay *r, struct error *err) {
 
 static bool work(struct replay *r, struct error *err) {
     const struct run *run = &r->recording.run;
+    struct policy_choice policy;
+    if (!policy_choose(run->policy, true, &policy, err))
+        return false;
     struct advice advice;
     if (!op_memory_advice(r->a, run, &advice, err))
         return false;
@@ -191,7 +194,8 @@ static bool work(struct replay *r, struct error *err) {
         .context = {.problem = r->problem,
                     .target = &r->target,
                     .bound = &r->bound,
-                    .policy = policy_find(run->policy),
+                    .policy = policy.policy,
+                    .settings = policy.settings,
                     .proposer = find_proposer(run->proposer),
                     .mind = r->team.team,
                     .priors = advice.n_priors > 0 ? &priors : NULL},
@@ -205,9 +209,8 @@ static bool work(struct replay *r, struct error *err) {
         // With other judgements there is no such place.
         .is_measured_next = r->q->re_evaluate ? NULL : is_measured_next,
     };
-    if (!job.context.policy || !job.context.proposer)
-        return error_set(err, ERROR_USAGE, "this hone has no policy %s with proposer %s",
-                         run->policy, run->proposer);
+    if (!job.context.proposer)
+        return error_set(err, ERROR_USAGE, "this hone has no proposer %s", run->proposer);
     if (r->q->re_evaluate)
         job.judge = r->table ? r->table->judging
                              : (struct judging){.judge = judge_by_worker,

@@ -33,7 +33,7 @@
 const int suite_points[SUITE_POINTS] = {8, 16, 32};
 
 struct setting {
-    const struct policy *policy;
+    struct policy_choice policy;
     const struct proposer *proposer;
 };
 
@@ -132,7 +132,8 @@ static bool run_once(struct op_table *t, const struct suite *s, const struct set
     struct optimize_job job = {.context = {.problem = t->problem,
                                            .target = &t->target,
                                            .bound = &t->bound,
-                                           .policy = x->policy,
+                                           .policy = x->policy.policy,
+                                           .settings = x->policy.settings,
                                            .proposer = x->proposer},
                                .judge = t->judging,
                                .store = store,
@@ -247,10 +248,8 @@ static void summarise(struct suite *s) {
 
 static bool find_setting(const char *key, const char *value, struct setting *x, struct error *err) {
     static const struct proposer *const proposers[] = {&proposer_expert, &proposer_blind};
-    if (strcmp(key, "policy") == 0) {
-        x->policy = policy_find(value);
-        return x->policy || error_set(err, ERROR_USAGE, "unknown policy '%s'", value);
-    }
+    if (strcmp(key, "policy") == 0)
+        return policy_choose(value, false, &x->policy, err);
     x->proposer = NULL;
     for (int i = 0; i < 2; i++)
         if (strcmp(proposers[i]->name, value) == 0)

@@ -1,4 +1,5 @@
-// One function for each topic, over families[], card_names[], the tools and the verdicts.
+// One function for each topic, over families[], card_names[], the policies, the tools and the
+// verdicts.
 #include "ops/op_topics.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "family/family.h"
 #include "model/target.h"
 #include "record/verdict.h"
+#include "search/policy.h"
 #include "tools/tool.h"
 
 static void put_families(struct str *out) {
@@ -94,13 +96,37 @@ static void put_verdicts(struct str *out) {
         str_printf(out, "%-12s %s\n", verdict_kind_name((enum verdict_kind)i), meanings[i]);
 }
 
+#define POLICY(name) #name,
+const char *const op_policy_names[] = {
+#include "search/policies.def"
+    NULL};
+#undef POLICY
+
+static void put_policies(struct str *out) {
+    str_puts(out,
+             "Policies: where candidates come from (--policy NAME). Settings follow the name:\n"
+             "--policy mcts:explore=0.2:widen=2.\n");
+    for (int i = 0; policies[i]; i++) {
+        str_printf(out, "\n%-12s %s\n", policies[i]->name, policies[i]->summary);
+        const struct policy_setting *s = policies[i]->settings;
+        for (int k = 0; s && s[k].name; k++)
+            str_printf(out, "  %-10s %s (%g)\n", s[k].name, s[k].summary, s[k].value);
+    }
+}
+
 static const struct topic {
     const char *name;
     void (*put)(struct str *out);
-} topics[] = {{"families", put_families}, {"knobs", put_knobs},       {"targets", put_targets},
-              {"tools", put_tools},       {"verdicts", put_verdicts}, {0}};
+} topics[] = {{"families", put_families},
+              {"knobs", put_knobs},
+              {"policies", put_policies},
+              {"targets", put_targets},
+              {"tools", put_tools},
+              {"verdicts", put_verdicts},
+              {0}};
 
-const char *const op_topic_names[] = {"families", "knobs", "targets", "tools", "verdicts", NULL};
+const char *const op_topic_names[] = {"families", "knobs",    "policies", "targets",
+                                      "tools",    "verdicts", NULL};
 
 const char *op_topic(struct arena *a, const char *name) {
     for (const struct topic *t = topics; t->name; t++)

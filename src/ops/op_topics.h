@@ -1,5 +1,5 @@
 // Pages of `hone help TOPIC`, each made from the table that the program itself goes by: families
-// and their emitters, knobs, targets, tools, verdicts.
+// and their emitters, knobs, policies, targets, tools, verdicts.
 #pragma once
 
 struct arena;
@@ -8,3 +8,5 @@ struct arena;
 const char *op_topic(struct arena *a, const char *name);
 
 extern const char *const op_topic_names[];  // NULL-terminated
+
+extern const char *const op_policy_names[];  // NULL-terminated, the default first

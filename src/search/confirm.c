@@ -13,6 +13,7 @@
 
 static bool disqualify(struct loop *l, struct search_node *n, const struct verdict *v,
                        struct error *err) {
+    state_reset(&l->state);
     n->verdict = *v;
     n->verdict.evidence = arena_printf(l->a, "on confirmation: %s", v->evidence);
     n->time_s = NAN;
@@ -39,6 +40,7 @@ static bool play(struct loop *l, struct search_node *champion, struct search_nod
                              1 / r.measurement.speedup, champion->number));
     if (r.measurement.speedup <= 1)
         return true;
+    state_reset(&l->state);
     n->time_s = champion->time_s / r.measurement.speedup;
     return store_put_node(l->job->store, l->run->id, n, err);
 }

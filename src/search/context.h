@@ -21,6 +21,7 @@ struct search_context {
     const struct target *target;
     const struct bound *bound;
     const struct policy *policy;
+    const double *settings;  // the policy's (search/policy.h); NULL: its defaults
     const struct proposer *proposer;
     void *mind;                   // the proposer's state; NULL: it has none
     const struct priors *priors;  // what other runs taught; NULL: nothing

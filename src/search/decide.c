@@ -19,34 +19,6 @@
 
 enum { LEADERS_MAX = 5, AGAIN_MAX = 1000 };
 
-static void note_kernel(struct arena *a, struct search_state *s, const char *kernel) {
-    if (!kernel)
-        return;
-    if (s->n_kernels == s->room) {
-        int room = s->room ? 2 * s->room : 64;
-        const char **more = arena_array(a, const char *, room);
-        if (s->n_kernels > 0)
-            memcpy(more, s->kernels, sizeof *more * (size_t)s->n_kernels);
-        s->kernels = more;
-        s->room = room;
-    }
-    s->kernels[s->n_kernels++] = kernel;
-}
-
-static void note_candidate(struct search_state *s, const struct candidate *c) {
-    s->codes[s->n_codes] = candidate_code(c);
-    s->hashes[s->n_codes++] = c->hash;
-}
-
-static bool is_duplicate(const struct search_context *c, const struct search_state *s,
-                         const struct candidate *candidate) {
-    uint64_t code = candidate_code(candidate);
-    for (int i = 0; i < s->n_codes; i++)
-        if (strcmp(s->hashes[i], candidate->hash) == 0 || (c->is_race && s->codes[i] == code))
-            return true;
-    return false;
-}
-
 // The node's block, read back from its text. What we stored was legal, so a mistake here
 // means that the store was written by a hone with another language: nothing to do from here.
 static struct kernel *read_kernel(struct arena *a, const struct search_node *n) {
@@ -62,58 +34,51 @@ static struct kernel *read_kernel(struct arena *a, const struct search_node *n) 
     return file.kernels[0];
 }
 
+struct kernel *decide_kernel(const struct search_context *c, int node) {
+    return c->nodes[node].candidate.kernel ? read_kernel(c->scratch, &c->nodes[node]) : NULL;
+}
+
 // ---- the window
 
 // Is `i` in the list's relation to `node`?
-typedef bool (*relation_fn)(const struct search_node *nodes, int node, int i);
+typedef bool (*relation_fn)(const struct tree_node *at, int node, int i);
 
-static bool is_child(const struct search_node *nodes, int node, int i) {
-    return nodes[i].parent == node;
+static bool is_child(const struct tree_node *at, int node, int i) {
+    return at[i].parent == node;
 }
 
-static bool is_sibling(const struct search_node *nodes, int node, int i) {
-    return i != node && nodes[i].parent >= 0 && nodes[i].parent == nodes[node].parent;
+static bool is_sibling(const struct tree_node *at, int node, int i) {
+    return i != node && at[i].parent >= 0 && at[i].parent == at[node].parent;
 }
 
-static bool is_cousin(const struct search_node *nodes, int node, int i) {
-    int uncle = nodes[i].parent, parent = nodes[node].parent;
-    return uncle >= 0 && parent >= 0 && uncle != parent && nodes[uncle].parent >= 0 &&
-           nodes[uncle].parent == nodes[parent].parent;
+static bool is_cousin(const struct tree_node *at, int node, int i) {
+    int uncle = at[i].parent, parent = at[node].parent;
+    return uncle >= 0 && parent >= 0 && uncle != parent && at[uncle].parent >= 0 &&
+           at[uncle].parent == at[parent].parent;
 }
 
-static struct node_list collect(const struct search_context *c, int node, relation_fn relation) {
+static struct node_list collect(const struct search_context *c, const struct search_state *s,
+                                int node, relation_fn relation) {
     const struct search_node **list =
         arena_array(c->scratch, const struct search_node *, c->n_nodes + 1);
     int n = 0;
     for (int i = 0; i < c->n_nodes; i++)
-        if (relation(c->nodes, node, i))
+        if (relation(s->tree.at, node, i))
             list[n++] = &c->nodes[i];
     return (struct node_list){list, n};
 }
 
-static int by_time(const void *x, const void *y) {
-    const struct search_node *a = *(const struct search_node *const *)x;
-    const struct search_node *b = *(const struct search_node *const *)y;
-    if (a->time_s != b->time_s)
-        return a->time_s < b->time_s ? -1 : 1;
-    return a->number - b->number;
-}
-
-static struct node_list leaders(const struct search_context *c) {
+static struct node_list leaders(const struct search_context *c, const struct tree *t) {
     const struct search_node **list =
-        arena_array(c->scratch, const struct search_node *, c->n_nodes + 1);
-    struct tree tree;
+        arena_array(c->scratch, const struct search_node *, LEADERS_MAX);
     int n = 0;
-    tree_build(c->scratch, &tree, c->nodes, c->n_nodes);
-    for (int i = 0; i < c->n_nodes; i++)
-        if (tree.at[i].works)
-            list[n++] = &c->nodes[i];
-    qsort(list, (size_t)n, sizeof *list, by_time);
-    return (struct node_list){list, n < LEADERS_MAX ? n : LEADERS_MAX};
+    for (; n < LEADERS_MAX && n < t->n_works; n++)
+        list[n] = &c->nodes[t->fastest[n].node];
+    return (struct node_list){list, n};
 }
 
-static bool is_any(const struct search_node *nodes, int node, int i) {
-    (void)nodes, (void)node, (void)i;
+static bool is_any(const struct tree_node *at, int node, int i) {
+    (void)at, (void)node, (void)i;
     return true;
 }
 
@@ -125,29 +90,23 @@ static int count_expert_at_end(const struct search_context *c) {
     return n;
 }
 
-bool decide_brief(const struct search_context *c, int node, struct brief *out) {
-    struct arena *a = c->scratch;
-    const char **hashes = arena_array(a, const char *, c->n_nodes + 1);
-    struct search_state tried = {0};
-    for (int i = 0; i < c->n_nodes; i++) {
-        hashes[i] = c->nodes[i].candidate.hash;
-        note_kernel(a, &tried, c->nodes[i].candidate.kernel);
-    }
+bool decide_brief(const struct search_context *c, const struct search_state *s, int node,
+                  struct brief *out) {
     *out = (struct brief){
         .problem = c->problem,
         .target = c->target,
         .bound = c->bound,
         .node = &c->nodes[node],
-        .tried = tried.kernels,
-        .n_tried = tried.n_kernels,
-        .hashes = hashes,
-        .n_hashes = c->n_nodes,
+        .tried = s->tried.kernels,
+        .n_tried = s->tried.n_kernels,
+        .hashes = s->tried.hashes,
+        .n_hashes = s->tried.n_hashes,
         .root = &c->nodes[0],
-        .children = collect(c, node, is_child),
-        .siblings = collect(c, node, is_sibling),
-        .cousins = collect(c, node, is_cousin),
-        .leaders = leaders(c),
-        .all = collect(c, node, is_any),
+        .children = collect(c, s, node, is_child),
+        .siblings = collect(c, s, node, is_sibling),
+        .cousins = collect(c, s, node, is_cousin),
+        .leaders = leaders(c, &s->tree),
+        .all = collect(c, s, node, is_any),
         .number = c->n_nodes,
         .n_expert = count_expert_at_end(c),
         .mind_since = c->mind_since,
@@ -160,7 +119,7 @@ bool decide_brief(const struct search_context *c, int node, struct brief *out) {
     };
     if (!c->nodes[node].candidate.kernel)
         return true;
-    out->kernel = read_kernel(a, &c->nodes[node]);
+    out->kernel = read_kernel(c->scratch, &c->nodes[node]);
     return out->kernel != NULL;
 }
 
@@ -174,15 +133,15 @@ static bool realise_proposal(const struct search_context *c, struct search_state
     *out = (struct candidate){.tier = p->tier, .source = p->source};
     if (!p->kernel) {
         candidate_seal(a, out);
-        return !is_duplicate(c, s, out);
+        return !tried_has(&s->tried, out, c->is_race);
     }
-    note_kernel(a, s, kernel_print(a, p->kernel));
+    tried_add_kernel(&s->arena, &s->tried, kernel_print(a, p->kernel));
     if (!lower_kernel(a, c->problem, c->target, p->kernel, out, &why)) {
         log_info("%s: %s", p->move, why.text);  // the move's repair has a gap
         return false;
     }
-    note_kernel(a, s, out->kernel);
-    return !is_duplicate(c, s, out);
+    tried_add_kernel(&s->arena, &s->tried, out->kernel);
+    return !tried_has(&s->tried, out, c->is_race);
 }
 
 bool decide_on(const struct search_context *c, struct search_state *s, int parent,
@@ -190,7 +149,7 @@ bool decide_on(const struct search_context *c, struct search_state *s, int paren
     struct candidate candidate;
     if (!realise_proposal(c, s, p, &candidate))
         return false;
-    note_candidate(s, &candidate);
+    tried_add_candidate(&s->arena, &s->tried, &candidate);
     *out = (struct decision){.parent = parent,
                              .move = p->move,
                              .change = p->change,
@@ -199,7 +158,7 @@ bool decide_on(const struct search_context *c, struct search_state *s, int paren
                              .tool = p->tool,
                              .expected = p->expected,
                              .candidate = candidate};
-    s->tree.at[parent].n_children++;
+    tree_expect_child(&s->tree, parent);
     s->n_decided++;
     return true;
 }
@@ -210,10 +169,8 @@ int decide_from(const struct search_context *c, struct search_state *s, int pare
     struct brief brief;
     int n = 0;
     *n_asked = 0;
-    if (!decide_brief(c, parent, &brief))
+    if (!decide_brief(c, s, parent, &brief))
         return 0;
-    brief.tried = s->kernels;
-    brief.n_tried = s->n_kernels;
     brief.rng = &s->rng;
     brief.priors = priors;
     brief.is_race = c->is_race;
@@ -256,17 +213,50 @@ static int to_repair(const struct search_context *c) {
     return -1;
 }
 
-static void begin(const struct search_context *c, struct search_state *s, int room) {
-    struct arena *a = c->scratch;
-    *s = (struct search_state){.codes = arena_array(a, uint64_t, c->n_nodes + room),
-                               .hashes = arena_array(a, const char *, c->n_nodes + room)};
-    tree_build(a, &s->tree, c->nodes, c->n_nodes);
-    for (int i = 0; i < c->n_nodes; i++) {
-        if (search_node_is_untimed(&c->nodes[i]))
-            continue;  // a race had no time for it: it may be proposed again
-        note_kernel(a, s, c->nodes[i].candidate.kernel);
-        note_candidate(s, &c->nodes[i].candidate);
-    }
+// ---- the state
+
+void state_reset(struct search_state *s) {
+    arena_reset(&s->arena);
+    *s = (struct search_state){0};
+}
+
+// A race that had no time for some gives them back to whoever proposes.
+static bool gave_back(const struct search_context *c, const struct tree *t) {
+    for (int i = 0; i < t->n_waiting; i++)
+        if (search_node_is_untimed(&c->nodes[t->waiting[i]]))
+            return true;
+    return false;
+}
+
+// Those that are judged now and were not when the state last followed.
+static void note_judged(const struct search_context *c, struct search_state *s, const int *waited,
+                        int n_waited, int n_before) {
+    const struct policy *p = c->policy;
+    for (int i = 0; p && p->note && i < n_waited; i++)
+        if (c->nodes[waited[i]].state == NODE_EVALUATED)
+            p->note(c, s, waited[i]);
+    for (int i = n_before; p && p->note && i < c->n_nodes; i++)
+        if (c->nodes[i].state == NODE_EVALUATED)
+            p->note(c, s, i);
+}
+
+void state_follow(const struct search_context *c, struct search_state *s) {
+    if (gave_back(c, &s->tree))
+        state_reset(s);
+    struct tree *t = &s->tree;
+    int n_before = t->n_nodes, n_waited = t->n_waiting;
+    int *waited = arena_array(c->scratch, int, n_waited + 1);
+    if (n_waited > 0)
+        memcpy(waited, t->waiting, sizeof *waited * (size_t)n_waited);
+    t->arena = &s->arena;
+    t->failing_children = policy_failing_children(c);
+    tree_follow(t, c->nodes, c->n_nodes);
+    tried_forget(&s->tried);
+    for (int i = n_before; i < c->n_nodes; i++)
+        tried_add_node(&s->arena, &s->tried, &c->nodes[i]);
+    tried_begin(&s->tried);
+    note_judged(c, s, waited, n_waited, n_before);
+    s->n_decided = 0;
     rng_init(&s->rng, c->seed + 0x9e3779b97f4a7c15u * (uint64_t)c->n_nodes);
 }
 
@@ -279,15 +269,14 @@ static int decide_opening(const struct search_context *c, struct search_state *s
     return n;
 }
 
-int decide(const struct search_context *c, struct decision *out, int room) {
-    struct search_state s;
+int decide(const struct search_context *c, struct search_state *s, struct decision *out, int room) {
     int n = 0, n_asked, repair = to_repair(c);
-    begin(c, &s, room);
+    state_follow(c, s);
     if (repair >= 0)
-        n = decide_from(c, &s, repair, c->priors, out, 1, &n_asked);
+        n = decide_from(c, s, repair, c->priors, out, 1, &n_asked);
     if (n == room)
         return n;
     if (c->n_nodes > 0 && c->nodes[0].state == NODE_PROPOSED)
-        return n + decide_opening(c, &s, out + n, room - n);
-    return n + c->policy->propose(c, &s, out + n, room - n);
+        return n + decide_opening(c, s, out + n, room - n);
+    return n + c->policy->propose(c, s, out + n, room - n);
 }

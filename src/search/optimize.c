@@ -228,6 +228,8 @@ static bool evaluate(struct loop *l, struct search_node *n, struct error *err) {
     loop_tell(l, EVENT_PROPOSED, n);
     struct eval_result result = {0};
     int64_t start_ns = clock_now_ns();
+    if (n->state == NODE_EVALUATED)
+        state_reset(&l->state);  // judged before, and perhaps otherwise
     if (!screen_and_rank(l, n, &result, err))
         return false;
     if (l->first_eval_s == 0)
@@ -412,7 +414,7 @@ bool loop_add_next(struct loop *l, int room, int *n, struct error *err) {
     c.feedback = l->run->feedback;
     c.scratch = &l->scratch;
     struct decision *decisions = arena_array(&l->scratch, struct decision, room);
-    *n = decide(&c, decisions, room);
+    *n = decide(&c, &l->state, decisions, room);
     bool ok = loop_add_all(l, decisions, *n, err);
     arena_reset(&l->scratch);
     return ok;
@@ -433,6 +435,7 @@ static bool finish(struct loop *l, bool ok, struct error *err) {
         ok = false;
     }
     loop_tell(l, EVENT_FINISHED, NULL);
+    state_reset(&l->state);
     arena_reset(&l->scratch);
     return ok;
 }
@@ -481,6 +484,7 @@ static bool judge_suspects_again(struct loop *l, struct error *err) {
 static bool settle_reach(struct loop *l, struct error *err) {
     for (const char *why; l->job->remeasure && (why = doubt_of_reach(l));) {
         l->n_remeasured++;
+        state_reset(&l->state);
         if (!l->job->remeasure(l->job->remeasure_ctx, l->run, why, err) ||
             !store_update_run(l->job->store, l->run, err) || !explain_again(l, err) ||
             !judge_suspects_again(l, err))

@@ -5,11 +5,10 @@
 static int select_greedy(const struct search_context *c, struct search_state *s) {
     const struct tree *t = &s->tree;
     (void)c;
-    int best = -1;
-    for (int i = 0; i < t->n_nodes; i++)
-        if (tree_is_open(t, i) && (best < 0 || t->at[i].reward > t->at[best].reward))
-            best = i;
-    return best;
+    for (int i = 0; i < t->n_works; i++, s->n_steps++)
+        if (tree_is_open(t, t->fastest[i].node))
+            return t->fastest[i].node;
+    return t->n_open > 0 ? t->open[0] : -1;  // nothing works: the root
 }
 
 const struct policy policy_greedy = {

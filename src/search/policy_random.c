@@ -5,15 +5,7 @@
 static int select_random(const struct search_context *c, struct search_state *s) {
     const struct tree *t = &s->tree;
     (void)c;
-    int n_open = 0;
-    for (int i = 0; i < t->n_nodes; i++)
-        n_open += tree_is_open(t, i);
-    if (n_open == 0)
-        return -1;
-    int pick = (int)rng_below(&s->rng, (uint64_t)n_open);
-    for (int i = 0;; i++)
-        if (tree_is_open(t, i) && pick-- == 0)
-            return i;
+    return t->n_open > 0 ? t->open[rng_below(&s->rng, (uint64_t)t->n_open)] : -1;
 }
 
 const struct policy policy_random = {

@@ -10,12 +10,12 @@
 
 int progress_champion(const struct search_node *nodes, int n_nodes) {
     struct arena scratch = {0};
-    struct tree t;
-    tree_build(&scratch, &t, nodes, n_nodes);
+    bool *works = arena_array(&scratch, bool, n_nodes + 1);
+    tree_mark_working(nodes, n_nodes, works);
     int best = -1;
     for (int i = 0; i < n_nodes; i++) {
-        bool is_faster = i == 0 || !t.at[0].works || measurement_compare(&nodes[i].measurement) > 0;
-        bool counts = t.at[i].works && is_faster;
+        bool is_faster = i == 0 || !works[0] || measurement_compare(&nodes[i].measurement) > 0;
+        bool counts = works[i] && is_faster;
         if (counts && (best < 0 || nodes[i].time_s < nodes[best].time_s))
             best = i;
     }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/arena.h"
+#include "search/decide.h"
 #include "search/optimize.h"
 
-struct decision;
 struct search_node;
 
 struct loop {
@@ -13,6 +13,7 @@ struct loop {
     struct run *run;
     struct arena *a;       // the run: nodes and their records
     struct arena scratch;  // one decision
+    struct search_state state;
     struct search_node *nodes;
     int n_nodes, room;
     int64_t started_ns;

@@ -8,6 +8,7 @@ expect_match 0 '^gemm ' "$HONE" help families
 expect_match 0 '^ +store +.*: cached stream$' "$HONE" help knobs
 expect_match 0 '^  h200 +sm_90a +NVIDIA H200' "$HONE" help targets
 expect_match 0 '^reach ' "$HONE" help tools
+expect_match 0 '^  explore +.*\(0.08\)$' "$HONE" help policies
 expect_match 0 '^no-compile ' "$HONE" help verdicts
 expect_match 2 "unknown command 'verdict'" "$HONE" help verdict
 
@@ -27,11 +28,13 @@ complete='. ./hone.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hone; echo 
 expect 0 '' bash -c "$complete" - hone zzz
 bash -c "$complete" - hone e | tr ' ' '\n' | grep -qx export || fail 'export is not completed'
 expect 0 '--markdown' bash -c "$complete" - hone eval --ma
+expect 0 'beam bandit' bash -c "$complete" - hone optimize --policy b
 expect 0 'version verdicts' bash -c "$complete" - hone help ver
 expect 0 'first.hone' bash -c "$complete" - hone check firs
 for shell in zsh fish; do
     "$HONE" completion $shell >hone.$shell
     grep -q markdown hone.$shell || fail "$shell knows no options"
+    grep -q 'mcts epsilon greedy' hone.$shell || fail "$shell knows no policies"
     ! command -v $shell >/dev/null || $shell -n hone.$shell || fail "$shell does not read it"
 done
 

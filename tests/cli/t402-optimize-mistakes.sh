@@ -10,8 +10,15 @@ expect 2 "hone: optimize: unknown option '--eval'; did you mean '--evals'?" \
     "$HONE" optimize "$soft" --eval 3
 expect 2 "hone: unknown policy 'mctss'; did you mean 'mcts'?" \
     "$HONE" optimize "$soft" --policy mctss
-expect 2 "hone: unknown policy 'beamsearch'; there are mcts, greedy, random" \
-    "$HONE" optimize "$soft" --policy beamsearch
+expect 2 "hone: unknown policy 'searching'; there are mcts, epsilon, greedy, beam, evolve, bandit, random" \
+    "$HONE" optimize "$soft" --policy searching
+expect 2 'hone: optimize: --evals 0: expected an integer, at least 1' "$HONE" optimize "$soft" --evals 0
+expect 2 "hone: unknown setting of policy mcts 'explor'; did you mean 'explore'?" \
+    "$HONE" optimize "$soft" --policy mcts:explor=1
+expect 2 "hone: unknown setting of policy greedy 'explore'; there are none" \
+    "$HONE" optimize "$soft" --policy greedy:explore=1
+expect 2 "hone: policy mcts: 'explore=much' is not NAME=NUMBER" \
+    "$HONE" optimize "$soft" --policy mcts:explore=much
 expect 2 "hone: unknown proposer 'exprt'; did you mean 'expert'?" \
     "$HONE" optimize "$soft" --proposer exprt
 expect 2 "hone: optimize: --until is a fraction of reach, at most 1" \

@@ -576,3 +576,53 @@ Test(family, the_default_takes_the_emitter_that_should_be_fastest) {
     cr_expect(strstr(exact, "gemm  tile "), "%s", exact);
     arena_reset(&a);
 }
+
+// Results that are rounded to 16 bits do not show how exactly they were divided, or exp computed.
+Test(family, defaults_of_narrow_rows_are_quick) {
+    struct arena a = {0};
+    for (int narrow = 0; narrow < 2; narrow++) {
+        const char *type = narrow ? "bf16" : "f32", *divide = narrow ? "reciprocal" : "exact";
+        divide = arena_printf(&a, "divide %s", divide);
+        const char *rows = arena_printf(&a,
+                                        "problem p\nin x : %s[64, 65536]\nout y : %s[64, 65536]\n"
+                                        "y = softmax(x)\n",
+                                        type, type);
+        cr_expect(strstr(default_on(&a, rows, "sm_90a"), divide));
+        const char *across = arena_printf(&a,
+                                          "problem p\nin x : %s[64, 512, 4096]\nout y : %s[64, "
+                                          "512, 4096]\ny = x / sum(x * x, axis=1, keepdims=true)\n",
+                                          type, type);
+        cr_expect(strstr(default_on(&a, across, "sm_90a"), divide));
+        struct target t;
+        struct kernel k;
+        struct candidate c;
+        struct error err;
+        target_of_arch("sm_90a", &t);
+        const struct problem *p = problem_from(&a, rows);
+        lower_default(&a, p, &t, &k);
+        cr_assert(lower_kernel(&a, p, &t, &k, &c, &err), "%s", err.text);
+        cr_expect_eq(strstr(c.source, "hone_exp_quick") != NULL, narrow == 1);
+    }
+    arena_reset(&a);
+}
+
+// What an H200 was found to want (docs/results/h200-memory.md).
+Test(family, defaults_have_enough_under_way) {
+    struct arena a = {0};
+    const char *odd = default_on(&a,
+                                 "problem p\nin x : f32[128, 4096, 4095]\nout y : f32[128, 4095]\n"
+                                 "y = sum(x, axis=1)\n",
+                                 "sm_90a");
+    cr_expect(strstr(odd, "split 4"), "%s", odd);
+    const char *even = default_on(&a,
+                                  "problem p\nin x : f32[128, 4096, 4096]\nout y : f32[128, 4096]\n"
+                                  "y = sum(x, axis=1)\n",
+                                  "sm_90a");
+    cr_expect(strstr(even, "split 1"), "%s", even);
+    const char *gather = default_on(&a,
+                                    "problem p\nin w : f32[1000, 1024]\nin i : i64[4096] ~ "
+                                    "index(1000)\nout y : f32[4096, 1024]\ny = embedding(w, i)\n",
+                                    "sm_90a");
+    cr_expect(strstr(gather, "items 4"), "%s", gather);
+    arena_reset(&a);
+}

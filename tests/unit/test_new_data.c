@@ -306,6 +306,21 @@ Test(spot_check, says_what_is_rougher_in_the_mean_than_declared_data_may_be) {
     close_looked(&l);
 }
 
+// Of results of 16 bits a few that are off by a unit are all of the mean.
+Test(spot_check, grants_narrow_results_a_few_that_are_a_unit_off) {
+    static const char text[] = "problem p\ndim M = 64, N = 64, K = 32\nin a : bf16[M, K]\n"
+                               "in b : bf16[K, N]\nout c : %s[M, N]\nc = a @ b\n";
+    for (int narrow = 0; narrow < 2; narrow++) {
+        struct arena a = {0};
+        struct oracle o = {.problem = parsed(&a, arena_printf(&a, text, narrow ? "bf16" : "f32"))};
+        o.sets[SET_DECLARED].outputs[0].stats.limit_rms = 64;
+        cr_expect_eq(spot_is_rough(&o, &(struct spot_mean){0, 2.5, 64, 0.004}), !narrow);
+        cr_expect(spot_is_rough(&o, &(struct spot_mean){0, 20, 64, 0.004}));
+        cr_expect(!spot_is_rough(&o, &(struct spot_mean){0, 0.5, 64, 0.004}));
+        arena_reset(&a);
+    }
+}
+
 Test(spot_check, says_what_is_rougher_than_the_candidate_was_where_it_was_verified) {
     struct looked l;
     open_product(&l);

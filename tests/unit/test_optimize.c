@@ -1,5 +1,4 @@
-// The loop on a table: the judge is a function of the kernel's text, so that nothing is
-// compiled or timed and the same run can be repeated exactly.
+// The closed loop on a table (loop_table.h).
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/json.h"
 #include "family/lower.h"
 #include "lang/lang.h"
+#include "loop_table.h"
 #include "mind/proposer.h"
 #include "model/bound.h"
 #include "record/advice.h"
@@ -25,229 +25,9 @@
 #include "search/tree.h"
 #include "store/store.h"
 
-static struct arena a;
-static struct error err;
-static char dir[64];
-static struct target target = {.name = "cpu",
-                               .device = "a table",
-                               .id = "table",
-                               .isa = "none",
-                               .n_threads = 2,
-                               .vector_bytes = 32,
-                               .l1_bytes = 32768,
-                               .l2_bytes = 1 << 20,
-                               .llc_bytes = 16 << 20,
-                               .top_clock_hz = 3e9,
-                               .cc = "cc"};
-static struct problem *problem;
-static struct bound bound;
+TestSuite(optimize, .init = loop_set_up, .fini = loop_tear_down);
 
-static void set_up(void) {
-    // In memory where possible: these tests write thousands of small transactions.
-    snprintf(dir, sizeof dir, "%s/hone-loop-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    cr_assert(mkdtemp(dir) && chdir(dir) == 0);
-    static const char text[] = "problem soft\ndim M = 512, N = 256\nin x : f32[M, N] ~ normal\n"
-                               "out y : f32[M, N]\nt = x * 2\ny = softmax(t)\n";
-    struct lang_file file;
-    const char *diagnostics;
-    struct lang_source source = {.file = "test", .text = text, .len = strlen(text)};
-    cr_assert(lang_parse(&a, &source, &file, &diagnostics, &err), "%s", err.text);
-    problem = file.problems[0];
-    bound_compute(problem, &target, &bound);
-}
-
-static void tear_down(void) {
-    struct error ignored;
-    cr_assert(chdir("/") == 0);
-    file_remove_tree(dir, &ignored);
-    arena_reset(&a);
-}
-
-TestSuite(optimize, .init = set_up, .fini = tear_down);
-
-// ---- the judge
-
-struct table {
-    bool flat;  // all times equal
-    bool root_fails;
-    bool named_fails;     // whatever names an emitter
-    int suspect;          // node that is suspect, -1: none
-    int n_confirm_fails;  // so many confirmations fail
-    bool confirm_infra;
-    bool baseline_fails;  // nothing can be timed against plain
-    int n_beyond;         // so many verdicts are suspect, far beyond reach
-    char notes[1024];     // that were said
-    int interrupt_at;     // judge call that is interrupted, -1: none
-    int n_calls;
-    const char *baseline;  // of the last call
-    int die_at;            // point at which the process ends, -1: none
-    int point;
-    int n_remeasured;
-    bool remeasure_helps;  // the second time, reach is what physics allows
-    double reach_again_s;  // or the first time this, unless it is 0
-    bool is_lucky;  // against the root, times are off by chance; against others, they are not
-    int n_games;    // of the play-off
-    double doubt;   // the interval reaches so far on either side; 0: 1%
-    int n_screened, n_ranked;
-    double ranking_s;  // asked for by the last ranking against the root
-    int n_races, n_raced;
-    int untimed;  // so many of a race have no turn
-    char incumbent[32];
-    const struct candidate *first;  // of a replay
-};
-
-static const struct table plain_table = {.suspect = -1, .interrupt_at = -1, .die_at = -1};
-
-// What kill -9 would do here.
-static void maybe_die(struct table *t) {
-    if (t->die_at >= 0 && t->point++ == t->die_at)
-        _exit(99);
-}
-
-static double table_time(const struct table *t, const struct candidate *c) {
-    uint64_t h = hash_bytes(c->kernel, strlen(c->kernel), 1);
-    if (t->is_lucky)
-        return strcmp(c->label, "default") == 0 ? 1e-3 : 0.5e-3 * (1 + 0.002 * (double)(h % 7));
-    return t->flat ? 1e-3 : 1e-3 * (0.3 + (double)(h % 1000) / 1000);
-}
-
-static bool judge_table(void *ctx, struct arena *into, const struct eval_job *job,
-                        struct eval_result *r, struct error *e) {
-    struct table *t = ctx;
-    maybe_die(t);
-    if (t->n_calls++ == t->interrupt_at)
-        return error_set(e, ERROR_INTERRUPTED, "interrupted");
-    bool is_root = strcmp(job->candidate->label, "default") == 0;
-    double doubt = t->doubt > 0 ? t->doubt : 0.01;
-    t->n_screened += job->depth == EVAL_SCREEN;
-    if (job->depth == EVAL_RANK && job->baseline && strcmp(job->baseline->label, "default") == 0) {
-        t->n_ranked++;
-        t->ranking_s = job->seconds;
-    }
-    double time = table_time(t, job->candidate);
-    double baseline = job->baseline && job->baseline->kernel ? table_time(t, job->baseline) : 2e-3;
-    if (!job->baseline)
-        baseline = time;
-    t->baseline = job->baseline ? job->baseline->label : NULL;
-    bool is_game = job->baseline && strncmp(job->baseline->label, "node ", 5) == 0;
-    t->n_games += is_game;
-    if (t->is_lucky && !is_game && !is_root)
-        time = 0.506e-3 * (0.506e-3 / time);  // the slower it is, the faster it looks
-    *r = (struct eval_result){.verdict = {.kind = VERDICT_OK, .evidence = ""}};
-    uint64_t h = hash_bytes(job->candidate->kernel, strlen(job->candidate->kernel), 2);
-    if ((is_root && t->root_fails) || (!is_root && h % 7 == 0))
-        r->verdict.kind = VERDICT_WRONG;
-    if (t->named_fails)
-        r->verdict.kind = strstr(job->candidate->kernel, " as ") ? VERDICT_WRONG : VERDICT_OK;
-    if (t->suspect >= 0 &&
-        strcmp(job->candidate->label, arena_printf(into, "node %d", t->suspect)) == 0)
-        r->verdict.kind = VERDICT_SUSPECT;
-    if (t->n_beyond-- > 0)
-        r->verdict = (struct verdict){VERDICT_SUSPECT, .rule = "far-beyond-reach", .evidence = ""};
-    if (job->depth == EVAL_CONFIRM && t->confirm_infra)
-        r->verdict.kind = VERDICT_INFRA;
-    if (t->baseline_fails && job->baseline && strcmp(job->baseline->label, "plain") == 0)
-        r->verdict =
-            (struct verdict){VERDICT_INFRA, .rule = "baseline", .evidence = "plain: slow\nx"};
-    if (job->depth == EVAL_CONFIRM && t->n_confirm_fails-- > 0)
-        r->verdict.kind = VERDICT_WRONG;
-    if (r->verdict.kind == VERDICT_OK) {
-        double *samples = arena_array(into, double, 2);
-        samples[0] = time;
-        samples[1] = baseline;
-        r->measurement =
-            (struct measurement){.present = true,
-                                 .baseline = job->baseline ? job->baseline->label : "itself",
-                                 .n_pairs = 1,
-                                 .subject_s = samples,
-                                 .baseline_s = samples + 1,
-                                 .median_s = time,
-                                 .baseline_median_s = baseline,
-                                 .speedup = baseline / time,
-                                 .speedup_low = (1 - doubt) * baseline / time,
-                                 .speedup_high = (1 + doubt) * baseline / time,
-                                 .confidence = 0.99,
-                                 .method = "table"};
-        profile_set(&r->profile, METRIC_THREADS, 2);
-    }
-    maybe_die(t);
-    return true;
-}
-
-// By the table, too; it knows nothing of verdicts.
-static bool race_table(void *ctx, struct arena *into, const struct race_job *job,
-                       struct screening *out, struct error *e) {
-    struct table *t = ctx;
-    (void)into;
-    (void)e;
-    maybe_die(t);
-    t->n_races++;
-    t->n_raced += job->n_candidates;
-    snprintf(t->incumbent, sizeof t->incumbent, "%s", job->incumbent->label);
-    for (int i = 0; i < job->n_candidates; i++) {
-        double time = table_time(t, &job->candidates[i]);
-        out[i] = (struct screening){.present = true,
-                                    .against = job->incumbent->label,
-                                    .n_rounds = 1,
-                                    .n_pairs = 2,
-                                    .speedup = table_time(t, job->incumbent) / time,
-                                    .time_s = time,
-                                    .is_untimed = i >= job->n_candidates - t->untimed};
-    }
-    for (int k = 0; k < job->n_survivors; k++) {
-        int best = -1;
-        for (int i = 0; i < job->n_candidates; i++)
-            if (!out[i].survived && !out[i].is_untimed && out[i].speedup > 0.97 &&
-                (best < 0 || out[i].speedup > out[best].speedup))
-                best = i;
-        if (best >= 0)
-            out[best].survived = true;
-    }
-    maybe_die(t);
-    return true;
-}
-
-static bool remeasure(void *ctx, struct run *run, const char *why, struct error *e) {
-    struct table *t = ctx;
-    (void)e;
-    (void)why;
-    t->n_remeasured++;
-    if (t->remeasure_helps && t->n_remeasured == 2)
-        bound.reach_s = 1e-4;
-    if (t->reach_again_s > 0)
-        bound.reach_s = t->reach_again_s;
-    run->bound = "measured again";
-    return true;
-}
-
-static void count_event(const struct event *e, void *ctx) {
-    struct table *t = ctx;
-    size_t len = strlen(t->notes);
-    if (e->kind == EVENT_NOTE)
-        snprintf(t->notes + len, sizeof t->notes - len, "%s\n", e->words);
-    maybe_die(t);
-}
-
-// ---- one run
-
-struct setting {
-    const char *db;
-    const struct policy *policy;
-    const struct proposer *proposer;
-    uint64_t seed;
-    int evals;
-    int batch;
-    int race;
-};
-
-static const struct setting usual = {"a.db", &policy_mcts, &proposer_expert, 1, 20, 1, 0};
-
-static double given_s = 1000;  // for a run
-
-// What memory said: two kernels to begin with, one of which is the default and so no news.
-static const struct advice *advised;
-
+// Two kernels to begin with, one of which is the default and so no news.
 static const struct advice *advise_two(void) {
     static struct advice d;
     struct kernel k = {0};
@@ -258,83 +38,6 @@ static const struct advice *advise_two(void) {
     kernel_find_knob(s, "rows")->part[0] = 2;
     d.starts[1] = (struct advice_start){kernel_print(&a, &k), "another"};
     return &d;
-}
-
-static struct run new_run(const struct setting *s) {
-    struct run run = {
-        .state = RUN_ACTIVE,
-        .problem_name = problem->name,
-        .problem_text = problem->text,
-        .problem_hash = "hash",
-        .target = "cpu",
-        .device = "a table",
-        .policy = s->policy->name,
-        .proposer = s->proposer->name,
-        .seed = s->seed,
-        .max_evals = s->evals,
-        .batch = s->batch > 0 ? s->batch : 1,
-        .race = s->race,
-        .max_seconds = given_s,
-        .until = 0.95,
-        .started_at = "2026-01-01T00:00:00Z",
-        .version = "0",
-        .champion = -1,
-    };
-    lower_plain(&a, problem, &target, &run.baseline);
-    run.baseline.label = "plain";
-    return run;
-}
-
-// Begin a run, or go on with run 1 where it is there.
-static bool go(const struct setting *s, struct table *t, struct run *run) {
-    struct store *store;
-    struct error ignored = {0};
-    err = (struct error){0};
-    cr_assert(store_open(&store, s->db, true, &err), "%s", err.text);
-    if (!store_get_run(store, &a, 1, run, &ignored)) {
-        *run = new_run(s);
-        cr_assert(store_add_run(store, run, &err), "%s", err.text);
-    }
-    struct optimize_job job = {
-        .context = {.problem = problem,
-                    .target = &target,
-                    .bound = &bound,
-                    .policy = s->policy,
-                    .proposer = s->proposer},
-        .judge = {.judge = judge_table, .ctx = t, .race = race_table},
-        .store = store,
-        .first = t->first,
-        .advice = advised,
-        .remeasure = remeasure,
-        .remeasure_ctx = t,
-        .on_event = count_event,
-        .event_ctx = t,
-    };
-    bool ok = optimize(&a, &job, run, &err);
-    store_close(store);
-    return ok;
-}
-
-static int nodes_of(const char *db, struct search_node **nodes) {
-    struct store *store;
-    int n;
-    cr_assert(store_open(&store, db, false, &err), "%s", err.text);
-    cr_assert(store_get_nodes(store, &a, 1, nodes, &n, &err), "%s", err.text);
-    store_close(store);
-    return n;
-}
-
-// All nodes as one text.
-static const char *tree_text(const char *db) {
-    struct search_node *nodes;
-    int n = nodes_of(db, &nodes);
-    const char *text = "";
-    for (int i = 0; i < n; i++) {
-        json_t *json = search_node_to_json(&nodes[i]);
-        text = arena_printf(&a, "%s%s\n", text, json_print(&a, json));
-        json_decref(json);
-    }
-    return text;
 }
 
 Test(optimize, stores_every_node_and_finds_the_fastest) {
@@ -360,14 +63,13 @@ Test(optimize, stores_every_node_and_finds_the_fastest) {
 }
 
 Test(optimize, decides_the_same_with_the_same_seed) {
-    static const struct policy *const all[] = {&policy_mcts, &policy_greedy, &policy_random};
     struct run run;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; policies[i]; i++) {
         const char *text[3];
         for (int k = 0; k < 3; k++) {
             struct table t = plain_table;
             struct setting s = {arena_printf(&a, "%d-%d.db", i, k),
-                                all[i],
+                                policies[i],
                                 &proposer_blind,
                                 k == 2 ? 8 : 7,
                                 12,
@@ -376,8 +78,8 @@ Test(optimize, decides_the_same_with_the_same_seed) {
             cr_assert(go(&s, &t, &run), "%s", err.text);
             text[k] = tree_text(s.db);
         }
-        cr_assert_str_eq(text[0], text[1], "%s", all[i]->name);
-        cr_assert_str_neq(text[0], text[2], "%s", all[i]->name);
+        cr_assert_str_eq(text[0], text[1], "%s", policies[i]->name);
+        cr_assert_str_neq(text[0], text[2], "%s", policies[i]->name);
     }
 }
 

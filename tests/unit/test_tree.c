@@ -10,13 +10,13 @@
 #include "search/progress.h"
 #include "search/tree.h"
 
-// What a policy selects in a tree.
-static int selected(const struct policy *p, const struct tree *t, struct rng *rng) {
+// What a policy selects in a tree; those that select none begin at what greedy does.
+static int selected(const struct policy *p, struct tree *t, struct rng *rng) {
     struct search_context c = {.nodes = t->nodes, .n_nodes = t->n_nodes, .policy = p};
     struct search_state s = {.tree = *t};
     if (rng)
         s.rng = *rng;
-    int node = p->select(&c, &s);
+    int node = (p->select ? p : &policy_greedy)->select(&c, &s);
     if (rng)
         *rng = s.rng;
     return node;
@@ -59,11 +59,11 @@ Test(tree, counts_visits_and_ranks_what_works) {
     cr_assert_eq(t.at[0].visits, 6);
     cr_assert_eq(t.at[0].n_children, 3);
     cr_assert_eq(t.at[1].visits, 2);
-    cr_assert_float_eq(t.at[0].reward, 1.0 / 3, 1e-12);
-    cr_assert_float_eq(t.at[1].reward, 2.0 / 3, 1e-12);
-    cr_assert_float_eq(t.at[4].reward, 1.0, 1e-12);
-    cr_assert_eq(t.at[2].reward, 0);
-    cr_assert_float_eq(t.at[0].best, 1.0, 1e-12);
+    cr_assert_float_eq(tree_rank(&t, t.at[0].time_s), 1.0 / 3, 1e-12);
+    cr_assert_float_eq(tree_rank(&t, t.at[1].time_s), 2.0 / 3, 1e-12);
+    cr_assert_float_eq(tree_rank(&t, t.at[4].time_s), 1.0, 1e-12);
+    cr_assert_eq(tree_rank(&t, t.at[2].time_s), 0);
+    cr_assert_float_eq(tree_rank(&t, t.at[0].best_s), 1.0, 1e-12);
     cr_assert_eq(tree_fastest(&t), 4);
     arena_reset(&a);
 }
@@ -78,7 +78,8 @@ Test(tree, equal_times_share_the_better_rank) {
         n[i] = node(i, i - 1 < 0 ? -1 : 0, VERDICT_OK, 1 + (double)(i % TIMES));
     tree_build(&a, &t, n, N);
     for (int i = 0; i < N; i += 777)
-        cr_assert_float_eq(t.at[i].reward, 1 - (double)(i % TIMES) / TIMES, 1e-12, "%d", i);
+        cr_assert_float_eq(tree_rank(&t, t.at[i].time_s), 1 - (double)(i % TIMES) / TIMES, 1e-12,
+                           "%d", i);
     cr_assert_eq(t.at[0].visits, N);
     arena_reset(&a);
 }
@@ -101,13 +102,13 @@ Test(tree, closes_subtrees_that_have_nothing_left) {
     struct tree t;
     sample(n);
     tree_build(&a, &t, n, 6);
-    cr_assert(t.at[2].is_closed && t.at[3].is_closed && !t.at[1].is_closed);
+    cr_assert(tree_is_closed(&t, 2) && tree_is_closed(&t, 3) && !tree_is_closed(&t, 1));
     tree_exhaust(&t, 1);
-    cr_assert(!t.at[1].is_closed, "node 4 below is still open");
+    cr_assert(!tree_is_closed(&t, 1), "node 4 below is still open");
     tree_exhaust(&t, 4);
-    cr_assert(t.at[1].is_closed && !t.at[0].is_closed);
+    cr_assert(tree_is_closed(&t, 1) && !tree_is_closed(&t, 0));
     tree_exhaust(&t, 0);
-    cr_assert(t.at[0].is_closed);
+    cr_assert(tree_is_closed(&t, 0));
     struct rng rng;
     rng_init(&rng, 1);
     for (const struct policy *const *p = policies; *p; p++)

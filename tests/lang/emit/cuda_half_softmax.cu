@@ -1,6 +1,6 @@
 // softmax, by hone VERSION.
 // kernel for softmax on sm_80
-// stage y : rowwise  threads 256  rows 1  vec 4  keep register  divide exact  store stream
+// stage y : rowwise  threads 256  rows 1  vec 4  keep register  divide reciprocal  store stream
 #include "dev.h"
 
 #ifndef M
@@ -44,7 +44,7 @@ HONE_KERNEL(256) y_rowwise(const unsigned short *__restrict__ x, unsigned short 
     for (int item = 0; item < 4; item++) {
         f32x4 x_v = x_row[item];
         f32x4 t_1_shifted = x_v - t_1_max;
-        f32x4 t_1_exp = hone_exp4(t_1_shifted);
+        f32x4 t_1_exp = hone_exp_quick4(t_1_shifted);
         t_1_sum_part += t_1_exp;
         t_1_exp_row[item] = t_1_exp;
     }
@@ -55,11 +55,12 @@ HONE_KERNEL(256) y_rowwise(const unsigned short *__restrict__ x, unsigned short 
     }
     hone_barrier();
     float t_1_sum = hone_lanes_sum4(hone_load4(&t_1_sum_warps[0]) + hone_load4(&t_1_sum_warps[4]));
+    float t_1_sum_inverse = 1.0f / t_1_sum;
     #pragma unroll
     for (int item = 0; item < 4; item++) {
         int j = item * 1024 + thread * 4;
         f32x4 t_1_exp = t_1_exp_row[item];
-        f32x4 t_1 = t_1_exp / t_1_sum;
+        f32x4 t_1 = t_1_exp * t_1_sum_inverse;
         hone_stream4_bf16(&y[block * N + j], t_1);
     }
 }
