@@ -122,6 +122,10 @@ void machine_write(struct machine *m, const struct loop_buffer *b, int64_t i, in
     mem->writer[at] = m->self;
 }
 
+static bool is_across(enum loop_op op) {
+    return op >= LOOP_LANES_SUM && op <= LOOP_LANES_ALL;
+}
+
 // Most of what is evaluated has one lane: that way copies no vectors.
 static union cell eval_one(struct machine *m, const struct loop_expr *e) {
     assert(e->lanes == 1);
@@ -146,11 +150,13 @@ static union cell eval_one(struct machine *m, const struct loop_expr *e) {
     union cell arg[3] = {{0}};
     for (int i = 0; i < loop_ops[e->op].arity; i++)
         arg[i] = eval_one(m, e->arg[i]);
-    if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD)
+    if (e->op == LOOP_LANES_BEFORE_SUM || e->op == LOOP_LANES_BEFORE_PROD) {
         cell_before(e->op == LOOP_LANES_BEFORE_SUM ? LOOP_ADD : LOOP_MUL, e->dtype, arg, 1, arg);
-    else if (e->op != LOOP_BROADCAST && (e->op < LOOP_LANES_SUM || e->op > LOOP_LANE))
-        return cell_apply(e, e->arg[0]->dtype, arg);
-    return arg[0];
+        return arg[0];
+    }
+    bool is_itself = e->op == LOOP_BROADCAST || e->op == LOOP_LANE || is_across(e->op) ||
+                     e->op == LOOP_LANES_REVERSED;
+    return is_itself ? arg[0] : cell_apply(e, e->arg[0]->dtype, arg);
 }
 
 int64_t machine_index(struct machine *m, const struct loop_expr *e) {
