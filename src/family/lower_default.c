@@ -174,12 +174,22 @@ static bool has_output(const struct problem *p, const struct kernel_stage *s) {
     return false;
 }
 
+static bool has_value(const struct kernel *k, const char *name) {
+    for (int i = 0; i < k->n_stages; i++)
+        for (int j = 0; j < k->stages[i]->n_values; j++)
+            if (strcmp(k->stages[i]->values[j], name) == 0)
+                return true;
+    return false;
+}
+
 static void lower_by(struct arena *a, const struct problem *p, const struct target *t,
                      bool is_simple, struct kernel *k) {
     *k = (struct kernel){.problem = p->name, .target = target_kernel_name(t)};
     struct choice c = {a, p, t, k, arena_array(a, bool, p->graph.n_nodes), is_simple};
+    // One that another output is made of may be there already.
     for (int i = 0; i < p->n_outputs; i++)
-        materialise(&c, p->outputs[i].name);
+        if (!has_value(k, p->outputs[i].name))
+            materialise(&c, p->outputs[i].name);
     // Outputs that one stage can compute together share what they read.
     for (int i = 0; i + 1 < k->n_stages;) {
         struct arena scratch = {0};
