@@ -19,6 +19,11 @@ bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s) {
     return elapsed_s + kept_s >= max_seconds;
 }
 
+int finale_survivors(double left_s, double verdict_s, int most) {
+    double n = left_s / verdict_s - 1;
+    return n >= most ? most : n > 1 ? (int)n : 1;
+}
+
 static bool may_beat(const struct search_node *n, const struct search_node *champion) {
     return n->verdict.kind == VERDICT_OK && n->measurement.present && n->number > 0 &&
            measurement_compare(&n->measurement) > 0 &&

@@ -23,6 +23,10 @@ double finale_ranking_s(double max_seconds);
 // run is kept for it.
 bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s);
 
+// Verdicts for a race that `left_s` seconds have room for, a confirmation kept: at least one, at
+// most `most`. `verdict_s`: how long a verdict takes.
+int finale_survivors(double left_s, double verdict_s, int most);
+
 // Nodes that may be faster than the champion for all that is known, the fastest first; how many.
 int finale_contenders(const struct search_node *nodes, int n_nodes, int champion,
                       int contenders[CONTENDERS_MAX]);

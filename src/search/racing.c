@@ -14,7 +14,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "model/bound.h"
 #include "record/run.h"
+#include "search/finale.h"
 #include "search/progress.h"
 #include "search/search_loop.h"
 #include "store/store.h"
@@ -44,12 +46,22 @@ static const struct search_node *incumbent(const struct loop *l) {
     return is_block(&n->candidate) ? n : &l->nodes[0];
 }
 
-// So many verdicts are left for them; the root's, where it has none yet, taken off.
+// A verdict's seconds: as many as the first took, before that by what it draws, computes and
+// compares (an instance norm of 7.5 GB takes 9 s on an H200).
+static double verdict_s(const struct loop *l) {
+    const struct work *w = &l->job->context.bound->work;
+    return l->first_eval_s > 0 ? l->first_eval_s : 1e-9 * (w->bytes_read + w->bytes_written);
+}
+
+// So many verdicts are left for them, by number and, after a race of half the time that is left, by
+// time; the root's, where it has none yet, taken off.
 static int survivors(const struct loop *l) {
     const struct run *run = l->run;
-    int left = run->max_evals - progress_evals(l->nodes, l->n_nodes) -
-               (l->nodes[0].state == NODE_PROPOSED);
-    return run->max_evals > 0 && left < SURVIVORS ? (left > 0 ? left : 0) : SURVIVORS;
+    bool is_first = l->nodes[0].state == NODE_PROPOSED;
+    double left_s = (run->max_seconds - run->elapsed_s) / 2 - (is_first ? verdict_s(l) : 0);
+    int most = finale_survivors(left_s, verdict_s(l), SURVIVORS);
+    int left = run->max_evals - progress_evals(l->nodes, l->n_nodes) - is_first;
+    return run->max_evals > 0 && left < most ? (left > 0 ? left : 0) : most;
 }
 
 static bool put_nodes(struct loop *l, struct search_node *const *nodes, int n, struct error *err) {

@@ -45,3 +45,11 @@ Test(finale, keeps_time_for_the_confirmation) {
     cr_expect(!finale_is_near(5.9, 12, 10));
     cr_expect(finale_is_near(6, 12, 10));
 }
+
+Test(finale, a_race_has_as_many_verdicts_as_there_is_time_for) {
+    cr_expect_eq(finale_survivors(30, 9, 2), 2);
+    cr_expect_eq(finale_survivors(26, 9, 2), 1, "one of three is the confirmation's");
+    cr_expect_eq(finale_survivors(2, 9, 2), 1, "something must come of a race");
+    cr_expect_eq(finale_survivors(-5, 9, 2), 1);
+    cr_expect_eq(finale_survivors(1, 0, 2), 2);
+}

@@ -205,6 +205,26 @@ Test(optimize, a_race_has_no_more_survivors_than_there_are_evaluations) {
     }
 }
 
+// A verdict of 10 TB of data would take hours: one kernel is judged beside the root.
+Test(optimize, one_of_the_opening_race_is_judged_where_a_verdict_takes_long) {
+    for (int is_large = 0; is_large < 2; is_large++) {
+        struct setting s = usual;
+        struct table t = plain_table;
+        struct run run;
+        s.db = is_large ? "large.db" : "small.db";
+        s.race = 6;
+        s.evals = 3;
+        bound.work.bytes_read = is_large ? 1e13 : 1e6;
+        cr_assert(go(&s, &t, &run), "%s", err.text);
+        struct search_node *nodes;
+        nodes_of(s.db, &nodes);
+        int n_survived = 0;
+        for (int i = 1; i <= 6; i++)
+            n_survived += nodes[i].screening.survived;
+        cr_expect_eq(n_survived, is_large ? 1 : 2);
+    }
+}
+
 // What had no turn is not held to be tried.
 Test(optimize, what_a_race_had_no_time_for_is_proposed_again) {
     struct setting s = usual;
