@@ -182,7 +182,7 @@ Test(memory, refuses_what_it_is_not_in_one_sentence) {
 }
 
 Test(memory, finds_damage_and_leaves_out_lessons_that_cannot_be_read) {
-    struct memory *m;
+    struct memory *m = NULL;
     struct lesson *all, l = sample("r1", 5, 1e-3), other = sample("r2", 5, 1e-3);
     int n;
     put("m.db", &l);
@@ -197,6 +197,7 @@ Test(memory, finds_damage_and_leaves_out_lessons_that_cannot_be_read) {
     fclose(f);
     bool ok = memory_open(&m, "m.db", false, &err);
     ok = ok && memory_list(m, &a, &(struct memory_filter){0}, &all, &n, &err);
+    memory_close(m);
     cr_assert(!ok && strstr(err.text, "damaged"), "%s", err.text);
 }
 
