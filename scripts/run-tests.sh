@@ -57,7 +57,7 @@ numeric='math/keeps_its_bounds_at_every_width|stats/interval_covers_the_median_o
 long='nvrtc/compiles_the_oracle_for_newer_cards'
 
 # Minutes with a sanitizer, in which nothing happens that does not happen in others.
-plenty='optimize/and_one_that_races|*/fails_without_any_one_*|family/higher_ranks_are_lowered|family/every_accepted_file_is_lowered'
+plenty='optimize/and_one_that_races*|*/fails_without_any_one_*|family/higher_ranks_are_lowered|family/every_accepted_file_is_lowered'
 
 # A sanitised run in which every test passed ends with a status of its own when its own process, Criterion's, has a
 # leak: what reports() makes of that decides.
