@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "family/access.h"
 
 // ---- classes
 
@@ -191,22 +190,13 @@ int64_t conv_positions(const struct conv_form *f) {
 
 // ---- the space of results
 
-static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct lowering *l = ctx;
-    access_cut(l->region, &l->space, n, map);
-    return op_infos[l->region->graph->nodes[n].op].class != OP_CLASS_WINDOW;
-}
-
 int conv_build_space(struct lowering *l, const struct conv_form *f) {
     const struct shape *shape = &l->region->graph->nodes[f->anchor].shape;
     l->space = (struct space){0};
     for (int i = 0; i < shape->rank; i++)
         space_add(&l->space, point_size(l, shape, i));
     space_join(&l->space, 2, f->n_axes);
-    struct axis_map map = map_identity(shape->rank);
-    struct point_visit visit = {l->region, -1, cut_access, l};
-    for (int i = 0; i < l->region->n_values; i++)
-        point_visit(&visit, l->region->value[i], &map);
+    point_cut_epilogue(l, f->anchor);
     for (int i = 0; i < f->n_axes && f->is_strided; i++)
         space_separate(&l->space, 2 + i);
     for (int i = 0; i < 3 && i < shape->rank; i++)

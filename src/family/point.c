@@ -574,3 +574,22 @@ void point_visit(const struct point_visit *v, node_id n, const struct axis_map *
     visit(&visitor, n, map);
     arena_reset(&visitor.arena);
 }
+
+struct epilogue {
+    struct lowering *l;
+    node_id anchor;
+};
+
+static bool cut_until_anchor(void *ctx, node_id n, const struct axis_map *map) {
+    const struct epilogue *e = ctx;
+    access_cut(e->l->region, &e->l->space, n, map);
+    return n != e->anchor;
+}
+
+void point_cut_epilogue(struct lowering *l, node_id anchor) {
+    struct axis_map map = map_identity(l->region->graph->nodes[anchor].shape.rank);
+    struct epilogue e = {l, anchor};
+    struct point_visit visit = {l->region, -1, cut_until_anchor, &e};
+    for (int i = 0; i < l->region->n_values; i++)
+        point_visit(&visit, l->region->value[i], &map);
+}

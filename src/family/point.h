@@ -109,3 +109,6 @@ struct point_visit {
     void *ctx;
 };
 void point_visit(const struct point_visit *v, node_id n, const struct axis_map *map);
+// Cut the lowering's space by all that its values read, seen as the axes of `anchor`, down to that
+// node: an epilogue's accesses.
+void point_cut_epilogue(struct lowering *l, node_id anchor);

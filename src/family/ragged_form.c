@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "family/access.h"
 
 struct search {
     const struct region *region;
@@ -66,21 +65,12 @@ bool ragged_find(struct form *form, struct objection *why) {
     return true;
 }
 
-static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
-    struct lowering *l = ctx;
-    access_cut(l->region, &l->space, n, map);
-    return op_infos[l->region->graph->nodes[n].op].class != OP_CLASS_RAGGED;
-}
-
 void ragged_build_space(struct lowering *l, const struct ragged_form *f) {
     const struct shape *shape = &l->region->graph->nodes[f->anchor].shape;
     l->space = (struct space){0};
     for (int i = 0; i < shape->rank; i++)
         space_add(&l->space, point_size(l, shape, i));
-    struct axis_map map = map_identity(shape->rank);
-    struct point_visit visit = {l->region, -1, cut_access, l};
-    for (int i = 0; i < l->region->n_values; i++)
-        point_visit(&visit, l->region->value[i], &map);
+    point_cut_epilogue(l, f->anchor);
     for (int i = 0; i < shape->rank; i++)
         l->space.is_joined[i] = false;
     space_finish(l->arena, &l->space);
