@@ -146,9 +146,10 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                    m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
                    100 * m->confidence, m->n_pairs);
     if (!e->is_confirmed)
-        str_puts(&out, "It was verified and timed once, and not confirmed on fresh data as a run's\n"
-                       "champion is: of many candidates the one that looks best looks a little\n"
-                       "better than it is.\n\n");
+        str_puts(&out,
+                 "It was verified and timed once, and not confirmed on fresh data as a run's\n"
+                 "champion is: of many candidates the one that looks best looks a little\n"
+                 "better than it is.\n\n");
     str_printf(&out, "%-13s what was searched for: the kernel, with its plan\n",
                e->target->is_gpu ? "kernel.cu" : "kernel.c");
     str_printf(&out, "%-13s the host function that runs the plan\n",

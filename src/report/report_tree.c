@@ -43,8 +43,8 @@ static json_t *run_row(const struct run_view *v) {
                      v->is_running, "stop_reason", json_optional_text(r->stop_reason), "problem",
                      r->problem_name, "target", r->target, "device", r->device, "started_at",
                      r->started_at, "nodes", r->n_nodes, "baseline", report_baseline(r), "champion",
-                     report_champion_json(v), "speedup",
-                     report_speedup_json(r), "reach", report_reach_json(r));
+                     report_champion_json(v), "speedup", report_speedup_json(r), "reach",
+                     report_reach_json(r));
 }
 
 json_t *report_runs_json(const struct run_view *views, int n_views) {
@@ -163,8 +163,9 @@ static void say_times(struct str *out, const struct run_view *v, const struct se
     if (isfinite(report_time(n))) {
         str_puts(out, "time      ");
         report_seconds(out, report_time(n), 0);
-        str_puts(out, n->number ? ", to compare with other nodes: the root's by their paired ratio\n"
-                                : ", the root's: what other nodes are compared with\n");
+        str_puts(out, n->number
+                          ? ", to compare with other nodes: the root's by their paired ratio\n"
+                          : ", the root's: what other nodes are compared with\n");
     }
     if (report_champion(v) == n) {
         str_puts(out, "confirmed ");
