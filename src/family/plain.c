@@ -76,8 +76,8 @@ static void materialise(struct program_state *s, const struct target *t, const c
         const struct form *f = family_first_form(r, t);
         struct objection why;
         // No tensor cores: it is what others are compared with.
-        if (f &&
-            (f->conv || f->ragged || f->attention || f->maxsim || (f->gemm && f->gemm->is_whole)))
+        if (f && (f->conv || f->ragged || f->attention || f->maxsim ||
+                  (f->gemm && (f->gemm->is_whole || f->gemm->is_conv))))
             f = family_form(&families[FAMILY_NEST], r, &why);
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);
