@@ -230,9 +230,8 @@ bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, 
     const char *const argv[] = {p->self, "_play", p->dir, NULL};
     enum { KERNELS_MAX = 8 };
     is_quick &= p->chip[0] != '\0';
-    if (!source_plan(a, p->problem, p->target, c->source, &plan, err) ||
-        !build_cubin(p, a, c, err) || !write_plan(p, a, &plan, is_quick, err) ||
-        (!p->has_inputs && !write_inputs(p, &plan, err)))
+    if (!candidate_plan(a, p->problem, p->target, c, &plan, err) || !build_cubin(p, a, c, err) ||
+        !write_plan(p, a, &plan, is_quick, err) || (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;
     struct collect_request q = {
         .argv = argv, .top = KERNELS_MAX, .timeout_s = 120, .is_silent = true, .is_ours = true};
