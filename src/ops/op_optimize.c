@@ -565,7 +565,7 @@ static void add_counters(struct session *s, struct arena *a, const struct candid
     struct collected seen;
     int64_t start_ns = clock_now_ns();
     bool ok = s->play || play_open(&s->play, s->problem, &s->target, &why);
-    ok = ok && play_candidate(s->play, a, c, true, into, &seen, &why);
+    ok = ok && play_candidate(s->play, a, c, PLAY_QUICK, into, &seen, &why);
     s->counters_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (ok && seen.n_notes == 0)
         return;
