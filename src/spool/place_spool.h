@@ -11,8 +11,8 @@ struct spool_spec {
     const char *machine;          // id of the one device that may judge; NULL: any of its kind
     // Announced jobs may go to any device that is like the target; `machine` judges all others.
     bool is_shared;
-    double wait_s;                // give up when no worker takes a job; 0: 60 s
-    uint64_t seed;                // 0: drawn by the worker, and known to nobody else
+    double wait_s;  // give up when no worker takes a job; 0: 60 s
+    uint64_t seed;  // 0: drawn by the worker, and known to nobody else
 };
 bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
 
