@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "gpu/cuda.h"
 #include "ops/op_machine.h"
 #include "ops/plugins.h"
 #include "tools/tool.h"
@@ -125,7 +126,17 @@ static void put_end(struct str *s, const struct foreground_result *end) {
 }
 
 static void put_nothing(struct str *s, const struct program_data *t) {
-    if (t->n_processes == 0)
+    struct error absent = {0};
+    struct cuda cu;
+    bool has_driver = cuda_open(&cu, &absent);
+    if (has_driver)
+        cuda_close(&cu);
+    if (t->n_processes == 0 && !has_driver)
+        str_printf(s,
+                   "no kernel: %s, so no program can launch one here. What limits a kernel of a "
+                   "CPU: hone eval PROBLEM CANDIDATE\n",
+                   absent.text);
+    else if (t->n_processes == 0)
         str_puts(s, "no kernel: the program never started CUDA's driver (or is linked statically, "
                     "or clears its environment)\n");
     else if (t->n_faults > 0)

@@ -3,6 +3,10 @@
 # how it ends stay, what goes wrong is named, and the rest still works.
 . "$(dirname "$0")/lib.sh"
 mkdir cuda none
+if [ -e /usr/local/cuda/lib64/libcupti.so.13 ] && ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
+    expect_match 1 '^no kernel: .*libcuda.so.1 is not installed, so no program can launch one' env CUDA_HOME="$TMP/none" \
+        CUDA_PATH=/usr/local/cuda "$HONE" profile -- true
+fi
 ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
 export CUDA_HOME="$TMP/cuda"
 program=$(dirname "$HONE")/cuda-program cubin=$ROOT/tests/fixtures/cubin/twins_90a.cubin
