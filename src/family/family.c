@@ -37,7 +37,7 @@ const struct family families[] = {
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
-                       EMITTERS(&ragged_mma)},
+                       EMITTERS(&ragged_mma, &ragged_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find, EMITTERS(&conv_mma)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find, EMITTERS(&pool_cpu, &pool_simt)},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
