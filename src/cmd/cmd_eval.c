@@ -135,8 +135,9 @@ static const struct command_options options = {
         "\n"
         "Two candidates are timed against each other, unless there is a --baseline. More are\n"
         "judged one after the other by the same warm judge, each timed against the baseline, and\n"
-        "ranked at the end; candidates whose intervals overlap share a rank. The exit status is 1\n"
-        "when a verdict is not ok.",
+        "ranked at the end; candidates whose intervals overlap share a rank, and times there are\n"
+        "the baseline's divided by the speed-up, so that they agree with the order. The exit\n"
+        "status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
     .max_arguments = -1,

@@ -46,6 +46,8 @@ static const struct option_row rows[] = {
      .least = 1},
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
+    ROW("jobs", OPTION_INT, "N", request.jobs,
+        "judge on up to N GPUs of this machine that are alike, or by N workers of the --spool (1)"),
     ROW("race", OPTION_INT, "N", request.race,
         "race N kernel blocks at once and judge the best (24 or more); 1: judge each"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
@@ -112,6 +114,12 @@ static const struct command_options options = {
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed, batch and race; limits given with --resume replace its own and count from the\n"
         "run's beginning.\n"
+        "\n"
+        "With --jobs N announced candidates are judged on several devices. Each is timed against "
+        "the\n"
+        "first kernel on the device that has it; whatever may become champion is timed again on\n"
+        "--target itself, where play-off and confirmation are. A worker that dies costs its job "
+        "only.\n"
         "\n"
         "Several files are optimised one after the other, each with the same limits; a summary\n"
         "follows, and the exit status is that of the worst. On a terminal the last lines show how\n"
@@ -207,6 +215,8 @@ static bool check_counts(const struct optimize_request *q, struct error *err) {
     if (q->race > MOST_RACED)
         return error_set(err, ERROR_USAGE, "optimize: a --race has at most %d candidates",
                          MOST_RACED);
+    if (q->jobs > BATCH_MAX)
+        return error_set(err, ERROR_USAGE, "optimize: at most %d --jobs", BATCH_MAX);
     return q->batch <= BATCH_MAX ||
            error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates", BATCH_MAX);
 }

@@ -288,11 +288,14 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
     l.n_rows = choose_rows(&l);
     bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem));
     if (by_card && gpu_declared_is_ready(j) && take_memory(&l)) {
-        if (!look_at(&l, r, &err))
+        bool ok = look_at(&l, r, &err);
+        if (!ok && err.kind != ERROR_UNSUPPORTED)
             gpu_fail(j, &err);
         for (int i = 0; i < j->problem->n_outputs; i++)
             r->n_checked += count_of(&l, j->problem->outputs[i].node);
-        return;
+        if (ok || j->broken.kind != ERROR_NONE)
+            return;
+        *r = (struct spot_result){.output = -1, .elements = ""};
     }
     struct called c = {j, s, slot};
     spot_check(a, &j->oracle, &(struct spot_source){fetch_part, &c}, call, &j->rng, r);

@@ -18,6 +18,7 @@
 #include "family/reduce_form.h"
 #include "family/rows.h"
 #include "family/scan_form.h"
+#include "family/scatter_form.h"
 
 static bool pool_find(struct form *f, struct objection *why) {
     return in_place_check(f->region, f->anchor, why);
@@ -38,11 +39,12 @@ const struct family families[] = {
     [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
-                       EMITTERS(&ragged_mma)},
+                       EMITTERS(&ragged_mma, &ragged_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find, EMITTERS(&conv_mma)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find, EMITTERS(&pool_cpu, &pool_simt)},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
-    [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
+    [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "sums of rows that indices gather", scatter_find,
+                        EMITTERS(&scatter_simt)},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", attention_find,
                           EMITTERS(&attention_mma, &attention_wgmma)},
@@ -173,7 +175,8 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
     bool says_itself = f->kinds == FORM_ANY || f->kinds == KIND(SCAN) ||
-                       f == &families[FAMILY_POOL] || f == &families[FAMILY_LIBRARY];
+                       f->kinds == KIND(SCATTER) || f == &families[FAMILY_POOL] ||
+                       f == &families[FAMILY_LIBRARY];
     for (int i = 0; i < r->n_anchors && !says_itself; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
         if (!is_known_fold(f, n))

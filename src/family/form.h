@@ -52,6 +52,7 @@ struct rows_form;
 struct reduce_form;
 struct gemm_form;
 struct scan_form;
+struct scatter_form;
 struct conv_form;
 struct ragged_form;
 struct attention_form;
@@ -73,6 +74,7 @@ struct form {
     const struct reduce_form *reduce;
     const struct gemm_form *gemm;
     const struct scan_form *scan;
+    const struct scatter_form *scatter;
     const struct conv_form *conv;
     const struct ragged_form *ragged;
     const struct attention_form *attention;

@@ -2,6 +2,7 @@
 // What looks like a node of a run, and is no file, comes from the store.
 #include "ops/candidate_file.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -162,6 +163,12 @@ bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct
     }
     f->candidate.label = is_library ? f->candidate.label : n->name;
     return true;
+}
+
+bool candidate_file_is_there(const char *name, struct error *err) {
+    bool is_path = strpbrk(name, "./") && !is_run_name(name);
+    return !is_path || file_exists(name) ||
+           error_set(err, ERROR_USAGE, "%s: %s", name, strerror(ENOENT));
 }
 
 bool candidate_file_target(struct arena *a, const char *name, const struct problem *p,

@@ -31,6 +31,10 @@ struct candidate_name {
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err);
 
+// Is there such a file, when the name is one of a file? For who has several, before much is done
+// for the first.
+bool candidate_file_is_there(const char *name, struct error *err);
+
 // "cpu" or "cuda", when the name says what it is for; NULL: anything.
 bool candidate_file_target(struct arena *a, const char *name, const struct problem *p,
                            const char **target, struct error *err);

@@ -23,6 +23,7 @@ struct optimize_request {
     const char *spool;                       // judged by workers of this spool; NULL: here
     double wait_s;                           // for a worker of the spool; 0: the default
     const char *dims;                        // "M=64,N=32" in place of the file's; NULL: none
+    int64_t jobs;                            // candidates judged at once; 0: one
     int64_t race;                            // blocks that are raced at once; 0: as many as suit
     int64_t batch;                           // proposed before they are judged; 0: one
     int64_t evals;                           // 0: no limit, or the resumed run's
