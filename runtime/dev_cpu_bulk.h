@@ -138,12 +138,13 @@ static char *hone_dev_swizzled(const char *at) {
 
 static void hone_dev_land_row(const struct hone_dev_bulk *c, char *to, const long *at) {
     const struct hone_tensormap *m = c->map;
-    const char *from = m->base;
+    uintptr_t address = (uintptr_t)m->base;  // wraps around: strides may make use of it
     int inside = 1;
     for (int i = 1; i < m->rank; i++) {
-        from += at[i] * m->strides_bytes[i];
+        address += (uintptr_t)at[i] * (uintptr_t)m->strides_bytes[i];
         inside &= at[i] >= 0 && at[i] < m->dims[i];
     }
+    const char *from = (const char *)address;
     for (long x = 0; x < m->box[0]; x++) {
         char *p = to + x * m->element_bytes;
         long column = c->coordinate[0] + x;

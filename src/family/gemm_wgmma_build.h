@@ -1,6 +1,7 @@
 // What the parts of wgmma's lowering share: the kernel that is being built, and shorthands for its
-// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results) and
-// gemm_wgmma_split.c (operands of f32 in two parts) include this.
+// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results),
+// gemm_wgmma_split.c (operands of f32 in two parts) and ragged_wgmma_lower.c (groups of rows)
+// include this.
 #pragma once
 
 #include "base/arena.h"
@@ -17,18 +18,37 @@ struct wgmma_tile {
     struct loop_buffer *low_map, *low_tile, *parts[2], *factors;
 };
 
+// The loops around a tile, of which the last is the innermost.
+struct wgmma_loops {
+    struct loop_builder at[2];
+    int n;
+};
+
+// Products whose tiles are known only when it runs: how a block walks over its own. `open` sets the
+// tile's place and what follows from it (below, from `batch` to `cut`).
+struct wgmma_build;
+struct wgmma_walk {
+    void (*open)(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+    void (*close)(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+    const void *ctx;
+};
+
 struct wgmma_build {
     struct lowering *l;
     struct arena *a;
     const char *name;  // of the stage's first value
     const struct gemm_form *form;
     struct wgmma_sizes z;
-    int64_t blocks;      // of the grid
-    bool more;           // some have more than one tile
-    struct scope *top;   // nothing fixed
-    struct scope batch;  // batch fixed
+    int64_t blocks;     // of the grid
+    bool more;          // some have more than one tile
+    struct scope *top;  // nothing fixed
     const struct loop_expr *block, *thread;
+    const struct wgmma_walk *walk;                   // NULL: over the tiles of all matrices
+    struct scope batch;                              // batch fixed
     const struct loop_expr *matrix;                  // number of the tile's in the batch
+    const struct loop_expr *rows_end;                // of results
+    const struct loop_expr *first_k, *cut;           // rows of the operands that are cut: the first
+                                                     // (where they are K; else NULL), and the end
     const struct loop_expr *count;                   // of slices before this tile's
     const struct loop_expr *first_slice, *n_slices;  // of the tile's, that are the block's
     struct wgmma_tile lhs, rhs;
@@ -77,6 +97,13 @@ static inline const struct loop_expr *open_unrolled(const struct wgmma_build *x,
     struct loop_for f = {name, num(x, 0), num(x, count), 1, true};
     return loop_open_for(b, &f, inner);
 }
+
+// Makes the kernel: one warpgroup copies, the others multiply and store.
+// requires: x has lowering, name, form, sizes, blocks, and what the tiles of both sides are of.
+void wgmma_build_kernel(struct wgmma_build *x, const char *suffix);
+// Sets the first row and column of number `tile` of a matrix with `down` rows of tiles.
+void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *tile,
+                      const struct loop_expr *down);
 
 // Stores the tile whose sums this thread has; `consumer` is its warpgroup among those that
 // multiply.

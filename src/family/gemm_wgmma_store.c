@@ -59,7 +59,7 @@ static void define(struct wgmma_build *x, struct scope *s, const struct loop_exp
 
 static void store_pair(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *row,
                        const struct loop_expr *column, const struct loop_expr *sum) {
-    int lanes = x->z.n % 2 == 0 && (x->form->has_pairs || !x->form->is_whole) ? 2 : 1;
+    int lanes = x->z.n % 2 == 0 && x->form->has_pairs ? 2 : 1;
     struct axis_map map = identity(x);
     struct loop_builder by_lane, guard;
     const struct loop_expr *lane = open_unrolled(x, b, "lane", 2 / lanes, &by_lane);
@@ -82,7 +82,7 @@ static void store_straight(struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *row = add(x, times(x, part, WGMMA_ROWS), times(x, half, 8));
     row = add(x, p->first, add(x, row, quotient(x, p->lane, 4)));
     row = loop_let(&by_row, "row", row);
-    loop_open_if(&by_row, row, x->l->space.extent[x->lhs.group], &guard);
+    loop_open_if(&by_row, row, x->rows_end, &guard);
     const struct loop_expr *j = open_unrolled(x, &guard, "j", x->z.rhs.width / 8, &by_column);
     const struct loop_expr *column = add(x, times(x, j, 8), times(x, rest(x, p->lane, 4), 2));
     column = loop_let(&by_column, "column", add(x, x->rhs.first, column));
@@ -111,7 +111,7 @@ static void fill_passage(struct wgmma_build *x, struct loop_builder *b, const st
     const struct loop_expr *own = add(x, times(x, half, 8), quotient(x, p->lane, 4));
     const struct loop_expr *row = add(x, p->first, add(x, times(x, part, WGMMA_ROWS), own));
     row = loop_let(&by_row, "row", row);
-    loop_open_if(&by_row, row, x->l->space.extent[x->lhs.group], &guard);
+    loop_open_if(&by_row, row, x->rows_end, &guard);
     const struct loop_expr *j = open_unrolled(x, &guard, "j", 8, &by_column);
     const struct loop_expr *pair = times(x, rest(x, p->lane, 4), 2);
     const struct loop_expr *column = add(x, times(x, c, 64), add(x, times(x, j, 8), pair));
@@ -139,7 +139,7 @@ static void empty_passage(struct wgmma_build *x, struct loop_builder *b,
     const struct loop_expr *piece = rest(x, p->lane, 8);
     const struct loop_expr *row = add(x, p->first, add(x, times(x, part, WGMMA_ROWS), own));
     row = loop_let(&inner, "row", row);
-    loop_open_if(&inner, row, x->l->space.extent[x->lhs.group], &guard);
+    loop_open_if(&inner, row, x->rows_end, &guard);
     const struct loop_expr *column = add(x, times(x, c, 64), times(x, piece, 8));
     column = loop_let(&guard, "column", add(x, x->rhs.first, column));
     loop_open_if(&guard, column, x->l->space.extent[x->rhs.group], &inside);
@@ -249,7 +249,7 @@ static void mend(struct wgmma_build *x, struct loop_builder *b, const struct wgm
     const struct loop_expr *row, *column;
     const struct loop_expr *j = loop_open_for(&some, &f, &by_pair);
     find_pair(x, &by_pair, p, own_pair(x, &by_pair, j), &row, &column);
-    loop_open_if(&by_pair, row, x->l->space.extent[x->lhs.group], &inside_row);
+    loop_open_if(&by_pair, row, x->rows_end, &inside_row);
     f = (struct loop_for){"lane", num(x, 0), num(x, 2), 1, false};
     column = add(x, column, loop_open_for(&inside_row, &f, &by_lane));
     column = loop_let(&by_lane, "column", column);
@@ -309,7 +309,7 @@ void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b) {
             loop_load(x->a, x->shares, share_at(x, num(x, i), pair), 2, 1);
         sum = sum ? loop_binary(x->a, LOOP_ADD, sum, part) : part;
     }
-    loop_open_if(&inner, row, x->l->space.extent[x->lhs.group], &guard);
+    loop_open_if(&inner, row, x->rows_end, &guard);
     store_pair(x, &guard, row, column, sum);
     loop_close(&inner, &guard);
     loop_close(b, &inner);

@@ -220,12 +220,18 @@ static void bulk_land(struct machine *m, const struct bulk *c) {
     const struct memory *from = &m->memory[map->of->id];
     struct memory *to = &m->memory[c->to->id];
     for (int64_t i = 0; i < box_elements(map) && !m->failed; i++) {
-        int64_t at = 0, rest = i;
+        int64_t rest = i;
+        uint64_t sum = 0;  // wraps around as addresses do: strides may make use of it
         bool inside = true;
         for (int d = 0; d < map->rank; rest /= map->box[d], d++) {
             int64_t x = c->coordinate[d] + rest % map->box[d];
             inside &= x < map->dims[d];
-            at += x * map->strides[d];
+            sum += (uint64_t)x * (uint64_t)map->strides[d];
+        }
+        int64_t at = (int64_t)sum;
+        if (inside && (at < 0 || at >= map->of->count)) {
+            machine_fail(m, map->of, at, "is out of bounds");
+            return;
         }
         union cell v = {0};
         if (inside)
