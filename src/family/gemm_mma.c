@@ -369,8 +369,8 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double memory = (w.bytes_read + w.bytes_written) /
                     fmin(gpu_bytes_per_s(t), all_under_way / MEMORY_LATENCY_S);
     double computed = mma_seconds(&z, t);
-    // A block that is alone and has all of K in its ring copies, multiplies and stores one after the
-    // other: 3.9 ms of an H200 for 1.5 of traffic, where two or three take turns 2.5.
+    // A block that is alone and has all of K in its ring copies, multiplies and stores one after
+    // the other: 3.9 ms of an H200 for 1.5 of traffic, where two or three take turns 2.5.
     if (z.slices < z.stages && count_resident(&z, t) < 2)
         return computed + memory + 6.5e-6;
     // The longer of them does not hide all of the other.
