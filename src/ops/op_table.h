@@ -22,7 +22,8 @@ struct op_table {
     struct candidate first;  // where a search begins
     struct judge_table judge;
     struct judging judging;
-    int n_unknown;  // rows whose block this hone does not know any more
+    signed char *leads;  // by row, for the suite: do moves lead to the best? 0: not known, -1: no
+    int n_unknown;       // rows whose block this hone does not know any more
 };
 
 // Is it the name of a table? NULL: it is not; else its path.
