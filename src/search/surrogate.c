@@ -20,7 +20,7 @@ enum { SHARES = 3, LENGTHS = 2, MODELS = SHARES * LENGTHS, FEATURES_MAX = 512 };
 static const double NOISE = 0.003;
 // What is known of the standard deviation of the rest before anything was measured: about this, as
 // if seen twice.
-static const double SPREAD = 0.4, SEEN = 2;
+static const double SPREAD = 0.8, SEEN = 2;
 
 // ---- features
 
