@@ -85,6 +85,7 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
                                   .is_out_error = q->is_json,
                                   .only_timeline = q->only_timeline};
     struct diagnosis *d = &out->diagnosis;
+    struct plugins plugins;
     *out = (struct program_profile){.argv = q->argv};
     if (!(q->by_ncu ? collect_by_ncu : collect)(a, &ask, &out->collected, err))
         return false;
@@ -96,7 +97,8 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
     find_target(a, d, t);
     diagnosis_examine(a, q->top, d);
     add_spots(a, &out->collected, d);
-    plugins_run(a, &(struct plugin_request){&q->tool, q->tool != NULL}, d);
+    plugins_find(a, q->tool, &plugins);
+    plugins_run(a, &plugins, d);
     for (int i = 0; i < out->collected.n_notes; i++)
         diagnosis_absent(d, out->collected.notes[i]);
     rank_first(out);
