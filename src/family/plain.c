@@ -82,7 +82,7 @@ static void materialise(struct program_state *s, const struct target *t, const c
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);
         // A thread for a line, or for a window, is simpler.
-        if (f && (f->scan || f->family == &families[FAMILY_POOL]))
+        if (f && (f->scan || f->scatter || f->family == &families[FAMILY_POOL]))
             f = family_form(&families[FAMILY_NEST], r, &why);
         bool takes = f && (!t->is_gpu || f->family->kinds == FORM_ANY || gpu_plain_accepts(r));
         node_id cut = takes ? find_cut(f) : region_cut(r);
