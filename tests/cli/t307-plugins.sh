@@ -55,7 +55,7 @@ expect 0 '' sh -c "'$HONE' diagnose --tool ./named '$file' | grep 'the tool'; tr
 # In a search: what it says is a finding of the node, which the expert follows; it is recorded, so
 # that a replay does without it; what it does wrong is said once.
 table=$ROOT/tests/tables/cpu-softmax.table
-optimize() { "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=128,N=1024 --target "table:$table" --until 1 --evals 4 "$@"; }
+optimize() { "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=128,N=1024 --target "table:$table" --until 1 --evals 4; }
 action='{"words": "fewer rows", "knob": "rows", "direction": -1}'
 only mine '{"name": "mine", "metrics": ["time_s"]}' \
     "echo '{\"findings\": [{\"kernel\": 0, \"severity\": \"high\", \"cause\": \"too many rows\", \"actions\": [$action]}]}'"
