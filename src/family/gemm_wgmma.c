@@ -211,6 +211,20 @@ bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int valu
     return dtype_infos[n->dtype].bits == 16 && g->n % 8 == 0 && g->has_pairs;
 }
 
+// As many as divide those of a tile, so that each box of a tile has a place of its own in every
+// tile.
+bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g) {
+    enum dtype t = r->graph->nodes[r->value[0]].dtype;
+    bool is_known = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+    if (r->n_values != 1 || !is_known || g->n % 8 != 0 || !g->has_pairs)
+        return false;
+    int64_t boxes = z->rhs.width * dtype_size(t, 1) / 128 * (z->own / WGMMA_ROWS);
+    for (z->boxes = 3; boxes % z->boxes != 0;)
+        z->boxes--;
+    z->staged_bytes = (int64_t)z->consumers * 4 * z->boxes * WGMMA_BOX_BYTES;
+    return true;
+}
+
 int64_t wgmma_pairs(const struct wgmma_sizes *z) {
     return (int64_t)z->own * z->rhs.width / WGMMA_GROUP / 2;
 }
