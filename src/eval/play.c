@@ -315,8 +315,8 @@ static bool count_fully(struct play *p, struct arena *a, const struct plan *plan
 bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, enum play_how how,
                     struct profile *into, struct collected *out, struct error *err) {
     struct plan plan;
-    if (!source_plan(a, p->problem, p->target, c->source, &plan, err) ||
-        !build_cubin(p, a, c, err) || !write_plan(p, a, &plan, how != PLAY_FULL, err) ||
+    if (!candidate_plan(a, p->problem, p->target, c, &plan, err) || !build_cubin(p, a, c, err) ||
+        !write_plan(p, a, &plan, how != PLAY_FULL, err) ||
         (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;
     // Nobody shall be timed meanwhile; whoever waits too long goes on all the same.

@@ -54,6 +54,8 @@ extern const struct emitter map_simt, map_tiles, rowwise_simt, rowwise_blocks, r
     reduce_simt, gemm_simt, gemm_dot, gemm_mma, gemm_wgmma, ragged_mma, ragged_wgmma, conv_mma,
     attention_mma, attention_wgmma, maxsim_mma, scan_simt, scatter_simt, pool_simt, nest_simt;
 
+extern const struct emitter library_blas, library_cublaslt, library_cudnn;
+
 // For `runs_on`.
 bool emitter_runs_on_cpu(const struct target *t);
 bool emitter_runs_on_gpu(const struct target *t);

@@ -57,6 +57,7 @@ struct conv_form;
 struct ragged_form;
 struct attention_form;
 struct maxsim_form;
+struct library_form;
 
 struct form {
     const struct region *region;
@@ -78,6 +79,7 @@ struct form {
     const struct ragged_form *ragged;
     const struct attention_form *attention;
     const struct maxsim_form *maxsim;
+    const struct library_form *library;
 };
 
 enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor
