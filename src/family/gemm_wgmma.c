@@ -80,10 +80,11 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
                          "the way; materialise it first, or take simt",
                          name, anchor);
     const struct shape *shape = &node_of(f, s->leaf)->shape;
-    int stays = is_lhs ? g->axis_k - 2 : g->axis_k - 1, rank = shape->rank;
-    int last = rank > 1 ? s->map.axis[rank - 1] : -1, row = rank > 1 ? s->map.axis[rank - 2] : -1;
-    bool along_k = last == g->axis_k && row == stays;
-    if (!map_is_plain(&s->map, rank) || !(along_k || (last == stays && row == g->axis_k)))
+    int stays = is_lhs ? g->axis_m : g->axis_n, axes[2];
+    gemm_last_axes(f->region, g, s->leaf, &s->map, axes);
+    bool along_k = axes[0] == g->axis_k && axes[1] == stays;
+    bool is_across = axes[0] == stays && axes[1] == g->axis_k;
+    if (!map_is_plain(&s->map, shape->rank) || !(along_k || is_across))
         return objection(why, NULL,
                          "wgmma copies boxes of matrices, and the last two axes of the %s operand "
                          "of %s are none; take mma or simt",

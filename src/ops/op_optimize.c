@@ -60,8 +60,9 @@ struct session {
     double counters_s;  // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
-    struct candidate start;  // no source: the default kernel
-    struct op_table *table;  // stands for the device; NULL: there is one
+    struct candidate start;     // no source: the default kernel
+    struct candidate baseline;  // no source: plain
+    struct op_table *table;     // stands for the device; NULL: there is one
     struct judge_recorder recorder;
     struct kernel **kernels;  // blocks of the problem's file
     int n_kernels;
@@ -241,7 +242,9 @@ static void fill_run(struct session *s) {
         .feedback = feedback,
     };
     s->run.start = s->start;
-    if (op_has_default(s->problem)) {
+    if (s->baseline.source) {
+        s->run.baseline = s->baseline;
+    } else if (op_has_default(s->problem)) {
         lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
         s->run.baseline.label = "plain";
     } else if (s->q->start) {
@@ -310,6 +313,21 @@ static bool find_start(struct session *s, struct error *err) {
     if (f.refusal)
         return error_set(err, ERROR_USAGE, "start %s: %s", name, f.refusal);
     s->start = f.candidate;
+    return true;
+}
+
+// What the champion is confirmed against, where somebody names it.
+static bool find_baseline(struct session *s, struct error *err) {
+    const char *name = s->q->baseline;
+    struct candidate_name n = {.name = name, .problem = s->problem, .target = &s->target};
+    struct candidate_file f;
+    if (!name)
+        return true;
+    if (!candidate_file_read(s->a, &n, &f, err))
+        return false;
+    if (f.refusal)
+        return error_set(err, ERROR_USAGE, "baseline %s: %s", name, f.refusal);
+    s->baseline = f.candidate;
     return true;
 }
 
@@ -475,7 +493,7 @@ static bool begin_new(struct session *s, struct error *err) {
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
     if (!find_memory(s, err) || !begin_model(s, err) || !find_target(s, start_target(s), err) ||
-        !find_start(s, err) || !measure_ceilings(s, err))
+        !find_start(s, err) || !find_baseline(s, err) || !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
@@ -606,7 +624,7 @@ static void add_counters(struct session *s, struct arena *a, const struct candid
     struct collected seen;
     int64_t start_ns = clock_now_ns();
     bool ok = s->play || play_open(&s->play, s->problem, &s->target, &why);
-    ok = ok && play_candidate(s->play, a, c, true, into, &seen, &why);
+    ok = ok && play_candidate(s->play, a, c, PLAY_QUICK, into, &seen, &why);
     s->counters_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (ok && seen.n_notes == 0)
         return;

@@ -13,8 +13,9 @@ struct arena;
 struct error;
 
 struct optimize_request {
-    const char *file;   // the problem; NULL with `resume`
-    const char *start;  // source that the search begins with; NULL: the default kernel
+    const char *file;      // the problem; NULL with `resume`
+    const char *baseline;  // a candidate as hone eval names it; NULL: plain
+    const char *start;     // source that the search begins with; NULL: the default kernel
     bool resume;
     const char *run;                         // with `resume`: which; NULL: the newest unfinished
     const char *target, *policy, *proposer;  // NULL: the default

@@ -12,6 +12,7 @@
 #include "gpu/cuda.h"
 #include "ops/op_machine.h"
 #include "ops/plugins.h"
+#include "profile/collect_ncu.h"
 #include "tools/tool.h"
 
 enum { KERNELS_LISTED = 12, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
@@ -85,7 +86,7 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
                                   .only_timeline = q->only_timeline};
     struct diagnosis *d = &out->diagnosis;
     *out = (struct program_profile){.argv = q->argv};
-    if (!collect(a, &ask, &out->collected, err))
+    if (!(q->by_ncu ? collect_by_ncu : collect)(a, &ask, &out->collected, err))
         return false;
     struct program_data *t = &out->collected.timeline;
     *d = (struct diagnosis){.what = "a program",
@@ -175,9 +176,11 @@ static void put_timeline(struct arena *a, struct str *s, const struct program_pr
                t->device ? t->device : "a GPU");
     if (t->n_processes > 1)
         str_printf(s, ", by %d processes", t->n_processes);
-    str_printf(
-        s, "\n  timeline  %s from the first kernel to the last, some kernel runs %.0f%% of it\n",
-        clock_duration(a, (t->last_s - t->first_s) * 1e9), 100 * busy);
+    str_puts(s, "\n");
+    if (isfinite(busy))
+        str_printf(
+            s, "  timeline  %s from the first kernel to the last, some kernel runs %.0f%% of it\n",
+            clock_duration(a, (t->last_s - t->first_s) * 1e9), 100 * busy);
     put_copies(a, s, t);
     for (int i = 0; i < c->profile.n_launches && i < KERNELS_LISTED; i++) {
         const struct program_kernel *k = c->kernels[i].kernel;
@@ -213,8 +216,11 @@ const char *op_profile_text(struct arena *a, const struct program_profile *p) {
     put_timeline(a, &s, p);
     put_first(&s, p);
     diagnosis_put(a, &s, &p->diagnosis);
-    str_printf(&s, "runs: %.2f s with a timeline", c->run_s[0]);
-    if (c->run_s[1] > 0)
+    if (c->run_s[0] > 0)
+        str_printf(&s, "runs: %.2f s with a timeline", c->run_s[0]);
+    else
+        str_printf(&s, "runs: %.2f s by ncu", c->run_s[1]);
+    if (c->run_s[0] > 0 && c->run_s[1] > 0)
         str_printf(&s, ", %.2f s with counters (%d passes)", c->run_s[1], c->passes);
     if (c->run_s[2] > 0)
         str_printf(&s, ", %.2f s with samples", c->run_s[2]);
