@@ -30,7 +30,7 @@ static const struct option_row rows[] = {
     {.name = "baseline",
      .type = OPTION_STRING,
      .value = "CANDIDATE",
-     .summary = "what it is timed against (plain: one simple loop nest per value)",
+     .summary = "what it is timed against, a candidate too (plain: one simple loop nest per value)",
      .offset = offsetof(struct eval_options, baseline)},
     {.name = "verify",
      .type = OPTION_FLAG,
@@ -126,8 +126,10 @@ static const struct command_options options = {
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
         "hone scaffold), or a .hone file with a kernel block; or 'plain' (one simple loop nest "
         "per\n"
-        "value), 'default' (the kernel that a search begins with), or RUN.NODE, a kernel of a\n"
-        "stored run ('3' and 'last' mean a run's champion). It runs in a process of its own,\n"
+        "value), 'default' (the kernel that a search begins with), 'library' (products and\n"
+        "convolutions by OpenBLAS, cuBLASLt or cuDNN where they are installed, what is around\n"
+        "them by kernels of hone's), or RUN.NODE, a kernel of a stored run ('3' and 'last' mean a\n"
+        "run's champion). It runs in a process of its own,\n"
         "locked in, on inputs drawn after it was frozen; every call is checked, the timed ones\n"
         "too.\n"
         "\n"

@@ -1,5 +1,6 @@
 // A candidate as a command names it: a file of C, of CUDA, or with a kernel block, one of our
-// own (`plain`, `default`), or a node of a stored run (`3.7`; `3` and `last` mean the champion).
+// own (`plain`, `default`), `library` (library_candidate.h), or a node of a stored run (`3.7`; `3`
+// and `last` mean the champion).
 //
 // A file that is too large, or no text, is refused: that is a verdict on it, as on one that does
 // not compile, and no mistake of the command, which goes on with the next. One that is missing, a

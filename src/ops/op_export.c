@@ -33,11 +33,15 @@ enum { PROOF_MAX = 64 << 20 };
 
 // The plan's expressions are evaluated here, THREADS for the threads of this machine. A GPU's
 // limits were kept when the plan was judged.
-static bool parse_plan(struct arena *a, const struct problem *p, const char *source,
+static bool parse_plan(struct arena *a, const struct problem *p, const struct candidate *c,
                        const struct target *t, struct plan *plan, struct error *err) {
     struct target generous = *t;
     generous.shared_per_block = INT32_MAX;
-    return source_plan(a, p, &generous, source, plan, err);
+    if (!candidate_plan(a, p, &generous, c, plan, err))
+        return false;
+    return !plan_has_calls(plan) ||
+           error_set(err, ERROR_UNSUPPORTED,
+                     "this kernel calls a library, which is not hone's to export");
 }
 
 // ---- the host function's name
@@ -351,7 +355,7 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, node, &e, err) ||
         !op_stored_problem(a, &view.run, &problem, err) ||
         !find_target(a, &view.run, e.champion, &target, err) ||
-        !parse_plan(a, problem, e.champion->candidate.source, &target, &plan, err))
+        !parse_plan(a, problem, &e.champion->candidate, &target, &plan, err))
         return false;
     struct oracle oracle;
     uint64_t seed = rng_entropy();

@@ -26,6 +26,7 @@
 #include "ops/op_spool.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
+#include "ops/plugins.h"
 #include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -57,11 +58,14 @@ struct session {
     int n_devices;                  // that still do; 0: the target alone
     struct play *play;  // counters of candidates; NULL: not asked yet, or there are none
     bool has_no_counters;
-    double counters_s;  // how long they took the last time; 0: not asked yet
+    struct plugins plugins;  // tools of the user's
+    struct judging judge;    // without them
+    double counters_s;       // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
-    struct candidate start;  // no source: the default kernel
-    struct op_table *table;  // stands for the device; NULL: there is one
+    struct candidate start;     // no source: the default kernel
+    struct candidate baseline;  // no source: plain
+    struct op_table *table;     // stands for the device; NULL: there is one
     struct judge_recorder recorder;
     struct kernel **kernels;  // blocks of the problem's file
     int n_kernels;
@@ -241,7 +245,9 @@ static void fill_run(struct session *s) {
         .feedback = feedback,
     };
     s->run.start = s->start;
-    if (op_has_default(s->problem)) {
+    if (s->baseline.source) {
+        s->run.baseline = s->baseline;
+    } else if (op_has_default(s->problem)) {
         lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
         s->run.baseline.label = "plain";
     } else if (s->q->start) {
@@ -310,6 +316,21 @@ static bool find_start(struct session *s, struct error *err) {
     if (f.refusal)
         return error_set(err, ERROR_USAGE, "start %s: %s", name, f.refusal);
     s->start = f.candidate;
+    return true;
+}
+
+// What the champion is confirmed against, where somebody names it.
+static bool find_baseline(struct session *s, struct error *err) {
+    const char *name = s->q->baseline;
+    struct candidate_name n = {.name = name, .problem = s->problem, .target = &s->target};
+    struct candidate_file f;
+    if (!name)
+        return true;
+    if (!candidate_file_read(s->a, &n, &f, err))
+        return false;
+    if (f.refusal)
+        return error_set(err, ERROR_USAGE, "baseline %s: %s", name, f.refusal);
+    s->baseline = f.candidate;
     return true;
 }
 
@@ -481,7 +502,8 @@ static bool begin_new(struct session *s, struct error *err) {
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
     if (!find_memory(s, err) || !begin_model(s, err) || !choose_policy(s, err) ||
-        !find_target(s, start_target(s), err) || !find_start(s, err) || !measure_ceilings(s, err))
+        !find_target(s, start_target(s), err) || !find_start(s, err) || !find_baseline(s, err) ||
+        !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
@@ -612,7 +634,7 @@ static void add_counters(struct session *s, struct arena *a, const struct candid
     struct collected seen;
     int64_t start_ns = clock_now_ns();
     bool ok = s->play || play_open(&s->play, s->problem, &s->target, &why);
-    ok = ok && play_candidate(s->play, a, c, true, into, &seen, &why);
+    ok = ok && play_candidate(s->play, a, c, PLAY_QUICK, into, &seen, &why);
     s->counters_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (ok && seen.n_notes == 0)
         return;
@@ -653,8 +675,33 @@ static struct judging judge_of(struct session *s) {
                             .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL};
 }
 
+static void note_wrong(void *ctx, const char *words) {
+    struct session *s = ctx;
+    note(s, arena_printf(s->a, "without %s", words));
+}
+
+// What tools of the user's say of a kernel that is worth ranking is recorded with its profile: both
+// minds hear it, and a replay need not ask again.
+static bool judge_and_ask(void *ctx, struct arena *a, const struct eval_job *job,
+                          struct eval_result *result, struct error *err) {
+    struct session *s = ctx;
+    if (!s->judge.judge(s->judge.ctx, a, job, result, err))
+        return false;
+    if (job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK) {
+        profile_set(&result->profile, METRIC_TIME, result->measurement.median_s);
+        plugins_say(a, &s->plugins, &s->target, &s->bound, &result->profile, note_wrong, s);
+    }
+    return true;
+}
+
 static bool work(struct session *s, struct error *err) {
-    s->recorder.inner = judge_of(s);
+    s->judge = judge_of(s);
+    s->recorder.inner = s->judge;
+    plugins_find(s->a, s->q->tool, &s->plugins);
+    if (s->plugins.n > 0) {
+        s->recorder.inner.judge = judge_and_ask;
+        s->recorder.inner.ctx = s;
+    }
     s->recorder.store = s->store;
     s->recorder.run = s->run.id;
     struct priors priors = op_memory_priors(s->a, &s->advice);
