@@ -221,14 +221,15 @@ static void read_part(const struct copy *c, const struct part *p, struct loop_bu
 // The row that a place belongs to: its phase, then its image, then its cell.
 static const struct loop_expr *row_of(const struct copy *c, const struct part *p,
                                       const struct loop_expr *at) {
-    const struct loop_expr *phase = num(c, 0), *cell = num(c, 0), *place[SPATIAL_MAX];
+    const struct loop_expr *phase = num(c, 0), *cell = at, *place[SPATIAL_MAX];
     int64_t n_phases = 1;
     for (int i = c->f->n_axes - 1; i >= 0; i--) {
         place[i] = i == 0 ? at : op(c, LOOP_MOD, at, walked(c, i));
         at = op(c, LOOP_DIV, at, walked(c, i));
         n_phases *= c->z->phases[i];
     }
-    for (int i = 0; i < c->f->n_axes; i++) {
+    for (int i = 0; i < c->f->n_axes && n_phases > 1; i++) {
+        cell = i == 0 ? num(c, 0) : cell;
         phase = add(c, op(c, LOOP_MUL, phase, c->z->phases[i]),
                     op(c, LOOP_MOD, place[i], c->z->phases[i]));
         cell = add(c, op(c, LOOP_MUL, cell, c->z->grid[i]),

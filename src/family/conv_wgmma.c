@@ -44,7 +44,7 @@ static const struct knob knobs[] = {
 enum { CHANNELS_MIN = 24 };
 // Terms that are added before a sum is put aside, as in gemm_wgmma.c; what a thread needs besides
 // sums.
-enum { CHUNK_TERMS = 128, CHUNK_TF32 = 512, CHUNK_PARTS = 32, REGISTERS_ELSE = 48 };
+enum { CHUNK_TERMS = 128, CHUNK_TF32 = 512, CHUNK_PARTS = 32, REGISTERS_ELSE = 40 };
 // What a plan may have of scratch.
 #define SCRATCH_MAX ((int64_t)24000 << 20)
 
@@ -179,6 +179,13 @@ static int64_t chunk_of(const struct form *f, const struct conv_wgmma_sizes *z) 
     return terms > conv_slice(z) ? terms / conv_slice(z) : 1;
 }
 
+// Results pass shared memory on their way, 64 columns of a warp's 16 rows at a time: straight from
+// registers they would be pieces of 8 and 32 bytes, of which most begin and end inside a sector.
+static int64_t staged_bytes(const struct conv_wgmma_sizes *z, const struct form *f, int value) {
+    int bits = dtype_infos[node_of(f, f->region->value[value])->dtype].bits;
+    return bits == 16 || bits == 32 ? (int64_t)z->consumers * 4 * WGMMA_STAGED * (bits / 8) : 0;
+}
+
 struct conv_wgmma_sizes conv_wgmma_sizes(const struct form *f, const struct conv_class *class,
                                          const struct kernel_stage *s) {
     const struct conv_form *c = f->conv;
@@ -198,10 +205,10 @@ struct conv_wgmma_sizes conv_wgmma_sizes(const struct form *f, const struct conv
     z.stages = stage_number(s, "stages", 0);
     z.resident = stage_number(s, "minblocks", 0);
     z.own = z.tile_rows / z.consumers;
-    z.threads = WGMMA_GROUP * z.consumers + GPU_WARP;
+    z.threads = WGMMA_GROUP * z.consumers + (z.consumers > 1 ? WGMMA_GROUP : GPU_WARP);
     for (int i = 0; i < f->region->n_values; i++)
-        if (dtype_infos[node_of(f, f->region->value[i])->dtype].bits == 16 && !c->is_strided)
-            z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
+        if (!c->is_strided && z.staged_bytes < staged_bytes(&z, f, i))
+            z.staged_bytes = staged_bytes(&z, f, i);
     z.chunk = chunk_of(f, &z);
     return z;
 }
@@ -211,11 +218,12 @@ int64_t conv_wgmma_tiles(const struct conv_form *f, const struct conv_wgmma_size
            ((z->columns + z->tile_columns - 1) / z->tile_columns);
 }
 
-int conv_wgmma_piece(const struct conv_form *f, const struct conv_wgmma_sizes *z) {
+int conv_wgmma_piece(const struct conv_form *f, const struct conv_wgmma_sizes *z, int bytes) {
     int64_t cells = z->grid[f->n_axes - 1], out = f->classes[0].axis[f->n_axes - 1].out;
-    if (f->is_strided)
-        return 1;
-    return cells % 8 == 0 && out % 8 == 0 ? 8 : cells % 2 == 0 && out % 2 == 0 ? 2 : 1;
+    int piece = f->is_strided ? 1 : 16 / bytes;
+    while (piece > 1 && (cells % piece != 0 || out % piece != 0))
+        piece = piece > 2 ? 2 : 1;
+    return piece;
 }
 
 // ---- rules
@@ -229,14 +237,23 @@ static int64_t shared_bytes(const struct conv_wgmma_sizes *z) {
     return z->stages * (slice + 16) + z->staged_bytes + 32;
 }
 
+// Registers of a thread that multiplies: as many as all warps of a quarter of the multiprocessor
+// leave to each; of two warpgroups that of the copies gives up some.
+static int64_t registers_of(const struct target *t, const struct conv_wgmma_sizes *z) {
+    if (z->consumers > 1)
+        return z->resident == 1 ? CONV_REGISTERS_MORE : 0;
+    int64_t warps = (z->threads / GPU_WARP * z->resident + 3) / 4;
+    int64_t each = t->registers_per_sm / 4 / (GPU_WARP * warps) / 8 * 8;
+    return each < 255 ? each : 255;
+}
+
 static bool legal_block(const struct target *t, const struct conv_wgmma_sizes *z,
                         struct objection *why) {
     if (z->own < WGMMA_ROWS)
         return objection(why, "warpgroups",
                          "%d warpgroups have %d rows each, and a product has 64: the nearest is %d",
                          z->consumers, z->own, z->tile_rows / WGMMA_ROWS);
-    int64_t each = t->registers_per_sm / (z->threads * z->resident) / 8 * 8;
-    int64_t room = (each < 255 ? each : 255) - REGISTERS_ELSE;
+    int64_t room = registers_of(t, z) - REGISTERS_ELSE;
     if (sums_of(z) > room)
         return objection(why, "tile",
                          "%lld sums for each thread%s are more than %lld registers: the nearest is "

@@ -19,6 +19,9 @@
 #include "family/gemm_mma.h"
 #include "family/gemm_wgmma.h"
 
+// Of two warpgroups each thread has so many registers, that of the copies so few.
+enum { CONV_REGISTERS_MORE = 232, CONV_REGISTERS_LESS = 40 };
+
 struct conv_wgmma_sizes {
     enum dtype storage;  // of operands as they are multiplied; words of tf32 are DTYPE_I32
     int parts;           // 2: f32 as a high and a low word
@@ -48,8 +51,8 @@ static inline int64_t conv_slice(const struct conv_wgmma_sizes *z) {
     return (int64_t)z->steps * z->step;
 }
 
-// Columns of a row that are stored at once, where results of 16 bits pass shared memory.
-int conv_wgmma_piece(const struct conv_form *f, const struct conv_wgmma_sizes *z);
+// Columns of a row that are stored at once, where results of so many bytes pass shared memory.
+int conv_wgmma_piece(const struct conv_form *f, const struct conv_wgmma_sizes *z, int bytes);
 
 // A kernel that copies the image to [groups, phases, batch, cells][row], and one that copies the
 // weights of a class to [groups, out][slices]. Parts of f32: high words first, then low ones.

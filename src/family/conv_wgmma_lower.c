@@ -264,11 +264,12 @@ static void make_buffers(struct conv_build *x) {
     if (z->chunk)
         x->total = loop_register(p, "total", pairs, 2);
     // One array serves all values of a type.
-    struct loop_size staged = {z->staged_bytes / 2, NULL};
     for (int v = 0; v < x->l->region->n_values && z->staged_bytes; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        if (x->l->target_offset[v] || dtype_infos[t].bits != 16 ||
-            (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
+        struct loop_size staged = {(int64_t)z->consumers * 4 * WGMMA_STAGED, NULL};
+        bool fits = dtype_infos[t].bits == 16 || dtype_infos[t].bits == 32;
+        if (x->l->target_offset[v] || !fits ||
+            (v > 0 && (!x->passage[0] || x->passage[0]->dtype != t)))
             continue;
         x->passage[v] =
             v > 0 && x->passage[0] ? x->passage[0] : loop_shared_of(p, "passage", t, &staged, 1);
@@ -329,9 +330,15 @@ static void lower_class(struct conv_build *x, const char *name) {
     make_barriers(x, &b);
     const struct loop_expr *copies = num(x, (int64_t)x->z.consumers * WGMMA_GROUP);
     loop_open_role(&b, x->thread, copies, &role);
+    if (x->z.consumers > 1)
+        loop_intrinsic(&role, INTRINSIC_REGISTERS_MORE,
+                       (struct loop_operand[]){{NULL, num(x, CONV_REGISTERS_MORE)}});
     consume(x, &role);
     loop_close(&b, &role);
     loop_open_role(&b, num(x, (int64_t)x->z.consumers * WGMMA_GROUP - 1), x->thread, &role);
+    if (x->z.consumers > 1)
+        loop_intrinsic(&role, INTRINSIC_REGISTERS_LESS,
+                       (struct loop_operand[]){{NULL, num(x, CONV_REGISTERS_LESS)}});
     loop_open_if(&role, x->thread, add(x, copies, num(x, 1)), &one);
     produce(x, &one);
     loop_close(&role, &one);

@@ -89,7 +89,7 @@ static const struct loop_expr *sum_at(const struct conv_build *x, const struct l
 
 // Can columns be `lanes` at a time, for what is stored and for what is read?
 static bool has_lanes(const struct conv_build *x, int lanes) {
-    return conv_wgmma_piece(x->f, &x->z) % lanes == 0 &&
+    return conv_wgmma_piece(x->f, &x->z, 8 / lanes) % lanes == 0 &&
            space_lanes(&x->l->space, x->l->space.n_groups - 1) % lanes == 0;
 }
 
@@ -133,14 +133,19 @@ static void store_straight(const struct conv_build *x, struct loop_builder *b,
     loop_close(b, &by_column);
 }
 
-// ---- results of 16 bits: by way of shared memory, 16 rows and 64 columns of a warp at a time
+// ---- by way of shared memory, 16 rows and 64 columns of a warp at a time
 
-static const struct loop_expr *passage_at(const struct conv_build *x, const struct own_place *p,
-                                          const struct loop_expr *row,
+// Pieces of 16 bytes change places, so that eight rows lie in different banks.
+static const struct loop_expr *passage_at(const struct conv_build *x,
+                                          const struct loop_buffer *passage,
+                                          const struct own_place *p, const struct loop_expr *row,
                                           const struct loop_expr *column) {
+    int each = 16 / (int)dtype_size(passage->dtype, 1), line = 8 * each;  // of 128 bytes
     const struct loop_expr *at = add(x, times(x, p->warp, WGMMA_STAGED), times(x, row, 64));
-    const struct loop_expr *piece = loop_swizzle(x->a, row, quotient(x, column, 8), 128);
-    return add(x, at, add(x, times(x, piece, 8), rest(x, column, 8)));
+    at = add(x, at, times(x, quotient(x, column, line), line));
+    const struct loop_expr *piece = quotient(x, rest(x, column, line), each);
+    at = add(x, at, times(x, loop_swizzle(x->a, row, piece, 128), each));
+    return add(x, at, rest(x, column, each));
 }
 
 // Which part of the sums passes: 64 rows of the warpgroup, 64 columns of the tile.
@@ -169,7 +174,7 @@ static void fill_rows(const struct conv_build *x, struct loop_builder *b, const 
     define(x, &s, lanes == 1 ? loop_lane(x->a, sum, lane) : sum);
     const struct loop_expr *column =
         add(x, times(x, j, 8), add(x, times(x, rest(x, p->lane, 4), 2), lane));
-    loop_store(&guard, x->passage[g->value], passage_at(x, p, own, column),
+    loop_store(&guard, x->passage[g->value], passage_at(x, x->passage[g->value], p, own, column),
                point_stored(&s, g->value, &map), false);
     loop_close(&by_row, &guard);
     loop_close(b, &by_row);
@@ -201,7 +206,8 @@ static void empty_passage(const struct conv_build *x, struct loop_builder *b,
     struct loop_builder inner, guard[GUARDS_MAX], inside;
     struct axis_map map = identity(x);
     const struct shape *shape = &x->l->region->graph->nodes[x->l->region->value[g->value]].shape;
-    int vec = conv_wgmma_piece(x->f, &x->z), per = 64 / vec;
+    const struct loop_buffer *passage = x->passage[g->value];
+    int vec = conv_wgmma_piece(x->f, &x->z, (int)dtype_size(passage->dtype, 1)), per = 64 / vec;
     const struct loop_expr *i = open_unrolled(x, b, "i", 16 * per / GPU_WARP, &inner);
     const struct loop_expr *own, *piece;
     if (per <= GPU_WARP) {
@@ -220,7 +226,7 @@ static void empty_passage(const struct conv_build *x, struct loop_builder *b,
     loop_open_if(&guard[n - 1], row, num(x, x->f->out), &inside);
     struct scope s = scope_at(x, &inside, row, &c, vec);
     loop_store(&inside, x->l->target[g->value], point_index(&s, shape, &map),
-               loop_load(x->a, x->passage[g->value], passage_at(x, p, own, piece), vec, 1), false);
+               loop_load(x->a, passage, passage_at(x, passage, p, own, piece), vec, 1), false);
     loop_close(&guard[n - 1], &inside);
     close_cell(&inner, guard, n);
     loop_close(b, &inner);

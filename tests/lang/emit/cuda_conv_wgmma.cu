@@ -51,7 +51,7 @@ HONE_KERNEL(256) y_copy_image(const unsigned short *__restrict__ x, unsigned sho
     for (int item = 0; item < 2; item++) {
         if (place + item * 64 + thread / 4 < 900) {
             if (thread % 4 * 8 < 24) {
-                hone_store8_f16(&y_image[(image * 900 + (place + item * 64 + thread / 4) / 30 * 30 + (place + item * 64 + thread / 4) % 30) * 24 + thread % 4 * 8], hone_gather8_f16(&part[thread % 4 * 8 * 129 + item * 64 + thread / 4], 129));
+                hone_store8_f16(&y_image[(image * 900 + place + item * 64 + thread / 4) * 24 + thread % 4 * 8], hone_gather8_f16(&part[thread % 4 * 8 * 129 + item * 64 + thread / 4], 129));
             }
         }
     }
