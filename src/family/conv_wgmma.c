@@ -103,6 +103,19 @@ static bool can_overlap(const struct conv_form *f, const struct conv_class *c) {
     return x->in_tap == x->in_step && x->taps > 1;
 }
 
+// One box for taps whose places are neighbouring cells, or cells that are not far from each other.
+static void set_share(const struct conv_form *f, const struct conv_class *c,
+                      struct conv_wgmma_sizes *z) {
+    const int64_t most = z->parts > 1 ? 8 : 64;  // rows that are copied twice by neighbouring tiles
+    const struct conv_axis *x = &c->axis[f->n_axes - 1];
+    z->share = z->shift = 1;
+    if (z->pack < f->n_axes || z->overlaps || x->in_tap % x->in_step != 0 ||
+        (x->taps - 1) * (x->in_tap / x->in_step) > most)
+        return;
+    z->share = (int)x->taps;
+    z->shift = (int)(x->in_tap / x->in_step);
+}
+
 // A grid that is a little wider lets eight results, or two, be stored at once.
 static int64_t align_cells(int64_t cells, int64_t results) {
     int64_t wider = round_up(cells, 8);
@@ -117,7 +130,8 @@ static void set_rows(const struct conv_form *f, const struct conv_class *c, int 
     int64_t each = 16 / z->element_bytes;
     z->pack = pack;
     z->channels = round_up(f->in, each);
-    z->overlaps = pack == f->n_axes && z->channels < z->depth && can_overlap(f, c);
+    z->overlaps = pack == f->n_axes && z->channels < z->depth / 2 && can_overlap(f, c);
+    set_share(f, c, z);
     z->cells = z->rows = z->outer = 1;
     int64_t packed = f->in;
     for (int i = 0; i < f->n_axes; i++) {
@@ -179,11 +193,11 @@ static int64_t chunk_of(const struct form *f, const struct conv_wgmma_sizes *z) 
     return terms > conv_slice(z) ? terms / conv_slice(z) : 1;
 }
 
-// Results pass shared memory on their way, 64 columns of a warp's 16 rows at a time: straight from
-// registers they would be pieces of 8 and 32 bytes, of which most begin and end inside a sector.
+// Results pass shared memory on their way, 128 bytes of a warp's 16 rows at a time: straight from
+// registers they would be pieces of 16 and 32 bytes, of which most begin and end inside a sector.
 static int64_t staged_bytes(const struct conv_wgmma_sizes *z, const struct form *f, int value) {
     int bits = dtype_infos[node_of(f, f->region->value[value])->dtype].bits;
-    return bits == 16 || bits == 32 ? (int64_t)z->consumers * 4 * WGMMA_STAGED * (bits / 8) : 0;
+    return bits == 16 || bits == 32 ? (int64_t)z->consumers * 4 * CONV_PASSAGE_BYTES : 0;
 }
 
 struct conv_wgmma_sizes conv_wgmma_sizes(const struct form *f, const struct conv_class *class,
@@ -210,6 +224,9 @@ struct conv_wgmma_sizes conv_wgmma_sizes(const struct form *f, const struct conv
         if (!c->is_strided && z.staged_bytes < staged_bytes(&z, f, i))
             z.staged_bytes = staged_bytes(&z, f, i);
     z.chunk = chunk_of(f, &z);
+    int64_t rows = z.tile_columns + (int64_t)(z.share - 1) * z.shift;
+    z.boxes = rows > 256 ? 2 : 1;
+    z.box = (int)round_up(rows, 8 * z.boxes);
     return z;
 }
 
@@ -233,8 +250,10 @@ static int64_t sums_of(const struct conv_wgmma_sizes *z) {
 }
 
 static int64_t shared_bytes(const struct conv_wgmma_sizes *z) {
-    int64_t slice = (int64_t)(z->tile_rows + z->tile_columns) * WGMMA_ROW_BYTES * z->parts;
-    return z->stages * (slice + 16) + z->staged_bytes + 32;
+    int64_t images = z->share > 1 ? CONV_IMAGE_STAGES : z->stages;
+    int64_t rows = z->stages * z->tile_rows + images * z->box;
+    return rows * WGMMA_ROW_BYTES * z->parts + (z->stages + CONV_IMAGE_STAGES) * 16 +
+           z->staged_bytes + 32;
 }
 
 // Registers of a thread that multiplies: as many as all warps of a quarter of the multiprocessor

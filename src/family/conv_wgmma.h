@@ -9,6 +9,10 @@
 // to the border whose windows would reach beyond it; nobody stores these. With a stride s the grid
 // has every s-th place, and places between them are grids of their own (phases).
 //
+// Taps of the last axis are rows that follow each other, so one box of some more rows serves them
+// all (`share`): products begin as many rows further as the tap says. Weights then have slots of
+// their own.
+//
 // Few channels make short rows. Where windows read neighbouring places, a row goes on into its
 // neighbours (`overlaps`): the same memory, seen with rows that are longer than the way from one to
 // the next. Otherwise taps of the last axes may lie in the row itself (`pack`), so that the image
@@ -35,7 +39,10 @@ struct conv_wgmma_sizes {
     // Of one class: K is `outer` taps, each of them `run` elements in `subs` slices.
     bool overlaps;
     int64_t outer, run, subs, slices;
-    int steps;  // products of a slice
+    int steps;       // products of a slice
+    int share;       // taps of the last axis that have one box of the image; 1: each has its own
+    int shift;       // rows from one of them to the next
+    int box, boxes;  // rows of the image's box in shared memory, and in how many pieces they come
     // The stage's knobs.
     int tile_rows, tile_columns, consumers, own, stages, resident, threads;
     int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
@@ -46,6 +53,7 @@ struct conv_wgmma_sizes {
 struct conv_wgmma_sizes conv_wgmma_sizes(const struct form *f, const struct conv_class *c,
                                          const struct kernel_stage *s);
 int64_t conv_wgmma_tiles(const struct conv_form *f, const struct conv_wgmma_sizes *z);
+enum { CONV_IMAGE_STAGES = 2, CONV_PASSAGE_BYTES = 2048 };  // of a warp
 // Elements of a slice along K.
 static inline int64_t conv_slice(const struct conv_wgmma_sizes *z) {
     return (int64_t)z->steps * z->step;

@@ -26,10 +26,12 @@ struct conv_build {
     const struct loop_expr *group, *row0, *column0;  // of the tile
     const struct loop_expr *count;                   // of slices before this tile's
     struct conv_side weights, image;
-    struct loop_buffer *full, *empty;  // barriers, one for each slot
-    struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
-    struct loop_buffer *total;         // NULL: one sum is enough
-    bool reads_rows, reads_places;     // the epilogue: something for each channel, or result
+    struct loop_buffer *full, *empty;              // barriers, one for each slot
+    struct loop_buffer *image_full, *image_empty;  // where taps share a box: those of the image
+    const struct loop_expr *boxes;                 // of the image before this tile's
+    struct loop_buffer *sum;        // [64 rows][8 columns][rows g, g + 8] of two columns
+    struct loop_buffer *total;      // NULL: one sum is enough
+    bool reads_rows, reads_places;  // the epilogue: something for each channel, or result
     struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
 };
 

@@ -32,6 +32,10 @@ static void open_tiles(struct conv_build *x, struct loop_builder *b, struct loop
     x->count = num(x, 0);
     if (x->more)
         x->count = loop_let(inner, "before", times(x, quotient(x, tile, x->blocks), x->z.slices));
+    x->boxes = num(x, 0);
+    if (x->more && x->z.share > 1)
+        x->boxes = loop_let(inner, "boxes",
+                            times(x, quotient(x, tile, x->blocks), x->z.slices / x->z.share));
     x->group = loop_let(inner, "group", quotient(x, tile, each));
     const struct loop_expr *inside = rest(x, tile, each);
     x->row0 = loop_let(inner, "row0", times(x, rest(x, inside, down), x->z.tile_rows));
@@ -42,6 +46,19 @@ static void open_tiles(struct conv_build *x, struct loop_builder *b, struct loop
 
 static const struct loop_expr *slot_of(const struct conv_build *x, const struct loop_expr *count) {
     return rest(x, count, x->z.stages);
+}
+
+// Number of the image's box that a slice has, among all of the block's; its slot and phase.
+static const struct loop_expr *box_of(const struct conv_build *x, const struct loop_expr *slice) {
+    return add(x, x->boxes, quotient(x, slice, x->z.share));
+}
+
+static const struct loop_expr *box_slot(const struct conv_build *x, const struct loop_expr *box) {
+    return rest(x, box, CONV_IMAGE_STAGES);
+}
+
+static const struct loop_expr *box_phase(const struct conv_build *x, const struct loop_expr *box) {
+    return rest(x, quotient(x, box, CONV_IMAGE_STAGES), 2);
 }
 
 static const struct loop_expr *phase_of(const struct conv_build *x, const struct loop_expr *count) {
@@ -71,17 +88,83 @@ const struct loop_expr *conv_tap_rows(const struct conv_build *x, const struct l
     return add(x, times(x, phase, z->columns), cell);
 }
 
-static void copy_side(const struct conv_build *x, struct loop_builder *b, const struct conv_side *s,
-                      int width, const struct loop_expr *slot, const struct loop_expr *k,
-                      const struct loop_expr *row) {
+static void wait_at(const struct conv_build *x, struct loop_builder *b,
+                    const struct loop_buffer *barrier, const struct loop_expr *slot,
+                    const struct loop_expr *phase) {
+    (void)x;
+    loop_intrinsic(b, INTRINSIC_MBARRIER_WAIT,
+                   (struct loop_operand[]){{barrier, slot}, {NULL, phase}});
+}
+
+static void expect(const struct conv_build *x, struct loop_builder *b,
+                   const struct loop_buffer *barrier, const struct loop_expr *slot, int64_t rows) {
+    loop_intrinsic(b, INTRINSIC_MBARRIER_EXPECT,
+                   (struct loop_operand[]){{barrier, slot},
+                                           {NULL, num(x, rows * WGMMA_ROW_BYTES * x->z.parts)}});
+}
+
+// Both parts of `pieces` boxes of `rows` rows, from (k, row) of the map on, to slot `slot`.
+struct box {
+    const struct conv_side *side;
+    const struct loop_buffer *barrier;
+    const struct loop_expr *slot, *k, *row;
+    int rows, pieces;
+};
+
+static void copy_box(const struct conv_build *x, struct loop_builder *b, const struct box *c) {
     for (int part = 0; part < x->z.parts; part++)
-        loop_intrinsic(
-            b, INTRINSIC_BULK_COPY2,
-            (struct loop_operand[]){{s->tile[part], times(x, slot, (int64_t)width * x->z.depth)},
-                                    {s->map[part], NULL},
-                                    {x->full, slot},
-                                    {NULL, k},
-                                    {NULL, row}});
+        for (int i = 0; i < c->pieces; i++) {
+            const struct loop_expr *first = add(x, times(x, c->slot, (int64_t)c->rows * c->pieces),
+                                                num(x, (int64_t)i * c->rows));
+            loop_intrinsic(
+                b, INTRINSIC_BULK_COPY2,
+                (struct loop_operand[]){{c->side->tile[part], times(x, first, x->z.depth)},
+                                        {c->side->map[part], NULL},
+                                        {c->barrier, c->slot},
+                                        {NULL, c->k},
+                                        {NULL, add(x, c->row, num(x, (int64_t)i * c->rows))}});
+        }
+}
+
+// The image's box of a slice: with the weights, or before those of the first tap that has it.
+static void copy_image(const struct conv_build *x, struct loop_builder *b,
+                       const struct loop_expr *slice, const struct loop_expr *slot,
+                       const struct loop_expr *row) {
+    const struct conv_wgmma_sizes *z = &x->z;
+    const struct loop_expr *box = quotient(x, slice, z->share);
+    const struct loop_expr *tap = times(x, quotient(x, box, z->subs), z->share);
+    struct box c = {
+        &x->image, x->full,           slot,    times(x, rest(x, box, z->subs), conv_slice(z)),
+        NULL,      z->box / z->boxes, z->boxes};
+    struct loop_builder first;
+    if (z->share == 1) {
+        c.row = add(x, row, conv_tap_rows(x, loop_let(b, "tap", tap)));
+        copy_box(x, b, &c);
+        return;
+    }
+    loop_open_if(b, rest(x, slice, z->share), num(x, 1), &first);
+    const struct loop_expr *number = loop_let(&first, "box", box_of(x, slice));
+    c.barrier = x->image_full;
+    c.slot = loop_let(&first, "image_slot", box_slot(x, number));
+    c.row = add(x, row, conv_tap_rows(x, loop_let(&first, "tap", tap)));
+    wait_at(x, &first, x->image_empty, c.slot,
+            box_phase(x, add(x, number, num(x, CONV_IMAGE_STAGES))));
+    expect(x, &first, x->image_full, c.slot, z->box);
+    copy_box(x, &first, &c);
+    loop_close(b, &first);
+}
+
+// Where the weights of a slice begin: they lie tap by tap, the slices of one behind each other.
+static const struct loop_expr *weights_at(const struct conv_build *x,
+                                          const struct loop_expr *slice) {
+    const struct conv_wgmma_sizes *z = &x->z;
+    if (z->share > 1) {
+        const struct loop_expr *box = quotient(x, slice, z->share);
+        const struct loop_expr *tap =
+            add(x, times(x, quotient(x, box, z->subs), z->share), rest(x, slice, z->share));
+        slice = add(x, times(x, tap, z->subs), rest(x, box, z->subs));
+    }
+    return times(x, slice, conv_slice(z));
 }
 
 static void produce(struct conv_build *x, struct loop_builder *b) {
@@ -95,18 +178,15 @@ static void produce(struct conv_build *x, struct loop_builder *b) {
     const struct loop_expr *slice = loop_open_for(&by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
-    const struct loop_expr *tap = loop_let(&by_slice, "tap", quotient(x, slice, x->z.subs));
+    if (x->z.share > 1)
+        copy_image(x, &by_slice, slice, slot, image);
     // Before it was filled for the first time it is empty.
-    loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_WAIT,
-                   (struct loop_operand[]){
-                       {x->empty, slot}, {NULL, phase_of(x, add(x, count, num(x, x->z.stages)))}});
-    int64_t bytes = (int64_t)(x->z.tile_rows + x->z.tile_columns) * WGMMA_ROW_BYTES * x->z.parts;
-    loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_EXPECT,
-                   (struct loop_operand[]){{x->full, slot}, {NULL, num(x, bytes)}});
-    int64_t deep = conv_slice(&x->z);
-    copy_side(x, &by_slice, &x->weights, x->z.tile_rows, slot, times(x, slice, deep), weights);
-    copy_side(x, &by_slice, &x->image, x->z.tile_columns, slot,
-              times(x, rest(x, slice, x->z.subs), deep), add(x, image, conv_tap_rows(x, tap)));
+    wait_at(x, &by_slice, x->empty, slot, phase_of(x, add(x, count, num(x, x->z.stages))));
+    expect(x, &by_slice, x->full, slot, x->z.tile_rows + (x->z.share > 1 ? 0 : (int64_t)x->z.box));
+    struct box c = {&x->weights, x->full, slot, weights_at(x, slice), weights, x->z.tile_rows, 1};
+    copy_box(x, &by_slice, &c);
+    if (x->z.share == 1)
+        copy_image(x, &by_slice, slice, slot, image);
     loop_close(&by_tile, &by_slice);
     loop_close(b, &by_tile);
 }
@@ -129,7 +209,13 @@ static const struct loop_expr *operand_at(const struct conv_build *x, const stru
 
 // One slice. Of f32 both products with a low part come before that of the high ones.
 static void multiply(const struct conv_build *x, struct loop_builder *b,
-                     const struct loop_expr *slot, const struct loop_expr *adds) {
+                     const struct loop_expr *slot, const struct loop_expr *slice,
+                     const struct loop_expr *adds) {
+    const struct loop_expr *image_slot = slot, *shift = num(x, 0);
+    if (x->z.share > 1) {
+        image_slot = loop_let(b, "image_slot", box_slot(x, box_of(x, slice)));
+        shift = loop_let(b, "shift", times(x, rest(x, slice, x->z.share), x->z.shift));
+    }
     static const int pairs[][2] = {{0, 1}, {1, 0}, {0, 0}};
     loop_intrinsic(b, INTRINSIC_WGMMA_FENCE, NULL);
     for (int pair = x->z.parts > 1 ? 0 : 2; pair < 3; pair++)
@@ -138,16 +224,16 @@ static void multiply(const struct conv_build *x, struct loop_builder *b,
                 bool is_first = step == 0 && (pair == 0 || x->z.parts == 1);
                 const struct loop_expr *row =
                     add(x, times(x, x->consumer, x->z.own), num(x, (int64_t)part * WGMMA_ROWS));
-                loop_intrinsic(b, product(x),
-                               (struct loop_operand[]){
-                                   {x->sum, num(x, (int64_t)part * x->z.tile_columns / 4)},
-                                   {x->weights.tile[pairs[pair][0]],
-                                    operand_at(x, slot, x->z.tile_rows, row, step)},
-                                   {x->image.tile[pairs[pair][1]],
-                                    operand_at(x, slot, x->z.tile_columns, num(x, 0), step)},
-                                   {NULL, num(x, 0)},
-                                   {NULL, num(x, 0)},
-                                   {NULL, is_first ? adds : num(x, 1)}});
+                loop_intrinsic(
+                    b, product(x),
+                    (struct loop_operand[]){{x->sum, num(x, (int64_t)part * x->z.tile_columns / 4)},
+                                            {x->weights.tile[pairs[pair][0]],
+                                             operand_at(x, slot, x->z.tile_rows, row, step)},
+                                            {x->image.tile[pairs[pair][1]],
+                                             operand_at(x, image_slot, x->z.box, shift, step)},
+                                            {NULL, num(x, 0)},
+                                            {NULL, num(x, 0)},
+                                            {NULL, is_first ? adds : num(x, 1)}});
             }
     loop_intrinsic(b, INTRINSIC_WGMMA_COMMIT, NULL);
 }
@@ -158,12 +244,29 @@ static void wait_products(const struct conv_build *x, struct loop_builder *b, in
 
 // One thread says it for its warpgroup.
 static void release(const struct conv_build *x, struct loop_builder *b,
-                    const struct loop_expr *count) {
+                    const struct loop_buffer *barrier, const struct loop_expr *slot) {
     struct loop_builder one;
     loop_open_if(b, rest(x, x->thread, WGMMA_GROUP), num(x, 1), &one);
-    loop_intrinsic(&one, INTRINSIC_MBARRIER_ARRIVE,
-                   (struct loop_operand[]){{x->empty, slot_of(x, count)}});
+    loop_intrinsic(&one, INTRINSIC_MBARRIER_ARRIVE, (struct loop_operand[]){{barrier, slot}});
     loop_close(b, &one);
+}
+
+// The slot of the slice before `count`.
+static const struct loop_expr *slot_before(const struct conv_build *x,
+                                           const struct loop_expr *count) {
+    return slot_of(x, add(x, count, num(x, x->z.stages - 1)));
+}
+
+// Where slice number `slice` begins a new box, the one before is empty.
+static void release_box(const struct conv_build *x, struct loop_builder *b,
+                        const struct loop_expr *slice) {
+    struct loop_builder some;
+    if (x->z.share == 1)
+        return;
+    loop_open_if(b, rest(x, slice, x->z.share), num(x, 1), &some);
+    const struct loop_expr *before = add(x, box_of(x, slice), num(x, CONV_IMAGE_STAGES - 1));
+    release(x, &some, x->image_empty, box_slot(x, before));
+    loop_close(b, &some);
 }
 
 // The sum of the slices from `begin` to `end`, each of which is given back when the next has begun.
@@ -174,19 +277,25 @@ static void add_slices(const struct conv_build *x, struct loop_builder *b,
     const struct loop_expr *slice = loop_open_for(b, &f, &inner);
     const struct loop_expr *count = loop_let(&inner, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&inner, "slot", slot_of(x, count));
-    loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
-                   (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
+    if (x->z.share > 1) {
+        const struct loop_expr *box = loop_let(&inner, "box", box_of(x, slice));
+        wait_at(x, &inner, x->image_full, box_slot(x, box), box_phase(x, box));
+    }
+    wait_at(x, &inner, x->full, slot, phase_of(x, count));
     // The first one of a sum adds to nothing.
-    multiply(x, &inner, slot, x->total ? rest(x, slice, x->z.chunk) : slice);
+    multiply(x, &inner, slot, slice, x->total ? rest(x, slice, x->z.chunk) : slice);
     if ((x->total ? x->z.chunk : x->z.slices) > 1)
         wait_products(x, &inner, 1);
     loop_open_if(&inner, begin, slice, &some);
-    release(x, &some, add(x, count, num(x, x->z.stages - 1)));
+    release(x, &some, x->empty, slot_before(x, count));
+    release_box(x, &some, slice);
     loop_close(&inner, &some);
     loop_close(b, &inner);
     wait_products(x, b, 0);
-    if (x->more || x->total)
-        release(x, b, add(x, x->count, add(x, end, num(x, x->z.stages - 1))));
+    if (x->more || x->total) {
+        release(x, b, x->empty, slot_before(x, add(x, x->count, end)));
+        release_box(x, b, end);
+    }
 }
 
 static void walk(const struct conv_build *x, struct loop_builder *b) {
@@ -227,20 +336,25 @@ static void consume(struct conv_build *x, struct loop_builder *b) {
 
 // ---- the kernel
 
-// How the copy engine sees `rows` rows that are `length` long and begin every `pitch` elements.
-static void make_side(struct conv_build *x, struct conv_side *s, const char *name, int64_t length,
-                      int64_t rows, int64_t pitch, int width) {
+// How the copy engine sees an operand: rows that are `length` long and begin every `pitch`
+// elements; rows of a box, and of shared memory.
+struct view {
+    int64_t length, rows, pitch, box, in_shared;
+};
+
+static void make_side(struct conv_build *x, struct conv_side *s, const char *name,
+                      const struct view *v) {
     static const char *const names[] = {"", "_low"};
     struct loop_program *p = x->l->program;
-    struct loop_size shape[] = {{(int64_t)x->z.stages * width, NULL}, {x->z.depth, NULL}};
+    struct loop_size shape[] = {{v->in_shared, NULL}, {x->z.depth, NULL}};
     for (int i = 0; i < x->z.parts; i++) {
         struct loop_map map = {.of = s->from[i], .rank = 2, .swizzle_bytes = 128};
-        map.dims[0] = length;
-        map.dims[1] = rows;
+        map.dims[0] = v->length;
+        map.dims[1] = v->rows;
         map.strides[0] = 1;
-        map.strides[1] = pitch;
+        map.strides[1] = v->pitch;
         map.box[0] = x->z.depth;
-        map.box[1] = width;
+        map.box[1] = v->box;
         s->map[i] = loop_map_of(p, arena_printf(x->a, "%s%s_map", name, names[i]), &map);
         s->tile[i] = loop_shared_of(p, arena_printf(x->a, "%s%s_tile", name, names[i]),
                                     x->z.storage, shape, 2);
@@ -255,10 +369,19 @@ static void make_buffers(struct conv_build *x) {
     int64_t length = z->slices * conv_slice(z), all = x->f->groups * z->rows;
     // What a row has of its neighbours lies inside, too.
     int64_t beyond = z->overlaps ? (z->run + z->row - 1) / z->row - 1 : 0;
-    make_side(x, &x->weights, "weights", length, x->f->groups * x->f->out, length, z->tile_rows);
-    make_side(x, &x->image, "image", z->run, all - beyond, z->row, z->tile_columns);
+    int images = z->share > 1 ? CONV_IMAGE_STAGES : z->stages;
+    struct view weights = {length, x->f->groups * x->f->out, length, z->tile_rows,
+                           (int64_t)z->stages * z->tile_rows};
+    struct view image = {z->run, all - beyond, z->row, z->box / z->boxes, (int64_t)images * z->box};
+    make_side(x, &x->weights, "weights", &weights);
+    make_side(x, &x->image, "image", &image);
     x->full = loop_shared_of(p, "full", DTYPE_I64, &stages, 1);
     x->empty = loop_shared_of(p, "empty", DTYPE_I64, &stages, 1);
+    struct loop_size image_stages = {CONV_IMAGE_STAGES, NULL};
+    if (z->share > 1) {
+        x->image_full = loop_shared_of(p, "image_full", DTYPE_I64, &image_stages, 1);
+        x->image_empty = loop_shared_of(p, "image_empty", DTYPE_I64, &image_stages, 1);
+    }
     int64_t pairs = (int64_t)z->own * z->tile_columns / WGMMA_GROUP / 2;
     x->sum = loop_register(p, "sum", pairs, 2);
     if (z->chunk)
@@ -266,7 +389,7 @@ static void make_buffers(struct conv_build *x) {
     // One array serves all values of a type.
     for (int v = 0; v < x->l->region->n_values && z->staged_bytes; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        struct loop_size staged = {(int64_t)z->consumers * 4 * WGMMA_STAGED, NULL};
+        struct loop_size staged = {z->staged_bytes / dtype_size(t, 1), NULL};
         bool fits = dtype_infos[t].bits == 16 || dtype_infos[t].bits == 32;
         if (x->l->target_offset[v] || !fits ||
             (v > 0 && (!x->passage[0] || x->passage[0]->dtype != t)))
@@ -278,15 +401,23 @@ static void make_buffers(struct conv_build *x) {
 }
 
 // A slot is full by one arrival and its bytes, empty when every consumer says so.
+static void make_pairs(const struct conv_build *x, struct loop_builder *b,
+                       const struct loop_buffer *full, const struct loop_buffer *empty) {
+    struct loop_builder inner;
+    const struct loop_expr *i = open_unrolled(x, b, "i", full->count, &inner);
+    loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
+                   (struct loop_operand[]){{full, i}, {NULL, num(x, 1)}});
+    loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
+                   (struct loop_operand[]){{empty, i}, {NULL, num(x, x->z.consumers)}});
+    loop_close(b, &inner);
+}
+
 static void make_barriers(const struct conv_build *x, struct loop_builder *b) {
-    struct loop_builder one, inner;
+    struct loop_builder one;
     loop_open_if(b, x->thread, num(x, 1), &one);
-    const struct loop_expr *i = open_unrolled(x, &one, "i", x->z.stages, &inner);
-    loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
-                   (struct loop_operand[]){{x->full, i}, {NULL, num(x, 1)}});
-    loop_intrinsic(&inner, INTRINSIC_MBARRIER_INIT,
-                   (struct loop_operand[]){{x->empty, i}, {NULL, num(x, x->z.consumers)}});
-    loop_close(&one, &inner);
+    make_pairs(x, &one, x->full, x->empty);
+    if (x->z.share > 1)
+        make_pairs(x, &one, x->image_full, x->image_empty);
     loop_close(b, &one);
     loop_barrier(b);
 }

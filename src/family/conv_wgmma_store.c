@@ -133,24 +133,27 @@ static void store_straight(const struct conv_build *x, struct loop_builder *b,
     loop_close(b, &by_column);
 }
 
-// ---- by way of shared memory, 16 rows and 64 columns of a warp at a time
+// ---- by way of shared memory, 128 bytes of 16 rows of a warp at a time
+
+// Columns that pass at once: rows of 128 bytes.
+static int columns_of(const struct loop_buffer *passage) {
+    return 128 / (int)dtype_size(passage->dtype, 1);
+}
 
 // Pieces of 16 bytes change places, so that eight rows lie in different banks.
 static const struct loop_expr *passage_at(const struct conv_build *x,
                                           const struct loop_buffer *passage,
                                           const struct own_place *p, const struct loop_expr *row,
                                           const struct loop_expr *column) {
-    int each = 16 / (int)dtype_size(passage->dtype, 1), line = 8 * each;  // of 128 bytes
-    const struct loop_expr *at = add(x, times(x, p->warp, WGMMA_STAGED), times(x, row, 64));
-    at = add(x, at, times(x, quotient(x, column, line), line));
-    const struct loop_expr *piece = quotient(x, rest(x, column, line), each);
-    at = add(x, at, times(x, loop_swizzle(x->a, row, piece, 128), each));
-    return add(x, at, rest(x, column, each));
+    int line = columns_of(passage), each = line / 8;
+    const struct loop_expr *at = add(x, times(x, p->warp, 16), row);
+    const struct loop_expr *piece = loop_swizzle(x->a, row, quotient(x, column, each), 128);
+    return add(x, times(x, at, line), add(x, times(x, piece, each), rest(x, column, each)));
 }
 
-// Which part of the sums passes: 64 rows of the warpgroup, 64 columns of the tile.
+// Which part of the sums passes: 64 rows of the warpgroup, some columns of the tile.
 struct passing {
-    int value;
+    int value, width;
     const struct loop_expr *part, *columns;
 };
 
@@ -170,7 +173,8 @@ static void fill_rows(const struct conv_build *x, struct loop_builder *b, const 
     bool is_read = x->reads_rows || x->reads_places;
     loop_open_if(&by_row, is_read ? row : num(x, 0), num(x, x->f->out), &guard);
     struct scope s = scope_at(x, &guard, row, c, lanes);
-    const struct loop_expr *sum = sum_at(x, g->part, half, add(x, times(x, g->columns, 8), j));
+    const struct loop_expr *sum =
+        sum_at(x, g->part, half, add(x, times(x, g->columns, g->width / 8), j));
     define(x, &s, lanes == 1 ? loop_lane(x->a, sum, lane) : sum);
     const struct loop_expr *column =
         add(x, times(x, j, 8), add(x, times(x, rest(x, p->lane, 4), 2), lane));
@@ -184,9 +188,9 @@ static void fill_passage(const struct conv_build *x, struct loop_builder *b,
                          const struct own_place *p, const struct passing *g) {
     struct loop_builder by_column, by_lane, guard[GUARDS_MAX];
     int lanes = has_lanes(x, 2) ? 2 : 1;
-    const struct loop_expr *j = open_unrolled(x, b, "j", 8, &by_column);
+    const struct loop_expr *j = open_unrolled(x, b, "j", g->width / 8, &by_column);
     const struct loop_expr *lane = open_unrolled(x, &by_column, "lane", 2 / lanes, &by_lane);
-    const struct loop_expr *column = add(x, times(x, g->columns, 64), times(x, j, 8));
+    const struct loop_expr *column = add(x, times(x, g->columns, g->width), times(x, j, 8));
     column = add(x, column, add(x, times(x, rest(x, p->lane, 4), 2), lane));
     column = loop_let(&by_lane, "column", add(x, x->column0, column));
     // What is stored nowhere may pass, unless it is made of something that is not there.
@@ -207,7 +211,8 @@ static void empty_passage(const struct conv_build *x, struct loop_builder *b,
     struct axis_map map = identity(x);
     const struct shape *shape = &x->l->region->graph->nodes[x->l->region->value[g->value]].shape;
     const struct loop_buffer *passage = x->passage[g->value];
-    int vec = conv_wgmma_piece(x->f, &x->z, (int)dtype_size(passage->dtype, 1)), per = 64 / vec;
+    int vec = conv_wgmma_piece(x->f, &x->z, (int)dtype_size(passage->dtype, 1)),
+        per = g->width / vec;
     const struct loop_expr *i = open_unrolled(x, b, "i", 16 * per / GPU_WARP, &inner);
     const struct loop_expr *own, *piece;
     if (per <= GPU_WARP) {
@@ -218,7 +223,7 @@ static void empty_passage(const struct conv_build *x, struct loop_builder *b,
         piece = add(x, times(x, rest(x, i, per / GPU_WARP), GPU_WARP), p->lane);
     }
     piece = times(x, piece, vec);
-    const struct loop_expr *column = add(x, times(x, g->columns, 64), piece);
+    const struct loop_expr *column = add(x, times(x, g->columns, g->width), piece);
     column = loop_let(&inner, "column", add(x, x->column0, column));
     struct cell c = split_column(x, &inner, column);
     int n = open_cell(x, &inner, column, &c, guard);
@@ -235,8 +240,8 @@ static void empty_passage(const struct conv_build *x, struct loop_builder *b,
 static void store_by_passage(const struct conv_build *x, struct loop_builder *b,
                              const struct own_place *p, int v) {
     struct loop_builder by_columns, by_part;
-    struct passing g = {.value = v};
-    g.columns = open_unrolled(x, b, "c", x->z.tile_columns / 64, &by_columns);
+    struct passing g = {.value = v, .width = columns_of(x->passage[v])};
+    g.columns = open_unrolled(x, b, "c", x->z.tile_columns / g.width, &by_columns);
     g.part = open_unrolled(x, &by_columns, "part", x->z.own / WGMMA_ROWS, &by_part);
     // Nobody reads what was there before.
     loop_intrinsic(&by_part, INTRINSIC_WARP_SYNC, NULL);

@@ -23,14 +23,14 @@ static const struct mutant_kernel kernels[] = {
      "out y : f16[1, 56, 11, 6]\n"
      "y = conv2d(x, w, groups=2)\n",
      "stage y : conv as wgmma  tile 64x128  warpgroups 1  stages 2  minblocks 1\n"},
-    // A stride: phases of both axes.
+    // A stride: two phases; a box for three taps, a place between them.
     {"problem phases\nin x : bf16[2, 64, 7, 12] ~ normal\nparam w : bf16[72, 64, 2, 3] ~ normal\n"
-     "out y : f32[2, 72, 3, 3]\ny = conv2d(x, w, stride=(2, 3), dilation=(1, 2))\n",
+     "out y : f32[2, 72, 3, 8]\ny = conv2d(x, w, stride=(2, 1), dilation=(1, 2))\n",
      "stage y : conv as wgmma  tile 64x64  warpgroups 1  stages 2  minblocks 1\n"},
-    // One axis, two warpgroups, results of 16 bits one by one.
-    {"problem line\nin x : bf16[2, 72, 35] ~ normal\nparam w : bf16[96, 72, 4] ~ normal\n"
-     "out y : f32[2, 96, 35]\nt = bf16(conv1d(x, w, padding=\"same\"))\ny = relu(t)\n",
-     "stage t : conv as wgmma  tile 128x64  warpgroups 2  stages 2  minblocks 1\nstage y : map\n"},
+    // One axis, two warpgroups, results of 16 bits one by one; weights are far ahead of the image.
+    {"problem line\nin x : bf16[4, 72, 35] ~ normal\nparam w : bf16[96, 72, 2] ~ normal\n"
+     "out y : f32[4, 96, 35]\nt = bf16(conv1d(x, w, padding=\"same\"))\ny = relu(t)\n",
+     "stage t : conv as wgmma  tile 128x64  warpgroups 2  stages 4  minblocks 1\nstage y : map\n"},
     // Three axes, f32 by parts, a value computed by element on the way in.
     {"problem solid\nin x : f32[1, 8, 3, 6, 5] ~ normal\nparam w : f32[72, 8, 2, 2, 2] ~ normal\n"
      "out y : f32[1, 72, 2, 5, 6]\ny = conv3d(relu(x), w, padding=(0, 0, 1))\n",
@@ -67,6 +67,9 @@ static const struct mutant_same same[] = {
     {"plane", "item * 2 + thread / 128 <= 24", 0},
     {"plane", "i_2 <= 24", 0},
     {"line", "i_2 <= 71", 0},
+    // Slots that are waited for with those of the other operand.
+    {"line", "hone_mbarrier_wait(&empty[slot], (count + 4) / 4 % 2);", 0},
+    {"phases", "hone_mbarrier_wait(&image_empty[image_slot], (box + 2) / 2 % 2);", 0},
     // Places and elements that no window reads.
     {"plane", "i_2 - 1 <= 7", 0},
     {"groups", "i <= 8", 0},

@@ -126,7 +126,7 @@ HONE_KERNEL_OF(160, 2) y_conv(const unsigned short *__restrict__ bias, unsigned 
                             float bias_v = hone_from_f16(bias[row]);
                             f32x2 t_1 = t_1_conv + bias_v;
                             f32x2 y_f32 = hone_max2(t_1, hone_all2(0.0f));
-                            hone_store2_f16(&passage[warp * 1024 + (half * 8 + lane / 4) * 64 + (((j * 8 + lane % 4 * 2) / 8) ^ (lane / 4)) * 8 + (j * 8 + lane % 4 * 2) % 8], y_f32);
+                            hone_store2_f16(&passage[(warp * 16 + half * 8 + lane / 4) * 64 + (((j * 8 + lane % 4 * 2) / 8) ^ (lane / 4)) * 8 + (j * 8 + lane % 4 * 2) % 8], y_f32);
                         }
                     }
                 }
@@ -142,7 +142,7 @@ HONE_KERNEL_OF(160, 2) y_conv(const unsigned short *__restrict__ bias, unsigned 
                             if (at < 28) {
                                 int row = own + part_v * 64 + i;
                                 if (row < 96) {
-                                    hone_store2_f16(&y[(image * O + row) * (H * H) + at_2 * 28 + at], hone_load2_f16(&passage[warp * 1024 + i * 64 + ((lane * 2 / 8) ^ (i % 8)) * 8 + lane * 2 % 8]));
+                                    hone_store2_f16(&y[(image * O + row) * (H * H) + at_2 * 28 + at], hone_load2_f16(&passage[(warp * 16 + i) * 64 + ((lane * 2 / 8) ^ (i % 8)) * 8 + lane * 2 % 8]));
                                 }
                             }
                         }
@@ -156,11 +156,11 @@ HONE_KERNEL_OF(160, 2) y_conv(const unsigned short *__restrict__ bias, unsigned 
             int column0 = block * 128;
             for (int slice = 0; slice < 6; slice++) {
                 int slot = slice % 3;
-                int tap = slice / 2;
                 hone_mbarrier_wait(&empty[slot], (slice + 3) / 3 % 2);
                 hone_mbarrier_expect(&full[slot], 32768);
-                hone_bulk_copy2(&weights_tile[slot * 8192], &weights_map, &full[slot], slice * 48, 0);
-                hone_bulk_copy2(&image_tile[slot * 8192], &image_map, &full[slot], slice % 2 * 48, column0 + tap * 30);
+                hone_bulk_copy2(&weights_tile[slot * 128 * 64], &weights_map, &full[slot], slice * 48, 0);
+                int tap = slice / 2;
+                hone_bulk_copy2(&image_tile[slot * 128 * 64], &image_map, &full[slot], slice % 2 * 48, column0 + tap * 30);
             }
         }
     }
