@@ -38,7 +38,7 @@ RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu bridge/export/
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
-FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(BUILD)/fake/lib64/libcupti.so.13
+FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(addprefix $(BUILD)/fake/lib64/,libcupti.so.13 libopenblas.so.0 ../wrong/libopenblas.so.0)
 FUZZ_DIR  = base build calibrate eval ir lang model record loop family gpu profile tools store llm mind mcp
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
@@ -102,11 +102,13 @@ check-asan:
 check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh asan $(BUILD)
 
-fuzz:
-	$(MAKE) BUILD=build-fuzz CC=clang CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzz-built
+fuzz: build-fuzzers
+	scripts/run-fuzz.sh build-fuzz $(FUZZ:$(BUILD)/%=build-fuzz/%)
 	scripts/run-afl.sh
-fuzz-built: $(FUZZ)
-	scripts/run-fuzz.sh $(BUILD) $(FUZZ)
+# With the whole program, though no fuzzer needs that: it is how clang's warnings are seen, too.
+build-fuzzers:
+	$(MAKE) BUILD=build-fuzz CC=clang CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzzers-built
+fuzzers-built: $(FUZZ) $(BUILD)/hone
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(FUZZ_LINK) -o $@ $< $(FUZZ_LIB) $(LDLIBS)
@@ -131,9 +133,9 @@ static:
 	$(Q)$(MAKE) BUILD=build-static CPPFLAGS="-include $(CURDIR)/scripts/old_libm.h" build-static/hone
 	@scripts/package.sh symbols build-static/hone 2.34
 clean:
-	rm -rf build build-asan build-fuzz build-afl build-clang build-static
+	rm -rf build build-asan build-fuzz build-afl build-static
 
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
-        check-asan-built fuzz fuzz-built lint bench bench-long bless install uninstall dist deb static clean
+        check-asan-built fuzz build-fuzzers fuzzers-built lint bench bench-long bless install uninstall dist deb static clean
 -include $(OBJ:.o=.d) $(TOBJ:.o=.d) inject/inject.mk tests/tests.mk

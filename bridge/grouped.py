@@ -4,7 +4,7 @@
 
 A case is a line `forward|gradient T E K N [KNOBS]`: T rows of K numbers in E groups, bf16, and matrices of K x N
 (forward) or rows of N numbers whose products with those of x are added up for each group (gradient, f32 results).
-Groups are as uneven as `offsets(T)` draws them. KNOBS are those of `ragged as mma`, none for hone's first kernel.
+Groups are as uneven as `offsets(T)` draws them. KNOBS are those of `ragged as mma` (or `as wgmma` and its own), none for hone's first kernel.
 Triton's kernels are written here, tuned over eight configurations. 512 rows of results are compared with float64; then batches alternate, and medians are printed.
 """
 
@@ -93,7 +93,10 @@ def problem_text(kind, t, e, k, n, knobs):
         text += "param w : bf16[E, K, N] ~ normal\nout y : bf16[T, N]\ny = ragged_matmul(x, w, o)\n"
     else:
         text += "in w : bf16[T, N] ~ normal\nout y : f32[E, K, N]\ny = ragged_outer(x, w, o)\n"
-    return text + (f"\nkernel for groups on sm_90a\nstage y : ragged as mma  {knobs}\n" if knobs else "")
+    if knobs:
+        emitter = knobs if knobs.startswith("as ") else f"as mma  {knobs}"
+        text += f"\nkernel for groups on sm_90a\nstage y : ragged {emitter}\n"
+    return text
 
 
 def draw_offsets(t, e):

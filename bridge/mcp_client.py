@@ -42,7 +42,25 @@ async def talk(session):
     assert problem in prompt.messages[0].content.text
     many = await asyncio.gather(*(session.call_tool("check", {"problem": problem}) for _ in range(50)))
     assert all("ok: problem" in said(r) for r in many)
+    await measure(session)
     return len(tools)
+
+
+async def measure(session):
+    """A search that is cancelled once it tells of progress, and then a verdict: it comes only when the search is gone,
+    since what measures runs one at a time."""
+    small = {"problem": problem, "dim": "M=16,N=16"}
+    told = asyncio.Event()
+
+    async def progress(done, total, message):
+        told.set()
+
+    search = asyncio.create_task(session.call_tool("optimize", {**small, "seconds": 300}, progress_callback=progress))
+    await asyncio.wait_for(told.wait(), 60)
+    search.cancel()
+    await asyncio.gather(search, return_exceptions=True)
+    verdict = await asyncio.wait_for(session.call_tool("eval", {**small, "candidate": "plain", "seconds": 1}), 100)
+    assert "plain: ok" in said(verdict), said(verdict)
 
 
 async def roots(context):

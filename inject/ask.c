@@ -34,7 +34,7 @@ static void take_line(char *line) {
         take_mode(value);
     else if (strcmp(line, "cupti") == 0)
         snprintf(state.cupti_path, sizeof state.cupti_path, "%s", value);
-    else if (strcmp(line, "counter") == 0 && state.n_counters < COUNTERS_MAX)
+    else if (strcmp(line, "counter") == 0 && !state.has_counters && state.n_counters < COUNTERS_MAX)
         state.counters[state.n_counters++] = strdup(value);
     else if (strcmp(line, "launch") == 0)
         take_launch(value);
@@ -46,12 +46,9 @@ static void take_line(char *line) {
         state.memory = (size_t)strtoull(value, NULL, 10);
 }
 
-bool ask_read(void) {
+static bool read_lines(void) {
     char path[1100], *line = NULL;
     size_t room = 0;
-    const char *dir = getenv("HONE_INJECT_DIR");
-    if (!dir || (size_t)snprintf(state.dir, sizeof state.dir, "%s", dir) >= sizeof state.dir)
-        return false;
     snprintf(path, sizeof path, "%s/ask", state.dir);
     FILE *f = fopen(path, "re");
     if (!f)
@@ -62,10 +59,33 @@ bool ask_read(void) {
     }
     free(line);
     fclose(f);
-    state.pid = getpid();
+    return true;
+}
+
+static bool open_output(void) {
+    char path[1100];
     snprintf(path, sizeof path, "%s/out.%d", state.dir, (int)state.pid);
-    state.out = fopen(path, "we");
-    return state.out && state.mode != MODE_NONE;
+    state.out = state.out ? freopen(path, "we", state.out) : fopen(path, "we");
+    return state.out != NULL;
+}
+
+bool ask_read(void) {
+    const char *dir = getenv("HONE_INJECT_DIR");
+    if (!dir || (size_t)snprintf(state.dir, sizeof state.dir, "%s", dir) >= sizeof state.dir ||
+        !read_lines())
+        return false;
+    state.pid = getpid();
+    return open_output() && state.mode != MODE_NONE;
+}
+
+bool ask_again(void) {
+    for (int i = 0; i < state.n_launches; i++)
+        free(state.launches[i].name);
+    memset(state.launches, 0, sizeof state.launches);
+    state.n_launches = 0;
+    // Names that are in use by an open profiler stay where they are.
+    state.has_counters = state.n_counters > 0;
+    return read_lines() && open_output();
 }
 
 void out_line(const char *format, ...) {

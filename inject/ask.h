@@ -5,3 +5,5 @@
 
 // Fill `state` and open its output; false: nothing is asked of this process.
 bool ask_read(void);
+// The same once more: other launches; the output begins anew.
+bool ask_again(void);

@@ -18,6 +18,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 int InitializeInjection(void);
+bool hone_inject_again(void);
+void hone_inject_flush(void);
 
 struct inject_state state;
 struct cupti_calls cupti;
@@ -321,4 +323,18 @@ EXPORT int InitializeInjection(void) {
     }
     fflush(state.out);
     return 1;
+}
+
+EXPORT bool hone_inject_again(void) {
+    pthread_mutex_lock(&lock);
+    bool ok = state.is_ready && !state.is_finished && ask_again();
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+EXPORT void hone_inject_flush(void) {
+    pthread_mutex_lock(&lock);
+    if (state.out)
+        fflush(state.out);
+    pthread_mutex_unlock(&lock);
 }

@@ -13,6 +13,10 @@
 //     period P                    samples: every 2^P cycles
 //     memory B                    counters: the program has B bytes on the card, no more
 //
+// A process of ours that stays (eval/play.c) writes a new `ask` for each candidate and calls
+// hone_inject_again(), then, when the launches have run, hone_inject_flush(): the profiler is
+// opened once, which is what takes most of the time. Counters and mode stay those of the first.
+//
 // With counters comes what the program held of the card's memory at that launch: no kernel touches
 // more of it. What was seen goes to `out.PID`, a line each (profile/injected.c reads it), and
 // cubins to CRC.cubin. Nothing that goes wrong here may hurt the program: it is written down, and
@@ -44,6 +48,7 @@ struct inject_state {
     char cupti_path[1024];
     const char *counters[COUNTERS_MAX];
     int n_counters;
+    bool has_counters;  // they were given before, and stay
     struct wanted_launch launches[LAUNCHES_MAX];
     int n_launches;
     char *codes[CODES_MAX];

@@ -59,6 +59,7 @@ struct oracle_reduce {
     unsigned long long partials, joined;  // [run][result]
     struct oracle_axes to;                // of oracle_join: where results go, from `to_at` on
     unsigned long long to_at;
+    unsigned long long first;  // of argmax and argmin: the place of the first element
 };
 
 // One side of a product, packed: [batch][k][rows], the number of rows a multiple of four. `value`
@@ -132,6 +133,28 @@ struct oracle_scan {
     struct oracle_operand from;
     struct oracle_array out;
     unsigned long long n, length, inner;
+};
+
+// Lines put in order: runs of `width` elements are in order already, and two of them become one. Of
+// each run only what may be among the first `kept` of the line is looked at, and one more.
+struct oracle_order {
+    int is_rising, is_honest;  // smallest first, NaN behind all; by which reading
+    struct oracle_operand from;
+    struct oracle_array out;  // of oracle_ranks
+    unsigned long long n, length, inner, kept;
+    unsigned long long width;
+    unsigned long long places, merged;  // unsigned [line][length]
+};
+
+// base, and every element of src added where its index says: along lines whose indices have been
+// put in order, so that each result finds its own terms, first to last.
+struct oracle_scatter {
+    struct oracle_order order;  // of the indices: `places`
+    struct oracle_operand base, src;
+    struct oracle_array out;
+    unsigned long long n, size, inner;  // results; rows of the result, elements of each
+    unsigned long long length;          // rows of src
+    unsigned long long fault;           // an int to be set when an index is out of range
 };
 
 // Windows over three axes.

@@ -21,10 +21,6 @@ enum { ORACLE_SIDE = 4 };
 #define ORACLE_INEXACT_PRODUCT(a, b, product) ((double)(a) * (double)(b) != (double)(product))
 #endif
 
-JUDGE_FN u64 oracle_least(u64 a, u64 b) {
-    return a < b ? a : b;
-}
-
 // ---- packing
 
 // A factor as the declared precision multiplies it: as in ir/interpret_precision.c.

@@ -88,6 +88,10 @@ JUDGE_FN int oracle_sums_exactly(double size, int low) {
 
 // ---- where elements are
 
+JUDGE_FN u64 oracle_least(u64 a, u64 b) {
+    return a < b ? a : b;
+}
+
 // Functions that divide are not inlined: they are called from so many places that compiling them
 // would take long.
 ORACLE_RARE u64 oracle_far_place(const struct oracle_axes *a, u64 i) {

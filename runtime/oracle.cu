@@ -10,6 +10,7 @@
 #define HONE_INPUT_FN static __device__ __noinline__
 #endif
 #include "hone_inputs.h"
+#include "hone_oracle_choice.h"
 #include "hone_oracle_elementwise.h"
 #include "hone_oracle_line.h"
 #include "hone_oracle_move.h"

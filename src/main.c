@@ -138,8 +138,8 @@ static int run_hidden(int argc, char **argv) {
         return compile_child_main();
     if (strcmp(argv[1], "_gpu_runner") == 0 && argc == 2)
         return gpu_runner_main();
-    if (strcmp(argv[1], "_play") == 0 && argc == 3)
-        return play_main(argv[2]);
+    if (strcmp(argv[1], "_play") == 0 && (argc == 3 || argc == 4))
+        return play_main(argv[2], argv[3]);
     if (strcmp(argv[1], "_docs") == 0 && argc == 3)
         return help_write_docs(commands, argv[2], &err) ? 0 : fail(&err);
     if (strcmp(argv[1], "_man") == 0 && argc == 3)

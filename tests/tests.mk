@@ -5,6 +5,12 @@ $(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rn
 	$(call say,LINK)
 	$(Q)$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm -ldl
 
+# Libraries that are called (`library`), with the functions that hone asks for.
+$(BUILD)/fake/lib64/libopenblas.so.0 $(BUILD)/fake/lib64/../wrong/libopenblas.so.0: tests/fake/blas/libopenblas.c
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -O2 -shared -fPIC -w -DIS_WRONG=$(if $(findstring wrong,$@),1,0) -o $@ $<
+
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 
 # Checks documents against docs/schema, for the command-line tests.

@@ -30,7 +30,7 @@ static const struct option_row rows[] = {
     {.name = "baseline",
      .type = OPTION_STRING,
      .value = "CANDIDATE",
-     .summary = "what it is timed against (plain: one simple loop nest per value)",
+     .summary = "what it is timed against, a candidate too (plain: one simple loop nest per value)",
      .offset = offsetof(struct eval_options, baseline)},
     {.name = "verify",
      .type = OPTION_FLAG,
@@ -126,15 +126,18 @@ static const struct command_options options = {
         "CANDIDATE is C, or CUDA in a .cu file, with its launches in '#pragma hone' lines (see\n"
         "hone scaffold), or a .hone file with a kernel block; or 'plain' (one simple loop nest "
         "per\n"
-        "value), 'default' (the kernel that a search begins with), or RUN.NODE, a kernel of a\n"
-        "stored run ('3' and 'last' mean a run's champion). It runs in a process of its own,\n"
+        "value), 'default' (the kernel that a search begins with), 'library' (products and\n"
+        "convolutions by OpenBLAS, cuBLASLt or cuDNN where they are installed, what is around\n"
+        "them by kernels of hone's), or RUN.NODE, a kernel of a stored run ('3' and 'last' mean a\n"
+        "run's champion). It runs in a process of its own,\n"
         "locked in, on inputs drawn after it was frozen; every call is checked, the timed ones\n"
         "too.\n"
         "\n"
         "Two candidates are timed against each other, unless there is a --baseline. More are\n"
         "judged one after the other by the same warm judge, each timed against the baseline, and\n"
-        "ranked at the end; candidates whose intervals overlap share a rank. The exit status is 1\n"
-        "when a verdict is not ok.",
+        "ranked at the end; candidates whose intervals overlap share a rank, and times there are\n"
+        "the baseline's divided by the speed-up, so that they agree with the order. The exit\n"
+        "status is 1 when a verdict is not ok.",
     .rows = rows,
     .min_arguments = 2,
     .max_arguments = -1,

@@ -31,14 +31,15 @@ static const struct option_row rows[] = {
 
 static const struct command_options options = {
     .command = "export",
-    .arguments = "[RUN]",
+    .arguments = "[RUN[.NODE]]",
     .summary = "write a run's champion as code that builds and checks itself",
     .text =
         "The directory holds the kernel, a plain host function with its header, a check program\n"
         "with stored samples, a Makefile, and PROOF.json with the bound, the samples, the checks\n"
         "and how to repeat them. It needs make and a C compiler, or nvcc where the run was on a\n"
         "GPU, and not hone. The code in it is yours, without conditions. Without a name, or with\n"
-        "'last', the newest run.\n"
+        "'last', the newest run. RUN.NODE is any node that passed; of a run that was interrupted\n"
+        "it is the fastest so far. Neither was confirmed on fresh data, and PROOF.json says so.\n"
         "\n"
         "make builds the check, libNAME.a, libNAME.so and NAME.pc for pkg-config; make test runs\n"
         "the check and test_NAME.py; make install PREFIX=DIR installs. NAME.py calls it from\n"
@@ -72,7 +73,9 @@ static bool run(int argc, char **argv, struct error *err) {
     struct export_outcome out;
     bool ok = op_export(&a, &request, &out, err) || error_wrap(err, "export");
     if (ok) {
-        printf("%s: the champion of run %lld, node %d\n", o.dir, out.run, out.node);
+        printf("%s: %s %lld, node %d\n", o.dir,
+               out.is_confirmed ? "the champion of run" : "not confirmed: of run", out.run,
+               out.node);
         printf("    %s;\n", out.prototype);
         printf("build and check it: make -C %s && %s%s/check\n", o.dir, o.dir[0] == '/' ? "" : "./",
                o.dir);

@@ -44,10 +44,29 @@ const struct command *help_find(const struct command *const *commands, const cha
     return NULL;
 }
 
+// What people look for under another name than ours.
+static const struct other_name {
+    const char *name, *instead;
+} other_names[] = {
+    {"compare", "eval PROBLEM CANDIDATE CANDIDATE..."},
+    {"bench", "eval PROBLEM CANDIDATE..."},
+    {"benchmark", "eval PROBLEM CANDIDATE..."},
+    {"run", "eval PROBLEM CANDIDATE"},
+    {"verify", "eval PROBLEM CANDIDATE --verify"},
+    {"resume", "optimize --resume [RUN]"},
+    {"list", "runs"},
+    {"roofline", "sol PROBLEM"},
+    {0},
+};
+
 bool help_unknown(const struct command *const *commands, const char *name, struct error *err) {
     const char *names[MAX_COMMANDS + 1] = {NULL};
     for (int i = 0; commands[i] && i < MAX_COMMANDS; i++)
         names[i] = commands[i]->options->command;
+    for (const struct other_name *o = other_names; o->name; o++)
+        if (strcmp(o->name, name) == 0)
+            return error_set(err, ERROR_USAGE, "unknown command '%s'; that is: hone %s", name,
+                             o->instead);
     const char *nearest = str_nearest(name, names);
     if (nearest)
         return error_set(err, ERROR_USAGE, "unknown command '%.64s'; did you mean '%s'?", name,

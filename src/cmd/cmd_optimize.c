@@ -36,6 +36,8 @@ static const struct option_row rows[] = {
         "cpu, cuda, cuda:N (the first GPU, else cpu), or table:FILE (see hone help tabulate)"),
     ROW("start", OPTION_STRING, "FILE", request.start,
         "begin with this C, CUDA or kernel block instead of the default kernel"),
+    ROW("baseline", OPTION_STRING, "CANDIDATE", request.baseline,
+        "what the champion is confirmed against: plain, default, library, a file or RUN.NODE"),
     {.name = "evals",
      .type = OPTION_INT,
      .value = "N",
@@ -44,6 +46,8 @@ static const struct option_row rows[] = {
      .least = 1},
     ROW("batch", OPTION_INT, "N", request.batch,
         "propose N candidates before they are judged (1); several workers share them"),
+    ROW("jobs", OPTION_INT, "N", request.jobs,
+        "judge on up to N GPUs of this machine that are alike, or by N workers of the --spool (1)"),
     ROW("race", OPTION_INT, "N", request.race,
         "race N kernel blocks at once and judge the best (24 or more); 1: judge each"),
     ROW("seconds", OPTION_NUMBER, "S", request.seconds,
@@ -74,6 +78,8 @@ static const struct option_row rows[] = {
         "with --spool: give up when no worker takes a job for S seconds (60)"),
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
+    ROW("tool", OPTION_STRING, "PATH", request.tool,
+        "a tool of yours, besides those in $XDG_CONFIG_HOME/hone/tools (docs/tools.md)"),
     ROW("no-counters", OPTION_FLAG, NULL, request.no_counters,
         "on a GPU: do without hardware counters, which take about a second for a candidate (and "
         "are left out near the end)"),
@@ -100,8 +106,9 @@ static const struct command_options options = {
         "left out again and again; the others are only screened. Stops near reach, after 16\n"
         "evaluations without a significant gain (six screened ones count as one), or when\n"
         "--evals or --seconds are used up. The fastest is then confirmed on fresh data against "
-        "`plain`, one plain loop per\n"
-        "value at the compiler's best flags; where that cannot be timed it is confirmed alone, "
+        "--baseline, which is `plain`, one\n"
+        "plain loop per value at the compiler's best flags, unless it is given; where that cannot "
+        "be timed it is confirmed alone, "
         "and\n"
         "its speed-up is unknown. Of a problem that hone makes no kernel of itself the search\n"
         "begins with --start, which is then the baseline too, or with --llm, where there is none.\n"
@@ -109,6 +116,12 @@ static const struct command_options options = {
         "Ctrl-C, or anything worse, --resume goes on. A resumed run keeps its problem, policy,\n"
         "seed, batch and race; limits given with --resume replace its own and count from the\n"
         "run's beginning.\n"
+        "\n"
+        "With --jobs N announced candidates are judged on several devices. Each is timed against "
+        "the\n"
+        "first kernel on the device that has it; whatever may become champion is timed again on\n"
+        "--target itself, where play-off and confirmation are. A worker that dies costs its job "
+        "only.\n"
         "\n"
         "Several files are optimised one after the other, each with the same limits; a summary\n"
         "follows, and the exit status is that of the worst. On a terminal the last lines show how\n"
@@ -204,6 +217,8 @@ static bool check_counts(const struct optimize_request *q, struct error *err) {
     if (q->race > MOST_RACED)
         return error_set(err, ERROR_USAGE, "optimize: a --race has at most %d candidates",
                          MOST_RACED);
+    if (q->jobs > BATCH_MAX)
+        return error_set(err, ERROR_USAGE, "optimize: at most %d --jobs", BATCH_MAX);
     return q->batch <= BATCH_MAX ||
            error_set(err, ERROR_USAGE, "optimize: a --batch has at most %d candidates", BATCH_MAX);
 }
@@ -223,6 +238,17 @@ static bool check_ends(const struct optimize_options *o, struct error *err) {
     return true;
 }
 
+static bool check_resumed(const struct optimize_request *q, struct error *err) {
+    if (!q->dims && !q->start && !q->baseline && !q->policy && !q->proposer && !q->target &&
+        !q->seed && !q->batch && !q->race)
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "optimize: a resumed run keeps its start, baseline, sizes, target, policy, "
+                     "proposer, seed, batch and race; only --evals, --seconds, --until and the "
+                     "model and its caps "
+                     "can be given anew");
+}
+
 static bool read_arguments(struct optimize_options *o, const struct arguments *args,
                            struct error *err) {
     const char *word = args->count > 0 ? args->values[0] : NULL;
@@ -237,13 +263,8 @@ static bool read_arguments(struct optimize_options *o, const struct arguments *a
                          "optimize: expected FILE or --resume [RUN]; see 'hone "
                          "optimize --help'");
     const struct optimize_request *q = &o->request;
-    if (q->resume && (q->dims || q->start || q->policy || q->proposer || q->target || q->seed ||
-                      q->batch || q->race))
-        return error_set(
-            err, ERROR_USAGE,
-            "optimize: a resumed run keeps its start, sizes, target, policy, proposer, seed, "
-            "batch and race; only --evals, --seconds, --until and the model and its caps "
-            "can be given anew");
+    if (q->resume && !check_resumed(q, err))
+        return false;
     if (!check_counts(q, err) || !check_ends(o, err))
         return false;
     if (o->json && o->events)

@@ -12,8 +12,8 @@
 #include "ops/op_profile_candidate.h"
 
 struct profile_options {
-    const char *kernel, *target, *dims, *store, *tool;
-    int64_t top;
+    const char *kernel, *target, *dims, *store, *tool, *by;
+    int64_t top, repeat;
     double timeout;
     bool timeline, json;
 };
@@ -49,11 +49,24 @@ static const struct option_row rows[] = {
      .value = "M=1024,...",
      .summary = "of a candidate: use these sizes in place of the file's",
      .offset = offsetof(struct profile_options, dims)},
+    {.name = "repeat",
+     .type = OPTION_INT,
+     .value = "N",
+     .summary = "of a candidate: count it N times more in a process that stays, and say how long "
+                "that takes",
+     .offset = offsetof(struct profile_options, repeat),
+     .least = 1},
     {.name = "store",
      .type = OPTION_STRING,
      .value = "PATH",
      .summary = "of a node: the store that its run is in",
      .offset = offsetof(struct profile_options, store)},
+    {.name = "by",
+     .type = OPTION_STRING,
+     .value = "NAME",
+     .summary = "cupti: our library, loaded by the driver (the default); ncu: NVIDIA's profiler "
+                "runs it once, without timeline and samples",
+     .offset = offsetof(struct profile_options, by)},
     {.name = "tool",
      .type = OPTION_STRING,
      .value = "PATH",
@@ -99,7 +112,11 @@ static bool run_candidate(const struct profile_options *o, const struct argument
                                           .candidate = args->count > 1 ? args->values[1] : NULL,
                                           .target = o->target,
                                           .dims = o->dims,
-                                          .store = o->store};
+                                          .store = o->store,
+                                          .tool = o->tool,
+                                          .repeat =
+                                              o->repeat < REPEAT_MAX ? (int)o->repeat : REPEAT_MAX,
+                                          .by_ncu = o->by && strcmp(o->by, "ncu") == 0};
     if (args->count > 2 || access(q.file, X_OK) == 0)
         return error_set(err, ERROR_USAGE,
                          "to profile a program put -- before it: hone profile -- %s", q.file);
@@ -126,6 +143,8 @@ static bool run(int argc, char **argv, struct error *err) {
         return false;
     if (args.help)
         return command_help(&options);
+    if (o.by && strcmp(o.by, "cupti") != 0 && strcmp(o.by, "ncu") != 0)
+        return error_set(err, ERROR_USAGE, "profile: --by is cupti or ncu, not '%s'", o.by);
     if (!has_program)
         return run_candidate(&o, &args, err);
 
@@ -140,6 +159,7 @@ static bool run(int argc, char **argv, struct error *err) {
                                 .timeout_s = o.timeout,
                                 .is_json = o.json,
                                 .only_timeline = o.timeline,
+                                .by_ncu = o.by && strcmp(o.by, "ncu") == 0,
                                 .tool = o.tool};
     bool ok = op_profile(&a, &q, &p, err);
     if (ok && o.json) {

@@ -8,12 +8,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "ops/op_count_table.h"
 #include "ops/op_tabulate.h"
 
 enum { BLOCKS = 400, BLOCKS_MAX = 10000 };
 
 struct tabulate_options {
     struct tabulate_request request;
+    bool counters;
 };
 
 #define ROW(row_name, kind, value_name, field, words)                          \
@@ -37,6 +39,8 @@ static const struct option_row rows[] = {
     ROW("count", OPTION_FLAG, NULL, request.only_count, "say how many blocks there are, no more"),
     ROW("no-calibrate", OPTION_FLAG, NULL, request.no_calibrate,
         "do not measure the machine's ceilings when they are missing"),
+    ROW("counters", OPTION_FLAG, NULL, counters,
+        "FILE is a table: count its blocks on its card, into FILE's name with .counters"),
     {0},
 };
 
@@ -51,6 +55,8 @@ static const struct command_options options = {
         "suite`\n"
         "then search the table in place of the device: no compiler runs, nothing is timed, and\n"
         "the seed alone decides. Killed anywhere, the same command goes on where it was.\n"
+        "With --counters a table that is there already gets hardware counters of its blocks, so\n"
+        "that tools speak in a search on it as they do on the card.\n"
         "docs/tables.md has the format.",
     .rows = rows,
     .min_arguments = 1,
@@ -84,8 +90,9 @@ static void print_outcome(const struct tabulate_options *o, const struct tabulat
     struct arena a = {0};
     printf("%s on %s: %s\n", out->problem, out->device, out->space);
     if (!o->request.only_count)
-        printf("%s: %d of %d blocks, %d ok%s\n", o->request.out, out->n_done, out->n_blocks,
-               out->n_ok, out->is_whole ? "" : "; not finished: the same command goes on");
+        printf("%s: %d of %d blocks, %d ok%s\n", o->request.out ? o->request.out : o->request.file,
+               out->n_done, out->n_blocks, out->n_ok,
+               out->is_whole ? "" : "; not finished: the same command goes on");
     if (isfinite(out->best_s))
         printf("best %s, %.2fx of the default kernel:\n%s", clock_duration(&a, 1e9 * out->best_s),
                out->first_s / out->best_s, out->best);
@@ -97,7 +104,9 @@ static bool run(int argc, char **argv, struct error *err) {
     struct arguments args;
     if (!options_parse(&options, argc, argv, &o, &args, err))
         return false;
-    if (!o.request.out && !o.request.only_count)
+    if (o.request.out && o.counters)
+        return error_set(err, ERROR_USAGE, "tabulate: --counters writes next to its table, not -o");
+    if (!o.request.out && !o.request.only_count && !o.counters)
         return error_set(err, ERROR_USAGE, "tabulate: -o FILE names the table");
     if (o.request.limit < 1 || o.request.limit > BLOCKS_MAX)
         return error_set(err, ERROR_USAGE, "tabulate: a table has 1 to %d blocks", BLOCKS_MAX);
@@ -107,7 +116,8 @@ static bool run(int argc, char **argv, struct error *err) {
     o.request.file = args.values[0];
     o.request.progress = show;
     o.request.ctx = &live;
-    bool ok = op_tabulate(&a, &o.request, &out, err);
+    bool ok = o.counters ? op_count_table(&a, &o.request, &out, err)
+                         : op_tabulate(&a, &o.request, &out, err);
     clear_line(live);
     if (ok)
         print_outcome(&o, &out);

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "eval/blas.h"
 
 enum {
     SPINS = 1000,
@@ -171,10 +172,19 @@ static void run_most(const struct crew *c, const struct crew_step *s, int64_t fr
           ARGS64(a, 320), ARGS64(a, 384), ARGS64(a, 448), ARGS64(a, 512), ARGS64(a, 576));
 }
 
+static void run_call(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
+    void *a[CALL_BUFFERS_MAX];
+    collect(c, s->step, a, CALL_BUFFERS_MAX);
+    for (int64_t b = from; b < to; b++)
+        blas_block(c->plan->blas, s->step->call, c->n_threads, b, a);
+}
+
 static void run_blocks(const struct crew *c, const struct crew_step *s, int64_t from, int64_t to) {
     if (!s->step || s->step->kind == STEP_FILL)
         for (int64_t b = from; b < to; b++)
             fill_block(c, s, b);
+    else if (s->step->kind == STEP_CALL)
+        run_call(c, s, from, to);
     else if (s->step->n_args <= FEW)
         run_few(c, s, from, to);
     else if (s->step->n_args <= MANY)
@@ -358,12 +368,14 @@ static void list_steps(struct crew *c) {
     for (int i = 0; i < p->n_steps; i++) {
         const struct plan_step *s = &p->steps[i];
         bool is_fill = s->kind == STEP_FILL;
+        int64_t grid = is_fill                ? fill_grid(c->layout, s->fill_buffer)
+                       : s->kind == STEP_CALL ? blas_blocks(s->call, c->n_threads)
+                                              : s->grid;
         add_step(c, (struct crew_step){.step = s,
                                        .index = i,
                                        .buffer = s->fill_buffer,
                                        .word = is_fill ? fill_word(p, s) : 0,
-                                       .grid = is_fill ? fill_grid(c->layout, s->fill_buffer)
-                                                       : s->grid});
+                                       .grid = grid});
     }
 }
 

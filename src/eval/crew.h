@@ -6,6 +6,7 @@
 
 #include "eval/control.h"
 
+struct blas;
 struct crew;
 struct error;
 
@@ -15,6 +16,7 @@ typedef void (*block_fn)(void);
 
 struct crew_plan {
     const struct plan *plan;
+    const struct blas *blas;             // for steps that call it
     block_fn functions[PLAN_STEPS_MAX];  // filled in after the threads were made
 };
 

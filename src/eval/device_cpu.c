@@ -421,7 +421,8 @@ static void describe_launches(struct arena *a, const struct subject *s, double t
             is_fill ? arena_printf(a, "fill %s", plan->buffers[step->fill_buffer].name)
                     : arena_strdup(a, step->function));
         metrics_set(&l->metrics, METRIC_TIME, share[n] * time_s);
-        metrics_set(&l->metrics, METRIC_BLOCKS, is_fill ? NAN : (double)step->grid);
+        metrics_set(&l->metrics, METRIC_BLOCKS,
+                    step->kind == STEP_LAUNCH ? (double)step->grid : NAN);
     }
 }
 
@@ -431,7 +432,7 @@ static void describe_traffic(const struct plan *plan, struct profile *p) {
     for (int i = 0; i < plan->n_steps; i++) {
         const struct plan_step *step = &plan->steps[i];
         double written = 0;
-        for (int k = 0; step->kind == STEP_LAUNCH && k < step->n_args; k++) {
+        for (int k = 0; step->kind != STEP_FILL && k < step->n_args; k++) {
             const struct plan_buffer *b = &plan->buffers[step->args[k]];
             all += (double)b->size_bytes;
             written += b->role == BUFFER_OUTPUT ? (double)b->size_bytes : 0;

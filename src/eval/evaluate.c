@@ -40,8 +40,24 @@ bool evaluator_open(struct evaluator **out, const struct problem *p, const struc
     return *out || error_wrap(err, "start a worker");
 }
 
+bool evaluator_open_devices(struct evaluator **out, const struct problem *p,
+                            const struct target *const *targets, int n_targets, struct error *err) {
+    *out = evaluator_open_at(&place_devices, place_devices_open(p, targets, n_targets, err));
+    return *out || error_wrap(err, "start a worker");
+}
+
+int evaluator_at_once(const struct evaluator *e) {
+    return e->place->at_once ? e->place->at_once(e->ctx) : 1;
+}
+
 const struct target *evaluator_target(const struct evaluator *e) {
     return e->place->target(e->ctx);
+}
+
+// Which device gave the last answer, where it is not the run's own.
+static const char *elsewhere(const struct evaluator *e, struct arena *a) {
+    const char *name = e->place->elsewhere ? e->place->elsewhere(e->ctx) : NULL;
+    return name ? arena_strdup(a, name) : NULL;
 }
 
 // As the place's ask; what cannot be helped is kept for the next question.
@@ -86,6 +102,8 @@ static int try_job(struct evaluator *e, struct arena *a, const struct eval_job *
     int outcome = ask(e, worker_job_message(job), &judged, err);
     if (outcome > 0 && !worker_read_result(a, judged, result, err))
         outcome = -1;
+    if (outcome > 0)
+        result->verdict.device = elsewhere(e, a);
     json_decref(judged);
     return outcome;
 }
@@ -141,8 +159,8 @@ bool evaluator_can_race(const struct evaluator *e) {
     return e->place->races;
 }
 
-bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job *job,
-                    struct screening *screenings, struct error *err) {
+static bool ask_race(struct evaluator *e, struct arena *a, const struct race_job *job,
+                     struct screening *screenings, struct error *err) {
     int outcome = -1;
     for (int i = 0; i < TRIES && outcome < 0; i++) {
         json_t *raced = NULL;
@@ -155,6 +173,59 @@ bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job 
             log_info("racing again: %s", err->text);
     }
     return outcome > 0 || error_wrap(err, "race");
+}
+
+// Of those that came through in their parts only as many as the whole race may have.
+static void keep_best(const struct race_job *job, struct screening *screenings) {
+    int n = 0;
+    for (int i = 0; i < job->n_candidates; i++)
+        n += screenings[i].survived;
+    for (; n > job->n_survivors; n--) {
+        struct screening *worst = NULL;
+        for (int i = 0; i < job->n_candidates; i++)
+            if (screenings[i].survived && (!worst || !(screenings[i].speedup >= worst->speedup)))
+                worst = &screenings[i];
+        worst->survived = false;
+    }
+}
+
+// Every n-th candidate, since the best are proposed first.
+static void take_part(struct arena *a, const struct race_job *job, int part, int n_parts,
+                      struct race_job *out) {
+    struct candidate *candidates = arena_array(a, struct candidate, job->n_candidates);
+    *out = *job;
+    out->candidates = candidates;
+    out->n_candidates = 0;
+    for (int i = part; i < job->n_candidates; i += n_parts)
+        candidates[out->n_candidates++] = job->candidates[i];
+}
+
+bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job *job,
+                    struct screening *screenings, struct error *err) {
+    int n_parts = evaluator_at_once(e);
+    if (n_parts > job->n_candidates)
+        n_parts = job->n_candidates;
+    if (n_parts <= 1)
+        return ask_race(e, a, job, screenings, err);
+    struct race_job *parts = arena_array(a, struct race_job, n_parts);
+    struct screening *told = arena_array(a, struct screening, job->n_candidates);
+    bool ok = true;
+    for (int p = 0; ok && p < n_parts; p++) {
+        take_part(a, job, p, n_parts, &parts[p]);
+        json_t *question = worker_race_message(&parts[p]);
+        ok = e->place->announce(e->ctx, question, err);
+        json_decref(question);
+    }
+    for (int p = 0; ok && p < n_parts; p++) {
+        ok = ask_race(e, a, &parts[p], told, err);
+        for (int i = 0; ok && i < parts[p].n_candidates; i++) {
+            screenings[p + i * n_parts] = told[i];
+            screenings[p + i * n_parts].device = elsewhere(e, a);
+        }
+    }
+    if (ok)
+        keep_best(job, screenings);
+    return ok;
 }
 
 void evaluator_close(struct evaluator *e) {

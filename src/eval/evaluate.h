@@ -87,6 +87,13 @@ struct eval_result {
 bool evaluator_open(struct evaluator **out, const struct problem *p, const struct target *t,
                     uint64_t seed, struct error *err);
 
+// The same on several devices of this machine that are alike, the run's own first: announced jobs
+// and races are shared among them, all others go to the run's own. `targets` must outlive it.
+bool evaluator_open_devices(struct evaluator **out, const struct problem *p,
+                            const struct target *const *targets, int n_targets, struct error *err);
+// How many jobs are judged at once there, as far as is known: 1, or devices that serve.
+int evaluator_at_once(const struct evaluator *e);
+
 // Where the last answer was measured: as opened, or as the worker behind the spool says.
 const struct target *evaluator_target(const struct evaluator *e);
 
@@ -102,13 +109,16 @@ bool evaluator_knows_null(const struct evaluator *e);
 bool evaluator_judge(struct evaluator *e, struct arena *a, const struct eval_job *job,
                      struct eval_result *result, struct error *err);
 
-// This job will be judged soon: workers of a spool may begin with it. Elsewhere nothing happens.
+// This job will be judged soon: workers of a spool, or one on another device, may begin with it.
+// Elsewhere nothing happens.
 bool evaluator_announce(struct evaluator *e, const struct eval_job *job, struct error *err);
 
 // Can candidates be raced there? What is judged elsewhere is judged one by one.
 bool evaluator_can_race(const struct evaluator *e);
 
-// Race candidates; one screening for each. False when nothing can be judged any more.
+// Race candidates; one screening for each. Where there are several devices each has a part of them
+// and races it against the incumbent there; those that did best of all survive. False when nothing
+// can be judged any more.
 bool evaluator_race(struct evaluator *e, struct arena *a, const struct race_job *job,
                     struct screening *screenings, struct error *err);
 

@@ -1,6 +1,6 @@
 // What the parts of the GPU's oracle share: gpu_oracle.c (the walk, by element, reductions,
 // outputs), gpu_products.c (matrices, convolutions, ragged products), gpu_structure.c (moves,
-// scans, pools).
+// scans, pools), gpu_order.c (orders and scattered sums).
 #pragma once
 
 #include "eval/gpu_oracle.h"
@@ -49,4 +49,6 @@ bool compute_copy(struct computation *l, const struct oracle_operand *from,
 bool compute_any(struct computation *l, node_id id, struct error *err);
 bool compute_products(struct computation *l, node_id id, struct error *err);
 bool compute_structure(struct computation *l, node_id id, struct error *err);
+bool compute_order(struct computation *l, node_id id, struct error *err);
+bool compute_scatter(struct computation *l, node_id id, struct error *err);
 bool compute_recurrence(struct computation *l, node_id id, struct error *err);

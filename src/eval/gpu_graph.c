@@ -114,6 +114,10 @@ static bool open_step(struct gpu_program *p, cuda_module module, int step, cuda_
 bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module module,
                       const struct plan *plan, cuda_result *code, struct error *err) {
     *p = (struct gpu_program){.cu = cu, .plan = plan};
+    if (plan_has_calls(plan)) {
+        *code = CUDA_ERROR_INVALID_VALUE;
+        return error_set(err, ERROR_PARSE, "no library is called on a GPU yet");
+    }
     for (int i = 0; i < plan->n_steps; i++)
         if (plan->steps[i].kind == STEP_LAUNCH && !open_step(p, module, i, code, err))
             return false;

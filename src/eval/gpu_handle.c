@@ -200,14 +200,8 @@ static double fact(const json_t *launch, const char *key) {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void read_launch(const struct gpu_load_spec *load, const struct plan_step *s,
-                        const json_t *told, struct profile *p) {
-    const char *fill = s->kind == STEP_FILL ? load->plan->buffers[s->fill_buffer].name : NULL;
-    // Both names live as long as the plan.
-    struct profile_launch *l = profile_add_launch(load->arena, p, fill ? fill : s->function);
-    if (fill)
-        return;
-    struct metrics *m = &l->metrics;
+void gpu_launch_metrics(const struct plan_step *s, const json_t *told, int64_t threads_per_sm,
+                        struct metrics *m) {
     double threads = (double)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]);
     double per_sm = fact(told, "blocks_per_sm");
     metrics_set(m, METRIC_BLOCKS, (double)s->grid);
@@ -217,8 +211,17 @@ static void read_launch(const struct gpu_load_spec *load, const struct plan_step
     metrics_set(m, METRIC_SHARED_BYTES,
                 fact(told, "static_shared") + (double)s->shape.shared_bytes);
     metrics_set(m, METRIC_BLOCKS_PER_SM, per_sm);
-    if (load->threads_per_sm > 0)
-        metrics_set(m, METRIC_OCCUPANCY, per_sm * threads / (double)load->threads_per_sm);
+    if (threads_per_sm > 0)
+        metrics_set(m, METRIC_OCCUPANCY, per_sm * threads / (double)threads_per_sm);
+}
+
+static void read_launch(const struct gpu_load_spec *load, const struct plan_step *s,
+                        const json_t *told, struct profile *p) {
+    const char *fill = s->kind == STEP_FILL ? load->plan->buffers[s->fill_buffer].name : NULL;
+    // Both names live as long as the plan.
+    struct profile_launch *l = profile_add_launch(load->arena, p, fill ? fill : s->function);
+    if (!fill)
+        gpu_launch_metrics(s, told, load->threads_per_sm, &l->metrics);
 }
 
 // The largest launch speaks for the plan.

@@ -8,6 +8,7 @@
 #include "eval/runner_handle.h"
 #include "gpu/mapping.h"
 
+struct metrics;
 struct profile;
 
 // The problem's buffers in every slot. The first runner makes them; the judge and every other
@@ -48,6 +49,10 @@ bool gpu_runner_start(struct gpu_runner *r, int ordinal, struct error *err);
 bool gpu_runner_open(struct gpu_runner *r, const struct gpu_runner_spec *spec, struct error *err);
 void gpu_runner_close(struct gpu_runner *r);
 bool gpu_runner_is_alive(struct gpu_runner *r);
+
+// Shape of a step of the plan and what the driver told of it (gpu_program_facts).
+void gpu_launch_metrics(const struct plan_step *s, const json_t *told, int64_t threads_per_sm,
+                        struct metrics *m);
 
 // Load a candidate. False only when the judge itself failed; whether it could be loaded is in
 // `status` (and in the runner, for gpu_runner_explain). Facts of its launches go to `p`.

@@ -8,6 +8,7 @@
 #include "eval/gpu_computation.h"
 #include "eval/null_trial.h"
 #include "eval/oracle.h"
+#include "eval/oracle_choice.h"
 #include "hone_inputs.h"
 #include "ir/work.h"
 
@@ -39,6 +40,11 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
                 {"oracle_move", &o->move},
                 {"oracle_scan", &o->scan},
                 {"oracle_pool", &o->pool},
+                {"oracle_best_runs", &o->best_runs},
+                {"oracle_best_join", &o->best_join},
+                {"oracle_merge", &o->merge},
+                {"oracle_ranks", &o->ranks},
+                {"oracle_scatter", &o->scatter},
                 {"oracle_matmul_whole", &o->matmul_whole},
                 {"oracle_pack", &o->pack},
                 {"oracle_bits", &o->bits},
@@ -206,11 +212,12 @@ bool compute_copy(struct computation *l, const struct oracle_operand *from,
 }
 
 bool compute_join(struct computation *l, struct oracle_reduce *r, struct error *err) {
+    bool is_choice = oracle_plan_chooses((enum op)r->op);
+    cuda_function join = is_choice ? l->oracle->best_join : l->oracle->join;
     for (;;) {
         int groups = (r->n_runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
         void *arguments[] = {r};
-        if (!launch(l->oracle, l->oracle->join, (int64_t)r->n * groups, COMPUTE_THREADS, arguments,
-                    err))
+        if (!launch(l->oracle, join, (int64_t)r->n * groups, COMPUTE_THREADS, arguments, err))
             return false;
         if (groups == 1)
             return true;
@@ -248,12 +255,14 @@ static bool do_reduce(struct computation *l, node_id id, struct error *err) {
     r.kept = oracle_plan_axes(&s, strides, ~n->axes);
     r.reduced = oracle_plan_axes(&s, strides, n->axes);
     int64_t total = (int64_t)r.n * r.n_runs;
-    if (l->plan.closes[id])  // its part of the runs of all tiles
-        r.partials += (cuda_pointer)(l->first * (int64_t)(r.length / (uint64_t)l->rows) /
-                                     ORACLE_RUN * (int64_t)r.n * ORACLE_PARTIAL_BYTES);
+    if (l->plan.closes[id]) {  // its part of the runs of all tiles
+        r.first = (uint64_t)l->first * (r.length / (uint64_t)l->rows);
+        r.partials += r.first / ORACLE_RUN * r.n * (uint64_t)oracle_plan_partial_bytes(n->op);
+    }
     void *arguments[] = {&r};
+    cuda_function runs = oracle_plan_chooses(n->op) ? l->oracle->best_runs : l->oracle->runs;
     // Few threads with much to do each are spread over the device.
-    return launch(l->oracle, l->oracle->runs, total,
+    return launch(l->oracle, runs, total,
                   total < FEW_THREADS ? COMPUTE_THREADS_FEW : COMPUTE_THREADS, arguments, err) &&
            (l->plan.closes[id] || compute_join(l, &r, err));
 }
@@ -323,6 +332,10 @@ bool compute_any(struct computation *l, node_id id, struct error *err) {
         return compute_recurrence(l, id, err);
     if (n->op == OP_RESHAPE)
         return do_map(l, id, err);
+    if (n->op == OP_TOPK)
+        return compute_order(l, id, err);
+    if (n->op == OP_SCATTER_ADD)
+        return compute_scatter(l, id, err);
     return oracle_plan_multiplies(n->op) ? compute_products(l, id, err)
                                          : compute_structure(l, id, err);
 }
@@ -391,6 +404,20 @@ bool gpu_oracle_take_work(struct gpu_oracle *o, int64_t bytes, struct error *err
     return true;
 }
 
+// A position that rounding decides is right where what stands there is as good, which the host
+// looks up (oracle_choice.h).
+static bool is_decided(struct computation *l, int output, int64_t n, struct error *err) {
+    struct judge_part sum;
+    cuda_pointer units = l->request->expected[output].spread;
+    uint64_t count = (uint64_t)n;
+    int type = DTYPE_F64;
+    void *arguments[] = {&units, &type, &count, &l->oracle->bench->parts};
+    if (!oracle_choice_is(l->request->problem, output))
+        return true;
+    return gpu_bench_sum(l->oracle->bench, l->oracle->sum, count, arguments, &sum, err) &&
+           (sum.sum == 0 || error_set(err, ERROR_UNSUPPORTED, "rounding decides which is best"));
+}
+
 static bool compute_all(struct computation *l, struct error *err) {
     const struct problem *p = l->request->problem;
     struct oracle_plan *plan = &l->plan;
@@ -414,6 +441,8 @@ static bool compute_all(struct computation *l, struct error *err) {
         struct shape shape = oracle_plan_shape(plan, p->outputs[i].node, n_rows);
         int64_t count = shape_count(&shape);
         struct error_stats *s = &l->request->stats[i];
+        if (!is_decided(l, i, count, err))
+            return false;
         *s = (struct error_stats){.honest_rms = count ? sqrt(l->sums[i].sum / (double)count) : 0,
                                   .honest_max = l->sums[i].max};
         oracle_limit(s, p, l->request->set, i, count);

@@ -204,19 +204,19 @@ static void tell(json_t *facts, const char *name, cuda_result code, int value) {
         json_object_set_new(facts, name, json_integer(value));
 }
 
-// What the driver does not tell is absent.
-static json_t *launch_facts(struct gpu_state *g, int step) {
-    const struct plan_step *s = &g->plan.steps[step];
+json_t *gpu_program_facts(const struct gpu_program *p, int step) {
+    const struct plan_step *s = &p->plan->steps[step];
+    const struct cuda *cu = p->cu;
     int threads = (int)(s->shape.block[0] * s->shape.block[1] * s->shape.block[2]), value = 0;
-    cuda_function f = g->program.functions[step];
+    cuda_function f = p->functions[step];
     json_t *facts = json_pack("{s:s}", "function", s->function);
-    cuda_result code = g->cu.function_attribute(&value, CUDA_FUNCTION_REGISTERS, f);
+    cuda_result code = cu->function_attribute(&value, CUDA_FUNCTION_REGISTERS, f);
     tell(facts, "registers", code, value);
-    code = g->cu.function_attribute(&value, CUDA_FUNCTION_STATIC_SHARED, f);
+    code = cu->function_attribute(&value, CUDA_FUNCTION_STATIC_SHARED, f);
     tell(facts, "static_shared", code, value);
-    code = g->cu.function_attribute(&value, CUDA_FUNCTION_LOCAL_BYTES, f);
+    code = cu->function_attribute(&value, CUDA_FUNCTION_LOCAL_BYTES, f);
     tell(facts, "local", code, value);
-    code = g->cu.occupancy(&value, f, threads, (size_t)s->shape.shared_bytes);
+    code = cu->occupancy(&value, f, threads, (size_t)s->shape.shared_bytes);
     tell(facts, "blocks_per_sm", code, value);
     return facts;
 }
@@ -291,7 +291,7 @@ static bool load(struct gpu_state *g, const json_t *message, int fd, struct erro
     json_t *launches = json_array();
     for (int i = 0; i < g->plan.n_steps; i++)
         if (g->plan.steps[i].kind == STEP_LAUNCH)
-            json_array_append_new(launches, launch_facts(g, i));
+            json_array_append_new(launches, gpu_program_facts(&g->program, i));
     return send(json_pack("{s:s, s:o}", "schema", "hone.gpu_memory/1", "launches", launches), fds,
                 has_scratch ? g->n_slots : 0, err);
 }

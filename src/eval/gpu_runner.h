@@ -38,6 +38,10 @@ struct gpu_program {
 bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module module,
                       const struct plan *plan, cuda_result *code, struct error *err);
 
+// What the driver says of a launch: registers, static_shared, local, blocks_per_sm; what it does
+// not tell is absent.
+json_t *gpu_program_facts(const struct gpu_program *p, int step);
+
 // Put one call on these buffers (by number in the plan) into a stream. `marks`: n_steps + 1 events
 // around the plan's steps, what is cleared before them left out; NULL: none. `refused`: the tensor
 // map that the driver did not take, NULL when it was something else or nothing.

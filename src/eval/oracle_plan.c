@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "eval/oracle_products.h"
+#include "ir/detail.h"
 #include "ir/interpret.h"
 #include "ir/recurrence.h"
 
@@ -21,11 +22,19 @@ bool oracle_plan_multiplies(enum op op) {
            op == OP_RAGGED_OUTER;
 }
 
+bool oracle_plan_chooses(enum op op) {
+    return op == OP_ARGMAX || op == OP_ARGMIN;
+}
+
+int64_t oracle_plan_partial_bytes(enum op op) {
+    return oracle_plan_chooses(op) ? ORACLE_BEST_BYTES : ORACLE_PARTIAL_BYTES;
+}
+
 // Is everything that it reads, but indices, held by f32?
 static bool has_narrow_arguments(const struct graph *g, const struct node *n) {
     int n_numbers = op_infos[n->op].class == OP_CLASS_RAGGED ? 2 : n->n_args;
     for (int i = 0; i < n_numbers; i++)
-        if (dtype_is_wide(g->nodes[n->arg[i]].dtype))
+        if (!(n->op == OP_SCATTER_ADD && i == 1) && dtype_is_wide(g->nodes[n->arg[i]].dtype))
             return false;
     return true;
 }
@@ -66,7 +75,14 @@ static bool takes_node(const struct graph *g, const struct node *n) {
     case OP_CLASS_GATHER:
         return true;
     case OP_CLASS_REDUCE:
-        return is_plain && op_infos[n->op].joins != OP_COUNT;
+        return oracle_plan_chooses(n->op) ? has_narrow_arguments(g, n)
+                                          : is_plain && op_infos[n->op].joins != OP_COUNT;
+    case OP_CLASS_ORDER:
+        return has_narrow_arguments(g, n) && n->shape.size[n->detail->axis] < INT32_MAX &&
+               g->nodes[n->arg[0]].shape.size[n->detail->axis] < INT32_MAX;
+    case OP_CLASS_SCATTER:
+        return is_plain && n->op == OP_SCATTER_ADD &&
+               g->nodes[n->arg[1]].shape.size[n->detail->axis] < INT32_MAX;
     case OP_CLASS_CONTRACT:
         return is_plain || (has_narrow_arguments(g, n) && is_whole_product(g, n));
     case OP_CLASS_SCAN:
@@ -315,6 +331,30 @@ static void place_loop(struct arena *a, struct oracle_plan *plan, struct shelf *
                            plan->last_use[i]);
 }
 
+unsigned oracle_plan_index_axes(const struct oracle_plan *plan, node_id id, int64_t rows) {
+    const struct node *n = node_at(plan, id);
+    uint64_t strides[RANK_MAX];
+    oracle_plan_base(plan, n->arg[1], rows, strides);
+    for (int i = n->detail->axis + 1; i < n->shape.rank; i++)
+        if (strides[i] != 0 && node_at(plan, n->arg[1])->shape.size[i] > 1)
+            return ~0U;
+    return (2U << n->detail->axis) - 1;
+}
+
+// Places of all elements that are put in order, twice: merging takes them from one to the other.
+static void place_order(struct oracle_plan *plan, struct shelf *s, node_id id, int64_t rows,
+                        int64_t base) {
+    const struct node *n = node_at(plan, id);
+    bool scatters = n->op == OP_SCATTER_ADD;
+    struct shape shape = oracle_plan_shape(plan, n->arg[scatters], rows);
+    unsigned axes = scatters ? oracle_plan_index_axes(plan, id, rows) : ~0U;
+    int64_t bytes = sizeof(unsigned);
+    for (int i = 0; i < shape.rank; i++)
+        bytes *= axes >> i & 1 ? shape.size[i] : 1;
+    plan->places[id].partials = base + put(s, bytes, id, id);
+    plan->places[id].joined = base + put(s, bytes, id, id);
+}
+
 static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *s, node_id id,
                        int64_t rows, int64_t base) {
     const struct node *n = node_at(plan, id);
@@ -326,16 +366,18 @@ static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *
         place_loop(a, plan, s, id, base);
     if (oracle_plan_multiplies(n->op))
         place_factors(plan, s, id, rows, base, false);
+    if (op_infos[n->op].class == OP_CLASS_ORDER || n->op == OP_SCATTER_ADD)
+        place_order(plan, s, id, rows, base);
     if (op_infos[n->op].class != OP_CLASS_REDUCE)
         return;
-    int64_t results, length;
+    int64_t results, length, each = oracle_plan_partial_bytes(n->op);
     // Of all tiles together, and until they are joined.
     oracle_plan_runs(plan, id, plan->closes[id] ? plan->n_rows : rows, &results, &length);
     int until = is_for_all(plan, id) ? plan->problem->graph.n_nodes : id;
     int64_t runs = (length + ORACLE_RUN - 1) / ORACLE_RUN;
     int64_t groups = (runs + ORACLE_FOLD - 1) / ORACLE_FOLD;
-    place->partials = base + put(s, results * runs * ORACLE_PARTIAL_BYTES, id, until);
-    place->joined = base + put(s, results * groups * ORACLE_PARTIAL_BYTES, id, until);
+    place->partials = base + put(s, results * runs * each, id, until);
+    place->joined = base + put(s, results * groups * each, id, until);
 }
 
 // Lay out everything for tiles of that many rows.

@@ -24,12 +24,12 @@
 struct arena;
 struct error;
 
-enum { ORACLE_PARTIAL_BYTES = 40 };  // struct oracle_partial of runtime/oracle.cu
+enum { ORACLE_PARTIAL_BYTES = 40, ORACLE_BEST_BYTES = 56 };  // structs of runtime/oracle.cu
 
 // Memory of one node.
 struct oracle_place {
     int64_t at;                  // offsets in bytes
-    int64_t partials, joined;    // of reductions and products
+    int64_t partials, joined;    // of reductions and products; of orders their places, twice
     int64_t bits[2], packed[2];  // of products, left and right
     int64_t body;                // of a loop: what its body takes, and copies of its arguments
 };
@@ -73,6 +73,12 @@ struct shape oracle_plan_shape(const struct oracle_plan *plan, node_id id, int64
 
 // Is it a matrix product, or made of these (oracle_products.h)?
 bool oracle_plan_multiplies(enum op op);
+// Does a reduction give a position?
+bool oracle_plan_chooses(enum op op);
+int64_t oracle_plan_partial_bytes(enum op op);
+// The axes of the indices of a scattered sum along which they differ: all, or where they are the
+// same for every element of a row, those up to that of the sum.
+unsigned oracle_plan_index_axes(const struct oracle_plan *plan, node_id id, int64_t rows);
 // May it make whole numbers beyond 2^53?
 bool oracle_plan_makes_long(const struct node *n);
 

@@ -17,6 +17,11 @@ struct eval_place {
     void (*close)(void *ctx);
     // Called for the device of the last answer.
     const struct target *(*target)(void *ctx);
+    // Called for the name of that device where it is another than the run's own; NULL: it is not.
+    // May be NULL: it never is.
+    const char *(*elsewhere)(void *ctx);
+    // Called for how many questions it works on at once. May be NULL: one.
+    int (*at_once)(void *ctx);
     bool races;  // it takes hone.race/1
     // A verdict of infra without a rule is worth another try; elsewhere it has been tried.
     bool retries_infra;
@@ -26,6 +31,17 @@ struct eval_place {
 extern const struct eval_place place_local;
 void *place_local_open(const struct problem *p, const struct target *t, uint64_t seed,
                        struct error *err);
+// Its `ask` in two halves, for who asks several of them: between these the socket says when the
+// answer is there. False, or -1: the worker is gone.
+bool place_local_send(void *ctx, const json_t *question, struct error *err);
+int place_local_socket(const void *ctx);
+int place_local_receive(void *ctx, json_t **answer, struct error *err);
+
+// place_devices.c: such a worker on each of several devices that are alike. `targets` must outlive
+// it; the first is the run's.
+extern const struct eval_place place_devices;
+void *place_devices_open(const struct problem *p, const struct target *const *targets,
+                         int n_targets, struct error *err);
 
 // An evaluator of that place, which it owns; NULL where `ctx` is.
 struct evaluator *evaluator_open_at(const struct eval_place *place, void *ctx);

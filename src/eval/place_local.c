@@ -109,11 +109,13 @@ static int receive(struct local *l, json_t **answer, struct error *err) {
     return error > 0 ? 0 : -1;
 }
 
-static int ask_worker(struct local *l, const json_t *question, json_t **answer, struct error *err) {
-    int outcome = -1;
-    if ((l->worker.pid != 0 || start_worker(l, err)) &&
-        frame_write(l->worker.socket, question, NULL, 0, err))
-        outcome = receive(l, answer, err);
+static bool write_question(struct local *l, const json_t *question, struct error *err) {
+    return (l->worker.pid != 0 || start_worker(l, err)) &&
+           frame_write(l->worker.socket, question, NULL, 0, err);
+}
+
+// What came of it; one that did not answer is ended.
+static int settle(struct local *l, int outcome, const struct error *err) {
     if (outcome < 0 && err->kind == ERROR_INTERRUPTED)
         outcome = 0;
     if (outcome < 0)
@@ -133,15 +135,31 @@ static void follow_ceilings(struct local *l) {
     l->ceilings = l->target->ceilings;
 }
 
-static int ask_local(void *ctx, const json_t *question, json_t **answer, struct error *err) {
+bool place_local_send(void *ctx, const json_t *question, struct error *err) {
     struct local *l = ctx;
     follow_ceilings(l);
     json_t *copy = json_copy((json_t *)question);
     if (isfinite(l->settings.reach_s))
         json_object_set_new(copy, "reach_s", json_real(l->settings.reach_s));
-    int outcome = ask_worker(l, copy, answer, err);
+    bool ok = write_question(l, copy, err);
     json_decref(copy);
-    return outcome;
+    if (!ok)
+        settle(l, -1, err);
+    return ok;
+}
+
+int place_local_socket(const void *ctx) {
+    return ((const struct local *)ctx)->worker.socket;
+}
+
+int place_local_receive(void *ctx, json_t **answer, struct error *err) {
+    return settle(ctx, receive(ctx, answer, err), err);
+}
+
+static int ask_local(void *ctx, const json_t *question, json_t **answer, struct error *err) {
+    if (!place_local_send(ctx, question, err))
+        return err->kind == ERROR_INTERRUPTED ? 0 : -1;
+    return place_local_receive(ctx, answer, err);
 }
 
 static const struct target *target_of(void *ctx) {

@@ -13,10 +13,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "build/compile_cuda.h"
-#include "eval/gpu_runner.h"
+#include "eval/gpu_handle.h"
 #include "eval/lease.h"
+#include "eval/play_warm.h"
 #include "family/source_plan.h"
 #include "ir/inputs.h"
+#include "profile/collect_ncu.h"
+#include "profile/sass.h"
 
 enum {
     WHOLE_MAX = 32 << 20,
@@ -35,7 +38,7 @@ struct play {
     const char *dir, *self, *cache;
     struct cuda_compiler compiler;
     bool has_compiler, has_inputs;
-    char chip[32];  // as CUPTI calls it; "": not known yet
+    struct warm warm;
 };
 
 // ---- what is to be run
@@ -70,7 +73,7 @@ static bool write_inputs(struct play *p, const struct plan *plan, struct error *
     return true;
 }
 
-static bool build_cubin(struct play *p, struct arena *a, const struct candidate *c,
+static bool build_cubin(struct play *p, struct arena *a, const struct candidate *c, bool has_lines,
                         struct error *err) {
     const struct graph *g = &p->problem->graph;
     const char **names = arena_array(a, const char *, g->n_dims + 1);
@@ -85,7 +88,8 @@ static bool build_cubin(struct play *p, struct arena *a, const struct candidate 
                                  .cache = p->cache,
                                  .dim_names = names,
                                  .dim_sizes = sizes,
-                                 .n_dims = g->n_dims};
+                                 .n_dims = g->n_dims,
+                                 .has_lines = has_lines};
     if (!p->has_compiler && !cuda_compiler_start(&p->compiler, &p->arena, err))
         return false;
     p->has_compiler = true;
@@ -99,7 +103,7 @@ static bool build_cubin(struct play *p, struct arena *a, const struct candidate 
 bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
                   struct error *err) {
     *path = arena_printf(a, "%s/cubin", p->dir);
-    return build_cubin(p, a, c, err);
+    return build_cubin(p, a, c, true, err);
 }
 
 static bool write_plan(struct play *p, struct arena *a, const struct plan *plan, bool is_quick,
@@ -122,6 +126,7 @@ bool play_open(struct play **out, const struct problem *problem, const struct ta
     p->dir = file_scratch_dir(&p->arena, err);
     p->self = p->dir ? file_self(&p->arena, err) : NULL;
     p->cache = p->self ? file_work_dir(&p->arena, "objects", err) : NULL;
+    warm_init(&p->warm, &p->arena, p->self, p->dir);
     *out = p;
     if (p->cache)
         return true;
@@ -134,6 +139,7 @@ void play_close(struct play *p) {
     struct error ignored = {0};
     if (!p)
         return;
+    warm_close(&p->warm);
     if (p->has_compiler)
         cuda_compiler_stop(&p->compiler);
     if (p->dir)
@@ -224,139 +230,107 @@ static bool has_failed(struct play *p, struct arena *a, const struct collected *
     return true;
 }
 
-bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, bool is_quick,
-                    struct profile *into, struct collected *out, struct error *err) {
-    struct plan plan;
+static int64_t memory_of(const struct play *p, const struct plan *plan) {
+    int64_t bytes = FLUSH_TIMES_L2 * p->target->l2_bytes;
+    for (int i = 0; i < plan->n_buffers; i++)
+        bytes += plan->buffers[i].size_bytes;
+    return bytes;
+}
+
+// What the process that stays has counted, with the machine code, as a program's profile.
+static void take_counted(struct play *p, struct arena *a, const struct program_data *d,
+                         const struct program_kernel *kernels, struct collected *out) {
+    struct error ignored = {0};
+    struct arena scratch = {0};
+    struct sass code = {0};
+    size_t len;
+    const char *bytes =
+        file_read(&scratch, arena_printf(&scratch, "%s/cubin", p->dir), CUBIN_MAX, &len, &ignored);
+    bool has_code = bytes && sass_read(&scratch, bytes, len, &code, &ignored);
+    out->kernels = arena_array(a, struct collected_kernel, d->n_counted + 1);
+    profile_reserve(a, &out->profile, d->n_counted);
+    for (int i = 0; i < d->n_counted; i++) {
+        const struct program_kernel *k = &kernels[i];
+        struct metrics *m = &profile_add_launch(a, &out->profile, k->words)->metrics;
+        const struct sass_kernel *s = has_code ? sass_find(&code, k->name) : NULL;
+        out->kernels[i].kernel = k;
+        program_metrics(k, m);
+        metrics_merge(m, &d->counted[i]);
+        if (s)
+            sass_metrics(s, m);
+    }
+    out->passes = d->passes;
+    for (int i = 0; i < d->n_faults && out->n_notes < COLLECT_NOTES_MAX; i++)
+        out->notes[out->n_notes++] =
+            arena_printf(a, "counters: %s", collect_fault_text(a, &d->faults[i]));
+    for (int i = 0; i < d->n_counted; i++)
+        if (!d->is_counted[i] && out->n_notes == 0)
+            out->notes[out->n_notes++] =
+                arena_printf(a, "counters: the profiler gave none for %s", kernels[i].words);
+    arena_reset(&scratch);
+}
+
+// Facts of the driver for launches of a profile that has none.
+static void take_facts(struct play *p, const struct plan *plan, const json_t *facts,
+                       struct collected *out) {
+    size_t next = 0;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const json_t *told =
+            plan->steps[i].kind == STEP_LAUNCH ? json_array_get(facts, next++) : NULL;
+        for (int j = 0; told && j < out->profile.n_launches; j++)
+            if (strcmp(out->kernels[j].kernel->name, plan->steps[i].function) == 0)
+                gpu_launch_metrics(&plan->steps[i], told, p->target->threads_per_sm,
+                                   &out->profile.launches[j].metrics);
+    }
+}
+
+static bool count_quickly(struct play *p, struct arena *a, const struct plan *plan,
+                          struct collected *out, struct error *err) {
+    struct program_kernel *kernels;
+    struct program_data d;
+    json_t *facts;
+    int n = list_launches(a, plan, &kernels);
+    *out = (struct collected){0};
+    bool ok = warm_count(&p->warm, a, kernels, n, memory_of(p, plan), &d, &facts, err);
+    if (ok) {
+        take_counted(p, a, &d, kernels, out);
+        take_facts(p, plan, facts, out);
+    }
+    json_decref(facts);
+    return ok;
+}
+
+static bool count_fully(struct play *p, struct arena *a, const struct plan *plan, bool by_ncu,
+                        struct collected *out, struct error *err) {
     const char *const argv[] = {p->self, "_play", p->dir, NULL};
     enum { KERNELS_MAX = 8 };
-    is_quick &= p->chip[0] != '\0';
-    if (!source_plan(a, p->problem, p->target, c->source, &plan, err) ||
-        !build_cubin(p, a, c, err) || !write_plan(p, a, &plan, is_quick, err) ||
+    struct collect_request q = {.argv = argv,
+                                .top = KERNELS_MAX,
+                                .timeout_s = 120,
+                                .is_silent = true,
+                                .is_ours = true,
+                                .memory_bytes = memory_of(p, plan)};
+    return (by_ncu ? collect_by_ncu : collect)(a, &q, out, err) && !has_failed(p, a, out, err);
+}
+
+bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, enum play_how how,
+                    struct profile *into, struct collected *out, struct error *err) {
+    struct plan plan;
+    if (!candidate_plan(a, p->problem, p->target, c, &plan, err) ||
+        !build_cubin(p, a, c, how == PLAY_FULL, err) ||
+        !write_plan(p, a, &plan, how != PLAY_FULL, err) ||
         (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;
-    struct collect_request q = {
-        .argv = argv, .top = KERNELS_MAX, .timeout_s = 120, .is_silent = true, .is_ours = true};
-    q.memory_bytes = FLUSH_TIMES_L2 * p->target->l2_bytes;
-    for (int i = 0; i < plan.n_buffers; i++)
-        q.memory_bytes += plan.buffers[i].size_bytes;
-    if (is_quick) {
-        q.n_known = list_launches(a, &plan, (struct program_kernel **)&q.known);
-        q.chip = p->chip;
-    }
     // Nobody shall be timed meanwhile; whoever waits too long goes on all the same.
     struct lease lease;
     lease_open(&lease,
                lease_path(&p->arena, arena_printf(&p->arena, "cuda-%d", p->target->ordinal)));
     lease_take(&lease, LEASE_WAIT_S);
-    bool ok = collect(a, &q, out, err) && !has_failed(p, a, out, err);
+    bool ok = how == PLAY_QUICK ? count_quickly(p, a, &plan, out, err)
+                                : count_fully(p, a, &plan, how == PLAY_NCU, out, err);
     lease_close(&lease);
     if (!ok)
         return false;
-    if (out->timeline.chip)
-        snprintf(p->chip, sizeof p->chip, "%s", out->timeline.chip);
     merge(a, &plan, out, into);
     return true;
-}
-
-// ---- the process
-
-struct playing {
-    struct arena arena;
-    const char *dir;
-    struct cuda cu;
-    cuda_stream stream;
-    struct plan plan;
-    int ordinal, turns;
-    int64_t flush_bytes;
-    cuda_pointer buffers[PLAN_BUFFERS_MAX], flush;
-};
-
-static bool read_play(struct playing *p, struct error *err) {
-    size_t len;
-    struct json_reader r = {.where = "play"};
-    const char *text =
-        file_read(&p->arena, arena_printf(&p->arena, "%s/play.json", p->dir), 64 << 20, &len, err);
-    json_t *json = text ? json_parse(text, len, err) : NULL;
-    if (!json)
-        return false;
-    p->ordinal = (int)json_read_int(&r, json, "ordinal");
-    p->turns = (int)json_read_int(&r, json, "turns");
-    p->flush_bytes = json_read_int(&r, json, "flush_bytes");
-    json_t *plan = json_read_object(&r, json, "plan");
-    bool ok = json_reader_done(&r, err) && plan_from_json(&p->arena, plan, &p->plan, err);
-    json_decref(json);
-    return ok;
-}
-
-// A file's bytes as often as they go into a buffer.
-static bool fill_input(struct playing *p, int i, struct error *err) {
-    struct arena scratch = {0};
-    size_t len, all = (size_t)p->plan.buffers[i].size_bytes;
-    const char *path = arena_printf(&p->arena, "%s/input.%d", p->dir, i);
-    const char *bytes = file_read(&scratch, path, (size_t)1 << 36, &len, err);
-    bool ok =
-        bytes && len > 0 && cuda_ok(&p->cu, p->cu.copy_to(p->buffers[i], bytes, len), "copy", err);
-    for (size_t done = len; ok && done < all;) {
-        size_t more = done < all - done ? done : all - done;
-        ok = cuda_ok(&p->cu, p->cu.copy(p->buffers[i] + done, p->buffers[i], more), "copy", err);
-        done += more;
-    }
-    arena_reset(&scratch);
-    return ok;
-}
-
-static bool open_playing(struct playing *p, struct error *err) {
-    struct cuda *cu = &p->cu;
-    cuda_device device;
-    cuda_context context;
-    if (!cuda_open(cu, err) ||
-        !cuda_ok(cu, cu->device_get(&device, p->ordinal), "open the GPU", err) ||
-        !cuda_ok(cu, cu->context_retain(&context, device), "make a context", err) ||
-        !cuda_ok(cu, cu->context_set(context), "use the context", err) ||
-        !cuda_ok(cu, cu->stream_create(&p->stream, 0), "make a stream", err) ||
-        !cuda_ok(cu, cu->allocate(&p->flush, (size_t)p->flush_bytes + 4), "take memory", err))
-        return false;
-    for (int i = 0; i < p->plan.n_buffers; i++) {
-        size_t bytes = (size_t)p->plan.buffers[i].size_bytes;
-        if (!cuda_ok(cu, cu->allocate(&p->buffers[i], bytes + 256), "take memory", err) ||
-            (p->plan.buffers[i].role == BUFFER_INPUT && !fill_input(p, i, err)))
-            return false;
-    }
-    return true;
-}
-
-// Between calls the last level of caches is written over, as where candidates are timed.
-static bool play(struct playing *p, struct error *err) {
-    struct gpu_program program;
-    cuda_module module;
-    cuda_result code = 0;
-    const struct plan_tensormap *refused;
-    size_t len;
-    const char *cubin =
-        file_read(&p->arena, arena_printf(&p->arena, "%s/cubin", p->dir), CUBIN_MAX, &len, err);
-    if (!cubin || !cuda_ok(&p->cu, p->cu.module_load(&module, cubin), "load the cubin", err) ||
-        !gpu_program_open(&program, &p->cu, module, &p->plan, &code, err))
-        return false;
-    for (int turn = 0; turn < p->turns; turn++) {
-        code = p->cu.fill32_async(p->flush, (unsigned)turn, (size_t)p->flush_bytes / 4, p->stream);
-        code = code ? code : gpu_program_issue(&program, p->stream, p->buffers, NULL, &refused);
-        code = code ? code : p->cu.stream_synchronize(p->stream);
-        if (!cuda_ok(&p->cu, code, "run the kernels", err))
-            return false;
-    }
-    return true;
-}
-
-int play_main(const char *dir) {
-    struct error err = {0}, ignored = {0};
-    struct playing *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
-    p->dir = dir;
-    bool ok = read_play(p, &err) && open_playing(p, &err) && play(p, &err);
-    if (!ok)
-        file_keep(arena_printf(&p->arena, "%s/error", dir), err.text, strlen(err.text), &ignored);
-    arena_reset(&p->arena);
-    free(p);
-    return ok ? 0 : 1;
 }

@@ -20,15 +20,21 @@ bool play_open(struct play **out, const struct problem *p, const struct target *
                struct error *err);
 void play_close(struct play *p);
 
+enum play_how {
+    PLAY_FULL,   // counters, a timeline and samples, by three runs
+    PLAY_QUICK,  // counters alone, by a process that stays (play_warm.h)
+    PLAY_NCU,    // counters, by NVIDIA's ncu
+};
+
 // Run a candidate that was found correct, and add to `into` (the profile of its judgement, or an
-// empty one) what was counted, launch by launch. Quick: counters alone, about a second; else a
-// timeline and samples too, which `out` has. False: the reason is in `err`, and `into` as it was.
-bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, bool is_quick,
+// empty one) what was counted, launch by launch. False: the reason is in `err`, and `into` as it
+// was.
+bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, enum play_how how,
                     struct profile *into, struct collected *out, struct error *err);
 
-// Its cubin alone, in a file that lives as long as `p`; needs no card.
+// Its cubin alone, with source lines, in a file that lives as long as `p`; needs no card.
 bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
                   struct error *err);
 
-// Body of the hidden command.
-int play_main(const char *dir);
+// Body of the hidden command (play_process.c). `library`: stay and be asked; NULL: run and end.
+int play_main(const char *dir, const char *library);

@@ -17,6 +17,7 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/sandbox.h"
+#include "eval/blas.h"
 #include "eval/crew.h"
 #include "eval/evaluate.h"
 
@@ -36,6 +37,7 @@ struct runner_state {
     struct layout layout;
     struct crew_plan crew_plan;
     struct crew *crew;
+    struct blas blas;
     int n_threads, n_slots;
     int object;  // descriptor
 };
@@ -148,6 +150,25 @@ static bool receive_object(struct runner_state *r, struct error *err) {
     return true;
 }
 
+static _Noreturn void end_with(struct control *c, enum control_state state, const char *text) {
+    snprintf(c->text, sizeof c->text, "%s", text);
+    c->state = state;
+    futex_wake_all(&c->state);
+    _exit(state == CONTROL_BROKEN ? 4 : 1);
+}
+
+// Files can be opened until the sandbox is entered.
+static bool open_library(struct runner_state *r, struct error *err) {
+    for (int i = 0; i < r->plan.n_steps; i++) {
+        const struct plan_step *s = &r->plan.steps[i];
+        const char *why = s->kind == STEP_CALL ? blas_refusal(s->call) : NULL;
+        if (why)
+            return error_set(err, ERROR_UNSUPPORTED, "%s: %s", s->function, why);
+    }
+    r->crew_plan.blas = &r->blas;
+    return blas_open(&r->blas, r->n_threads, err);
+}
+
 static bool prepare(struct arena *a, struct runner_state *r, int *fds, struct error *err) {
     char nothing;
     while (fds[FD_MADE] >= 0 && read(fds[FD_MADE], &nothing, 1) < 0 && errno == EINTR) {
@@ -160,6 +181,8 @@ static bool prepare(struct arena *a, struct runner_state *r, int *fds, struct er
     if (!receive_object(r, err))
         return false;
     close(JUDGE);
+    if (plan_has_calls(&r->plan) && !open_library(r, err))
+        end_with(r->control, CONTROL_REFUSED, err->text);
     clearenv();
     r->crew_plan.plan = &r->plan;
     int level = sandbox_enter(crew_address_bytes(r->n_threads));
@@ -202,13 +225,6 @@ static bool load(struct runner_state *r, struct error *err) {
         memcpy(&r->crew_plan.functions[i], &symbol, sizeof symbol);
     }
     return true;
-}
-
-static _Noreturn void end_with(struct control *c, enum control_state state, const char *text) {
-    snprintf(c->text, sizeof c->text, "%s", text);
-    c->state = state;
-    futex_wake_all(&c->state);
-    _exit(state == CONTROL_BROKEN ? 4 : 1);
 }
 
 int runner_main(void) {

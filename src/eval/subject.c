@@ -45,7 +45,9 @@ struct checked_call {
 static void read_plan(struct judge *j, struct arena *a, struct subject *s, struct verdict *v) {
     struct error mistake = {0};
     const char *why = illegal_tier(j, s->candidate.tier);
-    if (!why && !plan_parse(&s->arena, s->candidate.source, &j->context, &s->plan, &mistake))
+    struct plan_context context = j->context;
+    context.takes_calls = s->candidate.tier == TIER_K;
+    if (!why && !plan_parse(&s->arena, s->candidate.source, &context, &s->plan, &mistake))
         why = mistake.text;
     if (why) {
         v->kind = VERDICT_ILLEGAL;

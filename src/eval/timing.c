@@ -323,7 +323,8 @@ static void report(struct timing *t, struct eval_result *result) {
     for (int s = 0; s < t->subject->plan.n_steps; s++)
         if (t->subject->plan.steps[s].grid > blocks)
             blocks = t->subject->plan.steps[s].grid;
-    profile_set(p, METRIC_BLOCKS, (double)blocks);
+    if (blocks > 0)  // what a library does on a GPU is its own affair
+        profile_set(p, METRIC_BLOCKS, (double)blocks);
 }
 
 static void prepare_slots(struct timing *t) {

@@ -10,6 +10,7 @@
 #include "family/conv_form.h"
 #include "family/gemm_form.h"
 #include "family/in_place.h"
+#include "family/library_form.h"
 #include "family/map_form.h"
 #include "family/maxsim_form.h"
 #include "family/nest.h"
@@ -17,6 +18,7 @@
 #include "family/reduce_form.h"
 #include "family/rows.h"
 #include "family/scan_form.h"
+#include "family/scatter_form.h"
 
 static bool pool_find(struct form *f, struct objection *why) {
     return in_place_check(f->region, f->anchor, why);
@@ -34,22 +36,24 @@ const struct family families[] = {
                         EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},
     [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
                        EMITTERS(&reduce_cpu, &reduce_simt)},
-    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
+    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION) | KIND(WINDOW), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
-                       EMITTERS(&ragged_mma)},
+                       EMITTERS(&ragged_mma, &ragged_wgmma)},
     [FAMILY_CONV] = {"conv", KIND(WINDOW), "a convolution", conv_find,
                      EMITTERS(&conv_mma, &conv_wgmma, &conv_direct)},
     [FAMILY_POOL] = {"pool", KIND(WINDOW), "a pooling", pool_find, EMITTERS(&pool_cpu, &pool_simt)},
     [FAMILY_SCAN] = {"scan", KIND(SCAN), "a scan", scan_find, EMITTERS(&scan_cpu, &scan_simt)},
-    [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "a scatter", NULL, NO_EMITTER},
+    [FAMILY_SCATTER] = {"scatter", KIND(SCATTER), "sums of rows that indices gather", scatter_find,
+                        EMITTERS(&scatter_simt)},
     [FAMILY_ATTENTION] = {"attention", KIND(ATTENTION),
                           "a product, a softmax of its rows and a second product", attention_find,
                           EMITTERS(&attention_mma, &attention_wgmma)},
     [FAMILY_MAXSIM] = {"maxsim", KIND(MATCHES), "the sum of the largest of each row of a product",
                        maxsim_find, EMITTERS(&maxsim_mma)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
-                        "a matrix product or a convolution", NULL, NO_EMITTER},
+                        "a matrix product or a convolution", library_find,
+                        EMITTERS(&library_blas, &library_cublaslt, &library_cudnn), true},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
                      EMITTERS(&nest_cpu, &nest_simt)},
     [FAMILY_COUNT] = {0},
@@ -66,9 +70,9 @@ const char *family_list(struct arena *a) {
     struct str out = {0};
     const struct family *last = NULL;
     for (const struct family *f = families; f->name; f++)
-        last = f->find ? f : last;
+        last = f->find && !f->is_named_only ? f : last;
     for (const struct family *f = families; f->name; f++)
-        if (f->find)
+        if (f->find && !f->is_named_only)
             str_printf(&out, "%s%s", out.len == 0 ? "" : f == last ? " and " : ", ", f->name);
     return str_take(a, &out);
 }
@@ -160,7 +164,8 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
     enum op_class class = op_infos[n->op].class;
     enum loop_dtype t = loop_arithmetic(n->dtype);
     bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
-    bool is_conv = class == OP_CLASS_WINDOW && f == &families[FAMILY_CONV];
+    bool is_conv =
+        class == OP_CLASS_WINDOW && (f == &families[FAMILY_CONV] || f == &families[FAMILY_GEMM]);
     // Emitters of gemm say themselves whether they add up whole numbers.
     bool is_whole = class == OP_CLASS_CONTRACT && f == &families[FAMILY_GEMM] && t == LOOP_I32;
     bool is_ragged = class == OP_CLASS_RAGGED && f == &families[FAMILY_RAGGED];
@@ -171,8 +176,9 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
 
 // The anchors that most families were written for; which of those, each says itself.
 static bool knows_anchors(const struct family *f, const struct region *r, struct objection *why) {
-    bool says_itself =
-        f->kinds == FORM_ANY || f->kinds == KIND(SCAN) || f == &families[FAMILY_POOL];
+    bool says_itself = f->kinds == FORM_ANY || f->kinds == KIND(SCAN) ||
+                       f->kinds == KIND(SCATTER) || f == &families[FAMILY_POOL] ||
+                       f == &families[FAMILY_LIBRARY];
     for (int i = 0; i < r->n_anchors && !says_itself; i++) {
         const struct node *n = &r->graph->nodes[r->anchor[i]];
         if (!is_known_fold(f, n))
@@ -212,7 +218,7 @@ const struct form *family_first_form(const struct region *r, const struct target
     struct objection why;
     struct kernel_stage any = {0};
     for (const struct family *f = families; f->name; f++) {
-        const struct form *form = f->find ? family_form(f, r, &why) : NULL;
+        const struct form *form = f->find && !f->is_named_only ? family_form(f, r, &why) : NULL;
         if (form && family_emitter(f, form, t, &any, &why))
             return form;
     }

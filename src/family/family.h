@@ -36,6 +36,7 @@ struct family {
     // region, and only lowering refuses it.
     bool (*find)(struct form *f, struct objection *why);
     const struct emitter *const *emitters;  // NULL-terminated, in the order they are tried
+    bool is_named_only;  // taken where a block names it, by no default and no move
 };
 
 // Ended by a name of NULL, in the order in which they are tried: of those that accept a region
@@ -52,7 +53,7 @@ const struct form *family_form(const struct family *f, const struct region *r,
 // none does.
 const struct form *family_first_form(const struct region *r, const struct target *t);
 
-// "map, rowwise and gemm": the families that have an emitter.
+// "map, rowwise and gemm": the families that have an emitter of ours.
 const char *family_list(struct arena *a);
 
 // How many of a family's emitters run on a target.

@@ -52,10 +52,12 @@ struct rows_form;
 struct reduce_form;
 struct gemm_form;
 struct scan_form;
+struct scatter_form;
 struct conv_form;
 struct ragged_form;
 struct attention_form;
 struct maxsim_form;
+struct library_form;
 
 struct form {
     const struct region *region;
@@ -72,10 +74,12 @@ struct form {
     const struct reduce_form *reduce;
     const struct gemm_form *gemm;
     const struct scan_form *scan;
+    const struct scatter_form *scatter;
     const struct conv_form *conv;
     const struct ragged_form *ragged;
     const struct attention_form *attention;
     const struct maxsim_form *maxsim;
+    const struct library_form *library;
 };
 
 enum { FORM_ANY = 0 };  // the kinds of a family that takes every kind of anchor

@@ -60,7 +60,7 @@ enum {
 // What a plan may have of scratch, less the factors.
 #define SCRATCH_MAX ((int64_t)4000 << 20)
 
-static bool runs_on(const struct target *t) {
+bool wgmma_runs_on(const struct target *t) {
     return t->is_gpu && t->isa && strcmp(t->isa, "sm_90a") == 0;
 }
 
@@ -80,10 +80,11 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
                          "the way; materialise it first, or take simt",
                          name, anchor);
     const struct shape *shape = &node_of(f, s->leaf)->shape;
-    int stays = is_lhs ? g->axis_k - 2 : g->axis_k - 1, rank = shape->rank;
-    int last = rank > 1 ? s->map.axis[rank - 1] : -1, row = rank > 1 ? s->map.axis[rank - 2] : -1;
-    bool along_k = last == g->axis_k && row == stays;
-    if (!map_is_plain(&s->map, rank) || !(along_k || (last == stays && row == g->axis_k)))
+    int stays = is_lhs ? g->axis_m : g->axis_n, axes[2];
+    gemm_last_axes(f->region, g, s->leaf, &s->map, axes);
+    bool along_k = axes[0] == g->axis_k && axes[1] == stays;
+    bool is_across = axes[0] == stays && axes[1] == g->axis_k;
+    if (!map_is_plain(&s->map, shape->rank) || !(along_k || is_across))
         return objection(why, NULL,
                          "wgmma copies boxes of matrices, and the last two axes of the %s operand "
                          "of %s are none; take mma or simt",
@@ -164,13 +165,13 @@ static bool is_narrow(const struct region *r) {
 }
 
 // Slices whose sum is put aside: errors of sums stay below those of what is added.
-static int64_t chunk_of(const struct wgmma_sizes *z, bool is_narrow) {
+int64_t wgmma_chunk_of(const struct wgmma_sizes *z, const struct region *r) {
     if (z->parts == 2)
         return 1;
     if (z->storage == DTYPE_I8)
         return 0;
     int64_t terms = z->parts == 1 ? CHUNK_TF32 : CHUNK_TERMS;
-    return is_narrow || z->k <= 2 * terms ? 0 : terms / z->depth;
+    return is_narrow(r) || z->k <= 2 * terms ? 0 : terms / z->depth;
 }
 
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s) {
@@ -196,20 +197,35 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
-    for (int i = 0; i < f->region->n_values; i++)
-        if (wgmma_is_staged(f, i) && z.split == 1)
+    // Results of split operands may be stored a second time, which those that go on would undo.
+    bool by_boxes = !z.parts && z.split == 1 && wgmma_set_boxes(&z, f->region, g);
+    for (int i = 0; i < f->region->n_values && !by_boxes; i++)
+        if (wgmma_is_staged(f->region, g, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
-    z.chunk = chunk_of(&z, is_narrow(f->region));
+    z.chunk = wgmma_chunk_of(&z, f->region);
     return z;
 }
 
 // Results of 16 bits go by way of shared memory, 64 columns of a warp's 16 rows at a time: straight
 // from registers they would be pieces of four bytes.
-bool wgmma_is_staged(const struct form *f, int value) {
-    const struct node *n = node_of(f, f->region->value[value]);
-    return dtype_infos[n->dtype].bits == 16 && f->gemm->n % 8 == 0 &&
-           (f->gemm->has_pairs || !f->gemm->is_whole);
+bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value) {
+    const struct node *n = &r->graph->nodes[r->value[value]];
+    return dtype_infos[n->dtype].bits == 16 && g->n % 8 == 0 && g->has_pairs;
+}
+
+// As many as divide those of a tile, so that each box of a tile has a place of its own in every
+// tile.
+bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g) {
+    enum dtype t = r->graph->nodes[r->value[0]].dtype;
+    bool is_known = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+    if (r->n_values != 1 || !is_known || g->n % 8 != 0 || !g->has_pairs)
+        return false;
+    int64_t boxes = z->rhs.width * dtype_size(t, 1) / 128 * (z->own / WGMMA_ROWS);
+    for (z->boxes = 3; boxes % z->boxes != 0;)
+        z->boxes--;
+    z->staged_bytes = (int64_t)z->consumers * 4 * z->boxes * WGMMA_BOX_BYTES;
+    return true;
 }
 
 int64_t wgmma_pairs(const struct wgmma_sizes *z) {
@@ -230,7 +246,7 @@ int64_t wgmma_slices_each(const struct wgmma_sizes *z) {
 }
 
 // The ring, its barriers, and what it takes to begin where the swizzle does.
-static int64_t shared_bytes(const struct wgmma_sizes *z) {
+int64_t wgmma_shared_bytes(const struct wgmma_sizes *z) {
     int64_t slice = (int64_t)(z->lhs.width + z->rhs.width) * WGMMA_ROW_BYTES;
     return (int64_t)z->stages * ((z->parts > 1 ? 2 : 1) * slice + 16) + z->staged_bytes + 32;
 }
@@ -242,7 +258,7 @@ static int64_t split_elements(const struct wgmma_sizes *z, const struct wgmma_si
 
 // ---- rules
 
-static bool legal_rows(const struct wgmma_sizes *z, struct objection *why) {
+bool wgmma_legal_rows(const struct wgmma_sizes *z, struct objection *why) {
     int64_t sums = wgmma_sums(z);
     int room = (z->consumers == 2 ? REGISTERS_OF_TWO : REGISTERS_OF_ONE) - REGISTERS_ELSE;
     if (z->own < WGMMA_ROWS)
@@ -277,8 +293,8 @@ static bool legal_split(const struct wgmma_sizes *z, struct objection *why) {
 static bool is_legal(const struct form *f, const struct target *t, const struct kernel_stage *s,
                      struct objection *why) {
     struct wgmma_sizes z = wgmma_read_sizes(f, s);
-    if (!legal_rows(&z, why) || !legal_split(&z, why) ||
-        !gpu_legal_shared(t, "stages", shared_bytes(&z), "fewer stages", why))
+    if (!wgmma_legal_rows(&z, why) || !legal_split(&z, why) ||
+        !gpu_legal_shared(t, "stages", wgmma_shared_bytes(&z), "fewer stages", why))
         return false;
     int64_t bytes = 2 * z.parts * (split_elements(&z, &z.lhs) + split_elements(&z, &z.rhs));
     if (bytes > SCRATCH_MAX)
@@ -316,7 +332,7 @@ static double together(double a, double b) {
 }
 
 // One block's part of a tile: products, while slices are brought.
-static double tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
+double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t) {
     double clock = t->top_clock_hz > 0 ? t->top_clock_hz : 1.7e9;
     double depth = (double)wgmma_slices_each(z) * z->depth;
     double products = 2.0 * z->lhs.width * z->rhs.width * depth / (rate_per_s(t, z) / t->sms);
@@ -364,7 +380,7 @@ static double estimate(const struct form *f, const struct target *t, const struc
     // Boxes that are mostly outside take as long as whole ones: 53 µs instead of 37 for 16 rows.
     if (z.m < WGMMA_ROWS)
         memory *= 1.5;
-    return split_seconds(&z, t) + together(waves * tile_seconds(&z, t), memory) +
+    return split_seconds(&z, t) + together(waves * wgmma_tile_seconds(&z, t), memory) +
            waves * combine_seconds(&z, t) + 5e-6;
 }
 
@@ -412,7 +428,7 @@ const struct emitter gemm_wgmma = {
     .name = "wgmma",
     .summary = "a matrix product on tensor cores, copies and products by different warps",
     .knobs = knobs,
-    .runs_on = runs_on,
+    .runs_on = wgmma_runs_on,
     .accepts = accepts,
     .defaults = defaults,
     .is_legal = is_legal,

@@ -8,6 +8,9 @@
 // the left.
 enum { WGMMA_ROW_BYTES = 128, WGMMA_STEPS = 4, WGMMA_ROWS = 64, WGMMA_GROUP = 128 };
 
+// Rows of a map that copies cut off; more than an operand may have.
+enum { WGMMA_CUT_ROWS = 1 << 30 };
+
 // Low parts of f32 are written so many times as large: they have the range of high ones then.
 #define WGMMA_LOW 2048
 
@@ -18,6 +21,7 @@ struct wgmma_side {
     int64_t size;         // of the axis that stays (rows of the left, columns of the right)
     bool along_k;         // neighbours in memory lie along K
     bool is_batch;        // it has axes before its last two
+    bool is_cut;          // rows in memory from the end of a group on count as zeros
     int64_t pitch;        // elements from one row in memory to the next
     int width;            // of a block's tile
 };
@@ -34,13 +38,18 @@ struct wgmma_sizes {
     int own;               // rows of one consumer
     int64_t slices;        // along K
     int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
+    int boxes;             // of each warp there, which the copy engine stores; 0: threads do
     int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
     struct wgmma_side lhs, rhs;
 };
 
 // Does the region's value pass shared memory on its way? How many elements of it a warp has there.
-bool wgmma_is_staged(const struct form *f, int value);
+bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value);
 enum { WGMMA_STAGED = 16 * 64 };
+// A box has 16 rows of 128 bytes. What a region's results need of them, all of its values together;
+// false: the copy engine does not store them.
+enum { WGMMA_BOX_BYTES = 16 * 128 };
+bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g);
 
 // requires: the form is one that the emitter accepts.
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);
@@ -51,5 +60,15 @@ int64_t wgmma_sums(const struct wgmma_sizes *z);
 int64_t wgmma_tiles(const struct wgmma_sizes *z);
 // Slices that a block has of a tile; the last of several may have fewer.
 int64_t wgmma_slices_each(const struct wgmma_sizes *z);
+
+// Do all sums that a thread keeps fit its registers, and is the rest of a block legal?
+bool wgmma_legal_rows(const struct wgmma_sizes *z, struct objection *why);
+// Shared memory of a block.
+int64_t wgmma_shared_bytes(const struct wgmma_sizes *z);
+// Slices whose sum is put aside; 0: none is, since results keep 16 bits or less, or K is short.
+int64_t wgmma_chunk_of(const struct wgmma_sizes *z, const struct region *r);
+bool wgmma_runs_on(const struct target *t);
+// Seconds of a tile: products, while slices are brought.
+double wgmma_tile_seconds(const struct wgmma_sizes *z, const struct target *t);
 
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *s);

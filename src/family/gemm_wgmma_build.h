@@ -1,6 +1,7 @@
 // What the parts of wgmma's lowering share: the kernel that is being built, and shorthands for its
-// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results) and
-// gemm_wgmma_split.c (operands of f32 in two parts) include this.
+// expressions. Only gemm_wgmma_lower.c (copies and products), gemm_wgmma_store.c (results),
+// gemm_wgmma_split.c (operands of f32 in two parts) and ragged_wgmma_lower.c (groups of rows)
+// include this.
 #pragma once
 
 #include "base/arena.h"
@@ -17,20 +18,40 @@ struct wgmma_tile {
     struct loop_buffer *low_map, *low_tile, *parts[2], *factors;
 };
 
+// The loops around a tile, of which the last is the innermost.
+struct wgmma_loops {
+    struct loop_builder at[2];
+    int n;
+};
+
+// Products whose tiles are known only when it runs: how a block walks over its own. `open` sets the
+// tile's place and what follows from it (below, from `batch` to `cut`).
+struct wgmma_build;
+struct wgmma_walk {
+    void (*open)(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+    void (*close)(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops);
+    const void *ctx;
+};
+
 struct wgmma_build {
     struct lowering *l;
     struct arena *a;
     const char *name;  // of the stage's first value
     const struct gemm_form *form;
     struct wgmma_sizes z;
-    int64_t blocks;      // of the grid
-    bool more;           // some have more than one tile
-    struct scope *top;   // nothing fixed
-    struct scope batch;  // batch fixed
+    int64_t blocks;     // of the grid
+    bool more;          // some have more than one tile
+    struct scope *top;  // nothing fixed
     const struct loop_expr *block, *thread;
+    const struct wgmma_walk *walk;                   // NULL: over the tiles of all matrices
+    struct scope batch;                              // batch fixed
     const struct loop_expr *matrix;                  // number of the tile's in the batch
+    const struct loop_expr *rows_end;                // of results
+    const struct loop_expr *first_k, *cut;           // rows of the operands that are cut: the first
+                                                     // (where they are K; else NULL), and the end
     const struct loop_expr *count;                   // of slices before this tile's
     const struct loop_expr *first_slice, *n_slices;  // of the tile's, that are the block's
+    const struct loop_expr *chunk;                   // of slices, where it is not the same for all
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
@@ -40,6 +61,7 @@ struct wgmma_build {
     struct loop_buffer *least;   // split: smallest of the tile's factors; 0: some are missing
     struct loop_buffer *plain[2];  // split: sums of what is computed without tensor cores
     struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
+    struct loop_buffer *box_map;                    // by which boxes of it are, or NULL
 };
 
 static inline const struct loop_expr *num(const struct wgmma_build *x, int64_t value) {
@@ -78,10 +100,26 @@ static inline const struct loop_expr *open_unrolled(const struct wgmma_build *x,
     return loop_open_for(b, &f, inner);
 }
 
+// Makes the kernel: one warpgroup copies, the others multiply and store.
+// requires: x has lowering, name, form, sizes, blocks, and what the tiles of both sides are of.
+void wgmma_build_kernel(struct wgmma_build *x, const char *suffix);
+// Sets the first row and column of number `tile` of a matrix with `down` rows of tiles.
+void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *tile,
+                      const struct loop_expr *down);
+
 // Stores the tile whose sums this thread has; `consumer` is its warpgroup among those that
 // multiply.
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
                       const struct loop_expr *consumer);
+
+// Boxes of results: the map that they are stored by; waits for the last of them.
+void wgmma_make_boxes(struct wgmma_build *x);
+void wgmma_await_boxes(const struct wgmma_build *x, struct loop_builder *b);
+// Makes a map of rows one whose copies say where rows end, and `at`, coordinates of a box of them,
+// such; x->cut is the end.
+void wgmma_cut_map(struct loop_map *map);
+void wgmma_cut_rows(const struct wgmma_build *x, const struct loop_expr *end,
+                    struct loop_operand *at);
 
 // Where several blocks have a tile: puts this one's sums into memory; adds up and stores this one's
 // share of the tile when all have done so.

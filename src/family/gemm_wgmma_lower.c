@@ -21,20 +21,25 @@
 
 // ---- which tile
 
-// Number `tile` among those of one matrix: `group` rows of tiles are walked column by column, so
-// that blocks that run at the same time read the same operands.
-static void place_tile(struct wgmma_build *x, struct loop_builder *b,
-                       const struct loop_expr *tile) {
-    int64_t down = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
+// `group` rows of tiles are walked column by column, so that blocks that run at the same time read
+// the same operands.
+void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struct loop_expr *tile,
+                      const struct loop_expr *down) {
+    int64_t all = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
     int64_t right = (x->z.n + x->z.rhs.width - 1) / x->z.rhs.width;
-    int64_t group = x->z.group < down ? x->z.group : down;
+    int64_t group = x->z.group < all ? x->z.group : all;
+    bool is_known = down->op == LOOP_CONST;
     const struct loop_expr *first =
         loop_let(b, "above", times(x, quotient(x, tile, group * right), group));
     const struct loop_expr *inside = loop_let(b, "inside", rest(x, tile, group * right));
     const struct loop_expr *rows = num(x, group);
-    if (down % group != 0)
-        rows =
-            loop_let(b, "rows", smaller(x, loop_binary(x->a, LOOP_SUB, num(x, down), first), rows));
+    if (!is_known || down->integer % group != 0)
+        rows = smaller(x, loop_binary(x->a, LOOP_SUB, down, first), rows);
+    // The tile exists, so there is a row.
+    if (!is_known)
+        rows = loop_to_index(x->a, loop_cast(x->a, rows, LOOP_I32), 1, group);
+    if (rows->op != LOOP_CONST)
+        rows = loop_let(b, "rows", rows);
     const struct loop_expr *row = add(x, first, loop_binary(x->a, LOOP_MOD, inside, rows));
     const struct loop_expr *column = loop_binary(x->a, LOOP_DIV, inside, rows);
     x->lhs.first = loop_let(b, "row0", times(x, row, x->z.lhs.width));
@@ -57,8 +62,9 @@ static void find_slices(struct wgmma_build *x, struct loop_builder *b) {
                              loop_binary(x->a, LOOP_SUB, num(x, x->z.slices), x->first_slice)));
 }
 
-// A walk over the block's tiles; inside, the batch and the tile's place are fixed.
-static void open_tiles(struct wgmma_build *x, struct loop_builder *b, struct loop_builder *inner) {
+// Over the tiles of all matrices of a batch.
+static void open_matrices(struct wgmma_build *x, struct loop_builder *b,
+                          struct loop_builder *inner) {
     int64_t each = wgmma_tiles(&x->z) / x->z.batch;
     const struct loop_expr *first = quotient(x, x->block, x->z.split);
     struct loop_for f = {"tile", first, num(x, wgmma_tiles(&x->z)), x->blocks, false};
@@ -73,7 +79,52 @@ static void open_tiles(struct wgmma_build *x, struct loop_builder *b, struct loo
     x->batch = scope_inside(x->top, inner);
     x->matrix = quotient(x, tile, each);
     scope_split(&x->batch, x->matrix, 0, x->form->group_m);
-    place_tile(x, inner, rest(x, tile, each));
+    x->rows_end = x->l->space.extent[x->lhs.group];
+    int64_t down = (x->z.m + x->z.lhs.width - 1) / x->z.lhs.width;
+    wgmma_place_tile(x, inner, rest(x, tile, each), num(x, down));
+}
+
+// A walk over the block's tiles; inside, the batch and the tile's place are fixed. Returns where
+// their statements go.
+static struct loop_builder *open_tiles(struct wgmma_build *x, struct loop_builder *b,
+                                       struct wgmma_loops *loops) {
+    if (x->walk) {
+        x->walk->open(x, b, loops);
+    } else {
+        open_matrices(x, b, &loops->at[0]);
+        loops->n = 1;
+    }
+    return &loops->at[loops->n - 1];
+}
+
+static void close_tiles(struct wgmma_build *x, struct loop_builder *b, struct wgmma_loops *loops) {
+    if (x->walk)
+        x->walk->close(x, b, loops);
+    else
+        loop_close(b, &loops->at[0]);
+}
+
+// ---- rows that end where a copy says so
+
+// Row r of those before row `end` is copied as row CUT - end + r of CUT, so that what lies behind
+// the end lies outside of the map; a second axis takes it back by `end` rows, and a third, whose
+// only coordinate is CUT, by -CUT rows: addresses wrap around at 2^64, which is CUT times the
+// stride that it would have otherwise.
+void wgmma_cut_map(struct loop_map *map) {
+    map->rank = 4;
+    map->dims[2] = map->dims[1] + 1;
+    map->dims[1] = WGMMA_CUT_ROWS;
+    map->dims[3] = WGMMA_CUT_ROWS + 1;
+    map->strides[2] = map->strides[1];
+    map->strides[3] = ((int64_t)1 << 34) - map->strides[1];
+    map->box[2] = map->box[3] = 1;
+}
+
+void wgmma_cut_rows(const struct wgmma_build *x, const struct loop_expr *end,
+                    struct loop_operand *at) {
+    at[1].index = add(x, loop_binary(x->a, LOOP_SUB, num(x, WGMMA_CUT_ROWS), end), at[1].index);
+    at[2].index = end;
+    at[3].index = num(x, WGMMA_CUT_ROWS);
 }
 
 // ---- slots
@@ -98,7 +149,7 @@ static const struct loop_expr *slot_begin(const struct wgmma_build *x, const str
 // Which matrix of the batch, among those of the operand's buffer.
 static const struct loop_expr *matrix_of(struct wgmma_build *x, struct loop_builder *b,
                                          const struct wgmma_tile *t) {
-    if (x->z.parts)
+    if (x->z.parts || x->walk)
         return x->matrix;
     const struct shape *shape = &x->l->region->graph->nodes[t->s->leaf].shape;
     struct scope s = scope_inside(&x->batch, b);
@@ -127,8 +178,15 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
                                {x->full, c->slot},
                                {NULL, t->s->along_k ? c->k : stay},
                                {NULL, t->s->along_k ? stay : c->k},
-                               {NULL, c->matrix}};
-    loop_intrinsic(b, t->s->is_batch ? INTRINSIC_BULK_COPY3 : INTRINSIC_BULK_COPY2, o);
+                               {NULL, c->matrix},
+                               {NULL, NULL}};
+    if (t->s->is_cut)
+        wgmma_cut_rows(x, x->cut, o + 3);
+    loop_intrinsic(b,
+                   t->s->is_cut     ? INTRINSIC_BULK_COPY4
+                   : t->s->is_batch ? INTRINSIC_BULK_COPY3
+                                    : INTRINSIC_BULK_COPY2,
+                   o);
 }
 
 static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struct wgmma_copy c) {
@@ -142,18 +200,21 @@ static void copy_side(const struct wgmma_build *x, struct loop_builder *b, struc
 }
 
 static void produce(struct wgmma_build *x, struct loop_builder *b) {
-    struct loop_builder by_tile, by_slice;
-    open_tiles(x, b, &by_tile);
+    struct loop_builder *by_tile, by_slice;
+    struct wgmma_loops loops;
+    by_tile = open_tiles(x, b, &loops);
     const struct loop_expr *left = NULL, *right = NULL;
     if (x->z.lhs.is_batch)
-        left = matrix_of(x, &by_tile, &x->lhs);
+        left = matrix_of(x, by_tile, &x->lhs);
     if (x->z.rhs.is_batch)
-        right = matrix_of(x, &by_tile, &x->rhs);
+        right = matrix_of(x, by_tile, &x->rhs);
     struct loop_for f = {"slice", num(x, 0), x->n_slices, 1, false};
-    const struct loop_expr *slice = loop_open_for(&by_tile, &f, &by_slice);
+    const struct loop_expr *slice = loop_open_for(by_tile, &f, &by_slice);
     const struct loop_expr *count = loop_let(&by_slice, "count", add(x, x->count, slice));
     const struct loop_expr *slot = loop_let(&by_slice, "slot", slot_of(x, count));
     const struct loop_expr *k = times(x, add(x, x->first_slice, slice), x->z.depth);
+    if (x->first_k)
+        k = add(x, x->first_k, k);
     // Before it was filled for the first time it is empty.
     loop_intrinsic(&by_slice, INTRINSIC_MBARRIER_WAIT,
                    (struct loop_operand[]){
@@ -164,8 +225,8 @@ static void produce(struct wgmma_build *x, struct loop_builder *b) {
                    (struct loop_operand[]){{x->full, slot}, {NULL, num(x, bytes)}});
     copy_side(x, &by_slice, (struct wgmma_copy){&x->lhs, false, slot, k, left});
     copy_side(x, &by_slice, (struct wgmma_copy){&x->rhs, false, slot, k, right});
-    loop_close(&by_tile, &by_slice);
-    loop_close(b, &by_tile);
+    loop_close(by_tile, &by_slice);
+    close_tiles(x, b, &loops);
 }
 
 // ---- those that multiply
@@ -253,7 +314,12 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
                    (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
     // The first one of a sum adds to nothing.
-    multiply(x, &inner, slot, consumer, x->total ? rest(x, slice, x->z.chunk) : slice);
+    const struct loop_expr *adds = x->total ? rest(x, slice, x->z.chunk) : slice;
+    if (x->chunk) {
+        adds = loop_cast(x->a, loop_binary(x->a, LOOP_SUB, slice, begin), LOOP_I32);
+        adds = loop_to_index(x->a, adds, 0, 1);
+    }
+    multiply(x, &inner, slot, consumer, adds);
     wait_products(x, &inner, 1);
     loop_open_if(&inner, begin, slice, &some);
     release(x, &some, add(x, count, num(x, x->z.stages - 1)));
@@ -323,36 +389,46 @@ static void walk(const struct wgmma_build *x, struct loop_builder *b,
     }
     clear_totals(x, b);
     struct loop_for f = {"chunk", num(x, 0), end, x->z.chunk, false};
+    const struct loop_expr *each = x->chunk ? x->chunk : num(x, x->z.chunk);
+    if (x->chunk) {
+        const struct loop_expr *last = loop_binary(x->a, LOOP_SUB, each, num(x, 1));
+        f = (struct loop_for){"part", num(x, 0), NULL, 1, false};
+        f.end = loop_let(b, "parts", loop_binary(x->a, LOOP_DIV, add(x, end, last), each));
+    }
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
-    end = loop_let(&inner, "end", smaller(x, add(x, begin, num(x, x->z.chunk)), end));
+    if (x->chunk)
+        begin = loop_let(&inner, "chunk", loop_binary(x->a, LOOP_MUL, begin, each));
+    end = loop_let(&inner, "end", smaller(x, add(x, begin, each), end));
     add_slices(x, &inner, consumer, begin, end);
     add_to_totals(x, &inner, x->sum, 1);
     loop_close(b, &inner);
 }
 
 static void consume(struct wgmma_build *x, struct loop_builder *b) {
-    struct loop_builder by_tile;
+    struct loop_builder *by_tile;
+    struct wgmma_loops loops;
     const struct loop_expr *group = quotient(x, x->thread, WGMMA_GROUP);
     const struct loop_expr *consumer = num(x, 0);
     if (x->z.consumers > 1)
         consumer = loop_let(b, "consumer", loop_binary(x->a, LOOP_SUB, group, num(x, 1)));
-    open_tiles(x, b, &by_tile);
-    walk(x, &by_tile, consumer);
+    by_tile = open_tiles(x, b, &loops);
+    walk(x, by_tile, consumer);
     if (x->z.split > 1)
-        wgmma_store_share(x, &by_tile);
+        wgmma_store_share(x, by_tile);
     else
-        wgmma_store_tile(x, &by_tile, consumer);
-    loop_close(b, &by_tile);
+        wgmma_store_tile(x, by_tile, consumer);
+    close_tiles(x, b, &loops);
+    wgmma_await_boxes(x, b);
 }
 
 // Blocks that have a part of K each meet when their sums are in memory.
 static void combine(struct wgmma_build *x, struct loop_builder *b) {
-    struct loop_builder some, by_tile;
+    struct loop_builder some;
+    struct wgmma_loops loops;
     loop_meet(b, NULL, NULL);
     loop_open_if(b, num(x, WGMMA_GROUP - 1), x->thread, &some);
-    open_tiles(x, &some, &by_tile);
-    wgmma_store_shares(x, &by_tile);
-    loop_close(&some, &by_tile);
+    wgmma_store_shares(x, open_tiles(x, &some, &loops));
+    close_tiles(x, &some, &loops);
     loop_close(b, &some);
 }
 
@@ -373,6 +449,8 @@ static struct loop_buffer *make_map(struct wgmma_build *x, const struct wgmma_si
     map.box[0] = x->z.depth;
     map.box[1] = s->along_k ? s->width : x->z.depth;
     map.box[2] = 1;
+    if (s->is_cut)
+        wgmma_cut_map(&map);
     return loop_map_of(x->l->program, name, &map);
 }
 
@@ -394,11 +472,13 @@ static void make_side(struct wgmma_build *x, struct wgmma_tile *t, const char *n
     t->low_tile = make_tile(x, t->s, arena_printf(x->a, "%s_low_tile", name));
 }
 
-static void make_buffers(struct wgmma_build *x, const struct form *f) {
+static void make_buffers(struct wgmma_build *x) {
     struct loop_program *p = x->l->program;
     struct loop_size stages = {x->z.stages, NULL};
     make_side(x, &x->lhs, "lhs");
     make_side(x, &x->rhs, "rhs");
+    if (x->z.boxes)
+        wgmma_make_boxes(x);
     x->full = loop_shared_of(p, "full", DTYPE_I64, &stages, 1);
     x->empty = loop_shared_of(p, "empty", DTYPE_I64, &stages, 1);
     x->sum =
@@ -421,8 +501,9 @@ static void make_buffers(struct wgmma_build *x, const struct form *f) {
     struct loop_size staged = {x->z.staged_bytes / 2, NULL};
     for (int v = 0; v < x->l->region->n_values; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        if (!x->z.staged_bytes || !wgmma_is_staged(f, v) || x->l->target_offset[v] ||
-            dtype_infos[t].bits != 16 || (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
+        if (!x->z.staged_bytes || x->z.boxes || !wgmma_is_staged(x->l->region, x->form, v) ||
+            x->l->target_offset[v] || dtype_infos[t].bits != 16 ||
+            (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
             continue;
         x->passage[v] =
             v > 0 && x->passage[0] ? x->passage[0] : loop_shared_of(p, "passage", t, &staged, 1);
@@ -453,6 +534,38 @@ static void set_registers(const struct wgmma_build *x, struct loop_builder *b, b
                        (struct loop_operand[]){{NULL, num(x, more ? 252 - less / 2 : less)}});
 }
 
+void wgmma_build_kernel(struct wgmma_build *x, const char *suffix) {
+    struct loop_builder b, role, one;
+    struct gpu_kernel k = gpu_open_kernel(x->l, arena_printf(x->a, "%s_%s", x->name, suffix),
+                                          num(x, x->blocks * x->z.split), x->z.threads, &b);
+    k.kernel->min_blocks = 1;
+    k.kernel->gang = x->z.split > 1 ? x->z.split : 0;
+    k.kernel->is_cluster = x->z.split > 1;
+    struct scope top = {.lowering = x->l, .lane_group = -1, .lanes = 1, .builder = &b};
+    x->top = &top;
+    x->block = k.block;
+    x->thread = k.thread;
+    make_buffers(x);
+    make_barriers(x, &b);
+    // One thread of the warpgroup copies; all of it gives up registers.
+    loop_open_role(&b, x->thread, num(x, x->z.consumers == 2 ? WGMMA_GROUP : 1), &role);
+    set_registers(x, &role, false);
+    if (x->z.consumers == 2) {
+        loop_open_if(&role, x->thread, num(x, 1), &one);
+        produce(x, &one);
+        loop_close(&role, &one);
+    } else {
+        produce(x, &role);
+    }
+    loop_close(&b, &role);
+    loop_open_role(&b, num(x, WGMMA_GROUP - 1), x->thread, &role);
+    set_registers(x, &role, true);
+    consume(x, &role);
+    loop_close(&b, &role);
+    if (x->z.split > 1)
+        combine(x, &b);
+}
+
 void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_stage *stage) {
     struct wgmma_build x = {.l = l, .a = l->arena, .form = f->gemm};
     gemm_build_space(l, x.form);
@@ -466,33 +579,5 @@ void wgmma_lower(struct lowering *l, const struct form *f, const struct kernel_s
         wgmma_split(&x, &x.lhs);
         wgmma_split(&x, &x.rhs);
     }
-    struct loop_builder b, role, one;
-    struct gpu_kernel k = gpu_open_kernel(l, arena_printf(x.a, "%s_gemm", stage->values[0]),
-                                          num(&x, x.blocks * x.z.split), x.z.threads, &b);
-    k.kernel->min_blocks = 1;
-    k.kernel->gang = x.z.split > 1 ? x.z.split : 0;
-    k.kernel->is_cluster = x.z.split > 1;
-    struct scope top = {.lowering = l, .lane_group = -1, .lanes = 1, .builder = &b};
-    x.top = &top;
-    x.block = k.block;
-    x.thread = k.thread;
-    make_buffers(&x, f);
-    make_barriers(&x, &b);
-    // One thread of the warpgroup copies; all of it gives up registers.
-    loop_open_role(&b, x.thread, num(&x, x.z.consumers == 2 ? WGMMA_GROUP : 1), &role);
-    set_registers(&x, &role, false);
-    if (x.z.consumers == 2) {
-        loop_open_if(&role, x.thread, num(&x, 1), &one);
-        produce(&x, &one);
-        loop_close(&role, &one);
-    } else {
-        produce(&x, &role);
-    }
-    loop_close(&b, &role);
-    loop_open_role(&b, num(&x, WGMMA_GROUP - 1), x.thread, &role);
-    set_registers(&x, &role, true);
-    consume(&x, &role);
-    loop_close(&b, &role);
-    if (x.z.split > 1)
-        combine(&x, &b);
+    wgmma_build_kernel(&x, "gemm");
 }

@@ -39,6 +39,12 @@ void lower_default(struct arena *a, const struct problem *p, const struct target
 void lower_simple(struct arena *a, const struct problem *p, const struct target *t,
                   struct kernel *k);
 
+// The candidate `library`: every product and convolution that a library of the target takes is a
+// stage of the family `library`, what is around them stages as in the default. ERROR_UNSUPPORTED:
+// there is none, and why.
+bool lower_library(struct arena *a, const struct problem *p, const struct target *t,
+                   struct kernel *k, struct error *err);
+
 // The baseline `plain`: one straightforward loop nest per named value, scalar, blocks over
 // the outermost axis, the C library's functions, the compiler's best flags.
 void lower_plain(struct arena *a, const struct problem *p, const struct target *t,

@@ -37,6 +37,26 @@ static bool check_values(const struct form *form, struct objection *why) {
            objection(why, NULL, "%s is used at other places; materialise it first", n->name);
 }
 
+void ragged_build_space(struct lowering *l, const struct ragged_form *f) {
+    const struct shape *shape = &l->region->graph->nodes[f->anchor].shape;
+    l->space = (struct space){0};
+    for (int i = 0; i < shape->rank; i++)
+        space_add(&l->space, point_size(l, shape, i));
+    point_cut_epilogue(l, f->anchor);
+    for (int i = 0; i < shape->rank; i++)
+        l->space.is_joined[i] = false;
+    space_finish(l->arena, &l->space);
+}
+
+static bool has_pairs(const struct region *r, const struct ragged_form *f) {
+    struct arena scratch = {0};
+    struct lowering l = {.arena = &scratch, .region = r};
+    ragged_build_space(&l, f);
+    bool ok = space_lanes(&l.space, l.space.n_groups - 1) % 2 == 0;
+    arena_reset(&scratch);
+    return ok;
+}
+
 bool ragged_find(struct form *form, struct objection *why) {
     const struct region *r = form->region;
     const struct graph *g = r->graph;
@@ -61,17 +81,7 @@ bool ragged_find(struct form *form, struct objection *why) {
                               .groups = g->nodes[n->arg[2]].shape.size[0] - 1,
                               .in = x->size[1],
                               .out = w->size[w->rank - 1]};
+    f->has_pairs = has_pairs(r, f);
     form->ragged = f;
     return true;
-}
-
-void ragged_build_space(struct lowering *l, const struct ragged_form *f) {
-    const struct shape *shape = &l->region->graph->nodes[f->anchor].shape;
-    l->space = (struct space){0};
-    for (int i = 0; i < shape->rank; i++)
-        space_add(&l->space, point_size(l, shape, i));
-    point_cut_epilogue(l, f->anchor);
-    for (int i = 0; i < shape->rank; i++)
-        l->space.is_joined[i] = false;
-    space_finish(l->arena, &l->space);
 }

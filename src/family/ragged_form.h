@@ -10,6 +10,7 @@ struct ragged_form {
     bool is_outer;          // x.T @ w of the rows of each group; else x @ w by its rows
     int64_t rows, groups;   // in all
     int64_t in, out;        // columns of x, and of w
+    bool has_pairs;         // results are computed and stored by pairs of columns
 };
 
 // Is it one product of materialised operands, whose result reaches the values by element?

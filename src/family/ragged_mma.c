@@ -259,7 +259,7 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
     x.z = read_sizes(f, stage);
     ragged_build_space(l, r);
     x.at = map_identity(l->space.n_axes);
-    x.pair = space_lanes(&l->space, l->space.n_groups - 1) % 2 == 0 ? 2 : 1;
+    x.pair = r->has_pairs ? 2 : 1;
     x.lhs.extent = num(&x, x.z.m);
     x.rhs.extent = num(&x, x.z.n);
     x.extent_k = num(&x, x.z.k);

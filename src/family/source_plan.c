@@ -3,6 +3,7 @@
 
 #include "ir/problem.h"
 #include "model/target.h"
+#include "record/candidate.h"
 #include "record/plan.h"
 
 enum { CLUSTER_MAX = 16 };
@@ -16,8 +17,8 @@ static struct plan_buffer buffer_of(const struct problem *p, const char *name, i
                                 .type = n->dtype};
 }
 
-bool source_plan(struct arena *a, const struct problem *p, const struct target *t,
-                 const char *source, struct plan *plan, struct error *err) {
+static bool read_plan(struct arena *a, const struct problem *p, const struct target *t,
+                      const struct candidate *c, struct plan *plan, struct error *err) {
     const char *names[DIMS_MAX];
     int64_t sizes[DIMS_MAX];
     struct plan_buffer buffers[INPUTS_MAX + OUTPUTS_MAX] = {0};
@@ -37,8 +38,20 @@ bool source_plan(struct arena *a, const struct problem *p, const struct target *
                                    .buffers = buffers,
                                    .n_buffers = n,
                                    .is_gpu = t->is_gpu,
+                                   .takes_calls = c->tier == TIER_K,
                                    .n_sms = t->sms,
                                    .shared_per_block = t->shared_per_block,
                                    .cluster_max = target_has_clusters(t) ? CLUSTER_MAX : 0};
-    return plan_parse(a, source, &context, plan, err);
+    return plan_parse(a, c->source, &context, plan, err);
+}
+
+bool source_plan(struct arena *a, const struct problem *p, const struct target *t,
+                 const char *source, struct plan *plan, struct error *err) {
+    struct candidate c = {.tier = t->is_gpu ? TIER_D : TIER_C, .source = source};
+    return read_plan(a, p, t, &c, plan, err);
+}
+
+bool candidate_plan(struct arena *a, const struct problem *p, const struct target *t,
+                    const struct candidate *c, struct plan *plan, struct error *err) {
+    return read_plan(a, p, t, c, plan, err);
 }

@@ -412,7 +412,20 @@ static void run_gang(struct machine *m, const struct loop_kernel *k, int64_t gan
     async_end(m);
 }
 
+// What this launch wrote is there for the next.
+static void end_launch(struct machine *m) {
+    for (int i = 0; i < m->program->n_buffers; i++)
+        for (int64_t j = 0; j < m->memory[i].count; j++)
+            if (m->memory[i].writer[j] > BEFORE)
+                m->memory[i].writer[j] = BEFORE;
+}
+
 static void run_kernel(struct machine *m, const struct loop_kernel *k) {
+    if (k->call) {
+        execute_call(m, k);
+        end_launch(m);
+        return;
+    }
     machine_turn(m, 0);
     int64_t grid = machine_index(m, k->grid);
     m->per_block = k->threads ? k->threads : 1;
@@ -424,11 +437,7 @@ static void run_kernel(struct machine *m, const struct loop_kernel *k) {
     for (int64_t g = 0; g < grid / gang_of(k) && !m->failed; g++)
         run_gang(m, k, g, active);
     free(active);
-    // What this launch wrote is there for the next.
-    for (int i = 0; i < m->program->n_buffers; i++)
-        for (int64_t j = 0; j < m->memory[i].count; j++)
-            if (m->memory[i].writer[j] > BEFORE)
-                m->memory[i].writer[j] = BEFORE;
+    end_launch(m);
 }
 
 static int most_threads(const struct loop_program *p) {

@@ -80,6 +80,9 @@ bool machine_any(const struct machine *m, const bool *active);
 
 void machine_run(struct machine *m, const struct loop_stmt *s, const bool *active);
 
+// execute_call.c: a call of a library.
+void execute_call(struct machine *m, const struct loop_kernel *k);
+
 // execute_roles.c
 // Run the roles that begin with `s`, side by side; returns the last of them.
 const struct loop_stmt *roles_run(struct machine *m, const struct loop_stmt *s, const bool *active);

@@ -123,8 +123,9 @@ struct loop_stmt {
 };
 
 struct loop_kernel {
-    const char *name;  // an identifier
-    const char *text;  // a comment: what it computes and how; may be NULL
+    const char *name;              // an identifier
+    const struct loop_call *call;  // in the place of all that follows (loop_call.h), or NULL
+    const char *text;              // a comment: what it computes and how; may be NULL
     const struct loop_expr *grid;
     struct loop_var *block;
     int threads;              // of a block; 0: not for a GPU
@@ -136,7 +137,6 @@ struct loop_kernel {
 };
 
 enum { LOOP_DIMS_MAX = 256 };
-
 struct loop_program {
     struct arena *arena;
     const char *about;                     // lines for the comment at the head

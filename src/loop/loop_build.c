@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "loop/loop_call.h"
 #include "loop/range.h"
 
 enum {
@@ -273,6 +274,12 @@ struct loop_kernel *loop_kernel_new(struct loop_program *p, const char *name,
     p->kernels[p->n_kernels++] = k;
     *b = (struct loop_builder){.program = p, .at = &k->body};
     return k;
+}
+
+void loop_call_new(struct loop_program *p, const char *name, const struct loop_call *call) {
+    struct loop_builder none;
+    struct loop_kernel *k = loop_kernel_new(p, name, loop_int(p->arena, 1), &none);
+    k->call = arena_copy(p->arena, call, sizeof *call);
 }
 
 const struct loop_expr *loop_kernel_threads(struct loop_program *p, struct loop_kernel *k,

@@ -42,6 +42,10 @@ static void kernel(struct printer *p, const struct loop_kernel *k) {
 static void plan(struct printer *p) {
     text_scratch(p);
     for (int i = 0; i < p->program->n_kernels; i++) {
+        if (p->program->kernels[i]->call) {
+            text_library_call(p, p->program->kernels[i]);
+            continue;
+        }
         text_grid(p, p->program->kernels[i]);
         text_arguments(p, p->program->kernels[i]);
     }
@@ -88,6 +92,8 @@ const char *print_c(struct arena *a, const struct loop_program *program) {
     head(&p);
     plan(&p);
     for (int i = 0; i < program->n_kernels; i++) {
+        if (program->kernels[i]->call)
+            continue;
         str_puts(&p.out, "\n");
         kernel(&p, program->kernels[i]);
     }

@@ -123,8 +123,10 @@ const char *print_cuda(struct arena *a, const struct loop_program *program) {
     text_scratch(&p);
     text_maps(&p);
     for (int i = 0; i < program->n_kernels; i++)
-        launch(&p, program->kernels[i]);
+        (program->kernels[i]->call ? text_library_call : launch)(&p, program->kernels[i]);
     for (int i = 0; i < program->n_kernels; i++) {
+        if (program->kernels[i]->call)
+            continue;
         str_puts(&p.out, "\n");
         kernel(&p, program->kernels[i]);
     }

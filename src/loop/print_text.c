@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "loop/loop_call.h"
 #include "loop/range.h"
 
 static bool is_in_use(const struct printer *p, const char *name) {
@@ -556,6 +557,15 @@ void text_grid(struct printer *p, const struct loop_kernel *k) {
     text_expr(p, k->grid, BIND_ANY);
     p->in_plan = false;
     str_puts(&p->out, ")");
+}
+
+void text_library_call(struct printer *p, const struct loop_kernel *k) {
+    str_puts(&p->out, "#pragma hone ");
+    call_print(&p->out, &k->call->call);
+    str_puts(&p->out, " args(");
+    for (int i = 0; i < k->call->n_args; i++)
+        str_printf(&p->out, "%s%s", i ? ", " : "", k->call->args[i]->plan);
+    str_puts(&p->out, ")\n");
 }
 
 void text_arguments(struct printer *p, const struct loop_kernel *k) {

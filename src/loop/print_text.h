@@ -72,6 +72,8 @@ void text_dims(struct printer *p, const char *assertion);
 void text_scratch(struct printer *p);
 void text_maps(struct printer *p);
 void text_grid(struct printer *p, const struct loop_kernel *k);
+// The plan's line of a call.
+void text_library_call(struct printer *p, const struct loop_kernel *k);
 void text_arguments(struct printer *p, const struct loop_kernel *k);
 // `const float *restrict x, float *restrict y`
 void text_parameters(struct printer *p, const struct loop_kernel *k, const char *restrict_word,

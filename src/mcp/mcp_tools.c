@@ -15,7 +15,7 @@
     { "problem", ARGUMENT_FILE, "path of a .hone file with the problem", true }
 #define CANDIDATE_TEXT                                                                      \
     "path of C, of CUDA (.cu) or of a .hone file with a kernel block; or a node of a run, " \
-    "RUN.NODE; or plain or default, which hone makes itself"
+    "RUN.NODE; or plain or default, which hone makes itself, or library, which calls one"
 #define OPTION(option_name) \
     { option_name, ARGUMENT_OPTION, NULL, false }
 

@@ -156,7 +156,7 @@ void facts_put(struct str *out, const struct brief *b, const struct search_node 
     struct plan plan;
     struct error ignored = {0};
     bool has_plan = n->candidate.source &&
-                    source_plan(&a, b->problem, b->target, n->candidate.source, &plan, &ignored);
+                    candidate_plan(&a, b->problem, b->target, &n->candidate, &plan, &ignored);
     if (metrics_count(&n->profile.call) > 0) {
         put_rate(out, &a, b, profile_get(&n->profile, METRIC_TIME));
         put_launches(out, &a, b, &n->profile, has_plan ? &plan : NULL);

@@ -2,6 +2,7 @@
 // What looks like a node of a run, and is no file, comes from the store.
 #include "ops/candidate_file.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -11,6 +12,7 @@
 #include "family/lower.h"
 #include "family/support.h"
 #include "lang/lang.h"
+#include "ops/library_candidate.h"
 #include "ops/op_runs.h"
 
 enum { SOURCE_MAX = 4 << 20 };
@@ -142,7 +144,8 @@ static bool read_node(struct arena *a, const struct candidate_name *n, struct ca
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err) {
     *f = (struct candidate_file){0};
-    bool is_ours = strcmp(n->name, "plain") == 0 || strcmp(n->name, "default") == 0;
+    bool is_library = strcmp(n->name, "library") == 0;
+    bool is_ours = is_library || strcmp(n->name, "plain") == 0 || strcmp(n->name, "default") == 0;
     if (is_ours && !support_problem(n->problem, err))
         return error_wrap(err, "there is no '%s'", n->name);
     if (strcmp(n->name, "plain") == 0) {
@@ -152,11 +155,20 @@ bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct
         lower_default(a, n->problem, n->target, k);
         if (!lower_kernel(a, n->problem, n->target, k, &f->candidate, err))
             return false;
+    } else if (is_library) {
+        if (!library_candidate(a, n->problem, n->target, &f->candidate, err))
+            return error_wrap(err, "there is no 'library'");
     } else if (is_run_name(n->name) ? !read_node(a, n, f, err) : !read_file(a, n, f, err)) {
         return false;
     }
-    f->candidate.label = n->name;
+    f->candidate.label = is_library ? f->candidate.label : n->name;
     return true;
+}
+
+bool candidate_file_is_there(const char *name, struct error *err) {
+    bool is_path = strpbrk(name, "./") && !is_run_name(name);
+    return !is_path || file_exists(name) ||
+           error_set(err, ERROR_USAGE, "%s: %s", name, strerror(ENOENT));
 }
 
 bool candidate_file_target(struct arena *a, const char *name, const struct problem *p,
@@ -165,7 +177,7 @@ bool candidate_file_target(struct arena *a, const char *name, const struct probl
     struct source_text t;
     struct kernel *k;
     *target = NULL;
-    if (strcmp(name, "plain") == 0 || strcmp(name, "default") == 0)
+    if (strcmp(name, "plain") == 0 || strcmp(name, "default") == 0 || strcmp(name, "library") == 0)
         return true;
     if (is_run_name(name)) {
         struct run_view v;

@@ -1,5 +1,6 @@
 // A candidate as a command names it: a file of C, of CUDA, or with a kernel block, one of our
-// own (`plain`, `default`), or a node of a stored run (`3.7`; `3` and `last` mean the champion).
+// own (`plain`, `default`), `library` (library_candidate.h), or a node of a stored run (`3.7`; `3`
+// and `last` mean the champion).
 //
 // A file that is too large, or no text, is refused: that is a verdict on it, as on one that does
 // not compile, and no mistake of the command, which goes on with the next. One that is missing, a
@@ -29,6 +30,10 @@ struct candidate_name {
 };
 bool candidate_file_read(struct arena *a, const struct candidate_name *n, struct candidate_file *f,
                          struct error *err);
+
+// Is there such a file, when the name is one of a file? For who has several, before much is done
+// for the first.
+bool candidate_file_is_there(const char *name, struct error *err);
 
 // "cpu" or "cuda", when the name says what it is for; NULL: anything.
 bool candidate_file_target(struct arena *a, const char *name, const struct problem *p,

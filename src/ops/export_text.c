@@ -115,7 +115,7 @@ const char *export_header(struct arena *a, const struct export_view *e) {
 
 const char *export_readme(struct arena *a, const struct export_view *e) {
     const struct run *r = &e->view->run;
-    const struct measurement *m = &r->confirm;
+    const struct measurement *m = e->measurement;
     struct str out = {0};
     str_printf(&out, "%s, exported by hone %s (run %lld, node %d)\n\n", r->problem_name,
                HONE_VERSION, (long long)r->id, e->champion->number);
@@ -136,7 +136,7 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                e->target->is_gpu ? " (and the CUDA runtime)" : " (with -fopenmp -lm)", e->symbol,
                e->symbol, e->symbol, e->symbol, e->symbol);
     str_printf(&out, "Measured on %s:\n", r->device);
-    if (r->speedup_unknown)
+    if (e->is_confirmed && r->speedup_unknown)
         str_printf(&out, "%.4g ms. The speed-up over the baseline is unknown:\n%s.\n\n",
                    m->median_s * 1e3, r->speedup_unknown);
     else
@@ -145,6 +145,11 @@ const char *export_readme(struct arena *a, const struct export_view *e) {
                    "%d pairs).\n\n",
                    m->median_s * 1e3, m->speedup, m->baseline, m->speedup_low, m->speedup_high,
                    100 * m->confidence, m->n_pairs);
+    if (!e->is_confirmed)
+        str_puts(&out,
+                 "It was verified and timed once, and not confirmed on fresh data as a run's\n"
+                 "champion is: of many candidates the one that looks best looks a little\n"
+                 "better than it is.\n\n");
     str_printf(&out, "%-13s what was searched for: the kernel, with its plan\n",
                e->target->is_gpu ? "kernel.cu" : "kernel.c");
     str_printf(&out, "%-13s the host function that runs the plan\n",
@@ -177,11 +182,13 @@ const char *export_proof(struct arena *a, const struct export_view *e,
         json_string_value(json_object_get(result, "baseline")), "kernel",
         json_optional_text(e->champion->candidate.kernel), "bound",
         json_incref(json_object_get(result, "bound")), "speedup",
-        json_incref(json_object_get(result, "speedup")), "reach",
-        json_incref(json_object_get(result, "reach")), "measurement",
-        measurement_to_json(&r->confirm), "verdict", verdict_to_json(&r->confirm_verdict), "repeat",
-        repeat, "compiler", json_optional_text(e->compiler));
-    json_object_set_new(proof, "speedup_unknown", json_optional_text(r->speedup_unknown));
+        e->is_confirmed ? json_incref(json_object_get(result, "speedup")) : json_null(), "reach",
+        e->is_confirmed ? json_incref(json_object_get(result, "reach")) : json_null(),
+        "measurement", measurement_to_json(e->measurement), "verdict", verdict_to_json(e->verdict),
+        "repeat", repeat, "compiler", json_optional_text(e->compiler));
+    json_object_set_new(proof, "is_confirmed", json_boolean(e->is_confirmed));
+    json_object_set_new(proof, "speedup_unknown",
+                        json_optional_text(e->is_confirmed ? r->speedup_unknown : NULL));
     json_object_set_new(proof, "symbol", json_string(e->symbol));
     json_t *names = json_array();
     for (int i = 0; i < files->n; i++)

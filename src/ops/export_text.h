@@ -18,7 +18,10 @@ enum {
 
 struct export_view {
     const struct run_view *view;
-    const struct search_node *champion;
+    const struct search_node *champion;  // or another node that passed, when that was asked for
+    bool is_confirmed;                   // on fresh data: it is the champion of a run that ended
+    const struct measurement *measurement;
+    const struct verdict *verdict;
     const struct problem *problem;
     const struct target *target;  // what the kernel is for
     const struct plan *plan;

@@ -241,6 +241,9 @@ bool op_eval_each(struct arena *a, const struct eval_request *q, const struct ev
                   struct error *err) {
     struct eval_report r;
     struct evaluator *e;
+    for (int i = 0; i < list->n_candidates; i++)
+        if (!candidate_file_is_there(list->candidates[i], err))
+            return false;
     if (!prepare(a, q, &r, err) || !open_evaluator(q, &r, &e, err))
         return false;
     // One baseline for all, so that they can be ranked.
@@ -276,7 +279,8 @@ bool op_eval_pair(struct arena *a, const struct eval_request *q, const char *con
     struct eval_report r;
     struct evaluator *e;
     verifying.depth = EVAL_VERIFY;
-    if (!prepare(a, &verifying, &r, err) || !open_evaluator(q, &r, &e, err))
+    if (!candidate_file_is_there(names[1], err) || !prepare(a, &verifying, &r, err) ||
+        !open_evaluator(q, &r, &e, err))
         return false;
     bool ok = true;
     for (int i = 1; i >= 0 && ok; i--) {

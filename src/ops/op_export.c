@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +33,15 @@ enum { PROOF_MAX = 64 << 20 };
 
 // The plan's expressions are evaluated here, THREADS for the threads of this machine. A GPU's
 // limits were kept when the plan was judged.
-static bool parse_plan(struct arena *a, const struct problem *p, const char *source,
+static bool parse_plan(struct arena *a, const struct problem *p, const struct candidate *c,
                        const struct target *t, struct plan *plan, struct error *err) {
     struct target generous = *t;
     generous.shared_per_block = INT32_MAX;
-    return source_plan(a, p, &generous, source, plan, err);
+    if (!candidate_plan(a, p, &generous, c, plan, err))
+        return false;
+    return !plan_has_calls(plan) ||
+           error_set(err, ERROR_UNSUPPORTED,
+                     "this kernel calls a library, which is not hone's to export");
 }
 
 // ---- the host function's name
@@ -261,19 +266,43 @@ static bool write_directory(struct arena *a, const struct export_request *q,
     return ok;
 }
 
-static bool find_champion(const struct run_view *v, const struct search_node **n,
+static bool has_passed(const struct search_node *n) {
+    return n->state == NODE_EVALUATED && n->verdict.kind == VERDICT_OK && n->measurement.present &&
+           isfinite(n->time_s);
+}
+
+// The fastest so far, of a run that was not finished; -1: none.
+static int find_fastest(const struct run_view *v) {
+    int best = -1;
+    for (int i = 0; i < v->n_nodes; i++)
+        if (has_passed(&v->nodes[i]) && (best < 0 || v->nodes[i].time_s < v->nodes[best].time_s))
+            best = i;
+    return best;
+}
+
+// The node that was named, a run's champion, or the fastest of a run that has none yet. Only a
+// champion was confirmed; the others were judged once, and what is written says so.
+static bool find_champion(const struct run_view *v, int node, struct export_view *e,
                           struct error *err) {
     const struct run *r = &v->run;
-    if (r->champion >= 0 && r->champion < v->n_nodes && r->confirm.present) {
-        *n = &v->nodes[r->champion];
+    bool has_champion = r->champion >= 0 && r->champion < v->n_nodes && r->confirm.present;
+    if (has_champion && (node < 0 || node == r->champion)) {
+        e->champion = &v->nodes[r->champion];
+        e->is_confirmed = true;
+        e->measurement = &r->confirm;
+        e->verdict = &r->confirm_verdict;
         return true;
     }
-    if (r->state == RUN_DONE)
+    if (node >= 0 && !has_passed(&v->nodes[node]))
+        return error_set(err, ERROR_USAGE, "node %d of run %lld did not pass, or was not judged",
+                         node, (long long)r->id);
+    int chosen = node >= 0 ? node : find_fastest(v);
+    if (chosen < 0)
         return error_set(err, ERROR_USAGE, "run %lld found nothing that passed", (long long)r->id);
-    return error_set(err, ERROR_USAGE,
-                     "run %lld is not finished, its champion not confirmed; hone optimize --resume "
-                     "%lld goes on",
-                     (long long)r->id, (long long)r->id);
+    e->champion = &v->nodes[chosen];
+    e->measurement = &e->champion->measurement;
+    e->verdict = &e->champion->verdict;
+    return true;
 }
 
 // Does the plan count the GPU's multiprocessors?
@@ -321,34 +350,28 @@ bool op_export(struct arena *a, const struct export_request *q, struct export_ou
     struct problem *problem;
     struct target target;
     struct plan plan;
-    const struct search_node *champion = NULL;
+    struct export_view e = {.view = &view, .target = &target, .plan = &plan};
     int node;
-    if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, &champion, err) ||
+    if (!op_show(a, q->store, q->run, &view, &node, err) || !find_champion(&view, node, &e, err) ||
         !op_stored_problem(a, &view.run, &problem, err) ||
-        !find_target(a, &view.run, champion, &target, err) ||
-        !parse_plan(a, problem, champion->candidate.source, &target, &plan, err))
+        !find_target(a, &view.run, e.champion, &target, err) ||
+        !parse_plan(a, problem, &e.champion->candidate, &target, &plan, err))
         return false;
-    if (node >= 0 && node != champion->number)
-        return error_set(err, ERROR_USAGE, "node %d is not the champion of run %lld; that is %d",
-                         node, (long long)view.run.id, champion->number);
     struct oracle oracle;
     uint64_t seed = rng_entropy();
-    struct export_view e = {.view = &view,
-                            .champion = champion,
-                            .problem = problem,
-                            .target = &target,
-                            .plan = &plan,
-                            .oracle = &oracle,
-                            .seed = seed,
-                            .symbol = choose_symbol(a, problem->name, &plan),
-                            .compiler = op_compiler(a, &target)};
+    e.problem = problem;
+    e.oracle = &oracle;
+    e.seed = seed;
+    e.symbol = choose_symbol(a, problem->name, &plan);
+    e.compiler = op_compiler(a, &target);
     if (!check_directory(a, q, &e, err))
         return false;
     compute_expected(&oracle, problem, seed);
     bool ok = write_directory(a, q, &e, err);
     oracle_reset(&oracle);
     *out = (struct export_outcome){.run = view.run.id,
-                                   .node = champion->number,
+                                   .node = e.champion->number,
+                                   .is_confirmed = e.is_confirmed,
                                    .symbol = e.symbol,
                                    .prototype = export_prototype(a, &e)};
     return ok;

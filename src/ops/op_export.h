@@ -16,6 +16,7 @@ struct export_request {
 struct export_outcome {
     long long run;
     int node;
+    bool is_confirmed;      // on fresh data; else it was judged once
     const char *symbol;     // the host function's name
     const char *prototype;  // its declaration
 };

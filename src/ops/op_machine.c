@@ -170,6 +170,26 @@ bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, st
     return true;
 }
 
+static bool is_alike(const struct target *x, const struct target *y) {
+    return strcmp(x->device, y->device) == 0 && strcmp(x->isa, y->isa) == 0 &&
+           x->memory_bytes == y->memory_bytes && x->sms == y->sms;
+}
+
+bool op_alike_targets(struct arena *a, const struct target *home, int most,
+                      const struct target ***targets, int *n_targets, struct error *err) {
+    struct target *all;
+    int n_all, n = 0;
+    if (!op_all_targets(a, &all, &n_all, err))
+        return false;
+    *targets = arena_array(a, const struct target *, n_all + 1);
+    (*targets)[n++] = home;
+    for (int i = 0; i < n_all && n < most; i++)
+        if (all[i].is_gpu && all[i].ordinal != home->ordinal && is_alike(&all[i], home))
+            (*targets)[n++] = &all[i];
+    *n_targets = n;
+    return true;
+}
+
 json_t *op_devices(const struct target *targets, int n_targets) {
     json_t *devices = json_array();
     for (int i = 0; i < n_targets; i++)

@@ -27,5 +27,9 @@ bool op_code_target(struct arena *a, const char *name, struct target *t, struct 
 // Every target of this machine, the CPU first.
 bool op_all_targets(struct arena *a, struct target **targets, int *n_targets, struct error *err);
 
+// A GPU and those of this machine that are like it, `most` in all at most, itself first.
+bool op_alike_targets(struct arena *a, const struct target *home, int most,
+                      const struct target ***targets, int *n_targets, struct error *err);
+
 // Facts and ceilings as hone.devices/1.
 json_t *op_devices(const struct target *targets, int n_targets);

@@ -26,6 +26,7 @@
 #include "ops/op_spool.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
+#include "ops/plugins.h"
 #include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -53,13 +54,18 @@ struct session {
     const struct proposer *proposer;
     struct store *store;
     struct evaluator *evaluator;
+    const struct target **devices;  // the target, and others of this machine that judge with it
+    int n_devices;                  // that still do; 0: the target alone
     struct play *play;  // counters of candidates; NULL: not asked yet, or there are none
     bool has_no_counters;
-    double counters_s;  // how long they took the last time; 0: not asked yet
+    struct plugins plugins;  // tools of the user's
+    struct judging judge;    // without them
+    double counters_s;       // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
-    struct candidate start;  // no source: the default kernel
-    struct op_table *table;  // stands for the device; NULL: there is one
+    struct candidate start;     // no source: the default kernel
+    struct candidate baseline;  // no source: plain
+    struct op_table *table;     // stands for the device; NULL: there is one
     struct judge_recorder recorder;
     struct kernel **kernels;  // blocks of the problem's file
     int n_kernels;
@@ -204,6 +210,12 @@ static int race_size(const struct session *s) {
     return n < RACE_LEAST ? RACE_LEAST : n > RACE_MOST ? RACE_MOST : (int)n;
 }
 
+// Workers of a spool share what is proposed at once.
+static int batch_size(const struct optimize_request *q) {
+    int64_t n = q->batch > 0 ? q->batch : q->spool ? q->jobs : 1;
+    return n > 1 ? (int)n : 1;
+}
+
 static void fill_run(struct session *s) {
     const struct optimize_request *q = s->q;
     struct run_llm llm = s->run.llm;
@@ -219,7 +231,7 @@ static void fill_run(struct session *s) {
         .proposer = s->proposer->name,
         .seed = (uint64_t)q->seed,
         .max_evals = (int)(q->evals < INT32_MAX ? q->evals : INT32_MAX),
-        .batch = q->batch > 0 ? (int)q->batch : 1,
+        .batch = batch_size(q),
         .race = race_size(s),
         .max_seconds = s->table         ? TABLE_SECONDS
                        : q->seconds > 0 ? q->seconds
@@ -233,7 +245,9 @@ static void fill_run(struct session *s) {
         .feedback = feedback,
     };
     s->run.start = s->start;
-    if (op_has_default(s->problem)) {
+    if (s->baseline.source) {
+        s->run.baseline = s->baseline;
+    } else if (op_has_default(s->problem)) {
         lower_plain(s->a, s->problem, &s->target, &s->run.baseline);
         s->run.baseline.label = "plain";
     } else if (s->q->start) {
@@ -305,6 +319,21 @@ static bool find_start(struct session *s, struct error *err) {
     return true;
 }
 
+// What the champion is confirmed against, where somebody names it.
+static bool find_baseline(struct session *s, struct error *err) {
+    const char *name = s->q->baseline;
+    struct candidate_name n = {.name = name, .problem = s->problem, .target = &s->target};
+    struct candidate_file f;
+    if (!name)
+        return true;
+    if (!candidate_file_read(s->a, &n, &f, err))
+        return false;
+    if (f.refusal)
+        return error_set(err, ERROR_USAGE, "baseline %s: %s", name, f.refusal);
+    s->baseline = f.candidate;
+    return true;
+}
+
 // A table in place of a device.
 static bool open_table(struct session *s, const char *path, struct error *err) {
     const struct optimize_request *q = s->q;
@@ -345,13 +374,44 @@ static bool find_target(struct session *s, const char *name, struct error *err) 
     return true;
 }
 
-static bool open_evaluator(struct session *s, struct error *err) {
-    if (s->table)
+// The target and the other GPUs of this machine that are like it, `jobs` in all at most.
+static bool find_devices(struct session *s, struct error *err) {
+    int most = (int)s->q->jobs;
+    if (most <= 1 || s->q->spool)
         return true;
+    if (s->table || !s->target.is_gpu)
+        return error_set(err, ERROR_USAGE,
+                         "--jobs: %s judges one candidate at a time; several are for GPUs, or for "
+                         "workers of a --spool",
+                         s->table ? s->table->name : s->target.name);
+    if (!op_alike_targets(s->a, &s->target, most, &s->devices, &s->n_devices, err))
+        return false;
+    if (s->n_devices < most)
+        note(s, arena_printf(s->a, "%d of the %d jobs asked for: so many GPUs like %s are here",
+                             s->n_devices, most, s->target.name));
+    return true;
+}
+
+// What became of a device is said once.
+static void follow_devices(struct session *s) {
+    int n = evaluator_at_once(s->evaluator);
+    if (s->n_devices > 1 && n < s->n_devices)
+        note(s, arena_printf(s->a, "a device is out: %d of %d go on", n, s->n_devices));
+    s->n_devices = s->n_devices > 1 ? n : s->n_devices;
+}
+
+static bool open_evaluator(struct session *s, struct error *err) {
+    if (s->table && s->q->jobs <= 1)
+        return true;
+    if (!find_devices(s, err))
+        return false;
+    if (s->n_devices > 1)
+        return evaluator_open_devices(&s->evaluator, s->problem, s->devices, s->n_devices, err);
     struct spool_spec spec = {.dir = s->q->spool,
                               .problem = s->problem,
                               .target = &s->target,
                               .machine = s->target.id,
+                              .is_shared = s->q->jobs > 1,
                               .wait_s = s->q->wait_s};
     return s->q->spool ? evaluator_open_spool(&s->evaluator, &spec, err)
                        : evaluator_open(&s->evaluator, s->problem, &s->target, 0, err);
@@ -361,9 +421,11 @@ static bool open_evaluator(struct session *s, struct error *err) {
 // nobody knows the answer nothing is searched.
 static bool start_judge(struct session *s, struct error *err) {
     const char *null_kernel;
+    if (!open_evaluator(s, err))
+        return false;
     if (s->table)
         return true;  // asked when it was made
-    if (!open_evaluator(s, err) || !evaluator_null_kernel(s->evaluator, &null_kernel, err))
+    if (!evaluator_null_kernel(s->evaluator, &null_kernel, err))
         return false;
     s->run.null_kernel = null_kernel ? arena_strdup(s->a, null_kernel) : NULL;
     return true;
@@ -434,7 +496,7 @@ static bool begin_new(struct session *s, struct error *err) {
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
     if (!find_memory(s, err) || !begin_model(s, err) || !find_target(s, start_target(s), err) ||
-        !find_start(s, err) || !measure_ceilings(s, err))
+        !find_start(s, err) || !find_baseline(s, err) || !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
@@ -565,7 +627,7 @@ static void add_counters(struct session *s, struct arena *a, const struct candid
     struct collected seen;
     int64_t start_ns = clock_now_ns();
     bool ok = s->play || play_open(&s->play, s->problem, &s->target, &why);
-    ok = ok && play_candidate(s->play, a, c, true, into, &seen, &why);
+    ok = ok && play_candidate(s->play, a, c, PLAY_QUICK, into, &seen, &why);
     s->counters_s = (double)(clock_now_ns() - start_ns) * 1e-9;
     if (ok && seen.n_notes == 0)
         return;
@@ -579,6 +641,7 @@ static bool judge_by_worker(void *ctx, struct arena *a, const struct eval_job *j
     int64_t start_ns = clock_now_ns();
     if (!evaluator_judge(s->evaluator, a, job, result, err))
         return false;
+    follow_devices(s);
     bool is_wanted = s->target.is_gpu && !s->q->spool && !s->q->no_counters && !s->has_no_counters;
     if (is_wanted && job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK &&
         has_time_for_counters(s, (double)(clock_now_ns() - start_ns) * 1e-9))
@@ -601,11 +664,37 @@ static struct judging judge_of(struct session *s) {
     return (struct judging){.judge = judge_by_worker,
                             .ctx = s,
                             .announce = announce_to_workers,
+                            .at_once = s->n_devices,
                             .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL};
 }
 
+static void note_wrong(void *ctx, const char *words) {
+    struct session *s = ctx;
+    note(s, arena_printf(s->a, "without %s", words));
+}
+
+// What tools of the user's say of a kernel that is worth ranking is recorded with its profile: both
+// minds hear it, and a replay need not ask again.
+static bool judge_and_ask(void *ctx, struct arena *a, const struct eval_job *job,
+                          struct eval_result *result, struct error *err) {
+    struct session *s = ctx;
+    if (!s->judge.judge(s->judge.ctx, a, job, result, err))
+        return false;
+    if (job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK) {
+        profile_set(&result->profile, METRIC_TIME, result->measurement.median_s);
+        plugins_say(a, &s->plugins, &s->target, &s->bound, &result->profile, note_wrong, s);
+    }
+    return true;
+}
+
 static bool work(struct session *s, struct error *err) {
-    s->recorder.inner = judge_of(s);
+    s->judge = judge_of(s);
+    s->recorder.inner = s->judge;
+    plugins_find(s->a, s->q->tool, &s->plugins);
+    if (s->plugins.n > 0) {
+        s->recorder.inner.judge = judge_and_ask;
+        s->recorder.inner.ctx = s;
+    }
     s->recorder.store = s->store;
     s->recorder.run = s->run.id;
     struct priors priors = op_memory_priors(s->a, &s->advice);

@@ -13,8 +13,9 @@ struct arena;
 struct error;
 
 struct optimize_request {
-    const char *file;   // the problem; NULL with `resume`
-    const char *start;  // source that the search begins with; NULL: the default kernel
+    const char *file;      // the problem; NULL with `resume`
+    const char *baseline;  // a candidate as hone eval names it; NULL: plain
+    const char *start;     // source that the search begins with; NULL: the default kernel
     bool resume;
     const char *run;                         // with `resume`: which; NULL: the newest unfinished
     const char *target, *policy, *proposer;  // NULL: the default
@@ -22,6 +23,7 @@ struct optimize_request {
     const char *spool;                       // judged by workers of this spool; NULL: here
     double wait_s;                           // for a worker of the spool; 0: the default
     const char *dims;                        // "M=64,N=32" in place of the file's; NULL: none
+    int64_t jobs;                            // candidates judged at once; 0: one
     int64_t race;                            // blocks that are raced at once; 0: as many as suit
     int64_t batch;                           // proposed before they are judged; 0: one
     int64_t evals;                           // 0: no limit, or the resumed run's
@@ -29,6 +31,7 @@ struct optimize_request {
     int64_t seed;
     const char *memory;        // "off" or a file; NULL: the settings', or the user's
     struct team_request team;  // the model; none: the settings', or no model at all
+    const char *tool;          // one of the user's, besides those in his directory; NULL: none
     bool no_counters;          // on a GPU: tools do without hardware counters
     bool no_calibrate;         // go on without reach where the ceilings are not measured
     event_fn on_event;         // may be NULL

@@ -9,11 +9,13 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "gpu/cuda.h"
 #include "ops/op_machine.h"
 #include "ops/plugins.h"
+#include "profile/collect_ncu.h"
 #include "tools/tool.h"
 
-enum { KERNELS_LISTED = 12, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
+enum { KERNELS_LISTED = 12, SPOTS_KEPT = 8, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
 // A kernel of less than this share of the time has nothing of importance.
 static const double SMALL = 0.05;
 // A finding that cannot say what it is worth.
@@ -53,13 +55,14 @@ static void add_spots(struct arena *a, const struct collected *c, struct diagnos
     for (int i = 0; i < d->n_kernels; i++) {
         long launch = d->kernels[i].launch - d->profile.launches;
         const struct collected_kernel *k = &c->kernels[launch];
-        struct diagnosed_spot *spots = arena_array(a, struct diagnosed_spot, k->n_spots + 1);
-        for (int j = 0; j < k->n_spots; j++)
+        int n = k->n_spots < SPOTS_KEPT ? k->n_spots : SPOTS_KEPT;
+        struct diagnosed_spot *spots = arena_array(a, struct diagnosed_spot, n + 1);
+        for (int j = 0; j < n; j++)
             spots[j] =
                 (struct diagnosed_spot){k->spots[j].pc,   k->spots[j].code,  k->spots[j].file,
                                         k->spots[j].line, k->spots[j].share, k->spots[j].reason};
         d->kernels[i].spots = spots;
-        d->kernels[i].n_spots = k->n_spots;
+        d->kernels[i].n_spots = n;
         d->kernels[i].share = k->kernel->total_s / c->all_s;
     }
 }
@@ -83,8 +86,9 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
                                   .is_out_error = q->is_json,
                                   .only_timeline = q->only_timeline};
     struct diagnosis *d = &out->diagnosis;
+    struct plugins plugins;
     *out = (struct program_profile){.argv = q->argv};
-    if (!collect(a, &ask, &out->collected, err))
+    if (!(q->by_ncu ? collect_by_ncu : collect)(a, &ask, &out->collected, err))
         return false;
     struct program_data *t = &out->collected.timeline;
     *d = (struct diagnosis){.what = "a program",
@@ -94,7 +98,8 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
     find_target(a, d, t);
     diagnosis_examine(a, q->top, d);
     add_spots(a, &out->collected, d);
-    plugins_run(a, &(struct plugin_request){&q->tool, q->tool != NULL}, d);
+    plugins_find(a, q->tool, &plugins);
+    plugins_run(a, &plugins, d);
     for (int i = 0; i < out->collected.n_notes; i++)
         diagnosis_absent(d, out->collected.notes[i]);
     rank_first(out);
@@ -125,7 +130,17 @@ static void put_end(struct str *s, const struct foreground_result *end) {
 }
 
 static void put_nothing(struct str *s, const struct program_data *t) {
-    if (t->n_processes == 0)
+    struct error absent = {0};
+    struct cuda cu;
+    bool has_driver = cuda_open(&cu, &absent);
+    if (has_driver)
+        cuda_close(&cu);
+    if (t->n_processes == 0 && !has_driver)
+        str_printf(s,
+                   "no kernel: %s, so no program can launch one here. What limits a kernel of a "
+                   "CPU: hone eval PROBLEM CANDIDATE\n",
+                   absent.text);
+    else if (t->n_processes == 0)
         str_puts(s, "no kernel: the program never started CUDA's driver (or is linked statically, "
                     "or clears its environment)\n");
     else if (t->n_faults > 0)
@@ -164,9 +179,11 @@ static void put_timeline(struct arena *a, struct str *s, const struct program_pr
                t->device ? t->device : "a GPU");
     if (t->n_processes > 1)
         str_printf(s, ", by %d processes", t->n_processes);
-    str_printf(
-        s, "\n  timeline  %s from the first kernel to the last, some kernel runs %.0f%% of it\n",
-        clock_duration(a, (t->last_s - t->first_s) * 1e9), 100 * busy);
+    str_puts(s, "\n");
+    if (isfinite(busy))
+        str_printf(
+            s, "  timeline  %s from the first kernel to the last, some kernel runs %.0f%% of it\n",
+            clock_duration(a, (t->last_s - t->first_s) * 1e9), 100 * busy);
     put_copies(a, s, t);
     for (int i = 0; i < c->profile.n_launches && i < KERNELS_LISTED; i++) {
         const struct program_kernel *k = c->kernels[i].kernel;
@@ -202,8 +219,11 @@ const char *op_profile_text(struct arena *a, const struct program_profile *p) {
     put_timeline(a, &s, p);
     put_first(&s, p);
     diagnosis_put(a, &s, &p->diagnosis);
-    str_printf(&s, "runs: %.2f s with a timeline", c->run_s[0]);
-    if (c->run_s[1] > 0)
+    if (c->run_s[0] > 0)
+        str_printf(&s, "runs: %.2f s with a timeline", c->run_s[0]);
+    else
+        str_printf(&s, "runs: %.2f s by ncu", c->run_s[1]);
+    if (c->run_s[0] > 0 && c->run_s[1] > 0)
         str_printf(&s, ", %.2f s with counters (%d passes)", c->run_s[1], c->passes);
     if (c->run_s[2] > 0)
         str_printf(&s, ", %.2f s with samples", c->run_s[2]);

@@ -12,6 +12,7 @@ struct profile_request {
     double timeout_s;  // 0: none
     bool is_json;      // its standard output must not get between
     bool only_timeline;
+    bool by_ncu;       // ncu runs it, in place of our library
     const char *tool;  // one of the user's, besides those in his directory; NULL: none
 };
 

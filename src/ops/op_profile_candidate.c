@@ -2,6 +2,7 @@
 #include "ops/op_profile_candidate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -14,6 +15,7 @@
 #include "ops/op_eval.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
+#include "ops/plugins.h"
 #include "profile/classify.h"
 #include "tools/tool.h"
 
@@ -71,13 +73,36 @@ static bool look_up(struct arena *a, const struct candidate_profile_request *q,
            error_set(err, ERROR_USAGE, "%s has no source in the store", q->file);
 }
 
-static bool play(struct arena *a, struct candidate_profile *out, struct error *err) {
+// In a process that stays: the first time with its start, then as in a search.
+static bool repeat(struct play *play, struct arena *a, int n, struct candidate_profile *out,
+                   struct error *err) {
+    for (int i = 0; n > 0 && i <= n; i++) {
+        struct collected seen;
+        int64_t start_ns = clock_now_ns();
+        out->again = (struct profile){0};
+        if (!play_candidate(play, a, &out->candidate, PLAY_QUICK, &out->again, &seen, err))
+            return false;
+        out->again_s[out->n_again++] = (double)(clock_now_ns() - start_ns) * 1e-9;
+    }
+    return true;
+}
+
+static bool play(struct arena *a, const struct candidate_profile_request *q,
+                 struct candidate_profile *out, struct error *err) {
     struct play *play;
     if (!is_countable(&out->target, err) || !play_open(&play, out->problem, &out->target, err))
         return false;
-    bool ok = play_candidate(play, a, &out->candidate, false, &out->profile, &out->collected, err);
+    bool ok = play_candidate(play, a, &out->candidate, q->by_ncu ? PLAY_NCU : PLAY_FULL,
+                             &out->profile, &out->collected, err) &&
+              repeat(play, a, q->repeat, out, err);
     play_close(play);
     return ok;
+}
+
+static void note_wrong(void *ctx, const char *words) {
+    struct collected *c = ctx;
+    if (c->n_notes < COLLECT_NOTES_MAX)
+        c->notes[c->n_notes++] = words;
 }
 
 bool op_profile_candidate(struct arena *a, const struct candidate_profile_request *q,
@@ -87,8 +112,11 @@ bool op_profile_candidate(struct arena *a, const struct candidate_profile_reques
         return false;
     if (out->verdict.kind != VERDICT_OK)
         return true;  // the answer is negative
-    if (!play(a, out, err))
+    if (!play(a, q, out, err))
         return false;
+    struct plugins plugins;
+    plugins_find(a, q->tool, &plugins);
+    plugins_say(a, &plugins, &out->target, &out->bound, &out->profile, note_wrong, &out->collected);
     struct tool_input in = {.problem = out->problem,
                             .target = &out->target,
                             .bound = &out->bound,
@@ -99,6 +127,29 @@ bool op_profile_candidate(struct arena *a, const struct candidate_profile_reques
 }
 
 // ---- for people
+
+static int compare_seconds(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return a < b ? -1 : a > b;
+}
+
+static void put_runs(struct str *s, const struct candidate_profile *p) {
+    const double *run_s = p->collected.run_s;
+    double sorted[REPEAT_MAX];
+    int n = p->n_again - 1;
+    if (run_s[0] > 0)
+        str_printf(s, "runs: %.2f s with a timeline, %.2f s with counters, %.2f s with samples\n",
+                   run_s[0], run_s[1], run_s[2]);
+    else
+        str_printf(s, "runs: %.2f s by ncu\n", run_s[1]);
+    if (n < 1)
+        return;
+    memcpy(sorted, p->again_s + 1, sizeof *sorted * (size_t)n);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_seconds);
+    str_printf(s,
+               "counted again: %.2f s with the start of the process, then %.3f s (median of %d)\n",
+               p->again_s[0], sorted[n / 2], n);
+}
 
 static void put_launches(struct arena *a, struct str *s, const struct candidate_profile *p) {
     for (int i = 0; i < p->collected.profile.n_launches; i++) {
@@ -149,21 +200,28 @@ const char *op_profile_candidate_text(struct arena *a, const struct candidate_pr
         str_puts(&s, "findings    none\n");
     for (int i = 0; i < p->collected.n_notes; i++)
         str_printf(&s, "absent: %s\n", p->collected.notes[i]);
+    put_runs(&s, p);
     return str_take(a, &s);
 }
 
 // ---- for programs
 
 json_t *op_profile_candidate_json(const struct candidate_profile *p) {
-    json_t *findings = json_array(), *absent = json_array();
+    json_t *findings = json_array(), *absent = json_array(), *runs = json_array(),
+           *again = json_array();
+    for (int i = 0; i < 3; i++)
+        json_array_append_new(runs, json_real(p->collected.run_s[i]));
+    for (int i = 0; i < p->n_again; i++)
+        json_array_append_new(again, json_real(p->again_s[i]));
     for (int i = 0; i < p->n_findings; i++)
         json_array_append_new(findings, finding_to_json(&p->findings[i]));
     for (int i = 0; i < p->collected.n_notes; i++)
         json_array_append_new(absent, json_optional_text(p->collected.notes[i]));
-    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema",
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
                      "hone.candidate_profile/1", "problem", p->problem->name, "device",
                      p->target.device, "candidate", json_optional_text(p->candidate.label),
                      "verdict", verdict_kind_name(p->verdict.kind), "reach_s",
                      json_optional_real(p->bound.reach_s), "profile", profile_to_json(&p->profile),
-                     "findings", findings, "absent", absent);
+                     "findings", findings, "absent", absent, "runs_s", runs, "again_s", again,
+                     "again", p->n_again > 0 ? profile_to_json(&p->again) : json_null());
 }

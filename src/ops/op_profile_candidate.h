@@ -21,7 +21,12 @@ struct candidate_profile_request {
     const char *file;       // of a problem, or the name of a node: "3.7", "last.2"
     const char *candidate;  // of the problem; NULL: default
     const char *target, *dims, *store;
+    const char *tool;  // one of the user's, besides those in his directory; NULL: none
+    bool by_ncu;       // ncu runs it, in place of our library
+    int repeat;  // count it so often once more in a process that stays, and say how long it took
 };
+
+enum { REPEAT_MAX = 100 };
 
 struct candidate_profile {
     const struct problem *problem;
@@ -31,6 +36,9 @@ struct candidate_profile {
     struct verdict verdict;
     struct profile profile;  // of the judgement, with what was counted; empty where it is not ok
     struct collected collected;
+    struct profile again;            // by the process that stays: counters alone
+    double again_s[REPEAT_MAX + 1];  // the first with its start
+    int n_again;
     struct finding findings[NODE_FINDINGS_MAX];
     int n_findings;
 };

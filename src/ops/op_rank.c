@@ -1,6 +1,8 @@
 // Ranks go by intervals: a row whose interval overlaps that of the first row of a rank shares the
 // rank, since the clock did not tell them apart. All were paired with one baseline, not with each
-// other, so the intervals are a little wider than those of `hone eval P a.c b.c`.
+// other, so the intervals are a little wider than those of `hone eval P a.c b.c`. The time of a row
+// is the baseline's, its median over all of them, divided by the row's speed-up: a row's own clock
+// is of another moment, and a busy one would let a faster candidate stand there with a longer time.
 #include "ops/op_rank.h"
 
 #include <stdlib.h>
@@ -48,6 +50,23 @@ static int by_speed(const void *x, const void *y) {
     if (!a->is_timed || a->speedup == b->speedup)
         return a < b ? -1 : 1;
     return a->speedup > b->speedup ? -1 : 1;
+}
+
+static int by_value(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static void agree_on_times(struct arena *a, struct ranking *r) {
+    double *times = arena_alloc(a, (size_t)(r->n_rows + 1) * sizeof *times);
+    int n = 0;
+    for (int i = 0; i < r->n_rows; i++)
+        if (r->rows[i].is_timed)
+            times[n++] = r->rows[i].baseline_s;
+    qsort(times, (size_t)n, sizeof *times, by_value);
+    for (int i = 0; i < r->n_rows; i++)
+        if (r->rows[i].is_timed)
+            r->rows[i].time_s = times[n / 2] / r->rows[i].speedup;
 }
 
 // ranks[i] of each row, from 1; 0: not timed.
@@ -136,6 +155,7 @@ const char *ranking_print(struct arena *a, struct ranking *r, enum rank_form for
     int width = 9;
     bool any_shared = false;
     struct str s = {0};
+    agree_on_times(a, r);
     qsort(r->rows, (size_t)r->n_rows, sizeof r->rows[0], by_speed);
     find_ranks(r, ranks);
     for (int i = 0; i < r->n_rows; i++)

@@ -15,6 +15,7 @@ struct rank_row {
     const char *name, *verdict, *evidence, *finding;  // finding: the first, or ""
     const char *baseline;
     bool is_ok, is_timed;
+    // time_s as it was measured; ranking_print() makes it agree with the speed-up.
     double time_s, baseline_s, speedup, low, high;
 };
 

@@ -6,12 +6,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "family/block_set.h"
 #include "family/lower.h"
 #include "lang/lang.h"
 #include "ops/op_problem.h"
+#include "record/table_counters.h"
 
 static const char PREFIX[] = "table:";
 
@@ -88,6 +90,13 @@ static bool lower_first(struct arena *a, struct op_table *t, struct error *err) 
     return true;
 }
 
+// Where they are there; the file lies next to the table.
+static bool read_counters(struct arena *a, struct op_table *t, struct error *err) {
+    const char *path = table_counters_path(a, t->path);
+    return !file_exists(path) ||
+           table_counters_read(a, path, &t->table, &t->n_counted, &t->counted_bytes, err);
+}
+
 bool op_table_open(struct arena *a, const char *path, struct op_table *t, struct error *err) {
     *t = (struct op_table){.path = path, .name = arena_printf(a, "%s%s", PREFIX, path)};
     if (!table_read(a, path, &t->table, err))
@@ -98,7 +107,8 @@ bool op_table_open(struct arena *a, const char *path, struct op_table *t, struct
     if (t->table.rows[0].verdict != VERDICT_OK)
         return error_set(err, ERROR_USAGE, "table %s: its first block is not ok but %s", path,
                          verdict_kind_name(t->table.rows[0].verdict));
-    if (!read_target(a, t, err) || !read_problem(a, t, err) || !read_rows(a, t, err))
+    if (!read_counters(a, t, err) || !read_target(a, t, err) || !read_problem(a, t, err) ||
+        !read_rows(a, t, err))
         return error_wrap(err, "table %s", path);
     bound_compute(t->problem, &t->target, &t->bound);
     t->judging = judging_of_table(a, &t->judge, &t->table, path);

@@ -22,7 +22,9 @@ struct op_table {
     struct candidate first;  // where a search begins
     struct judge_table judge;
     struct judging judging;
-    int n_unknown;  // rows whose block this hone does not know any more
+    int n_counted;         // rows with a profile
+    size_t counted_bytes;  // of their file, up to the end of the last one
+    int n_unknown;         // rows whose block this hone does not know any more
 };
 
 // Is it the name of a table? NULL: it is not; else its path.

@@ -48,16 +48,16 @@ static void note(struct collecting *c, const char *text) {
 
 // ---- running
 
-// The library as a file, written once for each version of it.
-static bool place_library(struct collecting *c, struct error *err) {
+// Written once for each version of it.
+bool collect_place_library(struct arena *a, const char **path, struct error *err) {
     size_t len = (size_t)(inject_end - inject_begin);
-    const char *dir = file_work_dir(c->a, "inject", err);
+    const char *dir = file_work_dir(a, "inject", err);
     if (!dir)
         return false;
     unsigned long long id = (unsigned long long)hash_bytes(inject_begin, len, 1);
-    c->library = arena_printf(c->a, "%s/%016llx.so", dir, id);
-    return file_size(c->library) == (int64_t)len ||
-           file_keep(c->library, (const char *)inject_begin, len, err);
+    *path = arena_printf(a, "%s/%016llx.so", dir, id);
+    return file_size(*path) == (int64_t)len ||
+           file_keep(*path, (const char *)inject_begin, len, err);
 }
 
 static bool run_program(struct collecting *c, int run, const struct str *ask, const char *dir,
@@ -73,7 +73,7 @@ static bool run_program(struct collecting *c, int run, const struct str *ask, co
                       : arena_printf(a, "LD_PRELOAD=%s%s%s", c->library,
                                      preload && *preload ? ":" : "", preload ? preload : ""),
         NULL};
-    bool is_first = run == RUN_TIMELINE || c->q->n_known > 0;
+    bool is_first = run == RUN_TIMELINE;
     double timeout_s = is_first ? c->q->timeout_s : SLOWER * c->out->run_s[0] + EXTRA_S;
     struct foreground_spec spec = {.argv = c->q->argv,
                                    .variables = variables,
@@ -146,24 +146,24 @@ static bool choose(struct collecting *c, struct error *err) {
 }
 
 // What went wrong in the library, in words that help.
+const char *collect_fault_text(struct arena *a, const struct program_fault *f) {
+    return f->code == 35 || f->code == 40
+               ? "the driver gives counters to administrators only: run as root, or load the "
+                 "module nvidia with NVreg_RestrictProfilingToAdminUsers=0 (ERR_NVGPUCTRPERM)"
+           : f->code == 26 ? "another process is reading this card's counters"
+           : f->code == 39 ? "the program uses CUPTI itself (a profiler of its own is on)"
+           : f->code == 14 ? "CUPTI and the driver do not go together: use a newer toolkit"
+           : strcmp(f->call, "memory") == 0
+               ? arena_printf(a,
+                              "%s, and all of it would be saved for every pass: profile a smaller "
+                              "run",
+                              f->text)
+               : arena_printf(a, "%s (%s: %d)", f->text, f->call, f->code);
+}
+
 static void note_faults(struct collecting *c, const struct program_data *d, const char *what) {
-    for (int i = 0; i < d->n_faults; i++) {
-        const struct program_fault *f = &d->faults[i];
-        const char *why =
-            f->code == 35 || f->code == 40
-                ? "the driver gives counters to administrators only: run as root, or load the "
-                  "module nvidia with NVreg_RestrictProfilingToAdminUsers=0 (ERR_NVGPUCTRPERM)"
-            : f->code == 26 ? "another process is reading this card's counters"
-            : f->code == 39 ? "the program uses CUPTI itself (a profiler of its own is on)"
-            : f->code == 14 ? "CUPTI and the driver do not go together: use a newer toolkit"
-            : strcmp(f->call, "memory") == 0
-                ? arena_printf(c->a,
-                               "%s, and all of it would be saved for every pass: profile a smaller "
-                               "run",
-                               f->text)
-                : arena_printf(c->a, "%s (%s: %d)", f->text, f->call, f->code);
-        note(c, arena_printf(c->a, "%s: %s", what, why));
-    }
+    for (int i = 0; i < d->n_faults; i++)
+        note(c, arena_printf(c->a, "%s: %s", what, collect_fault_text(c->a, &d->faults[i])));
 }
 
 static bool run_timeline(struct collecting *c, struct error *err) {
@@ -181,20 +181,6 @@ static bool run_timeline(struct collecting *c, struct error *err) {
         note(c, arena_printf(c->a, "%.0f launches or copies: too many to record",
                              c->out->timeline.n_left_out));
     add_call(c);
-    return choose(c, err);
-}
-
-// The same without a run: every kernel was launched once, as far as we know.
-static bool take_known(struct collecting *c, struct error *err) {
-    struct program_data *d = &c->out->timeline;
-    d->chip = c->q->chip;
-    d->n_kernels = c->q->n_known;
-    d->kernels = arena_array(c->a, struct program_kernel, d->n_kernels + 1);
-    for (int i = 0; i < d->n_kernels; i++) {
-        d->kernels[i] = c->q->known[i];
-        d->kernels[i].n = 1;
-        d->kernels[i].times_s = arena_array(c->a, double, 1);
-    }
     return choose(c, err);
 }
 
@@ -259,6 +245,15 @@ static void note_end(struct collecting *c, const struct foreground_result *end, 
                              end->signal ? end->signal : end->exit_status));
 }
 
+void collect_ask_counters(struct str *ask, const char *cupti_path, int64_t memory_bytes,
+                          const struct counter_plan *plan) {
+    str_printf(ask, "mode counters\ncupti %s\n", cupti_path);
+    if (memory_bytes > 0)
+        str_printf(ask, "memory %lld\n", (long long)memory_bytes);
+    for (int i = 0; plan && i < plan->n; i++)
+        str_printf(ask, "counter %s\n", plan->counters[i]);
+}
+
 static void run_counters(struct collecting *c) {
     struct counter_plan plan;
     struct error why = {0};
@@ -270,11 +265,7 @@ static void run_counters(struct collecting *c) {
         note(c, arena_printf(c->a, "counters: %s", chip ? why.text : "the chip is not known"));
         return;
     }
-    str_printf(&ask, "mode counters\ncupti %s\n", c->cupti_path);
-    if (c->q->memory_bytes > 0)
-        str_printf(&ask, "memory %lld\n", (long long)c->q->memory_bytes);
-    for (int i = 0; i < plan.n; i++)
-        str_printf(&ask, "counter %s\n", plan.counters[i]);
+    collect_ask_counters(&ask, c->cupti_path, c->q->memory_bytes, &plan);
     int n_graphs = 0;
     for (int i = 0; i < c->n_chosen; i++) {
         const struct program_kernel *k = c->out->kernels[i].kernel;
@@ -291,8 +282,6 @@ static void run_counters(struct collecting *c) {
         note(c, arena_printf(c->a, "counters: %s", why.text));
         return;
     }
-    if (c->q->n_known > 0)
-        c->out->end = end;
     int n_missing = 0;
     for (int i = 0; i < c->n_chosen; i++) {
         metrics_clear(&d.counted[i], METRIC_TIME);  // the timeline's is undisturbed
@@ -333,6 +322,7 @@ static int compare_waiting(const void *x, const void *y) {
 static void take_spots(struct collecting *c, struct program_data *d, int kernel) {
     struct collected_kernel *k = &c->out->kernels[kernel];
     double all = 0;
+    k->spots = arena_array(c->a, struct collected_spot, COLLECT_SPOTS_MAX);
     for (int i = 0; i < d->n_spots; i++)
         if (strcmp(d->spots[i].kernel, k->kernel->name) == 0)
             all += d->spots[i].waiting;
@@ -386,14 +376,12 @@ bool collect(struct arena *a, const struct collect_request *q, struct collected 
     const char *path = library_path(c.cupti.handle);
     c.cupti_path = arena_strdup(a, path ? path : "libcupti.so.13");
     c.dir = file_scratch_dir(a, err);
-    bool is_known = q->n_known > 0;
-    bool ok =
-        c.dir && place_library(&c, err) && (is_known ? take_known(&c, err) : run_timeline(&c, err));
+    bool ok = c.dir && collect_place_library(a, &c.library, err) && run_timeline(&c, err);
     bool goes_on = ok && c.n_chosen > 0 && !q->only_timeline && !out->end.is_interrupted &&
                    !out->end.timed_out;
     if (goes_on)
         run_counters(&c);
-    if (goes_on && !is_known && !interrupt_seen())
+    if (goes_on && !interrupt_seen())
         run_samples(&c);
     take_cubins(&c, "counters");
     take_cubins(&c, "samples");

@@ -13,7 +13,7 @@
 struct arena;
 struct error;
 
-enum { COLLECT_NOTES_MAX = 12, COLLECT_SPOTS_MAX = 8 };
+enum { COLLECT_NOTES_MAX = 12, COLLECT_SPOTS_MAX = 256 };
 
 struct collect_request {
     const char *const *argv;  // NULL-terminated
@@ -24,11 +24,6 @@ struct collect_request {
     bool is_silent;           // it gets /dev/null
     bool only_timeline;
     bool is_ours;  // it ends by exit(): the library need not be loaded before it for _exit()
-    // Where the launches are known beforehand, and the chip: counters of the first of each, in one
-    // run, without timeline and samples.
-    const struct program_kernel *known;
-    int n_known;
-    const char *chip;
     int64_t memory_bytes;  // what the program has on the card; 0: not known
 };
 
@@ -43,7 +38,7 @@ struct collected_spot {
 
 struct collected_kernel {
     const struct program_kernel *kernel;
-    struct collected_spot spots[COLLECT_SPOTS_MAX];
+    struct collected_spot *spots;  // those with most of the waiting first
     int n_spots;
 };
 
@@ -59,6 +54,15 @@ struct collected {
     const char *notes[COLLECT_NOTES_MAX];  // what could not be had, and why
     int n_notes;
 };
+
+// For a process that stays and is asked about one candidate after the other (eval/play_warm.h): the
+// library as a file, what to write into its `ask`, and why counters did not come.
+bool collect_place_library(struct arena *a, const char **path, struct error *err);
+struct counter_plan;
+struct str;
+void collect_ask_counters(struct str *ask, const char *cupti_path, int64_t memory_bytes,
+                          const struct counter_plan *plan);
+const char *collect_fault_text(struct arena *a, const struct program_fault *f);
 
 // False: CUPTI is absent, or the program could not be started. One that fails, or launches
 // nothing, is data.

@@ -45,6 +45,34 @@ void plan_add_arg(struct arena *a, struct plan_step *s, int arg) {
     s->args[s->n_args++] = arg;
 }
 
+bool plan_has_calls(const struct plan *p) {
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].kind == STEP_CALL)
+            return true;
+    return false;
+}
+
+const char *plan_call_broken(const struct plan *p, const struct plan_step *s) {
+    enum dtype types[CALL_BUFFERS_MAX];
+    int64_t sizes[CALL_BUFFERS_MAX];
+    if (s->n_args < CALL_WORK || s->n_args > CALL_BUFFERS_MAX)
+        return "it takes two operands, a result and perhaps memory to work in";
+    for (int i = 0; i < s->n_args; i++) {
+        if (s->args[i] < 0)
+            return "it takes no tensor map";
+        types[i] = p->buffers[s->args[i]].type;
+        sizes[i] = p->buffers[s->args[i]].size_bytes;
+    }
+    for (int i = CALL_OUT; i < s->n_args; i++) {
+        if (p->buffers[s->args[i]].role == BUFFER_INPUT)
+            return "its result is an input";
+        for (int k = 0; k < i; k++)
+            if (s->args[k] == s->args[i])
+                return "its result overlaps another argument";
+    }
+    return call_broken(s->call, types, sizes);
+}
+
 static json_t *numbers_to_json(const int64_t *values, int n) {
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
@@ -59,6 +87,12 @@ static json_t *shape_to_json(const struct plan_shape *s) {
                      (int)s->is_cooperative);
 }
 
+static json_t *call_to_json(const struct call *c, json_t *args) {
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "kind", "call", "call", call_kind_name(c->kind),
+                     "math", call_math_name(c->math), "numbers",
+                     numbers_to_json(c->number, CALL_NUMBERS_MAX), "args", args);
+}
+
 static json_t *step_to_json(const struct plan_step *s) {
     if (s->kind == STEP_FILL)
         return json_pack("{s:s, s:i, s:f}", "kind", "fill", "buffer", s->fill_buffer, "value",
@@ -66,6 +100,8 @@ static json_t *step_to_json(const struct plan_step *s) {
     json_t *args = json_array();
     for (int i = 0; i < s->n_args; i++)
         json_array_append_new(args, json_integer(s->args[i]));
+    if (s->kind == STEP_CALL)
+        return call_to_json(s->call, args);
     json_t *step = json_pack("{s:s, s:s, s:I, s:o}", "kind", "launch", "function", s->function,
                              "grid", (json_int_t)s->grid, "args", args);
     if (s->shape.block[0])
@@ -180,6 +216,18 @@ static int argument(struct json_reader *r, const struct plan *p, json_int_t inde
     return index_below(r, "buffer", index, p->n_buffers);
 }
 
+static void call_from_json(struct json_reader *r, struct arena *a, const json_t *json,
+                           struct plan_step *s) {
+    struct call *c = arena_new(a, struct call);
+    const char *kind = json_read_string(r, a, json, "call");
+    const char *math = json_read_string(r, a, json, "math");
+    if (!r->failed && (!call_kind_find(kind, &c->kind) || !call_math_find(math, &c->math)))
+        json_reader_fail(r, "unknown call '%s' in '%s'", kind, math);
+    numbers_from_json(r, json, "numbers", c->number, CALL_NUMBERS_MAX);
+    s->call = c;
+    s->function = arena_printf(a, "library %s", call_kind_name(c->kind));
+}
+
 static void step_from_json(struct json_reader *r, struct arena *a, const json_t *json,
                            const struct plan *p, struct plan_step *s) {
     const char *kind = json_read_string(r, a, json, "kind");
@@ -189,11 +237,16 @@ static void step_from_json(struct json_reader *r, struct arena *a, const json_t 
         s->fill_value = json_read_number(r, json, "value");
         return;
     }
-    if (strcmp(kind, "launch") != 0)
+    bool is_call = strcmp(kind, "call") == 0;
+    if (!is_call && strcmp(kind, "launch") != 0)
         json_reader_fail(r, "unknown step '%s'", kind);
-    s->kind = STEP_LAUNCH;
-    s->function = json_read_string(r, a, json, "function");
-    s->grid = json_read_int(r, json, "grid");
+    s->kind = is_call ? STEP_CALL : STEP_LAUNCH;
+    if (is_call) {
+        call_from_json(r, a, json, s);
+    } else {
+        s->function = json_read_string(r, a, json, "function");
+        s->grid = json_read_int(r, json, "grid");
+    }
     if (json_object_get(json, "gpu"))
         shape_from_json(r, json_read_object(r, json, "gpu"), &s->shape);
     const json_t *args = json_read_array(r, json, "args");
@@ -201,6 +254,9 @@ static void step_from_json(struct json_reader *r, struct arena *a, const json_t 
         json_reader_fail(r, "more than %d arguments", PLAN_ARGS_MAX);
     for (size_t i = 0; !r->failed && i < json_array_size(args); i++)
         plan_add_arg(a, s, argument(r, p, json_integer_value(json_array_get(args, i))));
+    const char *broken = is_call && !r->failed ? plan_call_broken(p, s) : NULL;
+    if (broken)
+        json_reader_fail(r, "a call of %s: %s", s->function, broken);
 }
 
 bool plan_from_json(struct arena *a, const json_t *json, struct plan *p, struct error *err) {

@@ -11,6 +11,9 @@
 //     #pragma hone tensormap xa = x dims(K, M) strides(4*K) box(32, 128) swizzle(128)
 //     #pragma hone launch rows grid(M, 2) block(256) shared(4*N) cluster(2, 1, 1) args(xa, y)
 //
+// A step may also be a call of a library by our own host code (ir/library_call.h). Only the
+// lowering of a kernel block writes one: in source that somebody wrote it is a mistake.
+//
 // Steps run in order, each to its end before the next begins. Expressions: integers, dims,
 // THREADS (tier C) or SMS (tier D), + - * / %, min max ceildiv, parentheses; they are evaluated
 // here, once, when the plan is parsed.
@@ -20,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ir/library_call.h"
 #include "ir/types.h"
 
 struct arena;
@@ -65,17 +69,18 @@ struct plan_shape {
     bool is_cooperative;
 };
 
-enum step_kind { STEP_LAUNCH, STEP_FILL };
+enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_CALL };
 
 struct plan_step {
     enum step_kind kind;
-    const char *function;     // STEP_LAUNCH
+    const char *function;     // STEP_LAUNCH; STEP_CALL: what is called, for people
     int64_t grid;             // STEP_LAUNCH: number of blocks in all
     struct plan_shape shape;  // STEP_LAUNCH on a GPU
     int *args;                // indices into buffers; below zero: -1 - index into tensormaps
     int n_args;
     int fill_buffer;  // STEP_FILL
     double fill_value;
+    const struct call *call;  // STEP_CALL
 };
 
 struct plan {
@@ -103,6 +108,7 @@ struct plan_context {
     int n_buffers;
     // A GPU's limits; is_gpu decides which launches are read.
     bool is_gpu;
+    bool takes_calls;          // of libraries: the source comes from a kernel block
     int n_sms;                 // SMS
     int64_t shared_per_block;  // dynamic shared memory that a block can ask for
     int cluster_max;           // blocks in a cluster; 0: it has none (and no tensor maps)
@@ -123,6 +129,11 @@ const struct plan_map_type *plan_map_type(enum dtype type);
 // launch at all is one too, and so is an output that no step writes.
 bool plan_parse(struct arena *a, const char *source, const struct plan_context *context,
                 struct plan *plan, struct error *err);
+
+// Does some step call a library?
+bool plan_has_calls(const struct plan *p);
+// Why a call does not fit the buffers that it names; NULL: it does.
+const char *plan_call_broken(const struct plan *p, const struct plan_step *s);
 
 json_t *plan_to_json(const struct plan *p);
 bool plan_from_json(struct arena *a, const json_t *json, struct plan *p, struct error *err);

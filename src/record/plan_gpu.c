@@ -115,12 +115,25 @@ static void check_extents(struct plan_reader *r, const struct plan_tensormap *m,
                     (long long)inner, m->swizzle_bytes);
 }
 
+// Rows that end where a copy says so: row r of those before row `end` has the coordinates
+// 2^30 - end + r, end, 2^30. The last axis takes them back by 2^30 rows, since 2^30 times its
+// stride and that of rows is a multiple of 2^64, where addresses wrap around; so the end, which has
+// one coordinate more than there are rows, says how far the buffer is read.
+static bool ends_rows(const struct plan_tensormap *m) {
+    const int64_t most = (int64_t)1 << 30, wrap = (int64_t)1 << 34;
+    return m->rank == 4 && m->dims[1] == most && m->dims[2] <= most && m->dims[3] == most + 1 &&
+           m->strides_bytes[1] == m->strides_bytes[0] &&
+           (m->strides_bytes[2] + m->strides_bytes[0]) % wrap == 0;
+}
+
 // What the map covers lies within its buffer.
 static void check_inside(struct plan_reader *r, const struct plan_tensormap *m, int bytes) {
     const struct plan_buffer *b = &r->plan->buffers[m->buffer];
     int64_t last = 0;
-    bool overflow = __builtin_mul_overflow(m->dims[0], bytes, &last);
-    for (int i = 1; i < m->rank && !overflow; i++) {
+    bool overflow = __builtin_mul_overflow(m->dims[0], bytes, &last), ends = ends_rows(m);
+    if (ends)
+        last += (m->dims[2] - 2) * m->strides_bytes[0];
+    for (int i = 1; i < m->rank && !overflow && !ends; i++) {
         int64_t step;
         overflow = __builtin_mul_overflow(m->dims[i] - 1, m->strides_bytes[i - 1], &step) ||
                    __builtin_add_overflow(last, step, &last);

@@ -69,7 +69,7 @@ static void scratch(struct plan_reader *r) {
         *plan_add_buffer(r->arena, r->plan) = b;
 }
 
-static struct plan_step *add_step(struct plan_reader *r, enum step_kind kind) {
+struct plan_step *reader_add_step(struct plan_reader *r, enum step_kind kind) {
     if (r->plan->n_steps == PLAN_STEPS_MAX) {
         reader_fail(r, "more than %d steps", PLAN_STEPS_MAX);
         return &r->plan->steps[0];
@@ -81,7 +81,7 @@ static struct plan_step *add_step(struct plan_reader *r, enum step_kind kind) {
 
 // fill = "fill" buffer number
 static void fill(struct plan_reader *r) {
-    struct plan_step *s = add_step(r, STEP_FILL);
+    struct plan_step *s = reader_add_step(r, STEP_FILL);
     s->fill_buffer = reader_buffer(r);
     const struct plan_buffer *b = &r->plan->buffers[s->fill_buffer];
     if (!r->failed && b->role == BUFFER_INPUT)
@@ -138,7 +138,7 @@ static void grid(struct plan_reader *r, struct plan_step *s) {
 
 // launch = "launch" name (grid | "args" args | gpu_clause)*
 static void launch(struct plan_reader *r) {
-    struct plan_step *s = add_step(r, STEP_LAUNCH);
+    struct plan_step *s = reader_add_step(r, STEP_LAUNCH);
     bool is_gpu = r->context->is_gpu, has_args = false;
     s->function = reader_name(r, "the function's name");
     for (const char *clause = reader_word(r); *clause && !r->failed; clause = reader_word(r)) {
@@ -161,13 +161,16 @@ static void launch(struct plan_reader *r) {
         reader_check_gpu_launch(r, s);
 }
 
-// line = "#pragma hone" (scratch | fill | launch | tensormap)
+// line = "#pragma hone" (scratch | fill | launch | tensormap | call)
 static void line(struct plan_reader *r, const char *text) {
     static const struct {
         const char *word;
         void (*read)(struct plan_reader *r);
-    } rules[] = {
-        {"scratch", scratch}, {"fill", fill}, {"launch", launch}, {"tensormap", reader_tensormap}};
+    } rules[] = {{"scratch", scratch},
+                 {"fill", fill},
+                 {"launch", launch},
+                 {"tensormap", reader_tensormap},
+                 {"call", reader_call}};
     static const char *const words[] = {"scratch", "fill", "launch", "tensormap", NULL};
     r->at = text;
     if (!reader_consume(r, '#') || strcmp(reader_word(r), "pragma") != 0 ||
@@ -253,7 +256,7 @@ static bool is_written(const struct plan *p, int index) {
 static bool check_whole(const struct plan *p, struct error *err) {
     bool has_launch = false;
     for (int i = 0; i < p->n_steps; i++)
-        has_launch |= p->steps[i].kind == STEP_LAUNCH;
+        has_launch |= p->steps[i].kind != STEP_FILL;
     if (!has_launch)
         return error_set(err, ERROR_PARSE,
                          "plan: there is no '#pragma hone launch FUNCTION grid(...) args(...)'");

@@ -1,6 +1,6 @@
 // What the rules that read `#pragma hone` lines share: a place in the source, words, sizes. After
 // the first mistake nothing more is read (`failed`), so rules need not check each other. Private
-// to plan_parse.c and plan_gpu.c.
+// to plan_parse.c, plan_call.c and plan_gpu.c.
 #pragma once
 
 #include "record/plan.h"
@@ -32,6 +32,12 @@ int reader_list(struct plan_reader *r, int64_t *values, int max);
 
 // Index of the buffer that is named next, or 0 after a mistake.
 int reader_buffer(struct plan_reader *r);
+
+// One more step; after a mistake the first.
+struct plan_step *reader_add_step(struct plan_reader *r, enum step_kind kind);
+
+// plan_call.c: calls of libraries.
+void reader_call(struct plan_reader *r);
 
 // plan_gpu.c: the rules of tier D.
 void reader_tensormap(struct plan_reader *r);

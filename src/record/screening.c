@@ -22,12 +22,15 @@ const char *screening_text(struct arena *a, const struct screening *s) {
 json_t *screening_to_json(const struct screening *s) {
     if (!s->present)
         return json_null();
-    return json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:b, s:b, s:o, s:o}", "schema",
-                     "hone.screening/1", "against", s->against ? s->against : "", "rounds",
-                     s->n_rounds, "pairs", s->n_pairs, "speedup", json_optional_real(s->speedup),
-                     "time_s", json_optional_real(s->time_s), "survived", (int)s->survived,
-                     "untimed", (int)s->is_untimed, "same_as", json_optional_text(s->same_as),
-                     "fault", json_optional_text(s->fault));
+    json_t *json = json_pack(
+        "{s:s, s:s, s:i, s:i, s:o, s:o, s:b, s:b, s:o, s:o}", "schema", "hone.screening/1",
+        "against", s->against ? s->against : "", "rounds", s->n_rounds, "pairs", s->n_pairs,
+        "speedup", json_optional_real(s->speedup), "time_s", json_optional_real(s->time_s),
+        "survived", (int)s->survived, "untimed", (int)s->is_untimed, "same_as",
+        json_optional_text(s->same_as), "fault", json_optional_text(s->fault));
+    if (s->device)
+        json_object_set_new(json, "device", json_string(s->device));
+    return json;
 }
 
 bool screening_from_json(struct arena *a, const json_t *json, struct screening *s,
@@ -47,5 +50,7 @@ bool screening_from_json(struct arena *a, const json_t *json, struct screening *
     s->is_untimed = json_read_bool(&r, json, "untimed");
     s->same_as = json_read_optional_string(&r, a, json, "same_as");
     s->fault = json_read_optional_string(&r, a, json, "fault");
+    if (json_object_get(json, "device"))
+        s->device = json_read_string(&r, a, json, "device");
     return json_reader_done(&r, err);
 }

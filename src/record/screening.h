@@ -20,6 +20,7 @@ struct screening {
     bool is_untimed;      // the time of the race was over before its turn: nothing is known of it
     const char *same_as;  // label of the one that has the same machine code; NULL: none
     const char *fault;    // why it could not be timed: "no-compile: ..."; NULL: nothing was wrong
+    const char *device;   // that it was raced on, when that is not the run's: "cuda:1"; NULL: there
 };
 
 // "0.83x of default in 2 pairs", "the same code as node 3"; what is said of a screened candidate.

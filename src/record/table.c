@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/str.h"
 
@@ -255,6 +256,9 @@ bool table_read(struct arena *a, const char *path, struct table *t, struct error
             return error_set(err, ERROR_USAGE, "table %s:%d: %s", path, number, why.text);
         t->whole_bytes = (size_t)(end + 1 - text);
     }
+    t->hash = 1;
+    for (int i = 0; i < t->n_rows; i++)
+        t->hash = hash_bytes(t->rows[i].block, strlen(t->rows[i].block), t->hash);
     if (number == 0)
         return check_magic("", err) || error_wrap(err, "table %s", path);
     return number >= 2 || error_set(err, ERROR_USAGE, "table %s has no head", path);

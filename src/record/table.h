@@ -19,13 +19,15 @@
 
 struct arena;
 struct error;
+struct profile;
 struct str;
 
 struct table_row {
     const char *block;  // its text, a space between words; canonical once somebody has parsed it
     enum verdict_kind verdict;
-    double time_s;     // where it is ok
-    double low, high;  // the interval of the time, as factors: 0.99, 1.01
+    double time_s;                  // where it is ok
+    double low, high;               // the interval of the time, as factors: 0.99, 1.01
+    const struct profile *profile;  // counted (table_counters.h); NULL: not
 };
 
 struct table {
@@ -45,6 +47,7 @@ struct table {
     int n_rows;
     struct table_row plain;  // the baseline; no block. time_s is NAN: not timed
     bool has_end;
+    uint64_t hash;  // of the rows' blocks as the file has them
     // For appending: shapes in their order, and how much of the file is whole lines.
     const char **shapes;
     int n_shapes;

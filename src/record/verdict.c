@@ -86,6 +86,8 @@ json_t *verdict_to_json(const struct verdict *v) {
     set_strings(json, "allowed", v->allowed);
     if (v->null_kernel)
         json_object_set_new(json, "null_kernel", json_string(v->null_kernel));
+    if (v->device)
+        json_object_set_new(json, "device", json_string(v->device));
     return json;
 }
 
@@ -116,5 +118,7 @@ bool verdict_from_json(struct arena *a, const json_t *json, struct verdict *v, s
     v->allowed = get_strings(a, json, "allowed");
     if (json_object_get(json, "null_kernel"))
         v->null_kernel = json_read_string(&r, a, json, "null_kernel");
+    if (json_object_get(json, "device"))
+        v->device = json_read_string(&r, a, json, "device");
     return json_reader_done(&r, err);
 }

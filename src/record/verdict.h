@@ -44,6 +44,8 @@ struct verdict {
     // The problem is degenerate, so that a verdict on it says nothing: what a kernel that computes
     // nothing does to pass ("writing zeros"). NULL: none passes, or nobody has tried.
     const char *null_kernel;
+    // Where it was judged, when that is another device than the run's: "cuda:1". NULL: there.
+    const char *device;
 };
 
 const char *verdict_kind_name(enum verdict_kind k);  // "ok", "no-compile", ...

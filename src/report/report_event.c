@@ -69,8 +69,8 @@ void report_event(struct str *out, const struct event *e) {
         say_evaluated(out, e);
         break;
     case EVENT_CONFIRMING:
-        str_printf(out, "confirming %lld.%d on fresh data, against plain\n", (long long)e->run->id,
-                   e->node->number);
+        str_printf(out, "confirming %lld.%d on fresh data, against %s\n", (long long)e->run->id,
+                   e->node->number, e->run->baseline.label ? e->run->baseline.label : "plain");
         break;
     case EVENT_DISQUALIFIED:
         say_disqualified(out, e);

@@ -60,4 +60,7 @@ const char *report_baseline(const struct run *r);
 // there is none.
 json_t *report_speedup_json(const struct run *r);
 json_t *report_reach_json(const struct run *r);
+// The champion as every document has it, null until it is confirmed; of a run whose nodes were not
+// read its number and time alone.
+json_t *report_champion_json(const struct run_view *v);
 json_t *report_bound_json(const struct run *r);  // hone.bound/1, or null

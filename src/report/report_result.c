@@ -65,9 +65,12 @@ void report_result(struct str *out, const struct run_view *v) {
         str_printf(out, "next      hone optimize --resume %lld\n", (long long)v->run.id);
 }
 
-static json_t *champion_json(const struct run_view *v, const struct search_node *n) {
+json_t *report_champion_json(const struct run_view *v) {
+    const struct search_node *n = report_champion(v);
     if (!n)
-        return json_null();
+        return !report_is_confirmed(&v->run) ? json_null()
+                                             : json_pack("{s:i, s:f}", "node", v->run.champion,
+                                                         "time_s", v->run.confirm.median_s);
     const struct error_stats *e = &v->run.confirm_verdict.error;
     json_t *error =
         json_pack("{s:o, s:o, s:o, s:o}", "rms", json_optional_real(e->rms), "max",
@@ -123,8 +126,8 @@ json_t *report_result_json(const struct run_view *v) {
         json_optional_text(r->null_kernel), "problem", "name", r->problem_name, "hash",
         r->problem_hash, "target", r->target, "device", r->device, "baseline", report_baseline(r),
         "speedup", report_speedup_json(r), "reach", report_reach_json(r), "bound",
-        report_bound_json(r), "champion", champion_json(v, report_champion(v)), "evals",
-        report_n_evaluated(v), "elapsed_s", r->elapsed_s, "llm", llm_json(v));
+        report_bound_json(r), "champion", report_champion_json(v), "evals", report_n_evaluated(v),
+        "elapsed_s", r->elapsed_s, "llm", llm_json(v));
     json_object_set_new(json, "screened", json_integer(report_n_screened(v)));
     json_object_set_new(json, "speedup_unknown", json_optional_text(r->speedup_unknown));
     return json;

@@ -38,14 +38,13 @@ void report_runs(struct str *out, const struct run_view *views, int n_views) {
 
 static json_t *run_row(const struct run_view *v) {
     const struct run *r = &v->run;
-    bool confirmed = report_is_confirmed(r);
     return json_pack("{s:I, s:s, s:b, s:o, s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o}", "run",
                      (json_int_t)r->id, "state", run_state_name(r->state), "is_running",
                      v->is_running, "stop_reason", json_optional_text(r->stop_reason), "problem",
                      r->problem_name, "target", r->target, "device", r->device, "started_at",
                      r->started_at, "nodes", r->n_nodes, "baseline", report_baseline(r), "champion",
-                     confirmed ? json_integer(r->champion) : json_null(), "speedup",
-                     report_speedup_json(r), "reach", report_reach_json(r));
+                     report_champion_json(v), "speedup", report_speedup_json(r), "reach",
+                     report_reach_json(r));
 }
 
 json_t *report_runs_json(const struct run_view *views, int n_views) {
@@ -148,20 +147,39 @@ json_t *report_show_json(const struct run_view *v) {
     json_t *nodes = json_array();
     for (int i = 0; i < v->n_nodes; i++)
         json_array_append_new(nodes, search_node_to_json(&v->nodes[i]));
-    return json_pack("{s:s, s:o, s:b, s:o, s:o, s:o}", "schema", "hone.show/1", "run",
-                     run_to_json(&v->run), "is_running", v->is_running, "speedup",
+    return json_pack("{s:s, s:I, s:o, s:b, s:o, s:o, s:o, s:o}", "schema", "hone.show/1", "run",
+                     (json_int_t)v->run.id, "record", run_to_json(&v->run), "is_running",
+                     v->is_running, "champion", report_champion_json(v), "speedup",
                      report_speedup_json(&v->run), "reach", report_reach_json(&v->run), "nodes",
                      nodes);
 }
 
 // ---- one node
 
+// A node has up to three times: the one to compare with other nodes, as tables have it; what the
+// clock said when it was judged; and the champion's, of the confirmation.
+static void say_times(struct str *out, const struct run_view *v, const struct search_node *n) {
+    const struct measurement *c = &v->run.confirm;
+    if (isfinite(report_time(n))) {
+        str_puts(out, "time      ");
+        report_seconds(out, report_time(n), 0);
+        str_puts(out, n->number
+                          ? ", to compare with other nodes: the root's by their paired ratio\n"
+                          : ", the root's: what other nodes are compared with\n");
+    }
+    if (report_champion(v) == n) {
+        str_puts(out, "confirmed ");
+        report_seconds(out, c->median_s, 0);
+        str_puts(out, " on fresh data: the time to state\n");
+    }
+}
+
 static void say_measurement(struct str *out, const struct measurement *m) {
     if (!m->present)
         return;
-    str_puts(out, "time      ");
+    str_puts(out, "measured  ");
     report_seconds(out, m->median_s, 0);
-    str_printf(out, " median of %d pairs; against %s ", m->n_pairs,
+    str_printf(out, " when it was judged, median of %d pairs; against %s ", m->n_pairs,
                m->baseline ? m->baseline : "itself");
     report_seconds(out, m->baseline_median_s, 0);
     str_printf(out, "\nspeed-up  %.3fx (%.3f to %.3f, %.0f%% interval)\nmethod    ", m->speedup,
@@ -262,6 +280,7 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
         if (n->verdict.evidence[0])
             report_indented(out, n->verdict.evidence, 10);
         say_error(out, &n->verdict.error);
+        say_times(out, v, n);
         say_measurement(out, &n->measurement);
         say_launches(out, &n->profile);
         say_profile(out, &n->profile);

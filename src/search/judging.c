@@ -92,6 +92,7 @@ struct judging judging_record(struct judge_recorder *r) {
     return (struct judging){.judge = record,
                             .ctx = r,
                             .announce = pass_announcement,
+                            .at_once = r->inner.at_once,
                             .race = r->inner.race ? record_race : NULL};
 }
 

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "family/block_set.h"
+#include "record/profile.h"
 #include "record/table.h"
 
 static const char METHOD[] = "from a table: measured once, in pairs with its first block";
@@ -44,6 +45,14 @@ static struct measurement compare(const struct eval_job *job, const struct table
     };
 }
 
+// Its launches move with whoever has the result.
+static void copy_profile(struct arena *a, const struct profile *from, struct profile *to) {
+    *to = (struct profile){.call = from->call};
+    profile_reserve(a, to, from->n_launches);
+    for (int i = 0; i < from->n_launches; i++)
+        *profile_add_launch(a, to, NULL) = from->launches[i];
+}
+
 static bool judge(void *ctx, struct arena *a, const struct eval_job *job,
                   struct eval_result *result, struct error *err) {
     const struct judge_table *j = ctx;
@@ -65,6 +74,8 @@ static bool judge(void *ctx, struct arena *a, const struct eval_job *job,
     } else {
         result->verdict = say(a, VERDICT_OK, NULL, "");
         result->measurement = compare(job, subject, baseline);
+        if (subject->profile)
+            copy_profile(a, subject->profile, &result->profile);
     }
     return true;
 }

@@ -205,7 +205,9 @@ static struct eval_job screening(const struct loop *l, const struct search_node 
         .candidate = &n->candidate, .baseline = baseline_of(l, n), .depth = EVAL_SCREEN};
 }
 
-// A few pairs first: most candidates are certainly not the best, and need no better number.
+// A few pairs first: most candidates are certainly not the best, and need no better number. These
+// may be taken on another device than the run's, since both of a pair are; the ranking of one that
+// may be the best is not announced, and so judged on the run's own, like all that it competes with.
 static bool screen_and_rank(struct loop *l, struct search_node *n, struct eval_result *result,
                             struct error *err) {
     struct eval_job job = screening(l, n);
@@ -267,7 +269,8 @@ static bool evaluate_again(struct loop *l, struct error *err) {
 static bool announce(struct loop *l, struct error *err) {
     const struct judging *j = &l->job->judge;
     bool ok = true;
-    for (int i = 0; ok && j->announce && l->run->batch > 1 && i < l->n_nodes; i++)
+    bool is_shared = j->announce && (l->run->batch > 1 || j->at_once > 1);
+    for (int i = 0; ok && is_shared && i < l->n_nodes; i++)
         if (l->nodes[i].state == NODE_PROPOSED) {
             struct eval_job job = screening(l, &l->nodes[i]);
             ok = j->announce(j->ctx, &job, err);

@@ -33,6 +33,9 @@ struct judging {
     // May be NULL. Called with every job of a batch before the first of them is judged: whoever has
     // several workers can set them all to work.
     bool (*announce)(void *ctx, const struct eval_job *job, struct error *err);
+    // So many are judged at once where they are announced; 0: one. What is announced may be judged
+    // on another device than the run's; all else is judged there.
+    int at_once;
     // May be NULL: nobody races candidates. Fills in one screening for each.
     bool (*race)(void *ctx, struct arena *a, const struct race_job *job,
                  struct screening *screenings, struct error *err);

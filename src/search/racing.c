@@ -59,7 +59,8 @@ static int survivors(const struct loop *l) {
     const struct run *run = l->run;
     bool is_first = l->nodes[0].state == NODE_PROPOSED;
     double left_s = (run->max_seconds - run->elapsed_s) / 2 - (is_first ? verdict_s(l) : 0);
-    int most = finale_survivors(left_s, verdict_s(l), SURVIVORS);
+    int at_once = l->job->judge.at_once;
+    int most = finale_survivors(left_s, verdict_s(l), at_once > SURVIVORS ? at_once : SURVIVORS);
     int left = run->max_evals - progress_evals(l->nodes, l->n_nodes) - is_first;
     return run->max_evals > 0 && left < most ? (left > 0 ? left : 0) : most;
 }

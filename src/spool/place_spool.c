@@ -27,17 +27,23 @@ struct asking {
     struct spool_spec spec;
     struct spool_address to;
     struct target target;
-    json_t *nulled;  // an hone.nulled/1, once known
+    char elsewhere[96];  // its name where it is not the machine that was asked for; "": it is
+    json_t *nulled;      // an hone.nulled/1, once known
     // Announced, and perhaps never asked: withdrawn at the end.
-    char (*announced)[SPOOL_ID];
+    struct announced {
+        char id[SPOOL_ID];
+        char *text;
+    } * announced;
     int n_announced;
 };
 
 // One question on its way.
 struct wait {
     struct asking *q;
+    struct spool_address to;
     const char *text;
     char id[SPOOL_ID];
+    bool is_shared;      // announced to any machine: what goes wrong there may go well at home
     int64_t seen_ns;     // when a worker that may take it was last known to live
     int64_t tidied_ns;   // the same for spool_tidy
     int64_t partial_ns;  // since when the answer makes no sense; 0: it does not
@@ -50,7 +56,8 @@ static double seconds_since(int64_t ns) {
 
 // ---- answers
 
-static bool check_target(struct asking *q, const json_t *answer, struct error *err) {
+static bool check_target(struct wait *w, const json_t *answer, struct error *err) {
+    struct asking *q = w->q;
     struct arena a = {0};
     struct target t;
     const struct spool_spec *spec = &q->spec;
@@ -58,28 +65,36 @@ static bool check_target(struct asking *q, const json_t *answer, struct error *e
     if (ok && strcmp(target_kernel_name(&t), q->to.kind) != 0)
         ok = error_set(err, ERROR_IO, "the answer is of %s (%s), and %s was asked for", t.device,
                        target_kernel_name(&t), q->to.kind);
-    if (ok && spec->machine && strcmp(t.id, spec->machine) != 0)
+    if (ok && w->to.machine && strcmp(t.id, w->to.machine) != 0)
         ok = error_set(err, ERROR_IO, "the answer is of another %s than was asked for", t.device);
+    bool is_elsewhere = ok && spec->machine && strcmp(t.id, spec->machine) != 0;
+    if (is_elsewhere && strcmp(t.device, spec->target->device) != 0)
+        ok = error_set(err, ERROR_IO, "the answer is of %s, which is not like %s", t.device,
+                       spec->target->device);
+    q->elsewhere[0] = '\0';
     if (ok) {
         arena_reset(&q->arena);
         ok = target_from_json(&q->arena, json_object_get(answer, "target"), &q->target, err);
     }
+    if (ok && is_elsewhere)
+        snprintf(q->elsewhere, sizeof q->elsewhere, "%s (%.8s)", q->target.name, q->target.id);
     arena_reset(&a);
     return ok;
 }
 
 // The part of an answer that belongs to the question.
-static int read_answer(struct asking *q, bool wants_job, const json_t *answer, json_t **out,
+static int read_answer(struct wait *w, bool wants_job, const json_t *answer, json_t **out,
                        struct error *err) {
+    struct asking *q = w->q;
     struct json_reader r = {.where = "answer"};
     json_read_schema(&r, answer, "hone.spool-answer/1");
     if (!json_reader_done(&r, err))
         return 0;
     int error = worker_read_error(json_object_get(answer, "error"), err);
     if (error)
-        return error > 0 ? 0 : -1;
-    if (!check_target(q, answer, err))
-        return 0;
+        return error > 0 && !w->is_shared ? 0 : -1;
+    if (!check_target(w, answer, err))
+        return w->is_shared ? -1 : 0;
     json_t *nulled = json_object_get(answer, "nulled");
     if (json_is_object(nulled)) {
         json_decref(q->nulled);
@@ -126,7 +141,7 @@ static bool has_worker(struct wait *w, bool *found, struct error *err) {
         *found = list[i].is_live &&
                  spool_read_machine(&a, list[i].text, list[i].len, &t, &ignored) &&
                  strcmp(target_kernel_name(&t), w->q->to.kind) == 0 &&
-                 (!w->q->spec.machine || strcmp(t.id, w->q->spec.machine) == 0);
+                 (!w->to.machine || strcmp(t.id, w->to.machine) == 0);
     }
     arena_reset(&a);
     return ok;
@@ -156,7 +171,7 @@ static bool look_for_job(struct wait *w, struct error *err) {
     if (w->n_absent < 2)
         return true;
     w->n_absent = 0;
-    return spool_put(w->q->spool, &w->q->to, w->text, false, w->id, err);
+    return spool_put(w->q->spool, &w->to, w->text, false, w->id, err);
 }
 
 static bool wait_on(struct wait *w, struct error *err) {
@@ -177,13 +192,39 @@ static bool wait_on(struct wait *w, struct error *err) {
 static bool exchange(struct wait *w, json_t **answer, struct error *err) {
     struct asking *q = w->q;
     w->seen_ns = w->tidied_ns = clock_now_ns();
-    bool ok = spool_put(q->spool, &q->to, w->text, false, w->id, err);
+    bool ok = spool_put(q->spool, &w->to, w->text, false, w->id, err);
     while (ok && (ok = fetch(w, answer, err)) && !*answer)
         ok = wait_on(w, err);
     // One that makes no sense is gone for good as well: asked again, the job is done again.
     if (w->id[0])
         spool_drop(q->spool, w->id, ok || (w->partial_ns && err->kind == ERROR_IO));
     return ok;
+}
+
+// The job as the workers read it. Shared ones name no machine.
+static const char *job_text(const struct asking *q, struct arena *a, const json_t *question,
+                            bool is_shared) {
+    struct spool_spec spec = q->spec;
+    if (is_shared)
+        spec.machine = NULL;
+    // The worker knows about null kernels after the first job; asking always keeps a question the
+    // same, whoever asked what before it.
+    json_t *job = spool_job_message(&spec, question, true);
+    const char *text = json_print(a, job);
+    json_decref(job);
+    return text;
+}
+
+// Was it announced? Then it is asked once: what comes of it, asked again it is a question of its
+// own, for the one machine.
+static bool take_announced(struct asking *q, const char *text) {
+    for (int i = 0; i < q->n_announced; i++)
+        if (strcmp(q->announced[i].text, text) == 0) {
+            free(q->announced[i].text);
+            q->announced[i] = q->announced[--q->n_announced];
+            return true;
+        }
+    return false;
 }
 
 static int ask_spool(void *ctx, const json_t *question, json_t **answer, struct error *err) {
@@ -195,15 +236,19 @@ static int ask_spool(void *ctx, const json_t *question, json_t **answer, struct 
         *answer = json_incref(q->nulled);
         return 1;
     }
-    // The worker knows about null kernels after the first job; asking always keeps a question the
-    // same, whoever asked what before it.
-    json_t *job = spool_job_message(&q->spec, wants_job ? question : NULL, true);
     json_t *told = NULL;
-    struct wait w = {.q = q, .text = json_print(&a, job)};
-    json_decref(job);
+    struct wait w = {.q = q, .to = q->to};
+    if (q->spec.is_shared && wants_job) {
+        w.text = job_text(q, &a, question, true);
+        w.is_shared = take_announced(q, w.text);
+    }
+    if (w.is_shared)
+        w.to.machine = NULL;
+    else
+        w.text = job_text(q, &a, wants_job ? question : NULL, false);
     int outcome = 0;
     if (exchange(&w, &told, err))
-        outcome = read_answer(q, wants_job, told, answer, err);
+        outcome = read_answer(&w, wants_job, told, answer, err);
     if (outcome <= 0 && err->kind != ERROR_INTERRUPTED && err->kind != ERROR_TIMEOUT) {
         // What cannot be read is a failure, not a negative answer.
         err->kind = err->kind == ERROR_PARSE ? ERROR_IO : err->kind;
@@ -217,22 +262,28 @@ static int ask_spool(void *ctx, const json_t *question, json_t **answer, struct 
 static bool announce_spool(void *ctx, const json_t *question, struct error *err) {
     struct asking *q = ctx;
     struct arena a = {0};
-    json_t *job = spool_job_message(&q->spec, question, true);
+    struct spool_address to = {q->to.kind, q->spec.is_shared ? NULL : q->to.machine};
     q->announced = realloc(q->announced, sizeof *q->announced * (size_t)(q->n_announced + 1));
     if (!q->announced)
         abort();
-    char *id = q->announced[q->n_announced];
-    bool ok = spool_put(q->spool, &q->to, json_print(&a, job), false, id, err);
+    struct announced *n = &q->announced[q->n_announced];
+    n->text = strdup(job_text(q, &a, question, q->spec.is_shared));
+    if (!n->text)
+        abort();
+    bool ok = spool_put(q->spool, &to, n->text, false, n->id, err);
     q->n_announced += ok;
-    json_decref(job);
+    if (!ok)
+        free(n->text);
     arena_reset(&a);
     return ok;
 }
 
 static void close_spool(void *ctx) {
     struct asking *q = ctx;
-    for (int i = 0; i < q->n_announced; i++)
-        spool_drop(q->spool, q->announced[i], false);
+    for (int i = 0; i < q->n_announced; i++) {
+        spool_drop(q->spool, q->announced[i].id, false);
+        free(q->announced[i].text);
+    }
     free(q->announced);
     spool_close(q->spool);
     json_decref(q->nulled);
@@ -245,8 +296,16 @@ static const struct target *target_of(void *ctx) {
     return q->target.id ? &q->target : q->spec.target;
 }
 
-static const struct eval_place place_spool = {
-    .ask = ask_spool, .announce = announce_spool, .close = close_spool, .target = target_of};
+static const char *elsewhere(void *ctx) {
+    const struct asking *q = ctx;
+    return q->elsewhere[0] ? q->elsewhere : NULL;
+}
+
+static const struct eval_place place_spool = {.ask = ask_spool,
+                                              .announce = announce_spool,
+                                              .close = close_spool,
+                                              .target = target_of,
+                                              .elsewhere = elsewhere};
 
 static void *place_spool_open(const struct spool_spec *spec, struct error *err) {
     struct asking *q = calloc(1, sizeof *q);

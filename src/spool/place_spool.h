@@ -9,8 +9,10 @@ struct spool_spec {
     const struct problem *problem;
     const struct target *target;  // what the candidates are for; its facts need not be exact
     const char *machine;          // id of the one device that may judge; NULL: any of its kind
-    double wait_s;                // give up when no worker takes a job; 0: 60 s
-    uint64_t seed;                // 0: drawn by the worker, and known to nobody else
+    // Announced jobs may go to any device that is like the target; `machine` judges all others.
+    bool is_shared;
+    double wait_s;  // give up when no worker takes a job; 0: 60 s
+    uint64_t seed;  // 0: drawn by the worker, and known to nobody else
 };
 bool evaluator_open_spool(struct evaluator **out, const struct spool_spec *spec, struct error *err);
 

@@ -11,6 +11,7 @@ expect_match 1 "^cache     broken" env XDG_CACHE_HOME=/dev/null "$HONE" doctor
 
 # 2: a command line, a setting or a named file that makes no sense
 expect 2 "hone: unknown command 'confog'; did you mean 'config'?" "$HONE" confog
+expect 2 "hone: unknown command 'compare'; that is: hone eval PROBLEM CANDIDATE CANDIDATE..." "$HONE" compare a.c b.c
 expect 2 "hone: unknown command 'zzz'; see 'hone help'" "$HONE" zzz
 expect 2 "hone: unknown command ''; see 'hone help'" "$HONE" ""
 expect 2 "hone: unknown command '_nonsense'; see 'hone help'" "$HONE" _nonsense

@@ -45,7 +45,9 @@ faster slow.c a.c
 # What is wrong has no speed.
 expect_match 1 '^they cannot be compared' "$HONE" eval affine.hone a.c wrong.c
 expect_match 1 '^wrong.c: wrong' "$HONE" eval affine.hone wrong.c a.c
-expect_match 2 'wrong2.c' "$HONE" eval affine.hone a.c wrong2.c
+# A file that is missing is noticed before the first one is judged.
+expect 2 'hone: wrong2.c: No such file or directory' "$HONE" eval affine.hone a.c wrong2.c
+expect 2 'hone: wrong2.c: No such file or directory' "$HONE" eval affine.hone a.c b.c wrong2.c
 # As one document: both verdicts, and the same answer, of the first over the second.
 valid compare "$HONE" eval affine.hone a.c b.c --seconds 0.1 --resolution 50% --json
 tr -d '\n' <json | tr -s ' ' >flat
@@ -81,6 +83,9 @@ run "$HONE" eval affine.hone slow.c bad.c a.c wrong.c --screen --csv
 printf '%s\n' "$got" >csv
 [ "$(head -1 csv)" = rank,candidate,verdict,time_s,speedup,low,high,baseline,finding ] || fail "$got"
 [ "$(wc -l <csv)" = 5 ] && grep -Eq '^[12],"a.c",ok,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,"plain",' csv || fail "$got"
+# Times agree with the order: each is the baseline's, divided by the speed-up.
+awk -F, 'NR > 1 && $4 { n++; base = base ? base : $4 * $5; if ($4 * $5 > 1.001 * base || $4 * $5 < 0.999 * base) exit 1 }
+    END { exit n != 2 }' csv || fail "$got"
 grep -q '^,"bad.c",no-compile,,,,,"","bad.c:3:' csv && grep -q '^,"wrong.c",wrong,,,,,' csv || fail "$got"
 expect_match 0 '^\| =?1 \| [a-z]+ \| .* \| ok \|' "$HONE" eval affine.hone default plain --screen --markdown
 printf '%s\n' "$got" | grep -q '^| rank | candidate | time | over plain | between | verdict | finding |$' || fail "$got"

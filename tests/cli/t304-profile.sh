@@ -3,6 +3,10 @@
 # how it ends stay, what goes wrong is named, and the rest still works.
 . "$(dirname "$0")/lib.sh"
 mkdir cuda none
+if [ -e /usr/local/cuda/lib64/libcupti.so.13 ] && ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
+    expect_match 1 '^no kernel: .*libcuda.so.1 is not installed, so no program can launch one' env CUDA_HOME="$TMP/none" \
+        CUDA_PATH=/usr/local/cuda "$HONE" profile -- true
+fi
 ln -s "$(dirname "$HONE")/fake/lib64" cuda/lib64
 export CUDA_HOME="$TMP/cuda"
 program=$(dirname "$HONE")/cuda-program cubin=$ROOT/tests/fixtures/cubin/twins_90a.cubin
@@ -67,7 +71,39 @@ ln -s "$(dirname "$HONE")/fake/lib64/libcuda.so.1" none/libcuda.so.1
     expect_match 3 'a program cannot be profiled without CUPTI' env CUDA_HOME="$TMP/none" CUDA_PATH="$TMP/none" \
         "$HONE" profile -- true
 
+# By ncu, which runs the program and whose table is read; its way of ending is the program's.
+mkdir bin
+cat >bin/ncu <<'N'
+#!/bin/sh
+echo "$@" >ncu.args
+while [ "$1" != "$STOP" ]; do
+    [ "$1" = --log-file ] && log=$2
+    shift
+done
+"$@"
+status=$?
+cat "$TABLE" >"$log"
+[ $status = 0 ] || { echo "==ERROR== The application returned an error code ($status)." >>"$log"; exit 1; }
+N
+chmod +x bin/ncu
+by_ncu() {
+    env PATH="$TMP/bin:$PATH" STOP=sh TABLE="$table" "$HONE" profile --by ncu "$@" -- sh -c "echo hello; exit $how"
+}
+table=$ROOT/tests/fixtures/ncu/copy_raw.csv how=0
+expect_match 0 '^hello$' by_ncu
+has '^1 launch of 1 kernel on NVIDIA H200$'
+has '^  class     memory-bound '
+has '^absent: timeline .gaps, copies. and samples: ncu does not print them'
+has '^runs: .* s by ncu$'
+valid program by_ncu --json
+how=3 expect_match 3 '^the program ended with status 3$' by_ncu --kernel copy
+grep -q -- '--csv --page raw .*--kernel-name regex:copy sh -c' ncu.args || fail "$(cat ncu.args)"
+echo '==ERROR== ERR_NVGPUCTRPERM - no permission' >refused
+how=0 table=refused expect_match 1 '^absent: counters: the driver refused the counters .ERR_NVGPUCTRPERM' by_ncu
+expect_match 2 "[-]-by is cupti or ncu, not 'nsys'" "$HONE" profile --by nsys -- true
+[ -x /usr/local/cuda/bin/ncu ] || expect_match 3 '[-]-by ncu needs ncu' "$HONE" profile --by ncu -- true
+
 # Many launches, and nothing is left behind.
-FAKE_CUDA=- run "$HONE" profile --timeline -- "$program" "$cubin" 30000 0
-has '^30000 launches of 2 kernels'
+FAKE_CUDA=- run "$HONE" profile --timeline -- "$program" "$cubin" 12000 0
+has '^12000 launches of 2 kernels'
 [ -z "$(find "$XDG_CACHE_HOME" -name ask)" ] || fail 'files were left'

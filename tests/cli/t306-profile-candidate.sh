@@ -8,11 +8,27 @@ has() {
     printf '%s\n' "$got" | grep -Eq -e "$1" || fail "no line '$1' in:
 $got"
 }
-valid candidate_profile "$HONE" profile --json affine.hone right.cu
-grep -q '"dram_busy": 0.91' json || fail 'no counters in the profile'
+valid candidate_profile "$HONE" profile --json --repeat 2 affine.hone right.cu
+[ "$(grep -c '"dram_busy": 0.91' json)" = 2 ] || fail 'no counters in the profile, or not by the process that stays'
+[ "$(sed -n '/"again_s"/,/]/p' json | grep -c '[0-9],*$')" = 3 ] || fail 'not counted three times'
 expect_match 1 '^only what is correct is profiled$' "$HONE" profile affine.hone noop.cu
 expect_match 2 'there are no runs here' "$HONE" profile no-such.7
 expect_match 3 'counters are read on a GPU' "$HONE" profile --target cpu affine.hone default
+
+# A table gets counters, and a search on it has them: what was cut off is counted again.
+"$HONE" tabulate affine.hone --target cuda --limit 1 --seconds 0.01 --no-calibrate -o t.table >out 2>&1 || fail "$(cat out)"
+expect_match 0 '^t.table: 1 of 1 blocks' "$HONE" tabulate --counters t.table
+cp t.counters whole.counters
+sed '$d' whole.counters >t.counters
+truncate -s -20 t.counters
+expect_match 0 '^t.table: 1 of 1 blocks' "$HONE" tabulate --counters t.table
+cmp t.counters whole.counters || fail 'not the same again'
+"$HONE" optimize affine.hone --target table:t.table --evals 1 >out 2>&1 || fail "$(cat out)"
+"$HONE" show --json last.0 >node.json
+grep -q '"dram_busy": 0.91' node.json || fail 'no counters from the table'
+expect_match 2 'writes next to its table' "$HONE" tabulate --counters t.table -o x
+sed '1s/ .*/ 0000000000000000/' whole.counters >t.counters
+expect_match 2 'these are no counters of this table' "$HONE" optimize affine.hone --target table:t.table --evals 1
 
 # In the loop: the node has counters, and can be profiled again.
 "$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate >out 2>&1 || fail "$(cat out)"
@@ -25,6 +41,10 @@ has '^findings '
 expect_match 2 'is a run; name a node of it' "$HONE" profile last
 expect_match 0 '^y_[a-z]+: sm_90, .* instructions' "$HONE" sass last.0
 expect_match 2 "there is no kernel 'z' in it" "$HONE" sass --kernel z last.0
+valid sass "$HONE" sass --stalls --json last.0
+grep -q '"pc": 240' json || fail "not sampled: $(cat json)"
+expect_match 0 ' 00f0 .*  <- 100% of the waiting: waiting for global' "$HONE" sass --stalls last.0
+printf '%s\n' "$got" | grep -q '^ *42: ' || fail 'no source line'
 expect_match 0 'no hardware counters: counters: the driver gives counters to administrators' \
     env FAKE_CUDA=refused "$HONE" optimize affine.hone --target cuda --evals 1 --no-calibrate
 # Not where the run's time is over: nobody would read them.

@@ -21,6 +21,11 @@ wait $pid || status=$?
 [ $status = 130 ] || fail "status $status: $(cat message)"
 grep -q '^hone: interrupted; hone optimize --resume 1 goes on$' message || fail "$(cat message)"
 expect_match 0 '^ *1  interrupted ' "$HONE" runs
-expect_match 2 'run 1 is not finished' "$HONE" export -o d
+# What it has so far can be exported, as what it is.
+expect_match 0 '^d: not confirmed: of run 1, node [0-9]+$' "$HONE" export -o d
+valid proof cat d/PROOF.json
+grep -q '"is_confirmed": false' d/PROOF.json || fail "$(cat d/PROOF.json)"
+grep -q '^It was verified and timed once, and not confirmed' d/README.txt || fail "$(cat d/README.txt)"
+make -s -C d >log 2>&1 && d/check >log 2>&1 || fail "$(cat log)"
 expect_match 0 '^champion  1\.' "$HONE" optimize --resume --evals 5 --seconds 300
 expect_match 0 '^ *1  done ' "$HONE" runs

@@ -102,6 +102,21 @@ static void run_oracle_move(void **a) {
 static void run_oracle_scan(void **a) {
     oracle_scan(*(struct oracle_scan *)a[0]);
 }
+static void run_oracle_best_runs(void **a) {
+    oracle_best_runs(*(struct oracle_reduce *)a[0]);
+}
+static void run_oracle_best_join(void **a) {
+    oracle_best_join(*(struct oracle_reduce *)a[0]);
+}
+static void run_oracle_merge(void **a) {
+    oracle_merge(*(struct oracle_order *)a[0]);
+}
+static void run_oracle_ranks(void **a) {
+    oracle_ranks(*(struct oracle_order *)a[0]);
+}
+static void run_oracle_scatter(void **a) {
+    oracle_scatter(*(struct oracle_scatter *)a[0]);
+}
 static void run_oracle_pool(void **a) {
     oracle_pool(*(struct oracle_pool *)a[0]);
 }
@@ -451,6 +466,11 @@ static const struct kernel kernels[] = {
     {"oracle_move", run_oracle_move, 1},
     {"oracle_scan", run_oracle_scan, 1},
     {"oracle_pool", run_oracle_pool, 1},
+    {"oracle_best_runs", run_oracle_best_runs, 1},
+    {"oracle_best_join", run_oracle_best_join, 1},
+    {"oracle_merge", run_oracle_merge, 1},
+    {"oracle_ranks", run_oracle_ranks, 1},
+    {"oracle_scatter", run_oracle_scatter, 1},
     {"oracle_matmul_whole", run_oracle_matmul_whole, 2},
     {"oracle_bits", run_oracle_bits, 3},
     {"oracle_put", run_oracle_put, 2},

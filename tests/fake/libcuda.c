@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,7 +54,7 @@ int cuDriverGetVersion(int *version) {
 }
 
 int cuDeviceGetCount(int *count) {
-    *count = is_fault("none") ? 0 : 1;
+    *count = is_fault("none") ? 0 : is_fault("two") || is_fault("second-dies") ? 2 : 1;
     return 0;
 }
 
@@ -69,9 +70,8 @@ int cuDeviceGetName(char *name, int len, int device) {
 }
 
 int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
-    (void)device;
     for (int i = 0; i < 16; i++)
-        uuid[i] = (unsigned char)i;
+        uuid[i] = (unsigned char)(i + device);
     return 0;
 }
 
@@ -116,8 +116,20 @@ static bool is_busy;
 
 // ---- memory: device pointers are addresses of this process
 
+// The judge of the second device, not its runners.
+static bool is_second_judge(int device) {
+    char command[256] = "";
+    FILE *f = device == 1 ? fopen("/proc/self/cmdline", "r") : NULL;
+    size_t n = f ? fread(command, 1, sizeof command - 1, f) : 0;
+    if (f)
+        fclose(f);
+    return n > 8 && strcmp(command + n - 8, "_worker") == 0;
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = (void *)1;
+    if (is_fault("second-dies") && is_second_judge(device))
+        raise(SIGKILL);
     tell_context();
     return is_fault("context") ? 999 : 0;
 }

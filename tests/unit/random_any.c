@@ -292,10 +292,13 @@ static void do_scatter(struct maker *m) {
     int64_t size[RANK_MAX], target = small_size(m);
     memcpy(size, m->size, sizeof size);
     const char *draw = arena_printf(m->arena, "index(%lld)", (long long)target);
-    const char *index = input(m, DTYPE_I32, m->rank, m->size, draw);
+    bool by_rows = below(m, 2);
+    const char *index =
+        input(m, DTYPE_I32, by_rows ? 1 : m->rank, by_rows ? &m->size[axis] : m->size, draw);
     size[axis] = target;
     const char *base = input(m, promoted(m->type), m->rank, size, NULL);
-    bind(m, arena_printf(m->arena, "scatter_add(%s, %s, %s(%s), axis=%d)", base, index,
+    bind(m, arena_printf(m->arena, "%s(%s, %s, %s(%s), axis=%d)",
+                         by_rows ? "index_add" : "scatter_add", base, index,
                          dtype_name(promoted(m->type)), m->value, axis));
     m->type = promoted(m->type);
     m->size[axis] = target;
@@ -317,6 +320,12 @@ static void do_reduce(struct maker *m) {
         op = "sum";
     bool positions = strncmp(op, "arg", 3) == 0;
     bool keep = below(m, 3) == 0, all = below(m, 6) == 0 && !positions;
+    int64_t count = 1;
+    for (int i = 0; i < m->rank; i++)
+        count *= m->size[i];
+    // A long product may overflow on the way in one order and not in another.
+    if (all && strcmp(op, "prod") == 0 && count > 36)
+        op = "sum";
     if (all) {
         bind(m, arena_printf(m->arena, "%s(%s)", op, m->value));
         m->rank = 0;

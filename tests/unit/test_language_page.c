@@ -97,7 +97,7 @@ Test(language_page, families_have_a_page_with_all_knobs) {
             for (const struct knob *k = f->emitters[i]->knobs; k->name; k++)
                 cr_expect(text_names(page, k->name), "%s: no word about %s", f->name, k->name);
         }
-    cr_expect(!text_names(page, "laws") && !text_names(page, "library"));
+    cr_expect(!text_names(page, "laws"));
     arena_reset(&a);
 }
 

@@ -240,6 +240,12 @@ Test(plan, names_the_mistakes_of_gpu_launches) {
          "'s' holds u8, which has no nan"},
         {"tensormap t = x dims(4) box(4) dims(4)", "unexpected 'dims'"},
         {"tensormap t = x dims(100, 65) strides(400) box(4, 4)", "reaches beyond the 25600 bytes"},
+        {"tensormap t = x dims(100, 1073741824, 66, 1073741825) strides(400, 400, 68719476336) "
+         "box(4, 4, 1, 1)",
+         "reaches beyond the 25600 bytes"},
+        {"tensormap t = x dims(100, 1073741824, 65, 1073741825) strides(400, 400, 68719476352) "
+         "box(4, 4, 1, 1)",
+         "reaches beyond the 25600 bytes"},
         {"tensormap t = x dims(4294967296, 4294967296) strides(1099511627760) box(4, 4)",
          "reaches beyond"},
         {"tensormap t = x dims(4) box(4)\n#pragma hone scratch t f32[1]",
@@ -255,6 +261,18 @@ Test(plan, names_the_mistakes_of_gpu_launches) {
         cr_expect(strstr(err.text, cases[i].want), "%s: %s", cases[i].text, err.text);
         arena_reset(&a);
     }
+}
+
+// Rows that end where a copy says so: addresses wrap around.
+Test(plan, takes_a_map_whose_copies_say_where_rows_end) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct plan p;
+    const char *source = "#pragma hone tensormap t = x dims(100, 1073741824, 65, 1073741825) "
+                         "strides(400, 400, 68719476336) box(4, 4, 1, 1)\n"
+                         "#pragma hone launch f grid(1) block(1) args(t, y)\n";
+    cr_expect(plan_parse(&a, source, &gpu, &p, &err), "%s", err.text);
+    arena_reset(&a);
 }
 
 Test(plan, has_nan_outside_of_what_can_hold_it) {

@@ -261,6 +261,9 @@ Test(report, shows_a_node_with_findings_and_source) {
     report_node(&out, &v, 1, true);
     expect_in(&out, "node      7.1, from 7.0 by y: vec 8 -> 16 (champion)");
     expect_in(&out, "speed-up  2.000x (1.900 to 2.100, 99% interval)");
+    expect_in(&out, "\ntime      ");
+    expect_in(&out, ", to compare with other nodes: the root's by their paired ratio\nconfirmed ");
+    expect_in(&out, " on fresh data: the time to state\nmeasured  ");
     expect_in(&out, "- try harder");
     expect_in(&out, "\ngain      2.00x over 7.0; 1.50x was expected of the tool narrow\n");
     expect_in(&out, "stage y : map  vec 16");

@@ -38,8 +38,8 @@ static const char *written(struct arena *a, const char *path, bool has_end) {
     struct str text = {0};
     struct error err = {0};
     struct table t = head();
-    struct table_row ok = {DEEP, VERDICT_OK, 12.5e-6, 0.99, 1.02};
-    struct table_row wrong = {OTHER, VERDICT_WRONG, NAN, NAN, NAN};
+    struct table_row ok = {DEEP, VERDICT_OK, 12.5e-6, 0.99, 1.02, NULL};
+    struct table_row wrong = {OTHER, VERDICT_WRONG, NAN, NAN, NAN, NULL};
     table_print_head(&text, &t);
     table_print_row(a, &text, &t, &ok);
     table_print_plain(&text, &(struct table_row){.time_s = 2e-3, .low = 0.9, .high = 1.1});
@@ -149,9 +149,9 @@ static struct candidate block(const char *text) {
 Test(table, judges_by_its_rows) {
     struct arena a = {0};
     struct error err = {0};
-    struct table_row rows[] = {{"first", VERDICT_OK, 4e-6, 1, 1},
-                               {"fast", VERDICT_OK, 2e-6, 0.9, 1.1},
-                               {"bad", VERDICT_WRONG, NAN, NAN, NAN}};
+    struct table_row rows[] = {{"first", VERDICT_OK, 4e-6, 1, 1, NULL},
+                               {"fast", VERDICT_OK, 2e-6, 0.9, 1.1, NULL},
+                               {"bad", VERDICT_WRONG, NAN, NAN, NAN, NULL}};
     struct table t = {.rows = rows, .n_rows = 3, .plain = {.time_s = 8e-6, .low = 1, .high = 1}};
     struct judge_table state;
     struct judging j = judging_of_table(&a, &state, &t, "x.table");
@@ -185,7 +185,7 @@ Test(table, judges_by_its_rows) {
 Test(table, has_no_time_of_a_baseline_that_it_lacks) {
     struct arena a = {0};
     struct error err = {0};
-    struct table_row row = {"first", VERDICT_OK, 4e-6, 1, 1};
+    struct table_row row = {"first", VERDICT_OK, 4e-6, 1, 1, NULL};
     struct table t = {.rows = &row, .n_rows = 1, .plain = {.time_s = NAN}};
     struct judge_table state;
     struct judging j = judging_of_table(&a, &state, &t, "x.table");

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Several GPUs of one machine. Both of a pair are timed on one of them; the record says on which; what
+# may be the best is ranked on the run's own.
+# slow
+. "$(dirname "$0")/devices_lib.sh"
+
+# Two at a time on two devices.
+# shellcheck disable=SC2086
+expect_match 0 '^champion  1\.' "$HONE" optimize $search --jobs 2 --batch 2 --evals 3
+printf '%s\n' "$got" | grep -q '(3 evaluations, ' || fail "not three evaluations: $got"
+check 1
+grep -Eq '"depth": ?"screen".*"device": ?"cuda:1"' judgements || fail "cuda:1 judged nothing"
+
+# What it is not for.
+expect_match 2 '^hone: --jobs: cpu judges one candidate at a time; several are for GPUs' \
+    "$HONE" optimize affine.hone --target cpu --jobs 2 --no-calibrate
+expect 2 "hone: optimize: at most 64 --jobs" "$HONE" optimize affine.hone --jobs 65
