@@ -627,7 +627,32 @@ HONE_BULK_COPY(4, (int x, int y, int z, int u), "{%3, %4, %5, %6}", "r"(x), "r"(
 HONE_BULK_COPY(5, (int x, int y, int z, int u, int v), "{%3, %4, %5, %6, %7}", "r"(x), "r"(y),
                "r"(z), "r"(u), "r"(v))
 #undef HONE_BULK_COPY
+// The copy engine does not see what threads wrote before each of them has fenced it.
+#define HONE_BULK_STORE(rank, parameters, list, ...)                                       \
+    HONE_FN void hone_bulk_store##rank(const void *from, const struct hone_tensormap *map, \
+                                       HONE_ARGUMENTS parameters) {                        \
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");                       \
+        __syncwarp();                                                                      \
+        if (threadIdx.x % 32 == 0) {                                                       \
+            asm volatile("cp.async.bulk.tensor." #rank                                     \
+                         "d.global.shared::cta.bulk_group [%1, " list                      \
+                         "], [%0];" ::"r"(hone_address(from)),                             \
+                         "l"(map), __VA_ARGS__                                             \
+                         : "memory");                                                      \
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");                      \
+        }                                                                                  \
+    }
+HONE_BULK_STORE(2, (int x, int y), "{%2, %3}", "r"(x), "r"(y))
+HONE_BULK_STORE(3, (int x, int y, int z), "{%2, %3, %4}", "r"(x), "r"(y), "r"(z))
+HONE_BULK_STORE(4, (int x, int y, int z, int u), "{%2, %3, %4, %5}", "r"(x), "r"(y), "r"(z), "r"(u))
+#undef HONE_BULK_STORE
 #undef HONE_ARGUMENTS
+#define hone_bulk_stored(boxes)                                                        \
+    do {                                                                               \
+        if (threadIdx.x % 32 == 0)                                                     \
+            asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(boxes) : "memory"); \
+        __syncwarp();                                                                  \
+    } while (0)
 
 #define hone_wgmma_fence() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
 #define hone_wgmma_commit() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")

@@ -93,6 +93,7 @@ struct hone_dev_fibre {
     const struct hone_dev_mbarrier *waits_for;  // dev_cpu_bulk.h
     int parity;
     const struct hone_dev_product *product;
+    const struct hone_dev_bulk *stored;
 };
 
 // An array in shared memory, known by the address of its name.

@@ -78,6 +78,8 @@ static const struct option_row rows[] = {
         "with --spool: give up when no worker takes a job for S seconds (60)"),
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
+    ROW("tool", OPTION_STRING, "PATH", request.tool,
+        "a tool of yours, besides those in $XDG_CONFIG_HOME/hone/tools (docs/tools.md)"),
     ROW("no-counters", OPTION_FLAG, NULL, request.no_counters,
         "on a GPU: do without hardware counters, which take about a second for a candidate (and "
         "are left out near the end)"),

@@ -36,7 +36,7 @@ const struct family families[] = {
                         EMITTERS(&rowwise_cpu, &rowwise_simt, &rowwise_blocks, &rowwise_columns)},
     [FAMILY_REDUCE] = {"reduce", KIND(REDUCTION), "one reduction", reduce_find,
                        EMITTERS(&reduce_cpu, &reduce_simt)},
-    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION), "a matrix product", gemm_find,
+    [FAMILY_GEMM] = {"gemm", KIND(CONTRACTION) | KIND(WINDOW), "a matrix product", gemm_find,
                      EMITTERS(&gemm_cpu, &gemm_simt, &gemm_dot, &gemm_mma, &gemm_wgmma)},
     [FAMILY_RAGGED] = {"ragged", KIND(CONTRACTION), "a product over groups of rows", ragged_find,
                        EMITTERS(&ragged_mma, &ragged_wgmma)},
@@ -163,7 +163,8 @@ static bool is_known_fold(const struct family *f, const struct node *n) {
     enum op_class class = op_infos[n->op].class;
     enum loop_dtype t = loop_arithmetic(n->dtype);
     bool is_one = class == OP_CLASS_REDUCE && f == &families[FAMILY_REDUCE];
-    bool is_conv = class == OP_CLASS_WINDOW && f == &families[FAMILY_CONV];
+    bool is_conv =
+        class == OP_CLASS_WINDOW && (f == &families[FAMILY_CONV] || f == &families[FAMILY_GEMM]);
     // Emitters of gemm say themselves whether they add up whole numbers.
     bool is_whole = class == OP_CLASS_CONTRACT && f == &families[FAMILY_GEMM] && t == LOOP_I32;
     bool is_ragged = class == OP_CLASS_RAGGED && f == &families[FAMILY_RAGGED];

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "family/family.h"
 #include "family/form_private.h"
+#include "family/gemm_form.h"
 
 const char *anchor_kind_name(enum anchor_kind k) {
     static const char *const names[] = {"none",    "contraction", "window",    "reduction", "scan",
@@ -105,6 +106,8 @@ static bool takes_node(const struct family *f, const struct graph *g, node_id n)
     bool is_ragged = op_infos[g->nodes[n].op].class == OP_CLASS_RAGGED;
     if (kind == ANCHOR_CONTRACTION && is_ragged != (f == &families[FAMILY_RAGGED]))
         return false;
+    if (kind == ANCHOR_WINDOW && f == &families[FAMILY_GEMM])
+        return has_weights && gemm_is_product(g, n);
     return kind != ANCHOR_WINDOW || has_weights == (f != &families[FAMILY_POOL]);
 }
 

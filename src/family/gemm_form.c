@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "family/access.h"
+#include "ir/detail.h"
 
 #include <stddef.h>
 
@@ -36,25 +37,66 @@ static bool is_plain(const struct region *r, node_id n, struct axis_map map, nod
     return r->is_leaf[n];
 }
 
-static void look_at_operands(const struct region *r, struct gemm_form *f) {
-    const struct node *n = &r->graph->nodes[f->anchor];
+// The column axis that comes before `axis` in the order of memory, those of one element left out.
+static int column_before(const struct region *r, const struct gemm_form *f, int axis) {
+    const struct shape *shape = &r->graph->nodes[f->anchor].shape;
+    do
+        axis--;
+    while (axis >= f->first_n && shape->size[axis] == 1);
+    return axis;
+}
+
+void gemm_last_axes(const struct region *r, const struct gemm_form *f, node_id leaf,
+                    const struct axis_map *map, int axes[2]) {
+    const struct shape *shape = &r->graph->nodes[leaf].shape;
+    int i = shape->rank - 1;
+    for (int k = 0; k < 2; k++) {
+        while (f->is_conv && i >= 0 && shape->size[i] == 1)
+            i--;
+        axes[k] = i >= 0 ? map->axis[i--] : -1;
+        int last = column_before(r, f, f->axis_n + 1), next = last;
+        if (!f->is_conv || axes[k] < f->first_n || axes[k] > f->axis_n)
+            continue;
+        // All columns in their order, or none.
+        for (i++; i >= 0 && next >= f->first_n && (shape->size[i] == 1 || map->axis[i] == next);
+             i--)
+            next = shape->size[i] == 1 ? next : column_before(r, f, next);
+        axes[k] = next < f->first_n ? f->axis_n : -1;
+    }
+}
+
+static void map_operands(const struct node *n, struct gemm_form *f) {
     int rank = n->shape.rank;
-    f->lhs = n->arg[0];
-    f->rhs = n->arg[1];
+    f->lhs = n->arg[f->is_conv];
+    f->rhs = n->arg[!f->is_conv];
     f->axis_k = rank;
+    f->axis_n = rank - 1;
+    f->first_n = f->is_conv ? 2 : rank - 1;
+    f->axis_m = f->first_n - 1;
     f->lhs_map = f->rhs_map = f->at = map_identity(rank);
-    f->lhs_map.axis[rank - 1] = f->axis_k;
-    f->rhs_map.axis[rank - 2] = f->axis_k;
+    f->rhs_map.axis[f->axis_m] = f->axis_k;
+    if (!f->is_conv) {
+        f->lhs_map.axis[rank - 1] = f->axis_k;
+        return;
+    }
+    f->lhs_map.axis[0] = f->axis_m;
+    f->lhs_map.axis[1] = f->axis_k;
+    for (int i = 2; i < rank; i++)
+        f->lhs_map.axis[i] = MAP_ZERO;
+}
+
+static void look_at_operands(const struct region *r, struct gemm_form *f) {
     node_id leaf;
     struct axis_map map;
+    int axes[2];
+    map_operands(&r->graph->nodes[f->anchor], f);
     f->lhs_is_plain = is_plain(r, f->lhs, f->lhs_map, &leaf, &map);
-    const struct shape *left = &r->graph->nodes[leaf].shape;
-    f->lhs_is_along_k = !f->lhs_is_plain || left->rank == 0 || map.axis[left->rank - 1] != rank - 2;
+    gemm_last_axes(r, f, leaf, &map, axes);
+    f->lhs_is_along_k = !f->lhs_is_plain || axes[0] != f->axis_m;
     f->rhs_is_plain = is_plain(r, f->rhs, f->rhs_map, &leaf, &map);
     // Where an operand is computed, its own order is as good as any.
-    const struct shape *shape = &r->graph->nodes[leaf].shape;
-    f->rhs_is_contiguous =
-        !f->rhs_is_plain || (shape->rank > 0 && map.axis[shape->rank - 1] == rank - 1);
+    gemm_last_axes(r, f, leaf, &map, axes);
+    f->rhs_is_contiguous = !f->rhs_is_plain || axes[0] == f->axis_n;
 }
 
 bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, node_id *leaf,
@@ -79,7 +121,7 @@ static bool cut_access(void *ctx, node_id n, const struct axis_map *map) {
         access_cut(l->region, &l->space, n, map);
     else if (l->region->is_leaf[n])
         space_cut(l->arena, &l->space, &node->shape, map);
-    return op_infos[node->op].class != OP_CLASS_CONTRACT;
+    return n != c->form->anchor;
 }
 
 void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
@@ -90,8 +132,9 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
     l->space = (struct space){0};
     for (int i = 0; i < rank; i++)
         space_add(&l->space, point_size(l, shape, i));
-    space_add(&l->space, point_size(l, lhs, rank - 1));
-    space_join(&l->space, 0, rank - 2);
+    space_add(&l->space, point_size(l, lhs, f->is_conv ? 1 : rank - 1));
+    space_join(&l->space, 0, f->axis_m);
+    space_join(&l->space, f->first_n, rank - f->first_n);
     struct axis_map map = map_identity(rank);
     struct cutter c = {l, f, false};
     struct point_visit visit = {l->region, -1, cut_access, &c};
@@ -100,6 +143,9 @@ void gemm_build_space(struct lowering *l, const struct gemm_form *f) {
     c.is_operand = true;
     point_visit(&visit, f->lhs, &f->lhs_map);
     point_visit(&visit, f->rhs, &f->rhs_map);
+    // Columns that begin with axes of one element are one group with them.
+    for (int i = f->first_n; i < f->axis_n && shape->size[i] == 1; i++)
+        l->space.is_joined[i + 1] = true;
     space_finish(l->arena, &l->space);
 }
 
@@ -115,16 +161,33 @@ static bool measure(const struct region *r, struct gemm_form *f) {
     struct arena scratch = {0};
     struct lowering l = {.arena = &scratch, .region = r};
     gemm_build_space(&l, f);
-    bool ok = true;
-    for (int i = f->axis_k - 2; i <= f->axis_k; i++)
+    bool ok = l.space.group[f->first_n] == l.space.group[f->axis_n];
+    for (int i = f->axis_m; i <= f->axis_k; i++)
         ok &= f->is_whole || (!l.space.is_scalar[i] && l.space.aligned[i] % 4 == 0);
-    f->has_pairs = !l.space.is_scalar[f->axis_k - 1] && l.space.aligned[f->axis_k - 1] % 2 == 0;
-    f->group_m = l.space.group[f->axis_k - 2];
-    f->group_n = l.space.group[f->axis_k - 1];
+    f->has_pairs = !l.space.is_scalar[f->axis_n] && l.space.aligned[f->axis_n] % 2 == 0;
+    f->group_m = l.space.group[f->axis_m];
+    f->group_n = l.space.group[f->axis_n];
     f->group_k = l.space.group[f->axis_k];
     f->lanes_k = space_lanes(&l.space, f->group_k);
     arena_reset(&scratch);
     return ok;
+}
+
+// One result for each image would be a product of one column for each.
+bool gemm_is_product(const struct graph *g, node_id id) {
+    const struct node *n = &g->nodes[id];
+    if (op_infos[n->op].class == OP_CLASS_CONTRACT)
+        return true;
+    const struct window *w = &n->detail->window;
+    const struct shape *x = &g->nodes[n->arg[0]].shape;
+    int64_t places = 1;
+    bool ok = n->op == OP_CONV && w->groups == 1;
+    for (int i = 0; i < w->n_axes && ok; i++) {
+        ok = w->size[i] == 1 && w->stride[i] == 1 && w->before[i] == 0 &&
+             x->size[2 + i] == n->shape.size[2 + i];
+        places *= n->shape.size[2 + i];
+    }
+    return ok && places > 1;
 }
 
 bool gemm_find(struct form *form, struct objection *why) {
@@ -135,8 +198,9 @@ bool gemm_find(struct form *form, struct objection *why) {
                          g->nodes[r->anchor[0]].name);
     const struct node *n = &g->nodes[form->anchor];
     struct gemm_form *f = arena_new(r->arena, struct gemm_form);
-    form->gemm = f;
     f->anchor = form->anchor;
+    f->is_conv = op_infos[n->op].class == OP_CLASS_WINDOW;
+    form->gemm = f;
     struct search s = {.region = r, .anchor = f->anchor, .rank = n->shape.rank};
     struct axis_map map = map_identity(n->shape.rank);
     struct point_visit visit = {r, -1, find_anchor, &s};
@@ -150,10 +214,11 @@ bool gemm_find(struct form *form, struct objection *why) {
         return objection(why, NULL, "%s is used transposed; materialise it first", n->name);
     f->is_whole = loop_arithmetic(n->dtype) == LOOP_I32;
     look_at_operands(r, f);
-    int rank = n->shape.rank;
-    f->m = n->shape.size[rank - 2];
-    f->n = n->shape.size[rank - 1];
-    f->k = g->nodes[f->lhs].shape.size[rank - 1];
+    f->m = n->shape.size[f->axis_m];
+    f->n = 1;
+    for (int i = f->first_n; i <= f->axis_n; i++)
+        f->n *= n->shape.size[i];
+    f->k = g->nodes[f->lhs].shape.size[f->is_conv ? 1 : n->shape.rank - 1];
     f->batch = shape_count(&n->shape) / (f->m * f->n);
     if (!measure(r, f))
         return objection(why, NULL,

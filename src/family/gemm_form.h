@@ -1,4 +1,7 @@
 // The form of a region around one matrix product: sizes, operands, axes.
+//
+// A convolution whose windows have one element each, side by side, is such a product too: of the
+// weights [out, in] and, for each image, [in, places], whose axes are joined to one.
 #pragma once
 
 #include "family/emitter.h"
@@ -9,6 +12,8 @@ struct gemm_form {
     struct axis_map at;  // the product's own axes in the space
     struct axis_map lhs_map, rhs_map;
     int64_t m, n, k, batch;
+    bool is_conv;                     // a convolution; columns are first_n to axis_n
+    int axis_m, first_n, axis_n;      // of the space, rows and columns
     int axis_k;                       // the space has the product's axes, then this
     bool lhs_is_plain, rhs_is_plain;  // materialised values, perhaps seen through views
     bool rhs_is_contiguous;           // neighbours along n lie side by side
@@ -19,6 +24,10 @@ struct gemm_form {
     int64_t lanes_k;                  // along k, as space_lanes() says
 };
 
+// Is a contraction or a window a product: has every window one element, one beside the other, and
+// all channels?
+bool gemm_is_product(const struct graph *g, node_id n);
+
 // Is it one product whose result reaches the values elementwise, with nothing but elementwise
 // work before it?
 bool gemm_find(struct form *form, struct objection *why);
@@ -27,6 +36,11 @@ bool gemm_find(struct form *form, struct objection *why);
 // computed.
 bool gemm_leaf(const struct region *r, const struct gemm_form *f, bool is_lhs, node_id *leaf,
                struct axis_map *map);
+
+// Along which axes of the space neighbours in a leaf lie: along the last of two (columns count as
+// one axis), and one row apart; -1: along none.
+void gemm_last_axes(const struct region *r, const struct gemm_form *f, node_id leaf,
+                    const struct axis_map *map, int axes[2]);
 
 // For `accepts` of emitters that add up floats alone.
 bool gemm_sums_floats(const struct form *f, const struct target *t, struct objection *why);

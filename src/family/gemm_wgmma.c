@@ -80,10 +80,11 @@ static bool find_side(const struct form *f, bool is_lhs, struct wgmma_side *s,
                          "the way; materialise it first, or take simt",
                          name, anchor);
     const struct shape *shape = &node_of(f, s->leaf)->shape;
-    int stays = is_lhs ? g->axis_k - 2 : g->axis_k - 1, rank = shape->rank;
-    int last = rank > 1 ? s->map.axis[rank - 1] : -1, row = rank > 1 ? s->map.axis[rank - 2] : -1;
-    bool along_k = last == g->axis_k && row == stays;
-    if (!map_is_plain(&s->map, rank) || !(along_k || (last == stays && row == g->axis_k)))
+    int stays = is_lhs ? g->axis_m : g->axis_n, axes[2];
+    gemm_last_axes(f->region, g, s->leaf, &s->map, axes);
+    bool along_k = axes[0] == g->axis_k && axes[1] == stays;
+    bool is_across = axes[0] == stays && axes[1] == g->axis_k;
+    if (!map_is_plain(&s->map, shape->rank) || !(along_k || is_across))
         return objection(why, NULL,
                          "wgmma copies boxes of matrices, and the last two axes of the %s operand "
                          "of %s are none; take mma or simt",
@@ -196,7 +197,9 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
-    for (int i = 0; i < f->region->n_values; i++)
+    // Results of split operands may be stored a second time, which those that go on would undo.
+    bool by_boxes = !z.parts && z.split == 1 && wgmma_set_boxes(&z, f->region, g);
+    for (int i = 0; i < f->region->n_values && !by_boxes; i++)
         if (wgmma_is_staged(f->region, g, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
@@ -209,6 +212,20 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
 bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value) {
     const struct node *n = &r->graph->nodes[r->value[value]];
     return dtype_infos[n->dtype].bits == 16 && g->n % 8 == 0 && g->has_pairs;
+}
+
+// As many as divide those of a tile, so that each box of a tile has a place of its own in every
+// tile.
+bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g) {
+    enum dtype t = r->graph->nodes[r->value[0]].dtype;
+    bool is_known = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+    if (r->n_values != 1 || !is_known || g->n % 8 != 0 || !g->has_pairs)
+        return false;
+    int64_t boxes = z->rhs.width * dtype_size(t, 1) / 128 * (z->own / WGMMA_ROWS);
+    for (z->boxes = 3; boxes % z->boxes != 0;)
+        z->boxes--;
+    z->staged_bytes = (int64_t)z->consumers * 4 * z->boxes * WGMMA_BOX_BYTES;
+    return true;
 }
 
 int64_t wgmma_pairs(const struct wgmma_sizes *z) {

@@ -69,6 +69,12 @@ static node_id find_cut(const struct form *f) {
     return f->gemm && !f->gemm->lhs_is_plain ? f->gemm->lhs : -1;
 }
 
+// Forms that are there for tensor cores, or to be like those that are.
+static bool is_for_tensor_cores(const struct form *f) {
+    return f->conv || f->ragged || f->attention || f->maxsim ||
+           (f->gemm && (f->gemm->is_whole || f->gemm->is_conv));
+}
+
 static void materialise(struct program_state *s, const struct target *t, const char *name) {
     struct kernel_stage stage = {.values = {name}, .n_values = 1};
     for (;;) {
@@ -76,8 +82,7 @@ static void materialise(struct program_state *s, const struct target *t, const c
         const struct form *f = family_first_form(r, t);
         struct objection why;
         // No tensor cores: it is what others are compared with.
-        if (f &&
-            (f->conv || f->ragged || f->attention || f->maxsim || (f->gemm && f->gemm->is_whole)))
+        if (f && is_for_tensor_cores(f))
             f = family_form(&families[FAMILY_NEST], r, &why);
         if (!t->is_gpu && has_few_rows(f, t))
             f = family_form(&families[FAMILY_REDUCE], r, &why);

@@ -26,6 +26,7 @@
 #include "ops/op_spool.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
+#include "ops/plugins.h"
 #include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -57,7 +58,9 @@ struct session {
     int n_devices;                  // that still do; 0: the target alone
     struct play *play;  // counters of candidates; NULL: not asked yet, or there are none
     bool has_no_counters;
-    double counters_s;  // how long they took the last time; 0: not asked yet
+    struct plugins plugins;  // tools of the user's
+    struct judging judge;    // without them
+    double counters_s;       // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
     struct candidate start;     // no source: the default kernel
@@ -665,8 +668,33 @@ static struct judging judge_of(struct session *s) {
                             .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL};
 }
 
+static void note_wrong(void *ctx, const char *words) {
+    struct session *s = ctx;
+    note(s, arena_printf(s->a, "without %s", words));
+}
+
+// What tools of the user's say of a kernel that is worth ranking is recorded with its profile: both
+// minds hear it, and a replay need not ask again.
+static bool judge_and_ask(void *ctx, struct arena *a, const struct eval_job *job,
+                          struct eval_result *result, struct error *err) {
+    struct session *s = ctx;
+    if (!s->judge.judge(s->judge.ctx, a, job, result, err))
+        return false;
+    if (job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK) {
+        profile_set(&result->profile, METRIC_TIME, result->measurement.median_s);
+        plugins_say(a, &s->plugins, &s->target, &s->bound, &result->profile, note_wrong, s);
+    }
+    return true;
+}
+
 static bool work(struct session *s, struct error *err) {
-    s->recorder.inner = judge_of(s);
+    s->judge = judge_of(s);
+    s->recorder.inner = s->judge;
+    plugins_find(s->a, s->q->tool, &s->plugins);
+    if (s->plugins.n > 0) {
+        s->recorder.inner.judge = judge_and_ask;
+        s->recorder.inner.ctx = s;
+    }
     s->recorder.store = s->store;
     s->recorder.run = s->run.id;
     struct priors priors = op_memory_priors(s->a, &s->advice);

@@ -2,6 +2,7 @@
 #include "report/page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -207,6 +208,58 @@ static void put_checks(struct str *out, const struct run *r) {
     arena_reset(&a);
 }
 
+// The few lines that have most of the time, in words, for who sees no colours.
+static void put_hot_lines(struct str *out, const char *source, const double *shares, int n) {
+    enum { SHOWN = 5 };
+    bool is_told[SHOWN] = {false};
+    int best[SHOWN], n_best = 0;
+    for (; n_best < SHOWN; n_best++) {
+        int most = -1;
+        for (int i = 0; i < n; i++) {
+            bool is_new = shares[i] >= 0.05 && (most < 0 || shares[i] > shares[most]);
+            for (int k = 0; k < n_best && is_new; k++)
+                is_new = best[k] != i;
+            most = is_new ? i : most;
+        }
+        if (most < 0)
+            break;
+        best[n_best] = most;
+    }
+    str_puts(out, "<ol class=\"hot\">");
+    for (int i = 0; i < n && source && *source; i++) {
+        size_t len = strcspn(source, "\n"), blank = strspn(source, " ");
+        struct arena a = {0};
+        for (int k = 0; k < n_best; k++)
+            if (best[k] == i && !is_told[k]) {
+                is_told[k] = true;
+                str_printf(out, "<li>line %d, about %.0f%%: <code>", i + 1, 100 * shares[i]);
+                page_text(out, arena_strndup(&a, source + blank, len > blank ? len - blank : 0));
+                str_puts(out, "</code></li>");
+            }
+        arena_reset(&a);
+        source += len + (source[len] == '\n');
+    }
+    str_puts(out, "</ol>\n");
+}
+
+static void put_source(struct str *out, const struct search_node *n) {
+    int n_lines;
+    double *shares = page_hot_lines(n->candidate.source, &n->profile, &n_lines), all = 0;
+    for (int i = 0; i < n_lines; i++)
+        all += shares[i];
+    if (all > 0) {
+        str_printf(
+            out,
+            "<p class=\"note\">Hot lines: a static estimate, by the turns of the loops around "
+            "a line and what stands in it%s; nothing was sampled.</p>\n",
+            n->profile.n_launches > 1 ? ", within the time that its launch was measured to take"
+                                      : "");
+        put_hot_lines(out, n->candidate.source, shares, n_lines);
+    }
+    page_code(out, n->candidate.source, all > 0 ? shares : NULL, n_lines);
+    free(shares);
+}
+
 static void put_champion(struct str *out, const struct run_view *v, const struct search_node *n) {
     struct arena a = {0};
     put_path(out, v, n->number);
@@ -227,7 +280,7 @@ static void put_champion(struct str *out, const struct run_view *v, const struct
         page_text(out, launches);
         str_puts(out, "</p>\n");
     }
-    page_code(out, n->candidate.source);
+    put_source(out, n);
     arena_reset(&a);
 }
 

@@ -19,8 +19,13 @@ void page_text(struct str *out, const char *text);
 // "1.53 ms", "–" when not known.
 void page_seconds(struct str *out, double seconds);
 
-// Source with line numbers; comments, directives and words of C set apart.
-void page_code(struct str *out, const char *source);
+// Source with line numbers; comments, directives and words of C set apart. `shares` of the time,
+// one for each of so many lines, are drawn beside them; NULL: none.
+void page_code(struct str *out, const char *source, const double *shares, int n_lines);
+
+// page_hot.c: which share of the time each line of a source has, by an estimate; to be freed.
+struct profile;
+double *page_hot_lines(const char *source, const struct profile *p, int *n_lines);
 
 // `text` with what differs from `before` marked: by words of kernel blocks, by lines of source,
 // where long stretches that are the same are left out. `before` may be NULL.

@@ -173,12 +173,22 @@ static void code_line(struct str *out, const char *p, size_t len, bool *in_comme
     }
 }
 
-void page_code(struct str *out, const char *source) {
+// Lines with less of the time than this are as good as none.
+static const double SHARE_SHOWN = 0.02;
+
+void page_code(struct str *out, const char *source, const double *shares, int n_lines) {
     bool in_comment = false;
-    str_puts(out, "<pre class=\"code\">");
-    while (source && *source) {
+    double most = 0;
+    for (int i = 0; shares && i < n_lines; i++)
+        most = fmax(most, shares[i]);
+    str_puts(out, shares ? "<pre class=\"code hot\">" : "<pre class=\"code\">");
+    for (int i = 0; source && *source; i++) {
         size_t len = strcspn(source, "\n");
-        str_puts(out, "<span>");
+        if (shares && i < n_lines && shares[i] >= SHARE_SHOWN)
+            str_printf(out, "<span data-share=\"%.0f%%\" style=\"--s:%.3f\">", 100 * shares[i],
+                       shares[i] / most);
+        else
+            str_puts(out, "<span>");
         code_line(out, source, len, &in_comment);
         str_puts(out, "\n</span>");
         source += len + (source[len] == '\n');

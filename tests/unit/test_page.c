@@ -185,6 +185,50 @@ Test(page, has_its_charts_and_what_changed) {
                "\xf0\x9f\x94\xa5 ? ?");
 }
 
+// A loop's turns, and what stands in it: the exponential in the longest one is hottest.
+static const char two_launches[] = "#define N 1024\n"                            // 1
+                                   "void first(long block, const float *x) {\n"  // 2
+                                   "    for (long row = block * 8; row < block * 8 + 8; row++) {\n"
+                                   "        for (long j = 0; j < N; j += 8) {\n"
+                                   "            a += hone_exp8(x[j]);\n"  // 5
+                                   "        }\n"
+                                   "        b = a + 1;\n"  // 7
+                                   "    }\n"
+                                   "}\n"
+                                   "void second(long block, const float *x) {\n"
+                                   "    for (int i = 0; i < unknown; i++)\n"
+                                   "        y[i] = x[i];\n"  // 12
+                                   "    z = 1; // + + + + + + + + + +\n"
+                                   "}\n";
+
+Test(page, marks_the_lines_that_have_the_time) {
+    struct arena a = {0};
+    struct profile p = {0};
+    int n;
+    double *one = page_hot_lines(two_launches, &p, &n), all = 0;
+    cr_assert_eq(n, 14);
+    for (int i = 0; i < n; i++)
+        all += one[i];
+    cr_expect_float_eq(all, 1, 1e-9, "nobody told of launches: the text is one");
+    cr_expect_gt(one[4], 0.8);
+    free(one);
+    metrics_set(&profile_add_launch(&a, &p, "first")->metrics, METRIC_TIME, 1e-3);
+    metrics_set(&profile_add_launch(&a, &p, "second")->metrics, METRIC_TIME, 3e-3);
+    double *two = page_hot_lines(two_launches, &p, &n);
+    double first = 0, second = 0;
+    for (int i = 0; i < n; i++)
+        *(i < 9 ? &first : &second) += two[i];
+    cr_expect_float_eq(first, 0.25, 1e-9, "%g", first);
+    cr_expect_float_eq(second, 0.75, 1e-9, "%g", second);
+    cr_expect(two[4] > 100 * two[6] && two[6] > 0, "1024 turns of 8 rows and one of 8");
+    cr_expect(two[11] > two[12] && two[12] == 0, "a comment costs nothing");
+    free(two);
+    free(page_hot_lines(NULL, &p, &n));
+    cr_expect_eq(n, 0);
+    free(page_hot_lines("for (;;) { }}}} ((\n#define\n#define X\nfor (i = 0; i < ", NULL, &n));
+    arena_reset(&a);
+}
+
 Test(page, stays_small_however_many_nodes_there_are) {
     cr_assert_lt(check_page(1000, 4, "node 4"), 2000000);
     cr_assert_lt(check_page(100000, 99999 - 2, "more nodes are in the store"), 4000000);
