@@ -28,7 +28,7 @@ TYPES = {
 }
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int8: "i8", torch.int32: "i32"}
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.int8: 0}  # CUtensorMapDataType
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.float32: 7, torch.int8: 0}  # CUtensorMapDataType
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 BATCHES = 9

@@ -5,14 +5,16 @@
 // the seed decides; meanwhile its destination is NaN. A product is computed when its group is
 // waited for, from what lies in shared memory then, or for every fourth seed at once; meanwhile its
 // sums are NaN. So whatever is not waited for, waited for in the wrong phase, or given back too
-// early, computes something else for some seeds. A barrier that was not made, one arrival too many,
-// a product without a fence, a block that ends while a copy is under way: a fault.
+// early, computes something else for some seeds. A box that is stored is read when it is waited
+// for, or at once. A barrier that was not made, one arrival too many, a product without a fence, a
+// block that ends while a copy is under way: a fault.
 #pragma once
 
 enum {
     HONE_DEV_MBARRIERS_MAX = 64,
     HONE_DEV_BULK_MAX = 64,
     HONE_DEV_PRODUCTS_MAX = 64,
+    HONE_DEV_STORES_MAX = 8,
     HONE_DEV_TURNS = 8,
     HONE_DEV_WARPS_MAX = HONE_DEV_FIBRES_MAX / HONE_DEV_WARP,
 };
@@ -32,7 +34,7 @@ struct hone_dev_mbarrier {
 };
 
 struct hone_dev_bulk {
-    char *to;
+    char *to;  // in shared memory; what is stored comes from there
     const struct hone_tensormap *map;
     long coordinate[5];
     struct hone_dev_mbarrier *barrier;
@@ -41,7 +43,7 @@ struct hone_dev_bulk {
 // One warp's share of a product: 16 rows.
 struct hone_dev_product {
     const char *a, *b;
-    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8
+    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8, 3 tf32
     float *sums[HONE_DEV_WARP];                          // of each lane: columns / 2
     const int *words[HONE_DEV_WARP];  // of each lane: A, where it is in registers
 };
@@ -57,6 +59,8 @@ struct hone_dev_warp {
     struct hone_dev_product products[HONE_DEV_PRODUCTS_MAX];
     int n_products, group, is_fenced;
     struct hone_dev_held held[HONE_DEV_WARP][4];
+    struct hone_dev_bulk stores[HONE_DEV_STORES_MAX];  // that shared memory is still read for
+    int n_stores;
 };
 
 static struct {
@@ -72,6 +76,7 @@ static struct {
 
 static float hone_from_f16(unsigned short h);
 static float hone_from_bf16(unsigned short h);
+static float hone_dev_from_tf32(int word);
 
 // Barriers.
 
@@ -136,23 +141,28 @@ static char *hone_dev_swizzled(const char *at) {
     return (char *)(a ^ ((a >> 3) & 0x70));
 }
 
+// One row of a box, at `to` in shared memory: brought there, or stored from there.
 static void hone_dev_land_row(const struct hone_dev_bulk *c, char *to, const long *at) {
     const struct hone_tensormap *m = c->map;
+    size_t bytes = (size_t)m->element_bytes;
     uintptr_t address = (uintptr_t)m->base;  // wraps around: strides may make use of it
     int inside = 1;
     for (int i = 1; i < m->rank; i++) {
         address += (uintptr_t)at[i] * (uintptr_t)m->strides_bytes[i];
         inside &= at[i] >= 0 && at[i] < m->dims[i];
     }
-    const char *from = (const char *)address;
+    char *from = (char *)address;
     for (long x = 0; x < m->box[0]; x++) {
         char *p = to + x * m->element_bytes;
         long column = c->coordinate[0] + x;
         p = m->swizzle_bytes ? hone_dev_swizzled(p) : p;
-        if (inside && column >= 0 && column < m->dims[0])
-            memcpy(p, from + column * m->element_bytes, (size_t)m->element_bytes);
-        else
-            memset(p, 0, (size_t)m->element_bytes);
+        int is_there = inside && column >= 0 && column < m->dims[0];
+        if (is_there && c->barrier)
+            memcpy(p, from + column * m->element_bytes, bytes);
+        else if (is_there)
+            memcpy(from + column * m->element_bytes, p, bytes);
+        else if (c->barrier)
+            memset(p, 0, bytes);
     }
 }
 
@@ -172,6 +182,8 @@ static void hone_dev_land_box(struct hone_dev_bulk c) {
             at[i] = c.coordinate[i] + rest % m->box[i];
         hone_dev_land_row(&c, c.to + r * row, at);
     }
+    if (!c.barrier)
+        return;
     c.barrier->bytes -= hone_dev_box_bytes(m);
     hone_dev_mbarrier_end_phase(c.barrier);
 }
@@ -210,6 +222,54 @@ static __attribute__((unused)) void hone_dev_bulk_copy(void *to, const struct ho
 #define hone_bulk_copy5(to, map, barrier, x, y, z, u, v) \
     hone_dev_bulk_copy(to, *(map), barrier, 5, (const long[]){x, y, z, u, v})
 
+static struct hone_dev_warp *hone_dev_warp_of(const struct hone_dev_fibre *f);
+
+static __attribute__((unused)) void hone_dev_start_store(struct hone_dev_fibre *f) {
+    struct hone_dev_warp *w = hone_dev_warp_of(f);
+    hone_dev.now = f;
+    for (int lane = 0; lane < HONE_DEV_WARP; lane++)
+        if (f[lane].stored->to != f->stored->to)
+            hone_dev_fault("stores another box than its neighbours");
+    if (hone_dev.copies_at_once)
+        hone_dev_land_box(*f->stored);
+    else if (w->n_stores == HONE_DEV_STORES_MAX)
+        hone_dev_fault("stores more than %d boxes at a time", HONE_DEV_STORES_MAX);
+    else
+        w->stores[w->n_stores++] = *f->stored;
+}
+static __attribute__((unused)) void hone_dev_bulk_store(const void *from,
+                                                        const struct hone_tensormap *map, int rank,
+                                                        const long *coordinate, int line) {
+    struct hone_dev_bulk c = {(char *)(uintptr_t)from, map, {0}, NULL};
+    if (rank != map->rank || map->swizzle_bytes != 128 || (uintptr_t)from % 1024 != 0)
+        hone_dev_fault("stores a box by %d coordinates, or not from where the swizzle begins",
+                       rank);
+    memcpy(c.coordinate, coordinate, sizeof(long) * (size_t)rank);
+    hone_dev.now->stored = &c;
+    hone_dev_meet(hone_dev_start_store, line);
+}
+#define hone_bulk_store2(from, map, x, y) \
+    hone_dev_bulk_store(from, *(map), 2, (const long[]){x, y}, __LINE__)
+#define hone_bulk_store3(from, map, x, y, z) \
+    hone_dev_bulk_store(from, *(map), 3, (const long[]){x, y, z}, __LINE__)
+#define hone_bulk_store4(from, map, x, y, z, u) \
+    hone_dev_bulk_store(from, *(map), 4, (const long[]){x, y, z, u}, __LINE__)
+
+// All but the newest `source` are stored now.
+static __attribute__((unused)) void hone_dev_wait_stores(struct hone_dev_fibre *f) {
+    struct hone_dev_warp *w = hone_dev_warp_of(f);
+    int first = w->n_stores > f->source ? w->n_stores - f->source : 0;
+    for (int i = 0; i < w->n_stores; i++) {
+        if (i < first)
+            hone_dev_land_box(w->stores[i]);
+        else
+            w->stores[i - first] = w->stores[i];
+    }
+    w->n_stores -= first;
+}
+#define hone_bulk_stored(boxes) \
+    (hone_dev.now->source = (boxes), hone_dev_meet(hone_dev_wait_stores, __LINE__))
+
 // Products.
 
 // All four warps come together, then each does its part.
@@ -220,11 +280,16 @@ static __attribute__((unused)) void hone_dev_meet_group(hone_dev_together togeth
 }
 
 // Element (i, k) of an operand: i along the rows of A or columns of B.
-static float hone_dev_factor(const char *at, int across, int is_f16, int i, int k) {
+static float hone_dev_factor(const char *at, int across, int type, int i, int k) {
+    if (type == 3) {
+        int word;
+        memcpy(&word, hone_dev_swizzled(at + i * 128 + k * 4), 4);
+        return hone_dev_from_tf32(word);
+    }
     const char *p = across ? at + i / 64 * 8192 + k * 128 + i % 64 * 2 : at + i * 128 + k * 2;
     unsigned short half;
     memcpy(&half, hone_dev_swizzled(p), 2);
-    return is_f16 ? hone_from_f16(half) : hone_from_bf16(half);
+    return type ? hone_from_f16(half) : hone_from_bf16(half);
 }
 
 static struct hone_dev_held *hone_dev_hold(struct hone_dev_held *held, float *at, int count) {
@@ -278,7 +343,8 @@ static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hon
         hone_dev_compute_i8(w, warp, p);
         return;
     }
-    for (int k = 0; k < 16; k++) {
+    int depth = p->type == 3 ? 8 : 16;
+    for (int k = 0; k < depth; k++) {
         for (int i = 0; i < 16; i++)
             a[i][k] = hone_dev_left(p, warp, i, k);
         for (int j = 0; j < p->columns; j++)
@@ -289,7 +355,7 @@ static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hon
         for (int i = 0; i < p->columns / 2; i++) {
             const float *x = a[lane / 4 + i / 2 % 2 * 8], *y = b[i / 4 * 8 + lane % 4 * 2 + i % 2];
             double sum = p->adds ? (double)h->value[i] : 0;
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < depth; k++)
                 sum += (double)x[k] * (double)y[k];
             h->value[i] = (float)sum;
         }
@@ -358,6 +424,10 @@ static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, vo
 #define hone_wgmma_i8_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 2)
 #define hone_wgmma_i8_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 2)
 #define hone_wgmma_i8_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 2)
+#define hone_wgmma_tf32_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 3)
+#define hone_wgmma_tf32_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 3)
+#define hone_wgmma_tf32_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 3)
+#define hone_wgmma_tf32_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 3)
 #define HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, columns, type)                        \
     hone_dev_wgmma(                                                                   \
         (struct hone_dev_product){                                                    \
@@ -465,13 +535,16 @@ static void hone_dev_async_begin(void) {
     }
     for (int i = 0; i < hone_dev.n_fibres / HONE_DEV_WARP && hone_dev_async.warps; i++) {
         struct hone_dev_warp *w = &hone_dev_async.warps[i];
-        w->n_products = w->group = w->is_fenced = 0;
+        w->n_products = w->group = w->is_fenced = w->n_stores = 0;
         memset(w->held, 0, sizeof w->held);
     }
 }
 
 static void hone_dev_async_end(void) {
-    if (hone_dev_async.n_bulk)
+    int n = hone_dev_async.n_bulk;
+    for (int i = 0; i < hone_dev.n_fibres / HONE_DEV_WARP && hone_dev_async.warps; i++)
+        n += hone_dev_async.warps[i].n_stores;
+    if (n)
         hone_dev_fault("ends while a bulk copy is under way");
 }
 

@@ -1,8 +1,10 @@
 // Are the results of a call right whose inputs existed for that call alone, on a GPU? Where the
 // kernels know the problem and rows are independent, some rows by chance are gathered, of the
 // inputs and of the results, what is expected of them is computed by the same kernels as everything
-// else, and both are compared; about twenty launches over a few rows. Else the host computes a few
-// elements (spot_check.h), whose inputs are gathered word by word.
+// else, and both are compared; about twenty launches over a few rows. Where a single element takes
+// longer than a call (a loss, a norm of everything), all of it is computed so, in as few calls as
+// the host would look at. Else the host computes a few elements (spot_check.h), whose inputs are
+// gathered word by word.
 //
 // Inputs are those in the slot, once their digest has shown that nobody changed them.
 #include <math.h>
@@ -84,11 +86,13 @@ static cuda_pointer lay_out(struct looking *l, cuda_pointer at) {
         if (l->n_rows && l->carries[p->inputs[i].node])
             l->gathered[i] = cut(&at, bytes_of(l, p->inputs[i].node));
     for (int i = 0; i < p->n_outputs; i++) {
-        int64_t bytes = (int64_t)sizeof(double) * count_of(l, p->outputs[i].node);
+        node_id id = p->outputs[i].node;
+        bool is_f32 = type_of(l, id) == DTYPE_F32;
+        int64_t bytes = count_of(l, id) * (int64_t)(is_f32 ? sizeof(float) : sizeof(double));
         l->expected[i].high = cut(&at, bytes);
-        l->expected[i].low = cut(&at, bytes);
+        l->expected[i].low = cut(&at, is_f32 ? bytes : 0);
         l->expected[i].spread = cut(&at, bytes);
-        l->results[i] = cut(&at, bytes_of(l, p->outputs[i].node));
+        l->results[i] = cut(&at, l->n_rows ? bytes_of(l, id) : 0);
     }
     return at;
 }
@@ -263,6 +267,20 @@ static void fetch_part(void *ctx, bool is_output, int number, const struct box *
         gather_words(j, from, n, b, out);
 }
 
+// Is there room on the card for all that is expected, and for computing it? Of the declared set
+// only the limits are needed.
+static bool has_room(struct looking *l) {
+    const struct problem *p = l->j->problem;
+    int64_t data = 0;
+    if (!l->j->oracle.sets[SET_DECLARED].is_known && !gpu_declared_is_ready(l->j))
+        return false;
+    for (int i = 0; i < p->n_inputs; i++)
+        data += 4 * shape_count(&p->graph.nodes[p->inputs[i].node].shape);
+    for (int i = 0; i < p->n_outputs; i++)
+        data += 4 * shape_count(&p->graph.nodes[p->outputs[i].node].shape);
+    return gpu_make_room(l->j, (int64_t)lay_out(l, 0) + 2 * data);
+}
+
 static int choose_rows(struct looking *l) {
     const struct shape *s = &l->j->problem->graph.nodes[l->j->problem->outputs[0].node].shape;
     int n = 0;
@@ -286,13 +304,23 @@ void gpu_spot_check(struct judge *j, struct arena *a, struct subject *s, int slo
     *r = (struct spot_result){.output = -1, .elements = ""};
     l.carries = arena_array(a, bool, j->problem->graph.n_nodes);
     l.n_rows = choose_rows(&l);
-    bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem));
-    if (by_card && gpu_declared_is_ready(j) && take_memory(&l)) {
+    bool by_card = j->gpu->has_oracle && (l.n_rows || is_few(j->problem)), is_dear = false;
+    if (j->gpu->has_oracle && !by_card) {
+        enum spot_cost cost = spot_cost(&j->oracle, call, &j->rng);
+        if (cost == SPOT_SKIPPED)
+            return;
+        by_card = is_dear = cost == SPOT_DEAR && has_room(&l);
+    }
+    if (by_card && (is_dear || gpu_declared_is_ready(j)) && take_memory(&l)) {
         bool ok = look_at(&l, r, &err);
         if (!ok && err.kind != ERROR_UNSUPPORTED)
             gpu_fail(j, &err);
         for (int i = 0; i < j->problem->n_outputs; i++)
             r->n_checked += count_of(&l, j->problem->outputs[i].node);
+        if (is_dear) {
+            gpu_oracle_release(&j->gpu->oracle);
+            gpu_forget_spots(j);
+        }
         if (ok || j->broken.kind != ERROR_NONE)
             return;
         *r = (struct spot_result){.output = -1, .elements = ""};

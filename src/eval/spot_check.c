@@ -77,6 +77,23 @@ static void choose_box(const struct problem *p, int output, double budget, struc
             break;
 }
 
+// Is a call looked at where one element takes more than the budget?
+static bool is_chosen(double budget, double of_one, bool must_look, struct rng *rng) {
+    return must_look || (double)rng_below(rng, 1 << 20) < DEAR_LOOKS * budget / of_one * (1 << 20);
+}
+
+enum spot_cost spot_cost(const struct oracle *o, const struct spot_call *call, struct rng *rng) {
+    const struct problem *p = o->problem;
+    double budget = budget_of(call->call_s), most = 0;
+    for (int i = 0; i < p->n_outputs; i++) {
+        struct box b = box_by_chance(&p->graph.nodes[p->outputs[i].node].shape, rng);
+        most = fmax(most, cut_work(p, i, &b));
+    }
+    if (most <= budget)
+        return SPOT_CHEAP;
+    return is_chosen(budget, most, call->must_look, rng) ? SPOT_DEAR : SPOT_SKIPPED;
+}
+
 // How many boxes of an output are looked at in this call; none: it takes too long.
 static int count_boxes(const struct problem *p, int output, double budget, bool must_look,
                        struct rng *rng) {
@@ -86,8 +103,7 @@ static int count_boxes(const struct problem *p, int output, double budget, bool 
         return 1;
     double of_one = cut_work(p, output, &b), of_line = of_one;
     if (of_one > budget)
-        return must_look ||
-               (double)rng_below(rng, 1 << 20) < DEAR_LOOKS * budget / of_one * (1 << 20);
+        return is_chosen(budget, of_one, must_look, rng);
     if (s->rank > 0) {
         b.first[s->rank - 1] = 0;
         b.size[s->rank - 1] = s->size[s->rank - 1];

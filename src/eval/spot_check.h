@@ -47,6 +47,11 @@ struct spot_mean {
 };
 bool spot_is_rough(const struct oracle *o, const struct spot_mean *m);
 
+// Does a single element of some output take longer than the call? Then most calls are not looked
+// at, and whoever computes everything faster than the interpreter one element may do so.
+enum spot_cost { SPOT_CHEAP, SPOT_SKIPPED, SPOT_DEAR };
+enum spot_cost spot_cost(const struct oracle *o, const struct spot_call *call, struct rng *rng);
+
 // Look at some elements of every output, at a few places, as many as take about as long as the
 // call. Where a single element takes longer than that (a norm of everything), it is looked at by
 // chance, so often that looks take four times as long as calls, on average.

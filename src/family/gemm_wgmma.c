@@ -197,7 +197,9 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
-    for (int i = 0; i < f->region->n_values; i++)
+    // Results of split operands may be stored a second time, which those that go on would undo.
+    bool by_boxes = !z.parts && z.split == 1 && wgmma_set_boxes(&z, f->region, g);
+    for (int i = 0; i < f->region->n_values && !by_boxes; i++)
         if (wgmma_is_staged(f->region, g, i) && z.split == 1)
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;
@@ -210,6 +212,20 @@ struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_st
 bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value) {
     const struct node *n = &r->graph->nodes[r->value[value]];
     return dtype_infos[n->dtype].bits == 16 && g->n % 8 == 0 && g->has_pairs;
+}
+
+// As many as divide those of a tile, so that each box of a tile has a place of its own in every
+// tile.
+bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g) {
+    enum dtype t = r->graph->nodes[r->value[0]].dtype;
+    bool is_known = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+    if (r->n_values != 1 || !is_known || g->n % 8 != 0 || !g->has_pairs)
+        return false;
+    int64_t boxes = z->rhs.width * dtype_size(t, 1) / 128 * (z->own / WGMMA_ROWS);
+    for (z->boxes = 3; boxes % z->boxes != 0;)
+        z->boxes--;
+    z->staged_bytes = (int64_t)z->consumers * 4 * z->boxes * WGMMA_BOX_BYTES;
+    return true;
 }
 
 int64_t wgmma_pairs(const struct wgmma_sizes *z) {

@@ -38,6 +38,7 @@ struct wgmma_sizes {
     int own;               // rows of one consumer
     int64_t slices;        // along K
     int64_t staged_bytes;  // of shared memory that results pass on their way; 0: none do
+    int boxes;             // of each warp there, which the copy engine stores; 0: threads do
     int64_t chunk;         // slices whose sum is put aside; 0: all of them are one sum
     struct wgmma_side lhs, rhs;
 };
@@ -45,6 +46,10 @@ struct wgmma_sizes {
 // Does the region's value pass shared memory on its way? How many elements of it a warp has there.
 bool wgmma_is_staged(const struct region *r, const struct gemm_form *g, int value);
 enum { WGMMA_STAGED = 16 * 64 };
+// A box has 16 rows of 128 bytes. What a region's results need of them, all of its values together;
+// false: the copy engine does not store them.
+enum { WGMMA_BOX_BYTES = 16 * 128 };
+bool wgmma_set_boxes(struct wgmma_sizes *z, const struct region *r, const struct gemm_form *g);
 
 // requires: the form is one that the emitter accepts.
 struct wgmma_sizes wgmma_read_sizes(const struct form *f, const struct kernel_stage *s);

@@ -51,6 +51,7 @@ struct wgmma_build {
                                                      // (where they are K; else NULL), and the end
     const struct loop_expr *count;                   // of slices before this tile's
     const struct loop_expr *first_slice, *n_slices;  // of the tile's, that are the block's
+    const struct loop_expr *chunk;                   // of slices, where it is not the same for all
     struct wgmma_tile lhs, rhs;
     struct loop_buffer *full, *empty;  // barriers, one for each slot
     struct loop_buffer *sum;           // [64 rows][8 columns][rows g, g + 8] of two columns
@@ -60,6 +61,7 @@ struct wgmma_build {
     struct loop_buffer *least;   // split: smallest of the tile's factors; 0: some are missing
     struct loop_buffer *plain[2];  // split: sums of what is computed without tensor cores
     struct loop_buffer *passage[STAGE_VALUES_MAX];  // by value: through which it is stored, or NULL
+    struct loop_buffer *box_map;                    // by which boxes of it are, or NULL
 };
 
 static inline const struct loop_expr *num(const struct wgmma_build *x, int64_t value) {
@@ -109,6 +111,15 @@ void wgmma_place_tile(struct wgmma_build *x, struct loop_builder *b, const struc
 // multiply.
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
                       const struct loop_expr *consumer);
+
+// Boxes of results: the map that they are stored by; waits for the last of them.
+void wgmma_make_boxes(struct wgmma_build *x);
+void wgmma_await_boxes(const struct wgmma_build *x, struct loop_builder *b);
+// Makes a map of rows one whose copies say where rows end, and `at`, coordinates of a box of them,
+// such; x->cut is the end.
+void wgmma_cut_map(struct loop_map *map);
+void wgmma_cut_rows(const struct wgmma_build *x, const struct loop_expr *end,
+                    struct loop_operand *at);
 
 // Where several blocks have a tile: puts this one's sums into memory; adds up and stores this one's
 // share of the tile when all have done so.

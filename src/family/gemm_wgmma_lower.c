@@ -104,6 +104,29 @@ static void close_tiles(struct wgmma_build *x, struct loop_builder *b, struct wg
         loop_close(b, &loops->at[0]);
 }
 
+// ---- rows that end where a copy says so
+
+// Row r of those before row `end` is copied as row CUT - end + r of CUT, so that what lies behind
+// the end lies outside of the map; a second axis takes it back by `end` rows, and a third, whose
+// only coordinate is CUT, by -CUT rows: addresses wrap around at 2^64, which is CUT times the
+// stride that it would have otherwise.
+void wgmma_cut_map(struct loop_map *map) {
+    map->rank = 4;
+    map->dims[2] = map->dims[1] + 1;
+    map->dims[1] = WGMMA_CUT_ROWS;
+    map->dims[3] = WGMMA_CUT_ROWS + 1;
+    map->strides[2] = map->strides[1];
+    map->strides[3] = ((int64_t)1 << 34) - map->strides[1];
+    map->box[2] = map->box[3] = 1;
+}
+
+void wgmma_cut_rows(const struct wgmma_build *x, const struct loop_expr *end,
+                    struct loop_operand *at) {
+    at[1].index = add(x, loop_binary(x->a, LOOP_SUB, num(x, WGMMA_CUT_ROWS), end), at[1].index);
+    at[2].index = end;
+    at[3].index = num(x, WGMMA_CUT_ROWS);
+}
+
 // ---- slots
 
 static const struct loop_expr *slot_of(const struct wgmma_build *x, const struct loop_expr *count) {
@@ -144,15 +167,6 @@ struct wgmma_copy {
     const struct loop_expr *slot, *k, *matrix;
 };
 
-// A map of rows of which some end says how many there are has two axes besides its rows (make_map):
-// so coordinates are counted from that end, and those behind it lie outside.
-static void set_rows(const struct wgmma_build *x, struct loop_operand *o) {
-    const struct loop_expr *row = o[4].index;
-    o[4].index = add(x, loop_binary(x->a, LOOP_SUB, num(x, WGMMA_CUT_ROWS), x->cut), row);
-    o[5].index = x->cut;
-    o[6].index = num(x, WGMMA_CUT_ROWS);
-}
-
 static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
                      const struct wgmma_copy *c, const struct loop_expr *box) {
     const struct wgmma_tile *t = c->t;
@@ -167,7 +181,7 @@ static void copy_box(const struct wgmma_build *x, struct loop_builder *b,
                                {NULL, c->matrix},
                                {NULL, NULL}};
     if (t->s->is_cut)
-        set_rows(x, o);
+        wgmma_cut_rows(x, x->cut, o + 3);
     loop_intrinsic(b,
                    t->s->is_cut     ? INTRINSIC_BULK_COPY4
                    : t->s->is_batch ? INTRINSIC_BULK_COPY3
@@ -300,7 +314,12 @@ static void add_slices(const struct wgmma_build *x, struct loop_builder *b,
     loop_intrinsic(&inner, INTRINSIC_MBARRIER_WAIT,
                    (struct loop_operand[]){{x->full, slot}, {NULL, phase_of(x, count)}});
     // The first one of a sum adds to nothing.
-    multiply(x, &inner, slot, consumer, x->total ? rest(x, slice, x->z.chunk) : slice);
+    const struct loop_expr *adds = x->total ? rest(x, slice, x->z.chunk) : slice;
+    if (x->chunk) {
+        adds = loop_cast(x->a, loop_binary(x->a, LOOP_SUB, slice, begin), LOOP_I32);
+        adds = loop_to_index(x->a, adds, 0, 1);
+    }
+    multiply(x, &inner, slot, consumer, adds);
     wait_products(x, &inner, 1);
     loop_open_if(&inner, begin, slice, &some);
     release(x, &some, add(x, count, num(x, x->z.stages - 1)));
@@ -370,8 +389,16 @@ static void walk(const struct wgmma_build *x, struct loop_builder *b,
     }
     clear_totals(x, b);
     struct loop_for f = {"chunk", num(x, 0), end, x->z.chunk, false};
+    const struct loop_expr *each = x->chunk ? x->chunk : num(x, x->z.chunk);
+    if (x->chunk) {
+        const struct loop_expr *last = loop_binary(x->a, LOOP_SUB, each, num(x, 1));
+        f = (struct loop_for){"part", num(x, 0), NULL, 1, false};
+        f.end = loop_let(b, "parts", loop_binary(x->a, LOOP_DIV, add(x, end, last), each));
+    }
     const struct loop_expr *begin = loop_open_for(b, &f, &inner);
-    end = loop_let(&inner, "end", smaller(x, add(x, begin, num(x, x->z.chunk)), end));
+    if (x->chunk)
+        begin = loop_let(&inner, "chunk", loop_binary(x->a, LOOP_MUL, begin, each));
+    end = loop_let(&inner, "end", smaller(x, add(x, begin, each), end));
     add_slices(x, &inner, consumer, begin, end);
     add_to_totals(x, &inner, x->sum, 1);
     loop_close(b, &inner);
@@ -391,6 +418,7 @@ static void consume(struct wgmma_build *x, struct loop_builder *b) {
     else
         wgmma_store_tile(x, by_tile, consumer);
     close_tiles(x, b, &loops);
+    wgmma_await_boxes(x, b);
 }
 
 // Blocks that have a part of K each meet when their sums are in memory.
@@ -405,20 +433,6 @@ static void combine(struct wgmma_build *x, struct loop_builder *b) {
 }
 
 // ---- the kernel
-
-// Rows that end where a copy says so, which is not known before. Row r of those before row `end` is
-// copied as row CUT - end + r of CUT, so that what lies behind the end lies outside of the map; a
-// second axis takes it back by `end` rows, and a third, whose only coordinate is CUT, by -CUT rows:
-// addresses wrap around at 2^64, which is CUT times the stride that it would have otherwise.
-static void cut_map(struct loop_map *map) {
-    map->rank = 4;
-    map->dims[2] = map->dims[1] + 1;
-    map->dims[1] = WGMMA_CUT_ROWS;
-    map->dims[3] = WGMMA_CUT_ROWS + 1;
-    map->strides[2] = map->strides[1];
-    map->strides[3] = ((int64_t)1 << 34) - map->strides[1];
-    map->box[2] = map->box[3] = 1;
-}
 
 // How the copy engine sees one matrix, or its low parts.
 static struct loop_buffer *make_map(struct wgmma_build *x, const struct wgmma_side *s,
@@ -436,7 +450,7 @@ static struct loop_buffer *make_map(struct wgmma_build *x, const struct wgmma_si
     map.box[1] = s->along_k ? s->width : x->z.depth;
     map.box[2] = 1;
     if (s->is_cut)
-        cut_map(&map);
+        wgmma_cut_map(&map);
     return loop_map_of(x->l->program, name, &map);
 }
 
@@ -463,6 +477,8 @@ static void make_buffers(struct wgmma_build *x) {
     struct loop_size stages = {x->z.stages, NULL};
     make_side(x, &x->lhs, "lhs");
     make_side(x, &x->rhs, "rhs");
+    if (x->z.boxes)
+        wgmma_make_boxes(x);
     x->full = loop_shared_of(p, "full", DTYPE_I64, &stages, 1);
     x->empty = loop_shared_of(p, "empty", DTYPE_I64, &stages, 1);
     x->sum =
@@ -485,7 +501,7 @@ static void make_buffers(struct wgmma_build *x) {
     struct loop_size staged = {x->z.staged_bytes / 2, NULL};
     for (int v = 0; v < x->l->region->n_values; v++) {
         enum dtype t = x->l->target[v]->dtype;
-        if (!x->z.staged_bytes || !wgmma_is_staged(x->l->region, x->form, v) ||
+        if (!x->z.staged_bytes || x->z.boxes || !wgmma_is_staged(x->l->region, x->form, v) ||
             x->l->target_offset[v] || dtype_infos[t].bits != 16 ||
             (v > 0 && x->passage[0] && x->passage[0]->dtype != t))
             continue;

@@ -165,6 +165,101 @@ static void store_by_passage(struct wgmma_build *x, struct loop_builder *b,
     loop_close(b, &by_part);
 }
 
+// ---- results in boxes: a warp writes one into shared memory, and the copy engine stores it while
+// the warp goes on, into the next tile
+
+void wgmma_make_boxes(struct wgmma_build *x) {
+    struct loop_buffer *to = x->l->target[0];
+    int64_t per_row = 128 / dtype_size(to->dtype, 1), rows = x->z.m;
+    struct loop_size size = {x->z.staged_bytes / dtype_size(to->dtype, 1), NULL};
+    struct loop_map map = {.of = to, .rank = 3, .swizzle_bytes = 128};
+    // A stage may keep its values elsewhere, or in another type.
+    if (x->l->target_offset[0] ||
+        to->dtype != x->l->region->graph->nodes[x->l->region->value[0]].dtype)
+        return;
+    x->passage[0] = loop_shared_of(x->l->program, "passage", to->dtype, &size, 1);
+    x->passage[0]->align = 1024;
+    map.dims[0] = x->z.n;
+    map.dims[1] = rows;
+    map.dims[2] = x->z.batch;
+    map.strides[0] = 1;
+    map.strides[1] = x->z.n;
+    map.strides[2] = rows * x->z.n;
+    map.box[0] = per_row;
+    map.box[1] = 16;
+    map.box[2] = 1;
+    if (x->z.lhs.is_cut && x->z.lhs.along_k)
+        wgmma_cut_map(&map);
+    x->box_map = loop_map_of(x->l->program, "box_map", &map);
+}
+
+static void await_boxes(const struct wgmma_build *x, struct loop_builder *b, int but) {
+    loop_intrinsic(b, INTRINSIC_BULK_STORED, (struct loop_operand[]){{NULL, num(x, but)}});
+}
+
+void wgmma_await_boxes(const struct wgmma_build *x, struct loop_builder *b) {
+    if (x->box_map)
+        await_boxes(x, b, 0);
+}
+
+// From column `first` of the tile on, to the box that begins at `to`.
+static void fill_box(struct wgmma_build *x, struct loop_builder *b, const struct wgmma_place *p,
+                     const struct loop_expr *part, const struct loop_expr *first,
+                     const struct loop_expr *to) {
+    struct loop_builder by_row, guard, by_column, inside;
+    struct axis_map map = identity(x);
+    int64_t piece = 16 / dtype_size(x->passage[0]->dtype, 1), row_of_box = 8 * piece;
+    const struct loop_expr *half = open_unrolled(x, b, "half", 2, &by_row);
+    const struct loop_expr *own = add(x, times(x, half, 8), quotient(x, p->lane, 4));
+    const struct loop_expr *row = add(x, p->first, add(x, times(x, part, WGMMA_ROWS), own));
+    row = loop_let(&by_row, "row", row);
+    loop_open_if(&by_row, row, x->rows_end, &guard);
+    const struct loop_expr *j = open_unrolled(x, &guard, "j", row_of_box / 8, &by_column);
+    const struct loop_expr *at = add(x, times(x, j, 8), times(x, rest(x, p->lane, 4), 2));
+    const struct loop_expr *column = add(x, x->rhs.first, add(x, first, at));
+    column = loop_let(&by_column, "column", column);
+    loop_open_if(&by_column, column, x->l->space.extent[x->rhs.group], &inside);
+    struct scope s = scope_at(x, &inside, row, column, 2);
+    define(x, &s, sum_at(x, part, half, add(x, quotient(x, first, 8), j)));
+    const struct loop_expr *place =
+        times(x, loop_swizzle(x->a, own, quotient(x, at, piece), 128), piece);
+    place = add(x, add(x, to, times(x, own, row_of_box)), add(x, place, rest(x, at, piece)));
+    loop_store(&inside, x->passage[0], place, point_stored(&s, 0, &map), false);
+    loop_close(&by_column, &inside);
+    loop_close(&guard, &by_column);
+    loop_close(&by_row, &guard);
+    loop_close(b, &by_row);
+}
+
+static void store_by_boxes(struct wgmma_build *x, struct loop_builder *b,
+                           const struct wgmma_place *p) {
+    struct loop_builder by_part, by_box;
+    int64_t elements = WGMMA_BOX_BYTES / dtype_size(x->passage[0]->dtype, 1);
+    int64_t columns = elements / 16, boxes = x->z.rhs.width / columns;
+    bool is_cut = x->box_map->map->rank == 4;
+    const struct loop_expr *warp = add(x, times(x, p->consumer, 4), p->warp);
+    const struct loop_expr *part = open_unrolled(x, b, "part", x->z.own / WGMMA_ROWS, &by_part);
+    const struct loop_expr *box = open_unrolled(x, &by_part, "box", boxes, &by_box);
+    const struct loop_expr *slot = rest(x, add(x, times(x, part, boxes), box), x->z.boxes);
+    const struct loop_expr *to = times(x, add(x, times(x, warp, x->z.boxes), slot), elements);
+    const struct loop_expr *first = times(x, box, columns);
+    // Nobody reads the box that was there before.
+    await_boxes(x, &by_box, x->z.boxes - 1);
+    fill_box(x, &by_box, p, part, first, to);
+    // No consumer is the one that copies, which ranges do not know.
+    const struct loop_expr *row = add(x, p->first, times(x, part, WGMMA_ROWS));
+    if (!is_cut)
+        row = loop_to_index(x->a, loop_cast(x->a, row, LOOP_I32), 0, INT32_MAX / 2);
+    struct loop_operand o[] = {
+        {x->passage[0], to}, {x->box_map, NULL}, {NULL, add(x, x->rhs.first, first)},
+        {NULL, row},         {NULL, x->matrix},  {NULL, NULL}};
+    if (is_cut)
+        wgmma_cut_rows(x, x->rows_end, o + 2);
+    loop_intrinsic(&by_box, is_cut ? INTRINSIC_BULK_STORE4 : INTRINSIC_BULK_STORE3, o);
+    loop_close(&by_part, &by_box);
+    loop_close(b, &by_part);
+}
+
 // ---- split operands: results whose row or column has no factors
 
 static void open_if_true(const struct wgmma_build *x, struct loop_builder *b,
@@ -320,6 +415,10 @@ void wgmma_store_shares(struct wgmma_build *x, struct loop_builder *b) {
 void wgmma_store_tile(struct wgmma_build *x, struct loop_builder *b,
                       const struct loop_expr *consumer) {
     struct wgmma_place p = find_place(x, b, consumer);
+    if (x->box_map) {
+        store_by_boxes(x, b, &p);
+        return;
+    }
     if (x->least)
         loop_store(b, x->least, num(x, 0), loop_real(x->a, 1), false);
     bool straight = false;

@@ -98,7 +98,8 @@ struct wgmma_sizes ragged_wgmma_sizes(const struct form *f, const struct kernel_
     z.lhs.width = stage_number(s, "tile", 0);
     z.rhs.width = stage_number(s, "tile", 1);
     z.own = z.lhs.width / z.consumers;
-    for (int i = 0; i < f->region->n_values; i++)
+    bool by_boxes = wgmma_set_boxes(&z, f->region, &g);
+    for (int i = 0; i < f->region->n_values && !by_boxes; i++)
         if (wgmma_is_staged(f->region, &g, i))
             z.staged_bytes = (int64_t)z.consumers * 4 * WGMMA_STAGED * 2;
     z.slices = (z.k + z.depth - 1) / z.depth;

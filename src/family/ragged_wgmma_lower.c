@@ -91,6 +91,11 @@ static void open_outer(struct wgmma_build *x, struct loop_builder *b, struct wgm
     x->cut = offset_at(x, c, in, "end", add(x, x->matrix, num(x, 1)));
     const struct loop_expr *rows = larger(x, minus(x, x->cut, x->first_k), num(x, 1));
     x->n_slices = loop_let(in, "slices", loop_ceildiv(x->a, rows, x->z.depth));
+    // Errors of a sum grow with its terms, what is allowed for with the root of all.
+    if (x->z.chunk) {
+        const struct loop_expr *more = smaller(x, quotient(x, x->n_slices, 8), num(x, 3));
+        x->chunk = loop_let(in, "each", add(x, times(x, more, 2), num(x, x->z.chunk)));
+    }
     const struct loop_expr *before = rest(x, times(x, x->matrix, tiles), x->blocks);
     const struct loop_expr *tile = open_own(x, c, loops, before, num(x, tiles));
     x->batch.index[x->l->space.group[0]] = x->matrix;

@@ -3,7 +3,7 @@
 //
 // A bulk copy lands as late as it may: when nobody can go on. Until then its destination is under
 // way. A product is computed when its group is waited for; until then its sums are under way, and
-// whoever writes its operands is an error.
+// whoever writes its operands is an error. A box is stored when it is waited for, and so is its.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,7 @@ struct bulk {
     int64_t to_index, coordinate[LOOP_MAP_RANK_MAX];
     struct mbarrier *barrier;
     int64_t base, self;  // where the block's own memory begins; the block as a writer
+    int warp;            // that stores it, from `to`
 };
 
 struct matrix {
@@ -64,6 +65,8 @@ struct async {
     int n_barriers;
     struct bulk bulk[BULK_MAX];
     int n_bulk;
+    struct bulk stores[BULK_MAX];  // that shared memory is still read for
+    int n_stores;
     struct warpgroup groups[GROUPS_MAX];
     int64_t events;
 };
@@ -81,7 +84,7 @@ void async_begin(struct machine *m) {
 }
 
 void async_end(struct machine *m) {
-    if (m->async->n_bulk)
+    if (m->async->n_bulk || m->async->n_stores)
         fail(m, "ends while a bulk copy is under way");
 }
 
@@ -215,24 +218,29 @@ static void bulk_start(struct machine *m, const struct loop_stmt *s) {
     y->bulk[y->n_bulk++] = c;
 }
 
+// Where element `i` of a box lies in its buffer; false: outside.
+static bool find_element(struct machine *m, const struct bulk *c, int64_t i, int64_t *at) {
+    const struct loop_map *map = c->map;
+    uint64_t sum = 0;  // wraps around as addresses do: strides may make use of it
+    for (int d = 0; d < map->rank; i /= map->box[d], d++) {
+        int64_t x = c->coordinate[d] + i % map->box[d];
+        if (x >= map->dims[d])
+            return false;
+        sum += (uint64_t)x * (uint64_t)map->strides[d];
+    }
+    *at = (int64_t)sum;
+    if (*at < 0 || *at >= map->of->count)
+        machine_fail(m, map->of, *at, "is out of bounds");
+    return !m->failed;
+}
+
 static void bulk_land(struct machine *m, const struct bulk *c) {
     const struct loop_map *map = c->map;
     const struct memory *from = &m->memory[map->of->id];
     struct memory *to = &m->memory[c->to->id];
     for (int64_t i = 0; i < box_elements(map) && !m->failed; i++) {
-        int64_t rest = i;
-        uint64_t sum = 0;  // wraps around as addresses do: strides may make use of it
-        bool inside = true;
-        for (int d = 0; d < map->rank; rest /= map->box[d], d++) {
-            int64_t x = c->coordinate[d] + rest % map->box[d];
-            inside &= x < map->dims[d];
-            sum += (uint64_t)x * (uint64_t)map->strides[d];
-        }
-        int64_t at = (int64_t)sum;
-        if (inside && (at < 0 || at >= map->of->count)) {
-            machine_fail(m, map->of, at, "is out of bounds");
-            return;
-        }
+        int64_t at = 0;
+        bool inside = find_element(m, c, i, &at);
         union cell v = {0};
         if (inside)
             v = cell_get(map->of->dtype, from->bytes, at);
@@ -247,6 +255,49 @@ static void bulk_land(struct machine *m, const struct bulk *c) {
     }
     c->barrier->bytes -= box_elements(map) * dtype_size(c->to->dtype, 1);
     end_phase(c->barrier);
+}
+
+static void store_start(struct machine *m, const struct loop_stmt *s, int first) {
+    struct async *y = m->async;
+    struct bulk c = {.to = s->operand[0].buffer, .map = s->operand[1].buffer->map, .warp = first};
+    c.base = base_of(m, c.to);
+    c.to_index = machine_index(m, s->operand[0].index);
+    for (int i = 0; i < c.map->rank; i++)
+        c.coordinate[i] = machine_index(m, s->operand[2 + i].index);
+    if (y->n_stores == BULK_MAX)
+        fail(m, "stores too many boxes at a time");
+    else if (c.to_index + box_elements(c.map) > c.to->count ||
+             c.to_index * dtype_size(c.to->dtype, 1) % 1024 != 0)
+        machine_fail(m, c.to, c.to_index, "is no place for a box that is stored");
+    else
+        y->stores[y->n_stores++] = c;
+}
+
+static void store_land(struct machine *m, const struct bulk *c) {
+    const struct memory *from = &m->memory[c->to->id];
+    for (int64_t i = 0; i < box_elements(c->map) && !m->failed; i++) {
+        int64_t at = 0, place = c->base + swizzled(c->to, c->to_index + i);
+        if (!find_element(m, c, i, &at))
+            continue;
+        if (from->writer[place] != m->self)
+            machine_fail(m, c->to, c->to_index + i, "is stored before it is written");
+        machine_write(m, c->map->of, at, 0, cell_get(c->to->dtype, from->bytes, place));
+    }
+}
+
+// The warp's boxes are stored, but for so many.
+static void store_wait(struct machine *m, const struct loop_stmt *s, int first) {
+    struct async *y = m->async;
+    int64_t n = -machine_index(m, s->operand[0].index), kept = 0;
+    for (int i = 0; i < y->n_stores; i++)
+        n += y->stores[i].warp == first;
+    for (int i = 0; i < y->n_stores && !m->failed; i++) {
+        if (y->stores[i].warp == first && n-- > 0)
+            store_land(m, &y->stores[i]);
+        else
+            y->stores[kept++] = y->stores[i];
+    }
+    y->n_stores = (int)kept;
 }
 
 bool async_land(struct machine *m) {
@@ -298,6 +349,12 @@ static bool is_near(const struct matrix *x, const struct loop_buffer *b, int64_t
 }
 
 bool async_is_read(const struct machine *m, const struct loop_buffer *b, int64_t at) {
+    for (int i = 0; m->async && i < m->async->n_stores; i++) {
+        const struct bulk *c = &m->async->stores[i];
+        if (c->to == b && c->base == base_of(m, b) && at >= c->to_index &&
+            at < c->to_index + box_elements(c->map))
+            return true;
+    }
     for (int g = 0; m->async && g < GROUPS_MAX; g++)
         for (int i = 0; i < m->async->groups[g].n; i++) {
             const struct product *p = &m->async->groups[g].products[i];
@@ -323,7 +380,12 @@ static double factor(struct machine *m, const struct matrix *x, int64_t i, int64
                      mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
                                                      : "is read before it is written");
     union cell v = cell_get(x->buffer->dtype, mem->bytes, place);
-    return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
+    if (x->buffer->dtype != DTYPE_I32)
+        return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
+    uint32_t word = (uint32_t)v.whole & ~0x1fffu;
+    float real;
+    memcpy(&real, &word, sizeof real);
+    return (double)real;
 }
 
 // The cell of sum `i` of thread number `t` of the group, and its lane.
@@ -475,15 +537,26 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
     }
 }
 
-static bool is_whole_group(struct machine *m, const struct loop_stmt *s, int first,
+// Both of them bring a warp's threads together.
+static void by_warp(struct machine *m, const struct loop_stmt *s, int first) {
+    machine_turn(m, first);
+    if (s->intrinsic == INTRINSIC_BULK_STORED)
+        store_wait(m, s, first);
+    else
+        store_start(m, s, first);
+    m->syncs[first / WARP]++;
+}
+
+static bool is_whole_group(struct machine *m, const struct loop_stmt *s, int first, int threads,
                            const bool *active) {
     int n = 0;
-    for (int t = first; t < first + GROUP && t < m->n_threads; t++)
+    for (int t = first; t < first + threads && t < m->n_threads; t++)
         n += active[t];
-    if (n != 0 && n != GROUP && !m->failed)
-        m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a warpgroup take part",
-                               intrinsic_infos[s->intrinsic].text, n);
-    return n == GROUP;
+    if (n != 0 && n != threads && !m->failed)
+        m->failed = !error_set(m->err, ERROR_PARSE, "%s: only %d threads of a %s take part",
+                               intrinsic_infos[s->intrinsic].text, n,
+                               threads == WARP ? "warp" : "warpgroup");
+    return n == threads;
 }
 
 void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *active) {
@@ -493,8 +566,14 @@ void async_intrinsic(struct machine *m, const struct loop_stmt *s, const bool *a
     }
     if (intrinsic_infos[s->intrinsic].scope == SCOPE_WARPGROUP) {
         for (int first = 0; first < m->n_threads && !m->failed; first += GROUP)
-            if (is_whole_group(m, s, first, active))
+            if (is_whole_group(m, s, first, GROUP, active))
                 by_group(m, s, first);
+        return;
+    }
+    if (intrinsic_infos[s->intrinsic].scope == SCOPE_WARP) {
+        for (int first = 0; first < m->n_threads && !m->failed; first += WARP)
+            if (is_whole_group(m, s, first, WARP, active))
+                by_warp(m, s, first);
         return;
     }
     for (int t = 0; t < m->n_threads && !m->failed; t++) {

@@ -50,11 +50,16 @@ static const struct mutant_kernel kernels[] = {
      "stage c : gemm as wgmma  tile 64x128  warpgroups 1  stages 2  group 1  split 1\n"},
 };
 
-// Other threads give up registers that they do not have.
-static const struct mutant_same same[] = {{"nn", "if (thread < 128) {", 0}};
+// Other threads give up registers that they do not have; what lies outside of a result's map is not
+// stored, and nothing is read for it.
+static const struct mutant_same same[] = {{"nn", "if (thread < 128) {", 0},
+                                          {"nt", "if (row < M) {", 0},
+                                          {"nt", "if (column < N) {", 0},
+                                          {"nn", "if (row < M) {", 0}};
 
 Test(gemm_wgmma, fails_without_any_one_barrier_wait_or_guard, .timeout = 600) {
-    static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same, 1};
+    static const struct mutant_set set = {kernels, sizeof kernels / sizeof *kernels, same,
+                                          sizeof same / sizeof *same};
     struct mutant_tally tally;
     mutants_card(2);
     mutants_try(&set, &tally);

@@ -252,6 +252,16 @@ Test(spot_check, what_is_dear_is_looked_at_by_chance) {
     spot_check(&l.arena, &l.oracle, &(struct spot_source){fetch, &l},
                &(struct spot_call){0, true, l.own_rms}, &l.rng, &r);
     cr_expect_eq(r.output, 0, "where it must, it looks");
+    // The same calls are looked at by who computes all of it elsewhere.
+    int n_dear = 0;
+    for (int i = 0; i < 500; i++) {
+        enum spot_cost cost = spot_cost(&l.oracle, &(struct spot_call){0}, &l.rng);
+        cr_expect_neq(cost, SPOT_CHEAP);
+        n_dear += cost == SPOT_DEAR;
+    }
+    cr_expect(n_dear > 5 && n_dear < 60, "%d of 500", n_dear);
+    cr_expect_eq(spot_cost(&l.oracle, &(struct spot_call){.must_look = true}, &l.rng), SPOT_DEAR);
+    cr_expect_eq(spot_cost(&l.oracle, &(struct spot_call){.call_s = 1}, &l.rng), SPOT_CHEAP);
     close_looked(&l);
 }
 

@@ -19,15 +19,16 @@ HONE_ASSERT(K == 1024, "lowered for K = 1024");
 
 #pragma hone tensormap lhs_map = x dims(1024, 4096) strides(2048) box(64, 128) swizzle(128)
 #pragma hone tensormap rhs_map = w dims(1024, 4096) strides(2048) box(64, 256) swizzle(128)
-#pragma hone launch y_gemm grid(132) block(384) shared(213120) args(bias, y, lhs_map, rhs_map)
+#pragma hone tensormap box_map = y dims(4096, 4096, 1) strides(8192, 33554432) box(64, 16, 1) swizzle(128)
+#pragma hone launch y_gemm grid(132) block(384) shared(229440) args(bias, lhs_map, rhs_map, box_map)
 
-HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, unsigned short *__restrict__ y, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
+HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, HONE_MAP(lhs_map), HONE_MAP(rhs_map), HONE_MAP(box_map)) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 512 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 65536, 1024 * 64);
-    HONE_DYNAMIC_OF(long long, full, 196608, 4);
-    HONE_DYNAMIC_OF(long long, empty, 196640, 4);
+    HONE_DYNAMIC_OF(unsigned short, passage, 196608, 16384);
+    HONE_DYNAMIC_OF(long long, full, 229376, 4);
+    HONE_DYNAMIC_OF(long long, empty, 229408, 4);
     f32x2 sum[64];
-    HONE_DYNAMIC_OF(unsigned short, passage, 196736, 8192);
     const int block = hone_block();
     const int thread = hone_thread();
     if (thread < 1) {
@@ -92,14 +93,14 @@ HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, unsigned 
             int warp = thread / 32 % 4;
             int own = row0 + consumer * 64 + warp * 16;
             #pragma unroll
-            for (int c = 0; c < 4; c++) {
-                hone_warp_sync();
+            for (int box = 0; box < 4; box++) {
+                hone_bulk_stored(1);
                 #pragma unroll
                 for (int half = 0; half < 2; half++) {
                     #pragma unroll
                     for (int j = 0; j < 8; j++) {
-                        int column = column0 + c * 64 + j * 8 + lane % 4 * 2;
-                        f32x2 t_1 = sum[(c * 8 + j) * 2 + half];
+                        int column = column0 + box * 64 + j * 8 + lane % 4 * 2;
+                        f32x2 t_1 = sum[(box * 8 + j) * 2 + half];
                         f32x2 bias_v = hone_load2_bf16(&bias[column]);
                         f32x2 t_2 = t_1 + bias_v;
                         f32x2 y_half = t_2 * 0.5f;
@@ -107,17 +108,12 @@ HONE_KERNEL_OF(384, 1) y_gemm(const unsigned short *__restrict__ bias, unsigned 
                         f32x2 y_erf = hone_erf2(y_scaled);
                         f32x2 y_gate = y_erf + 1.0f;
                         f32x2 y_f32 = y_half * y_gate;
-                        hone_store2_bf16(&passage[(consumer * 4 + warp) * 1024 + (half * 8 + lane / 4) * 64 + (j ^ (lane / 4)) * 8 + lane % 4 * 2], y_f32);
+                        hone_store2_bf16(&passage[((consumer * 4 + warp) * 2 + box % 2) * 1024 + (half * 8 + lane / 4) * 64 + (((j * 8 + lane % 4 * 2) / 8) ^ (lane / 4)) * 8 + (j * 8 + lane % 4 * 2) % 8], y_f32);
                     }
                 }
-                hone_warp_sync();
-                #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    int row = own + i * 4 + lane / 8;
-                    int column = column0 + c * 64 + lane % 8 * 8;
-                    hone_store8_bf16(&y[row * N + column], hone_load8_bf16(&passage[(consumer * 4 + warp) * 1024 + (i * 4 + lane / 8) * 64 + ((lane % 8) ^ ((i * 4 + lane / 8) % 8)) * 8]));
-                }
+                hone_bulk_store3(&passage[((consumer * 4 + warp) * 2 + box % 2) * 1024], &box_map, column0 + box * 64, hone_to_int((int)own, 0, 1073741823), 0);
             }
         }
+        hone_bulk_stored(0);
     }
 }

@@ -23,13 +23,15 @@ HONE_ASSERT(K == 248, "lowered for K = 248");
 
 #pragma hone tensormap lhs_map = a dims(200, 248, 24) strides(400, 99200) box(64, 64, 1) swizzle(128)
 #pragma hone tensormap rhs_map = b dims(520, 248, 24) strides(1040, 257920) box(64, 64, 1) swizzle(128)
-#pragma hone launch c_gemm grid(132) block(256) shared(98368) args(c, lhs_map, rhs_map)
+#pragma hone tensormap box_map = c dims(520, 200, 24) strides(2080, 416000) box(32, 16, 1) swizzle(128)
+#pragma hone launch c_gemm grid(132) block(256) shared(114752) args(lhs_map, rhs_map, box_map)
 
-HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
+HONE_KERNEL_OF(256, 1) c_gemm(HONE_MAP(lhs_map), HONE_MAP(rhs_map), HONE_MAP(box_map)) {
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 256 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 32768, 512 * 64);
-    HONE_DYNAMIC_OF(long long, full, 98304, 4);
-    HONE_DYNAMIC_OF(long long, empty, 98336, 4);
+    HONE_DYNAMIC(passage, 24576, 4096);
+    HONE_DYNAMIC_OF(long long, full, 114688, 4);
+    HONE_DYNAMIC_OF(long long, empty, 114720, 4);
     f32x2 sum[32];
     const int block = hone_block();
     const int thread = hone_thread();
@@ -95,19 +97,25 @@ HONE_KERNEL_OF(256, 1) c_gemm(float *__restrict__ c, HONE_MAP(lhs_map), HONE_MAP
             int warp = thread / 32 % 4;
             int own = row0 + warp * 16;
             #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                int row = own + i * 8 + lane / 4;
-                if (row < M) {
-                    #pragma unroll
-                    for (int j = 0; j < 16; j++) {
-                        int column = column0 + j * 8 + lane % 4 * 2;
-                        if (column < N) {
-                            f32x2 c_v = sum[j * 2 + i];
-                            hone_store2(&c[(tile / 20 * M + row) * N + column], c_v);
+            for (int box = 0; box < 4; box++) {
+                hone_bulk_stored(1);
+                #pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    int row = own + half * 8 + lane / 4;
+                    if (row < M) {
+                        #pragma unroll
+                        for (int j = 0; j < 4; j++) {
+                            int column = column0 + box * 32 + j * 8 + lane % 4 * 2;
+                            if (column < N) {
+                                f32x2 c_v = sum[(box * 4 + j) * 2 + half];
+                                hone_store2(&passage[(warp * 2 + box % 2) * 512 + (half * 8 + lane / 4) * 32 + (((j * 8 + lane % 4 * 2) / 4) ^ (lane / 4)) * 4 + (j * 8 + lane % 4 * 2) % 4], c_v);
+                            }
                         }
                     }
                 }
+                hone_bulk_store3(&passage[(warp * 2 + box % 2) * 512], &box_map, column0 + box * 32, hone_to_int((int)own, 0, 1073741823), tile / 20);
             }
         }
+        hone_bulk_stored(0);
     }
 }

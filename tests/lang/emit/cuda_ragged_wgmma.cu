@@ -24,19 +24,21 @@ HONE_ASSERT(N == 512, "lowered for N = 512");
 
 #pragma hone tensormap lhs_map = x dims(256, 1073741824, 4097, 1073741825) strides(512, 512, 34359737856) box(64, 128, 1, 1) swizzle(128)
 #pragma hone tensormap rhs_map = w dims(512, 256, 8) strides(1024, 262144) box(64, 64, 1) swizzle(128)
+#pragma hone tensormap box_map = y dims(512, 1073741824, 4097, 1073741825) strides(1024, 1024, 34359737344) box(64, 16, 1, 1) swizzle(128)
 #pragma hone tensormap lhs_map_2 = x dims(256, 1073741824, 4097, 1073741825) strides(512, 512, 34359737856) box(64, 64, 1, 1) swizzle(128)
 #pragma hone tensormap rhs_map_2 = g dims(512, 1073741824, 4097, 1073741825) strides(1024, 1024, 34359737344) box(64, 64, 1, 1) swizzle(128)
-#pragma hone launch y_groups grid(84) block(384) shared(213120) args(o, y, lhs_map, rhs_map)
-#pragma hone launch dw_groups grid(128) block(256) shared(98368) args(o, dw, lhs_map_2, rhs_map_2)
+#pragma hone tensormap box_map_2 = dw dims(512, 256, 8) strides(2048, 524288) box(32, 16, 1) swizzle(128)
+#pragma hone launch y_groups grid(84) block(384) shared(229440) args(o, lhs_map, rhs_map, box_map)
+#pragma hone launch dw_groups grid(128) block(256) shared(114752) args(o, lhs_map_2, rhs_map_2, box_map_2)
 
-HONE_KERNEL_OF(384, 1) y_groups(const int *__restrict__ o, unsigned short *__restrict__ y, HONE_MAP(lhs_map), HONE_MAP(rhs_map)) {
+HONE_KERNEL_OF(384, 1) y_groups(const int *__restrict__ o, HONE_MAP(lhs_map), HONE_MAP(rhs_map), HONE_MAP(box_map)) {
     int number[3];
     HONE_DYNAMIC_OF(unsigned short, lhs_tile, 0, 512 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile, 65536, 1024 * 64);
-    HONE_DYNAMIC_OF(long long, full, 196608, 4);
-    HONE_DYNAMIC_OF(long long, empty, 196640, 4);
+    HONE_DYNAMIC_OF(unsigned short, passage, 196608, 16384);
+    HONE_DYNAMIC_OF(long long, full, 229376, 4);
+    HONE_DYNAMIC_OF(long long, empty, 229408, 4);
     f32x2 sum[64];
-    HONE_DYNAMIC_OF(unsigned short, passage, 196736, 8192);
     const int block = hone_block();
     const int thread = hone_thread();
     if (thread < 1) {
@@ -142,46 +144,38 @@ HONE_KERNEL_OF(384, 1) y_groups(const int *__restrict__ o, unsigned short *__res
                 int warp = thread / 32 % 4;
                 int own = first_row + consumer * 64 + warp * 16;
                 #pragma unroll
-                for (int c = 0; c < 4; c++) {
-                    hone_warp_sync();
+                for (int box = 0; box < 4; box++) {
+                    hone_bulk_stored(1);
                     #pragma unroll
                     for (int half = 0; half < 2; half++) {
                         int row = own + half * 8 + lane / 4;
                         if (row < end) {
                             #pragma unroll
                             for (int j = 0; j < 8; j++) {
-                                int column = column0 + c * 64 + j * 8 + lane % 4 * 2;
+                                int column = column0 + box * 64 + j * 8 + lane % 4 * 2;
                                 if (column < N) {
-                                    f32x2 y_f32 = sum[(c * 8 + j) * 2 + half];
-                                    hone_store2_bf16(&passage[(consumer * 4 + warp) * 1024 + (half * 8 + lane / 4) * 64 + (j ^ (lane / 4)) * 8 + lane % 4 * 2], y_f32);
+                                    f32x2 y_f32 = sum[(box * 8 + j) * 2 + half];
+                                    hone_store2_bf16(&passage[((consumer * 4 + warp) * 2 + box % 2) * 1024 + (half * 8 + lane / 4) * 64 + (((j * 8 + lane % 4 * 2) / 8) ^ (lane / 4)) * 8 + (j * 8 + lane % 4 * 2) % 8], y_f32);
                                 }
                             }
                         }
                     }
-                    hone_warp_sync();
-                    #pragma unroll
-                    for (int i = 0; i < 4; i++) {
-                        int row = own + i * 4 + lane / 8;
-                        if (row < end) {
-                            int column = column0 + c * 64 + lane % 8 * 8;
-                            if (column < N) {
-                                hone_store8_bf16(&y[row * N + column], hone_load8_bf16(&passage[(consumer * 4 + warp) * 1024 + (i * 4 + lane / 8) * 64 + ((lane % 8) ^ ((i * 4 + lane / 8) % 8)) * 8]));
-                            }
-                        }
-                    }
+                    hone_bulk_store4(&passage[((consumer * 4 + warp) * 2 + box % 2) * 1024], &box_map, column0 + box * 64, 1073741824 - end + own, end, 1073741824);
                 }
                 number[0] = (int)(so_far + slices);
             }
         }
+        hone_bulk_stored(0);
     }
 }
 
-HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, float *__restrict__ dw, HONE_MAP(lhs_map_2), HONE_MAP(rhs_map_2)) {
+HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, HONE_MAP(lhs_map_2), HONE_MAP(rhs_map_2), HONE_MAP(box_map_2)) {
     int number_[3];
     HONE_DYNAMIC_OF(unsigned short, lhs_tile_2, 0, 256 * 64);
     HONE_DYNAMIC_OF(unsigned short, rhs_tile_2, 32768, 512 * 64);
-    HONE_DYNAMIC_OF(long long, full_2, 98304, 4);
-    HONE_DYNAMIC_OF(long long, empty_2, 98336, 4);
+    HONE_DYNAMIC(passage_2, 24576, 4096);
+    HONE_DYNAMIC_OF(long long, full_2, 114688, 4);
+    HONE_DYNAMIC_OF(long long, empty_2, 114720, 4);
     f32x2 sum_[32];
     f32x2 total[32];
     const int block = hone_block();
@@ -226,6 +220,7 @@ HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, float *__restrict__ 
             int begin = hone_to_int(o[group], 0, 4096);
             int end = hone_to_int(o[group + 1], 0, 4096);
             int slices = ((end - begin > 1 ? end - begin : 1) + 63) / 64;
+            int each = (slices / 8 < 3 ? slices / 8 : 3) * 2 + 2;
             int first = (block + 128 - group * 16) % 128;
             for (int tile = first; tile < 16; tile += 128) {
                 int so_far = hone_to_int(number_[0], 0, 1073741823);
@@ -235,14 +230,16 @@ HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, float *__restrict__ 
                 for (int i = 0; i < 32; i++) {
                     total[i] = hone_all2(0.0f);
                 }
-                for (int chunk = 0; chunk < slices; chunk += 2) {
-                    int end_2 = (chunk + 2 < slices ? chunk + 2 : slices);
+                int parts = (slices + each - 1) / each;
+                for (int part = 0; part < parts; part++) {
+                    int chunk = part * each;
+                    int end_2 = (chunk + each < slices ? chunk + each : slices);
                     for (int slice = chunk; slice < end_2; slice++) {
                         int count = so_far + slice;
                         int slot = count % 4;
                         hone_mbarrier_wait(&full_2[slot], count / 4 % 2);
                         hone_wgmma_fence();
-                        hone_wgmma_bf16_128(&sum_[0], &lhs_tile_2[slot * 4096], &rhs_tile_2[slot * 8192], 1, 1, slice % 2);
+                        hone_wgmma_bf16_128(&sum_[0], &lhs_tile_2[slot * 4096], &rhs_tile_2[slot * 8192], 1, 1, hone_to_int((int)(slice - chunk), 0, 1));
                         hone_wgmma_bf16_128(&sum_[0], &lhs_tile_2[slot * 4096 + 1024], &rhs_tile_2[slot * 8192 + 1024], 1, 1, 1);
                         hone_wgmma_bf16_128(&sum_[0], &lhs_tile_2[slot * 4096 + 2048], &rhs_tile_2[slot * 8192 + 2048], 1, 1, 1);
                         hone_wgmma_bf16_128(&sum_[0], &lhs_tile_2[slot * 4096 + 3072], &rhs_tile_2[slot * 8192 + 3072], 1, 1, 1);
@@ -267,17 +264,21 @@ HONE_KERNEL_OF(256, 1) dw_groups(const int *__restrict__ o, float *__restrict__ 
                 int warp = thread / 32 % 4;
                 int own = row0 + warp * 16;
                 #pragma unroll
-                for (int i = 0; i < 2; i++) {
-                    int row = own + i * 8 + lane / 4;
+                for (int box = 0; box < 4; box++) {
+                    hone_bulk_stored(1);
                     #pragma unroll
-                    for (int j = 0; j < 16; j++) {
-                        int column = column0 + j * 8 + lane % 4 * 2;
-                        f32x2 dw_v = total[j * 2 + i];
-                        hone_store2(&dw[(group * K + row) * N + column], dw_v);
+                    for (int half = 0; half < 2; half++) {
+                        #pragma unroll
+                        for (int j = 0; j < 4; j++) {
+                            f32x2 dw_v = total[(box * 4 + j) * 2 + half];
+                            hone_store2(&passage_2[(warp * 2 + box % 2) * 512 + (half * 8 + lane / 4) * 32 + (((j * 8 + lane % 4 * 2) / 4) ^ (lane / 4)) * 4 + (j * 8 + lane % 4 * 2) % 4], dw_v);
+                        }
                     }
+                    hone_bulk_store3(&passage_2[(warp * 2 + box % 2) * 512], &box_map_2, column0 + box * 32, hone_to_int((int)own, 0, 1073741823), group);
                 }
                 number_[0] = (int)(so_far + slices);
             }
         }
+        hone_bulk_stored(0);
     }
 }
