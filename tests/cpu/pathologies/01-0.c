@@ -1,6 +1,7 @@
 #pragma hone launch product grid(M) args(a, b, c)
 
-__attribute__((optimize("no-tree-vectorize"))) void product(long block, const float *restrict a, const float *restrict b, float *restrict c) {
+__attribute__((optimize("no-tree-vectorize"))) void
+product(long block, const float *restrict a, const float *restrict b, float *restrict c) {
     float sum[N];
     for (long j = 0; j < N; j++)
         sum[j] = 0;

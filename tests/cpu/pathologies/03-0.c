@@ -2,7 +2,8 @@ typedef float vec __attribute__((vector_size(32), aligned(4)));
 enum { ROWS = 4, COLS = 2, LANES = 8 };
 #pragma hone launch product grid((M / 4) * (N / 16)) args(a, b, c)
 
-__attribute__((optimize("fp-contract=off"))) void product(long block, const float *restrict a, const float *restrict b, float *restrict c) {
+__attribute__((optimize("fp-contract=off"))) void
+product(long block, const float *restrict a, const float *restrict b, float *restrict c) {
     const long across = N / (COLS * LANES), row = block / across * ROWS;
     const long column = block % across * (COLS * LANES);
     vec sum[ROWS][COLS] = {0};
