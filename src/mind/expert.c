@@ -58,7 +58,8 @@ static const struct move *pick_by_finding(struct arena *a, const struct brief *b
         const struct move *m = best_move(&finding->actions[i], moves, n_moves);
         if (!m)
             continue;
-        struct prior learned = priors_expect(brief->priors, m->words, finding->tool);
+        struct prior learned =
+            priors_expect(brief->priors, m->words, finding->tool, brief->bottleneck);
         if (!takes_slower && prior_log_gain(&learned) < SLOWER)
             continue;
         const char *reason =
@@ -86,7 +87,7 @@ static const struct move *pick(struct arena *a, const struct brief *brief, const
     m = best_move(NULL, moves, n_moves);
     if (!m)
         return NULL;
-    struct prior learned = priors_expect(brief->priors, m->words, NULL);
+    struct prior learned = priors_expect(brief->priors, m->words, NULL, brief->bottleneck);
     *out = (struct proposal){.kernel = m->kernel,
                              .move = m->words,
                              .reason =

@@ -304,6 +304,18 @@ static int find_mix(const struct ceilings *c, double read_fraction, double *shar
     return TRAFFIC_MIXES - 1;
 }
 
+double ceilings_spread(const struct ceilings *c) {
+    double spread = c->f32_spread;
+    for (int i = 0; i < TRAFFIC_MIXES; i++)
+        spread = c->traffic[i].spread > spread ? c->traffic[i].spread : spread;
+    return spread;
+}
+
+bool ceilings_are_unsure(const struct ceilings *c) {
+    const double most = 0.25;
+    return c->present && ceilings_spread(c) > most;
+}
+
 double ceilings_bandwidth(const struct ceilings *c, double read_fraction) {
     double share;
     int i = find_mix(c, read_fraction, &share);

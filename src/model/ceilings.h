@@ -75,6 +75,11 @@ void ceilings_settle(struct ceilings *c, double cold_bytes);
 // before.
 void ceilings_raise(struct ceilings *c, const struct ceilings *fresh);
 
+// The largest relative spread over repeats; and whether that says more of the machine's load while
+// they were measured than of the machine. What was not measured is sure.
+double ceilings_spread(const struct ceilings *c);
+bool ceilings_are_unsure(const struct ceilings *c);
+
 // Bytes per second for much traffic of which `read_fraction` is reads: interpolated in time per
 // byte between the measured mixes.
 double ceilings_bandwidth(const struct ceilings *c, double read_fraction);

@@ -477,6 +477,12 @@ static bool begin_model(struct session *s, struct error *err) {
     return find_proposer(s, words ? "team" : "expert", err);
 }
 
+// The default, by the kind of mind: what a model will write has no knobs to be learned from.
+static bool choose_policy(struct session *s, struct error *err) {
+    const struct policy *p = s->proposer == &proposer_team ? &policy_mcts : policies[0];
+    return s->q->policy || policy_choose(p->name, false, &s->policy, err);
+}
+
 // With its bound, in one step: one that was killed between them could not be replayed.
 static bool add_run(struct session *s, struct error *err) {
     if (!store_begin(s->store, err))
@@ -489,14 +495,15 @@ static bool add_run(struct session *s, struct error *err) {
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
-    if (!policy_choose(q->policy ? q->policy : policies[0]->name, false, &s->policy, err) ||
+    if ((q->policy && !policy_choose(q->policy, false, &s->policy, err)) ||
         !op_load(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
-    if (!find_memory(s, err) || !begin_model(s, err) || !find_target(s, start_target(s), err) ||
-        !find_start(s, err) || !find_baseline(s, err) || !measure_ceilings(s, err))
+    if (!find_memory(s, err) || !begin_model(s, err) || !choose_policy(s, err) ||
+        !find_target(s, start_target(s), err) || !find_start(s, err) || !find_baseline(s, err) ||
+        !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);

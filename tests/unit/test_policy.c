@@ -207,8 +207,9 @@ Test(policy_trees, mcts_gives_failing_nodes_fewer_children_than_working_ones) {
     cr_assert(!tree_is_open(&state.tree, 1));
 }
 
-static struct prior expect_stream(const void *ctx, const char *kind, const char *tool) {
-    (void)ctx, (void)tool;
+static struct prior expect_stream(const void *ctx, const char *kind, const char *tool,
+                                  const char *bottleneck) {
+    (void)ctx, (void)tool, (void)bottleneck;
     bool is_stream = strcmp(kind, "store stream") == 0;
     return (struct prior){.gain = is_stream ? 4 : 0, .weight = is_stream ? 100 : 0};
 }
@@ -310,8 +311,8 @@ static double told[2];
 
 static int ask(struct arena *into, const struct brief *b, struct proposal *out, int room) {
     (void)into, (void)room, (void)out;
-    struct prior up = priors_expect(b->priors, "y: vec 8 -> 16", NULL);
-    struct prior down = priors_expect(b->priors, "y: vec 8 -> 4", NULL);
+    struct prior up = priors_expect(b->priors, "y: vec 8 -> 16", NULL, NULL);
+    struct prior down = priors_expect(b->priors, "y: vec 8 -> 4", NULL, NULL);
     told[0] = prior_log_gain(&up);
     told[1] = prior_log_gain(&down);
     return 0;
