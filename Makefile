@@ -38,7 +38,7 @@ RUNTIME := $(sort $(wildcard runtime/*.h runtime/*.c runtime/*.cu bridge/export/
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIB     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 TOBJ    := $(TESTS:%.c=$(BUILD)/%.o)
-FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(addprefix $(BUILD)/fake/lib64/,libcupti.so.13 libopenblas.so.0 ../wrong/libopenblas.so.0)
+FAKE    := $(patsubst tests/fake/%.c,$(BUILD)/fake/lib64/%.so.1,$(wildcard tests/fake/*.c)) $(addprefix $(BUILD)/fake/lib64/,libcupti.so.13 libopenblas.so.0 libcublasLt.so.13 libcudnn.so.9 ../wrong/libopenblas.so.0)
 FUZZ_DIR  = base build calibrate eval ir lang model record loop family gpu profile tools store llm mind mcp
 FUZZ_LIB  = $(foreach d,$(FUZZ_DIR),$(filter $(BUILD)/src/$d/%,$(LIB))) $(BUILD)/embedded.o
 FUZZ_LINK = -fsanitize=fuzzer,address,undefined
@@ -116,7 +116,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret $(BUILD)/store-times
-	for b in run language judge search; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
+	for b in run language judge search cpu_eyes; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
 	for b in control slower; do bench/judge_$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 	$(BUILD)/estimators tests/fixtures/timing/*.txt

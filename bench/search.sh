@@ -7,12 +7,14 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "$hone" suite "$here"/tests/tables/*.table --seeds "$seeds" --markdown \
-    --vary "policy=$("$hone" help optimize | sed -n 's/.*improve on: //p' | sed 's/ (the default)//; s/, */,/g')"
+    --vary "policy=$("$hone" help policies | sed -n 's/^\([a-z]\{1,\}\) .*/\1/p' | grep -v '^random$' | tr '\n' ,)random"
 printf '\n| store | |\n|---|---|\n'
-"$(dirname "$hone")/store-times" "$tmp" | while read -r what time unit; do
+"$(dirname "$hone")/store-times" "$tmp" | while read -r what time unit more; do
     case $what in
     open) echo "| opening one of 100 000 evaluations, with its list of runs | $time $unit (aim: under 100 ms) |" ;;
     record) echo "| a record: a node and its run, one transaction | $time $unit |" ;;
+    select) echo "| $time: selecting a node in a tree of 100 000 | $unit $more (aim: under 1 ms) |" ;;
+    decide) echo "| $time: a whole decision there | $unit $more |" ;;
     fsync) echo "| write and fsync of 4 KiB next to it, in turns | $time $unit |" ;;
     esac
 done

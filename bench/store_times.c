@@ -1,6 +1,7 @@
 // store-times DIR: how long the store takes, next to what the disk takes: opening one of 100 000
 // evaluations with its list of runs, and one record (a node and its run in one transaction) against
-// a bare write and fsync of as many bytes in the same directory. For docs/results/search.md.
+// a bare write and fsync of as many bytes in the same directory; and how long policies take to
+// decide in a tree of 100 000 nodes. For docs/results/search.md.
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +12,18 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "eval/stats.h"
+#include "family/lower.h"
+#include "lang/lang.h"
+#include "mind/proposer.h"
+#include "model/bound.h"
 #include "record/run.h"
+#include "search/decide.h"
+#include "search/policy.h"
 #include "store/store.h"
 
-enum { RUNS = 100, NODES = 1000, TIMES = 51, BARE_BYTES = 4096 };
+enum { RUNS = 100, NODES = 1000, TIMES = 51, BARE_BYTES = 4096, TREE = 100000 };
 
 static void check(bool ok, const struct error *err) {
     if (ok)
@@ -107,6 +115,84 @@ static double time_bare(int fd) {
     return seconds_since(start_ns);
 }
 
+// ---- decisions
+
+static const char PROBLEM[] = "problem s\ndim M = 4096, N = 1024\nin x : f32[M, N] ~ normal\n"
+                              "out y : f32[M, N]\ny = softmax(x)\n";
+
+// As random growth makes them: some nodes with hundreds of children, one in ten did not pass.
+static struct search_node *grow_tree(struct arena *a, const char *kernel) {
+    struct search_node *n = arena_array(a, struct search_node, TREE);
+    struct rng rng;
+    rng_init(&rng, 1);
+    for (int i = 0; i < TREE; i++) {
+        int parent = i == 0 ? -1 : 0;
+        while (i >= 500 && (parent == 0 || !(n[parent].time_s > 0)))
+            parent = (int)rng_below(&rng, 2000 < i ? 2000 : (uint64_t)i);
+        bool fails = i % 10 == 3;
+        n[i] = (struct search_node){
+            .number = i,
+            .parent = parent,
+            .state = NODE_EVALUATED,
+            .move = "y: vec 8 -> 16",
+            .candidate = {.hash = arena_printf(a, "%d", i), .source = "", .kernel = kernel},
+            .verdict = {.kind = fails ? VERDICT_WRONG : VERDICT_OK, .evidence = ""},
+            .measurement = {.present = !fails, .speedup = 1},
+            .time_s = fails ? NAN : 1 + rng_unit(&rng)};
+    }
+    return n;
+}
+
+// One selection; of a policy that selects no node, a whole decision, lowering included.
+static double time_decision(const struct search_context *c, struct search_state *s) {
+    struct decision d;
+    int64_t start_ns = clock_now_ns();
+    if (c->policy->select)
+        c->policy->select(c, s);
+    else
+        c->policy->propose(c, s, &d, 1);
+    return seconds_since(start_ns);
+}
+
+static void time_policies(void) {
+    struct arena a = {0}, scratch = {0};
+    struct lang_source source = {.file = "bench", .text = PROBLEM, .len = sizeof PROBLEM - 1};
+    struct lang_file file = {0};
+    struct error err = {0};
+    const char *diagnostics;
+    struct target t;
+    struct bound b;
+    struct kernel k = {0};
+    check(lang_parse(&a, &source, &file, &diagnostics, &err) && target_of_arch("sm_90a", &t), &err);
+    const struct problem *p = file.problems[0];
+    bound_compute(p, &t, &b);
+    lower_default(&a, p, &t, &k);
+    struct search_node *nodes = grow_tree(&a, kernel_print(&a, &k));
+    for (int i = 0; policies[i]; i++) {
+        struct search_state s = {0};
+        struct search_context c = {.problem = p,
+                                   .target = &t,
+                                   .bound = &b,
+                                   .policy = policies[i],
+                                   .proposer = &proposer_expert,
+                                   .nodes = nodes,
+                                   .n_nodes = TREE,
+                                   .scratch = &scratch};
+        double times[TIMES];
+        for (int j = -1; j < TIMES; j++) {  // the first one builds what later ones find
+            state_follow(&c, &s);
+            double seconds = time_decision(&c, &s);
+            if (j >= 0)
+                times[j] = seconds;
+            arena_reset(&scratch);
+        }
+        printf("%s %s %.4f ms\n", c.policy->select ? "select" : "decide", c.policy->name,
+               1e3 * stats_median(times, TIMES));
+        state_reset(&s);
+    }
+    arena_reset(&a);
+}
+
 int main(int argc, char **argv) {
     struct error err = {0};
     struct arena a = {0};
@@ -130,5 +216,6 @@ int main(int argc, char **argv) {
            1e3 * stats_median(records, TIMES), 1e3 * stats_median(bare, TIMES));
     close(fd);
     arena_reset(&a);
+    time_policies();
     return 0;
 }

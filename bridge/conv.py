@@ -29,7 +29,7 @@ import torch
 TYPES = {"f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32}
 RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime")
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}  # CUtensorMapDataType
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6, torch.int32: 3}  # CUtensorMapDataType
 SWIZZLE_128 = 3  # CU_TENSOR_MAP_SWIZZLE_128B
 SAMPLES = 2048
 BATCHES = 5
@@ -142,7 +142,8 @@ class Kernel:
         self.launches, self.encoded = [], {}
 
     def encode(self, tensors):
-        """Tensor maps of operands of 16 bits: where each lies, at a multiple of 64 bytes."""
+        """Tensor maps of operands: where each lies, at a multiple of 64 bytes."""
+        tensors = {**tensors, **self.buffers}
         for name, of, *lists in self.maps:
             dims, strides, box = ([int(v) for v in text.split(",")] for text in lists)
             rank, memory = len(dims), ctypes.create_string_buffer(192)

@@ -1,8 +1,8 @@
 """Memory-bound problems of bench/gpu_memory.sh in PyTorch: eager and compiled.
 
-    python3 bridge/memory.py NAME TYPE [eager|compiled]...
+    python3 bridge/memory.py NAME.TYPE,... [eager|compiled]...
 
-One line for each way: its name and milliseconds, the median of seven calls between events, each after
+One line for each problem and way: both names and milliseconds, the median of seven calls between events, each after
 another buffer has filled the L2 cache. `compiled` is torch.compile(mode="max-autotune-no-cudagraphs").
 """
 
@@ -157,16 +157,29 @@ def time_ms(call):
     return statistics.median(times)
 
 
-def main():
-    make, function = PROBLEMS[sys.argv[1]]
+def measure(name, ways):
+    make, function = PROBLEMS[name.split(".")[0]]
     inputs = make()
+    for way in ways:
+        call = function
+        if way == "compiled":
+            torch._dynamo.reset()
+            call = torch.compile(function, mode="max-autotune-no-cudagraphs")
+        print(name, way, f"{time_ms(lambda: call(*inputs)):.4f}", flush=True)
+
+
+def main():
+    global TYPE
     with torch.no_grad():
-        for way in sys.argv[3:] or ["eager", "compiled"]:
-            call = function
-            if way == "compiled":
-                call = torch.compile(function, mode="max-autotune-no-cudagraphs")
-            print(way, f"{time_ms(lambda: call(*inputs)):.4f}", flush=True)
+        for name in sys.argv[1].split(","):
+            TYPE = TYPES[name.split(".")[1]]
+            try:
+                measure(name, sys.argv[2:] or ["eager", "compiled"])
+            except (RuntimeError, AssertionError) as e:  # one that fails does not cost the others
+                print(name, e, file=sys.stderr)
+            torch.cuda.empty_cache()
 
 
-TYPE = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[sys.argv[2]]
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+TYPE = None
 main()

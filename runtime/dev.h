@@ -536,6 +536,20 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     *high = (*word + 0x1000) & ~0x1fff;
     *low = __float_as_int(__int_as_float(*word) - __int_as_float(*high));
 }
+// The same, so that both add up to the word, whatever it is.
+HONE_FN void hone_part_tf32(int *high, int *low, const int *word) {
+    int w = *word, h = (w + 0x1000) & ~0x1fff;
+    if ((h & 0x7f800000) == 0x7f800000)
+        h = w & ~0x1fff;
+    if ((w & 0x7fffffff) > 0x7f800000)
+        h = 0x7fffe000;
+    *high = h;
+    *low =
+        (w & 0x7f800000) == 0x7f800000 ? 0 : __float_as_int(__int_as_float(w) - __int_as_float(h));
+}
+HONE_FN void hone_join_tf32(float *to, const int *high, const int *low) {
+    *to = __int_as_float(*high) + __int_as_float(*low);
+}
 
 // Over the four threads that have a row of a fragment: the largest of their numbers, and the sum.
 HONE_FN void hone_quad_max(float2 *v) {
@@ -756,6 +770,25 @@ HONE_WGMMA_I8(256, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NA
               "%128", "%129", HONE_SUMS_0("+r"), HONE_SUMS_1("+r"), HONE_SUMS_2("+r"),
               HONE_SUMS_3("+r"))
 #undef HONE_WGMMA_I8
+// So do words of tf32.
+#define HONE_WGMMA_TF32(columns, names, p, a, b, ...)                                          \
+    HONE_FN void hone_wgmma_tf32_##columns(float2 *c, const void *a_at, const void *b_at, int, \
+                                           int, int adds) {                                    \
+        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p ", 0;\n"                            \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k8.f32.tf32.tf32 {" names   \
+                     "}, " a ", " b ", p, 1, 1;\n}"                                            \
+                     : __VA_ARGS__                                                             \
+                     : "l"(hone_operand(a_at, 0)), "l"(hone_operand(b_at, 0)), "r"(adds));     \
+    }
+HONE_WGMMA_TF32(64, HONE_NAMES_0, "%34", "%32", "%33", HONE_SUMS_0("+f"))
+HONE_WGMMA_TF32(128, HONE_NAMES_0 ", " HONE_NAMES_1, "%66", "%64", "%65", HONE_SUMS_0("+f"),
+                HONE_SUMS_1("+f"))
+HONE_WGMMA_TF32(192, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2, "%98", "%96", "%97",
+                HONE_SUMS_0("+f"), HONE_SUMS_1("+f"), HONE_SUMS_2("+f"))
+HONE_WGMMA_TF32(256, HONE_NAMES_0 ", " HONE_NAMES_1 ", " HONE_NAMES_2 ", " HONE_NAMES_3, "%130",
+                "%128", "%129", HONE_SUMS_0("+f"), HONE_SUMS_1("+f"), HONE_SUMS_2("+f"),
+                HONE_SUMS_3("+f"))
+#undef HONE_WGMMA_TF32
 #define hone_wgmma_f16_64(c, a, b, ta, tb, adds) hone_wgmma_f16_64_of<ta, tb>(c, a, b, adds)
 #define hone_wgmma_f16_128(c, a, b, ta, tb, adds) hone_wgmma_f16_128_of<ta, tb>(c, a, b, adds)
 #define hone_wgmma_f16_192(c, a, b, ta, tb, adds) hone_wgmma_f16_192_of<ta, tb>(c, a, b, adds)

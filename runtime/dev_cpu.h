@@ -897,6 +897,26 @@ HONE_FN void hone_split_tf32(int *high, int *low, const int *word) {
     v -= top;
     memcpy(low, &v, 4);
 }
+HONE_FN void hone_part_tf32(int *high, int *low, const int *word) {
+    unsigned w = (unsigned)*word, h = (w + 0x1000u) & ~0x1fffu;
+    int is_finite = (w & 0x7f800000u) != 0x7f800000u;
+    if ((h & 0x7f800000u) == 0x7f800000u)
+        h = w & ~0x1fffu;
+    if ((w & 0x7fffffffu) > 0x7f800000u)
+        h = 0x7fffe000u;
+    float v, top;
+    memcpy(&v, &w, 4);
+    memcpy(&top, &h, 4);
+    v = is_finite ? v - top : 0;
+    memcpy(high, &h, 4);
+    memcpy(low, &v, 4);
+}
+HONE_FN void hone_join_tf32(float *to, const int *high, const int *low) {
+    float v, top;
+    memcpy(&v, low, 4);
+    memcpy(&top, high, 4);
+    *to = top + v;
+}
 
 static unsigned short hone_to_f16(float x);
 static unsigned short hone_to_bf16(float x);

@@ -43,7 +43,7 @@ struct hone_dev_bulk {
 // One warp's share of a product: 16 rows.
 struct hone_dev_product {
     const char *a, *b;
-    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8
+    int across_a, across_b, adds, columns, type, group;  // type: 0 bf16, 1 f16, 2 i8, 3 tf32
     float *sums[HONE_DEV_WARP];                          // of each lane: columns / 2
     const int *words[HONE_DEV_WARP];  // of each lane: A, where it is in registers
 };
@@ -76,6 +76,7 @@ static struct {
 
 static float hone_from_f16(unsigned short h);
 static float hone_from_bf16(unsigned short h);
+static float hone_dev_from_tf32(int word);
 
 // Barriers.
 
@@ -279,11 +280,16 @@ static __attribute__((unused)) void hone_dev_meet_group(hone_dev_together togeth
 }
 
 // Element (i, k) of an operand: i along the rows of A or columns of B.
-static float hone_dev_factor(const char *at, int across, int is_f16, int i, int k) {
+static float hone_dev_factor(const char *at, int across, int type, int i, int k) {
+    if (type == 3) {
+        int word;
+        memcpy(&word, hone_dev_swizzled(at + i * 128 + k * 4), 4);
+        return hone_dev_from_tf32(word);
+    }
     const char *p = across ? at + i / 64 * 8192 + k * 128 + i % 64 * 2 : at + i * 128 + k * 2;
     unsigned short half;
     memcpy(&half, hone_dev_swizzled(p), 2);
-    return is_f16 ? hone_from_f16(half) : hone_from_bf16(half);
+    return type ? hone_from_f16(half) : hone_from_bf16(half);
 }
 
 static struct hone_dev_held *hone_dev_hold(struct hone_dev_held *held, float *at, int count) {
@@ -337,7 +343,8 @@ static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hon
         hone_dev_compute_i8(w, warp, p);
         return;
     }
-    for (int k = 0; k < 16; k++) {
+    int depth = p->type == 3 ? 8 : 16;
+    for (int k = 0; k < depth; k++) {
         for (int i = 0; i < 16; i++)
             a[i][k] = hone_dev_left(p, warp, i, k);
         for (int j = 0; j < p->columns; j++)
@@ -348,7 +355,7 @@ static void hone_dev_compute(struct hone_dev_warp *w, int warp, const struct hon
         for (int i = 0; i < p->columns / 2; i++) {
             const float *x = a[lane / 4 + i / 2 % 2 * 8], *y = b[i / 4 * 8 + lane % 4 * 2 + i % 2];
             double sum = p->adds ? (double)h->value[i] : 0;
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < depth; k++)
                 sum += (double)x[k] * (double)y[k];
             h->value[i] = (float)sum;
         }
@@ -417,6 +424,10 @@ static __attribute__((unused)) void hone_dev_wgmma(struct hone_dev_product p, vo
 #define hone_wgmma_i8_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 2)
 #define hone_wgmma_i8_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 2)
 #define hone_wgmma_i8_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 2)
+#define hone_wgmma_tf32_64(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 64, 3)
+#define hone_wgmma_tf32_128(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 128, 3)
+#define hone_wgmma_tf32_192(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 192, 3)
+#define hone_wgmma_tf32_256(c, a, b, ta, tb, adds) HONE_DEV_WGMMA(c, a, b, ta, tb, adds, 256, 3)
 #define HONE_DEV_WGMMA_WORDS(c, w, b, tb, adds, columns, type)                        \
     hone_dev_wgmma(                                                                   \
         (struct hone_dev_product){                                                    \

@@ -6,10 +6,13 @@ $(BUILD)/fake/lib64/%.so.1: tests/fake/%.c $(wildcard tests/fake/*.h src/base/rn
 	$(Q)$(CC) -O2 -ffp-contract=off -Isrc -Isrc/ir -shared -fPIC -w -o $@ $< -lm -ldl
 
 # Libraries that are called (`library`), with the functions that hone asks for.
-$(BUILD)/fake/lib64/libopenblas.so.0 $(BUILD)/fake/lib64/../wrong/libopenblas.so.0: tests/fake/blas/libopenblas.c
+$(BUILD)/fake/lib64/libopenblas.so.0 $(BUILD)/fake/lib64/../wrong/libopenblas.so.0: tests/fake/libraries/libopenblas.c
+$(BUILD)/fake/lib64/libcublasLt.so.13: tests/fake/libraries/libcublasLt.c
+$(BUILD)/fake/lib64/libcudnn.so.9: tests/fake/libraries/libcudnn.c
+$(addprefix $(BUILD)/fake/lib64/,libopenblas.so.0 libcublasLt.so.13 libcudnn.so.9 ../wrong/libopenblas.so.0): tests/fake/libraries/fake_library.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -O2 -shared -fPIC -w -DIS_WRONG=$(if $(findstring wrong,$@),1,0) -o $@ $<
+	$(Q)$(CC) -D_GNU_SOURCE -O2 -shared -fPIC -w -DIS_WRONG=$(if $(findstring wrong,$@),1,0) -o $@ $(filter %.c,$^) -ldl
 
 $(BUILD)/tests/unit/test_gpu.o $(BUILD)/tests/unit/test_gpu_oracle.o: override CFLAGS += -DHONE_FAKE_CUDA='"$(abspath $(BUILD))/fake"'
 

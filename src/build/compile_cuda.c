@@ -51,6 +51,8 @@ static const int64_t second_ns = 1000000000;
 const char *const cuda_compile_flags[] = {"--fmad=true", "--ftz=false", "--prec-div=true",
                                           "--prec-sqrt=true", NULL};
 
+static const char LINES_FLAG[] = "--generate-line-info";
+
 bool cuda_compiler_start(struct cuda_compiler *c, struct arena *a, struct error *err) {
     struct arena scratch = {0};
     const char *self = file_self(&scratch, err);
@@ -131,6 +133,8 @@ static const char *key(struct arena *a, const struct job *job, const char *versi
     sha256_add_text(&h, version);
     for (int i = 0; cuda_compile_flags[i]; i++)
         sha256_add_text(&h, cuda_compile_flags[i]);
+    if (s->has_lines)
+        sha256_add_text(&h, LINES_FLAG);
     for (int i = 0; i < s->n_dims; i++) {
         sha256_add_text(&h, s->dim_names[i]);
         sha256_add(&h, &s->dim_sizes[i], sizeof s->dim_sizes[i]);
@@ -167,6 +171,8 @@ static json_t *job_message(struct arena *a, const struct job *job) {
     }
     for (int i = 0; cuda_compile_flags[i]; i++)
         json_array_append_new(options, json_string(cuda_compile_flags[i]));
+    if (s->has_lines)
+        json_array_append_new(options, json_string(LINES_FLAG));
     return json_pack("{s:s, s:s, s:s, s:o}", "schema", "hone.compile/1", "source", with_sizes(a, s),
                      "arch", s->arch, "options", options);
 }

@@ -38,7 +38,8 @@ struct cuda_source {
     const char *const *dim_names;  // become macros
     const int64_t *dim_sizes;
     int n_dims;
-    bool is_ours;     // may include what the binary carries, and is not scanned
+    bool has_lines;  // with a table of source lines, for listings and samples; the code is the same
+    bool is_ours;    // may include what the binary carries, and is not scanned
     bool skip_scans;  // as in struct compile_spec
     // Called once while the compiler works, if it has to; may be NULL.
     void (*meanwhile)(void *ctx);

@@ -12,10 +12,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
-#include "cmd/live.h"
+#include "cmd/live_view.h"
 #include "ops/op_optimize.h"
 #include "ops/op_topics.h"
-#include "report/report_live.h"
 
 enum { BATCH_MAX = 64, MOST_RACED = 256 };
 
@@ -78,6 +77,8 @@ static const struct option_row rows[] = {
         "with --spool: give up when no worker takes a job for S seconds (60)"),
     ROW("resume", OPTION_FLAG, NULL, request.resume,
         "go on with RUN, or with the newest unfinished one"),
+    ROW("tool", OPTION_STRING, "PATH", request.tool,
+        "a tool of yours, besides those in $XDG_CONFIG_HOME/hone/tools (docs/tools.md)"),
     ROW("no-counters", OPTION_FLAG, NULL, request.no_counters,
         "on a GPU: do without hardware counters, which take about a second for a candidate (and "
         "are left out near the end)"),
@@ -136,9 +137,8 @@ static const struct command_options options = {
 struct printer {
     FILE *to;  // NULL: nowhere
     bool events, is_live;
-    struct live live;
-    struct live_style style;
-    FILE *events_to;  // NULL: nowhere
+    struct live_view view;  // where it is live
+    FILE *events_to;        // NULL: nowhere
 };
 
 static bool stays(const struct event *e) {
@@ -154,14 +154,6 @@ static void write_event(FILE *to, const struct event *e) {
     arena_reset(&a);
 }
 
-static void draw(struct printer *p, const struct event *e) {
-    struct str text = {0};
-    p->style.columns = live_columns(&p->live);
-    report_live(&text, e, &p->style);
-    live_draw(&p->live, str_text(&text));
-    str_reset(&text);
-}
-
 static void print_event(const struct event *e, void *ctx) {
     struct printer *p = ctx;
     struct str text = {0};
@@ -175,12 +167,11 @@ static void print_event(const struct event *e, void *ctx) {
     }
     if (!p->is_live || stays(e))
         report_event(&text, e);
-    if (p->is_live && text.len)
-        live_clear(&p->live);
-    fputs(str_text(&text), p->to);
+    if (p->is_live)
+        live_view_show(&p->view, e, str_text(&text));
+    else
+        fputs(str_text(&text), p->to);
     str_reset(&text);
-    if (p->is_live && e->kind != EVENT_NOTE)
-        draw(p, e);
     fflush(p->to);
 }
 
@@ -317,7 +308,7 @@ static bool optimize_one(struct optimize_options *o, struct printer *p, struct r
     struct optimize_outcome out;
     bool ok = op_optimize(&a, &o->request, &out, err);
     if (p->is_live)
-        live_clear(&p->live);
+        live_view_clear(&p->view);
     if (out.has_run)
         print_outcome(o, &out);
     bool found = ok && out.view.run.champion >= 0;
@@ -380,20 +371,23 @@ static bool run(int argc, char **argv, struct error *err) {
 
     bool on_error = o.json && live_is_terminal(STDERR_FILENO);
     FILE *to = !o.json ? stdout : on_error ? stderr : NULL;
-    struct printer printer = {.to = to,
-                              .events = o.events,
-                              .is_live = on_error ||
-                                         (!o.events && !o.json && live_is_terminal(STDOUT_FILENO)),
-                              .live = {.to = to},
-                              .style = {.is_plain = !live_has_colours()},
-                              .events_to = o.events_to ? fopen(o.events_to, "we") : NULL};
+    struct printer printer = {
+        .to = to,
+        .events = o.events,
+        .is_live = on_error || (!o.events && !o.json && live_is_terminal(STDOUT_FILENO)),
+        .view = {.live = {.to = to}, .style = {.is_plain = !live_has_colours()}},
+        .events_to = o.events_to ? fopen(o.events_to, "we") : NULL};
     if (o.events_to && !printer.events_to)
         return error_set(err, ERROR_USAGE, "optimize: --events-to %s: %s", o.events_to,
                          strerror(errno));
+    if (printer.is_live)
+        live_view_start(&printer.view);
     o.request.on_event = print_event;
     o.request.event_ctx = &printer;
     bool ok = args.count > 1 ? optimize_all(&o, &printer, &args, err)
                              : optimize_one(&o, &printer, &only, err);
+    if (printer.is_live)
+        live_view_stop(&printer.view);
     if (printer.events_to && fclose(printer.events_to) != 0 && ok)
         return error_set(err, ERROR_IO, "write events to %s: %s", o.events_to, strerror(errno));
     return ok;

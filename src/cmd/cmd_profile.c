@@ -113,6 +113,7 @@ static bool run_candidate(const struct profile_options *o, const struct argument
                                           .target = o->target,
                                           .dims = o->dims,
                                           .store = o->store,
+                                          .tool = o->tool,
                                           .repeat =
                                               o->repeat < REPEAT_MAX ? (int)o->repeat : REPEAT_MAX,
                                           .by_ncu = o->by && strcmp(o->by, "ncu") == 0};

@@ -9,7 +9,7 @@
 
 struct sass_options {
     const char *kernel, *store;
-    bool json;
+    bool json, stalls;
 };
 
 static const struct option_row rows[] = {
@@ -23,6 +23,10 @@ static const struct option_row rows[] = {
      .value = "PATH",
      .summary = "of a node: the store that its run is in",
      .offset = offsetof(struct sass_options, store)},
+    {.name = "stalls",
+     .type = OPTION_FLAG,
+     .summary = "of a node: run it on this machine's card, and say where warps wait and for what",
+     .offset = offsetof(struct sass_options, stalls)},
     {.name = "json",
      .type = OPTION_FLAG,
      .summary = "print one hone.sass/1 document: the metrics, without the listing",
@@ -39,7 +43,8 @@ static const struct command_options options = {
         "other slow instruction it waits for, as the compiler wrote it into the code. A bar\n"
         "marks the hot loop: the innermost one with most work in it. Operands are there where\n"
         "nvdisasm is installed. hone diagnose says what it means. A node of a run on a GPU is\n"
-        "compiled again, for which no card is needed.",
+        "compiled again, for which no card is needed; its source lines stand between the\n"
+        "instructions where nvdisasm or samples say them.",
     .rows = rows,
     .min_arguments = 1,
     .max_arguments = 1,
@@ -53,7 +58,8 @@ static bool run(int argc, char **argv, struct error *err) {
 
     struct arena a = {0};
     struct sass_listing list;
-    struct sass_request q = {.file = args.values[0], .kernel = o.kernel, .store = o.store};
+    struct sass_request q = {
+        .file = args.values[0], .kernel = o.kernel, .store = o.store, .stalls = o.stalls};
     bool ok = op_sass(&a, &q, &list, err);
     if (ok && o.json) {
         json_t *document = op_sass_json(&list);

@@ -29,14 +29,15 @@ struct suite_options {
 
 static const struct option_row rows[] = {
     ROW("vary", OPTION_STRING, "KEY=A,B", request.vary,
-        "what is compared: policy=mcts,greedy,random (the default) or proposer=expert,blind"),
+        "what is compared: policy=surrogate,mcts,random (the default) or proposer=expert,blind"),
     ROW("seeds", OPTION_INT, "N", request.seeds, "runs of each on each table (100)"),
     ROW("start", OPTION_STRING, "WHERE", start,
         "any: each seed draws the block that it begins with (the default); default: the table's "
         "first"),
     ROW("within", OPTION_NUMBER, "F", request.within,
         "what counts as found: within this fraction of the table's best (0.05)"),
-    ROW("policy", OPTION_STRING, "NAME", request.policy, "where proposers are compared (mcts)"),
+    ROW("policy", OPTION_STRING, "NAME", request.policy,
+        "where proposers are compared (surrogate)"),
     ROW("proposer", OPTION_STRING, "NAME", request.proposer,
         "where policies are compared: expert (the default) or blind"),
     ROW("jobs", OPTION_INT, "N", jobs, "threads (one per CPU)"),

@@ -111,12 +111,26 @@ static bool open_step(struct gpu_program *p, cuda_module module, int step, cuda_
                 code, err);
 }
 
+void gpu_program_close(struct gpu_program *p) {
+    gpu_calls_close(p->calls);
+    p->calls = NULL;
+}
+
+bool gpu_program_tune(struct gpu_program *p, cuda_stream stream, const cuda_pointer *buffers,
+                      cuda_result *code, struct error *err) {
+    if (!p->calls || gpu_calls_tune(p->calls, stream, buffers, err))
+        return true;
+    *code = CUDA_ERROR_INVALID_VALUE;
+    return false;
+}
+
 bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module module,
                       const struct plan *plan, cuda_result *code, struct error *err) {
     *p = (struct gpu_program){.cu = cu, .plan = plan};
-    if (plan_has_calls(plan)) {
+    if (plan_has_calls(plan) && !gpu_calls_open(&p->calls, cu, plan, err)) {
+        gpu_program_close(p);
         *code = CUDA_ERROR_INVALID_VALUE;
-        return error_set(err, ERROR_PARSE, "no library is called on a GPU yet");
+        return false;
     }
     for (int i = 0; i < plan->n_steps; i++)
         if (plan->steps[i].kind == STEP_LAUNCH && !open_step(p, module, i, code, err))
@@ -197,8 +211,9 @@ cuda_result gpu_program_issue(const struct gpu_program *p, cuda_stream stream,
         code = p->cu->event_record(marks[0], stream);
     for (int i = 0; i < p->plan->n_steps && code == 0; i++) {
         const struct plan_step *s = &p->plan->steps[i];
-        code = s->kind == STEP_FILL ? fill(p, s->fill_buffer, s->fill_value, stream, buffers)
-                                    : launch(p, i, stream, buffers, refused);
+        code = s->kind == STEP_FILL   ? fill(p, s->fill_buffer, s->fill_value, stream, buffers)
+               : s->kind == STEP_CALL ? gpu_calls_issue(p->calls, i, stream, buffers)
+                                      : launch(p, i, stream, buffers, refused);
         if (marks && code == 0)
             code = p->cu->event_record(marks[i + 1], stream);
     }

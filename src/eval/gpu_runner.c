@@ -227,6 +227,7 @@ static void unload(struct gpu_state *g) {
             g->cu.graph_exec_destroy(g->graphs[i]);
         g->graphs[i] = NULL;
     }
+    gpu_program_close(&g->program);
     if (g->module)
         g->cu.module_unload(g->module);
     g->module = NULL;
@@ -248,6 +249,8 @@ static bool capture(struct gpu_state *g, struct error *err) {
     for (int slot = 0; slot < g->n_slots; slot++) {
         cuda_pointer buffers[PLAN_BUFFERS_MAX];
         find_buffers(g, slot, buffers);
+        if (slot == 0 && !gpu_program_tune(&g->program, g->stream, buffers, &g->code, err))
+            return false;
         if (!gpu_program_capture(&g->program, g->stream, buffers, &g->graphs[slot], &g->code, err))
             return false;
     }

@@ -23,6 +23,7 @@
 // by the judge, and the time is checked against the judge's own clock.
 #pragma once
 
+#include "eval/gpu_calls.h"
 #include "gpu/cuda.h"
 #include "record/plan.h"
 
@@ -31,6 +32,7 @@ struct gpu_program {
     const struct cuda *cu;
     const struct plan *plan;
     cuda_function functions[PLAN_STEPS_MAX];  // by step
+    struct gpu_calls *calls;                  // of libraries; NULL: none
 };
 
 // Find the plan's kernels in a module and make them ready. False: `code` is the driver's, `err`
@@ -41,6 +43,12 @@ bool gpu_program_open(struct gpu_program *p, const struct cuda *cu, cuda_module 
 // What the driver says of a launch: registers, static_shared, local, blocks_per_sm; what it does
 // not tell is absent.
 json_t *gpu_program_facts(const struct gpu_program *p, int step);
+
+void gpu_program_close(struct gpu_program *p);
+
+// Let libraries choose their algorithms, by trying them on these buffers, before the first call.
+bool gpu_program_tune(struct gpu_program *p, cuda_stream stream, const cuda_pointer *buffers,
+                      cuda_result *code, struct error *err);
 
 // Put one call on these buffers (by number in the plan) into a stream. `marks`: n_steps + 1 events
 // around the plan's steps, what is cleared before them left out; NULL: none. `refused`: the tensor

@@ -73,7 +73,7 @@ static bool write_inputs(struct play *p, const struct plan *plan, struct error *
     return true;
 }
 
-static bool build_cubin(struct play *p, struct arena *a, const struct candidate *c,
+static bool build_cubin(struct play *p, struct arena *a, const struct candidate *c, bool has_lines,
                         struct error *err) {
     const struct graph *g = &p->problem->graph;
     const char **names = arena_array(a, const char *, g->n_dims + 1);
@@ -88,7 +88,8 @@ static bool build_cubin(struct play *p, struct arena *a, const struct candidate 
                                  .cache = p->cache,
                                  .dim_names = names,
                                  .dim_sizes = sizes,
-                                 .n_dims = g->n_dims};
+                                 .n_dims = g->n_dims,
+                                 .has_lines = has_lines};
     if (!p->has_compiler && !cuda_compiler_start(&p->compiler, &p->arena, err))
         return false;
     p->has_compiler = true;
@@ -102,7 +103,7 @@ static bool build_cubin(struct play *p, struct arena *a, const struct candidate 
 bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
                   struct error *err) {
     *path = arena_printf(a, "%s/cubin", p->dir);
-    return build_cubin(p, a, c, err);
+    return build_cubin(p, a, c, true, err);
 }
 
 static bool write_plan(struct play *p, struct arena *a, const struct plan *plan, bool is_quick,
@@ -315,7 +316,8 @@ static bool count_fully(struct play *p, struct arena *a, const struct plan *plan
 bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, enum play_how how,
                     struct profile *into, struct collected *out, struct error *err) {
     struct plan plan;
-    if (!candidate_plan(a, p->problem, p->target, c, &plan, err) || !build_cubin(p, a, c, err) ||
+    if (!candidate_plan(a, p->problem, p->target, c, &plan, err) ||
+        !build_cubin(p, a, c, how == PLAY_FULL, err) ||
         !write_plan(p, a, &plan, how != PLAY_FULL, err) ||
         (!p->has_inputs && !write_inputs(p, &plan, err)))
         return false;

@@ -32,7 +32,7 @@ enum play_how {
 bool play_candidate(struct play *p, struct arena *a, const struct candidate *c, enum play_how how,
                     struct profile *into, struct collected *out, struct error *err);
 
-// Its cubin alone, in a file that lives as long as `p`; needs no card.
+// Its cubin alone, with source lines, in a file that lives as long as `p`; needs no card.
 bool play_compile(struct play *p, struct arena *a, const struct candidate *c, const char **path,
                   struct error *err);
 

@@ -152,6 +152,7 @@ static bool play(struct playing *p, json_t **facts, struct error *err) {
     if (ok && facts)
         *facts = facts_of(&program);
     ok = ok && run_calls(p, &program, err);
+    gpu_program_close(&program);
     p->cu.module_unload(module);
     return ok;
 }

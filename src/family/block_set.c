@@ -62,6 +62,12 @@ bool block_set_has(const struct block_set *s, const char *text) {
     return *slot_of(s, text) != NULL;
 }
 
+struct block_entry *block_set_next(struct block_set *s, int *at) {
+    while (*at < s->room && !s->slots[*at])
+        ++*at;
+    return *at < s->room ? s->slots[(*at)++] : NULL;
+}
+
 struct arena *block_set_arena(struct block_set *s) {
     return s->arena;
 }

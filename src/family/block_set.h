@@ -19,7 +19,9 @@ struct block_entry {
     const struct candidate *candidate;  // NULL: not lowered yet
     const struct move *moves;           // NULL: not listed yet
     int n_moves;
-    int number;  // for whoever made the set
+    int number;             // for whoever made the set
+    struct kernel *kernel;  // NULL: not read yet
+    double prior;           // as in family/moves.h, once it is read
 };
 
 struct block_set *block_set_new(struct arena *a);
@@ -34,6 +36,9 @@ struct block_entry *block_set_find(struct block_set *s, const char *text);
 // The block whose words differ from those of `text` the least: a word counts 1, a number by how
 // many times it doubles, at most 1. NULL: none has as many words.
 const char *block_set_nearest(const struct block_set *s, const char *text);
+
+// Every block once, in no order that means anything: from *at 0 on; NULL: that was the last.
+struct block_entry *block_set_next(struct block_set *s, int *at);
 
 // Where what is kept lives.
 struct arena *block_set_arena(struct block_set *s);

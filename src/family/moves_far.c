@@ -4,12 +4,14 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "family/block.h"
+#include "family/block_set.h"
 #include "family/family.h"
 #include "family/repair.h"
 #include "lang/lang.h"
@@ -142,8 +144,91 @@ static double stage_seconds(const struct far *l, int i) {
     return stage_emitter(s, l->target)->estimate(l->base->stages[i].form, l->target, s);
 }
 
+double moves_prior(const struct problem *p, const struct target *t, const struct kernel *k) {
+    struct arena scratch = {0};
+    struct mistakes m = {.arena = &scratch, .source = &(struct lang_source){0}};
+    const struct block *b = block_resolve(&scratch, p, t, k, &m);
+    assert(m.count == 0);
+    double seconds = 0;
+    for (int i = 0; i < k->n_stages; i++)
+        seconds += b->stages[i].emitter->estimate(b->stages[i].form, t, &b->stages[i].complete);
+    arena_reset(&scratch);
+    return -log(seconds);
+}
+
+// ---- a bounded space
+
+static void read_entry(struct block_set *set, const struct problem *p, const struct target *t,
+                       struct block_entry *e) {
+    struct lang_source source = {.file = "block", .text = e->text, .len = strlen(e->text)};
+    struct lang_file file = {0};
+    struct error why = {0};
+    const char *diagnostics;
+    if (e->kernel)
+        return;
+    bool ok = lang_parse(block_set_arena(set), &source, &file, &diagnostics, &why);
+    assert(ok && file.n_kernels == 1);
+    e->kernel = file.kernels[0];
+    e->prior = moves_prior(p, t, e->kernel);
+}
+
+// The stage in which two blocks differ; -1: they have other stages, or differ in none or several.
+static int other_stage(struct arena *scratch, const struct kernel *x, const struct kernel *y) {
+    int found = -1;
+    if (x->n_stages != y->n_stages)
+        return -1;
+    for (int i = 0; i < x->n_stages; i++) {
+        struct kernel a = *x, b = *y;
+        a.stages += i;
+        b.stages += i;
+        a.n_stages = b.n_stages = 1;
+        if (strcmp(x->stages[i]->values[0], y->stages[i]->values[0]) != 0)
+            return -1;
+        if (strcmp(kernel_print(scratch, &a), kernel_print(scratch, &b)) == 0)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+static int by_prior(const void *x, const void *y) {
+    const struct move *a = x, *b = y;
+    return a->prior != b->prior ? (a->prior < b->prior) - (a->prior > b->prior)
+                                : strcmp(a->text, b->text);
+}
+
+static struct move *far_in_set(struct arena *a, const struct problem *p, const struct target *t,
+                               const struct kernel *k, int *n_moves) {
+    struct arena scratch = {0};
+    struct move *moves = NULL;
+    int n = 0, n_all = 0, at = 0;
+    while (block_set_next(t->blocks, &at))
+        n_all++;
+    moves = arena_array(a, struct move, n_all + 1);
+    at = 0;
+    for (struct block_entry *e; (e = block_set_next(t->blocks, &at));) {
+        read_entry(t->blocks, p, t, e);
+        int stage = other_stage(&scratch, k, e->kernel);
+        if (stage >= 0)
+            moves[n++] = (struct move){
+                .words = stage_change_text(a, t, k->stages[stage], e->kernel->stages[stage]),
+                .stage = e->kernel->stages[stage]->values[0],
+                .kernel = e->kernel,
+                .text = e->text,
+                .prior = e->prior};
+    }
+    qsort(moves, (size_t)n, sizeof *moves, by_prior);
+    arena_reset(&scratch);
+    *n_moves = n;
+    return moves;
+}
+
 struct move *moves_far(struct arena *a, const struct problem *p, const struct target *t,
                        const struct kernel *k, int room, struct rng *rng, int *n_moves) {
+    if (t->blocks)
+        return far_in_set(a, p, t, k, n_moves);
     struct arena scratch = {0};
     struct mistakes m = {.arena = &scratch, .source = &(struct lang_source){0}};
     struct far l = {.a = a, .target = t, .from = k, .rng = rng, .room = room};

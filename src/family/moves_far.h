@@ -12,8 +12,13 @@ struct rng;
 // moved by chance in that measure, and a block that is estimated to be twice as slow is hardly
 // ever among the first. NULL: none is moved, and of equals the first on the grid comes first.
 //
-// A grid with more than MOVES_FAR_MOST settings is drawn from.
+// A grid with more than MOVES_FAR_MOST settings is drawn from. Of a bounded space
+// (family/block_set.h) it is all blocks that are in it, the best first and none moved, however much
+// room there is.
 struct move *moves_far(struct arena *a, const struct problem *p, const struct target *t,
                        const struct kernel *k, int room, struct rng *rng, int *n_moves);
 
 enum { MOVES_FAR_MOST = 6000 };
+
+// The prior of a block that is complete and legal, as moves have it.
+double moves_prior(const struct problem *p, const struct target *t, const struct kernel *k);

@@ -2,6 +2,7 @@
 #include "gpu/library.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,52 @@ void *library_open(const char *const *sonames, const struct library_symbol *symb
             continue;
         dlclose(handle);
         return NULL;
+    }
+    return handle;
+}
+
+bool library_fill(void *handle, const struct library_symbol *symbols, size_t n_symbols,
+                  const char *name, struct error *err) {
+    for (size_t i = 0; i < n_symbols; i++)
+        if (!fill(handle, &symbols[i], name, err))
+            return false;
+    return true;
+}
+
+void *library_symbol(void *handle, const char *name) {
+    return dlsym(handle, name);
+}
+
+// Below a directory that has lib/python3.x.
+static void *open_below(const char *prefix, int prefix_len, const char *const *sonames) {
+    static const char *const kinds[] = {"site-packages", "dist-packages"};
+    void *handle = NULL;
+    for (int i = 0; i < 4 && !handle; i++)
+        for (const char *const *name = sonames; *name && !handle; name++) {
+            char pattern[1024];
+            glob_t found = {0};
+            snprintf(pattern, sizeof pattern, "%.*s/lib/python3%s/%s/nvidia/*/lib/%s", prefix_len,
+                     prefix, i < 2 ? "*" : "", kinds[i % 2], *name);
+            if (glob(pattern, 0, NULL, &found) == 0)
+                for (size_t k = 0; k < found.gl_pathc && !handle; k++)
+                    handle = try_open("", "", found.gl_pathv[k]);
+            globfree(&found);
+        }
+    return handle;
+}
+
+void *library_open_packaged(const char *const *sonames) {
+    char local[1024];
+    const char *home = getenv("HOME"), *path = getenv("PATH");
+    snprintf(local, sizeof local, "%s/.local", home ? home : "");
+    void *handle = open_below(local, (int)strlen(local), sonames);
+    for (; path && *path && !handle;
+         path += strcspn(path, ":") + (path[strcspn(path, ":")] == ':')) {
+        int len = (int)strcspn(path, ":");
+        while (len > 0 && path[len - 1] == '/')
+            len--;
+        if (len > 4 && strncmp(path + len - 4, "/bin", 4) == 0)
+            handle = open_below(path, len - 4, sonames);
     }
     return handle;
 }

@@ -23,6 +23,15 @@ void *library_open(const char *const *sonames, const struct library_symbol *symb
                    size_t n_symbols, struct error *err);
 void library_close(void *handle);
 
+// The first of them that lies in a Python package of NVIDIA's, as PyTorch installs them: in the
+// user's, the system's and those next to what $PATH names. NULL: none.
+void *library_open_packaged(const char *const *sonames);
+
+// The same for a library that is open already; `name` is for the message.
+bool library_fill(void *handle, const struct library_symbol *symbols, size_t n_symbols,
+                  const char *name, struct error *err);
+void *library_symbol(void *handle, const char *name);  // NULL: it has none
+
 // The file that a handle was opened from, as the loader found it; NULL where it does not tell. It
 // lives as long as the handle.
 const char *library_path(void *handle);

@@ -380,7 +380,12 @@ static double factor(struct machine *m, const struct matrix *x, int64_t i, int64
                      mem->writer[place] == UNDER_WAY ? "is read while a copy to it is under way"
                                                      : "is read before it is written");
     union cell v = cell_get(x->buffer->dtype, mem->bytes, place);
-    return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
+    if (x->buffer->dtype != DTYPE_I32)
+        return x->buffer->dtype == DTYPE_I8 ? (double)v.whole : v.real;
+    uint32_t word = (uint32_t)v.whole & ~0x1fffu;
+    float real;
+    memcpy(&real, &word, sizeof real);
+    return (double)real;
 }
 
 // The cell of sum `i` of thread number `t` of the group, and its lane.

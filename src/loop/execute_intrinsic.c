@@ -221,6 +221,24 @@ static void split_tf32(struct machine *m, const struct loop_stmt *s) {
     put_word(m, &s->operand[1], 0, word_of(float_of(w) - float_of(high)));
 }
 
+// The same, so that both add up to the word, whatever it is.
+static void part_tf32(struct machine *m, const struct loop_stmt *s) {
+    uint32_t w = word(m, &s->operand[2], 0), high = (w + 0x1000u) & ~0x1fffu;
+    bool is_finite = (w & 0x7f800000u) != 0x7f800000u;
+    if ((high & 0x7f800000u) == 0x7f800000u)
+        high = w & ~0x1fffu;
+    if ((w & 0x7fffffffu) > 0x7f800000u)
+        high = 0x7fffe000u;
+    put_word(m, &s->operand[0], 0, high);
+    put_word(m, &s->operand[1], 0, is_finite ? word_of(float_of(w) - float_of(high)) : 0);
+}
+
+static void join_tf32(struct machine *m, const struct loop_stmt *s) {
+    float v = float_of(word(m, &s->operand[1], 0)) + float_of(word(m, &s->operand[2], 0));
+    machine_write(m, s->operand[0].buffer, machine_index(m, s->operand[0].index), 0,
+                  (union cell){.real = (double)v});
+}
+
 // All four threads of a quad get the largest of their eight numbers, or the sum.
 static void quad(struct machine *m, const struct loop_stmt *s, int first, bool largest) {
     const struct loop_buffer *b = s->operand[0].buffer;
@@ -328,6 +346,12 @@ static void by_thread(struct machine *m, const struct loop_stmt *s) {
         return;
     case INTRINSIC_SPLIT_TF32:
         split_tf32(m, s);
+        return;
+    case INTRINSIC_PART_TF32:
+        part_tf32(m, s);
+        return;
+    case INTRINSIC_JOIN_TF32:
+        join_tf32(m, s);
         return;
     case INTRINSIC_POWER:
         power(m, s);

@@ -39,12 +39,15 @@ struct sums {
     int n, room;
 };
 
+static bool same(const char *x, const char *y) {
+    return x == y || (x && y && strcmp(x, y) == 0);
+}
+
 static struct advice_prior *find(struct arena *a, struct sums *s, const char *kind,
-                                 const char *tool) {
+                                 const char *tool, const char *bottleneck) {
     for (int i = 0; i < s->n; i++) {
         struct advice_prior *p = &s->priors[i];
-        bool same_tool = tool ? p->tool && strcmp(p->tool, tool) == 0 : !p->tool;
-        if (same_tool && strcmp(p->move, kind) == 0)
+        if (same(p->tool, tool) && same(p->bottleneck, bottleneck) && strcmp(p->move, kind) == 0)
             return p;
     }
     if (s->n == s->room) {
@@ -55,7 +58,8 @@ static struct advice_prior *find(struct arena *a, struct sums *s, const char *ki
         s->priors = more;
         s->room = room;
     }
-    s->priors[s->n] = (struct advice_prior){.move = arena_strdup(a, kind), .tool = tool};
+    s->priors[s->n] = (struct advice_prior){
+        .move = arena_strdup(a, kind), .tool = tool, .bottleneck = bottleneck};
     return &s->priors[s->n++];
 }
 
@@ -64,8 +68,12 @@ static void add_outcome(struct arena *a, struct sums *s, const struct outcome *o
     const char *kind = move_kind(&scratch, arena_printf(&scratch, "x: %s", o->move));
     if (!kind)
         kind = move_kind(&scratch, arena_printf(&scratch, "%s x into at y", o->move));
-    for (int i = 0; kind && o->n_timed > 0 && i < (o->tool ? 2 : 1); i++) {
-        struct advice_prior *p = find(a, s, kind, i == 0 ? NULL : o->tool);
+    // With and without the tool, with and without the class.
+    for (int i = 0; kind && o->n_timed > 0 && i < 4; i++) {
+        const char *tool = i & 1 ? o->tool : NULL, *bottleneck = i & 2 ? o->bottleneck : NULL;
+        if ((i & 1 && !tool) || (i & 2 && !bottleneck))
+            continue;
+        struct advice_prior *p = find(a, s, kind, tool, bottleneck);
         p->gain += weight * o->log_sum;
         p->weight += weight * o->n_timed;
         p->n_timed += o->n_timed;

@@ -71,12 +71,7 @@ static double gain_of(const struct learn_from *f, const struct search_node *n) {
 
 // What the parent was limited by, as measured, else by the bound of the problem.
 static const char *bottleneck_of(const struct learn_from *f, const struct search_node *parent) {
-    struct arena scratch = {0};
-    struct classes c;
-    classify(&scratch, &parent->profile, f->bound, f->target, &c);
-    enum class_kind kind = c.measured.kind != CLASS_UNKNOWN ? c.measured.kind : c.analytic.kind;
-    arena_reset(&scratch);
-    return class_name(kind);
+    return class_of_node(&parent->profile, f->bound, f->target);
 }
 
 static bool is_written(const struct search_node *n) {

@@ -38,11 +38,14 @@ static bool hears(const struct brief *brief, const struct finding *f) {
 }
 
 // What this move brings: as was learned of its kind, else as the finding says. How far from reach a
-// kernel is says what all moves together could bring, not what one does.
+// kernel is, or that it is busy with something else, says what all moves together could bring, not
+// what one does.
 static double expect(const struct finding *f, const struct prior *learned) {
     if (learned->words)
         return exp(prior_log_gain(learned));
-    return strcmp(f->tool, tool_reach.name) == 0 ? NAN : f->expected_gain;
+    bool is_distance =
+        strcmp(f->tool, tool_reach.name) == 0 || strcmp(f->tool, tool_disagree.name) == 0;
+    return is_distance ? NAN : f->expected_gain;
 }
 
 // The first action of a finding that some move stands for; NULL: none does, or (unless
@@ -55,7 +58,8 @@ static const struct move *pick_by_finding(struct arena *a, const struct brief *b
         const struct move *m = best_move(&finding->actions[i], moves, n_moves);
         if (!m)
             continue;
-        struct prior learned = priors_expect(brief->priors, m->words, finding->tool);
+        struct prior learned =
+            priors_expect(brief->priors, m->words, finding->tool, brief->bottleneck);
         if (!takes_slower && prior_log_gain(&learned) < SLOWER)
             continue;
         const char *reason =
@@ -83,7 +87,7 @@ static const struct move *pick(struct arena *a, const struct brief *brief, const
     m = best_move(NULL, moves, n_moves);
     if (!m)
         return NULL;
-    struct prior learned = priors_expect(brief->priors, m->words, NULL);
+    struct prior learned = priors_expect(brief->priors, m->words, NULL, brief->bottleneck);
     *out = (struct proposal){.kernel = m->kernel,
                              .move = m->words,
                              .reason =

@@ -33,7 +33,8 @@ struct move *moves_untried(struct arena *a, const struct brief *brief, int *n_mo
     struct move *moves = moves_list(a, brief->problem, brief->target, brief->kernel, n_moves);
     *n_moves = keep_untried(brief, moves, *n_moves);
     for (int i = 0; brief->priors && i < *n_moves; i++) {
-        struct prior learned = priors_expect(brief->priors, moves[i].words, NULL);
+        struct prior learned =
+            priors_expect(brief->priors, moves[i].words, NULL, brief->bottleneck);
         moves[i].prior += prior_log_gain(&learned);
     }
     return moves;

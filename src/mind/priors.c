@@ -6,12 +6,13 @@
 #include "base/arena.h"
 #include "record/move_kind.h"
 
-struct prior priors_expect(const struct priors *p, const char *words, const char *tool) {
+struct prior priors_expect(const struct priors *p, const char *words, const char *tool,
+                           const char *bottleneck) {
     struct arena scratch = {0};
     struct prior out = {0};
     const char *kind = p ? move_kind(&scratch, words) : NULL;
     if (kind)
-        out = p->expect(p->ctx, kind, tool);
+        out = p->expect(p->ctx, kind, tool, bottleneck);
     arena_reset(&scratch);
     return out;
 }

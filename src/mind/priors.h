@@ -11,16 +11,19 @@ struct prior {
 };
 
 struct priors {
-    // Called for a move that could be proposed: its kind (record/move_kind.h) and, where a finding
-    // is behind it, the tool that found it, else NULL. The same question has the same answer
-    // for as long as a decision is made.
-    struct prior (*expect)(const void *ctx, const char *kind, const char *tool);
+    // Called for a move that could be proposed: its kind (record/move_kind.h), where a finding is
+    // behind it the tool that found it, else NULL, and the class of what limits the node
+    // (profile/classify.h; NULL: not known). The same question has the same answer for as long as
+    // a decision is made.
+    struct prior (*expect)(const void *ctx, const char *kind, const char *tool,
+                           const char *bottleneck);
     const void *ctx;
     const char *summary;  // the same for a model, a line per kind; NULL: nothing
 };
 
 // The same by the words of a move; none where `p` is NULL or the words have no kind.
-struct prior priors_expect(const struct priors *p, const char *words, const char *tool);
+struct prior priors_expect(const struct priors *p, const char *words, const char *tool,
+                           const char *bottleneck);
 
 // The logarithm of the gain to reckon with: drawn towards none by PRIOR_DOUBT trials without gain.
 double prior_log_gain(const struct prior *p);

@@ -49,6 +49,7 @@ struct brief {
     bool is_race;               // many are timed roughly at once: it may go far from the node
     struct rng *rng;
 
+    const char *bottleneck;       // class of what limits the node; NULL: not known
     const struct priors *priors;  // what is expected of moves; NULL: nothing was learned
     void *mind;                   // the proposer's own state; NULL: it has none
 };

@@ -56,6 +56,8 @@ struct ceilings {
     double f64_flops_per_s;
     double bf16_flops_per_s, tf32_flops_per_s, f8_flops_per_s, i8_flops_per_s;  // matrix units
     double functions_per_s;                    // exp of an f32, as often as all threads can
+    double fault_s;                            // CPU: a page that is touched for the first time
+    double line_s;                             // CPU: a line that another processor has changed
     struct ceiling_cache cache[CACHE_LEVELS];  // CPU: L1, L2, last level; 0 bytes: not measured
     struct ceiling_width width[WIDTHS];        // CPU; 0 bytes: the machine has none
     double seconds;                            // that measuring took
@@ -72,6 +74,11 @@ void ceilings_settle(struct ceilings *c, double cold_bytes);
 // to what the device can do. Field by field, so that no traffic of any size takes longer than
 // before.
 void ceilings_raise(struct ceilings *c, const struct ceilings *fresh);
+
+// The largest relative spread over repeats; and whether that says more of the machine's load while
+// they were measured than of the machine. What was not measured is sure.
+double ceilings_spread(const struct ceilings *c);
+bool ceilings_are_unsure(const struct ceilings *c);
 
 // Bytes per second for much traffic of which `read_fraction` is reads: interpolated in time per
 // byte between the measured mixes.

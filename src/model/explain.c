@@ -179,6 +179,11 @@ static void say_reach(struct words *w) {
         break;
     }
     str_printf(&w->out, ", and a launch costs %s.\n", duration(w, b->reach_fixed_s));
+    if (ceilings_are_unsure(&w->t->ceilings))
+        str_printf(&w->out,
+                   "  uncertain: the ceilings have a spread of %.0f%%; run hone calibrate when "
+                   "nothing else runs\n",
+                   100 * ceilings_spread(&w->t->ceilings));
     if (bound_reach_why(b))
         str_printf(&w->out, "  below the speed of light: %s\n", bound_reach_why(b));
     say_next(w);

@@ -126,6 +126,7 @@ static void note_absent(struct diagnosis *d) {
 bool op_diagnose(struct arena *a, const struct diagnose_request *q, struct diagnosis *out,
                  struct error *err) {
     struct reading r = {.a = a};
+    struct plugins plugins;
     *out = (struct diagnosis){0};
     for (int i = 0; i < q->n_files; i++)
         if (!read_file(&r, q->files[i], err))
@@ -144,7 +145,8 @@ bool op_diagnose(struct arena *a, const struct diagnose_request *q, struct diagn
     if (out->profile.n_launches == 0)
         return error_set(err, ERROR_USAGE, "%s: there is no kernel in it", q->files[0]);
     diagnosis_examine(a, q->top, out);
-    plugins_run(a, &(struct plugin_request){&q->tool, q->tool != NULL}, out);
+    plugins_find(a, q->tool, &plugins);
+    plugins_run(a, &plugins, out);
     note_absent(out);
     return true;
 }

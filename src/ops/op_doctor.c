@@ -270,16 +270,6 @@ static void check_probe(struct visit *v) {
     add(v, part);
 }
 
-// Repeats of a ceiling that differ more say more of the machine's load than of the machine.
-static const double SPREAD_MOST = 0.25;
-
-static double ceilings_spread(const struct ceilings *c) {
-    double spread = c->f32_spread;
-    for (int i = 0; i < TRAFFIC_MIXES; i++)
-        spread = c->traffic[i].spread > spread ? c->traffic[i].spread : spread;
-    return spread;
-}
-
 static void check_cpu(struct visit *v) {
     struct target t;
     struct error err = {0};
@@ -300,10 +290,10 @@ static void check_cpu(struct visit *v) {
     ceilings.advice = "a bound has no reach yet: run hone calibrate";
     if (t.ceilings.present) {
         double spread = ceilings_spread(&t.ceilings);
-        ceilings.state = spread > SPREAD_MOST ? PART_UNSURE : PART_OK;
+        ceilings.state = ceilings_are_unsure(&t.ceilings) ? PART_UNSURE : PART_OK;
         ceilings.found =
             arena_printf(v->a, "measured %s, spread %.0f%%", t.ceilings.measured_at, 100 * spread);
-        ceilings.advice = spread > SPREAD_MOST
+        ceilings.advice = ceilings_are_unsure(&t.ceilings)
                               ? "reach is as uncertain as that: run hone calibrate when nothing "
                                 "else runs"
                               : NULL;

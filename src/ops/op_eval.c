@@ -407,8 +407,12 @@ static void put_time(struct arena *a, struct str *s, const struct eval_report *r
     const struct measurement *m = &r->result.measurement;
     str_printf(s, "  time      %s", clock_duration(a, m->median_s * 1e9));
     if (isfinite(r->bound.reach_s))
-        str_printf(s, ", %.0f%% of reach (%s)", 100 * r->bound.reach_s / m->median_s,
-                   clock_duration(a, r->bound.reach_s * 1e9));
+        str_printf(s, ", %.0f%% of reach (%s%s)", 100 * r->bound.reach_s / m->median_s,
+                   clock_duration(a, r->bound.reach_s * 1e9),
+                   !ceilings_are_unsure(&r->target.ceilings)
+                       ? ""
+                       : arena_printf(a, ", uncertain: hone calibrate had a spread of %.0f%%",
+                                      100 * ceilings_spread(&r->target.ceilings)));
     if (isfinite(r->bound.light_s))
         str_printf(s, ", %.0f%% of the speed of light (%s)", 100 * r->bound.light_s / m->median_s,
                    clock_duration(a, r->bound.light_s * 1e9));

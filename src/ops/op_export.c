@@ -297,6 +297,11 @@ static bool find_champion(const struct run_view *v, int node, struct export_view
         return error_set(err, ERROR_USAGE, "node %d of run %lld did not pass, or was not judged",
                          node, (long long)r->id);
     int chosen = node >= 0 ? node : find_fastest(v);
+    if (chosen < 0 && r->state != RUN_DONE)
+        return error_set(
+            err, ERROR_USAGE,
+            "run %lld has nothing yet that passed; hone optimize --resume %lld goes on",
+            (long long)r->id, (long long)r->id);
     if (chosen < 0)
         return error_set(err, ERROR_USAGE, "run %lld found nothing that passed", (long long)r->id);
     e->champion = &v->nodes[chosen];

@@ -182,8 +182,9 @@ const char *op_memory_words(struct arena *a, const struct advice *d) {
     return d->n_starts > 1 ? arena_printf(a, "%s, and %d more", text, d->n_starts - 1) : text;
 }
 
-static struct prior expect(const void *ctx, const char *kind, const char *tool) {
-    const struct advice_prior *p = advice_find(ctx, kind, tool);
+static struct prior expect(const void *ctx, const char *kind, const char *tool,
+                           const char *bottleneck) {
+    const struct advice_prior *p = advice_find(ctx, kind, tool, bottleneck);
     return p ? (struct prior){.gain = p->gain, .weight = p->weight, .words = p->words}
              : (struct prior){0};
 }
@@ -203,7 +204,7 @@ static const char *summary(struct arena *a, const struct advice *d) {
         memcpy(priors, d->priors, sizeof *priors * (size_t)d->n_priors);
     qsort(priors, (size_t)d->n_priors, sizeof *priors, by_weight);
     for (int i = 0, n = 0; i < d->n_priors && n < TOLD; i++)
-        if (!priors[i].tool) {
+        if (!priors[i].tool && !priors[i].bottleneck) {
             str_printf(&text, "- %s: %s\n", priors[i].move, priors[i].words);
             n++;
         }

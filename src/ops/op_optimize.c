@@ -26,6 +26,7 @@
 #include "ops/op_spool.h"
 #include "ops/op_table.h"
 #include "ops/op_team.h"
+#include "ops/plugins.h"
 #include "record/advice.h"
 #include "search/judging.h"
 #include "search/optimize.h"
@@ -57,7 +58,9 @@ struct session {
     int n_devices;                  // that still do; 0: the target alone
     struct play *play;  // counters of candidates; NULL: not asked yet, or there are none
     bool has_no_counters;
-    double counters_s;  // how long they took the last time; 0: not asked yet
+    struct plugins plugins;  // tools of the user's
+    struct judging judge;    // without them
+    double counters_s;       // how long they took the last time; 0: not asked yet
     struct op_team team;
     struct run run;
     struct candidate start;     // no source: the default kernel
@@ -474,6 +477,12 @@ static bool begin_model(struct session *s, struct error *err) {
     return find_proposer(s, words ? "team" : "expert", err);
 }
 
+// The default, by the kind of mind: what a model will write has no knobs to be learned from.
+static bool choose_policy(struct session *s, struct error *err) {
+    const struct policy *p = s->proposer == &proposer_team ? &policy_mcts : policies[0];
+    return s->q->policy || policy_choose(p->name, false, &s->policy, err);
+}
+
 // With its bound, in one step: one that was killed between them could not be replayed.
 static bool add_run(struct session *s, struct error *err) {
     if (!store_begin(s->store, err))
@@ -486,14 +495,15 @@ static bool add_run(struct session *s, struct error *err) {
 static bool begin_new(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
     struct loaded loaded;
-    if (!policy_choose(q->policy ? q->policy : policies[0]->name, false, &s->policy, err) ||
+    if ((q->policy && !policy_choose(q->policy, false, &s->policy, err)) ||
         !op_load(s->a, q->file, q->dims, &loaded, err))
         return false;
     s->problem = loaded.problem;
     s->kernels = loaded.kernels;
     s->n_kernels = loaded.n_kernels;
-    if (!find_memory(s, err) || !begin_model(s, err) || !find_target(s, start_target(s), err) ||
-        !find_start(s, err) || !find_baseline(s, err) || !measure_ceilings(s, err))
+    if (!find_memory(s, err) || !begin_model(s, err) || !choose_policy(s, err) ||
+        !find_target(s, start_target(s), err) || !find_start(s, err) || !find_baseline(s, err) ||
+        !measure_ceilings(s, err))
         return false;
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
@@ -665,8 +675,33 @@ static struct judging judge_of(struct session *s) {
                             .race = evaluator_can_race(s->evaluator) ? race_by_worker : NULL};
 }
 
+static void note_wrong(void *ctx, const char *words) {
+    struct session *s = ctx;
+    note(s, arena_printf(s->a, "without %s", words));
+}
+
+// What tools of the user's say of a kernel that is worth ranking is recorded with its profile: both
+// minds hear it, and a replay need not ask again.
+static bool judge_and_ask(void *ctx, struct arena *a, const struct eval_job *job,
+                          struct eval_result *result, struct error *err) {
+    struct session *s = ctx;
+    if (!s->judge.judge(s->judge.ctx, a, job, result, err))
+        return false;
+    if (job->depth == EVAL_RANK && result->verdict.kind == VERDICT_OK) {
+        profile_set(&result->profile, METRIC_TIME, result->measurement.median_s);
+        plugins_say(a, &s->plugins, &s->target, &s->bound, &result->profile, note_wrong, s);
+    }
+    return true;
+}
+
 static bool work(struct session *s, struct error *err) {
-    s->recorder.inner = judge_of(s);
+    s->judge = judge_of(s);
+    s->recorder.inner = s->judge;
+    plugins_find(s->a, s->q->tool, &s->plugins);
+    if (s->plugins.n > 0) {
+        s->recorder.inner.judge = judge_and_ask;
+        s->recorder.inner.ctx = s;
+    }
     s->recorder.store = s->store;
     s->recorder.run = s->run.id;
     struct priors priors = op_memory_priors(s->a, &s->advice);

@@ -31,6 +31,7 @@ struct optimize_request {
     int64_t seed;
     const char *memory;        // "off" or a file; NULL: the settings', or the user's
     struct team_request team;  // the model; none: the settings', or no model at all
+    const char *tool;          // one of the user's, besides those in his directory; NULL: none
     bool no_counters;          // on a GPU: tools do without hardware counters
     bool no_calibrate;         // go on without reach where the ceilings are not measured
     event_fn on_event;         // may be NULL

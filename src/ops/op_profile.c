@@ -15,7 +15,7 @@
 #include "profile/collect_ncu.h"
 #include "tools/tool.h"
 
-enum { KERNELS_LISTED = 12, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
+enum { KERNELS_LISTED = 12, SPOTS_KEPT = 8, STATUS_SIGNAL = 128, STATUS_TIMEOUT = 124 };
 // A kernel of less than this share of the time has nothing of importance.
 static const double SMALL = 0.05;
 // A finding that cannot say what it is worth.
@@ -55,13 +55,14 @@ static void add_spots(struct arena *a, const struct collected *c, struct diagnos
     for (int i = 0; i < d->n_kernels; i++) {
         long launch = d->kernels[i].launch - d->profile.launches;
         const struct collected_kernel *k = &c->kernels[launch];
-        struct diagnosed_spot *spots = arena_array(a, struct diagnosed_spot, k->n_spots + 1);
-        for (int j = 0; j < k->n_spots; j++)
+        int n = k->n_spots < SPOTS_KEPT ? k->n_spots : SPOTS_KEPT;
+        struct diagnosed_spot *spots = arena_array(a, struct diagnosed_spot, n + 1);
+        for (int j = 0; j < n; j++)
             spots[j] =
                 (struct diagnosed_spot){k->spots[j].pc,   k->spots[j].code,  k->spots[j].file,
                                         k->spots[j].line, k->spots[j].share, k->spots[j].reason};
         d->kernels[i].spots = spots;
-        d->kernels[i].n_spots = k->n_spots;
+        d->kernels[i].n_spots = n;
         d->kernels[i].share = k->kernel->total_s / c->all_s;
     }
 }
@@ -85,6 +86,7 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
                                   .is_out_error = q->is_json,
                                   .only_timeline = q->only_timeline};
     struct diagnosis *d = &out->diagnosis;
+    struct plugins plugins;
     *out = (struct program_profile){.argv = q->argv};
     if (!(q->by_ncu ? collect_by_ncu : collect)(a, &ask, &out->collected, err))
         return false;
@@ -96,7 +98,8 @@ bool op_profile(struct arena *a, const struct profile_request *q, struct program
     find_target(a, d, t);
     diagnosis_examine(a, q->top, d);
     add_spots(a, &out->collected, d);
-    plugins_run(a, &(struct plugin_request){&q->tool, q->tool != NULL}, d);
+    plugins_find(a, q->tool, &plugins);
+    plugins_run(a, &plugins, d);
     for (int i = 0; i < out->collected.n_notes; i++)
         diagnosis_absent(d, out->collected.notes[i]);
     rank_first(out);

@@ -15,6 +15,7 @@
 #include "ops/op_eval.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
+#include "ops/plugins.h"
 #include "profile/classify.h"
 #include "tools/tool.h"
 
@@ -98,6 +99,12 @@ static bool play(struct arena *a, const struct candidate_profile_request *q,
     return ok;
 }
 
+static void note_wrong(void *ctx, const char *words) {
+    struct collected *c = ctx;
+    if (c->n_notes < COLLECT_NOTES_MAX)
+        c->notes[c->n_notes++] = words;
+}
+
 bool op_profile_candidate(struct arena *a, const struct candidate_profile_request *q,
                           struct candidate_profile *out, struct error *err) {
     *out = (struct candidate_profile){0};
@@ -107,6 +114,9 @@ bool op_profile_candidate(struct arena *a, const struct candidate_profile_reques
         return true;  // the answer is negative
     if (!play(a, q, out, err))
         return false;
+    struct plugins plugins;
+    plugins_find(a, q->tool, &plugins);
+    plugins_say(a, &plugins, &out->target, &out->bound, &out->profile, note_wrong, &out->collected);
     struct tool_input in = {.problem = out->problem,
                             .target = &out->target,
                             .bound = &out->bound,

@@ -21,8 +21,9 @@ struct candidate_profile_request {
     const char *file;       // of a problem, or the name of a node: "3.7", "last.2"
     const char *candidate;  // of the problem; NULL: default
     const char *target, *dims, *store;
-    bool by_ncu;  // ncu runs it, in place of our library
-    int repeat;   // count it so often once more in a process that stays, and say how long it took
+    const char *tool;  // one of the user's, besides those in his directory; NULL: none
+    bool by_ncu;       // ncu runs it, in place of our library
+    int repeat;  // count it so often once more in a process that stays, and say how long it took
 };
 
 enum { REPEAT_MAX = 100 };

@@ -16,6 +16,7 @@
 #include "store/store.h"
 
 enum { FILE_MAX = 256 << 20, BARRIERS = 6 };
+static const double STALL_SHOWN = 0.005;
 static const int64_t nvdisasm_timeout_ns = 60000000000;
 
 // NULL: there is no such program, or it does not read this cubin; then the names must do.
@@ -23,7 +24,7 @@ static const char *disassemble(struct arena *a, const char *file, size_t *len) {
     const char *program = source_find_program(a, "nvdisasm");
     if (!program)
         return NULL;
-    const char *const argv[] = {program, "-c", file, NULL};
+    const char *const argv[] = {program, "-c", "-g", file, NULL};
     struct process_spec spec = {
         .argv = argv, .timeout_ns = nvdisasm_timeout_ns, .max_output = FILE_MAX};
     struct process_result p;
@@ -44,12 +45,49 @@ static bool list_file(struct arena *a, const char *file, const char *kernel,
         return error_wrap(err, "%s", file);
     if (kernel && !sass_find(&out->sass, kernel))
         return error_set(err, ERROR_USAGE, "%s: there is no kernel '%s' in it", file, kernel);
+    out->lines = arena_array(a, int *, out->sass.n_kernels + 1);
+    for (int i = 0; i < out->sass.n_kernels; i++)
+        out->lines[i] = arena_array(a, int, out->sass.kernels[i].n + 1);
     const char *listing = disassemble(a, file, &listing_len);
     if (!listing)
         return true;
     out->texts = arena_array(a, const char **, out->sass.n_kernels + 1);
     for (int i = 0; i < out->sass.n_kernels; i++)
-        out->texts[i] = sass_text_of(a, listing, listing_len, &out->sass.kernels[i]);
+        out->texts[i] = sass_text_of(a, listing, listing_len, &out->sass.kernels[i], out->lines[i]);
+    return true;
+}
+
+static void take_spots(const struct collected_kernel *k, int n, int *lines,
+                       struct sass_stall *stalls) {
+    for (int i = 0; i < k->n_spots; i++) {
+        const struct collected_spot *s = &k->spots[i];
+        uint64_t at = s->pc / SASS_BYTES;
+        if (at >= (uint64_t)n)
+            continue;
+        stalls[at] = (struct sass_stall){s->share, s->reason};
+        if (s->line > 0 && lines[at] == 0)
+            lines[at] = s->line;
+    }
+}
+
+// Run it on this machine's card, and put what was sampled next to the instructions.
+static bool sample(struct arena *a, struct play *play, const struct candidate *c,
+                   struct sass_listing *out, struct error *err) {
+    struct profile profile = {0};
+    struct collected seen;
+    if (!play_candidate(play, a, c, PLAY_FULL, &profile, &seen, err))
+        return false;
+    out->stalls = arena_array(a, struct sass_stall *, out->sass.n_kernels + 1);
+    for (int i = 0; i < out->sass.n_kernels; i++) {
+        const struct sass_kernel *k = &out->sass.kernels[i];
+        out->stalls[i] = arena_array(a, struct sass_stall, k->n + 1);
+        for (int j = 0; j < seen.profile.n_launches; j++)
+            if (strcmp(seen.kernels[j].kernel->name, k->name) == 0)
+                take_spots(&seen.kernels[j], k->n, out->lines[i], out->stalls[i]);
+    }
+    for (int i = 0; i < seen.n_notes; i++)
+        if (strncmp(seen.notes[i], "samples", 7) == 0)
+            return error_set(err, ERROR_UNSUPPORTED, "%s", seen.notes[i]);
     return true;
 }
 
@@ -81,7 +119,9 @@ static bool list_node(struct arena *a, const struct sass_request *q, struct sass
     if (!play_open(&play, problem, &target, err))
         return false;
     ok = play_compile(play, a, &v.nodes[node].candidate, &path, err) &&
-         list_file(a, path, q->kernel, out, err);
+         list_file(a, path, q->kernel, out, err) &&
+         (!q->stalls || sample(a, play, &v.nodes[node].candidate, out, err));
+    out->source = v.nodes[node].candidate.source;
     play_close(play);
     return ok;
 }
@@ -92,6 +132,10 @@ bool op_sass(struct arena *a, const struct sass_request *q, struct sass_listing 
     bool is_node = !file_exists(q->file) && strspn(q->file, "0123456789.") == strlen(q->file);
     if (is_node || strncmp(q->file, "last.", 5) == 0)
         return list_node(a, q, out, err);
+    if (q->stalls)
+        return error_set(err, ERROR_USAGE,
+                         "--stalls needs a node of a run: a cubin does not say how it is launched; "
+                         "hone profile -- PROGRAM samples a program");
     return list_file(a, q->file, q->kernel, out, err);
 }
 
@@ -107,8 +151,16 @@ static void put_waits(struct str *s, const struct sass_kernel *k, int at, const 
         }
 }
 
-static void put_instruction(struct str *s, const struct sass_kernel *k, int at, const char *text,
-                            const int *setter) {
+// What an instruction is listed with.
+struct beside {
+    const char *text;  // NULL: names only
+    const struct sass_stall *stall;
+    const int *setter;
+};
+
+static void put_instruction(struct str *s, const struct sass_kernel *k, int at,
+                            const struct beside *b) {
+    const char *text = b->text;
     const struct sass_instruction *i = &k->code[at];
     bool is_hot = k->has_hot_loop && at >= k->hot_begin && at <= k->hot_end;
     size_t from = s->len;
@@ -118,18 +170,35 @@ static void put_instruction(struct str *s, const struct sass_kernel *k, int at, 
     struct str note = {0};
     if (i->bytes)
         str_printf(&note, "  %d byte%s", i->bytes, i->bytes == 1 ? "" : "s");
-    put_waits(&note, k, at, setter);
+    put_waits(&note, k, at, b->setter);
     if (i->target >= 0 && !text)
         str_printf(&note, "  to %04x", i->target * SASS_BYTES);
+    if (b->stall && b->stall->share >= STALL_SHOWN)
+        str_printf(&note, "  <- %.0f%% of the waiting: %s", 100 * b->stall->share,
+                   b->stall->reason);
     if (note.len > 0)
         str_printf(s, "%*s%s", wide < 56 ? (int)(56 - wide) : 1, "", str_text(&note));
     str_reset(&note);
     str_puts(s, "\n");
 }
 
-static void put_kernel(struct str *s, const struct sass *sass, const struct sass_kernel *k,
-                       const char *const *texts) {
-    int setter[BARRIERS] = {-1, -1, -1, -1, -1, -1};
+// "     12: y[i] = x[i];" where the line is another than that of the instruction before.
+static void put_line(struct str *s, const char *source, int line) {
+    for (int n = 1; source && n < line; n++) {
+        const char *end = strchr(source, '\n');
+        source = end ? end + 1 : NULL;
+    }
+    str_printf(s, "%7d: ", line);
+    if (source)
+        str_append(s, source + strspn(source, " \t"),
+                   strcspn(source + strspn(source, " \t"), "\n"));
+    str_puts(s, "\n");
+}
+
+static void put_kernel(struct str *s, const struct sass_listing *l, int number) {
+    const struct sass *sass = &l->sass;
+    const struct sass_kernel *k = &sass->kernels[number];
+    int last = 0, setter[BARRIERS] = {-1, -1, -1, -1, -1, -1};
     str_printf(s, "%s: sm_%d, %d instructions", k->name, sass->capability, k->n);
     if (k->registers >= 0)
         str_printf(s, ", %d registers", k->registers);
@@ -141,7 +210,12 @@ static void put_kernel(struct str *s, const struct sass *sass, const struct sass
         str_printf(s, "; %d instructions are not known", k->n_unknown);
     str_puts(s, "\n");
     for (int i = 0; i < k->n; i++) {
-        put_instruction(s, k, i, texts ? texts[i] : NULL, setter);
+        struct beside b = {.text = l->texts ? l->texts[number][i] : NULL,
+                           .stall = l->stalls ? &l->stalls[number][i] : NULL,
+                           .setter = setter};
+        if (l->lines[number][i] > 0 && l->lines[number][i] != last)
+            put_line(s, l->source, last = l->lines[number][i]);
+        put_instruction(s, k, i, &b);
         if (k->code[i].frees < BARRIERS)
             setter[k->code[i].frees] = i;
         if (k->code[i].sets < BARRIERS)
@@ -157,11 +231,22 @@ const char *op_sass_text(struct arena *a, const struct sass_listing *l, const ch
         if (kernel && strcmp(k->name, kernel) != 0)
             continue;
         str_puts(&s, n++ > 0 ? "\n" : "");
-        put_kernel(&s, &l->sass, k, l->texts ? (const char *const *)l->texts[i] : NULL);
+        put_kernel(&s, l, i);
     }
     if (!l->texts)
         str_puts(&s, "\nnames only: nvdisasm is not here, which prints operands\n");
     return str_take(a, &s);
+}
+
+static json_t *stalls_to_json(const struct sass_listing *l, int kernel) {
+    json_t *all = json_array();
+    for (int i = 0; l->stalls && i < l->sass.kernels[kernel].n; i++)
+        if (l->stalls[kernel][i].share > 0)
+            json_array_append_new(all, json_pack("{s:i, s:i, s:f, s:s}", "pc", i * SASS_BYTES,
+                                                 "line", l->lines[kernel][i], "share",
+                                                 l->stalls[kernel][i].share, "reason",
+                                                 l->stalls[kernel][i].reason));
+    return all;
 }
 
 json_t *op_sass_json(const struct sass_listing *l) {
@@ -174,9 +259,10 @@ json_t *op_sass_json(const struct sass_listing *l) {
         for (int j = 0; j < METRIC_COUNT; j++)
             if (metrics_has(&m, (enum metric_id)j))
                 json_object_set_new(metrics, metric_table[j].name, json_real(m.value[j]));
-        json_array_append_new(kernels, json_pack("{s:o, s:i, s:i, s:o}", "name",
+        json_array_append_new(kernels, json_pack("{s:o, s:i, s:i, s:o, s:o}", "name",
                                                  json_optional_text(k->name), "instructions", k->n,
-                                                 "unknown", k->n_unknown, "metrics", metrics));
+                                                 "unknown", k->n_unknown, "metrics", metrics,
+                                                 "stalls", stalls_to_json(l, i)));
     }
     return json_pack("{s:s, s:i, s:o}", "schema", "hone.sass/1", "capability", l->sass.capability,
                      "kernels", kernels);

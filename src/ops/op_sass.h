@@ -14,12 +14,20 @@ struct sass_listing {
     struct sass sass;
     // By kernel and instruction: with operands where nvdisasm is there; NULL: it is not.
     const char ***texts;
+    int **lines;         // likewise: of the source; 0: the code does not say
+    const char *source;  // of a node; NULL: not known
+    // Likewise: of a kernel's samples that wait, those at an instruction; NULL: nobody sampled it.
+    struct sass_stall {
+        double share;  // 0: none
+        const char *reason;
+    } * *stalls;
 };
 
 // `file` is a cubin, or the name of a node of a stored run on a GPU ("3.7"), which is compiled
 // again. `kernel` NULL: all; else it must be there.
 struct sass_request {
     const char *file, *kernel, *store;
+    bool stalls;  // of a node: run it on the card of this machine and sample it
 };
 bool op_sass(struct arena *a, const struct sass_request *q, struct sass_listing *out,
              struct error *err);

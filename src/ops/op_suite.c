@@ -20,7 +20,9 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "eval/stats.h"
+#include "family/block_set.h"
 #include "family/lower.h"
+#include "family/moves.h"
 #include "lang/lang.h"
 #include "mind/proposer.h"
 #include "ops/op_table.h"
@@ -98,15 +100,52 @@ static bool is_enough(void *ctx, const struct search_node *nodes, int n_nodes) {
     return !w->run->is_missed && n_evals >= suite_points[SUITE_POINTS - 1];
 }
 
-// The block that a seed begins with: any that is ok.
-static bool draw_first(struct arena *a, const struct op_table *t, uint64_t seed,
+// Do moves lead from a row's block to one that is near the best? Of a sample some blocks were
+// reached by moves whose way back is not in it, and no search comes away from there. Rows that were
+// looked at are marked in t->leads.
+static bool leads_on(struct op_table *t, int row, double within) {
+    struct arena a = {0};
+    int *queue = arena_array(&a, int, t->table.n_rows + 1), n = 0;
+    bool *seen = arena_array(&a, bool, t->table.n_rows + 1), found = false;
+    queue[n++] = row;
+    seen[row] = true;
+    for (int i = 0; i < n && !found && t->leads[row] == 0; i++) {
+        const struct table_row *r = &t->table.rows[queue[i]];
+        struct lang_source source = {.file = "table", .text = r->block, .len = strlen(r->block)};
+        struct lang_file file = {0};
+        struct error why = {0};
+        const char *diagnostics;
+        int n_moves = 0;
+        found = r->verdict == VERDICT_OK && r->time_s <= t->judge.best_s * (1 + within);
+        found |= t->leads[queue[i]] > 0;
+        const struct move *moves =
+            !found && r->verdict == VERDICT_OK && lang_parse(&a, &source, &file, &diagnostics, &why)
+                ? moves_list(&a, t->problem, &t->target, file.kernels[0], &n_moves)
+                : NULL;
+        for (int m = 0; m < n_moves; m++) {
+            int to = block_set_find(t->judge.rows, moves[m].text)->number;
+            if (!seen[to])
+                queue[n++] = to;
+            seen[to] = true;
+        }
+    }
+    if (t->leads[row] == 0)
+        t->leads[row] = found ? 1 : -1;
+    arena_reset(&a);
+    return t->leads[row] > 0;
+}
+
+// The block that a seed begins with: any that is ok and leads on.
+static bool draw_first(struct arena *a, struct op_table *t, uint64_t seed, double within,
                        struct candidate *c, struct error *err) {
     struct rng rng;
     rng_init(&rng, seed);
-    int pick = (int)rng_below(&rng, (uint64_t)t->judge.n_ok), i = 0;
-    for (;; i++)
-        if (t->table.rows[i].verdict == VERDICT_OK && pick-- == 0)
-            break;
+    int i;
+    do {
+        int pick = (int)rng_below(&rng, (uint64_t)t->judge.n_ok);
+        for (i = 0; t->table.rows[i].verdict != VERDICT_OK || pick-- != 0;)
+            i++;
+    } while (!leads_on(t, i, within));
     const char *text = t->table.rows[i].block, *diagnostics;
     struct lang_source source = {.file = "table", .text = text, .len = strlen(text)};
     struct lang_file file = {0};
@@ -141,8 +180,9 @@ static bool run_once(struct op_table *t, const struct suite *s, const struct set
                                .is_enough = is_enough,
                                .enough_ctx = &w};
     *result = (struct suite_run){.evals = t->table.n_rows + 1, .is_missed = true};
-    bool ok = (s->q->from_default || draw_first(&a, t, (uint64_t)seed, &first, err)) &&
-              optimize(&a, &job, &run, err);
+    bool ok =
+        (s->q->from_default || draw_first(&a, t, (uint64_t)seed, s->q->within, &first, err)) &&
+        optimize(&a, &job, &run, err);
     store_close(store);
     arena_reset(&a);
     return ok;
@@ -259,7 +299,7 @@ static bool find_setting(const char *key, const char *value, struct setting *x, 
 }
 
 static bool read_vary(struct suite *s, struct error *err) {
-    const char *text = s->q->vary ? s->q->vary : "policy=mcts,greedy,random";
+    const char *text = s->q->vary ? s->q->vary : "policy=surrogate,mcts,random";
     const char *equals = strchr(text, '=');
     struct suite_outcome *o = s->out;
     o->key = equals ? arena_strndup(s->a, text, (size_t)(equals - text)) : "";

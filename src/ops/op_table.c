@@ -112,6 +112,7 @@ bool op_table_open(struct arena *a, const char *path, struct op_table *t, struct
         return error_wrap(err, "table %s", path);
     bound_compute(t->problem, &t->target, &t->bound);
     t->judging = judging_of_table(a, &t->judge, &t->table, path);
+    t->leads = arena_array(a, signed char, t->table.n_rows + 1);
     t->target.blocks = t->judge.rows;
     return lower_first(a, t, err) || error_wrap(err, "table %s", path);
 }

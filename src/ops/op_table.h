@@ -22,6 +22,7 @@ struct op_table {
     struct candidate first;  // where a search begins
     struct judge_table judge;
     struct judging judging;
+    signed char *leads;    // by row, for the suite: do moves lead to the best? 0: not known, -1: no
     int n_counted;         // rows with a profile
     size_t counted_bytes;  // of their file, up to the end of the last one
     int n_unknown;         // rows whose block this hone does not know any more

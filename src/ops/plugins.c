@@ -14,7 +14,7 @@
 #include "base/process.h"
 #include "tools/tool.h"
 
-enum { PLUGINS_MAX = 32, OUTPUT_MAX = 1 << 20 };
+enum { OUTPUT_MAX = 1 << 20, FINDINGS_MAX = 32 };
 static const int64_t timeout_ns = 10000000000;
 
 struct plugin {
@@ -22,9 +22,11 @@ struct plugin {
     struct diagnosis *d;
     const char *path, *name;
     json_t *description;
+    bool is_out;
 };
 
 static void complain(struct plugin *p, const char *what) {
+    p->is_out = true;
     diagnosis_absent(
         p->d, arena_printf(p->a, "what the tool %s says: %s", p->name ? p->name : p->path, what));
 }
@@ -114,6 +116,27 @@ static void put_in(struct diagnosed_kernel *k, const struct finding *f) {
     k->n_findings = n + 1;
 }
 
+static const char *text_of(struct plugin *p, const json_t *json, const char *key) {
+    const char *text = json_string_value(json_object_get(json, key));
+    return text ? arena_strdup(p->a, text) : NULL;
+}
+
+// Words, or a move: {"words": "wider loads", "knob": "vec", "direction": 1}, "word" in place of the
+// direction.
+static bool read_action(struct plugin *p, const json_t *json, struct action *out) {
+    *out = (struct action){0};
+    if (json_is_string(json))
+        out->words = arena_strdup(p->a, json_string_value(json));
+    if (!json_is_object(json))
+        return out->words != NULL;
+    json_int_t direction = json_integer_value(json_object_get(json, "direction"));
+    out->words = text_of(p, json, "words");
+    out->knob = text_of(p, json, "knob");
+    out->word = text_of(p, json, "word");
+    out->direction = direction > 0 ? 1 : direction < 0 ? -1 : 0;
+    return out->words != NULL;
+}
+
 // {"kernel": 0, "severity": "high", "cause", "evidence", "gain": 1.5, "actions": ["..."]}
 static bool read_finding(struct plugin *p, const json_t *json, struct finding *f, int *kernel) {
     const char *severity = json_string_value(json_object_get(json, "severity"));
@@ -133,9 +156,7 @@ static bool read_finding(struct plugin *p, const json_t *json, struct finding *f
         if (strcmp(severity, severity_name((enum severity)s)) == 0)
             f->severity = (enum severity)s;
     for (size_t i = 0; i < json_array_size(actions) && f->n_actions < FINDING_ACTIONS_MAX; i++)
-        if (json_is_string(json_array_get(actions, i)))
-            f->actions[f->n_actions++] = (struct action){
-                .words = arena_strdup(p->a, json_string_value(json_array_get(actions, i)))};
+        f->n_actions += read_action(p, json_array_get(actions, i), &f->actions[f->n_actions]);
     return true;
 }
 
@@ -183,22 +204,80 @@ static int compare_paths(const void *x, const void *y) {
     return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-void plugins_run(struct arena *a, const struct plugin_request *q, struct diagnosis *d) {
-    const char *paths[PLUGINS_MAX], *config = file_config_path(a);
-    int n = 0;
+void plugins_find(struct arena *a, const char *named, struct plugins *p) {
+    const char *config = file_config_path(a);
     const char *slash = config ? strrchr(config, '/') : NULL;
     const char *dir = slash ? arena_printf(a, "%.*s/tools", (int)(slash - config), config) : NULL;
     DIR *open = dir ? opendir(dir) : NULL;
-    for (struct dirent *e; open && n < PLUGINS_MAX && (e = readdir(open));) {
+    *p = (struct plugins){0};
+    for (struct dirent *e; open && p->n < PLUGINS_MAX && (e = readdir(open));) {
         const char *path = arena_printf(a, "%s/%s", dir, e->d_name);
         if (e->d_name[0] != '.' && access(path, X_OK) == 0)
-            paths[n++] = path;
+            p->paths[p->n++] = path;
     }
     if (open)
         closedir(open);
-    qsort(paths, (size_t)n, sizeof *paths, compare_paths);
-    for (int i = 0; i < q->n_paths && n < PLUGINS_MAX; i++)
-        paths[n++] = q->paths[i];
-    for (int i = 0; i < n; i++)
-        run_plugin(&(struct plugin){.a = a, .d = d, .path = paths[i]});
+    qsort(p->paths, (size_t)p->n, sizeof *p->paths, compare_paths);
+    if (named && p->n < PLUGINS_MAX)
+        p->paths[p->n++] = named;
+}
+
+void plugins_run(struct arena *a, struct plugins *p, struct diagnosis *d) {
+    for (int i = 0; i < p->n; i++) {
+        struct plugin one = {.a = a, .d = d, .path = p->paths[i]};
+        if (!p->is_out[i])
+            run_plugin(&one);
+        p->is_out[i] |= one.is_out;
+    }
+}
+
+// ---- a candidate
+
+// Its launches as kernels; one without launches, as on a CPU, is one kernel.
+static void list_kernels(struct arena *a, const struct bound *b, struct profile *p,
+                         struct diagnosis *d) {
+    struct classes classes;
+    int n = p->n_launches > 0 ? p->n_launches : 1;
+    struct profile_launch *launches = arena_array(a, struct profile_launch, n);
+    classify(a, p, b, &d->target, &classes);
+    d->kernels = arena_array(a, struct diagnosed_kernel, n);
+    d->n_kernels = n;
+    for (int i = 0; i < n; i++) {
+        launches[i].name = p->n_launches > 0 ? p->launches[i].name : "call";
+        if (n == 1)
+            launches[i].metrics = p->call;
+        if (p->n_launches > 0)
+            metrics_merge(&launches[i].metrics, &p->launches[i].metrics);
+        struct class_of class = p->n_launches > 0 ? classes.launches[i] : classes.measured;
+        d->kernels[i] = (struct diagnosed_kernel){
+            .name = launches[i].name,
+            .launch = &launches[i],
+            .share = n == 1 ? 1 : classes.shares[i],
+            .measured = class.kind != CLASS_UNKNOWN ? class : classes.analytic};
+    }
+}
+
+void plugins_say(struct arena *a, struct plugins *p, const struct target *t, const struct bound *b,
+                 struct profile *profile, void (*on_wrong)(void *ctx, const char *words),
+                 void *ctx) {
+    struct diagnosis d = {.device = t->device, .target = *t};
+    int n = 0;
+    if (p->n == 0)
+        return;
+    struct finding *said = arena_array(a, struct finding, FINDINGS_MAX);
+    list_kernels(a, b, profile, &d);
+    plugins_run(a, p, &d);
+    for (int i = 0; i < d.n_kernels; i++)
+        for (int k = 0; k < d.kernels[i].n_findings && n < FINDINGS_MAX; k++) {
+            said[n] = d.kernels[i].findings[k];
+            if (profile->n_launches > 1) {
+                said[n].launch = d.kernels[i].name;
+                said[n].share = d.kernels[i].share;
+            }
+            n++;
+        }
+    profile->said = said;
+    profile->n_said = n;
+    for (int i = 0; i < d.n_absent; i++)
+        on_wrong(ctx, d.absent[i]);
 }

@@ -12,10 +12,23 @@
 
 struct arena;
 
-struct plugin_request {
-    const char *const *paths;  // named by the user
-    int n_paths;
+enum { PLUGINS_MAX = 32 };
+
+struct plugins {
+    const char *paths[PLUGINS_MAX];
+    bool is_out[PLUGINS_MAX];  // it did something wrong, and is not asked again
+    int n;
 };
 
+// Those of the directory, and one named by the user (NULL: none).
+void plugins_find(struct arena *a, const char *named, struct plugins *p);
+
 // Run them all over a diagnosis; what they find is ranked among the findings of its kernels.
-void plugins_run(struct arena *a, const struct plugin_request *q, struct diagnosis *d);
+void plugins_run(struct arena *a, struct plugins *p, struct diagnosis *d);
+
+// The same over a candidate's profile, into its `said`; tools_examine ranks them among its own.
+// `on_wrong` hears what one of them did wrong, once.
+struct bound;
+void plugins_say(struct arena *a, struct plugins *p, const struct target *t, const struct bound *b,
+                 struct profile *profile, void (*on_wrong)(void *ctx, const char *words),
+                 void *ctx);

@@ -200,3 +200,12 @@ const char *class_text(struct arena *a, const struct class_of *c) {
                         class_part_name(c->part), 100 * c->busy, 100 * c->compute_busy,
                         100 * c->memory_busy);
 }
+
+const char *class_of_node(const struct profile *p, const struct bound *b, const struct target *t) {
+    struct arena scratch = {0};
+    struct classes c;
+    classify(&scratch, p, b, t, &c);
+    enum class_kind kind = c.measured.kind != CLASS_UNKNOWN ? c.measured.kind : c.analytic.kind;
+    arena_reset(&scratch);
+    return class_name(kind);
+}

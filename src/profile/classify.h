@@ -61,6 +61,8 @@ struct class_of classify_bound(const struct bound *b);
 struct class_of classify_launch(const struct metrics *m, const struct target *t);
 void classify(struct arena *a, const struct profile *p, const struct bound *b,
               const struct target *t, struct classes *out);
+// The name of the class that a candidate is in: as measured, else by the bound of its problem.
+const char *class_of_node(const struct profile *p, const struct bound *b, const struct target *t);
 // Both known and not the same: memory against compute, or either against latency.
 bool classes_disagree(const struct class_of *x, const struct class_of *y);
 // "memory-bound (memory 93% of its ceiling busy, arithmetic 9%)".

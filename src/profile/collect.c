@@ -322,6 +322,7 @@ static int compare_waiting(const void *x, const void *y) {
 static void take_spots(struct collecting *c, struct program_data *d, int kernel) {
     struct collected_kernel *k = &c->out->kernels[kernel];
     double all = 0;
+    k->spots = arena_array(c->a, struct collected_spot, COLLECT_SPOTS_MAX);
     for (int i = 0; i < d->n_spots; i++)
         if (strcmp(d->spots[i].kernel, k->kernel->name) == 0)
             all += d->spots[i].waiting;

@@ -13,7 +13,7 @@
 struct arena;
 struct error;
 
-enum { COLLECT_NOTES_MAX = 12, COLLECT_SPOTS_MAX = 8 };
+enum { COLLECT_NOTES_MAX = 12, COLLECT_SPOTS_MAX = 256 };
 
 struct collect_request {
     const char *const *argv;  // NULL-terminated
@@ -38,7 +38,7 @@ struct collected_spot {
 
 struct collected_kernel {
     const struct program_kernel *kernel;
-    struct collected_spot spots[COLLECT_SPOTS_MAX];
+    struct collected_spot *spots;  // those with most of the waiting first
     int n_spots;
 };
 

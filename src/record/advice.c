@@ -28,33 +28,50 @@ int move_parts(struct arena *a, const char *move, const char **parts, int room) 
     return n;
 }
 
-const struct advice_prior *advice_find(const struct advice *d, const char *kind, const char *tool) {
-    const struct advice_prior *any = NULL;
+static bool same(const char *x, const char *y) {
+    return x == y || (x && y && strcmp(x, y) == 0);
+}
+
+static const struct advice_prior *find_exactly(const struct advice *d, const char *kind,
+                                               const char *tool, const char *bottleneck) {
     for (int i = 0; i < d->n_priors; i++) {
         const struct advice_prior *p = &d->priors[i];
-        if (strcmp(p->move, kind) != 0)
-            continue;
-        if (tool && p->tool && strcmp(p->tool, tool) == 0)
+        if (strcmp(p->move, kind) == 0 && same(p->tool, tool) && same(p->bottleneck, bottleneck))
             return p;
-        if (!p->tool)
-            any = p;
     }
-    return any;
+    return NULL;
+}
+
+const struct advice_prior *advice_find(const struct advice *d, const char *kind, const char *tool,
+                                       const char *bottleneck) {
+    const struct advice_prior *p;
+    if (tool && bottleneck && (p = find_exactly(d, kind, tool, bottleneck)) &&
+        p->n_timed >= ADVICE_ENOUGH)
+        return p;
+    if (bottleneck && (p = find_exactly(d, kind, NULL, bottleneck)) && p->n_timed >= ADVICE_ENOUGH)
+        return p;
+    if (tool && (p = find_exactly(d, kind, tool, NULL)))
+        return p;
+    return find_exactly(d, kind, NULL, NULL);
 }
 
 void advice_describe(struct arena *a, struct advice_prior *p) {
-    p->words = arena_printf(a, "%.2fx on average on siblings of this problem, faster in %d of %d",
-                            p->gain, p->n_better, p->n_timed);
+    p->words =
+        arena_printf(a, "%.2fx on average on siblings of this problem%s%s%s, faster in %d of %d",
+                     p->gain, p->bottleneck ? " where " : "", p->bottleneck ? p->bottleneck : "",
+                     p->bottleneck ? " limited it" : "", p->n_better, p->n_timed);
 }
 
 json_t *advice_to_json(const struct advice *d) {
     json_t *priors = json_array(), *starts = json_array();
     for (int i = 0; i < d->n_priors; i++) {
         const struct advice_prior *p = &d->priors[i];
-        json_array_append_new(priors,
-                              json_pack("{s:s, s:o, s:f, s:f, s:i, s:i}", "move", p->move, "tool",
-                                        json_optional_text(p->tool), "gain", p->gain, "weight",
-                                        p->weight, "timed", p->n_timed, "better", p->n_better));
+        json_t *prior = json_pack("{s:s, s:o, s:f, s:f, s:i, s:i}", "move", p->move, "tool",
+                                  json_optional_text(p->tool), "gain", p->gain, "weight", p->weight,
+                                  "timed", p->n_timed, "better", p->n_better);
+        if (p->bottleneck)
+            json_object_set_new(prior, "bottleneck", json_string(p->bottleneck));
+        json_array_append_new(priors, prior);
     }
     for (int i = 0; i < d->n_starts; i++)
         json_array_append_new(starts, json_pack("{s:s, s:s}", "kernel", d->starts[i].kernel,
@@ -84,6 +101,8 @@ bool advice_from_json(struct arena *a, const json_t *json, struct advice *d, str
                                   .n_better = (int)json_read_int(&r, p, "better")};
         if (!r.failed && !(d->priors[i].gain > 0 && d->priors[i].weight >= 0))
             json_reader_fail(&r, "prior %d has a gain of %g", i, d->priors[i].gain);
+        if (json_object_get(p, "bottleneck"))
+            d->priors[i].bottleneck = json_read_string(&r, a, p, "bottleneck");
         advice_describe(a, &d->priors[i]);
     }
     for (int i = 0; i < n_starts && i < ADVICE_STARTS_MAX && !r.failed; i++) {

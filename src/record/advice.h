@@ -11,10 +11,11 @@ struct error;
 
 // What moves of a kind brought on siblings.
 struct advice_prior {
-    const char *move;  // its kind (record/move_kind.h): "vec up"
-    const char *tool;  // whose findings led to it; NULL: whoever's
-    double gain;       // geometric mean of the speed-ups over the parent
-    double weight;     // so many trials on this very problem would say as much
+    const char *move;        // its kind (record/move_kind.h): "vec up"
+    const char *tool;        // whose findings led to it; NULL: whoever's
+    const char *bottleneck;  // class of what limited the parent; NULL: whatever did
+    double gain;             // geometric mean of the speed-ups over the parent
+    double weight;           // so many trials on this very problem would say as much
     int n_timed, n_better;
     const char *words;  // "1.30x on average on siblings, faster in 8 of 10"
 };
@@ -42,8 +43,12 @@ struct advice {
 enum { MOVE_PARTS_MAX = 12 };
 int move_parts(struct arena *a, const char *move, const char **parts, int room);
 
-// What is known of a kind of move after a finding of the tool, else after any; NULL: nothing.
-const struct advice_prior *advice_find(const struct advice *d, const char *kind, const char *tool);
+// What is known of a kind of move after a finding of the tool on a kernel of that class: of these
+// two if it was timed often enough there (ADVICE_ENOUGH), else of the class, of the tool, of any.
+// NULL: nothing.
+enum { ADVICE_ENOUGH = 2 };
+const struct advice_prior *advice_find(const struct advice *d, const char *kind, const char *tool,
+                                       const char *bottleneck);
 
 // Fill in a prior's words.
 void advice_describe(struct arena *a, struct advice_prior *p);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "record/finding.h"
 
 void profile_set(struct profile *p, enum metric_id id, double value) {
     metrics_set(&p->call, id, value);
@@ -85,6 +86,12 @@ json_t *profile_to_json(const struct profile *p) {
     json_t *metrics = json_object();
     metrics_to_json(&p->call, metrics);
     json_t *json = json_pack("{s:s, s:o}", "schema", "hone.profile/1", "metrics", metrics);
+    json_t *said = json_array();
+    for (int i = 0; i < p->n_said; i++)
+        json_array_append_new(said, finding_to_json(&p->said[i]));
+    if (p->n_said > 0)
+        json_object_set(json, "said", said);
+    json_decref(said);
     if (p->n_launches == 0)
         return json;
     json_t *launches = json_array();
@@ -130,11 +137,24 @@ static void launches_from_json(struct json_reader *r, struct arena *a, const jso
     }
 }
 
+static bool said_from_json(struct arena *a, const json_t *json, struct profile *p,
+                           struct error *err) {
+    const json_t *said = json_object_get(json, "said");
+    int n = (int)json_array_size(said);
+    struct finding *all = n > 0 ? arena_array(a, struct finding, n) : NULL;
+    for (int i = 0; i < n; i++)
+        if (!finding_from_json(a, json_array_get(said, (size_t)i), &all[i], err))
+            return false;
+    p->said = all;
+    p->n_said = n;
+    return true;
+}
+
 bool profile_from_json(struct arena *a, const json_t *json, struct profile *p, struct error *err) {
     struct json_reader r = {.where = "profile"};
     json_read_schema(&r, json, "hone.profile/1");
     *p = (struct profile){0};
     metrics_from_json(&r, json_read_object(&r, json, "metrics"), &p->call);
     launches_from_json(&r, a, json, p);
-    return json_reader_done(&r, err);
+    return json_reader_done(&r, err) && said_from_json(a, json, p, err);
 }

@@ -9,6 +9,7 @@
 
 struct arena;
 struct error;
+struct finding;
 
 // A step of a candidate's plan as it ran. On a CPU its time is its share of the median call, by the
 // runner's clock; on a GPU it is taken by events between launches, which cost a little themselves,
@@ -22,6 +23,8 @@ struct profile {
     struct metrics call;  // on a GPU its launch with the most threads speaks for the shape
     struct profile_launch *launches;  // in their order
     int n_launches, room;
+    const struct finding *said;  // by tools that the user brought (ops/plugins.h): part of what was
+    int n_said;                  // observed, so that a replay need not ask them again
 };
 
 void profile_set(struct profile *p, enum metric_id id, double value);

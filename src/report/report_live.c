@@ -77,21 +77,53 @@ static void put_now(struct str *out, const struct event *e, const struct live_st
     str_reset(&text);
 }
 
-static void put_time(struct str *out, const struct event *e, const struct live_style *style) {
+void report_live_time(struct str *out, double elapsed_s, double most_s,
+                      const struct live_style *style) {
     struct str text = {0};
-    double left_s = e->run->max_seconds - e->elapsed_s;
-    str_printf(&text, "%.0f s", e->elapsed_s);
+    double left_s = most_s - elapsed_s;
+    str_printf(&text, "%.0f s", elapsed_s);
     if (left_s > 0)
         str_printf(&text, ", at most %.0f s left", left_s);
     put_line(out, style, "time", str_text(&text));
     str_reset(&text);
 }
 
-void report_live(struct str *out, const struct event *e, const struct live_style *style) {
+void report_live_body(struct str *out, const struct event *e, const struct live_style *style) {
     if (!e->run || e->kind == EVENT_NOTE || e->kind == EVENT_FINISHED)
         return;
     put_evals(out, e, style);
     put_best(out, e, style);
     put_now(out, e, style);
-    put_time(out, e, style);
+}
+
+// Bytes of a line that take so many columns; colours take none.
+static size_t fitting_line(const char *line, int columns) {
+    size_t n = 0;
+    for (int used = 0; line[n] && line[n] != '\n'; n++) {
+        if (line[n] == '\033') {
+            n += strcspn(line + n, "m");
+            continue;
+        }
+        bool begins = ((unsigned char)line[n] & 0xc0) != 0x80;
+        if (begins && used++ == columns)
+            break;
+    }
+    return n;
+}
+
+void report_live_cut(struct str *out, const char *lines, const struct live_style *style) {
+    int room = (style->columns < LEAST_COLUMNS ? LEAST_COLUMNS : style->columns) - 1;
+    for (const char *line = lines; *line;) {
+        size_t len = strcspn(line, "\n"), fits = fitting_line(line, room);
+        str_append(out, line, fits < len ? fitting_line(line, room - 1) : len);
+        str_puts(out, fits < len ? "~\n" : "\n");
+        line += len + (line[len] == '\n');
+    }
+}
+
+void report_live(struct str *out, const struct event *e, const struct live_style *style) {
+    size_t before = out->len;
+    report_live_body(out, e, style);
+    if (out->len > before)
+        report_live_time(out, e->elapsed_s, e->run->max_seconds, style);
 }

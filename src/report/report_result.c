@@ -61,8 +61,16 @@ void report_result(struct str *out, const struct run_view *v) {
     if (n)
         str_printf(out, "next      hone export %lld -o %s-kernel\n", (long long)v->run.id,
                    v->run.problem_name);
-    if (v->run.state != RUN_DONE)
-        str_printf(out, "next      hone optimize --resume %lld\n", (long long)v->run.id);
+    if (v->run.state == RUN_DONE)
+        return;
+    str_printf(out, "next      hone optimize --resume %lld\n", (long long)v->run.id);
+    bool has_any = false;
+    for (int i = 0; i < v->n_nodes; i++)
+        has_any = has_any || isfinite(report_time(&v->nodes[i]));
+    if (has_any)
+        str_printf(out,
+                   "          hone export %lld -o %s-kernel: the fastest so far, not confirmed\n",
+                   (long long)v->run.id, v->run.problem_name);
 }
 
 json_t *report_champion_json(const struct run_view *v) {

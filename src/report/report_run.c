@@ -97,9 +97,10 @@ static void say_path(struct str *out, const struct run_view *v, int number) {
     str_printf(out, "%6d  ", number);
     report_seconds(out, report_time(n), 9);
     if (number > 0 && isfinite(report_time(n)))
-        str_printf(out, " %6.2fx  %s\n", report_ratio(v, n), n->move);
+        str_printf(out, " %6.2fx  ", report_ratio(v, n));
     else
-        str_printf(out, " %7s  %s\n", "", number ? n->move : "the default kernel");
+        str_printf(out, " %7s  ", "");
+    report_wrap(out, number ? n->move : "the default kernel", 28, 28);
     if (number > 0) {
         str_printf(out, "%27s", "");
         report_wrap(out, n->reason, 27, 27);

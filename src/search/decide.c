@@ -13,6 +13,7 @@
 #include "family/lower.h"
 #include "lang/lang.h"
 #include "mind/proposer.h"
+#include "profile/classify.h"
 #include "record/run.h"
 #include "search/policy.h"
 #include "search/tree.h"
@@ -34,8 +35,8 @@ static struct kernel *read_kernel(struct arena *a, const struct search_node *n) 
     return file.kernels[0];
 }
 
-struct kernel *decide_kernel(const struct search_context *c, int node) {
-    return c->nodes[node].candidate.kernel ? read_kernel(c->scratch, &c->nodes[node]) : NULL;
+struct kernel *decide_kernel(struct arena *a, const struct search_context *c, int node) {
+    return c->nodes[node].candidate.kernel ? read_kernel(a, &c->nodes[node]) : NULL;
 }
 
 // ---- the window
@@ -90,6 +91,13 @@ static int count_expert_at_end(const struct search_context *c) {
     return n;
 }
 
+const char *decide_bottleneck(const struct search_context *c, int node) {
+    const struct search_node *n = &c->nodes[node];
+    if (!c->priors || !c->bound || !c->target || n->state != NODE_EVALUATED)
+        return NULL;
+    return class_of_node(&n->profile, c->bound, c->target);
+}
+
 bool decide_brief(const struct search_context *c, const struct search_state *s, int node,
                   struct brief *out) {
     *out = (struct brief){
@@ -115,6 +123,7 @@ bool decide_brief(const struct search_context *c, const struct search_state *s, 
         .feedback = c->feedback,
         .evals_left = c->evals_left,
         .priors = c->priors,
+        .bottleneck = decide_bottleneck(c, node),
         .mind = c->mind,
     };
     if (!c->nodes[node].candidate.kernel)

@@ -60,7 +60,10 @@ bool decide_on(const struct search_context *c, struct search_state *s, int paren
                const struct proposal *p, struct decision *out);
 
 // A node's block, read back; NULL: it has none that can be read.
-struct kernel *decide_kernel(const struct search_context *c, int node);
+struct kernel *decide_kernel(struct arena *a, const struct search_context *c, int node);
+
+// The class of what limits a node, where anybody wants to know: for what other runs learned.
+const char *decide_bottleneck(const struct search_context *c, int node);
 
 // What a mind is told of a node. False: the node's block cannot be read
 // any more.

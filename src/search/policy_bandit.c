@@ -84,10 +84,12 @@ static double normal(struct rng *rng) {
 }
 
 // One draw for a kind; the same as long as the decision is made.
-static struct prior expect(const void *ctx, const char *kind, const char *tool) {
+static struct prior expect(const void *ctx, const char *kind, const char *tool,
+                           const char *bottleneck) {
     const struct draw *d = ctx;
     const struct priors *learned = d->c->priors;
-    struct prior before = learned ? learned->expect(learned->ctx, kind, tool) : (struct prior){0};
+    struct prior before =
+        learned ? learned->expect(learned->ctx, kind, tool, bottleneck) : (struct prior){0};
     const struct arm *arm = find_arm(d->bandit, kind);
     double n = policy_setting(d->c, KNOWN), sum = 0;
     struct rng rng;

@@ -61,7 +61,8 @@ static bool cross(const struct search_context *c, struct search_state *s, struct
     int x = draw(c, s, &p), y = draw(c, s, &p);
     if (x == y)
         return false;
-    const struct kernel *from = decide_kernel(c, x), *with = decide_kernel(c, y);
+    const struct kernel *from = decide_kernel(c->scratch, c, x);
+    const struct kernel *with = decide_kernel(c->scratch, c, y);
     struct kernel *child = arena_new(c->scratch, struct kernel);
     const char *words;
     if (!from || !with ||

@@ -70,7 +70,7 @@ static double prior_of(const struct walk *w, int node) {
             const char *way = action->word ? action->word : action->direction > 0 ? "up" : "down";
             struct prior p = w->c->priors->expect(
                 w->c->priors->ctx, arena_printf(&scratch, "%s %s", action->knob, way),
-                n->findings[f].tool);
+                n->findings[f].tool, decide_bottleneck(w->c, node));
             gain = prior_log_gain(&p);
         }
     arena_reset(&scratch);

@@ -38,12 +38,12 @@ static const struct action compute_actions[] = {
     TURN("unroll", +1, "more independent work per step"),
     WORDS("more independent sums in the innermost loop: enough of them to cover the latency of a "
           "multiply-add"),
-    WORDS("use what is loaded into registers more often before the next load"),
-    WORDS("block the loops so that what is read again lies in the nearest cache that holds it"),
 };
 
-// Only products read operands so often that a copy in another order pays.
+// Only products read operands so often that it pays to keep them near, or to copy them.
 static const struct action product_actions[] = {
+    WORDS("use what is loaded into registers more often before the next load"),
+    WORDS("block the loops so that what is read again lies in the nearest cache that holds it"),
     TURN("pack", 0, "lay the operand out in the order in which it is read"),
     WORDS("pack operands once into the order in which they are read, in scratch"),
 };
@@ -193,5 +193,6 @@ const struct tool tool_reach = {
     .devices = ON_CPU | ON_GPU,
     .n_needs = 1,
     .needs = {METRIC_TIME},
+    .is_symptom = true,
     .examine = examine,
 };

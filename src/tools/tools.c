@@ -297,6 +297,8 @@ int tools_examine(struct arena *a, const struct tool_input *in, struct finding *
     for (const struct tool *const *t = tools; *t; t++)
         if (ask_tool(a, *t, &e, &f))
             add(&e, &f);
+    for (int i = 0; i < in->profile->n_said; i++)
+        add(&e, &in->profile->said[i]);
     rank(e.found, e.n);
     if (e.n > room)
         e.n = room;

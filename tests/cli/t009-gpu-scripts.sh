@@ -75,6 +75,17 @@ expect_match 0 '\| named \| gelu 8192 x 1024, 65536 kB: champion \| .*reach.sh b
     env REAL="$HONE" HONE_COMMIT=named sh repo/bench/reach.sh "$TMP/hone" cuda 2
 expect 0 14 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results/h200-reach.md
 
+# A set of problems is measured in parts: what has a row is not measured again.
+cp "$ROOT/bench/gpu_memory.sh" "$ROOT/bench/memory_set.sh" repo/bench
+part() {
+    env REAL="$HONE" HONE_COMMIT=named PEERS= "$@" sh repo/bench/gpu_memory.sh "$TMP/hone" relu softmax.bf16
+}
+expect_match 0 '^gpu_memory.sh: 3 of 3 are left for another call$' part FOR_S=0
+expect_match 0 '\| softmax bf16 \| `hone optimize --target cuda --seconds 15` \| 3.97 us, 83% of reach \|$' part
+expect 0 '' part
+expect_match 0 '\| relu f32 \|' part AGAIN=1
+expect 0 6 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results/h200-memory.md
+
 # The commit of a row, and a + behind it where the tree is another; rows of results do not count.
 [ -x "$(command -v git)" ] || skip 'no git'
 cat >repo/bench/gpu_x.sh <<'END_SCRIPT'

@@ -10,6 +10,7 @@ expect_match 0 '^reach' "$HONE" sol "$P" --target cpu
 cp -r "$XDG_CACHE_HOME" wild
 sed -i 's/spread": [0-9][0-9.e+-]*/spread": 0.67/g' wild/hone/ceilings/*
 XDG_CACHE_HOME=$TMP/wild expect_match 0 '^ *ceilings +unsure +measured .*, spread 67%' "$HONE" doctor
+XDG_CACHE_HOME=$TMP/wild expect_match 0 '^  uncertain: the ceilings have a spread of 67%' "$HONE" sol "$P" --target cpu
 # Ceilings that are far too low: who is faster than twice as fast as them is looked at.
 cp -r "$XDG_CACHE_HOME" slow
 sed -i 's/"bytes_per_s": [0-9][0-9.e+]*/"bytes_per_s": 1000000.0/; s/"seconds": [0-9][0-9.e+-]*/"seconds": 1.0/' \

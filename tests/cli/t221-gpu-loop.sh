@@ -5,7 +5,7 @@
 
 : >cuda/processes
 expect_match 0 '^champion  1\.[0-9]+: .*x over plain \(.* interval\)$' \
-    "$HONE" optimize affine.hone --target cuda --evals 3 --seconds 300 --race 1 --no-calibrate
+    "$HONE" optimize affine.hone --target cuda --policy mcts --evals 3 --seconds 300 --race 1 --no-calibrate
 printf '%s\n' "$got" | grep -Eq '^ +(.*; )?confirmed on fresh data, [1-9][0-9]* pairs$' || fail "not confirmed: $got"
 printf '%s\n' "$got" | grep -q '^target    cuda.*Fake 9000' || fail "another target: $got"
 printf '%s\n' "$got" | grep -q '(3 evaluations, ' || fail "not three evaluations: $got"

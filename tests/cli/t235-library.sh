@@ -1,7 +1,7 @@
 #!/bin/sh
 # no-asan
 # slow
-# `library` as a candidate and a baseline, with an OpenBLAS that is not one (tests/fake/blas)
+# `library` as a candidate and a baseline, with an OpenBLAS that is not one (tests/fake/libraries)
 . "$(dirname "$0")/lib.sh"
 
 export HONE_RUN_THREADS=2

@@ -20,6 +20,9 @@ expect_match 2 'no-such-file' list no-such-file
 printf '#!/bin/sh\nprintf ".text.flight_sick:\\n /*00f0*/ LDG.E R3, desc[UR4][R2.64] ;\\n"\n' >bin/nvdisasm
 chmod +x bin/nvdisasm
 expect_match 0 '00f0  LDG.E R3, desc.UR4..R2.64. +4 bytes$' list --kernel flight_sick "$cubin"
+printf '#!/bin/sh\nprintf ".text.flight_sick:\\n\t//## File \\"a.cu\\", line 12 inlined at \\"b.cu\\", line 3\\n /*00f0*/ LDG.E R3 ;\\n"\n' >bin/nvdisasm
+expect_match 0 '^     12: $' list --kernel flight_sick "$cubin"
+expect_match 2 '[-]-stalls needs a node of a run' list --stalls "$cubin"
 printf '#!/bin/sh\nexit 1\n' >bin/nvdisasm
 [ -x /usr/local/cuda/bin/nvdisasm ] ||
     expect_match 0 '^names only: nvdisasm is not here' list --kernel flight_sick "$cubin"

@@ -51,3 +51,22 @@ expect_match 0 '^absent: what the tool ./none says: ' "$HONE" diagnose --tool ./
 printf '#!/bin/sh\nif [ "$1" = --describe ]; then echo "{\\"name\\": \\"named\\"}"; else echo "{\\"findings\\": []}"; fi\n' >named
 chmod +x named
 expect 0 '' sh -c "'$HONE' diagnose --tool ./named '$file' | grep 'the tool'; true"
+
+# In a search: what it says is a finding of the node, which the expert follows; it is recorded, so
+# that a replay does without it; what it does wrong is said once.
+table=$ROOT/tests/tables/cpu-softmax.table
+optimize() { "$HONE" optimize "$ROOT/problems/softmax.hone" --dim M=128,N=1024 --target "table:$table" --until 1 --evals 4; }
+action='{"words": "fewer rows", "knob": "rows", "direction": -1}'
+only mine '{"name": "mine", "metrics": ["time_s"]}' \
+    "echo '{\"findings\": [{\"kernel\": 0, \"severity\": \"high\", \"cause\": \"too many rows\", \"actions\": [$action]}]}'"
+optimize >out 2>&1 || fail "$(cat out)"
+grep -q '"name": "call"' mine.in || fail "it was asked about something else: $(cat mine.in)"
+"$HONE" show last.0 >node
+grep -q 'high: too many rows' node || fail "not among the findings: $(cat node)"
+"$HONE" show --json last >run.json
+grep -q '"tool": "mine"' run.json || fail 'no node was made for what it says'
+rm "$XDG_CONFIG_HOME"/hone/tools/*
+expect_match 0 'the same' "$HONE" replay last
+only mine '{"name": "mine"}' 'exit 3'
+optimize >out 2>&1 || fail "$(cat out)"
+[ "$(grep -c 'without what the tool mine says: it ended with status 3' out)" = 1 ] || fail "$(cat out)"

@@ -10,7 +10,7 @@ expect 2 "hone: optimize: unknown option '--eval'; did you mean '--evals'?" \
     "$HONE" optimize "$soft" --eval 3
 expect 2 "hone: unknown policy 'mctss'; did you mean 'mcts'?" \
     "$HONE" optimize "$soft" --policy mctss
-expect 2 "hone: unknown policy 'searching'; there are mcts, epsilon, greedy, beam, evolve, bandit, random" \
+expect 2 "hone: unknown policy 'searching'; there are surrogate, mcts, epsilon, greedy, beam, evolve, bandit, random" \
     "$HONE" optimize "$soft" --policy searching
 expect 2 'hone: optimize: --evals 0: expected an integer, at least 1' "$HONE" optimize "$soft" --evals 0
 expect 2 "hone: unknown setting of policy mcts 'explor'; did you mean 'explore'?" \

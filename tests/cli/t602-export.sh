@@ -10,7 +10,7 @@ END
 for problem in "softmax M=96,N=128 --start stream.hone" "gelu M=40,N=72" "gemm M=48,N=80,K=56"; do
     # shellcheck disable=SC2086
     set -- $problem
-    "$HONE" optimize "$ROOT/problems/$1.hone" --dim "$2" ${3:+"$3" "$4"} --evals 2 --seconds 100 --race 1 --no-calibrate >out ||
+    "$HONE" optimize "$ROOT/problems/$1.hone" --dim "$2" ${3:+"$3" "$4"} --evals 1 --seconds 100 --race 1 --no-calibrate >out ||
         fail "optimize $1: $(cat out)"
     expect_match 0 "^    void $1\(const float" "$HONE" export last -o "$1"
     # Without hone, and without a way to find it.

@@ -352,7 +352,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, const struct kernel *f, 
 
 // A stream or a graph is a list of launches; outside of a capture they run at once.
 struct node {
-    const struct kernel *kernel;  // NULL: fill
+    const struct kernel *kernel;            // NULL: fill
+    void (*run)(const pointer *arguments);  // of a library (tests/fake/libraries); else NULL
     pointer arguments[8];
     unsigned value;
     size_t count;
@@ -371,6 +372,8 @@ static void execute(const struct node *n) {
         arguments[i] = (void *)&n->arguments[i];
     if (error)
         return;
+    if (n->run)
+        n->run(n->arguments);
     for (size_t i = 0; !n->kernel && i < n->count; i++)
         memcpy((char *)n->arguments[0] + i * n->pitch, &n->value, (size_t)n->width);
     if (n->kernel)
@@ -383,6 +386,12 @@ static int add(const struct node *n) {
     else
         execute(n);
     return error;
+}
+
+int fake_record(void (*run)(const pointer *), const pointer *arguments) {
+    struct node n = {.run = run};
+    memcpy(n.arguments, arguments, sizeof n.arguments);
+    return add(&n);
 }
 
 static void run_threads(const struct kernel *f, unsigned blocks, unsigned block, void **arguments) {

@@ -91,7 +91,7 @@ Test(conv_mma, is_the_default_where_it_is_legal) {
     cr_expect_str_eq(first_family(&a, plane, true), "nest");
     cr_expect_str_eq(first_family(&a, little, false), "nest");
     cr_expect_str_eq(first_family(&a, exact, false), "nest");
-    cr_expect_str_eq(first_family(&a, depth, false), "nest");
+    cr_expect_str_eq(first_family(&a, depth, false), "conv");
     cr_expect_str_eq(first_family(&a, heads, false), "attention");
     cr_expect_str_eq(first_family(&a, heads, true), "gemm");
     arena_reset(&a);

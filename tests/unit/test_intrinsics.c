@@ -379,3 +379,45 @@ Test(intrinsics, tf32_is_rounded_to_nearest_and_split_in_two) {
     }
     arena_reset(&a);
 }
+
+// Parts that are joined again are the word, whatever it was; the high one is tf32.
+Test(intrinsics, parts_of_tf32_add_up_to_the_word) {
+    struct arena a = {0};
+    struct error err = {0};
+    struct loop_builder b;
+    struct loop_program *p = loop_program_new(&a);
+    const struct loop_expr *zero = loop_int(&a, 0), *one = loop_int(&a, 1);
+    struct loop_size n = {32, NULL};
+    struct loop_buffer *x = loop_global_of(p, "x", LOOP_INPUT, DTYPE_I32, &n, 1);
+    struct loop_buffer *y = loop_global_of(p, "y", LOOP_OUTPUT, DTYPE_F32, &n, 1);
+    struct loop_buffer *high = loop_global_of(p, "high", LOOP_OUTPUT, DTYPE_I32, &n, 1);
+    struct loop_buffer *w = loop_register_of(p, "w", 3, 1, LOOP_I32);
+    struct loop_buffer *v = loop_register(p, "v", 1, 1);
+    struct loop_kernel *k = loop_kernel_new(p, "split", loop_int(&a, 1), &b);
+    const struct loop_expr *t = loop_kernel_threads(p, k, 32);
+    loop_store(&b, w, loop_int(&a, 2), loop_load(&a, x, t, 1, 1), false);
+    loop_intrinsic(&b, INTRINSIC_PART_TF32,
+                   (struct loop_operand[]){{w, zero}, {w, one}, {w, loop_int(&a, 2)}});
+    loop_intrinsic(&b, INTRINSIC_JOIN_TF32,
+                   (struct loop_operand[]){{v, zero}, {w, zero}, {w, one}});
+    loop_store(&b, y, t, loop_load(&a, v, zero, 1, 1), false);
+    loop_store(&b, high, t, loop_load(&a, w, zero, 1, 1), false);
+    cr_assert(pass_verify(p, &err), "%s", err.text);
+    static const uint32_t words[] = {0x7f800000, 0xff800000, 0x7fffffff, 0x7f800001,
+                                     0x7f7fffff, 0xff7fffff, 0,          0x80000000,
+                                     0x00000001, 0x3f800fff, 0x3f801001, 0x3effffff};
+    uint32_t in[32], parts[32];
+    float out[32];
+    for (int i = 0; i < 32; i++)
+        in[i] = words[i % 12];
+    void *data[8] = {in, out, parts};
+    cr_assert(execute(p, data, &err), "%s", err.text);
+    for (int i = 0; i < 32; i++) {
+        float want;
+        memcpy(&want, &in[i], 4);
+        cr_expect(want == out[i] || (want != want && out[i] != out[i]), "%08x: %g", in[i],
+                  (double)out[i]);
+        cr_expect_eq(parts[i] & 0x1fffu, 0);
+    }
+    arena_reset(&a);
+}

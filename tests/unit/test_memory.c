@@ -445,6 +445,32 @@ Test(transfer, stays_within_a_table) {
     arena_reset(&a);
 }
 
+// What a move brought where memory was the limit is not what it brought where latency was.
+Test(advise, knows_moves_by_the_class_of_the_bottleneck) {
+    struct lesson l = taught(SOFTMAX("s", "x", "y", "64", "128", "f32"), ROWS("rows 2"));
+    struct outcome outcomes[3] = {
+        {.move = "vec 8 -> 16", .bottleneck = "memory", .n_timed = 4, .log_sum = 4 * log(1.5)},
+        {.move = "vec 8 -> 16", .bottleneck = "latency", .n_timed = 4, .log_sum = 4 * log(0.5)},
+        {.move = "vec 4 -> 8", .bottleneck = "compute", .n_timed = 1, .log_sum = log(3)}};
+    l.outcomes = outcomes;
+    l.n_outcomes = 3;
+    struct problem *p = parsed(&a, SOFTMAX("s", "x", "y", "64", "128", "f32"));
+    struct advice d = {.run = "r"}, back;
+    advise(&a, p, &cpu, &l, 1, &d);
+    json_t *json = advice_to_json(&d);
+    cr_assert(advice_from_json(&a, json, &back, &err), "%s", err.text);
+    json_decref(json);
+    cr_assert_float_eq(advice_find(&back, "vec up", NULL, "memory")->gain, 1.5, 1e-9);
+    cr_assert_float_eq(advice_find(&back, "vec up", "narrow", "latency")->gain, 0.5, 1e-9);
+    cr_assert(
+        strstr(advice_find(&back, "vec up", NULL, "memory")->words, "where memory limited it"));
+    // One trial is no experience: then what is known of all classes.
+    double all = exp((4 * log(1.5) + 4 * log(0.5) + log(3)) / 9);
+    cr_assert_float_eq(advice_find(&back, "vec up", NULL, "compute")->gain, all, 1e-9);
+    cr_assert_float_eq(advice_find(&back, "vec up", NULL, NULL)->gain, all, 1e-9);
+    arena_reset(&a);
+}
+
 Test(advise, nearer_siblings_count_more_and_come_first) {
     struct lesson lessons[3] = {
         taught(SOFTMAX("s", "x", "y", "64", "8192", "f32"), ROWS("rows 16")),
@@ -459,15 +485,15 @@ Test(advise, nearer_siblings_count_more_and_come_first) {
     cr_assert_eq(d.n_lessons, 2);  // a sum is no sibling
     cr_assert_eq(d.n_starts, 2);
     cr_assert(strstr(d.starts[0].kernel, "rows 2 "), "%s", d.starts[0].kernel);
-    const struct advice_prior *prior = advice_find(&d, "vec up", "narrow");
+    const struct advice_prior *prior = advice_find(&d, "vec up", "narrow", NULL);
     cr_assert(prior && prior->gain > 1 && prior->gain < 2);  // 2x near, 0.5x far
     cr_assert_eq(prior->n_timed, 2);
-    cr_assert_null(advice_find(&d, "merge", NULL));
+    cr_assert_null(advice_find(&d, "merge", NULL, NULL));
     json_t *json = advice_to_json(&d);
     cr_assert(advice_from_json(&a, json, &back, &err), "%s", err.text);
     json_decref(json);
     cr_assert_eq(back.n_priors, d.n_priors);
     cr_assert_str_eq(back.starts[1].kernel, d.starts[1].kernel);
-    cr_assert_str_eq(advice_find(&back, "vec up", NULL)->words, prior->words);
+    cr_assert_str_eq(advice_find(&back, "vec up", NULL, NULL)->words, prior->words);
     arena_reset(&a);
 }

@@ -219,9 +219,10 @@ struct learned {
     double gain;
 };
 
-static struct prior expect_learned(const void *ctx, const char *kind, const char *tool) {
+static struct prior expect_learned(const void *ctx, const char *kind, const char *tool,
+                                   const char *bottleneck) {
     const struct learned *l = ctx;
-    (void)tool;
+    (void)tool, (void)bottleneck;
     if (strcmp(kind, l->kind) != 0)
         return (struct prior){0};
     return (struct prior){.gain = l->gain, .weight = 1000, .words = "so it was"};

@@ -207,10 +207,34 @@ Test(policy_trees, mcts_gives_failing_nodes_fewer_children_than_working_ones) {
     cr_assert(!tree_is_open(&state.tree, 1));
 }
 
-static struct prior expect_stream(const void *ctx, const char *kind, const char *tool) {
-    (void)ctx, (void)tool;
+static struct prior expect_stream(const void *ctx, const char *kind, const char *tool,
+                                  const char *bottleneck) {
+    (void)ctx, (void)tool, (void)bottleneck;
     bool is_stream = strcmp(kind, "store stream") == 0;
     return (struct prior){.gain = is_stream ? 4 : 0, .weight = is_stream ? 100 : 0};
+}
+
+static int n_asked_model;
+
+static int ask_model(struct arena *arena, const struct brief *brief, struct proposal *out,
+                     int room) {
+    (void)arena, (void)brief, (void)out, (void)room;
+    n_asked_model++;
+    return 0;
+}
+
+// A model's proposals are its own: the surrogate makes none in its place.
+Test(policy_trees, surrogate_leaves_it_to_a_model) {
+    static const struct proposer model = {
+        .name = "model", .propose = ask_model, .can_repair = true};
+    struct search_node n[1];
+    struct decision d;
+    set_node(n, 0, -1, 1);
+    n[0].candidate.kernel = NULL;
+    struct search_context c = context(&policy_surrogate, n, 1);
+    c.proposer = &model;
+    cr_assert_eq(policy_surrogate.propose(&c, &state, &d, 1), 0);
+    cr_assert_eq(n_asked_model, 1);
 }
 
 Test(policy_trees, mcts_widens_where_other_runs_found_gains) {
@@ -310,8 +334,8 @@ static double told[2];
 
 static int ask(struct arena *into, const struct brief *b, struct proposal *out, int room) {
     (void)into, (void)room, (void)out;
-    struct prior up = priors_expect(b->priors, "y: vec 8 -> 16", NULL);
-    struct prior down = priors_expect(b->priors, "y: vec 8 -> 4", NULL);
+    struct prior up = priors_expect(b->priors, "y: vec 8 -> 16", NULL, NULL);
+    struct prior down = priors_expect(b->priors, "y: vec 8 -> 4", NULL, NULL);
     told[0] = prior_log_gain(&up);
     told[1] = prior_log_gain(&down);
     return 0;

@@ -219,6 +219,10 @@ Test(report, without_a_champion_says_so_and_how_to_go_on) {
     v.run.stop_reason = "interrupted";
     report_result(&out, &v);
     expect_in(&out, "hone optimize --resume 7");
+    expect_in(&out, "hone export 7 -o p-kernel: the fastest so far, not confirmed");
+    str_reset(&out);
+    v.n_nodes = 0;
+    report_result(&out, &v);
     cr_assert_null(strstr(str_text(&out), "hone export"));
     str_reset(&out);
 }

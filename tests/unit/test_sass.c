@@ -233,7 +233,7 @@ Test(sass, takes_operands_from_a_listing) {
         "        /*0018*/                   odd ;\n"
         "        /*fff0*/                   beyond ;\n"
         "        /*zz*/ nonsense ;\n/*0020*/";
-    const char **texts = sass_text_of(&a, listing, sizeof listing - 1, k);
+    const char **texts = sass_text_of(&a, listing, sizeof listing - 1, k, NULL);
     cr_expect_str_eq(texts[0], "LDC R1, c[0x0][0x28]");
     cr_expect_str_eq(texts[1], "@!P0 BRA `(.L_x_0)");
     cr_expect_str_eq(texts[2], "");
@@ -241,11 +241,11 @@ Test(sass, takes_operands_from_a_listing) {
     static const char dump[] = "\t\tFunction : narrow_sick\n"
                                "        /*0000*/   S2R R0, SR_TID.X ;  /* 0x0000000000067919 */\n"
                                "                                       /* 0x000e2e0000002200 */\n";
-    texts = sass_text_of(&a, dump, sizeof dump - 1, k);
+    texts = sass_text_of(&a, dump, sizeof dump - 1, k, NULL);
     cr_expect_str_eq(texts[0], "S2R R0, SR_TID.X");
     size_t len;
     const char *whole = fixture("twins_90a.sass", &len);
-    texts = sass_text_of(&a, whole, len, k);
+    texts = sass_text_of(&a, whole, len, k, NULL);
     for (int i = 0; i < k->n; i++)
         cr_expect(texts[i], "%d", i);
 }
