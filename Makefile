@@ -116,7 +116,7 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 lint: $(BUILD)/hone
 	scripts/lint.sh $(BUILD)/hone
 bench: $(BUILD)/hone $(BUILD)/peer-interpret $(BUILD)/store-times
-	for b in run language judge search; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
+	for b in run language judge search cpu_eyes; do bench/$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 bench-long: $(BUILD)/hone $(BUILD)/estimators $(TOOLS)
 	for b in control slower; do bench/judge_$$b.sh $(abspath $(BUILD)/hone) || exit 1; done
 	$(BUILD)/estimators tests/fixtures/timing/*.txt

@@ -3,7 +3,8 @@
 # directory with NAME.hone and NAME.table (hone tabulate); names that begin with the same letter are siblings: s1, s2.
 # For every ordered pair and seed (5): a run on the first teaches an empty memory, then the second is searched cold
 # (--memory off) and warm, both with that seed. Counted are evaluations (at most EVALS, 40) until the best is within
-# 5% of the table's best block. Nothing is compiled or timed, so the same command gives the same numbers.
+# 5% of the table's best block. POLICY in the environment names another than the default. Nothing is compiled or
+# timed, so the same command gives the same numbers.
 set -eu
 hone=$(realpath "$1")
 tables=$(realpath "$2")
@@ -18,7 +19,7 @@ cd "$work"
 # search NAME SEED MEMORY: events of a run on its table.
 search() {
     "$hone" optimize "$tables/$1.hone" --target "table:$tables/$1.table" --seed "$2" --memory "$3" --evals "$evals" \
-        --until 1 --store "$work/runs.db" --events
+        --until 1 ${POLICY:+--policy "$POLICY"} --store "$work/runs.db" --events
 }
 # best NAME: the fastest time of the table, in seconds.
 best() {

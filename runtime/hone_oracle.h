@@ -127,12 +127,14 @@ struct oracle_move {
     unsigned long long fault;  // an int to be set when an index is out of range
 };
 
-// Running sums or products of `n` lines.
+// Running sums or products of `n` lines, whose runs are scanned side by side: first the sum of
+// each, then in its place what came before it.
 struct oracle_scan {
     int op, reverse, exclusive, unused;
     struct oracle_operand from;
     struct oracle_array out;
     unsigned long long n, length, inner;
+    unsigned long long n_runs, partials;  // of a line; [run][line], not used where there is one run
 };
 
 // Lines put in order: runs of `width` elements are in order already, and two of them become one. Of

@@ -1,4 +1,5 @@
-// Along lines and under windows, one thread for each: running sums and products, and pools, of f32.
+// Along lines and under windows: running sums and products, a thread for each run of a line, and
+// pools, one for each window, of f32.
 // As in ir/interpret_scan.c and ir/interpret_window.c.
 #ifndef HONE_ORACLE_LINE_H
 #define HONE_ORACLE_LINE_H
@@ -20,22 +21,60 @@ JUDGE_FN struct oracle_partial oracle_term(struct oracle_point x) {
     return p;
 }
 
-// The sum of whole runs so far, and of the open one.
-JUDGE_FN void oracle_scan_line(const struct oracle_scan *s, u64 start) {
+// Where element i of a line lies, in the order of the scan.
+JUDGE_FN u64 oracle_scan_place(const struct oracle_scan *s, u64 line, u64 i) {
+    return line / s->inner * s->length * s->inner + line % s->inner +
+           (s->reverse ? s->length - 1 - i : i) * s->inner;
+}
+
+JUDGE_FN struct oracle_partial oracle_scan_term(const struct oracle_scan *s, u64 at) {
+    return oracle_term(oracle_read(&s->from.array, oracle_place(&s->from.axes, at)));
+}
+
+JUDGE_FN u64 oracle_scan_end(const struct oracle_scan *s, u64 run) {
+    return oracle_least((run + 1) * ORACLE_RUN, s->length);
+}
+
+// Each run by itself.
+JUDGE_KERNEL oracle_scan_runs(struct oracle_scan s) {
+    for (u64 k = first(); k < s.n * s.n_runs; k += stride()) {
+        u64 run = k / s.n, line = k % s.n, i = run * ORACLE_RUN;
+        struct oracle_partial open = oracle_scan_term(&s, oracle_scan_place(&s, line, i));
+        for (i++; i < oracle_scan_end(&s, run); i++)
+            open = oracle_pair(s.op, open, oracle_scan_term(&s, oracle_scan_place(&s, line, i)));
+        ((struct oracle_partial *)s.partials)[k] = open;
+    }
+}
+
+// What came before each run of a line, in the place of its own sum.
+JUDGE_KERNEL oracle_scan_carry(struct oracle_scan s) {
+    struct oracle_partial *partials = (struct oracle_partial *)s.partials;
+    for (u64 line = first(); line < s.n; line += stride()) {
+        struct oracle_partial total = partials[line];
+        for (u64 run = 1; run < s.n_runs; run++) {
+            struct oracle_partial open = partials[run * s.n + line];
+            partials[run * s.n + line] = total;
+            total = oracle_pair(s.op, total, open);
+        }
+    }
+}
+
+JUDGE_FN void oracle_scan_run(const struct oracle_scan *s, u64 line, u64 run) {
     double nothing = s->op == OP_RPROD;
     struct oracle_point y = {nothing, 0, nothing};
-    struct oracle_partial before = oracle_partial_of(y), open = before, total = before;
-    for (u64 i = 0; i < s->length; i++) {
-        u64 at = start + (s->reverse ? s->length - 1 - i : i) * s->inner;
+    u64 begin = run * ORACLE_RUN;
+    struct oracle_partial before = oracle_partial_of(y), open = before, total;
+    if (run) {
+        before = ((const struct oracle_partial *)s->partials)[run * s->n + line];
+        y = oracle_running(s->op, &before, (double)begin);
+    }
+    for (u64 i = begin; i < oracle_scan_end(s, run); i++) {
+        u64 at = oracle_scan_place(s, line, i);
         if (s->exclusive)
             oracle_write(&s->out, at, y);
-        struct oracle_partial x =
-            oracle_term(oracle_read(&s->from.array, oracle_place(&s->from.axes, at)));
-        int opens = i % ORACLE_RUN == 0;
-        if (opens)
-            before = total;
-        open = opens ? x : oracle_pair(s->op, open, x);
-        total = i < ORACLE_RUN ? open : oracle_pair(s->op, before, open);
+        struct oracle_partial x = oracle_scan_term(s, at);
+        open = i == begin ? x : oracle_pair(s->op, open, x);
+        total = run ? oracle_pair(s->op, before, open) : open;
         y = oracle_running(s->op, &total, (double)(i + 1));
         if (!s->exclusive)
             oracle_write(&s->out, at, y);
@@ -43,8 +82,8 @@ JUDGE_FN void oracle_scan_line(const struct oracle_scan *s, u64 start) {
 }
 
 JUDGE_KERNEL oracle_scan(struct oracle_scan s) {
-    for (u64 i = first(); i < s.n; i += stride())
-        oracle_scan_line(&s, i / s.inner * s.length * s.inner + i % s.inner);
+    for (u64 k = first(); k < s.n * s.n_runs; k += stride())
+        oracle_scan_run(&s, k % s.n, k / s.n);
 }
 
 // The element under tap `t` of the window of position `o`; ORACLE_OUTSIDE: there is none.

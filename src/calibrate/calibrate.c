@@ -26,6 +26,7 @@
 #include "base/file.h"
 #include "build/compile.h"
 #include "calibrate/ceilings_cuda.h"
+#include "calibrate/cpu_costs.h"
 #include "eval/runner_handle.h"
 
 enum {
@@ -487,7 +488,9 @@ bool calibrate(struct arena *a, struct target *t, void (*progress)(const char *w
     struct ceilings c = {.bf16_flops_per_s = NAN,
                          .tf32_flops_per_s = NAN,
                          .f8_flops_per_s = NAN,
-                         .i8_flops_per_s = NAN};
+                         .i8_flops_per_s = NAN,
+                         .fault_s = cpu_fault_s(),
+                         .line_s = cpu_line_s()};
     if (!build_kernels(a, t, &b.object, err) || !measure_all(&b, &c, progress, ctx, err))
         return error_wrap(err, "calibrate %s", t->name);
     c.present = true;

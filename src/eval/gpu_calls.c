@@ -112,6 +112,19 @@ static bool tune(struct gpu_calls *c, int step, cuda_stream stream, const cuda_p
                                                "%s: no algorithm of %d runs", o->library->name, n);
 }
 
+// Memory for what a trial writes: outputs and scratch of a slot may be prepared for a call already,
+// and whoever writes there before it cheats.
+static bool take_own(struct gpu_calls *c, const struct plan_step *s, cuda_pointer *args,
+                     cuda_pointer *own, struct error *err) {
+    for (int i = CALL_OUT; i < s->n_args; i++) {
+        size_t bytes = (size_t)c->plan->buffers[s->args[i]].size_bytes;
+        if (!cuda_ok(c->cu, c->cu->allocate(&own[i], bytes), "take memory", err))
+            return false;
+        args[i] = own[i];
+    }
+    return true;
+}
+
 bool gpu_calls_tune(struct gpu_calls *c, cuda_stream stream, const cuda_pointer *buffers,
                     struct error *err) {
     cuda_event marks[2] = {0};
@@ -119,11 +132,15 @@ bool gpu_calls_tune(struct gpu_calls *c, cuda_stream stream, const cuda_pointer 
     for (int i = 0; i < 2 && ok; i++)
         ok = cuda_ok(c->cu, c->cu->event_create(&marks[i], 0), "make an event", err);
     for (int i = 0; i < c->plan->n_steps && ok; i++) {
-        cuda_pointer args[CALL_BUFFERS_MAX];
+        cuda_pointer args[CALL_BUFFERS_MAX], own[CALL_BUFFERS_MAX] = {0};
         if (!c->steps[i].call)
             continue;
         args_of(&c->plan->steps[i], buffers, args);
-        ok = tune(c, i, stream, args, marks, err);
+        ok =
+            take_own(c, &c->plan->steps[i], args, own, err) && tune(c, i, stream, args, marks, err);
+        for (int k = CALL_OUT; k < CALL_BUFFERS_MAX; k++)
+            if (own[k])
+                c->cu->release(own[k]);
     }
     for (int i = 0; i < 2; i++)
         if (marks[i])

@@ -46,8 +46,8 @@ void gpu_library_name(const struct gpu_library *l, void *handle, char *text, siz
 struct gpu_calls;
 bool gpu_calls_open(struct gpu_calls **out, const struct cuda *cu, const struct plan *p,
                     struct error *err);
-// Choose algorithms, by timing them on these buffers (by number in the plan). What the calls write
-// is overwritten.
+// Choose algorithms, by timing them on these buffers (by number in the plan). Nothing is written
+// there: results of the trials go elsewhere.
 bool gpu_calls_tune(struct gpu_calls *c, cuda_stream stream, const cuda_pointer *buffers,
                     struct error *err);
 cuda_result gpu_calls_issue(struct gpu_calls *c, int step, cuda_stream stream,

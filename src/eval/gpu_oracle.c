@@ -39,6 +39,8 @@ bool gpu_oracle_load(struct gpu_oracle *o, struct gpu_bench *b, const char *cubi
                 {"oracle_join", &o->join},
                 {"oracle_move", &o->move},
                 {"oracle_scan", &o->scan},
+                {"oracle_scan_runs", &o->scan_runs},
+                {"oracle_scan_carry", &o->scan_carry},
                 {"oracle_pool", &o->pool},
                 {"oracle_best_runs", &o->best_runs},
                 {"oracle_best_join", &o->best_join},

@@ -12,7 +12,8 @@ struct hone_source;
 struct gpu_oracle {
     struct gpu_bench *bench;
     cuda_function fill, widen, keep, rows, scale, edges, map, runs, join, pack, bits, matmul;
-    cuda_function matmul_whole, move, scan, pool, best_runs, best_join, merge, ranks, scatter;
+    cuda_function matmul_whole, move, scan, scan_runs, scan_carry, pool, best_runs, best_join,
+        merge, ranks, scatter;
     cuda_function put, mean, sum, guess;
     cuda_pointer work;  // kept from set to set
     int64_t work_bytes;

@@ -68,8 +68,15 @@ static bool do_scan(struct computation *l, node_id id, struct error *err) {
                             .length = (uint64_t)shape.size[n->detail->axis],
                             .inner = inner_of(&shape, n->detail->axis)};
     s.n = (uint64_t)shape_count(&shape) / s.length;
+    s.n_runs = (s.length + ORACLE_RUN - 1) / ORACLE_RUN;
+    s.partials = l->work + (cuda_pointer)l->plan.places[id].partials;
     void *arguments[] = {&s};
-    return compute_launch(l, l->oracle->scan, (int64_t)s.n, COMPUTE_THREADS_FEW, arguments, err);
+    int64_t lines = (int64_t)s.n, runs = lines * (int64_t)s.n_runs;
+    bool ok =
+        s.n_runs == 1 ||
+        (compute_launch(l, l->oracle->scan_runs, runs, COMPUTE_THREADS_FEW, arguments, err) &&
+         compute_launch(l, l->oracle->scan_carry, lines, COMPUTE_THREADS_FEW, arguments, err));
+    return ok && compute_launch(l, l->oracle->scan, runs, COMPUTE_THREADS_FEW, arguments, err);
 }
 
 static bool do_pool(struct computation *l, node_id id, struct error *err) {

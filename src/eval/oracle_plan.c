@@ -368,6 +368,11 @@ static void place_node(struct arena *a, struct oracle_plan *plan, struct shelf *
         place_factors(plan, s, id, rows, base, false);
     if (op_infos[n->op].class == OP_CLASS_ORDER || n->op == OP_SCATTER_ADD)
         place_order(plan, s, id, rows, base);
+    if (op_infos[n->op].class == OP_CLASS_SCAN && n->op != OP_RECUR) {
+        int64_t line = shape.size[n->detail->axis], runs = (line + ORACLE_RUN - 1) / ORACLE_RUN;
+        place->partials =
+            base + put(s, shape_count(&shape) / line * runs * ORACLE_PARTIAL_BYTES, id, id);
+    }
     if (op_infos[n->op].class != OP_CLASS_REDUCE)
         return;
     int64_t results, length, each = oracle_plan_partial_bytes(n->op);

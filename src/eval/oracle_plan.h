@@ -29,7 +29,7 @@ enum { ORACLE_PARTIAL_BYTES = 40, ORACLE_BEST_BYTES = 56 };  // structs of runti
 // Memory of one node.
 struct oracle_place {
     int64_t at;                  // offsets in bytes
-    int64_t partials, joined;    // of reductions and products; of orders their places, twice
+    int64_t partials, joined;    // of reductions, products, scans; of orders their places, twice
     int64_t bits[2], packed[2];  // of products, left and right
     int64_t body;                // of a loop: what its body takes, and copies of its arguments
 };

@@ -154,7 +154,7 @@ static int choose_threads(int64_t width) {
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     const struct conv_form *c = f->conv;
-    struct choice k = {.threads = choose_threads(across(c)), .lines = 1, .items = 8};
+    struct choice k = {.threads = choose_threads(across(c)), .lines = 1, .items = 16};
     if (c->n_axes == 1)
         k.items = 1;
     while (k.items > 1 && (n_loads(c, k.items) > LOADS_MAX / 2 || k.items / 2 >= down(c) ||

@@ -38,11 +38,14 @@ static bool hears(const struct brief *brief, const struct finding *f) {
 }
 
 // What this move brings: as was learned of its kind, else as the finding says. How far from reach a
-// kernel is says what all moves together could bring, not what one does.
+// kernel is, or that it is busy with something else, says what all moves together could bring, not
+// what one does.
 static double expect(const struct finding *f, const struct prior *learned) {
     if (learned->words)
         return exp(prior_log_gain(learned));
-    return strcmp(f->tool, tool_reach.name) == 0 ? NAN : f->expected_gain;
+    bool is_distance =
+        strcmp(f->tool, tool_reach.name) == 0 || strcmp(f->tool, tool_disagree.name) == 0;
+    return is_distance ? NAN : f->expected_gain;
 }
 
 // The first action of a finding that some move stands for; NULL: none does, or (unless

@@ -36,6 +36,17 @@ static double *rate_of(struct ceilings *c, int i) {
     return (double *)((char *)c + rates[i].offset);
 }
 
+// Costs, less of which is better; absent in files of before.
+static const struct rate costs[] = {
+    {"fault_s", offsetof(struct ceilings, fault_s)},
+    {"line_s", offsetof(struct ceilings, line_s)},
+};
+enum { COSTS = sizeof costs / sizeof costs[0] };
+
+static double *cost_of(struct ceilings *c, int i) {
+    return (double *)((char *)c + costs[i].offset);
+}
+
 static json_t *points_to_json(const struct ceiling_traffic *t) {
     json_t *points = json_array();
     for (int i = 0; i < POINTS_MAX; i++)
@@ -89,6 +100,9 @@ json_t *ceilings_to_json(const struct target *t) {
                   widths_to_json(&c), "seconds", c.seconds, "how", c.how);
     for (int i = 0; i < RATES; i++)
         json_object_set_new(json, rates[i].key, json_optional_real(*rate_of(&c, i)));
+    for (int i = 0; i < COSTS; i++)
+        if (*cost_of(&c, i) > 0)
+            json_object_set_new(json, costs[i].key, json_real(*cost_of(&c, i)));
     json_object_set_new(json, "steady", json_boolean(c.is_steady));
     return json;
 }
@@ -169,6 +183,9 @@ bool ceilings_from_json(struct arena *a, const json_t *json, struct target *t, s
     c.is_steady = json_object_get(json, "steady") && json_read_bool(&r, json, "steady");
     for (int i = 0; i < RATES; i++)
         *rate_of(&c, i) = json_read_optional_number(&r, json, rates[i].key);
+    for (int i = 0; i < COSTS; i++)
+        *cost_of(&c, i) =
+            json_object_get(json, costs[i].key) ? json_read_number(&r, json, costs[i].key) : NAN;
     read_caches(&r, json_read_array(&r, json, "caches"), &c);
     read_widths(&r, json_read_array(&r, json, "vectors"), &c);
     c.seconds = json_read_number(&r, json, "seconds");
@@ -258,6 +275,8 @@ void ceilings_raise(struct ceilings *c, const struct ceilings *fresh) {
     struct ceilings copy = *fresh;
     for (int i = 0; i < RATES; i++)
         *rate_of(c, i) = better(*rate_of(c, i), *rate_of(&copy, i));
+    for (int i = 0; i < COSTS; i++)
+        *cost_of(c, i) = fmin(*cost_of(c, i), *cost_of(&copy, i));
     for (int i = 0; i < CACHE_LEVELS; i++)
         if (fresh->cache[i].bytes_per_s > c->cache[i].bytes_per_s)
             c->cache[i] = fresh->cache[i];

@@ -77,7 +77,22 @@ static double median(double *values, int n) {
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+// Of all tools together.
+static void settle_all(struct tool_samples *s) {
+    struct tool_list *l = s->list;
+    int n = 0;
+    for (int i = 0; i < l->n; i++)
+        n += l->tallies[i].n_predicted;
+    double *error = arena_array(s->a, double, n + 1);
+    l->n_predicted = 0;
+    for (int i = 0; i < l->n; i++)
+        for (int k = 0; k < l->tallies[i].n_predicted; k++)
+            error[l->n_predicted++] = fabs(s->gain[i][k] / s->expected[i][k] - 1);
+    l->error = n > 0 ? median(error, n) : NAN;
+}
+
 void op_tools_settle(struct tool_samples *s) {
+    settle_all(s);  // medians put the samples into another order
     for (int i = 0; i < s->list->n; i++) {
         struct tool_tally *t = &s->list->tallies[i];
         int n = t->n_predicted;
@@ -154,6 +169,9 @@ const char *op_tools_text(struct arena *a, const struct tool_list *l) {
                    l->n_runs == 1 ? "" : "s");
     for (int i = 0; i < l->n; i++)
         put_row(&s, &l->tallies[i], has_runs);
+    if (l->n_predicted > 0)
+        str_printf(&s, "all: %d moves with an expected gain; what came is off by %.0f%% (median)\n",
+                   l->n_predicted, 100 * l->error);
     return str_take(a, &s);
 }
 
@@ -176,6 +194,8 @@ json_t *op_tools_json(const struct tool_list *l) {
                       "helped", t->n_helped, "expected", json_optional_real(t->expected), "gain",
                       json_optional_real(t->gain), "error", json_optional_real(t->error)));
     }
-    return json_pack("{s:s, s:i, s:o}", "schema", "hone.tools/1", "runs",
-                     l->n_runs < 0 ? 0 : l->n_runs, "tools", array);
+    return json_pack("{s:s, s:i, s:i, s:o, s:o}", "schema", "hone.tools/1", "runs",
+                     l->n_runs < 0 ? 0 : l->n_runs, "predicted", l->n_predicted, "error",
+                     l->n_predicted > 0 ? json_optional_real(l->error) : json_null(), "tools",
+                     array);
 }

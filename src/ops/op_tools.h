@@ -25,7 +25,9 @@ struct tool_tally {
 struct tool_list {
     struct tool_tally *tallies;
     int n;
-    int n_runs;  // that were counted; -1: there is no store
+    int n_runs;       // that were counted; -1: there is no store
+    int n_predicted;  // of all tools
+    double error;     // median over those
 };
 
 // `store` NULL: the one of this directory, which may be absent.

@@ -193,5 +193,6 @@ const struct tool tool_reach = {
     .devices = ON_CPU | ON_GPU,
     .n_needs = 1,
     .needs = {METRIC_TIME},
+    .is_symptom = true,
     .examine = examine,
 };

@@ -7,8 +7,6 @@
 #include "tools/tool_private.h"
 
 enum { LINE = 64 };
-// A line that another processor has changed takes about this long to come.
-static const double LINE_S = 60e-9;
 static const double WORTH = 0.05, BAD = 0.3;
 
 static const struct action apart[] = {
@@ -20,13 +18,17 @@ static const struct action apart[] = {
 static bool examine(struct arena *a, const struct tool_subject *s, struct finding *f) {
     double bytes = subject_get(s, METRIC_BLOCK_WRITES), blocks = subject_get(s, METRIC_BLOCKS);
     double threads = subject_get(s, METRIC_THREADS), time_s = subject_get(s, METRIC_TIME);
-    double part = blocks * LINE_S / threads / time_s;
-    if (!(bytes < LINE) || !(threads > 1) || !(blocks > threads) || !(part > WORTH))
+    double line_s = s->target->ceilings.line_s, part = blocks * line_s / threads / time_s;
+    if (!s->target->ceilings.present || !(bytes < LINE) || !(threads > 1) || !(blocks > threads) ||
+        !(part > WORTH))
         return false;
     f->severity = part > BAD ? SEVERITY_HIGH : SEVERITY_MEDIUM;
     f->cause = "blocks of different threads write into the same lines";
     f->evidence =
-        arena_printf(a, "%.0f blocks write %.3g bytes each, a line has %d", blocks, bytes, LINE);
+        arena_printf(a,
+                     "%.0f blocks write %.3g bytes each, a line has %d and takes %.0f ns from "
+                     "another processor",
+                     blocks, bytes, LINE, line_s * 1e9);
     f->expected_gain = 1 / (1 - fmin(part, 0.9));
     tool_add_number(f, METRIC_BLOCK_WRITES, bytes, LINE);
     tool_add_number(f, METRIC_BLOCKS, blocks, NAN);

@@ -102,6 +102,12 @@ static void run_oracle_move(void **a) {
 static void run_oracle_scan(void **a) {
     oracle_scan(*(struct oracle_scan *)a[0]);
 }
+static void run_oracle_scan_runs(void **a) {
+    oracle_scan_runs(*(struct oracle_scan *)a[0]);
+}
+static void run_oracle_scan_carry(void **a) {
+    oracle_scan_carry(*(struct oracle_scan *)a[0]);
+}
 static void run_oracle_best_runs(void **a) {
     oracle_best_runs(*(struct oracle_reduce *)a[0]);
 }
@@ -465,6 +471,8 @@ static const struct kernel kernels[] = {
     {"oracle_pack", run_oracle_pack, 1},
     {"oracle_move", run_oracle_move, 1},
     {"oracle_scan", run_oracle_scan, 1},
+    {"oracle_scan_runs", run_oracle_scan_runs, 1},
+    {"oracle_scan_carry", run_oracle_scan_carry, 1},
     {"oracle_pool", run_oracle_pool, 1},
     {"oracle_best_runs", run_oracle_best_runs, 1},
     {"oracle_best_join", run_oracle_best_join, 1},

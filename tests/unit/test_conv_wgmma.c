@@ -64,14 +64,13 @@ static const struct mutant_same same[] = {
     {"solid", "if (chunk < slice) {", 0},
     {"solid", "hone_wgmma_wait(0);", 0},
     // Zeros that fill up rows, and weights of these, for whatever the other one has.
-    {"plane", "item * 2 + thread / 128 <= 24", 0},
-    {"plane", "i_2 <= 24", 0},
+    {"plane", "element + item * 2 + thread / 128 <= 74", 0},
+    {"plane", "i_2 <= 74", 0},
     {"line", "i_2 <= 71", 0},
     // Slots that are waited for with those of the other operand.
     {"line", "hone_mbarrier_wait(&empty[slot], (count + 4) / 4 % 2);", 0},
     {"phases", "hone_mbarrier_wait(&image_empty[image_slot], (box + 2) / 2 % 2);", 0},
     // Places and elements that no window reads.
-    {"plane", "i_2 - 1 <= 7", 0},
     {"groups", "i <= 8", 0},
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "eval/gpu_calls.h"
 #include "gpu/cuda.h"
 #include "gpu/library.h"
 #include "gpu/nvrtc.h"
@@ -166,4 +167,47 @@ Test(nvrtc, a_mistake_is_data_with_its_message) {
     cr_assert(strstr(err.text, "NVRTC: compile") != NULL, "%s", err.text);
     arena_reset(&a);
     nvrtc_close(&n);
+}
+
+// Slots may be prepared for calls already when a candidate is loaded: trials write elsewhere. Of
+// the algorithms that the fake proposes the first does not run.
+Test(cuda, algorithms_of_libraries_are_tried_out_in_memory_of_their_own) {
+    use_fake(NULL);
+    struct error err = {0};
+    struct cuda cu;
+    struct gpu_calls *calls;
+    cuda_context context;
+    cuda_stream stream;
+    enum { M = 3, N = 2, K = 2, WORK = 32 << 20 };
+    static const float x[M * K] = {1, 2, 3, 4, 5, 6}, w[K * N] = {1, 0, 2, 1};
+    static const float expected[M * N] = {5, 2, 11, 4, 17, 6};
+    float y[M * N];
+    struct call call = {.number = {M, N, K, 1, K, 1, 0, N, 1, 0, N, 1, 0}};
+    struct plan_buffer buffers[] = {{"x", BUFFER_INPUT, sizeof x, false, DTYPE_F32},
+                                    {"w", BUFFER_INPUT, sizeof w, false, DTYPE_F32},
+                                    {"y", BUFFER_OUTPUT, sizeof y, false, DTYPE_F32},
+                                    {"work", BUFFER_SCRATCH, WORK, false, DTYPE_U8}};
+    int args[] = {0, 1, 2, 3};
+    struct plan_step step = {.kind = STEP_CALL, .args = args, .n_args = 4, .call = &call};
+    struct plan plan = {.buffers = buffers, .n_buffers = 4, .steps = &step, .n_steps = 1};
+    cuda_pointer at[4];
+    cr_assert(cuda_open(&cu, &err), "%s", err.text);
+    cr_assert_eq(
+        cu.context_retain(&context, 0) + cu.context_set(context) + cu.stream_create(&stream, 0), 0);
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(cu.allocate(&at[i], (size_t)buffers[i].size_bytes), 0);
+    cr_assert_eq(cu.copy_to(at[0], x, sizeof x) + cu.copy_to(at[1], w, sizeof w) +
+                     cu.fill32(at[2], 0x7fc00000, M * N),
+                 0);
+    cr_assert(gpu_calls_open(&calls, &cu, &plan, &err), "%s", err.text);
+    cr_assert(gpu_calls_tune(calls, stream, at, &err), "%s", err.text);
+    cr_assert_eq(cu.copy_from(y, at[2], sizeof y), 0);
+    for (int i = 0; i < M * N; i++)
+        cr_expect(y[i] != y[i], "%d was written", i);
+    cr_assert_eq(gpu_calls_issue(calls, 0, stream, at), 0);
+    cr_assert_eq(cu.copy_from(y, at[2], sizeof y), 0);
+    for (int i = 0; i < M * N; i++)
+        cr_expect_eq(y[i], expected[i], "%d: %g", i, y[i]);
+    gpu_calls_close(calls);
+    cuda_close(&cu);
 }

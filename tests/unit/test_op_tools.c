@@ -44,6 +44,8 @@ Test(op_tools, counts_what_became_of_findings) {
     cr_expect_float_eq(t->gain, 1.2, 1e-12);
     cr_expect_float_eq(t->error, 0.2, 1e-12, "of 0.2, 0.55 and 0");
     cr_expect(isnan(tally_of(&list, "banks")->error));
+    cr_expect_eq(list.n_predicted, 3);
+    cr_expect_float_eq(list.error, 0.2, 1e-12, "of all tools");
     list.n_runs = 1;
     const char *text = op_tools_text(&a, &list);
     cr_expect(strstr(text, "narrow      gpu       7         5       3     1.50x   1.20x   20%"),

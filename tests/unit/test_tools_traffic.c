@@ -285,6 +285,8 @@ Test(tools_traffic, see_page_faults_and_lines_that_threads_share) {
     profile_set(&p, METRIC_TIME, 1e-3);
     profile_set(&p, METRIC_THREADS, 2);
     profile_set(&p, METRIC_FAULTS, 1000);
+    cr_expect(!asks_cpu(&tool_faults, NULL, &p, &f), "nobody measured what a fault costs");
+    cpu.ceilings = (struct ceilings){.present = true, .fault_s = 0.5e-6, .line_s = 60e-9};
     cr_assert(asks_cpu(&tool_faults, NULL, &p, &f));
     cr_expect(strstr(f.evidence, "1000 page faults in a call of 1e+03 us"), "%s", f.evidence);
     cr_expect_float_eq(f.expected_gain, 1 / 0.75, 1e-9);

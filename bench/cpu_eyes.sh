@@ -1,0 +1,57 @@
+#!/bin/sh
+# cpu_eyes.sh HONE [NUMBER...]: do the tools for a CPU name the fault of kernels that have one, and keep
+# still about their twins? Judges the pairs of tests/cpu/pathologies as any candidate, after
+# calibrating; about five seconds each. Nothing else should be running.
+set -u
+hone=$(realpath "$1")
+shift
+here=$(cd "$(dirname "$0")/.." && pwd)/tests/cpu/pathologies
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export HONE_MEMORY_PATH=off HONE_TARGET=cpu
+[ -n "${XDG_CACHE_HOME:-}" ] || export XDG_CACHE_HOME="$work/cache"
+for threads in 1 "$(nproc)"; do
+    HONE_RUN_THREADS=$threads "$hone" calibrate --target cpu >/dev/null || exit 1
+done
+if [ $# = 0 ]; then
+    # shellcheck disable=SC2046 # numbers, one word each
+    set -- $(cut -d" " -f1 "$here/expected.txt")
+fi
+
+# field KEY: of the first finding of the document.
+field() {
+    sed -n '/"findings": \[/,/^  \]/p' "$work/json" | sed -n "s/^      \"$1\": \"*\([^\",]*\)\"*,*$/\1/p" | head -n 1
+}
+time_us() {
+    awk -F'[:,]' '/"median_s"/ { printf "%.1f", $2 * 1e6; exit }' "$work/json"
+}
+right=0 sick=0 still=0 healthy=0 half=0 gains=0
+printf '%-5s %-9s %-7s %-9s %-7s %8s %10s\n' pair expected result first severity gain 'time us'
+for number in "$@"; do
+    expected=$(sed -n "s/^$number \([^ ]*\) .*/\1/p" "$here/expected.txt")
+    for twin in 0 1; do
+        problem=$(sed -n "s/^$number [^ ]* \([^ ]*\) \([^ ]*\)$/\\$((twin + 1))/p" "$here/expected.txt")
+        candidate=$(echo "$here/$number-$twin".*)
+        # What is in the code shows with one thread, whatever else the machine does meanwhile.
+        case $expected in idle | sharing) threads=$(nproc) ;; *) threads=1 ;; esac
+        HONE_RUN_THREADS=$threads "$hone" eval --json "$here/$problem.hone" "$candidate" >"$work/json" 2>"$work/err" || {
+            echo "$number-$twin: $(sed -n 's/.*"evidence": //p' "$work/json" | head -n 1) $(tail -n 1 "$work/err")"
+            continue
+        }
+        tool=$(field tool) severity=$(field severity) gain=$(field expected_gain)
+        if [ $twin = 0 ]; then
+            sick=$((sick + 1)) result=wrong before=$(time_us) promised=$gain
+            [ "$tool" != "$expected" ] || { right=$((right + 1)) result=right; }
+        else
+            healthy=$((healthy + 1)) result=loud
+            grep -q '"severity": "high"' "$work/json" || { still=$((still + 1)) result=still; }
+        fi
+        printf '%-5s %-9s %-7s %-9s %-7s %8.6s %10s\n' "$number-$twin" "$expected" "$result" "$tool" "$severity" "$gain" "$(time_us)"
+    done
+    [ -n "${before:-}" ] || continue
+    gains=$((gains + 1))
+    half=$((half + $(awk -v p="$promised" -v a="$before" -v b="$(time_us)" 'BEGIN { print (p + 0 <= 1 || a / b >= 1 + (p - 1) / 2) }')))
+    before=
+done
+echo "the right tool first: $right of $sick; nothing of high severity on the healthy: $still of $healthy;"
+echo "at least half of the expected gain came: $half of $gains"
