@@ -142,7 +142,9 @@ static double estimate(const struct form *f, const struct target *t, const struc
         z.slices = (int64_t)each / z.depth + 1;
         z.k = z.slices * z.depth;
     } else {
+        // All tiles take as long: the last round counts in full.
         tiles = (double)r->groups * (each / z.lhs.width + 0.5) * right;
+        tiles = ceil(tiles / t->sms) * t->sms;
     }
     struct region_work w;
     region_count(f->region, &w);

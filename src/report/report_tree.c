@@ -256,6 +256,9 @@ static void say_screening(struct str *out, const struct search_node *n) {
         return;
     str_puts(out, "race      ");
     report_wrap(out, screening_text(&a, &n->screening), 10, 10);
+    if (n->screening.device)
+        str_printf(out, "          raced on %s, not on the run's own device\n",
+                   n->screening.device);
     arena_reset(&a);
 }
 
@@ -277,6 +280,9 @@ void report_node(struct str *out, const struct run_view *v, int number, bool wit
     if (n->state == NODE_EVALUATED) {
         str_printf(out, "verdict   %s%s%s\n", verdict_kind_name(n->verdict.kind),
                    n->verdict.rule ? ", rule " : "", n->verdict.rule ? n->verdict.rule : "");
+        if (n->verdict.device)
+            str_printf(out, "          judged on %s, not on the run's own device\n",
+                       n->verdict.device);
         if (n->verdict.evidence[0])
             report_indented(out, n->verdict.evidence, 10);
         say_error(out, &n->verdict.error);

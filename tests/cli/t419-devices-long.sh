@@ -12,6 +12,8 @@ check 1
 [ "$(grep -Ec '"depth": ?"race"' judgements)" = 4 ] || fail "not four raced"
 [ "$(grep -E '"depth": ?"race"' judgements | grep -c '"device": *"cuda:1"')" = 2 ] || fail "not halves"
 valid show "$HONE" show 1 --json
+run "$HONE" show 1.2
+printf '%s\n' "$got" | grep -q "raced on cuda:1, not on the run's own device" || fail "show does not say where: $got"
 
 # The judge of the second one dies whenever it begins: its jobs are done at home, and it gets no more.
 echo second-dies >cuda/fault

@@ -214,6 +214,29 @@ static struct prior expect_stream(const void *ctx, const char *kind, const char 
     return (struct prior){.gain = is_stream ? 4 : 0, .weight = is_stream ? 100 : 0};
 }
 
+static int n_asked_model;
+
+static int ask_model(struct arena *arena, const struct brief *brief, struct proposal *out,
+                     int room) {
+    (void)arena, (void)brief, (void)out, (void)room;
+    n_asked_model++;
+    return 0;
+}
+
+// A model's proposals are its own: the surrogate makes none in its place.
+Test(policy_trees, surrogate_leaves_it_to_a_model) {
+    static const struct proposer model = {
+        .name = "model", .propose = ask_model, .can_repair = true};
+    struct search_node n[1];
+    struct decision d;
+    set_node(n, 0, -1, 1);
+    n[0].candidate.kernel = NULL;
+    struct search_context c = context(&policy_surrogate, n, 1);
+    c.proposer = &model;
+    cr_assert_eq(policy_surrogate.propose(&c, &state, &d, 1), 0);
+    cr_assert_eq(n_asked_model, 1);
+}
+
 Test(policy_trees, mcts_widens_where_other_runs_found_gains) {
     struct search_node n[3];
     set_node(n, 0, -1, 1);
