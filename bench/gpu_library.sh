@@ -27,7 +27,7 @@ f16 16 8192 8192
 f16 1 8192 8192
 f32 4096 4096 4096
 tf32 4096 4096 4096
-conv f16 window-5x7 in x : f16[8, 64, 512, 256] ~ normal;in w : f16[128, 64, 5, 7] ~ normal(0, 0.02);out y : f16[8, 128, 508, 250];y = conv2d(x, w)
+conv f16 window-5x7 in x : f16[8, 64, 512, 256] ~ normal;in w : f16[128, 64, 5, 7] ~ normal;out y : f16[8, 128, 508, 250];y = conv2d(x, w)
 conv tf32 alexnet precision tf32;in x : f32[256, 3, 224, 224] ~ normal;in w : f32[96, 3, 11, 11] ~ normal(0, 0.05);out y : f32[256, 96, 55, 55];y = conv2d(x, w, stride=4, padding=2)
 conv f32 cube in x : f32[16, 3, 64, 64, 64] ~ normal;in w : f32[64, 3, 3, 3, 3] ~ normal(0, 0.1);out y : f32[16, 64, 62, 62, 62];y = conv3d(x, w)
 END_CASES
@@ -38,7 +38,7 @@ product() { # TYPE M N K
     echo "problem product"
     [ "$1" != tf32 ] || echo "precision tf32"
     printf 'dim M = %s, N = %s, K = %s\n' "$2" "$3" "$4"
-    printf 'in  x : %s[M, K] ~ normal\nin  w : %s[N, K] ~ normal(0, 0.02)\nout y : %s[M, N]\ny = x @ w.T\n' \
+    printf 'in  x : %s[M, K] ~ normal\nin  w : %s[N, K] ~ normal\nout y : %s[M, N]\ny = x @ w.T\n' \
         "$stored" "$stored" "$stored"
 }
 

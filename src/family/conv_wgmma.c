@@ -333,6 +333,15 @@ static double tile_seconds(const struct conv_wgmma_sizes *z, const struct target
     return ((double)z->slices * slice / 0.8 + stored + 300) / clock;
 }
 
+// How much longer boxes of short rows take, by what was measured: rows of 16 bytes begin inside a
+// sector (54-cube in f32 2.8 ms, by mma 1.4), two parts of few channels are copied for little
+// (50-alexnet 1.9 ms, by mma 1.6).
+static double short_rows(const struct conv_form *f, const struct conv_wgmma_sizes *z) {
+    if (z->overlaps && z->row * z->element_bytes < 32)
+        return 4;
+    return z->parts > 1 && z->pack < f->n_axes ? 2.5 : 1;
+}
+
 static double estimate(const struct form *f, const struct target *t, const struct kernel_stage *s) {
     const struct conv_form *c = f->conv;
     struct region_work w;
@@ -340,7 +349,8 @@ static double estimate(const struct form *f, const struct target *t, const struc
     double seconds = 0, rate = gpu_bytes_per_s(t), image = 0;
     for (int i = 0; i < c->n_classes; i++) {
         struct conv_wgmma_sizes z = conv_wgmma_sizes(f, &c->classes[i], s);
-        seconds += ceil((double)conv_wgmma_tiles(c, &z) / t->sms) * tile_seconds(&z, t) + 4e-6;
+        double tiles = ceil((double)conv_wgmma_tiles(c, &z) / t->sms) * tile_seconds(&z, t);
+        seconds += tiles * short_rows(c, &z) + 4e-6;
         image = scratch_bytes(c, &z);
     }
     double memory = (image + w.bytes_written) / rate;
