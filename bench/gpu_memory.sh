@@ -69,7 +69,7 @@ done <names
 if [ -s measured ] && [ -n "$peers" ] && python3 -c 'import torch' 2>/dev/null; then
     # shellcheck disable=SC2086
     timeout -k 5 $((BENCH_SECONDS - $(elapsed) - 10)) python3 "$root/bridge/memory.py" \
-        "$(awk -F'[ |]' '{ printf "%s%s.%s", NR > 1 ? "," : "", $1, $2 }' measured)" $peers \
+        "$(awk -F'[ |]' '{ printf "%s%s.%s", (NR > 1 ? "," : ""), $1, $2 }' measured)" $peers \
         >theirs 2>peers.err || echo "gpu_memory.sh: $(tail -n 1 peers.err)" >&2
 fi
 # "1.23x eager, 1.01x compiled", by milliseconds of theirs over ours.

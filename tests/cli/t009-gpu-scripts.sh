@@ -83,7 +83,11 @@ part() {
 expect_match 0 '^gpu_memory.sh: 3 of 3 are left for another call$' part FOR_S=0
 expect_match 0 '\| softmax bf16 \| `hone optimize --target cuda --seconds 15` \| 3.97 us, 83% of reach \|$' part
 expect 0 '' part
-expect_match 0 '\| relu f32 \|' part AGAIN=1
+mkdir bin
+printf '#!/bin/sh\ncase $1 in -c) exit 0 ;; esac\necho "$2" >>"%s/asked"\necho relu.f32 eager 0.00794\n' "$TMP" >bin/python3
+chmod +x bin/python3
+expect_match 0 '\| relu f32 \|.* 3.97 us, 83% of reach, 2.00x eager \|' part AGAIN=1 PEERS=eager PATH="$TMP/bin:$PATH"
+expect 0 'relu.f32,relu.bf16,softmax.bf16' cat asked
 expect 0 6 grep -c '| Fake 9000 | 999.1, CUDA 13.0 | named |' repo/docs/results/h200-memory.md
 
 # The commit of a row, and a + behind it where the tree is another; rows of results do not count.
