@@ -10,7 +10,7 @@ enum {
     HONE_UNIFORM,
     HONE_INTEGERS,
     HONE_SIGN,
-    HONE_DIGITS,  // 1 and 2, and `odds` / 2^32 of them odd numbers of 19 bits
+    HONE_DIGITS,  // 1 and 2, and `odds` / 2^32 of them odd numbers of as many bits as `top`
     HONE_CONSTANT,
     // From here on an element may depend on where it stands. `columns` is the last axis.
     HONE_BERNOULLI,     // 1 with probability `odds` / 2^32, else 0
@@ -41,6 +41,7 @@ struct hone_source {
     int32_t pattern, promise;
     uint64_t rows, columns;  // of the last two axes; 1 where there are none
     uint32_t odds[32];       // of 2^32: bernoulli [0]; zipf: that it lies below octave i + 1
+    uint32_t top;            // digits: the leading bit of a long number
 };
 
 HONE_DEVICE static inline int64_t hone_whole(uint32_t word, int64_t lo, int64_t hi) {
@@ -51,7 +52,7 @@ HONE_DEVICE static inline int64_t hone_whole(uint32_t word, int64_t lo, int64_t 
 HONE_DEVICE static inline float hone_digits(const struct hone_source *s, uint32_t word) {
     uint32_t bits = word * 0x9E3779B1u;  // those above the odds say nothing of those below
     bits ^= bits >> 15;
-    uint32_t top = 1u << 18;
+    uint32_t top = s->top;
     uint32_t v = word < s->odds[0] ? top | (bits >> 4 & (top / 2 - 1)) | 1 : 1 + (bits >> 1 & 1);
     int is_negative = s->lo < 0 ? (int)(bits & 1) : s->hi < 0;
     return (is_negative ? -(float)v : (float)v) * s->step;

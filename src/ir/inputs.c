@@ -120,11 +120,23 @@ static void small_integers(const struct distribution *d, struct hone_source *s) 
     s->step = (float)step;
 }
 
-// Where zero is among the declared draws: multiples of a power of two so small that 19 digits end
-// where these end. Not for problems with means, which are not exact whatever the data, and where a
-// long number in the first place is too much for a shifted variance. A sum has some four long
-// numbers of each input, and two of them seldom meet in a product.
-static bool digits(const struct problem *p, const struct distribution *d, struct hone_source *s) {
+// Long numbers have 19 digits where the type has room for them between its smallest normal number
+// and `top`, and as many as it has room for elsewhere: tensor cores align products by the exponents
+// of their factors, and that of a subnormal factor is too large for it, so that they lose digits of
+// sums that are exact in f32. None where these are too few to tell anything.
+static int digits_below(double top, enum dtype type) {
+    enum { DIGITS = 19, DIGITS_MIN = 6 };
+    int bits = dtype_infos[type].exponent,
+        room = bits ? ilogb(top) - (2 - (1 << (bits - 1))) : DIGITS;
+    return room >= DIGITS ? DIGITS : room >= DIGITS_MIN ? room : 0;
+}
+
+// Where zero is among the declared draws: multiples of a power of two so small that long numbers
+// end where these end. Not for problems with means, which are not exact whatever the data, and
+// where a long number in the first place is too much for a shifted variance. A sum has some four
+// long numbers of each input, and two of them seldom meet in a product.
+static bool digits(const struct problem *p, const struct distribution *d, enum dtype type,
+                   struct hone_source *s) {
     bool is_normal = d->kind == DISTRIBUTION_NORMAL;
     bool is_uniform = d->kind == DISTRIBUTION_UNIFORM && d->b > d->a;
     double lo = is_normal ? d->a - 2 * d->b : d->a, hi = is_normal ? d->a + 2 * d->b : d->b;
@@ -133,11 +145,15 @@ static bool digits(const struct problem *p, const struct distribution *d, struct
     if (lo > 0 || hi < 0 || work_has_mean(&p->graph))
         return false;
     double top = lo < 0 && hi > 0 ? fmin(-lo, hi) : fmax(-lo, hi);
+    int n = digits_below(top, type);
+    if (!n)
+        return false;
     double odds = 4.0 / (double)relations_longest_sum(p);
     s->kind = HONE_DIGITS;
+    s->top = 1U << (n - 1);
     s->lo = lo < 0 && hi > 0 ? -1 : 0;
     s->hi = hi > 0 ? 1 : -1;
-    s->step = (float)(power_of_two(top) * 0x1p-19);
+    s->step = (float)ldexp(power_of_two(top), -n);
     s->odds[0] = (uint32_t)(fmin(odds, 0.125) * 0x1p32);
     return true;
 }
@@ -195,7 +211,8 @@ struct hone_source inputs_source(const struct inputs_job *job) {
     const struct problem_input *in = &job->problem->inputs[job->input];
     assert(!in->maker);
     struct hone_source s = source_of(&in->distribution, dtype_is_integer(n->dtype));
-    bool has_digits = job->set == INPUT_SET_DIGITS && digits(job->problem, &in->distribution, &s);
+    bool has_digits =
+        job->set == INPUT_SET_DIGITS && digits(job->problem, &in->distribution, n->dtype, &s);
     if (job->set == INPUT_SET_INTEGERS || (job->set == INPUT_SET_DIGITS && !has_digits))
         small_integers(&in->distribution, &s);
     else if (job->set == INPUT_SET_SHIFTED && in->distribution.kind < DISTRIBUTION_INDEX)

@@ -243,6 +243,30 @@ Test(inputs, digits_are_few_and_lie_where_the_declared_draws_lie) {
     free(x);
 }
 
+// Tensor cores lose digits of sums with factors below the smallest normal number.
+Test(inputs, digits_of_halves_are_normal_numbers) {
+    static const struct {
+        const char *distribution;
+        float step, longest;
+    } rows[] = {{"normal", 0x1p-14F, 0x1p15F}, {"normal(0, 0.02)", 0x1p-14F, 0x1p9F}};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        struct arena a = {0};
+        const struct problem *p = parsed(
+            &a, arena_printf(&a, "problem p\nin x : f16[4000] ~ %s\nout y : f32\ny = sum(x)\n",
+                             rows[row].distribution));
+        struct inputs_job job = {.problem = p, .input = 0, .set = INPUT_SET_DIGITS, .seed = 4};
+        int n_long = 0;
+        for (int i = 0; i < 4000; i++) {
+            double size = fabs(inputs_at(&job, i)) / rows[row].step;
+            n_long += size > 2;
+            cr_assert(size == 1 || size == 2 ||
+                      (size >= rows[row].longest / 2 && size <= rows[row].longest));
+        }
+        cr_assert(n_long > 0 && n_long < 20);
+        arena_reset(&a);
+    }
+}
+
 Test(inputs, wide_spans_magnitudes) {
     float *x = filled(" ~ uniform(1, 2)", INPUT_SET_WIDE, 3);
     struct moments m = moments_of(x);
