@@ -25,8 +25,9 @@ static bool pool_find(struct form *f, struct objection *why) {
 }
 
 #define KIND(name) (1u << ANCHOR_##name)
-#define EMITTERS(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
-#define NO_EMITTER ((const struct emitter *const[]){NULL})
+#define LIST(...) ((const struct emitter *const[]){__VA_ARGS__, NULL})
+#define EMITTERS(...) LIST(__VA_ARGS__), false
+#define ONLY_BY_NAME(...) LIST(__VA_ARGS__), true
 
 const struct family families[] = {
     [FAMILY_MAP] = {"map", KIND(NONE), "elementwise values", map_find,
@@ -53,7 +54,7 @@ const struct family families[] = {
                        maxsim_find, EMITTERS(&maxsim_mma)},
     [FAMILY_LIBRARY] = {"library", KIND(CONTRACTION) | KIND(WINDOW),
                         "a matrix product or a convolution", library_find,
-                        EMITTERS(&library_blas, &library_cublaslt, &library_cudnn), true},
+                        ONLY_BY_NAME(&library_blas, &library_cublaslt, &library_cudnn)},
     [FAMILY_NEST] = {"nest", FORM_ANY, "anything that has one kind of loops", nest_find,
                      EMITTERS(&nest_cpu, &nest_simt)},
     [FAMILY_COUNT] = {0},
