@@ -289,14 +289,16 @@ static void add_terms(struct build *x, struct scope *s) {
                         add_term(x, s, &t);
 }
 
-static void store_item(struct build *x, struct scope *outer, int item) {
+// `outer` does not fix the row: what it fixes is the same for all results of a thread.
+static void store_item(struct build *x, struct scope *outer, const struct loop_expr *first,
+                       int item) {
     const struct region *r = x->l->region;
     struct axis_map map = map_identity(r->graph->nodes[x->f->anchor].shape.rank);
     struct loop_builder guard;
     int row = x->l->space.group[x->f->n_axes];
     const struct loop_expr *at = num(x, 0);
     if (x->f->n_axes > 1)
-        at = op(x, LOOP_ADD, outer->index[row], item);
+        at = op(x, LOOP_ADD, first, item);
     loop_open_if(outer->builder, at, num(x, down(x->f)), &guard);
     struct scope s = scope_inside(outer, &guard);
     if (x->f->n_axes > 1)
@@ -349,9 +351,12 @@ static void lower(struct lowering *l, const struct form *f, const struct kernel_
             at = op(&x, LOOP_MUL, at, x.c.items);
         s.index[i] = loop_let(&inside, "i", at);
     }
-    add_terms(&x, &s);
+    struct scope first = s;
+    if (x.f->n_axes > 1)
+        s.index[last - 1] = NULL;
+    add_terms(&x, &first);
     for (int i = 0; i < x.c.items; i++)
-        store_item(&x, &s, i);
+        store_item(&x, &s, first.index[last - 1], i);
     loop_close(&some, &inside);
     loop_close(&b, &some);
 }

@@ -22,9 +22,10 @@ static const struct mutant_kernel kernels[] = {
     {"problem line\nin x : bf16[2, 4, 40] ~ normal\nparam w : bf16[2, 2, 5] ~ normal\n"
      "out y : f32[2, 2, 40]\ny = conv1d(x, w, padding=2, groups=2)\n",
      "stage y : conv as direct  threads 32  lines 2  items 1\n"},
-    // Three axes.
+    // Three axes, something for each result.
     {"problem solid\nin x : f32[1, 2, 5, 6, 8] ~ normal\nparam w : f32[2, 1, 2, 3, 3] ~ normal\n"
-     "out y : f32[1, 2, 6, 4, 8]\ny = relu(conv3d(x, w, padding=(1, 0, 1), groups=2))\n",
+     "in m : f32[1, 2, 6, 4, 8] ~ normal\nout y : f32[1, 2, 6, 4, 8]\n"
+     "y = relu(conv3d(x, w, padding=(1, 0, 1), groups=2)) + m\n",
      "stage y : conv as direct  threads 32  lines 2  items 4\n"},
 };
 
