@@ -136,10 +136,10 @@ cli() {
         wanted "$test" && tests+=("$test")
     done
     # A judge wants two processors for itself: verdicts go by times and by who waits for whom. What
-    # mostly asks a model that is not there, or judges little, or by a card that is not there, can
-    # share them.
+    # mostly asks a model that is not there, or judges little, or by a card that is not there, or
+    # searches a table, can share them.
     [ "$mode" = fast ] || [ "$(nproc)" -ge 4 ] || jobs=1
-    local sharing='/t[01567]\|/t30\|-gpu-\|-cuda'
+    local sharing='/t[01567]\|/t30\|/t408\|/t41[068]\|-gpu-\|-cuda'
     # shellcheck disable=SC2016  # expanded by the inner shell
     {
         printf '%s\n' "${tests[@]}" | grep "$sharing" | sort -r | xargs -P 2 -I{} bash -c 'one {} "$0"' "$logs"
