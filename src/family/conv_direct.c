@@ -99,8 +99,10 @@ static int64_t tap_of(const struct conv_axis *x, int item, int64_t row) {
 }
 
 static int64_t n_rows(const struct conv_form *c, int items) {
+    if (c->n_axes == 1)
+        return 1;
     const struct conv_axis *x = &c->classes[0].axis[c->n_axes - 2];
-    return c->n_axes > 1 ? (items - 1) * x->in_step + (x->taps - 1) * x->in_tap + 1 : 1;
+    return (items - 1) * x->in_step + (x->taps - 1) * x->in_tap + 1;
 }
 
 static bool is_row_used(const struct conv_form *c, int items, int64_t row) {
