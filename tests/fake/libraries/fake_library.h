@@ -10,13 +10,33 @@
 
 typedef uint64_t pointer;
 
+// What a stream or a graph may still run; kept for as long as this library is.
+struct kept {
+    struct kept *next;
+    char bytes[];
+};
+static struct kept *kept;
+
+__attribute__((destructor)) static void forget(void) {
+    for (struct kept *next; kept; kept = next) {
+        next = kept->next;
+        free(kept);
+    }
+}
+
+static void *keep(const void *what, size_t bytes) {
+    struct kept *k = malloc(sizeof *k + bytes);
+    k->next = kept;
+    kept = k;
+    return memcpy(k->bytes, what, bytes);
+}
+
 // The driver lies next to this library.
 static int into_stream(void (*run)(const pointer *), const void *what, size_t bytes) {
     char path[1024];
     Dl_info self;
     int (*record)(void (*)(const pointer *), const pointer *);
-    void *copy = memcpy(malloc(bytes), what, bytes);
-    pointer arguments[8] = {(pointer)(uintptr_t)copy};
+    pointer arguments[8] = {(pointer)(uintptr_t)keep(what, bytes)};
     dladdr((void *)into_stream, &self);
     snprintf(path, sizeof path, "%.*s/libcuda.so.1",
              (int)(strrchr(self.dli_fname, '/') - self.dli_fname), self.dli_fname);
