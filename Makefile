@@ -98,17 +98,15 @@ check-gpu: $(BUILD)/hone $(BUILD)/gpu-run $(BUILD)/oracle-check $(BUILD)/validat
 	scripts/run-gpu-tests.sh $(abspath $(BUILD)/hone)
 check-asan:
 	$(MAKE) BUILD=build-asan LDFLAGS="-fsanitize=address,undefined" \
-	    CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
+	    CFLAGS="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" check-asan-built
 check-asan-built: $(BUILD)/hone $(BUILD)/test-unit $(TOOLS)
 	scripts/run-tests.sh asan $(BUILD)
 
-fuzz: build-fuzzers
-	scripts/run-fuzz.sh build-fuzz $(FUZZ:$(BUILD)/%=build-fuzz/%)
+fuzz:
+	$(MAKE) BUILD=build-fuzz CC=clang CFLAGS="-O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined" fuzz-built
 	scripts/run-afl.sh
-# With the whole program, though no fuzzer needs that: it is how clang's warnings are seen, too.
-build-fuzzers:
-	$(MAKE) BUILD=build-fuzz CC=clang CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzzers-built
-fuzzers-built: $(FUZZ) $(BUILD)/hone
+fuzz-built: $(FUZZ)
+	scripts/run-fuzz.sh $(BUILD) $(FUZZ)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB) $(BUILD)/config
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(FUZZ_LINK) -o $@ $< $(FUZZ_LIB) $(LDLIBS)
@@ -133,9 +131,9 @@ static:
 	$(Q)$(MAKE) BUILD=build-static CPPFLAGS="-include $(CURDIR)/scripts/old_libm.h" build-static/hone
 	@scripts/package.sh symbols build-static/hone 2.34
 clean:
-	rm -rf build build-asan build-fuzz build-afl build-static
+	rm -rf build build-asan build-fuzz build-afl build-clang build-static
 
 FORCE:
 .PHONY: FORCE all deps deps-check demo check check-fast check-built check-gpu check-long check-asan \
-        check-asan-built fuzz build-fuzzers fuzzers-built lint bench bench-long bless install uninstall dist deb static clean
+        check-asan-built fuzz fuzz-built lint bench bench-long bless install uninstall dist deb static clean
 -include $(OBJ:.o=.d) $(TOBJ:.o=.d) inject/inject.mk tests/tests.mk
