@@ -12,29 +12,15 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 problems=$(cd "$(dirname "$0")/.." && pwd)/problems
 
-# block TABLE K: the K-th (in some fixed order) of the blocks that take at least 1.3 times the least.
-block() {
-    awk -v k="$2" '
-    /^shape / { shapes[n_shapes++] = substr($0, 7) }
-    /^[0-9]+ .* = [0-9.]+ / { rows[n] = $0; split($0, half, " = "); split(half[2], t, " "); times[n++] = t[1]
-                              if (!best || t[1] < best) best = t[1] }
-    END {
-        for (i = 0; i < n; i++) if (times[i] >= 1.3 * best) slow[n_slow++] = i
-        if (!n_slow) exit 1
-        split(rows[slow[(k * 7919 + 13) % n_slow]], half, " = ")
-        m = split(half[1], word, " "); text = shapes[word[1]]
-        for (i = 2; i <= m; i++) sub(/[?]/, word[i], text)
-        gsub(/[|]/, "\n", text)
-        print text
-    }' "$1"
-}
+# shellcheck disable=SC1091
+. "$(dirname "$0")/table_lib.sh"
 
 for table in "$@"; do
     name=$(basename "$table" .table)
     name=${name#*-}
     for kind in tools raw none; do
         for ((seed = 0; seed < ${SEEDS:-10}; seed++)); do
-            block "$table" "$seed" >"$work/start.hone" || continue
+            slow_block "$table" "$seed" 1.3 >"$work/start.hone" || continue
             "$hone" optimize "$problems/$name.hone" --target "table:$table" --evals "${EVALS:-8}" --seed "$seed" \
                 --feedback $kind --start "$work/start.hone" --until 1 --store "$work/store" --json >"$work/json" 2>/dev/null || continue
             echo "$name $seed $kind $(sed -n 's/^    "time_s": \([0-9.e-]*\).*/\1/p' "$work/json" | head -1)"

@@ -140,23 +140,9 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     return gpu_legal_grid("threads", blocks_of(c, &k), why);
 }
 
-// As many as leave few beyond the last column, the more the better.
-static int choose_threads(int64_t width) {
-    int best = 32;
-    double most = 0;
-    for (int n = 32; n <= 256; n *= 2) {
-        double used = (double)width / (double)((width + n - 1) / n * n);
-        if (used >= 0.95 * most) {
-            best = n;
-            most = fmax(most, used);
-        }
-    }
-    return best;
-}
-
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     const struct conv_form *c = f->conv;
-    struct choice k = {.threads = choose_threads(across(c)), .lines = 1, .items = 16};
+    struct choice k = {.threads = gpu_threads_along(across(c), 32, 256), .lines = 1, .items = 16};
     if (c->n_axes == 1)
         k.items = 1;
     while (k.items > 1 && (n_loads(c, k.items) > LOADS_MAX / 2 || k.items / 2 >= down(c) ||

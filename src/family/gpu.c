@@ -55,6 +55,19 @@ bool gpu_legal_shared(const struct target *t, const char *knob, int64_t bytes, c
                      (long long)bytes, (long long)t->shared_per_block, nearest);
 }
 
+int gpu_threads_along(int64_t width, int least, int most) {
+    int best = least;
+    double top = 0;
+    for (int n = least; n <= most; n *= 2) {
+        double used = (double)width / (double)((width + n - 1) / n * n);
+        if (used >= 0.95 * top) {
+            best = n;
+            top = fmax(top, used);
+        }
+    }
+    return best;
+}
+
 bool gpu_legal_grid(const char *knob, int64_t blocks, struct objection *why) {
     if (blocks <= INT32_MAX)
         return true;

@@ -9,6 +9,10 @@ enum { GPU_WARP = 32, GPU_BLOCK_MAX = 1024 };
 
 // Legality. Each is true, or false with the reason and the nearest legal value.
 
+// Threads along an axis of so many elements, a power of two from `least` to `most`: the largest of
+// those that leave few beyond the last element.
+int gpu_threads_along(int64_t width, int least, int most);
+
 // `vec` elements go at once: the innermost axis must be a multiple.
 bool gpu_legal_vec(const struct kernel_stage *s, int64_t n_columns, struct objection *why);
 int gpu_largest_vec(int64_t n_columns);  // 4, 2 or 1

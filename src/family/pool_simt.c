@@ -127,25 +127,11 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
     return gpu_legal_grid("threads", blocks_of(n, &c), why);
 }
 
-// As many as leave few beyond the last column, the more the better.
-static int choose_threads(int64_t width) {
-    int best = 64;
-    double most = 0;
-    for (int n = 64; n <= 512; n *= 2) {
-        double used = (double)width / (double)((width + n - 1) / n * n);
-        if (used >= 0.95 * most) {
-            best = n;
-            most = fmax(most, used);
-        }
-    }
-    return best;
-}
-
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     const struct node *n = anchor_of(f);
     struct choice c = {.threads = 256, .lines = 1, .items = 8};
     if (has_rows(n))
-        c.threads = choose_threads(n->shape.size[n->shape.rank - 1]);
+        c.threads = gpu_threads_along(n->shape.size[n->shape.rank - 1], 64, 512);
     // Text grows with loads; two results may share much of a large window.
     while (c.items > 1 && (n_loads(n, c.items) > (c.items > 2 ? LOADS_MAX / 2 : LOADS_MAX) ||
                            blocks_of(n, &c) * c.threads < 1024LL * t->sms))
