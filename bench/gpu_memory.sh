@@ -4,7 +4,9 @@
 # share of reach, and its time against PyTorch, eager and torch.compile (bridge/memory.py). With NAMEs only those,
 # as softmax or softmax.bf16. Appends to docs/results/h200-memory.md. $PEERS: "eager compiled", fewer, or none.
 # It may be called again and again: what has a row is not measured again ($AGAIN: it is), and after $FOR_S seconds no
-# search begins, PyTorch is timed at those that were searched, and their rows are written.
+# search begins, PyTorch is timed at those that were searched, and their rows are written. A row also says what share of
+# the champion's speed the first kernel of that search had. $LOGS: a directory for what each search printed;
+# $OVER_S: seconds after its time when a search is stopped (45).
 set -eu
 export HONE_MEMORY_PATH=off
 hone=$1
@@ -45,6 +47,25 @@ elapsed() {
     echo $(($(date +%s) - begun))
 }
 
+# PyTorch takes seconds to begin: it does so while the searches go on, and waits for the names of what they measured.
+: >theirs
+mkfifo asked
+peers_pid=
+if [ -n "$peers" ]; then
+    trap '' PIPE
+    # shellcheck disable=SC2086
+    timeout -k 5 $((BENCH_SECONDS - 10)) python3 "$root/bridge/memory.py" - $peers <asked >theirs 2>peers.err &
+    peers_pid=$!
+    exec 3>asked
+fi
+
+# first_share CHAMPION: of the log, the speed of the first kernel as a share of the champion's.
+first_share() {
+    awk -v id="$1" '{ sub(/\*$/, "", $1) }
+        $1 == id && $2 == "ok" { share = $1 ~ /\.0$/ ? 100 : $6 > 0 ? 100 / $6 : 0 }
+        END { if (share) printf ", first kernel %.0f%%", share }' log
+}
+
 # Searches, as many as begin within $FOR_S.
 n_left=0
 : >measured
@@ -55,22 +76,22 @@ while read -r name type; do
         continue
     fi
     status=0
-    timeout -s INT -k 5 $((budget + 45)) "$hone" optimize "$name.$type.hone" --target cuda --seconds "$budget" \
-        --store store >log 2>&1 </dev/null || status=$?
+    timeout -s INT -k 5 $((budget + ${OVER_S:-45})) "$hone" optimize "$name.$type.hone" --target cuda --seconds "$budget" \
+        --store store >log 2>&1 </dev/null 3>&- || status=$?
+    [ -z "${LOGS:-}" ] || cp log "$LOGS/$name.$type.log"
     champion=$(sed -n 's/^champion  [0-9]*\.[0-9]*: \([0-9.]* [^ ,]*\).*/\1/p' log)
     reach=$(sed -n '/^champion  /,$s/.*[ ;]\([0-9]*%\) of reach.*/\1/p' log | head -n 1)
     ms=$(echo "$champion" | awk '{ print $2 == "ms" ? $1 : $2 == "s" ? $1 * 1000 : $1 / 1000 }')
-    echo "$name $type $ms|${champion:-none (status $status)}, ${reach:--} of reach" >>measured
+    echo "$name $type $ms|${champion:-none (status $status)}, ${reach:--} of reach$(first_share "$(sed -n 's/^champion  \([0-9.]*\):.*/\1/p' log)")" >>measured
     echo "$name $type: ${champion:-none (status $status)}, ${reach:--} of reach" >&2
 done <names
 
-# Peers of all of them at once, since PyTorch takes seconds to begin; then the rows.
-: >theirs
-if [ -s measured ] && [ -n "$peers" ] && python3 -c 'import torch' 2>/dev/null; then
-    # shellcheck disable=SC2086
-    timeout -k 5 $((BENCH_SECONDS - $(elapsed) - 10)) python3 "$root/bridge/memory.py" \
-        "$(awk -F'[ |]' '{ printf "%s%s.%s", (NR > 1 ? "," : ""), $1, $2 }' measured)" $peers \
-        >theirs 2>peers.err || echo "gpu_memory.sh: $(tail -n 1 peers.err)" >&2
+# Peers of all of them at once; then the rows.
+if [ -n "$peers_pid" ]; then
+    awk -F'[ |]' '{ printf "%s%s.%s", (NR > 1 ? "," : ""), $1, $2 }' measured >&3 || :
+    exec 3>&-
+    wait "$peers_pid" || echo "gpu_memory.sh: $(tail -n 1 peers.err)" >&2
+    [ -z "${LOGS:-}" ] || cp theirs peers.err "$LOGS"
 fi
 # "1.23x eager, 1.01x compiled", by milliseconds of theirs over ours.
 ratios() {
