@@ -37,8 +37,12 @@ static void defaults(const struct form *f, const struct target *t, struct kernel
     const struct region *r = f->region;
     (void)t;
     stage_set(s, "block", 0, 128);
-    if (nest_team_suits(r))
+    if (nest_team_suits(r)) {
         stage_set(s, "team", 0, GPU_WARP);
+        for (int block = 64; block >= 32 && !nest_team_keeps(r, stage_number(s, "block", 0));
+             block /= 2)
+            stage_set(s, "block", 0, block);
+    }
     if (nest_walker(r) < 0) {
         int64_t count = shape_count(&r->graph->nodes[r->value[0]].shape);
         int items = 8;

@@ -32,6 +32,22 @@ bool nest_team_suits(const struct region *r) {
     return axes >> (s->rank - 1) & 1 && s->size[s->rank - 1] >= 32;
 }
 
+int64_t nest_team_kept(int64_t length) {
+    return length + (length + 31) / 32;
+}
+
+// What every architecture has for a block.
+enum { KEPT_BYTES = 96 << 10 };
+
+bool nest_team_keeps(const struct region *r, int threads) {
+    const struct node *n = &r->graph->nodes[r->anchor[0]], *x = &r->graph->nodes[n->arg[0]];
+    if (n->op != OP_TOPK)
+        return false;
+    enum loop_dtype t = loop_arithmetic(x->dtype);
+    int64_t bytes = t == LOOP_F64 || t == LOOP_I64 ? 8 : 4;
+    return nest_team_kept(x->shape.size[n->detail->axis]) * bytes * (threads / 32) <= KEPT_BYTES;
+}
+
 const struct loop_expr *nest_team_best(struct arena *a, struct loop_builder *b, bool largest,
                                        const struct loop_expr *value, const struct loop_expr *at) {
     enum loop_dtype t = value->dtype;

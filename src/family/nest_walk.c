@@ -26,6 +26,7 @@ void nest_kernel(struct lowering *l, const char *name, const struct nest_threads
             const struct loop_expr *warp = loop_int(a, t->team->threads);
             t->team->lane = loop_let(&b, "lane", loop_binary(a, LOOP_MOD, own, warp));
             own = loop_binary(a, LOOP_DIV, own, warp);
+            t->team->warp = own;
         }
         const struct loop_expr *i = loop_let(&b, "i", loop_binary(a, LOOP_ADD, first, own));
         loop_open_if(&b, i, count, &inner);
