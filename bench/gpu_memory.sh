@@ -54,7 +54,7 @@ peers_pid=
 if [ -n "$peers" ]; then
     trap '' PIPE
     # shellcheck disable=SC2086
-    timeout -k 5 $((BENCH_SECONDS - 10)) python3 "$root/bridge/memory.py" - $peers <asked >theirs 2>peers.err &
+    timeout -k 2 $((BENCH_SECONDS - 4)) python3 "$root/bridge/memory.py" - $peers <asked >theirs 2>peers.err &
     peers_pid=$!
     exec 3>asked
 fi
