@@ -200,8 +200,7 @@ static const struct loop_expr *look_again(struct lines *x, struct scope *s,
     rank_element(x, &inside, next, e, j);
     loop_close(&c, &inside);
     loop_close(s->builder, &c);
-    return nest_team_best(x->l->arena, s->builder, true, get(x, next->best),
-                          get(x, next->best_at));
+    return nest_team_best(x->l->arena, s->builder, true, get(x, next->best), get(x, next->best_at));
 }
 
 static void order_by_team(struct lines *x, struct scope *line, const struct ranks *r) {

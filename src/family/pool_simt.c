@@ -361,7 +361,8 @@ static void lower_columns(const struct build *x, struct scope *s, const struct l
         const struct loop_expr *ahead = number(x, (int64_t)item * x->c.threads);
         const struct loop_expr *c = op2(x, LOOP_ADD, column, ahead);
         at[item] = scope_inside(s, s->builder);
-        at[item].index[group_of(x, rank - 1)] = tile ? c : inside_row(x, s->builder, c);
+        if (!tile)
+            at[item].index[group_of(x, rank - 1)] = inside_row(x, s->builder, c);
         join(x, s->builder, item,
              tile ? fold_tile(x, s->builder, tile, op2(x, LOOP_ADD, thread, ahead))
                   : fold_row(x, &at[item]));
@@ -370,6 +371,9 @@ static void lower_columns(const struct build *x, struct scope *s, const struct l
         loop_open_if(s->builder, op2(x, LOOP_ADD, column, number(x, (int64_t)item * x->c.threads)),
                      size, &inside);
         struct scope one = scope_inside(&at[item], &inside);
+        if (tile)
+            one.index[group_of(x, rank - 1)] =
+                op2(x, LOOP_ADD, column, number(x, (int64_t)item * x->c.threads));
         store_item(x, &one, item);
         loop_close(s->builder, &inside);
     }
