@@ -2,11 +2,11 @@
 # bench/gpu_memory.sh HONE [NAME...]: memory-bound problems of KernelBench's level 1 at their own shapes, in f32 and
 # where it makes sense in bf16 and f16. For each the champion of `hone optimize --seconds 15` ($SECONDS_EACH), its
 # share of reach, and its time against PyTorch, eager and torch.compile (bridge/memory.py). With NAMEs only those,
-# as softmax or softmax.bf16. Appends to docs/results/h200-memory.md. $PEERS: "eager compiled", fewer, or none.
+# in that order, as softmax or softmax.bf16. Appends to docs/results/h200-memory.md. $PEERS: "eager compiled", fewer, or none.
 # It may be called again and again: what has a row is not measured again ($AGAIN: it is), and after $FOR_S seconds no
 # search begins, PyTorch is timed at those that were searched, and their rows are written. A row also says what share of
 # the champion's speed the first kernel of that search had. $LOGS: a directory for what each search printed;
-# $OVER_S: seconds after its time when a search is stopped (45).
+# $OVER_S: seconds after its time when a search is stopped (45); $OPTIONS: more options of `hone optimize`.
 set -eu
 export HONE_MEMORY_PATH=off
 hone=$1
@@ -19,7 +19,7 @@ export BENCH_SECONDS BENCH_ONLY="$only"
 set -- "$hone"
 # shellcheck disable=SC1091
 . "$root/bench/gpu_lib.sh"
-budget=${SECONDS_EACH:-15} peers=${PEERS-eager compiled} for_s=${FOR_S:-$BENCH_SECONDS}
+options=${OPTIONS:-} budget=${SECONDS_EACH:-15} peers=${PEERS-eager compiled} for_s=${FOR_S:-$BENCH_SECONDS}
 
 # problem NAME TYPES: its text comes in, T stands for the type; see memory_set.sh.
 : >names
@@ -34,6 +34,10 @@ problem() {
 
 # shellcheck disable=SC1091
 . "$root/bench/memory_set.sh"
+for one in $only; do
+    awk -v one="$one" '$1 == one || $1 "." $2 == one' names
+done >ordered
+[ "$only" = "  " ] || mv ordered names
 
 # A problem that has a row with a champion is not measured again ($AGAIN: it is).
 is_done() {
@@ -76,7 +80,8 @@ while read -r name type; do
         continue
     fi
     status=0
-    timeout -s INT -k 5 $((budget + ${OVER_S:-45})) "$hone" optimize "$name.$type.hone" --target cuda --seconds "$budget" \
+    # shellcheck disable=SC2086
+    timeout -s INT -k 5 $((budget + ${OVER_S:-45})) "$hone" optimize "$name.$type.hone" --target cuda --seconds "$budget" $options \
         --store store >log 2>&1 </dev/null 3>&- || status=$?
     [ -z "${LOGS:-}" ] || cp log "$LOGS/$name.$type.log"
     champion=$(sed -n 's/^champion  [0-9]*\.[0-9]*: \([0-9.]* [^ ,]*\).*/\1/p' log)
@@ -100,6 +105,6 @@ ratios() {
 while IFS='|' read -r what text; do
     # shellcheck disable=SC2086
     set -- $what
-    row "$1 $2" "\`hone optimize --target cuda --seconds $budget\`" "$text$(ratios "$1.$2" "${3:-0}")"
+    row "$1 $2" "\`hone optimize --target cuda --seconds $budget${options:+ $options}\`" "$text$(ratios "$1.$2" "${3:-0}")"
 done <measured
 [ "$n_left" = 0 ] || echo "gpu_memory.sh: $n_left of $(wc -l <names) are left for another call"

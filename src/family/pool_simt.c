@@ -154,19 +154,24 @@ static bool is_legal(const struct form *f, const struct target *t, const struct 
 
 static void defaults(const struct form *f, const struct target *t, struct kernel_stage *s) {
     const struct node *n = anchor_of(f);
-    struct choice c = {.threads = 256, .lines = 1, .items = 8};
+    struct choice c = {.threads = 64, .lines = 1, .items = 16, .is_staged = true};
+    // A tile of one axis: few threads with many results each (avg_pool1d of 64 x 128 x 65536 on an
+    // H200: 96% of reach, 90% with 256 threads of 8).
+    c.is_staged = !has_rows(n) && n->detail->window.size[0] > 2 && may_stage(n, &c);
+    if (!c.is_staged)
+        c = (struct choice){.threads = 256, .lines = 1, .items = 8};
     if (has_rows(n))
         c.threads = gpu_threads_along(n->shape.size[n->shape.rank - 1], 64, 512);
     // Text grows with loads; two results may share much of a large window.
     while (c.items > 1 && (n_loads(n, c.items) > (c.items > 2 ? LOADS_MAX / 2 : LOADS_MAX) ||
                            blocks_of(n, &c) * c.threads < 1024LL * t->sms))
         c.items /= 2;
-    c.lines = c.threads < 256 ? 256 / c.threads : 1;
+    c.is_staged &= may_stage(n, &c);
+    c.lines = c.threads < 256 && !c.is_staged ? 256 / c.threads : 1;
     stage_set(s, "threads", 0, c.threads);
     stage_set(s, "lines", 0, c.lines);
     stage_set(s, "items", 0, c.items);
-    if (n->detail->window.size[0] > 2 && may_stage(n, &c))
-        stage_set_word(s, "stage", "shared");
+    stage_set_word(s, "stage", c.is_staged ? "shared" : "none");
 }
 
 struct build {
