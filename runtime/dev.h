@@ -566,9 +566,8 @@ HONE_FN void hone_widen_i4_bf16(int *to, const int *first, const int *second) {
     for (int row = 0; row < 2; row++) {
         unsigned w = (unsigned)(row ? *second : *first);
         for (int i = 0; i < 4; i++)
-            to[2 * i + row] =
-                (int)hone_fma_bf16x2(hone_place_bits<0x000f000f, 0x43084308>(w >> 4 * i),
-                                     0x3f803f80u, 0xc308c308u);
+            to[2 * i + row] = (int)hone_fma_bf16x2(
+                hone_place_bits<0x000f000f, 0x43084308>(w >> 4 * i), 0x3f803f80u, 0xc308c308u);
     }
 }
 // 1024 + n + 128, less 1152.
