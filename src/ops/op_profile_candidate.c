@@ -11,11 +11,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "eval/play.h"
 #include "ops/op_eval.h"
 #include "ops/op_machine.h"
 #include "ops/op_runs.h"
 #include "ops/plugins.h"
+#include "play/play.h"
 #include "profile/classify.h"
 #include "tools/tool.h"
 
