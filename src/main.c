@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "build/compile_cuda.h"
 #include "cmd/cmd.h"
-#include "eval/evaluate.h"
+#include "eval/eval_job.h"
 #include "mcp/mcp.h"
 #include "play/play.h"
 
