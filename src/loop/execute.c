@@ -138,9 +138,18 @@ static bool is_across(enum loop_op op) {
     return op >= LOOP_LANES_SUM && op <= LOOP_LANES_ALL;
 }
 
+static union cell eval_one(struct machine *m, const struct loop_expr *e);
+
 // Most of what is evaluated is sums and products of indices.
 static bool is_index_arithmetic(const struct loop_expr *e) {
     return e->dtype == LOOP_INDEX && (e->op == LOOP_ADD || e->op == LOOP_SUB || e->op == LOOP_MUL);
+}
+
+static union cell index_arithmetic(struct machine *m, const struct loop_expr *e) {
+    uint64_t x = (uint64_t)eval_one(m, e->arg[0]).whole;
+    uint64_t y = (uint64_t)eval_one(m, e->arg[1]).whole;
+    uint64_t z = e->op == LOOP_ADD ? x + y : e->op == LOOP_SUB ? x - y : x * y;
+    return (union cell){.whole = (int64_t)z};
 }
 
 // Nearly all of it has one lane: that way copies no vectors.
@@ -151,12 +160,8 @@ static union cell eval_one(struct machine *m, const struct loop_expr *e) {
                                       : (union cell){.whole = e->integer};
     if (e->op == LOOP_VAR)
         return var_of(m, e->var)[0];
-    if (is_index_arithmetic(e)) {
-        uint64_t x = (uint64_t)eval_one(m, e->arg[0]).whole;
-        uint64_t y = (uint64_t)eval_one(m, e->arg[1]).whole;
-        uint64_t z = e->op == LOOP_ADD ? x + y : e->op == LOOP_SUB ? x - y : x * y;
-        return (union cell){.whole = (int64_t)z};
-    }
+    if (is_index_arithmetic(e))
+        return index_arithmetic(m, e);
     if (e->op == LOOP_LOAD)
         return machine_read(m, e->buffer, machine_index(m, e->arg[0]), 0);
     if (e->op == LOOP_SELECT)
