@@ -67,7 +67,8 @@ static bool judge_champion(struct loop *l, const struct search_node *n,
     struct eval_job job = {.candidate = &n->candidate,
                            .baseline = baseline,
                            .depth = EVAL_CONFIRM,
-                           .seconds = finale_timing_s(l->run->max_seconds)};
+                           .seconds = finale_timing_s(l->run->max_seconds),
+                           .energy_s = loop_energy_s(l)};
     return loop_judge(l, &job, result, err) || error_wrap(err, "confirm node %d", n->number);
 }
 
@@ -104,7 +105,7 @@ static bool judge_alone(struct loop *l, const struct search_node *n, struct eval
 bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     struct run *run = l->run;
     int best = progress_champion(l->nodes, l->n_nodes);
-    *settled = best < 0 || (run->champion == best && run->confirm.present);
+    *settled = best < 0 || (run->champion >= 0 && run->fastest == best && run->confirm.present);
     if (*settled && best >= 0)
         return true;  // resumed after the confirmation
     run->champion = -1;
@@ -115,6 +116,8 @@ bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     if (!play_off(l, err))
         return false;
     best = progress_champion(l->nodes, l->n_nodes);
+    if (!loop_choose_by_energy(l, &best, err))
+        return false;
     struct search_node *n = &l->nodes[best];
     loop_tell(l, EVENT_CONFIRMING, n);
     give_up_baseline(l);

@@ -387,7 +387,7 @@ static const char *stop_reason(struct loop *l) {
         return "reach";
     if (run->max_evals > 0 && progress_evals(l->nodes, l->n_nodes) >= run->max_evals)
         return "evals";
-    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s)) {
+    if (finale_is_near(run->elapsed_s, run->max_seconds, l->first_eval_s, loop_energy_kept_s(l))) {
         say_prolonged(l);
         if (!is_prolonged(l))
             return "seconds";

@@ -55,5 +55,12 @@ bool loop_race_opening(struct loop *l, struct error *err);
 // Race those that wait to be judged and have not been raced; those that lose are screened.
 bool loop_race(struct loop *l, struct error *err);
 
+// finale_energy.c: seconds for the energy of the confirmed champion; 0: it is not measured.
+double loop_energy_s(const struct loop *l);
+// And with what a choice by energy takes at least.
+double loop_energy_kept_s(const struct loop *l);
+// Where the run's objective is energy: who is champion in place of the fastest, *best.
+bool loop_choose_by_energy(struct loop *l, int *best, struct error *err);
+
 // confirm.c: the end of a run.
 bool loop_confirm(struct loop *l, bool *settled, struct error *err);

@@ -40,10 +40,10 @@ Test(finale, keeps_time_for_the_confirmation) {
     cr_expect_eq(finale_ranking_s(600), 2);
     cr_expect_eq(finale_ranking_s(50), 1);
     // A first evaluation of 10 s: a run of 60 stops at 48.8, one of 12 at 6.
-    cr_expect(!finale_is_near(48, 60, 10));
-    cr_expect(finale_is_near(49, 60, 10));
-    cr_expect(!finale_is_near(5.9, 12, 10));
-    cr_expect(finale_is_near(6, 12, 10));
+    cr_expect(!finale_is_near(48, 60, 10, 0));
+    cr_expect(finale_is_near(49, 60, 10, 0));
+    cr_expect(!finale_is_near(5.9, 12, 10, 0));
+    cr_expect(finale_is_near(6, 12, 10, 0));
 }
 
 Test(finale, a_race_has_as_many_verdicts_as_there_is_time_for) {
