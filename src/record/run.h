@@ -76,7 +76,7 @@ struct run {
     int race;  // so many are raced at once before the best are judged; 0: each is judged
     double max_seconds;
     enum run_objective objective;
-    bool no_energy;  // a GPU: the champion's energy is not measured
+    bool no_energy;                     // a GPU: the champion's energy is not measured
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
     const char *started_at, *ended_at;  // ended_at NULL while active

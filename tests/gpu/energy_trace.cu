@@ -16,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t e_ = (call);                                                                   \
-        if (e_ != cudaSuccess) {                                                                   \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e_));                            \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define CHECK(call)                                                     \
+    do {                                                                \
+        cudaError_t e_ = (call);                                        \
+        if (e_ != cudaSuccess) {                                        \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e_)); \
+            exit(1);                                                    \
+        }                                                               \
     } while (0)
 
 enum { N = 64 << 20 };  // float4
@@ -109,7 +109,10 @@ static fields_fn fields;
 static double started;
 
 static double milliwatts(const struct field *f) {
-    return f->ret != 0 ? -1 : f->type == 0 ? f->value.d : f->type == 3 ? (double)f->value.ull : f->value.u;
+    return f->ret != 0    ? -1
+           : f->type == 0 ? f->value.d
+           : f->type == 3 ? (double)f->value.ull
+                          : f->value.u;
 }
 
 static unsigned long long last_mj;
@@ -156,14 +159,16 @@ int main(void) {
     CHECK(cudaSetDevice(0));
     CHECK(cudaGetDeviceProperties(&p, 0));
     CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
-    if (((int (*)(const char *, void **))dlsym(nvml, "nvmlDeviceGetHandleByPciBusId_v2"))(bus, &device) != 0)
+    if (((int (*)(const char *, void **))dlsym(nvml, "nvmlDeviceGetHandleByPciBusId_v2"))(
+            bus, &device) != 0)
         return fprintf(stderr, "NVML does not know the card\n"), 1;
     CHECK(cudaMalloc(&from, N * sizeof *from));
     CHECK(cudaMalloc(&to, N * sizeof *to));
     fill<<<4 * N / 256, 256>>>((float *)from, 4ul * N);
     copy<<<N / 256, 256>>>(from, to);
     CHECK(cudaDeviceSynchronize());
-    printf("# %s\n# seconds, counter mJ, power mW, average mW, instantaneous mW, calls done\n", p.name);
+    printf("# %s\n# seconds, counter mJ, power mW, average mW, instantaneous mW, calls done\n",
+           p.name);
     started = now();
     pthread_t thread;
     pthread_create(&thread, NULL, load, NULL);
