@@ -76,7 +76,7 @@ struct run {
     int race;  // so many are raced at once before the best are judged; 0: each is judged
     double max_seconds;
     enum run_objective objective;
-    bool no_energy;  // a GPU: the champion's energy is not measured
+    bool no_energy;                     // a GPU: the champion's energy is not measured
     double until;                       // stop at this fraction of reach
     const char *bound;                  // JSON of model/bound
     const char *started_at, *ended_at;  // ended_at NULL while active
@@ -97,7 +97,8 @@ struct run {
     // Why the speed-up over the baseline is not known: that could not be timed, or is wrong. The
     // champion was then confirmed and timed alone. NULL: it is known.
     const char *speedup_unknown;
-    double elapsed_s;  // time spent so far, over all resumptions
+    double elapsed_s;       // time spent so far, over all resumptions
+    const char *prolonged;  // what took it beyond max_seconds, and how long; NULL: it was not
     struct run_llm llm;
     // What it took from memory (JSON of record/advice.h); NULL: memory was off.
     const char *memory;
