@@ -19,7 +19,7 @@
 #include "eval/energy_windows.h"
 
 static const double window_least_s = 1, window_most_s = 2, idle_s = 0.35;
-static const double burst_s = 0.04;      // of calls that the runner is asked for at once
+static const double burst_s = 0.15;      // of calls that the runner is asked for at once
 static const double stuck_s = 2;         // a load without a window for so much longer has none
 static const double useful = 0.015;      // half width of the interval, against the value
 static const double kept_results = 0.5;  // less than this of the time that was measured
@@ -73,33 +73,45 @@ static double idle_power(struct meter *m, struct arena *a) {
     return energy_series_power_w(m->series);
 }
 
-// One load: calls until there is a window. False: there is none, and why.
+// Wait for calls that were asked for; false: they failed, and why.
+static bool await_calls(struct meter *m, struct arena *a, struct subject *s,
+                        const struct gpu_repeat *repeat) {
+    enum runner_status status;
+    if (gpu_runner_await(s->gpu->runner, repeat, &status))
+        return true;
+    struct verdict v = {.evidence = ""};
+    gpu_runner_explain(a, s->gpu->runner, status, &v);
+    m->why_not = arena_printf(a, "called back to back it fails: %s", v.evidence);
+    return false;
+}
+
+// One load: calls until there is a window. The next burst is asked for before the one before has
+// ended: a reading of the counter takes milliseconds, in which the card must not run dry. False:
+// there is none, and why.
 static bool measure_load(struct meter *m, struct arena *a, struct subject *s, double call_s,
                          struct energy_window *w) {
     struct judge *j = m->j;
     int64_t n = (int64_t)fmin(20000, fmax(1, burst_s / call_s)), n_calls = 0;
+    struct gpu_repeat repeat = {.n_calls = n,
+                                .timeout_ns = (int64_t)(1e9 * (2 + 40 * (double)n * call_s)),
+                                .meanwhile = read_counter,
+                                .ctx = m};
     gpu_check(j, j->gpu->bench.cu.context_synchronize(), "prepare device memory");
     double start_s = now_s(), most_s = energy_settle_s() + m->window_s + stuck_s;
+    bool is_there = false;
     energy_series_start(m->series, start_s);
-    while (now_s() - start_s < most_s) {
-        enum runner_status status;
-        struct gpu_repeat repeat = {.slot = (int)(n_calls % j->layout.n_slots),
-                                    .n_calls = n,
-                                    .timeout_ns = (int64_t)(1e9 * (2 + 20 * (double)n * call_s)),
-                                    .meanwhile = read_counter,
-                                    .ctx = m};
-        read_counter(m);
-        if (!gpu_runner_repeat(s->gpu->runner, &repeat, &status)) {
-            struct verdict v = {.evidence = ""};
-            gpu_runner_explain(a, s->gpu->runner, status, &v);
-            m->why_not = arena_printf(a, "called back to back it fails: %s", v.evidence);
+    gpu_runner_repeat(s->gpu->runner, &repeat);
+    while (!is_there && now_s() - start_s < most_s) {
+        repeat.slot = (int)((n_calls + n) % j->layout.n_slots);
+        gpu_runner_repeat(s->gpu->runner, &repeat);
+        if (!await_calls(m, a, s, &repeat))
             return false;
-        }
         n_calls += n;
         energy_series_mark(m->series, now_s(), (double)n_calls);
-        if (energy_series_window(m->series, m->window_s, w))
-            return true;
+        is_there = energy_series_window(m->series, m->window_s, w);
     }
+    if (!await_calls(m, a, s, &repeat) || is_there)
+        return is_there && !m->why_not;
     m->why_not = m->series->n_steps < 2
                      ? arena_printf(a, "the counter did not move within %.1f s", most_s)
                      : arena_printf(a, "power did not settle within %.1f s", most_s);

@@ -63,13 +63,10 @@ static void wait_for_answer(const struct gpu_runner *r, const struct question *q
         q->meanwhile(q->ctx);
 }
 
-// Ask, and wait for the answer, which the caller owns. NULL: `status` says what became of it.
-static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status *status) {
+// Wait for an answer, which the caller owns. NULL: `status` says what became of it.
+static json_t *hear(struct gpu_runner *r, struct question *q, enum runner_status *status) {
     struct error err = {0};
     json_t *told = NULL;
-    // Where it cannot be asked any more, it may have said why.
-    frame_write(r->process.socket, q->message, q->sent, q->n_sent, &err);
-    json_decref(q->message);
     if (q->meanwhile)
         wait_for_answer(r, q);
     bool heard = frame_read(r->process.socket, q->timeout_ns, &told, q->fds, &q->n_fds, &err);
@@ -88,6 +85,14 @@ static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status 
     // It is not used after an error, whatever it may be.
     process_kill(&r->process);
     return NULL;
+}
+
+static json_t *ask(struct gpu_runner *r, struct question *q, enum runner_status *status) {
+    struct error ignored = {0};
+    // Where it cannot be asked any more, it may have said why.
+    frame_write(r->process.socket, q->message, q->sent, q->n_sent, &ignored);
+    json_decref(q->message);
+    return hear(r, q, status);
 }
 
 // Open what the runner shares: buffers first .. of a plan, a descriptor per slot.
@@ -318,15 +323,19 @@ bool gpu_runner_steps(struct gpu_runner *r, int slot, int64_t timeout_ns, double
     return ok;
 }
 
-bool gpu_runner_repeat(struct gpu_runner *r, const struct gpu_repeat *repeat,
-                       enum runner_status *status) {
-    struct question q = {.message =
-                             json_pack("{s:s, s:i, s:I}", "schema", "hone.gpu_repeat/1", "slot",
-                                       repeat->slot, "calls", (json_int_t)repeat->n_calls),
-                         .timeout_ns = repeat->timeout_ns,
-                         .meanwhile = repeat->meanwhile,
-                         .ctx = repeat->ctx};
-    json_t *told = ask(r, &q, status);
+void gpu_runner_repeat(struct gpu_runner *r, const struct gpu_repeat *repeat) {
+    struct error later = {0};  // whoever waits for the answer finds out
+    json_t *message = json_pack("{s:s, s:i, s:I}", "schema", "hone.gpu_repeat/1", "slot",
+                                repeat->slot, "calls", (json_int_t)repeat->n_calls);
+    frame_write(r->process.socket, message, NULL, 0, &later);
+    json_decref(message);
+}
+
+bool gpu_runner_await(struct gpu_runner *r, const struct gpu_repeat *repeat,
+                      enum runner_status *status) {
+    struct question q = {
+        .timeout_ns = repeat->timeout_ns, .meanwhile = repeat->meanwhile, .ctx = repeat->ctx};
+    json_t *told = hear(r, &q, status);
     json_decref(told);
     return told != NULL;
 }

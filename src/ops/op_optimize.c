@@ -72,6 +72,7 @@ struct session {
     int n_kernels;
     const char *memory;  // the file; NULL: off
     struct advice advice;
+    int64_t opened_ns;  // when what counts as time of the run began: ceilings are measured before
 };
 
 static void note(struct session *s, const char *words) {
@@ -518,6 +519,7 @@ static bool begin_new(struct session *s, struct error *err) {
         !find_target(s, start_target(s), err) || !find_start(s, err) || !find_baseline(s, err) ||
         !measure_ceilings(s, err))
         return false;
+    s->opened_ns = clock_now_ns();
     bound_compute(s->problem, &s->target, &s->bound);
     fill_run(s);
     ask_memory(s);
@@ -610,6 +612,7 @@ static bool restore(struct session *s, struct error *err) {
 
 static bool begin_resumed(struct session *s, struct error *err) {
     const struct optimize_request *q = s->q;
+    s->opened_ns = clock_now_ns();
     int64_t id;
     if (!op_open_store(s->a, q->store, false, &s->store, err))
         return false;
@@ -708,6 +711,8 @@ static bool judge_and_ask(void *ctx, struct arena *a, const struct eval_job *job
 }
 
 static bool work(struct session *s, struct error *err) {
+    // The judge was opened, and on a large problem its inputs drawn: that is time of the run.
+    s->run.elapsed_s += s->table ? 0 : (double)(clock_now_ns() - s->opened_ns) * 1e-9;
     s->judge = judge_of(s);
     s->recorder.inner = s->judge;
     plugins_find(s->a, s->q->tool, &s->plugins);

@@ -197,6 +197,8 @@ json_t *run_to_json(const struct run *r) {
         json_object_set_new(json, "objective", json_string(run_objective_names[r->objective]));
         json_object_set_new(json, "fastest", json_integer(r->fastest));
     }
+    if (r->prolonged)
+        json_object_set_new(json, "prolonged", json_optional_text(r->prolonged));
     if (r->no_energy)
         json_object_set_new(json, "no_energy", json_true());
     json_object_set_new(json, "null_kernel", json_optional_text(r->null_kernel));
@@ -296,6 +298,7 @@ bool run_from_json(struct arena *a, const json_t *json, struct run *r, struct er
     r->champion = (int)json_read_int(&reader, json, "champion");
     r->elapsed_s = json_read_number(&reader, json, "elapsed_s");
     objective_from_json(&reader, a, json, r);
+    r->prolonged = json_read_optional_string(&reader, a, json, "prolonged");
     if (reader.failed)
         return json_reader_done(&reader, err);
     if (json_object_get(json, "null_kernel"))

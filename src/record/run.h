@@ -97,7 +97,8 @@ struct run {
     // Why the speed-up over the baseline is not known: that could not be timed, or is wrong. The
     // champion was then confirmed and timed alone. NULL: it is known.
     const char *speedup_unknown;
-    double elapsed_s;  // time spent so far, over all resumptions
+    double elapsed_s;       // time spent so far, over all resumptions
+    const char *prolonged;  // what took it beyond max_seconds, and how long; NULL: it was not
     struct run_llm llm;
     // What it took from memory (JSON of record/advice.h); NULL: memory was off.
     const char *memory;

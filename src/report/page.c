@@ -307,6 +307,8 @@ static void put_effort(struct str *out, const struct run_view *v) {
          arena_printf(&a, "%d candidates; %d more lost a race", report_n_evaluated(v),
                       report_n_screened(v)));
     fact(out, "time", arena_printf(&a, "%.0f s of %.0f", r->elapsed_s, r->max_seconds));
+    if (r->prolonged)
+        fact(out, "prolonged by", r->prolonged);
     fact(out, "stopped", report_stop_text(r->stop_reason));
     const char *objective = report_objective(&a, r);
     if (objective)

@@ -47,7 +47,11 @@ static void say_stop(struct str *out, const struct run_view *v) {
                n == 1 ? "" : "s");
     if (n_screened > 0)
         str_printf(&text, "%d more screened, ", n_screened);
-    str_printf(&text, "%.0f s)", v->run.elapsed_s);
+    if (v->run.prolonged)
+        str_printf(&text, "%.1f s, prolonged beyond the %.3g s given: %s)", v->run.elapsed_s,
+                   v->run.max_seconds, v->run.prolonged);
+    else
+        str_printf(&text, "%.0f s)", v->run.elapsed_s);
     str_puts(out, "stopped   ");
     report_wrap(out, str_text(&text), 10, 10);
     str_reset(&text);

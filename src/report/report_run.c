@@ -158,6 +158,10 @@ static void say_effort(struct str *out, const struct run_view *v) {
         str_printf(out, "\n  screened           %d more: lost a race, timed roughly, not verified",
                    report_n_screened(v));
     str_printf(out, "\n  time               %.0f s of %.0f\n", r->elapsed_s, r->max_seconds);
+    if (r->prolonged) {
+        str_puts(out, "  prolonged by       ");
+        report_wrap(out, r->prolonged, 21, 21);
+    }
     str_puts(out, "  stopped            ");
     report_wrap(out, report_stop_text(r->stop_reason), 21, 21);
     struct arena a = {0};

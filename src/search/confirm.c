@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "record/run.h"
 #include "search/finale.h"
@@ -113,11 +114,15 @@ bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     run->speedup_unknown = NULL;
     if (best < 0)
         return true;
+    int64_t start_ns = clock_now_ns();
     if (!play_off(l, err))
         return false;
+    l->took.play_off_s = loop_since(start_ns);
     best = progress_champion(l->nodes, l->n_nodes);
     if (!loop_choose_by_energy(l, &best, err))
         return false;
+    l->took.choice_s = loop_since(start_ns) - l->took.play_off_s;
+    start_ns = clock_now_ns();
     struct search_node *n = &l->nodes[best];
     loop_tell(l, EVENT_CONFIRMING, n);
     give_up_baseline(l);
@@ -128,6 +133,8 @@ bool loop_confirm(struct loop *l, bool *settled, struct error *err) {
     is_alone |= result.verdict.kind == VERDICT_INFRA;
     if (is_alone && !judge_alone(l, n, &result, err))
         return false;
+    l->took.confirm_s = loop_since(start_ns);
+    l->took.energy_s = result.phase_s[PHASE_ENERGY];
     *settled = result.verdict.kind == VERDICT_OK && result.measurement.present;
     if (!*settled)
         return disqualify(l, n, &result.verdict, err);

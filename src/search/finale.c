@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/arena.h"
+
 double finale_timing_s(double max_seconds) {
     return fmin(4, fmax(0.5, max_seconds / 50));
 }
@@ -20,9 +22,37 @@ double finale_ranking_s(double max_seconds) {
     return fmin(2, finale_timing_s(max_seconds));
 }
 
+double finale_kept_s(double max_seconds, double first_eval_s, double energy_s) {
+    double timing_s = 2 * finale_timing_s(max_seconds);
+    return fmin(2 * first_eval_s + timing_s + energy_s, max_seconds / 2);
+}
+
 bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s, double energy_s) {
-    double kept_s = fmin(first_eval_s + finale_timing_s(max_seconds) + energy_s, max_seconds / 2);
-    return elapsed_s + kept_s >= max_seconds;
+    return elapsed_s + finale_kept_s(max_seconds, first_eval_s, energy_s) >= max_seconds;
+}
+
+const char *finale_prolonged(struct arena *a, double elapsed_s, double max_seconds,
+                             const struct finale_times *t) {
+    static const double slack_s = 0.5, slack_share = 0.02, least_s = 0.05;
+    double over_s = elapsed_s - max_seconds;
+    const struct {
+        const char *what;
+        double seconds;
+    } parts[] = {
+        {"what was under way", over_s - t->play_off_s - t->choice_s - t->confirm_s},
+        {"play-off", t->play_off_s},
+        {"choice by energy", t->choice_s},
+        {"confirmation", t->confirm_s - t->energy_s},
+        {"energy of the champion", t->energy_s},
+    };
+    const char *text = NULL;
+    if (over_s < slack_s + slack_share * max_seconds)
+        return NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].seconds > least_s)
+            text = arena_printf(a, "%s%s%s %.1f s", text ? text : "", text ? ", " : "",
+                                parts[i].what, parts[i].seconds);
+    return text;
 }
 
 int finale_survivors(double left_s, double verdict_s, int most) {

@@ -8,6 +8,7 @@
 
 #include "record/run.h"
 
+struct arena;
 struct search_node;
 
 enum { CONTENDERS_MAX = 3, FINALISTS_MAX = 3 };
@@ -25,10 +26,21 @@ double finale_energy_game_s(double max_seconds);
 // better served by more candidates.
 double finale_ranking_s(double max_seconds);
 
-// Is it time to stop, so that the confirmation still fits? It takes about as long as the first
-// evaluation, which draws inputs and computes expected values as well, and as long as it takes to
-// measure energy; but at most half of the run is kept for it.
+// Seconds that are kept for the end: a game of the play-off, and a confirmation, which takes about
+// twice as long as the first evaluation (it draws and computes more sets, starts runners and
+// verifies the baseline too), and what it takes to measure energy; but at most half of the run.
+double finale_kept_s(double max_seconds, double first_eval_s, double energy_s);
+// Is it time to stop, so that these still fit?
 bool finale_is_near(double elapsed_s, double max_seconds, double first_eval_s, double energy_s);
+
+// What the end of a run took; energy is part of the confirmation.
+struct finale_times {
+    double play_off_s, choice_s, confirm_s, energy_s;
+};
+// Where a run took longer than it was given: what for, "confirmation 1.3 s, energy of the champion
+// 2.2 s". What was under way when the time was over comes first. NULL: it did not.
+const char *finale_prolonged(struct arena *a, double elapsed_s, double max_seconds,
+                             const struct finale_times *t);
 
 // Verdicts for a race that `left_s` seconds have room for, a confirmation kept: at least one, at
 // most `most`. `verdict_s`: how long a verdict takes.
